@@ -1,0 +1,34 @@
+import { isBuiltin } from "node:module";
+import { type BuildResult, build, type Plugin } from "esbuild";
+import { root } from "./root.ts";
+
+type Bundle = BuildResult<{ metafile: true; write: false }>;
+
+/**
+ * Bundles a built file for a browser, following only what loads at once: a dynamic import is a door the user opens.
+ * Node built-ins stay outside, so the metafile names who asked for them.
+ */
+export function bundle(entry: string): Promise<Bundle> {
+  return build({
+    absWorkingDir: root,
+    entryPoints: [entry],
+    bundle: true,
+    minify: true,
+    format: "esm",
+    platform: "browser",
+    target: "es2023",
+    metafile: true,
+    write: false,
+    logLevel: "error",
+    plugins: [leaveOutside],
+  });
+}
+
+const leaveOutside: Plugin = {
+  name: "leave-outside",
+  setup({ onResolve }) {
+    onResolve({ filter: /.*/ }, ({ path, kind }) =>
+      kind === "dynamic-import" || isBuiltin(path) ? { path, external: true } : undefined,
+    );
+  },
+};

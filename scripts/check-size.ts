@@ -1,0 +1,71 @@
+// Measures what a user downloads against the budgets in bench/budgets.json.
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { bundle } from "./bundle.ts";
+import { quietly } from "./command.ts";
+import { root } from "./root.ts";
+
+interface Budgets {
+  readonly size: {
+    readonly coreGzipKilobytes: number;
+    readonly installMegabytes: number;
+    readonly installPackages: number;
+  };
+}
+interface LockedPackage {
+  readonly dev?: true;
+  readonly devOptional?: true;
+  readonly optional?: true;
+  readonly peer?: true;
+}
+
+const budgets = (JSON.parse(readFileSync(`${root}bench/budgets.json`, "utf8")) as Budgets).size;
+const dependencies = productionFolders();
+const installBytes = dependencies.reduce((sum, folder) => sum + bytesIn(join(root, folder)), await packedBytes());
+
+const rows = [
+  {
+    what: "core, minified and gzipped",
+    unit: "kB",
+    measured: (await coreBytes()) / 1e3,
+    budget: budgets.coreGzipKilobytes,
+  },
+  { what: "install, unpacked", unit: "MB", measured: installBytes / 1e6, budget: budgets.installMegabytes },
+  { what: "packages installed", unit: "", measured: dependencies.length + 1, budget: budgets.installPackages },
+];
+for (const { what, unit, measured, budget } of rows) {
+  const over = measured > budget;
+  const number = unit === "" ? String(measured) : measured.toFixed(2);
+  console.log(`${over ? "OVER" : "ok  "} ${what.padEnd(28)} ${number.padStart(8)} of ${budget} ${unit}`.trimEnd());
+  if (over) process.exitCode = 1;
+}
+
+async function coreBytes(): Promise<number> {
+  const { outputFiles } = await bundle("dist/index.js");
+  return outputFiles.reduce((sum, file) => sum + gzipSync(file.contents, { level: 9 }).byteLength, 0);
+}
+
+async function packedBytes(): Promise<number> {
+  const pack = await quietly("npm pack --dry-run --ignore-scripts --json --loglevel=error");
+  if (!pack.ok) throw new Error(pack.output);
+  const sizes = [...pack.output.matchAll(/"unpackedSize":\s*(\d+)/g)];
+  if (sizes.length !== 1) throw new Error(`npm pack --json did not say one unpackedSize:\n${pack.output}`);
+  return Number(sizes[0]?.[1]);
+}
+
+/** What `npm install heddle` brings along: the lockfile without development tools and optional peers. */
+function productionFolders(): string[] {
+  const { packages } = JSON.parse(readFileSync(`${root}package-lock.json`, "utf8")) as {
+    packages: Record<string, LockedPackage>;
+  };
+  return Object.entries(packages)
+    .filter(([folder, p]) => folder !== "" && !(p.dev || p.devOptional || p.optional || p.peer))
+    .map(([folder]) => folder);
+}
+
+function bytesIn(folder: string): number {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .reduce((sum, entry) => sum + statSync(join(entry.parentPath, entry.name)).size, 0);
+}

@@ -1,0 +1,55 @@
+// `npm test`: build, every check, every test. The last line is "N passed, N failed".
+// N passed counts tests, from vitest's own report; a check, a build or a test file that broke counts as one failure.
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { runChecks } from "./checks.ts";
+import { loudly, quietly, report } from "./command.ts";
+
+interface VitestReport {
+  readonly numPassedTests: number;
+  readonly numFailedTests: number;
+  readonly numPendingTests: number;
+  readonly numTodoTests: number;
+  readonly testResults: readonly {
+    readonly status: "passed" | "failed";
+    readonly assertionResults: readonly { readonly status: string }[];
+  }[];
+}
+
+const build = await quietly("node scripts/build.ts");
+report("build", build);
+if (!build.ok) {
+  finish(0, 1);
+} else {
+  const failedChecks = await runChecks();
+  const { passed, failed } = await runTests();
+  finish(passed, failed + failedChecks);
+}
+
+async function runTests(): Promise<{ passed: number; failed: number }> {
+  const folder = mkdtempSync(join(tmpdir(), "heddle-test-"));
+  const file = join(folder, "report.json");
+  try {
+    const code = await loudly(`vitest run --reporter=default --reporter=json --outputFile.json="${file}"`);
+    const result = JSON.parse(readFileSync(file, "utf8")) as VitestReport;
+    const skipped = result.numPendingTests + result.numTodoTests;
+    if (skipped > 0) console.log(`${skipped} skipped`);
+    const brokenFiles = result.testResults.filter(
+      (f) => f.status === "failed" && !f.assertionResults.some((a) => a.status === "failed"),
+    ).length;
+    const failed = result.numFailedTests + brokenFiles;
+    // An unhandled rejection or a failed global setup fails the run without failing a test.
+    return { passed: result.numPassedTests, failed: code !== 0 && failed === 0 ? 1 : failed };
+  } catch (error) {
+    console.log(`vitest left no readable report: ${String(error)}`);
+    return { passed: 0, failed: 1 };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function finish(passed: number, failed: number): void {
+  process.exitCode = failed === 0 && passed > 0 ? 0 : 1;
+  console.log(`${passed} passed, ${failed} failed`);
+}

@@ -1,0 +1,2 @@
+export * from "./stores/index.ts";
+export * from "./thread/index.ts";

@@ -1,0 +1,70 @@
+import { base64url } from "../thread/base64url.ts";
+import { type Ports, systemPorts } from "../thread/ports.ts";
+import { portableSha256, type Sha256 } from "../thread/sha256.ts";
+import type { StoreDriver } from "./driver.ts";
+import { StoreError, storeClosed } from "./errors.ts";
+import { Wakeups } from "./wakeups.ts";
+
+/** What a store may be given instead of the system's own; all of it optional. */
+export interface StorePorts extends Ports {
+  readonly random: (size: number) => Uint8Array;
+  readonly sha256: Sha256;
+  /** How often watchers look for what other processes wrote. */
+  readonly pollMs: number;
+  /** The largest payload of one entry, as JSON text. */
+  readonly maxEntryChars: number;
+}
+
+export type StoreOptions = Partial<StorePorts>;
+
+const DEFAULTS: StorePorts = {
+  ...systemPorts,
+  random: (size) => crypto.getRandomValues(new Uint8Array(size)),
+  sha256: portableSha256,
+  pollMs: 100,
+  maxEntryChars: 64 * 1024 * 1024,
+};
+
+/** What all the parts of one open store share. */
+export class StoreContext {
+  readonly driver: StoreDriver;
+  readonly ports: StorePorts;
+  readonly wakeups = new Wakeups();
+  readonly #closing = new AbortController();
+  readonly #stopHints: (() => void) | undefined;
+
+  constructor(driver: StoreDriver, options: StoreOptions) {
+    this.driver = driver;
+    this.ports = { ...DEFAULTS, ...options };
+    this.#stopHints = driver.onChange?.(() => this.wakeups.wake());
+  }
+
+  get closing(): AbortSignal {
+    return this.#closing.signal;
+  }
+
+  salt(): string {
+    return base64url(this.ports.random(16));
+  }
+
+  checkOpen(): void {
+    if (this.closing.aborted) throw storeClosed();
+  }
+
+  async close(): Promise<void> {
+    if (this.closing.aborted) return;
+    this.#closing.abort();
+    this.#stopHints?.();
+    this.wakeups.wake();
+    await this.driver.close();
+  }
+}
+
+export function invalidOption(what: string, rule: string): StoreError {
+  return new StoreError({ code: "invalid_options", message: `${what} must be ${rule}.` });
+}
+
+export function checkSeq(what: string, value: unknown): void {
+  if (value !== undefined && !(Number.isSafeInteger(value) && Number(value) >= 0))
+    throw invalidOption(what, "a whole number from 0");
+}

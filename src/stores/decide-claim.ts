@@ -1,0 +1,33 @@
+import type { ClaimRecord, Decision, ThreadState } from "./driver.ts";
+import { StaleHolderError, ThreadHeldError } from "./errors.ts";
+import type { ClaimOptions, ClaimResult } from "./port.ts";
+
+export function decideClaim(
+  threadId: string,
+  { holder, ttlMs }: ClaimOptions,
+  { claim, now }: ThreadState,
+): Decision<ClaimResult> {
+  if (claim !== undefined && claim.until > now && claim.holder !== holder) {
+    throw new ThreadHeldError(threadId, claim.holder, claim.until);
+  }
+  return granted({ holder, ttlMs, epoch: (claim?.epoch ?? 0) + 1, until: now + ttlMs });
+}
+
+export function decideRenew(threadId: string, epoch: number, { claim, now }: ThreadState): Decision<ClaimResult> {
+  const current = held(threadId, epoch, claim);
+  return granted({ ...current, until: now + current.ttlMs });
+}
+
+/** The record stays with its epoch: the next claim has to be newer than every one before. */
+export function decideRelease(threadId: string, epoch: number, { claim }: ThreadState): Decision<undefined> {
+  return { result: undefined, claim: { ...held(threadId, epoch, claim), until: 0 } };
+}
+
+function held(threadId: string, epoch: number, claim: ClaimRecord | undefined): ClaimRecord {
+  if (claim?.epoch === epoch) return claim;
+  throw new StaleHolderError(threadId, epoch, claim?.epoch ?? 0);
+}
+
+function granted(claim: ClaimRecord): Decision<ClaimResult> {
+  return { claim, result: { epoch: claim.epoch, until: claim.until } };
+}

@@ -1,0 +1,112 @@
+import { type ErrorFacts, HeddleError } from "../thread/errors.ts";
+
+/**
+ * Something wrong with a store or a call to it. The codes without a class of their own: `thread_not_found`,
+ * `thread_exists`, `thread_diverged`, `invalid_id`, `invalid_options`, `too_large`, `store_closed`, `store_busy`, `store_unreachable`,
+ * `store_auth_failed`, `store_read_only`, `store_schema_newer`, `store_not_heddle`, `store_url_invalid`, `store_driver_missing`,
+ * `store_failed`.
+ */
+export class StoreError extends HeddleError {
+  static override readonly className: string = "StoreError";
+  readonly threadId?: string;
+
+  constructor(facts: ErrorFacts & { threadId?: string | undefined }) {
+    super(facts);
+    if (facts.threadId !== undefined) this.threadId = facts.threadId;
+  }
+}
+
+/** Somebody else appended first. Read what they wrote, decide again, append with the actual revision. */
+export class ConflictError extends StoreError {
+  static override readonly className: string = "ConflictError";
+  readonly expected: number;
+  readonly actual: number;
+
+  constructor(threadId: string, expected: number, actual: number) {
+    const message = `Thread ${threadId} is at revision ${actual}, not ${expected}. Load it again and decide anew.`;
+    super({ code: "conflict", threadId, message });
+    this.expected = expected;
+    this.actual = actual;
+  }
+}
+
+/** Ids that are already taken, by other content or by only a part of the batch. Nothing was written. */
+export class EntryIdReuseError extends StoreError {
+  static override readonly className: string = "EntryIdReuseError";
+  readonly entryIds: readonly string[];
+
+  constructor(threadId: string, entryIds: readonly string[], trouble: string) {
+    const message = `Thread ${threadId}: ${entryIds.join(", ")} ${trouble}. A retry must repeat the whole batch as it was.`;
+    super({ code: "entry_id_reused", threadId, message });
+    this.entryIds = entryIds;
+  }
+}
+
+/** What is stored is not what was written. Restore the thread from a copy; `verify` tells how far it is good. */
+export class CorruptionError extends StoreError {
+  static override readonly className: string = "CorruptionError";
+  /** The first bad entry; -1 when it is the thread's own record or the file that is damaged. */
+  readonly seq: number;
+
+  constructor(facts: { threadId?: string | undefined; seq: number; trouble: string; cause?: unknown }) {
+    const { threadId, seq, trouble, cause } = facts;
+    const where = threadId === undefined ? "The store" : `Thread ${threadId}${seq < 0 ? "" : `, entry ${seq}`}`;
+    const message = `${where} is damaged: ${trouble}. Everything before is good; restore the rest from a backup.`;
+    super({ code: "corrupt", threadId, message, cause });
+    this.seq = seq;
+  }
+}
+
+/** Another holder has the thread until the given time. */
+export class ThreadHeldError extends StoreError {
+  static override readonly className: string = "ThreadHeldError";
+  readonly holder: string;
+  readonly until: number;
+
+  constructor(threadId: string, holder: string, until: number) {
+    const message = `Thread ${threadId} is held by ${holder} until ${new Date(until).toISOString()}. Follow it with watch, or claim it later.`;
+    super({ code: "thread_held", threadId, retryable: true, message });
+    this.holder = holder;
+    this.until = until;
+  }
+}
+
+/** The thread was claimed by somebody else since. Stop working on it. */
+export class StaleHolderError extends StoreError {
+  static override readonly className: string = "StaleHolderError";
+  readonly epoch: number;
+  readonly current: number;
+
+  constructor(threadId: string, epoch: number, current: number) {
+    const message = `Epoch ${epoch} of thread ${threadId} is over; the claim is at ${current}. Stop, and claim the thread again.`;
+    super({ code: "stale_holder", threadId, message });
+    this.epoch = epoch;
+    this.current = current;
+  }
+}
+
+/** The disk is full. Nothing of the append was written, reading goes on, and appends work again when space returns. */
+export class StoreFullError extends StoreError {
+  static override readonly className: string = "StoreFullError";
+
+  constructor(cause: unknown) {
+    super({
+      code: "store_full",
+      retryable: true,
+      cause,
+      message: "The store's disk is full. Free some space and try again.",
+    });
+  }
+}
+
+export function threadNotFound(threadId: string): StoreError {
+  return new StoreError({
+    code: "thread_not_found",
+    threadId,
+    message: `There is no thread ${threadId} in this store.`,
+  });
+}
+
+export function storeClosed(): StoreError {
+  return new StoreError({ code: "store_closed", message: "This store is closed. Open it again before using it." });
+}

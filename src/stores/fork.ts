@@ -1,0 +1,70 @@
+import { copyJsonObject } from "../thread/json.ts";
+import { checkName } from "../thread/names.ts";
+import { checkSeq, type StoreContext } from "./context.ts";
+import type { StoredRow, ThreadHead } from "./driver.ts";
+import { StoreError, threadNotFound } from "./errors.ts";
+import { checkHead, infoOf, newHead } from "./head.ts";
+import { markOf, rowAt } from "./load.ts";
+import type { ForkOptions, ThreadInfo } from "./port.ts";
+import { rowsOf } from "./read.ts";
+import { tipAfter } from "./row.ts";
+
+/** The rows are copied as they are: the two threads provably share their past, hash by hash. */
+export async function fork(context: StoreContext, threadId: string, options: ForkOptions): Promise<ThreadInfo> {
+  const { driver, ports } = context;
+  const newId = options.newId ?? ports.ids("thread");
+  checkName("threadId", threadId);
+  checkName("newId", newId);
+  checkSeq("atSeq", options.atSeq);
+  const parent = await driver.head(threadId);
+  if (parent === undefined) throw threadNotFound(threadId);
+  const head = await headOfFork(context, threadId, newId, parent, options);
+  const copy = driver.copy ?? ((...args) => copyRows(context, ...args));
+  if (!(await copy.call(driver, threadId, newId, options.atSeq, head))) throw exists(newId);
+  context.wakeups.wake();
+  return infoOf(newId, head);
+}
+
+async function headOfFork(
+  context: StoreContext,
+  threadId: string,
+  newId: string,
+  parent: ThreadHead,
+  { atSeq, metadata = {} }: ForkOptions,
+): Promise<ThreadHead> {
+  const { clock, sha256 } = context.ports;
+  if (atSeq >= parent.rev) throw beyond(threadId, atSeq, parent.rev);
+  const row = await rowAt(context, threadId, atSeq);
+  const tip = tipAfter(threadId, row, await markOf(context, threadId, row), sha256);
+  const { metadata: inherited } = checkHead(threadId, parent, sha256);
+  const own = copyJsonObject({ ...inherited, ...metadata, parentThreadId: threadId, forkSeq: atSeq }, "metadata");
+  return { ...newHead(newId, clock(), own, sha256), ...tip, updatedAt: row.at };
+}
+
+/** For drivers that cannot copy by themselves. */
+async function copyRows(
+  context: StoreContext,
+  from: string,
+  to: string,
+  atSeq: number,
+  head: ThreadHead,
+): Promise<boolean> {
+  const rows: StoredRow[] = [];
+  for await (const row of rowsOf(context, from, { from: 0, to: atSeq, limit: atSeq + 1 })) rows.push(row);
+  return context.driver.transact(to, [], (state) =>
+    state.head === undefined ? { result: true, head, rows } : { result: false },
+  );
+}
+
+function exists(threadId: string): StoreError {
+  return new StoreError({
+    code: "thread_exists",
+    threadId,
+    message: `There is already a thread ${threadId}. Choose another newId.`,
+  });
+}
+
+function beyond(threadId: string, atSeq: number, rev: number): StoreError {
+  const message = `Thread ${threadId} ends at seq ${rev - 1}; it cannot be forked at ${atSeq}.`;
+  return new StoreError({ code: "seq_out_of_range", threadId, message });
+}

@@ -1,0 +1,55 @@
+import type { Entry } from "../thread/entry.ts";
+import { checkName } from "../thread/names.ts";
+import { checkSeq, invalidOption, type StoreContext } from "./context.ts";
+import type { RowRange, StoredRow } from "./driver.ts";
+import { CorruptionError } from "./errors.ts";
+import type { ReadOptions } from "./port.ts";
+import { readRow } from "./row.ts";
+
+const PAGE = 500;
+
+export async function* read(context: StoreContext, threadId: string, options: ReadOptions): AsyncIterable<Entry> {
+  checkName("threadId", threadId);
+  const {
+    fromSeq = 0,
+    toSeq = Number.MAX_SAFE_INTEGER,
+    kinds,
+    reverse = false,
+    limit = Number.MAX_SAFE_INTEGER,
+  } = options;
+  checkSeq("fromSeq", fromSeq);
+  checkSeq("toSeq", toSeq);
+  checkSeq("limit", limit);
+  if (kinds !== undefined && !Array.isArray(kinds)) throw invalidOption("kinds", "an array of kinds");
+  for await (const row of rowsOf(context, threadId, { from: fromSeq, to: toSeq, kinds, reverse, limit })) {
+    yield readRow(threadId, row, context.ports.sha256);
+  }
+}
+
+/** The rows of a range, fetched in pages; unless filtered they must be without a gap, each linked to the one before. */
+export async function* rowsOf(context: StoreContext, threadId: string, range: RowRange): AsyncIterable<StoredRow> {
+  const { kinds, reverse = false } = range;
+  let { from, to, limit } = range;
+  let previous: StoredRow | undefined;
+  while (limit > 0 && from <= to) {
+    context.checkOpen();
+    const size = Math.min(PAGE, limit);
+    const page = await context.driver.rows(threadId, { from, to, kinds, reverse, limit: size });
+    for (const row of page) {
+      if (kinds === undefined && previous !== undefined) checkLink(threadId, previous, row, reverse);
+      previous = row;
+      yield row;
+    }
+    const last = page.at(-1);
+    if (last === undefined || page.length < size) return;
+    limit -= page.length;
+    if (reverse) to = last.seq - 1;
+    else from = last.seq + 1;
+  }
+}
+
+function checkLink(threadId: string, previous: StoredRow, row: StoredRow, reverse: boolean): void {
+  const [earlier, later] = reverse ? [row, previous] : [previous, row];
+  if (later.seq === earlier.seq + 1 && later.prev === earlier.hash) return;
+  throw new CorruptionError({ threadId, seq: earlier.seq + 1, trouble: "it does not follow from the entry before" });
+}

@@ -1,0 +1,103 @@
+import { measureOf } from "../lanes/measure.ts";
+import { advance, type LaneTrack, laneOf, NO_LANES, stateOf, withMeasure } from "../lanes/track.ts";
+import { type Draft, type Entry, placeEntry } from "../thread/entry.ts";
+import { freezeJson, sameJson } from "../thread/json.ts";
+import type { Sha256 } from "../thread/sha256.ts";
+import type { StoredRow, ThreadHead } from "./driver.ts";
+import { CorruptionError } from "./errors.ts";
+
+/** A draft with all that can be computed before its place is known. */
+export interface Prepared {
+  readonly draft: Draft;
+  readonly payload: string;
+  readonly refs: string;
+  readonly measure: number;
+  readonly salt: string;
+  readonly digest: string;
+}
+
+export function prepare(draft: Draft, salt: string, sha256: Sha256): Prepared {
+  const payload = JSON.stringify(draft.payload);
+  return {
+    draft,
+    payload,
+    refs: JSON.stringify(draft.refs),
+    measure: measureOf(payload),
+    salt,
+    digest: sha256(salt + payload),
+  };
+}
+
+/** The part of a head that the next row continues. */
+export type Tip = Pick<ThreadHead, "rev" | "hash" | "track" | "mark">;
+
+export const NO_TIP: Tip = { rev: 0, hash: "", track: NO_LANES, mark: null };
+
+/** Places the next entry of a thread: its row, itself, and the tip after it. */
+export function nextRow(tip: Tip, prepared: Prepared, sha256: Sha256): { row: StoredRow; entry: Entry; tip: Tip } {
+  const { draft, payload, refs, measure, salt, digest } = prepared;
+  const entry = placeEntry(draft, tip.rev);
+  const lane = laneOf(entry, tip.track);
+  const before = stateOf(tip.track, lane)?.measure ?? 0;
+  const derived = withMeasure(tip.mark?.track ?? NO_LANES, lane, before);
+  const follows = sameJson(derived, tip.track);
+  const mark = follows ? tip.mark : { seq: tip.rev, track: tip.track };
+  const fields = { seq: entry.seq, id: entry.id, at: entry.at, v: entry.v ?? null, kind: entry.kind, refs };
+  const row: StoredRow = {
+    ...fields,
+    payload,
+    salt,
+    digest: null,
+    prev: tip.hash,
+    hash: rowHash(tip.hash, fields, digest, sha256),
+    lane,
+    measure: before + measure,
+    mark: mark?.seq ?? null,
+    track: follows ? null : JSON.stringify(tip.track),
+  };
+  return { row, entry, tip: { rev: tip.rev + 1, hash: row.hash, track: advance(tip.track, entry, measure), mark } };
+}
+
+/** The entry of a row whose hash has been checked. */
+export function readRow(threadId: string, row: StoredRow, sha256: Sha256): Entry {
+  const digest = row.payload === null ? row.digest : sha256(row.salt + row.payload);
+  if (digest === null || rowHash(row.prev, row, digest, sha256) !== row.hash)
+    throw damaged(threadId, row, "its hash does not match");
+  if (row.payload === null) throw damaged(threadId, row, "its payload is gone");
+  const { seq, id, at, v, kind } = row;
+  try {
+    const draft = { id, at, v: v ?? undefined, kind, atGiven: true };
+    return placeEntry(
+      { ...draft, payload: freezeJson(JSON.parse(row.payload)), refs: freezeJson(JSON.parse(row.refs)) },
+      seq,
+    );
+  } catch (cause) {
+    throw damaged(threadId, row, "it is not JSON", cause);
+  }
+}
+
+/** What was known of all lanes before a row; `marked` is the row that its mark points to. */
+export function trackBefore(row: StoredRow, marked: StoredRow | undefined): LaneTrack {
+  if (row.track !== null) return JSON.parse(row.track) as LaneTrack; // written by nextRow and checked by verify
+  const base = marked?.track == null ? NO_LANES : (JSON.parse(marked.track) as LaneTrack);
+  return withMeasure(base, row.lane, row.measure - measureOf(row.payload ?? ""));
+}
+
+/** The tip as it was after a row: where a fork goes on. */
+export function tipAfter(threadId: string, row: StoredRow, marked: StoredRow | undefined, sha256: Sha256): Tip {
+  const track = advance(trackBefore(row, marked), readRow(threadId, row, sha256), measureOf(row.payload ?? ""));
+  const mark = marked?.track == null ? null : { seq: marked.seq, track: JSON.parse(marked.track) as LaneTrack };
+  return { rev: row.seq + 1, hash: row.hash, track, mark };
+}
+
+type Hashed = Pick<StoredRow, "seq" | "id" | "at" | "v" | "kind" | "refs">;
+
+/** Over the texts as stored, so that anyone can check a chain with a JSON encoder and a SHA-256. */
+function rowHash(prev: string, { seq, id, at, v, kind, refs }: Hashed, digest: string, sha256: Sha256): string {
+  const head = `["heddle.row/1","${prev}",{"id":${JSON.stringify(id)},"seq":${seq},"at":${at},"v":${v ?? 1}`;
+  return sha256(`${head},"kind":${JSON.stringify(kind)},"refs":${refs},"digest":"${digest}"}]`);
+}
+
+function damaged(threadId: string, { seq }: StoredRow, trouble: string, cause?: unknown): CorruptionError {
+  return new CorruptionError({ threadId, seq, trouble, cause });
+}

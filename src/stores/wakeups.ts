@@ -1,0 +1,22 @@
+/** Lets waiting readers look again at once when something was written, instead of at the next poll. */
+export class Wakeups {
+  readonly #waiting = new Set<() => void>();
+
+  wake(): void {
+    for (const resolve of this.#waiting) resolve();
+  }
+
+  /** Resolves at the next wake, after `ms`, or when a signal aborts, whichever comes first. */
+  async wait(ms: number, signals: readonly (AbortSignal | undefined)[]): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const over = new AbortController();
+    const timer = setTimeout(resolve, ms);
+    this.#waiting.add(resolve);
+    for (const signal of signals) signal?.addEventListener("abort", () => resolve(), { signal: over.signal });
+    if (signals.some((signal) => signal?.aborted)) resolve();
+    await promise;
+    clearTimeout(timer);
+    this.#waiting.delete(resolve);
+    over.abort();
+  }
+}

@@ -1,0 +1,16 @@
+import type { Entry } from "./entry.ts";
+
+/** What a thread of which only the tail is loaded still knows about the entries before `firstSeq`. */
+export interface ThreadBase {
+  readonly activeLane: string;
+  readonly lanes: { readonly [lane: string]: LaneBase };
+}
+
+export interface LaneBase {
+  /** Sum over the lane's entries of floor(UTF-8 bytes of the payload's JSON / 4). */
+  readonly measure: number;
+  /** The latest `replace` operation of the lane. */
+  readonly replace?: Entry;
+  /** The summary that covers most of the lane and still counts. */
+  readonly summary?: Entry;
+}

@@ -1,0 +1,29 @@
+import type { Entry } from "./entry.ts";
+import { isPlainObject } from "./json.ts";
+
+/**
+ * The last seq that a model call was shown from, given the entries that carry its callId: what was recorded with the
+ * call, else the entry before the first that the model produced. Undefined when no entry is of the model's making.
+ */
+export function basisOfCall(entriesOfCall: readonly Entry[]): number | undefined {
+  for (const { payload } of entriesOfCall) {
+    const call = payload["call"];
+    const basis = isPlainObject(call) ? call["basisLastSeq"] : undefined;
+    if (typeof basis === "number" && Number.isInteger(basis)) return basis;
+  }
+  const first = entriesOfCall.find(isFromModel);
+  return first && first.seq - 1;
+}
+
+function isFromModel({ kind, payload }: Entry): boolean {
+  switch (kind) {
+    case "message":
+    case "ai_message":
+      return payload["role"] === "assistant";
+    case "tool_call":
+    case "error":
+      return true;
+    default:
+      return false;
+  }
+}

@@ -1,0 +1,124 @@
+import { ThreadError } from "./errors.ts";
+import { copyJsonObject, describe, isPlainObject, type JsonObject, sameJson } from "./json.ts";
+import type { EntryKinds } from "./kinds.ts";
+import { checkName } from "./names.ts";
+import type { Ports } from "./ports.ts";
+import { copyRefs, NO_REFS, type Refs } from "./refs.ts";
+
+interface EntryOf<Kind, Payload> {
+  /** Unique within its thread, for the life of the thread. */
+  readonly id: string;
+  /** Position in the thread, from 0. */
+  readonly seq: number;
+  /** Milliseconds since 1970. The order of a thread is seq, never this. */
+  readonly at: number;
+  /** Version of the payload's format; absent is 1. */
+  readonly v?: number;
+  readonly kind: Kind;
+  readonly payload: Payload;
+  readonly refs: Refs;
+}
+
+declare const other: unique symbol;
+/** A kind that TypeScript does not know: a string at run time, a type of its own so that known kinds narrow. */
+export type OtherKind = string & { readonly [other]: true };
+
+/**
+ * One thing that happened: immutable, ordered by `seq`. Comparing `kind` narrows `payload`.
+ *
+ * @example
+ * if (entry.kind === "tool_call") console.log(entry.payload.name);
+ */
+export type Entry =
+  | { [Kind in keyof EntryKinds]: EntryOf<Kind, EntryKinds[Kind] & JsonObject> }[keyof EntryKinds]
+  | EntryOf<OtherKind, JsonObject>;
+
+/** The entry type of one kind. */
+export type EntryOfKind<Kind extends string> = Kind extends keyof EntryKinds
+  ? EntryOf<Kind, EntryKinds[Kind] & JsonObject>
+  : EntryOf<OtherKind, JsonObject>;
+
+/** What a caller says to write an entry; a `seq` in it is ignored, because seq is position. */
+export interface EntryInput {
+  /** Default `note`. */
+  readonly kind?: string | undefined;
+  /** Default `{}`. */
+  readonly payload?: JsonObject | undefined;
+  readonly refs?: Refs | undefined;
+  /** Default a fresh one. Give your own to make a retry of the same append safe. */
+  readonly id?: string | undefined;
+  /** Default now. */
+  readonly at?: number | undefined;
+  readonly v?: number | undefined;
+}
+
+/** An entry that is complete but has no place in a thread yet. */
+export interface Draft {
+  readonly id: string;
+  readonly at: number;
+  readonly v: number | undefined;
+  readonly kind: string;
+  readonly payload: JsonObject;
+  readonly refs: Refs;
+  /** Whether the caller chose `at`: only then does a retry have to agree on it. */
+  readonly atGiven: boolean;
+}
+
+/** Validates inputs and completes them with defaults; what comes out shares nothing mutable with what went in. */
+export function draftEntries(inputs: EntryInput | readonly EntryInput[], ports: Ports): readonly Draft[] {
+  if (Array.isArray(inputs)) return inputs.map((input: unknown, index) => draft(input, `entries[${index}]`, ports));
+  return [draft(inputs, "entry", ports)];
+}
+
+function draft(input: unknown, path: string, { clock, ids }: Ports): Draft {
+  if (!isPlainObject(input))
+    throw invalid(path, `must be a plain object such as { kind, payload }, not ${describe(input)}`);
+  const { id = ids("entry"), at = clock(), v, kind = "note", payload, refs } = input;
+  checkName(`${path}.id`, id);
+  if (!isWholeNumber(at)) throw invalid(`${path}.at`, "must be whole milliseconds since 1970");
+  if (v !== undefined && !(isWholeNumber(v) && v >= 1)) throw invalid(`${path}.v`, "must be a whole number from 1");
+  checkKind(`${path}.kind`, kind);
+  return {
+    id,
+    at,
+    v,
+    kind,
+    payload: payload === undefined ? EMPTY : copyJsonObject(payload, `${path}.payload`),
+    refs: refs === undefined ? NO_REFS : copyRefs(refs, `${path}.refs`),
+    atGiven: input["at"] !== undefined,
+  };
+}
+
+/** Gives a draft its place. */
+export function placeEntry({ id, at, v, kind, payload, refs }: Draft, seq: number): Entry {
+  const entry = v === undefined ? { id, seq, at, kind, payload, refs } : { id, seq, at, v, kind, payload, refs };
+  return Object.freeze(entry) as Entry; // kind is any string; whether a payload fits its kind is for its readers to say
+}
+
+/** Whether writing `draft` again would be the retry of `entry`: same kind, payload and refs, and `at` if it was given. */
+export function isSameEntry(entry: Entry, draft: Draft): boolean {
+  return (
+    entry.id === draft.id &&
+    entry.kind === draft.kind &&
+    (entry.v ?? 1) === (draft.v ?? 1) &&
+    (!draft.atGiven || entry.at === draft.at) &&
+    sameJson(entry.refs, draft.refs) &&
+    sameJson(entry.payload, draft.payload)
+  );
+}
+
+const EMPTY: JsonObject = Object.freeze({});
+
+function checkKind(path: string, kind: unknown): asserts kind is string {
+  if (typeof kind !== "string" || kind === "" || kind.length > 128 || !kind.isWellFormed() || /\p{Cc}/u.test(kind)) {
+    throw invalid(path, "must be a string of 1 to 128 characters without control characters");
+  }
+}
+
+function isWholeNumber(value: unknown): value is number {
+  return Number.isSafeInteger(value);
+}
+
+function invalid(path: string, trouble: string): ThreadError {
+  return new ThreadError({ code: "invalid_entry", path, message: `${path} ${trouble}.` });
+}

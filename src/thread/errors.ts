@@ -1,0 +1,78 @@
+const identity = Symbol.for("heddle.error");
+
+/** What every error says: a stable `code` to branch on and a message that tells what to do. */
+export interface ErrorFacts {
+  readonly code: string;
+  readonly message: string;
+  readonly retryable?: boolean;
+  readonly cause?: unknown;
+}
+
+/**
+ * The base of every error Heddle throws. Branch on `code`; `isInstance` also recognises an error thrown by another
+ * copy of the package.
+ *
+ * @example
+ * try {
+ *   await store.append("thread_1", { payload: { text: "hi" } }, { expectedRev: 3 });
+ * } catch (error) {
+ *   if (!HeddleError.isInstance(error) || error.code !== "conflict") throw error;
+ * }
+ */
+export class HeddleError extends Error {
+  /** The name errors carry; `Function.name` would change under a minifier. */
+  static readonly className: string = "HeddleError";
+
+  readonly code: string;
+  /** Whether the same call may succeed later without any change. */
+  readonly retryable: boolean;
+
+  constructor(facts: ErrorFacts) {
+    super(facts.message, facts.cause === undefined ? undefined : { cause: facts.cause });
+    this.code = facts.code;
+    this.retryable = facts.retryable ?? false;
+    Object.defineProperty(this, "name", { value: new.target.className });
+    Object.defineProperty(this, identity, { value: lineage(new.target) });
+  }
+
+  static isInstance<T extends HeddleError>(this: ErrorClass<T>, error: unknown): error is T {
+    const names = typeof error === "object" && error !== null && identity in error ? error[identity] : undefined;
+    return Array.isArray(names) && names.includes(this.className);
+  }
+}
+
+interface ErrorClass<T> {
+  readonly className: string;
+  readonly prototype: T;
+}
+
+/** Something wrong with a thread, an entry or the data they are made from. */
+export class ThreadError extends HeddleError {
+  static override readonly className: string = "ThreadError";
+  /** Where in the given value the trouble is, such as `payload.items[2].when`. */
+  readonly path?: string;
+  /** The first bad entry of a serialised thread. */
+  readonly index?: number;
+  readonly seq?: number;
+  readonly entryId?: string;
+
+  constructor(facts: ErrorFacts & { path?: string; index?: number; seq?: number; entryId?: string }) {
+    super(facts);
+    if (facts.path !== undefined) this.path = facts.path;
+    if (facts.index !== undefined) this.index = facts.index;
+    if (facts.seq !== undefined) this.seq = facts.seq;
+    if (facts.entryId !== undefined) this.entryId = facts.entryId;
+  }
+}
+
+function lineage(start: typeof HeddleError): readonly string[] {
+  const names: string[] = [];
+  for (
+    let type: unknown = start;
+    typeof type === "function" && "className" in type;
+    type = Object.getPrototypeOf(type)
+  ) {
+    names.push(String(type.className));
+  }
+  return names;
+}

@@ -1,0 +1,143 @@
+import { ThreadError } from "./errors.ts";
+
+export type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject;
+/** A JSON object. A property that is undefined is the same as one that is absent. */
+export type JsonObject = { readonly [key: string]: JsonValue | undefined };
+
+/** Deeper than any sane payload, shallow enough that no recursion over it overflows a stack. */
+const MAX_DEPTH = 500;
+
+/**
+ * A deep-frozen copy of a JSON value. Anything that JSON would change or lose in silence is a ThreadError that names
+ * the path: functions, symbols, bigints, NaN, cycles, class instances, undefined in an array, lone surrogates,
+ * `__proto__` keys.
+ *
+ * @example
+ * const copy = copyJson({ city: "Bern", days: [1, 2] }, "payload");
+ * Object.isFrozen(copy.days); // true
+ */
+export function copyJson<T extends JsonValue>(value: T, path: string): T;
+export function copyJson(value: unknown, path: string): JsonValue;
+export function copyJson(value: unknown, path: string): JsonValue {
+  const trail: Trail = { root: path, keys: [], above: [] };
+  try {
+    return copyValue(value, trail);
+  } catch (error) {
+    if (ThreadError.isInstance(error)) throw error;
+    throw notJson(trail, "could not be read", error); // a getter or proxy of the caller's threw
+  }
+}
+
+/** Like copyJson, for values that must be objects. */
+export function copyJsonObject(value: unknown, path: string): JsonObject {
+  const copy = copyJson(value, path);
+  if (isPlainObject(copy)) return copy;
+  throw notJson({ root: path, keys: [], above: [] }, `must be a plain object, not ${describe(value)}`);
+}
+
+/** Where the copy stands: the keys walked so far and the objects they lead through. */
+interface Trail {
+  readonly root: string;
+  readonly keys: (string | number)[];
+  readonly above: object[];
+}
+
+function copyValue(value: unknown, trail: Trail): JsonValue {
+  switch (typeof value) {
+    case "string":
+      if (!value.isWellFormed()) throw notJson(trail, "has a lone surrogate, which no UTF-8 text can hold");
+      return value;
+    case "number":
+      if (!Number.isFinite(value)) throw notJson(trail, `is ${value}; JSON has no such number`);
+      return value === 0 ? 0 : value; // JSON has no -0
+    case "boolean":
+      return value;
+    case "object":
+      return value === null ? null : copyObject(value, trail);
+    default:
+      throw notJson(trail, `is ${describe(value)}, which JSON cannot hold`);
+  }
+}
+
+function copyObject(value: object, trail: Trail): JsonValue {
+  if (trail.above.includes(value)) throw notJson(trail, "refers back to an object that contains it");
+  if (trail.above.length >= MAX_DEPTH) throw notJson(trail, `is nested deeper than ${MAX_DEPTH} levels`);
+  trail.above.push(value);
+  const copy = Array.isArray(value) ? copyArray(value, trail) : copyRecord(value, trail);
+  trail.above.pop();
+  return Object.freeze(copy);
+}
+
+function copyArray(value: readonly unknown[], trail: Trail): JsonValue[] {
+  const copy: JsonValue[] = [];
+  for (let index = 0; index < value.length; index++) {
+    trail.keys.push(index);
+    copy.push(copyValue(value[index], trail));
+    trail.keys.pop();
+  }
+  return copy;
+}
+
+function copyRecord(value: object, trail: Trail): { [key: string]: JsonValue } {
+  if (!isPlainObject(value)) throw notJson(trail, `is ${describe(value)}; pass plain data instead`);
+  if (Object.getOwnPropertySymbols(value).length > 0) throw notJson(trail, "has a symbol key");
+  const copy: { [key: string]: JsonValue } = {};
+  for (const key of Object.keys(value)) {
+    if (key === "__proto__") throw notJson(trail, "has a key __proto__");
+    if (!key.isWellFormed()) throw notJson(trail, "has a key with a lone surrogate");
+    const item = value[key];
+    if (item === undefined) continue;
+    trail.keys.push(key);
+    copy[key] = copyValue(item, trail);
+    trail.keys.pop();
+  }
+  return copy;
+}
+
+/** Plain objects of any realm: no prototype, or one that is itself the root. */
+export function isPlainObject(value: unknown): value is { readonly [key: string]: unknown } {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
+
+/** Deep-freezes what JSON.parse made of text that was written by us. */
+export function freezeJson<T>(value: T): T {
+  if (typeof value !== "object" || value === null) return value;
+  for (const item of Object.values(value)) freezeJson(item);
+  return Object.freeze(value);
+}
+
+/** Whether two JSON values hold the same data; the order of keys does not matter. */
+export function sameJson(a: JsonValue | undefined, b: JsonValue | undefined): boolean {
+  if (a === b) return true;
+  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
+  if (isArray(a) || isArray(b)) {
+    return isArray(a) && isArray(b) && a.length === b.length && a.every((item, index) => sameJson(item, b[index]));
+  }
+  const keys = Object.keys(a);
+  return (
+    keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && sameJson(a[key], b[key]))
+  );
+}
+
+function isArray(value: JsonValue): value is readonly JsonValue[] {
+  return Array.isArray(value); // Array.isArray alone does not narrow readonly arrays
+}
+
+/** Names what a value is without printing it, so that no secret ends up in a message. */
+export function describe(value: unknown): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "an array";
+  if (typeof value !== "object") return typeof value === "undefined" ? "undefined" : `a ${typeof value}`;
+  const name: unknown = value.constructor?.name;
+  return typeof name === "string" && name !== "Object" && name !== "" ? `an instance of ${name}` : "an object";
+}
+
+function notJson(trail: Trail, trouble: string, cause?: unknown): ThreadError {
+  const path = trail.keys.reduce<string>(
+    (path, key) => (typeof key === "number" ? `${path}[${key}]` : `${path}.${key}`),
+    trail.root,
+  );
+  return new ThreadError({ code: "not_json", path, message: `${path} ${trouble}.`, cause });
+}

@@ -1,0 +1,97 @@
+import type { JsonObject, JsonValue } from "./json.ts";
+
+/** Text, or parts such as `{ type: "text", text }` and `{ type: "file", mediaType, data }`. */
+export type Content = string | readonly JsonObject[];
+
+/** The lane an entry belongs to; without one, the lane active at its place in the log. */
+interface InLane {
+  readonly contextRef?: string;
+}
+
+export interface MessagePayload extends InLane {
+  readonly role: string;
+  readonly content: Content;
+}
+
+export interface ToolCallPayload extends InLane {
+  readonly id?: string;
+  readonly name: string;
+  readonly arguments: JsonValue;
+}
+
+export interface ToolResultPayload extends InLane {
+  readonly toolCallId?: string;
+  readonly name: string;
+  readonly result: JsonValue;
+}
+
+export interface SummaryPayload extends InLane {
+  readonly fromSeq: number;
+  readonly toSeq: number;
+  readonly content: string;
+  readonly format?: string;
+}
+
+export interface AiMessagePayload {
+  readonly contextRef: string;
+  readonly role: string;
+  readonly content: Content;
+  readonly toolCalls?: readonly { readonly id: string; readonly name: string; readonly arguments: JsonValue }[];
+  readonly toolCallId?: string;
+  readonly name?: string;
+  readonly thinking?: JsonValue;
+  readonly requestId?: string;
+  readonly runId?: string;
+}
+
+export interface AiContextOperationPayload {
+  readonly opId: string;
+  readonly contextRef: string;
+  readonly operation: {
+    readonly type: "replace" | "switch";
+    readonly reason: "manual" | "restore" | "compaction" | "system";
+    readonly resultContext?: JsonObject;
+    readonly baseSeq?: number;
+    readonly from?: string;
+    readonly atSeq?: number;
+    readonly meta?: JsonObject;
+  };
+}
+
+export interface InstructionStartPayload {
+  readonly action: string;
+  readonly instructionId: string;
+  readonly paramKeys: readonly string[];
+}
+
+export interface InstructionEndPayload extends InstructionStartPayload {
+  readonly status: "ok" | "error";
+  readonly durationMs: number;
+}
+
+/**
+ * The payload of each kind that TypeScript knows. Kinds are open: any string may be written, and you teach the compiler
+ * your own by declaration merging, after which `entry.kind === "invoice"` narrows the payload.
+ *
+ * @example
+ * declare module "heddle" {
+ *   interface EntryKinds {
+ *     invoice: { readonly number: string; readonly total: number };
+ *   }
+ * }
+ */
+export interface EntryKinds {
+  message: MessagePayload;
+  tool_call: ToolCallPayload;
+  tool_result: ToolResultPayload;
+  summary: SummaryPayload;
+  ai_message: AiMessagePayload;
+  ai_context_operation: AiContextOperationPayload;
+  signal_in: JsonObject;
+  signal_out: JsonObject;
+  instruction_start: InstructionStartPayload;
+  instruction_end: InstructionEndPayload;
+  note: JsonObject;
+  error: JsonObject;
+  checkpoint: JsonObject;
+}

@@ -1,0 +1,25 @@
+import { ThreadError } from "./errors.ts";
+import { describe } from "./json.ts";
+
+const LONGEST = 256;
+
+/**
+ * The one rule for the names of threads, entries, tenants, holders and checkpoints, strict enough that a name can
+ * safely become a key, a file or a part of a URL: 1 to 256 characters, no slash or backslash, no control character,
+ * no white space at the ends, not "." or "..".
+ */
+export function checkName(what: string, name: unknown): asserts name is string {
+  const trouble = typeof name === "string" ? troubleWith(name) : `is ${describe(name)}, not a string`;
+  if (trouble !== undefined) throw new ThreadError({ code: "invalid_id", path: what, message: `${what} ${trouble}.` });
+}
+
+function troubleWith(name: string): string | undefined {
+  if (name === "") return "is empty";
+  if (name.length > LONGEST) return `has ${name.length} characters; at most ${LONGEST} are allowed`;
+  if (name === "." || name === "..") return `may not be "${name}"`;
+  if (/[/\\]/.test(name)) return "may not contain a slash or backslash";
+  if (/\p{Cc}/u.test(name)) return "may not contain control characters";
+  if (name.trim() !== name) return "may not begin or end with white space";
+  if (!name.isWellFormed()) return "has a lone surrogate";
+  return undefined;
+}

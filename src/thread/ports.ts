@@ -1,0 +1,18 @@
+import { v7 } from "uuid";
+
+/** Milliseconds since 1970, whole. Ask for it, never read the time directly: a replay passes its own. */
+export type Clock = () => number;
+
+/** A fresh unique id that begins with `prefix` and an underscore, such as `entry_0198c0de-...`. */
+export type Ids = (prefix: string) => string;
+
+/** What a thread needs from the world; the only room for chance in the pure floors. */
+export interface Ports {
+  readonly clock: Clock;
+  readonly ids: Ids;
+}
+
+export const systemPorts: Ports = {
+  clock: () => Date.now(),
+  ids: (prefix) => `${prefix}_${v7()}`,
+};

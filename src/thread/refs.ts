@@ -1,0 +1,50 @@
+import { ThreadError } from "./errors.ts";
+import { describe, isPlainObject } from "./json.ts";
+
+export type RefValue = string | number | boolean | null;
+
+/**
+ * What an entry belongs to. Scalars only, no personal data: refs are indexed, survive erasure and are never sent to a
+ * provider. The named keys are the known ones; others are welcome.
+ */
+export interface Refs {
+  readonly requestId?: string;
+  readonly runId?: string;
+  readonly callId?: string;
+  readonly toolCallId?: string;
+  readonly iteration?: number;
+  readonly parentCallId?: string;
+  readonly signalId?: string;
+  readonly instructionId?: string;
+  readonly action?: string;
+  readonly agentId?: string;
+  readonly parentThreadId?: string;
+  readonly entryId?: string;
+  readonly [key: string]: RefValue | undefined;
+}
+
+export const NO_REFS: Refs = Object.freeze({});
+
+/** A frozen copy of the refs, without the undefined ones. */
+export function copyRefs(value: unknown, path: string): Refs {
+  if (!isPlainObject(value)) throw invalid(path, `must be a plain object, not ${describe(value)}`);
+  const refs: { [key: string]: RefValue } = {};
+  for (const key of Object.keys(value)) {
+    const item = value[key];
+    if (item === undefined) continue;
+    if (key === "__proto__" || !key.isWellFormed()) throw invalid(path, "has a key that JSON cannot hold");
+    if (!isScalar(item))
+      throw invalid(`${path}.${key}`, `is ${describe(item)}; a ref is a string, number, boolean or null`);
+    refs[key] = item === 0 ? 0 : item; // JSON has no -0
+  }
+  return Object.freeze(refs);
+}
+
+function isScalar(value: unknown): value is RefValue {
+  if (typeof value === "string") return value.isWellFormed();
+  return value === null || typeof value === "boolean" || (typeof value === "number" && Number.isFinite(value));
+}
+
+function invalid(path: string, trouble: string): ThreadError {
+  return new ThreadError({ code: "invalid_refs", path, message: `${path} ${trouble}.` });
+}

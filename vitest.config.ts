@@ -1,0 +1,60 @@
+import { fileURLToPath } from "node:url";
+import { defineConfig } from "vitest/config";
+
+const src = fileURLToPath(new URL("./src/", import.meta.url));
+
+/** The suffix says what a test costs: .store and .fault need databases, .soak runs for minutes and only when asked. */
+const withDatabases = ["tests/**/*.store.test.ts", "tests/**/*.fault.test.ts"];
+const soak = ["tests/soak/**/*.soak.test.ts"];
+const browser = ["tests/**/*.browser.test.ts"];
+
+const shared = {
+  setupFiles: ["tests/support/property.ts"],
+  restoreMocks: true,
+  unstubGlobals: true,
+};
+
+export default defineConfig({
+  resolve: {
+    // Tests name the package as a user does and get the sources.
+    alias: [
+      { find: /^heddle$/, replacement: `${src}index.ts` },
+      { find: /^heddle\/(.+)$/, replacement: `${src}$1.ts` },
+    ],
+  },
+  test: {
+    projects: [
+      {
+        extends: true,
+        test: {
+          ...shared,
+          name: "unit",
+          include: ["tests/**/*.test.ts"],
+          exclude: [...withDatabases, ...soak, ...browser],
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "types",
+          include: [],
+          typecheck: { enabled: true, only: true, include: ["tests/**/*.test-d.ts"], tsconfig: "tsconfig.json" },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          ...shared,
+          name: "stores",
+          include: withDatabases,
+          globalSetup: ["tests/support/postgres/global-setup.ts"],
+          testTimeout: 30_000,
+          hookTimeout: 60_000,
+        },
+      },
+      ...(process.env["HEDDLE_SOAK"] === "1"
+        ? [{ extends: true as const, test: { ...shared, name: "soak", include: soak, testTimeout: 600_000 } }]
+        : []),
+    ],
+  },
+});
