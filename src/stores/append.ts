@@ -22,7 +22,7 @@ export async function append(
   checkBatch(threadId, batch, ports.maxEntryChars);
   const createdAt = batch[0]?.draft.at ?? ports.clock();
   const request = { threadId, batch, options: { ...options, metadata }, createdAt, metadata: {} };
-  const ids = batch.map(({ draft }) => draft.id);
+  const ids = batch.flatMap(({ draft }) => (draft.idGiven ? draft.id : []));
   const result = await driver.transact(threadId, ids, (state) => decideAppend(request, state, ports.sha256));
   context.wakeups.wake();
   return result;

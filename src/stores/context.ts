@@ -1,5 +1,6 @@
 import { base64url } from "../thread/base64url.ts";
-import { type Ports, systemPorts } from "../thread/ports.ts";
+import { type Ports, systemPorts, systemRandom } from "../thread/ports.ts";
+import type { Random } from "../thread/random.ts";
 import { portableSha256, type Sha256 } from "../thread/sha256.ts";
 import type { StoreDriver } from "./driver.ts";
 import { StoreError, storeClosed } from "./errors.ts";
@@ -7,7 +8,7 @@ import { Wakeups } from "./wakeups.ts";
 
 /** What a store may be given instead of the system's own; all of it optional. */
 export interface StorePorts extends Ports {
-  readonly random: (size: number) => Uint8Array;
+  readonly random: Random;
   readonly sha256: Sha256;
   /** How often watchers look for what other processes wrote. */
   readonly pollMs: number;
@@ -19,7 +20,7 @@ export type StoreOptions = Partial<StorePorts>;
 
 const DEFAULTS: StorePorts = {
   ...systemPorts,
-  random: (size) => crypto.getRandomValues(new Uint8Array(size)),
+  random: systemRandom,
   sha256: portableSha256,
   pollMs: 100,
   maxEntryChars: 64 * 1024 * 1024,

@@ -8,7 +8,7 @@ import { type ErrorFacts, HeddleError } from "../thread/errors.ts";
  */
 export class StoreError extends HeddleError {
   static override readonly className: string = "StoreError";
-  readonly threadId?: string;
+  declare readonly threadId?: string;
 
   constructor(facts: ErrorFacts & { threadId?: string | undefined }) {
     super(facts);

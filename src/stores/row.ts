@@ -6,9 +6,11 @@ import type { Sha256 } from "../thread/sha256.ts";
 import type { StoredRow, ThreadHead } from "./driver.ts";
 import { CorruptionError } from "./errors.ts";
 
+type Content = Omit<Draft, "idGiven" | "atGiven">;
+
 /** A draft with all that can be computed before its place is known. */
-export interface Prepared {
-  readonly draft: Draft;
+export interface Prepared<From extends Content = Draft> {
+  readonly draft: From;
   readonly payload: string;
   readonly refs: string;
   readonly measure: number;
@@ -16,7 +18,7 @@ export interface Prepared {
   readonly digest: string;
 }
 
-export function prepare(draft: Draft, salt: string, sha256: Sha256): Prepared {
+export function prepare<From extends Content>(draft: From, salt: string, sha256: Sha256): Prepared<From> {
   const payload = JSON.stringify(draft.payload);
   return {
     draft,
@@ -34,7 +36,11 @@ export type Tip = Pick<ThreadHead, "rev" | "hash" | "track" | "mark">;
 export const NO_TIP: Tip = { rev: 0, hash: "", track: NO_LANES, mark: null };
 
 /** Places the next entry of a thread: its row, itself, and the tip after it. */
-export function nextRow(tip: Tip, prepared: Prepared, sha256: Sha256): { row: StoredRow; entry: Entry; tip: Tip } {
+export function nextRow(
+  tip: Tip,
+  prepared: Prepared<Content>,
+  sha256: Sha256,
+): { row: StoredRow; entry: Entry; tip: Tip } {
   const { draft, payload, refs, measure, salt, digest } = prepared;
   const entry = placeEntry(draft, tip.rev);
   const lane = laneOf(entry, tip.track);
@@ -66,7 +72,7 @@ export function readRow(threadId: string, row: StoredRow, sha256: Sha256): Entry
   if (row.payload === null) throw damaged(threadId, row, "its payload is gone");
   const { seq, id, at, v, kind } = row;
   try {
-    const draft = { id, at, v: v ?? undefined, kind, atGiven: true };
+    const draft = { id, at, v: v ?? undefined, kind };
     return placeEntry(
       { ...draft, payload: freezeJson(JSON.parse(row.payload)), refs: freezeJson(JSON.parse(row.refs)) },
       seq,

@@ -38,7 +38,7 @@ function checkRow(threadId: string, tip: Tip, row: StoredRow, sha256: Sha256): T
   if (row.seq !== tip.rev) throw bad(threadId, tip.rev, "it is missing");
   const entry = readRow(threadId, row, sha256);
   const { id, at, v, kind, payload, refs } = entry;
-  const prepared = prepare({ id, at, v, kind, payload, refs, atGiven: true }, row.salt, sha256);
+  const prepared = prepare({ id, at, v, kind, payload, refs }, row.salt, sha256);
   const expected = nextRow(tip, prepared, sha256);
   const columns = Object.keys(expected.row) as (keyof StoredRow)[]; // Object.keys of a StoredRow
   const wrong = columns.find((column) => expected.row[column] !== row[column]);

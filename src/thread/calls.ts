@@ -6,10 +6,10 @@ import { isPlainObject } from "./json.ts";
  * call, else the entry before the first that the model produced. Undefined when no entry is of the model's making.
  */
 export function basisOfCall(entriesOfCall: readonly Entry[]): number | undefined {
-  for (const { payload } of entriesOfCall) {
+  for (const { payload, seq } of entriesOfCall) {
     const call = payload["call"];
     const basis = isPlainObject(call) ? call["basisLastSeq"] : undefined;
-    if (typeof basis === "number" && Number.isInteger(basis)) return basis;
+    if (typeof basis === "number" && Number.isInteger(basis) && basis >= -1 && basis < seq) return basis;
   }
   const first = entriesOfCall.find(isFromModel);
   return first && first.seq - 1;

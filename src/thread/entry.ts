@@ -1,5 +1,5 @@
 import { ThreadError } from "./errors.ts";
-import { copyJsonObject, describe, isPlainObject, type JsonObject, sameJson } from "./json.ts";
+import { copyJsonObject, fieldsOf, type JsonObject, reading, sameJson } from "./json.ts";
 import type { EntryKinds } from "./kinds.ts";
 import { checkName } from "./names.ts";
 import type { Ports } from "./ports.ts";
@@ -34,9 +34,11 @@ export type Entry =
   | EntryOf<OtherKind, JsonObject>;
 
 /** The entry type of one kind. */
-export type EntryOfKind<Kind extends string> = Kind extends keyof EntryKinds
-  ? EntryOf<Kind, EntryKinds[Kind] & JsonObject>
-  : EntryOf<OtherKind, JsonObject>;
+export type EntryOfKind<Kind extends string> = string extends Kind
+  ? Entry
+  : Kind extends keyof EntryKinds
+    ? EntryOf<Kind, EntryKinds[Kind] & JsonObject>
+    : EntryOf<OtherKind, JsonObject>;
 
 /** What a caller says to write an entry; a `seq` in it is ignored, because seq is position. */
 export interface EntryInput {
@@ -60,20 +62,22 @@ export interface Draft {
   readonly kind: string;
   readonly payload: JsonObject;
   readonly refs: Refs;
+  /** Whether the caller chose the id: only then can the entry be there already. */
+  readonly idGiven: boolean;
   /** Whether the caller chose `at`: only then does a retry have to agree on it. */
   readonly atGiven: boolean;
 }
 
 /** Validates inputs and completes them with defaults; what comes out shares nothing mutable with what went in. */
 export function draftEntries(inputs: EntryInput | readonly EntryInput[], ports: Ports): readonly Draft[] {
-  if (Array.isArray(inputs)) return inputs.map((input: unknown, index) => draft(input, `entries[${index}]`, ports));
-  return [draft(inputs, "entry", ports)];
+  const list = reading("entry", "invalid_entry", () => (Array.isArray(inputs) ? Array.from<unknown>(inputs) : undefined));
+  if (list === undefined) return [draftEntry(inputs, "entry", ports)];
+  return list.map((input, index) => draftEntry(input, `entries[${index}]`, ports));
 }
 
-function draft(input: unknown, path: string, { clock, ids }: Ports): Draft {
-  if (!isPlainObject(input))
-    throw invalid(path, `must be a plain object such as { kind, payload }, not ${describe(input)}`);
-  const { id = ids("entry"), at = clock(), v, kind = "note", payload, refs } = input;
+export function draftEntry(input: unknown, path: string, { clock, ids }: Ports): Draft {
+  const fields = fieldsOf(input, path, "invalid_entry");
+  const { id = ids("entry"), at = clock(), v, kind = "note", payload, refs } = fields;
   checkName(`${path}.id`, id);
   if (!isWholeNumber(at)) throw invalid(`${path}.at`, "must be whole milliseconds since 1970");
   if (v !== undefined && !(isWholeNumber(v) && v >= 1)) throw invalid(`${path}.v`, "must be a whole number from 1");
@@ -85,18 +89,21 @@ function draft(input: unknown, path: string, { clock, ids }: Ports): Draft {
     kind,
     payload: payload === undefined ? EMPTY : copyJsonObject(payload, `${path}.payload`),
     refs: refs === undefined ? NO_REFS : copyRefs(refs, `${path}.refs`),
-    atGiven: input["at"] !== undefined,
+    idGiven: fields["id"] !== undefined,
+    atGiven: fields["at"] !== undefined,
   };
 }
 
+type Placeable = Omit<Draft, "idGiven" | "atGiven">;
+
 /** Gives a draft its place. */
-export function placeEntry({ id, at, v, kind, payload, refs }: Draft, seq: number): Entry {
+export function placeEntry({ id, at, v, kind, payload, refs }: Placeable, seq: number): Entry {
   const entry = v === undefined ? { id, seq, at, kind, payload, refs } : { id, seq, at, v, kind, payload, refs };
   return Object.freeze(entry) as Entry; // kind is any string; whether a payload fits its kind is for its readers to say
 }
 
 /** Whether writing `draft` again would be the retry of `entry`: same kind, payload and refs, and `at` if it was given. */
-export function isSameEntry(entry: Entry, draft: Draft): boolean {
+export function isSameEntry(entry: Entry, draft: Omit<Draft, "idGiven">): boolean {
   return (
     entry.id === draft.id &&
     entry.kind === draft.kind &&

@@ -36,7 +36,7 @@ export class HeddleError extends Error {
   }
 
   static isInstance<T extends HeddleError>(this: ErrorClass<T>, error: unknown): error is T {
-    const names = typeof error === "object" && error !== null && identity in error ? error[identity] : undefined;
+    const names = markOf(error, identity);
     return Array.isArray(names) && names.includes(this.className);
   }
 }
@@ -50,11 +50,11 @@ interface ErrorClass<T> {
 export class ThreadError extends HeddleError {
   static override readonly className: string = "ThreadError";
   /** Where in the given value the trouble is, such as `payload.items[2].when`. */
-  readonly path?: string;
+  declare readonly path?: string;
   /** The first bad entry of a serialised thread. */
-  readonly index?: number;
-  readonly seq?: number;
-  readonly entryId?: string;
+  declare readonly index?: number;
+  declare readonly seq?: number;
+  declare readonly entryId?: string;
 
   constructor(facts: ErrorFacts & { path?: string; index?: number; seq?: number; entryId?: string }) {
     super(facts);
@@ -62,6 +62,15 @@ export class ThreadError extends HeddleError {
     if (facts.index !== undefined) this.index = facts.index;
     if (facts.seq !== undefined) this.seq = facts.seq;
     if (facts.entryId !== undefined) this.entryId = facts.entryId;
+  }
+}
+
+/** What a value carries under a mark of ours; any value may be asked, even a revoked proxy. */
+export function markOf(value: unknown, mark: symbol): unknown {
+  try {
+    return typeof value === "object" && value !== null ? Reflect.get(value, mark) : undefined;
+  } catch {
+    return undefined;
   }
 }
 

@@ -85,10 +85,9 @@ function copyRecord(value: object, trail: Trail): { [key: string]: JsonValue } {
   for (const key of Object.keys(value)) {
     if (key === "__proto__") throw notJson(trail, "has a key __proto__");
     if (!key.isWellFormed()) throw notJson(trail, "has a key with a lone surrogate");
-    const item = value[key];
-    if (item === undefined) continue;
     trail.keys.push(key);
-    copy[key] = copyValue(item, trail);
+    const item = value[key];
+    if (item !== undefined) copy[key] = copyValue(item, trail);
     trail.keys.pop();
   }
   return copy;
@@ -99,6 +98,22 @@ export function isPlainObject(value: unknown): value is { readonly [key: string]
   if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
+
+/** The fields of an object that a caller passed in, each read once. */
+export function fieldsOf<T>(value: T, path: string, code: string): T & { readonly [key: string]: unknown } {
+  const fields = reading(path, code, () => (isPlainObject(value) ? { ...value } : undefined));
+  if (fields !== undefined) return fields;
+  throw new ThreadError({ code, path, message: `${path} must be a plain object, not ${describe(value)}.` });
+}
+
+/** Reads what a caller passed in; a getter or proxy of theirs that throws becomes a ThreadError. */
+export function reading<T>(path: string, code: string, read: () => T): T {
+  try {
+    return read();
+  } catch (cause) {
+    throw new ThreadError({ code, path, message: `${path} could not be read.`, cause });
+  }
 }
 
 /** Deep-freezes what JSON.parse made of text that was written by us. */
@@ -125,13 +140,17 @@ function isArray(value: JsonValue): value is readonly JsonValue[] {
   return Array.isArray(value); // Array.isArray alone does not narrow readonly arrays
 }
 
-/** Names what a value is without printing it, so that no secret ends up in a message. */
+/** Names what a value is without printing any of it, so that no secret ends up in a message. */
 export function describe(value: unknown): string {
-  if (value === null) return "null";
-  if (Array.isArray(value)) return "an array";
-  if (typeof value !== "object") return typeof value === "undefined" ? "undefined" : `a ${typeof value}`;
-  const name: unknown = value.constructor?.name;
-  return typeof name === "string" && name !== "Object" && name !== "" ? `an instance of ${name}` : "an object";
+  if (value === null || value === undefined) return String(value);
+  if (typeof value !== "object") return `a ${typeof value}`;
+  try {
+    if (Array.isArray(value)) return "an array";
+    const name: unknown = Object.getPrototypeOf(value)?.constructor?.name;
+    return typeof name === "string" && name !== "Object" && name !== "" ? `an instance of ${name}` : "an object";
+  } catch {
+    return "an object"; // a revoked proxy does not even say what it is
+  }
 }
 
 function notJson(trail: Trail, trouble: string, cause?: unknown): ThreadError {

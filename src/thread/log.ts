@@ -10,7 +10,7 @@ export class Log {
   readonly #entries: Entry[] = [];
   readonly #seqById = new Map<string, number>();
   readonly #byKind = new LazyIndex<string>((entry) => entry.kind);
-  readonly #byRef = new Map<string, LazyIndex<RefValue | undefined>>();
+  readonly #byRef = new Map<string, LazyIndex<RefValue>>();
 
   constructor(firstSeq: number, entries: readonly Entry[]) {
     this.#firstSeq = firstSeq;
@@ -47,7 +47,7 @@ export class Log {
   withRef(key: string, value: RefValue, end: number): readonly number[] {
     let index = this.#byRef.get(key);
     if (index === undefined) {
-      index = new LazyIndex((entry) => entry.refs[key]);
+      index = new LazyIndex(({ refs }) => (Object.hasOwn(refs, key) ? refs[key] : undefined));
       this.#byRef.set(key, index);
     }
     return index.find(value, this.#entries, end);
@@ -56,11 +56,11 @@ export class Log {
 
 /** Value -> seqs, built on the first question and afterwards only continued. */
 class LazyIndex<Value> {
-  readonly #pick: (entry: Entry) => Value;
+  readonly #pick: (entry: Entry) => Value | undefined;
   readonly #seqs = new Map<Value, number[]>();
   #indexed = 0;
 
-  constructor(pick: (entry: Entry) => Value) {
+  constructor(pick: (entry: Entry) => Value | undefined) {
     this.#pick = pick;
   }
 
@@ -74,6 +74,7 @@ class LazyIndex<Value> {
 
   #add(entry: Entry): void {
     const value = this.#pick(entry);
+    if (value === undefined) return;
     const seqs = this.#seqs.get(value);
     if (seqs === undefined) this.#seqs.set(value, [entry.seq]);
     else seqs.push(entry.seq);

@@ -1,4 +1,5 @@
 import { v7 } from "uuid";
+import { pooled } from "./random.ts";
 
 /** Milliseconds since 1970, whole. Ask for it, never read the time directly: a replay passes its own. */
 export type Clock = () => number;
@@ -12,7 +13,9 @@ export interface Ports {
   readonly ids: Ids;
 }
 
+export const systemRandom = pooled((size) => crypto.getRandomValues(new Uint8Array(size)));
+
 export const systemPorts: Ports = {
   clock: () => Date.now(),
-  ids: (prefix) => `${prefix}_${v7()}`,
+  ids: (prefix) => `${prefix}_${v7({ rng: () => systemRandom(16) })}`,
 };

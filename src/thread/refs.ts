@@ -1,5 +1,5 @@
 import { ThreadError } from "./errors.ts";
-import { describe, isPlainObject } from "./json.ts";
+import { describe, fieldsOf } from "./json.ts";
 
 export type RefValue = string | number | boolean | null;
 
@@ -27,20 +27,21 @@ export const NO_REFS: Refs = Object.freeze({});
 
 /** A frozen copy of the refs, without the undefined ones. */
 export function copyRefs(value: unknown, path: string): Refs {
-  if (!isPlainObject(value)) throw invalid(path, `must be a plain object, not ${describe(value)}`);
+  const fields = fieldsOf(value, path, "invalid_refs");
+  if (Object.getOwnPropertySymbols(fields).length > 0) throw invalid(path, "has a symbol key");
   const refs: { [key: string]: RefValue } = {};
-  for (const key of Object.keys(value)) {
-    const item = value[key];
+  for (const key of Object.keys(fields)) {
+    const item = fields[key];
     if (item === undefined) continue;
     if (key === "__proto__" || !key.isWellFormed()) throw invalid(path, "has a key that JSON cannot hold");
-    if (!isScalar(item))
+    if (!isRefValue(item))
       throw invalid(`${path}.${key}`, `is ${describe(item)}; a ref is a string, number, boolean or null`);
     refs[key] = item === 0 ? 0 : item; // JSON has no -0
   }
   return Object.freeze(refs);
 }
 
-function isScalar(value: unknown): value is RefValue {
+export function isRefValue(value: unknown): value is RefValue {
   if (typeof value === "string") return value.isWellFormed();
   return value === null || typeof value === "boolean" || (typeof value === "number" && Number.isFinite(value));
 }

@@ -9,12 +9,12 @@ import {
   isSameEntry,
   placeEntry,
 } from "./entry.ts";
-import { ThreadError } from "./errors.ts";
-import { copyJsonObject, type JsonObject } from "./json.ts";
+import { markOf, ThreadError } from "./errors.ts";
+import { copyJsonObject, describe, fieldsOf, type JsonObject, reading } from "./json.ts";
 import { Log } from "./log.ts";
 import { checkName } from "./names.ts";
 import { type Clock, type Ids, type Ports, systemPorts } from "./ports.ts";
-import type { RefValue } from "./refs.ts";
+import { isRefValue, type RefValue } from "./refs.ts";
 import { readThread, type ThreadData, type ThreadParts } from "./serialised.ts";
 
 const brand = Symbol.for("heddle.thread");
@@ -51,19 +51,23 @@ interface Version {
 export class Thread {
   readonly #version: Version;
 
+  static {
+    Object.defineProperty(Thread.prototype, brand, { value: true });
+  }
+
   private constructor(version: Version) {
     this.#version = version;
-    Object.defineProperty(this, brand, { value: true });
     Object.freeze(this);
   }
 
   static create(options: ThreadOptions = {}): Thread {
-    const ports = portsOf(options);
-    const { id = ports.ids("thread"), metadata = {} } = options;
+    const fields = fieldsOf(options, "options", "invalid_options");
+    const ports = portsOf(fields);
+    const { id = ports.ids("thread"), metadata = {} } = fields;
     checkName("thread id", id);
     return new Thread({
       id,
-      createdAt: ports.clock(),
+      createdAt: now(ports),
       metadata: copyJsonObject(metadata, "metadata"),
       ports,
       log: new Log(0, []),
@@ -75,7 +79,8 @@ export class Thread {
 
   /** Takes in what `toJSON` gave, or its JSON text parsed. Damaged data is a ThreadError with the first bad index. */
   static fromJSON(data: unknown, options: Pick<ThreadOptions, "clock" | "ids"> = {}): Thread {
-    return Thread.assemble(readThread(data, portsOf(options)), options);
+    const ports = portsOf(fieldsOf(options, "options", "invalid_options"));
+    return Thread.assemble(readThread(data, ports), ports);
   }
 
   /** For stores: a thread of entries that are already checked, frozen and in order. */
@@ -88,7 +93,7 @@ export class Thread {
 
   /** Whether a value is a Thread, also one made by another copy of the package. */
   static isThread(value: unknown): value is Thread {
-    return typeof value === "object" && value !== null && brand in value;
+    return markOf(value, brand) === true;
   }
 
   get id(): string {
@@ -157,7 +162,7 @@ export class Thread {
   /** Undefined beyond the end; an error before a loaded tail. */
   at(seq: number): Entry | undefined {
     if (!Number.isInteger(seq)) throw outOfRange(seq, "is not a whole number");
-    this.#mustBeLoaded(seq);
+    if (seq >= 0) this.#mustBeLoaded(seq);
     return seq < this.#version.end ? this.#version.log.get(seq) : undefined;
   }
 
@@ -168,30 +173,35 @@ export class Thread {
 
   /** The loaded entries from one seq to another, both included. */
   slice(from: number, to: number): Entry[] {
+    for (const seq of [from, to]) if (!isBound(seq)) throw outOfRange(seq, "is not a whole number");
     return this.#version.log.range(from, Math.min(to + 1, this.#version.end));
   }
 
   filterByKind<Kind extends string>(kinds: Kind | readonly Kind[]): EntryOfKind<Kind>[] {
     const { log, end } = this.#version;
-    const wanted: readonly string[] = typeof kinds === "string" ? [kinds] : kinds;
-    const seqs = [...new Set(wanted)].flatMap((kind) => log.ofKind(kind, end));
-    if (wanted.length > 1) seqs.sort((a, b) => a - b);
+    const wanted = new Set(kindsOf(kinds));
+    const seqs = [...wanted].flatMap((kind) => log.ofKind(kind, end));
+    if (wanted.size > 1) seqs.sort((a, b) => a - b);
     return this.#pick(seqs) as EntryOfKind<Kind>[]; // the index holds entries of these kinds only
   }
 
   filterByRef(key: string, value: RefValue): Entry[] {
+    if (typeof key !== "string") throw invalidQuery("key", "must be a string", key);
+    if (!isRefValue(value)) throw invalidQuery("value", "must be a string, number, boolean or null", value);
     return this.#pick(this.#version.log.withRef(key, value, this.#version.end));
   }
 
   /** The thread as it was when `seq` was its last entry; -1 gives the empty thread. */
   upTo(seq: number): Thread {
     if (!Number.isInteger(seq) || seq < -1 || seq > this.lastSeq) throw outOfRange(seq, this.#extent());
-    if (seq < this.firstSeq - 1) this.#mustBeLoaded(seq);
-    return seq === this.lastSeq ? this : new Thread({ ...this.#version, end: seq + 1 });
+    if (seq === this.lastSeq) return this;
+    if (this.firstSeq > 0) this.#mustBeLoaded(seq);
+    return new Thread({ ...this.#version, end: seq + 1 });
   }
 
   /** Everything that model call was shown from. */
   entriesBeforeCall(callId: string): Entry[] {
+    if (typeof callId !== "string") throw invalidQuery("callId", "must be a string", callId);
     const basis = basisOfCall(this.filterByRef("callId", callId));
     if (basis === undefined && this.firstSeq === 0) {
       throw new ThreadError({
@@ -212,13 +222,14 @@ export class Thread {
    */
   fork(options: { readonly atSeq: number; readonly metadata?: JsonObject; readonly id?: string }): Thread {
     const { ports } = this.#version;
-    const { atSeq, metadata = {}, id = ports.ids("thread") } = options;
+    const { atSeq, metadata = {}, id = ports.ids("thread") } = fieldsOf(options, "options", "invalid_options");
     checkName("thread id", id);
     const { log, end, firstSeq, base } = this.upTo(atSeq).#version;
+    const own = copyJsonObject(metadata, "metadata");
     return new Thread({
       id,
-      createdAt: ports.clock(),
-      metadata: copyJsonObject({ ...this.metadata, ...metadata, parentThreadId: this.id, forkSeq: atSeq }, "metadata"),
+      createdAt: now(ports),
+      metadata: Object.freeze({ ...this.metadata, ...own, parentThreadId: this.id, forkSeq: atSeq }),
       ports,
       log,
       end,
@@ -260,15 +271,20 @@ export class Thread {
 
   #pick(seqs: readonly number[]): Entry[] {
     const { log } = this.#version;
-    return seqs.flatMap((seq) => log.get(seq) ?? []);
+    const entries: Entry[] = [];
+    for (const seq of seqs) {
+      const entry = log.get(seq);
+      if (entry !== undefined) entries.push(entry);
+    }
+    return entries;
   }
 
   #mustBeLoaded(seq: number): void {
-    if (seq >= this.firstSeq || seq < 0) return;
+    if (seq >= this.firstSeq) return;
     throw new ThreadError({
       code: "entry_not_loaded",
       seq,
-      message: `Entry ${seq} is not loaded: this thread begins at ${this.firstSeq}. Load more of it from its store.`,
+      message: `${seq < 0 ? "Its beginning" : `Entry ${seq}`} is not loaded: this thread begins at ${this.firstSeq}. Load more of it from its store.`,
     });
   }
 
@@ -282,11 +298,41 @@ function placedTwice(draft: Draft | undefined): Entry | undefined {
 }
 
 function portsOf({ clock = systemPorts.clock, ids = systemPorts.ids }: Pick<ThreadOptions, "clock" | "ids">): Ports {
+  if (typeof clock !== "function") throw invalidOption("options.clock", `must be a function, not ${describe(clock)}`);
+  if (typeof ids !== "function") throw invalidOption("options.ids", `must be a function, not ${describe(ids)}`);
   return { clock, ids };
 }
 
-function outOfRange(seq: number, trouble: string): ThreadError {
-  return new ThreadError({ code: "seq_out_of_range", seq, message: `Seq ${seq} ${trouble}.` });
+function now({ clock }: Ports): number {
+  const at = clock();
+  if (!Number.isSafeInteger(at)) throw invalidOption("options.clock", "must give whole milliseconds since 1970");
+  return at;
+}
+
+function kindsOf(kinds: unknown): readonly string[] {
+  const list = reading("kinds", "invalid_query", () => (Array.isArray(kinds) ? Array.from<unknown>(kinds) : [kinds]));
+  return list.map((kind) => {
+    if (typeof kind !== "string") throw invalidQuery("kinds", "must be a string or an array of strings", kinds);
+    return kind;
+  });
+}
+
+function isBound(seq: number): boolean {
+  return Number.isInteger(seq) || seq === Number.POSITIVE_INFINITY || seq === Number.NEGATIVE_INFINITY;
+}
+
+function outOfRange(seq: unknown, trouble: string): ThreadError {
+  const facts = { code: "seq_out_of_range", path: "seq" };
+  if (typeof seq === "number") return new ThreadError({ ...facts, seq, message: `Seq ${seq} ${trouble}.` });
+  return new ThreadError({ ...facts, message: `The seq must be a whole number, not ${describe(seq)}.` });
+}
+
+function invalidOption(path: string, trouble: string): ThreadError {
+  return new ThreadError({ code: "invalid_options", path, message: `${path} ${trouble}.` });
+}
+
+function invalidQuery(path: string, rule: string, given: unknown): ThreadError {
+  return new ThreadError({ code: "invalid_query", path, message: `${path} ${rule}, not ${describe(given)}.` });
 }
 
 function reused(entryId: string, seq: number): ThreadError {

@@ -1,0 +1,37 @@
+import { createRequire } from "node:module";
+import type BetterSqlite3 from "better-sqlite3";
+import type { OpenConnection, SqlValue } from "./connection.ts";
+
+/** The optional peer, where it is installed. */
+export function betterSqlite3(): OpenConnection | undefined {
+  const Database = load();
+  if (Database === undefined) return undefined;
+  return (path) => {
+    const database = new Database(path);
+    return {
+      library: "better-sqlite3",
+      exec: (sql) => void database.exec(sql),
+      prepare: (sql) => {
+        const statement = database.prepare<SqlValue[], SqlValue[]>(sql);
+        if (statement.reader) statement.raw(true);
+        return {
+          run: (...values) => void statement.run(...values),
+          all: (...values) => statement.all(...values),
+          get: (...values) => statement.get(...values),
+        };
+      },
+      close: () => void database.close(),
+    };
+  };
+}
+
+/** Loaded at run time and synchronously, because the store's constructor is synchronous and the package is optional. */
+function load(): typeof BetterSqlite3 | undefined {
+  const require = createRequire(import.meta.url);
+  try {
+    return require("better-sqlite3") as typeof BetterSqlite3; // the package's own types describe what it exports
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "MODULE_NOT_FOUND") return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,82 @@
+import { HeddleError } from "../../thread/errors.ts";
+import { CorruptionError, StoreError, StoreFullError } from "../errors.ts";
+
+const BUSY = 5;
+const LOCKED = 6;
+const READONLY = 8;
+const IOERR = 10;
+const CORRUPT = 11;
+const FULL = 13;
+const CANTOPEN = 14;
+const TOOBIG = 18;
+const NOTADB = 26;
+
+const BY_NAME: { readonly [name: string]: number } = {
+  SQLITE_BUSY: BUSY,
+  SQLITE_LOCKED: LOCKED,
+  SQLITE_READONLY: READONLY,
+  SQLITE_IOERR: IOERR,
+  SQLITE_CORRUPT: CORRUPT,
+  SQLITE_FULL: FULL,
+  SQLITE_CANTOPEN: CANTOPEN,
+  SQLITE_TOOBIG: TOOBIG,
+  SQLITE_NOTADB: NOTADB,
+};
+
+/** Runs something that touches SQLite; what it throws comes out as one of ours. */
+export function guarded<Result>(work: () => Result): Result {
+  try {
+    return work();
+  } catch (error) {
+    throw HeddleError.isInstance(error) ? error : translate(error);
+  }
+}
+
+function translate(cause: unknown): HeddleError {
+  switch (resultCode(cause)) {
+    case BUSY:
+    case LOCKED:
+      return failed(
+        "store_busy",
+        "Another process kept the database locked. Use one writing process per file, or try again.",
+        cause,
+        true,
+      );
+    case READONLY:
+      return failed(
+        "store_read_only",
+        "The database file or its folder cannot be written. Check its permissions.",
+        cause,
+      );
+    case CORRUPT:
+      return new CorruptionError({ seq: -1, trouble: "SQLite finds the file malformed", cause });
+    case FULL:
+      return new StoreFullError(cause);
+    case CANTOPEN:
+      return failed(
+        "store_unreachable",
+        "The database file cannot be opened. Check that its folder exists and can be written.",
+        cause,
+      );
+    case TOOBIG:
+      return failed("too_large", "The entry is larger than SQLite can store.", cause);
+    case NOTADB:
+      return failed("store_not_heddle", "The file is not a SQLite database. Choose another path.", cause);
+    case IOERR:
+      return failed("store_failed", "The disk reports an error. Check it before going on.", cause, true);
+    default:
+      return failed("store_failed", "SQLite refused the operation; the cause says why.", cause);
+  }
+}
+
+/** SQLite's primary result code, from either library. */
+function resultCode(error: unknown): number | undefined {
+  if (typeof error !== "object" || error === null) return undefined;
+  if ("errcode" in error && typeof error.errcode === "number") return error.errcode & 0xff;
+  const name = "code" in error && typeof error.code === "string" ? error.code : "";
+  return BY_NAME[name.split("_").slice(0, 2).join("_")];
+}
+
+function failed(code: string, message: string, cause: unknown, retryable = false): StoreError {
+  return new StoreError({ code, message, cause, retryable });
+}

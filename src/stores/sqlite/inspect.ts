@@ -1,0 +1,34 @@
+import type { SqliteConnection } from "./connection.ts";
+
+/**
+ * Lets SQLite check every page and index of the file. The answer holds until something is written, so verifying many
+ * threads in a row reads the file once.
+ */
+export class FileInspection {
+  readonly #connection: SqliteConnection;
+  #state: string | undefined;
+  #trouble: string | undefined;
+
+  constructor(connection: SqliteConnection) {
+    this.#connection = connection;
+  }
+
+  trouble(): string | undefined {
+    const state = this.#writesSoFar();
+    if (state !== this.#state) this.#trouble = this.#check();
+    this.#state = state;
+    return this.#trouble;
+  }
+
+  #check(): string | undefined {
+    const found = this.#connection.prepare("PRAGMA integrity_check(1)").get()?.[0];
+    return found === "ok" ? undefined : `SQLite reports "${String(found)}"`;
+  }
+
+  /** Changes with every write, by this connection or another. */
+  #writesSoFar(): string {
+    const [own] = this.#connection.prepare("SELECT total_changes()").get() ?? [];
+    const [others] = this.#connection.prepare("PRAGMA data_version").get() ?? [];
+    return `${own}/${others}`;
+  }
+}

@@ -1,0 +1,34 @@
+import type { RecordSpace } from "../driver.ts";
+import type { SqliteConnection, SqlValue } from "./connection.ts";
+
+/** Checkpoints and blobs: values under a key, texts as TEXT and bytes as BLOB. */
+export class Records {
+  readonly #tenant: string;
+  readonly #sql: ReturnType<typeof statements>;
+
+  constructor(connection: SqliteConnection, tenant: string) {
+    this.#tenant = tenant;
+    this.#sql = statements(connection);
+  }
+
+  get(space: RecordSpace, key: string): string | Uint8Array | undefined {
+    const value = this.#sql.get.get(this.#tenant, space, key)?.[0];
+    return typeof value === "string" || value instanceof Uint8Array ? value : undefined;
+  }
+
+  put(space: RecordSpace, key: string, value: SqlValue): void {
+    this.#sql.put.run(this.#tenant, space, key, value);
+  }
+
+  delete(space: RecordSpace, key: string): boolean {
+    return this.#sql.delete.get(this.#tenant, space, key) !== undefined;
+  }
+}
+
+function statements(connection: SqliteConnection) {
+  return {
+    get: connection.prepare("SELECT value FROM records WHERE tenant = ? AND space = ? AND key = ?"),
+    put: connection.prepare("INSERT OR REPLACE INTO records (tenant, space, key, value) VALUES (?, ?, ?, ?)"),
+    delete: connection.prepare("DELETE FROM records WHERE tenant = ? AND space = ? AND key = ? RETURNING 1"),
+  };
+}

@@ -1,0 +1,54 @@
+import { checkName } from "../../thread/names.ts";
+import { invalidOption, type StoreOptions } from "../context.ts";
+import { defineStore } from "../define-store.ts";
+import type { ThreadStore } from "../port.ts";
+import type { OpenConnection, SqliteConnection } from "./connection.ts";
+import { sqliteDriver } from "./driver.ts";
+import { guarded } from "./errors.ts";
+import { checkIdentity, migrate } from "./migrate.ts";
+import { nativeSha256 } from "./native-sha256.ts";
+import { findSqlite } from "./open-connection.ts";
+import { BUSY_TIMEOUT_MS, type SqliteMode, setPragmas } from "./pragmas.ts";
+
+export interface SqliteStoreOptions extends StoreOptions {
+  readonly tenant?: string;
+  /** Default "durable". */
+  readonly mode?: SqliteMode;
+  /** A SQLite library of your own. */
+  readonly connect?: OpenConnection;
+}
+
+/**
+ * A store in one SQLite file, made when it is missing. Use one writing process per file, on a local disk.
+ *
+ * @example
+ * const store = sqliteStore("./heddle.db");
+ * await store.append("thread_1", { kind: "note", payload: { text: "kept" } });
+ * await store.close();
+ */
+export function sqliteStore(path: string, options: SqliteStoreOptions = {}): ThreadStore {
+  const { tenant = "default", mode = "durable", connect = findSqlite(), ...ports } = options;
+  checkName("tenant", tenant);
+  if (mode !== "durable" && mode !== "relaxed") throw invalidOption("mode", '"durable" or "relaxed"');
+  if (typeof path !== "string" || path === "" || path.includes("\0")) throw invalidOption("path", "the path of a file");
+  if (path.includes(":memory:"))
+    throw invalidOption("path", "the path of a file; for threads in memory use memoryStore()");
+  const connection = guarded(() => connect(path));
+  try {
+    guarded(() => prepare(connection, mode));
+    return defineStore(
+      guarded(() => sqliteDriver(connection, tenant)),
+      { sha256: nativeSha256, ...ports },
+    );
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
+}
+
+function prepare(connection: SqliteConnection, mode: SqliteMode): void {
+  connection.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`); // others may be opening the same file
+  checkIdentity(connection);
+  setPragmas(connection, mode);
+  migrate(connection);
+}
