@@ -1,9 +1,10 @@
 import { draftEntries, type EntryInput } from "../thread/entry.ts";
 import { copyJsonObject } from "../thread/json.ts";
 import { checkName } from "../thread/names.ts";
-import { checkSeq, type StoreContext } from "./context.ts";
+import type { StoreContext } from "./context.ts";
 import { decideAppend } from "./decide-append.ts";
 import { EntryIdReuseError, StoreError } from "./errors.ts";
+import { checkSeq } from "./options.ts";
 import type { AppendOptions, AppendResult } from "./port.ts";
 import { type Prepared, prepare } from "./row.ts";
 

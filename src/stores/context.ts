@@ -3,7 +3,7 @@ import { type Ports, systemPorts, systemRandom } from "../thread/ports.ts";
 import type { Random } from "../thread/random.ts";
 import { portableSha256, type Sha256 } from "../thread/sha256.ts";
 import type { StoreDriver } from "./driver.ts";
-import { StoreError, storeClosed } from "./errors.ts";
+import { storeClosed } from "./errors.ts";
 import { Wakeups } from "./wakeups.ts";
 
 /** What a store may be given instead of the system's own; all of it optional. */
@@ -59,13 +59,4 @@ export class StoreContext {
     this.wakeups.wake();
     await this.driver.close();
   }
-}
-
-export function invalidOption(what: string, rule: string): StoreError {
-  return new StoreError({ code: "invalid_options", message: `${what} must be ${rule}.` });
-}
-
-export function checkSeq(what: string, value: unknown): void {
-  if (value !== undefined && !(Number.isSafeInteger(value) && Number(value) >= 0))
-    throw invalidOption(what, "a whole number from 0");
 }

@@ -1,6 +1,6 @@
 import type { LaneTrack } from "../lanes/track.ts";
 import type { JsonObject } from "../thread/json.ts";
-import type { ListQuery } from "./list.ts";
+import type { ListQuery } from "./list-query.ts";
 import type { ThreadPage } from "./port.ts";
 
 /** An entry as it lies in a store. Texts are kept exactly as given: the hashes are over them. */
@@ -134,7 +134,10 @@ export interface StoreDriver {
 
   /** Faster ways to what can be derived from the above. Each must answer what the derived one would. */
   list?(query: ListQuery): Promise<ThreadPage>;
-  /** Copies the rows up to `atSeq` to a new thread with this head; false, and nothing done, when it exists already. */
+  /**
+   * Copies the rows up to `atSeq` to a new thread with this head; false, and nothing done, when it exists already. When
+   * the source was deleted meanwhile: `thread_not_found`, and nothing done.
+   */
   copy?(from: string, to: string, atSeq: number, head: ThreadHead): Promise<boolean>;
   /** Checks what lies below the rows, such as the pages of a file, and names the trouble it finds. */
   inspect?(threadId: string): Promise<string | undefined>;

@@ -1,7 +1,8 @@
 import type { Entry } from "../thread/entry.ts";
 import { HeddleError } from "../thread/errors.ts";
 import { checkName } from "../thread/names.ts";
-import { checkSeq, invalidOption, type StoreContext } from "./context.ts";
+import type { StoreContext } from "./context.ts";
+import { checkSeq, invalidOption } from "./options.ts";
 import type { FeedItem, FeedOptions, WatchOptions } from "./port.ts";
 import { rowsOf } from "./read.ts";
 import { readRow } from "./row.ts";

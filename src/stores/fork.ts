@@ -1,28 +1,31 @@
 import { copyJsonObject } from "../thread/json.ts";
 import { checkName } from "../thread/names.ts";
-import { checkSeq, type StoreContext } from "./context.ts";
+import type { StoreContext } from "./context.ts";
 import type { StoredRow, ThreadHead } from "./driver.ts";
-import { StoreError, threadNotFound } from "./errors.ts";
+import { CorruptionError, StoreError, threadNotFound } from "./errors.ts";
 import { checkHead, infoOf, newHead } from "./head.ts";
 import { markOf, rowAt } from "./load.ts";
+import { checkSeq } from "./options.ts";
 import type { ForkOptions, ThreadInfo } from "./port.ts";
 import { rowsOf } from "./read.ts";
 import { tipAfter } from "./row.ts";
+import { steadily } from "./steadily.ts";
 
 /** The rows are copied as they are: the two threads provably share their past, hash by hash. */
 export async function fork(context: StoreContext, threadId: string, options: ForkOptions): Promise<ThreadInfo> {
   const { driver, ports } = context;
-  const newId = options.newId ?? ports.ids("thread");
+  const { newId = ports.ids("thread") } = options;
   checkName("threadId", threadId);
   checkName("newId", newId);
   checkSeq("atSeq", options.atSeq);
-  const parent = await driver.head(threadId);
-  if (parent === undefined) throw threadNotFound(threadId);
-  const head = await headOfFork(context, threadId, newId, parent, options);
-  const copy = driver.copy ?? ((...args) => copyRows(context, ...args));
-  if (!(await copy.call(driver, threadId, newId, options.atSeq, head))) throw exists(newId);
-  context.wakeups.wake();
-  return infoOf(newId, head);
+  return steadily(context, threadId, async (parent) => {
+    if (parent === undefined) throw threadNotFound(threadId);
+    const head = await headOfFork(context, threadId, newId, parent, options);
+    const copy = driver.copy ?? ((...args) => copyRows(context, ...args));
+    if (!(await copy.call(driver, threadId, newId, options.atSeq, head))) throw exists(newId);
+    context.wakeups.wake();
+    return infoOf(newId, head);
+  });
 }
 
 async function headOfFork(
@@ -51,6 +54,8 @@ async function copyRows(
 ): Promise<boolean> {
   const rows: StoredRow[] = [];
   for await (const row of rowsOf(context, from, { from: 0, to: atSeq, limit: atSeq + 1 })) rows.push(row);
+  if (rows.length !== atSeq + 1 || rows.at(-1)?.hash !== head.hash)
+    throw new CorruptionError({ threadId: from, seq: rows.length, trouble: "it is missing" });
   return context.driver.transact(to, [], (state) =>
     state.head === undefined ? { result: true, head, rows } : { result: false },
   );

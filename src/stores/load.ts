@@ -3,21 +3,30 @@ import type { LaneBase, ThreadBase } from "../thread/base.ts";
 import type { Entry } from "../thread/entry.ts";
 import { checkName } from "../thread/names.ts";
 import { Thread } from "../thread/thread.ts";
-import { checkSeq, type StoreContext } from "./context.ts";
+import type { StoreContext } from "./context.ts";
 import type { StoredRow, ThreadHead } from "./driver.ts";
 import { CorruptionError, StoreError } from "./errors.ts";
 import { checkHead } from "./head.ts";
+import { checkSeq } from "./options.ts";
 import type { LoadOptions } from "./port.ts";
 import { rowsOf } from "./read.ts";
 import { readRow, trackBefore } from "./row.ts";
+import { steadily } from "./steadily.ts";
 
 export async function load(context: StoreContext, threadId: string, options: LoadOptions): Promise<Thread | undefined> {
-  const { driver, ports } = context;
   checkName("threadId", threadId);
   checkSeq("last", options.last);
   checkSeq("upToSeq", options.upToSeq);
-  const head = await driver.head(threadId);
-  if (head === undefined) return undefined;
+  return steadily(context, threadId, async (head) => head && loadAt(context, threadId, head, options));
+}
+
+async function loadAt(
+  context: StoreContext,
+  threadId: string,
+  head: ThreadHead,
+  options: LoadOptions,
+): Promise<Thread> {
+  const { ports } = context;
   const { createdAt, metadata } = checkHead(threadId, head, ports.sha256);
   const end = options.upToSeq === undefined ? head.rev : options.upToSeq + 1;
   if (end > head.rev) throw beyond(threadId, end - 1, head.rev);
@@ -65,11 +74,11 @@ async function baseAt(
       async ([lane, { measure, replaceSeq, summarySeq }]): Promise<[string, LaneBase]> => {
         const replace = await entryAt(context, threadId, replaceSeq);
         const summary = await entryAt(context, threadId, summarySeq);
-        return [lane, { measure, ...(replace && { replace }), ...(summary && { summary }) }];
+        return [lane, Object.freeze({ measure, ...(replace && { replace }), ...(summary && { summary }) })];
       },
     ),
   );
-  return { activeLane: track.active, lanes: Object.fromEntries(lanes) };
+  return Object.freeze({ activeLane: track.active, lanes: Object.freeze(Object.fromEntries(lanes)) });
 }
 
 async function trackAt(

@@ -111,7 +111,7 @@ export interface ListOptions {
   readonly order?: ListOrder | undefined;
   /** Threads whose `metadata.status` is this. */
   readonly status?: string | undefined;
-  /** Text that occurs in the id, the metadata or an entry, ignoring case. */
+  /** Text that occurs in the id, the metadata or the payload of an entry; the case of A to Z is ignored. */
   readonly search?: string | undefined;
   /** 1 to 1,000, default 50. */
   readonly limit?: number | undefined;

@@ -1,8 +1,9 @@
 import type { Entry } from "../thread/entry.ts";
 import { checkName } from "../thread/names.ts";
-import { checkSeq, invalidOption, type StoreContext } from "./context.ts";
+import type { StoreContext } from "./context.ts";
 import type { RowRange, StoredRow } from "./driver.ts";
 import { CorruptionError } from "./errors.ts";
+import { checkSeq, invalidOption } from "./options.ts";
 import type { ReadOptions } from "./port.ts";
 import { readRow } from "./row.ts";
 

@@ -26,7 +26,7 @@ export async function deleteCheckpoint({ driver }: StoreContext, key: string): P
 }
 
 export async function putBlob({ driver, ports }: StoreContext, content: JsonValue | Uint8Array): Promise<string> {
-  const value = content instanceof Uint8Array ? content : JSON.stringify(copyJson(content, "content"));
+  const value = content instanceof Uint8Array ? new Uint8Array(content) : JSON.stringify(copyJson(content, "content"));
   const hash = hashOf(value, ports.sha256);
   await driver.putRecord("blob", hash, value);
   return hash;
@@ -40,12 +40,15 @@ export async function getBlob(
   const value = await driver.getRecord("blob", hash);
   if (value === undefined) return undefined;
   if (hashOf(value, ports.sha256) !== hash) throw damaged(`blob ${hash}`);
-  return typeof value === "string" ? (JSON.parse(value) as JsonValue) : value; // its hash says that putBlob wrote it
+  return typeof value === "string" ? (JSON.parse(value) as JsonValue) : new Uint8Array(value); // its hash says that putBlob wrote it
 }
 
 /** JSON text never begins with a zero byte, so bytes can never pass for JSON. */
 function hashOf(value: string | Uint8Array, sha256: (text: string) => string): string {
-  return typeof value === "string" ? sha256(value) : sha256Bytes(Uint8Array.of(0, ...value));
+  if (typeof value === "string") return sha256(value);
+  const marked = new Uint8Array(value.length + 1);
+  marked.set(value, 1);
+  return sha256Bytes(marked);
 }
 
 function damaged(what: string): CorruptionError {

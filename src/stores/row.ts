@@ -2,6 +2,7 @@ import { measureOf } from "../lanes/measure.ts";
 import { advance, type LaneTrack, laneOf, NO_LANES, stateOf, withMeasure } from "../lanes/track.ts";
 import { type Draft, type Entry, placeEntry } from "../thread/entry.ts";
 import { freezeJson, sameJson } from "../thread/json.ts";
+import { NO_REFS } from "../thread/refs.ts";
 import type { Sha256 } from "../thread/sha256.ts";
 import type { StoredRow, ThreadHead } from "./driver.ts";
 import { CorruptionError } from "./errors.ts";
@@ -72,11 +73,9 @@ export function readRow(threadId: string, row: StoredRow, sha256: Sha256): Entry
   if (row.payload === null) throw damaged(threadId, row, "its payload is gone");
   const { seq, id, at, v, kind } = row;
   try {
-    const draft = { id, at, v: v ?? undefined, kind };
-    return placeEntry(
-      { ...draft, payload: freezeJson(JSON.parse(row.payload)), refs: freezeJson(JSON.parse(row.refs)) },
-      seq,
-    );
+    const payload = freezeJson(JSON.parse(row.payload));
+    const refs = row.refs === "{}" ? NO_REFS : freezeJson(JSON.parse(row.refs));
+    return placeEntry({ id, at, v: v ?? undefined, kind, payload, refs }, seq);
   } catch (cause) {
     throw damaged(threadId, row, "it is not JSON", cause);
   }

@@ -8,6 +8,7 @@ import { checkHead } from "./head.ts";
 import type { VerifyReport } from "./port.ts";
 import { rowsOf } from "./read.ts";
 import { NO_TIP, nextRow, prepare, readRow, type Tip } from "./row.ts";
+import { steadily } from "./steadily.ts";
 
 /**
  * Writes the thread again, in thought, from what its rows say, and compares every column with what lies there. Then the
@@ -18,16 +19,18 @@ export async function verify(context: StoreContext, threadId: string): Promise<V
   checkName("threadId", threadId);
   let tip: Tip = NO_TIP;
   try {
-    const head = await driver.head(threadId);
-    if (head === undefined) throw threadNotFound(threadId);
-    for await (const row of rowsOf(context, threadId, { from: 0, to: head.rev - 1, limit: head.rev })) {
-      tip = checkRow(threadId, tip, row, ports.sha256);
-    }
-    checkEnd(threadId, tip, head);
-    checkHead(threadId, head, ports.sha256);
-    const trouble = await driver.inspect?.(threadId);
-    if (trouble !== undefined) throw new CorruptionError({ threadId, seq: -1, trouble });
-    return { threadId, ok: true, entries: tip.rev, hash: tip.hash };
+    return await steadily(context, threadId, async (head) => {
+      if (head === undefined) throw threadNotFound(threadId);
+      tip = NO_TIP;
+      for await (const row of rowsOf(context, threadId, { from: 0, to: head.rev - 1, limit: head.rev })) {
+        tip = checkRow(threadId, tip, row, ports.sha256);
+      }
+      checkEnd(threadId, tip, head);
+      checkHead(threadId, head, ports.sha256);
+      const trouble = await driver.inspect?.(threadId);
+      if (trouble !== undefined) throw new CorruptionError({ threadId, seq: -1, trouble });
+      return { threadId, ok: true, entries: tip.rev, hash: tip.hash };
+    });
   } catch (error) {
     if (!CorruptionError.isInstance(error)) throw error;
     return { threadId, ok: false, entries: tip.rev, hash: tip.hash, bad: { seq: error.seq, reason: error.message } };

@@ -19,9 +19,14 @@ interface EntryOf<Kind, Payload> {
   readonly refs: Refs;
 }
 
-declare const other: unique symbol;
-/** A kind that TypeScript does not know: a string at run time, a type of its own so that known kinds narrow. */
-export type OtherKind = string & { readonly [other]: true };
+/**
+ * A kind that TypeScript does not know: any string at run time, and to the compiler one more literal, because a union
+ * with plain strings in it does not narrow. Declare a kind in `EntryKinds` to compare with it.
+ */
+export type OtherKind = Other.Kind;
+declare enum Other {
+  Kind = "\u0000any other",
+}
 
 /**
  * One thing that happened: immutable, ordered by `seq`. Comparing `kind` narrows `payload`.
@@ -70,13 +75,16 @@ export interface Draft {
 
 /** Validates inputs and completes them with defaults; what comes out shares nothing mutable with what went in. */
 export function draftEntries(inputs: EntryInput | readonly EntryInput[], ports: Ports): readonly Draft[] {
-  const list = reading("entry", "invalid_entry", () => (Array.isArray(inputs) ? Array.from<unknown>(inputs) : undefined));
+  const list = reading("entry", "invalid_entry", () =>
+    Array.isArray(inputs) ? Array.from<unknown>(inputs) : undefined,
+  );
   if (list === undefined) return [draftEntry(inputs, "entry", ports)];
   return list.map((input, index) => draftEntry(input, `entries[${index}]`, ports));
 }
 
 export function draftEntry(input: unknown, path: string, { clock, ids }: Ports): Draft {
   const fields = fieldsOf(input, path, "invalid_entry");
+  for (const field of Object.keys(fields)) if (!FIELDS.has(field)) throw unknownField(path, field);
   const { id = ids("entry"), at = clock(), v, kind = "note", payload, refs } = fields;
   checkName(`${path}.id`, id);
   if (!isWholeNumber(at)) throw invalid(`${path}.at`, "must be whole milliseconds since 1970");
@@ -115,6 +123,13 @@ export function isSameEntry(entry: Entry, draft: Omit<Draft, "idGiven">): boolea
 }
 
 const EMPTY: JsonObject = Object.freeze({});
+
+const FIELDS: ReadonlySet<string> = new Set(["id", "seq", "at", "v", "kind", "payload", "refs"]);
+
+/** Dropping it would lose what the caller meant to keep. */
+function unknownField(path: string, field: string): ThreadError {
+  return invalid(`${path}.${field}`, "is not a field of an entry; content belongs in payload");
+}
 
 function checkKind(path: string, kind: unknown): asserts kind is string {
   if (typeof kind !== "string" || kind === "" || kind.length > 128 || !kind.isWellFormed() || /\p{Cc}/u.test(kind)) {

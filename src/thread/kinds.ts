@@ -1,38 +1,40 @@
 import type { JsonObject, JsonValue } from "./json.ts";
 
+// The payloads are type aliases, not interfaces, so that they fit where a JsonObject is asked for.
+
 /** Text, or parts such as `{ type: "text", text }` and `{ type: "file", mediaType, data }`. */
 export type Content = string | readonly JsonObject[];
 
 /** The lane an entry belongs to; without one, the lane active at its place in the log. */
-interface InLane {
+type InLane = {
   readonly contextRef?: string;
-}
+};
 
-export interface MessagePayload extends InLane {
+export type MessagePayload = InLane & {
   readonly role: string;
   readonly content: Content;
-}
+};
 
-export interface ToolCallPayload extends InLane {
+export type ToolCallPayload = InLane & {
   readonly id?: string;
   readonly name: string;
   readonly arguments: JsonValue;
-}
+};
 
-export interface ToolResultPayload extends InLane {
+export type ToolResultPayload = InLane & {
   readonly toolCallId?: string;
   readonly name: string;
   readonly result: JsonValue;
-}
+};
 
-export interface SummaryPayload extends InLane {
+export type SummaryPayload = InLane & {
   readonly fromSeq: number;
   readonly toSeq: number;
   readonly content: string;
   readonly format?: string;
-}
+};
 
-export interface AiMessagePayload {
+export type AiMessagePayload = {
   readonly contextRef: string;
   readonly role: string;
   readonly content: Content;
@@ -42,9 +44,9 @@ export interface AiMessagePayload {
   readonly thinking?: JsonValue;
   readonly requestId?: string;
   readonly runId?: string;
-}
+};
 
-export interface AiContextOperationPayload {
+export type AiContextOperationPayload = {
   readonly opId: string;
   readonly contextRef: string;
   readonly operation: {
@@ -56,18 +58,18 @@ export interface AiContextOperationPayload {
     readonly atSeq?: number;
     readonly meta?: JsonObject;
   };
-}
+};
 
-export interface InstructionStartPayload {
+export type InstructionStartPayload = {
   readonly action: string;
   readonly instructionId: string;
   readonly paramKeys: readonly string[];
-}
+};
 
-export interface InstructionEndPayload extends InstructionStartPayload {
+export type InstructionEndPayload = InstructionStartPayload & {
   readonly status: "ok" | "error";
   readonly durationMs: number;
-}
+};
 
 /**
  * The payload of each kind that TypeScript knows. Kinds are open: any string may be written, and you teach the compiler

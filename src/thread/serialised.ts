@@ -1,7 +1,7 @@
 import type { LaneBase, ThreadBase } from "./base.ts";
-import { draftEntries, type Entry, type EntryInput, placeEntry } from "./entry.ts";
+import { draftEntry, type Entry, placeEntry } from "./entry.ts";
 import { ThreadError } from "./errors.ts";
-import { copyJsonObject, isPlainObject, type JsonObject } from "./json.ts";
+import { copyJsonObject, fieldsOf, type JsonObject, reading } from "./json.ts";
 import { checkName } from "./names.ts";
 import type { Ports } from "./ports.ts";
 
@@ -30,86 +30,102 @@ export interface ThreadParts {
 
 /** Checks data from outside; nothing in it is trusted, nothing of it is kept by reference. */
 export function readThread(data: unknown, ports: Ports): ThreadParts {
-  if (!isPlainObject(data)) throw corrupt("The data is not an object. Pass what Thread.toJSON() gave, parsed.");
-  const { format, id, createdAt, metadata = {}, entries, firstSeq = 0 } = data;
-  if (format !== "heddle.thread/1") throw corrupt(`Its format is not "heddle.thread/1", the one this version reads.`);
-  if (!isWhole(createdAt)) throw corrupt("createdAt is not whole milliseconds.");
-  if (!isWhole(firstSeq) || firstSeq < 0) throw corrupt("firstSeq is not a seq.");
-  if (!Array.isArray(entries)) throw corrupt("entries is not an array.");
-  const read = reading(() => {
-    checkName("thread id", id);
-    return { id, metadata: copyJsonObject(metadata, "metadata"), base: readBase(data["base"], ports) };
-  });
-  if (firstSeq > 0 && read.base === undefined) throw corrupt("It begins in the middle of a thread but has no base.");
-  const placed = readEntries(entries, firstSeq, ports);
-  const { rev = firstSeq + placed.length } = data;
-  if (rev !== firstSeq + placed.length) {
-    throw corrupt(`It should have ${String(rev)} entries but ends at ${firstSeq + placed.length}.`, placed.length);
+  try {
+    return read(data, ports);
+  } catch (cause) {
+    if (!ThreadError.isInstance(cause)) throw cause;
+    const { path = "data", message } = cause;
+    const index = /^entries\[(\d+)\]/.exec(path)?.[1];
+    throw new ThreadError({
+      code: "thread_corrupt",
+      path,
+      message: `This is not an intact thread: ${message}`,
+      cause,
+      ...(index !== undefined && { index: Number(index) }),
+    });
   }
-  return { ...read, createdAt, firstSeq, entries: placed };
 }
 
-function readEntries(entries: readonly unknown[], firstSeq: number, ports: Ports): readonly Entry[] {
+function read(data: unknown, ports: Ports): ThreadParts {
+  const fields = fieldsOf(data, "data", "thread_corrupt");
+  const { format, id, createdAt, metadata = {}, firstSeq = 0 } = fields;
+  if (format !== "heddle.thread/1") throw bad("format", 'must be "heddle.thread/1", the one this version reads');
+  checkName("id", id);
+  if (!Number.isSafeInteger(createdAt)) throw bad("createdAt", "must be whole milliseconds since 1970");
+  if (!isSeq(firstSeq)) throw bad("firstSeq", "must be a seq");
+  const base = fields["base"] === undefined ? undefined : readBase(fields["base"], firstSeq, ports);
+  if (firstSeq > 0 && base === undefined) throw bad("base", "is missing, and the entries begin inside the thread");
+  const entries = readEntries(fields["entries"], firstSeq, ports);
+  checkRev(fields["rev"], firstSeq, entries.length);
+  return {
+    id,
+    createdAt: createdAt as number,
+    metadata: copyJsonObject(metadata, "metadata"),
+    firstSeq,
+    base,
+    entries,
+  };
+}
+
+function readEntries(value: unknown, firstSeq: number, ports: Ports): readonly Entry[] {
   const ids = new Set<string>();
-  return entries.map((value, index) => {
-    const entry = reading(() => readEntry(value, ports), index);
-    if (entry.seq !== firstSeq + index)
-      throw corrupt(`Entry ${index} has seq ${entry.seq}, not ${firstSeq + index}.`, index);
-    if (ids.has(entry.id)) throw corrupt(`Entry ${index} has the id of an earlier one.`, index);
+  return listOf(value).map((value, index) => {
+    const path = `entries[${index}]`;
+    const entry = readEntry(value, path, ports);
+    if (entry.seq !== firstSeq + index) throw bad(`${path}.seq`, `is ${entry.seq}, not ${firstSeq + index}`);
+    if (ids.has(entry.id)) throw bad(`${path}.id`, "is the id of an earlier entry");
     ids.add(entry.id);
     return entry;
   });
 }
 
-function readEntry(value: unknown, ports: Ports): Entry {
-  if (!isPlainObject(value)) throw invalid("It is not an object.");
+function listOf(value: unknown): readonly unknown[] {
+  const list = reading("entries", "thread_corrupt", () => (Array.isArray(value) ? Array.from<unknown>(value) : value));
+  if (Array.isArray(list)) return list;
+  throw bad("entries", "must be an array");
+}
+
+function checkRev(rev: unknown, firstSeq: number, count: number): void {
+  if (rev === undefined || rev === firstSeq + count) return;
+  if (!isSeq(rev) || rev < firstSeq) throw bad("rev", "is not where the entries end");
+  const said = rev - firstSeq;
+  throw said > count ? bad(`entries[${count}]`, "is missing") : bad(`entries[${said}]`, "goes beyond rev");
+}
+
+function readEntry(value: unknown, path: string, ports: Ports): Entry {
+  const fields = fieldsOf(value, path, "thread_corrupt");
   for (const field of ["id", "seq", "at", "kind", "payload", "refs"]) {
-    if (value[field] === undefined) throw invalid(`It has no ${field}.`);
+    if (fields[field] === undefined) throw bad(`${path}.${field}`, "is missing");
   }
-  const [draft] = draftEntries(value as EntryInput, ports); // draftEntries checks every field itself
-  if (draft === undefined || !isWhole(value["seq"])) throw invalid("Its seq is not a whole number.");
-  return placeEntry(draft, value["seq"]);
+  if (!isSeq(fields["seq"])) throw bad(`${path}.seq`, "must be a whole number from 0");
+  return placeEntry(draftEntry(fields, path, ports), fields["seq"]);
 }
 
-function readBase(base: unknown, ports: Ports): ThreadBase | undefined {
-  if (base === undefined) return undefined;
-  if (!isPlainObject(base) || typeof base["activeLane"] !== "string" || !isPlainObject(base["lanes"])) {
-    throw corrupt("Its base has no activeLane or no lanes.");
-  }
-  const lanes = Object.entries(base["lanes"]).map(([lane, value]) => [lane, readLane(lane, value, ports)] as const);
-  return Object.freeze({ activeLane: base["activeLane"], lanes: Object.freeze(Object.fromEntries(lanes)) });
+function readBase(value: unknown, firstSeq: number, ports: Ports): ThreadBase {
+  const { activeLane, lanes } = fieldsOf(value, "base", "thread_corrupt");
+  if (typeof activeLane !== "string") throw bad("base.activeLane", "must be the name of a lane");
+  const read = Object.entries(fieldsOf(lanes, "base.lanes", "thread_corrupt")).map(
+    ([lane, value]): [string, LaneBase] => [lane, readLane(value, `base.lanes.${lane}`, firstSeq, ports)],
+  );
+  return Object.freeze({ activeLane, lanes: Object.freeze(Object.fromEntries(read)) });
 }
 
-function readLane(lane: string, value: unknown, ports: Ports): LaneBase {
-  if (!isPlainObject(value) || !isWhole(value["measure"])) throw corrupt(`The base of lane ${lane} has no measure.`);
-  const { measure, replace, summary } = value;
-  return Object.freeze({
-    measure,
-    ...(replace !== undefined && { replace: readEntry(replace, ports) }),
-    ...(summary !== undefined && { summary: readEntry(summary, ports) }),
-  });
+function readLane(value: unknown, path: string, firstSeq: number, ports: Ports): LaneBase {
+  const { measure, ...marks } = fieldsOf(value, path, "thread_corrupt");
+  if (!isSeq(measure)) throw bad(`${path}.measure`, "must be a whole number from 0");
+  const earlier = (mark: "replace" | "summary"): { [key in typeof mark]?: Entry } => {
+    if (marks[mark] === undefined) return {};
+    const entry = readEntry(marks[mark], `${path}.${mark}`, ports);
+    if (entry.seq < firstSeq) return { [mark]: entry };
+    throw bad(`${path}.${mark}.seq`, `is not before ${firstSeq}, where the entries begin`);
+  };
+  return Object.freeze({ measure, ...earlier("replace"), ...earlier("summary") });
 }
 
-/** Turns any trouble inside into a corruption error that says at which entry it happened. */
-function reading<T>(read: () => T, index?: number): T {
-  try {
-    return read();
-  } catch (error) {
-    if (!ThreadError.isInstance(error)) throw error;
-    if (index === undefined && error.code === "thread_corrupt") throw error;
-    throw corrupt(index === undefined ? error.message : `Entry ${index}: ${error.message}`, index);
-  }
+function isSeq(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
-function invalid(message: string): ThreadError {
-  return new ThreadError({ code: "invalid_entry", message });
-}
-
-function isWhole(value: unknown): value is number {
-  return Number.isSafeInteger(value);
-}
-
-function corrupt(trouble: string, index?: number): ThreadError {
-  const message = `This is not an intact thread. ${trouble}`;
-  return new ThreadError({ code: "thread_corrupt", message, ...(index !== undefined && { index }) });
+function bad(path: string, trouble: string): ThreadError {
+  return new ThreadError({ code: "thread_corrupt", path, message: `${path} ${trouble}.` });
 }

@@ -10,21 +10,18 @@ import {
   placeEntry,
 } from "./entry.ts";
 import { markOf, ThreadError } from "./errors.ts";
-import { copyJsonObject, describe, fieldsOf, type JsonObject, reading } from "./json.ts";
+import { copyJsonObject, describe, fieldsOf, type JsonObject } from "./json.ts";
 import { Log } from "./log.ts";
 import { checkName } from "./names.ts";
-import { type Clock, type Ids, type Ports, systemPorts } from "./ports.ts";
-import { isRefValue, type RefValue } from "./refs.ts";
+import { now, portsOf, type ThreadOptions } from "./options.ts";
+import type { Ports } from "./ports.ts";
+import { checkCallId, checkRef, isBound, kindsOf } from "./queries.ts";
+import type { RefValue } from "./refs.ts";
 import { readThread, type ThreadData, type ThreadParts } from "./serialised.ts";
 
 const brand = Symbol.for("heddle.thread");
-
-export interface ThreadOptions {
-  readonly id?: string | undefined;
-  readonly metadata?: JsonObject | undefined;
-  readonly clock?: Clock | undefined;
-  readonly ids?: Ids | undefined;
-}
+/** How Node, Deno and Bun ask a value what console.log should print. */
+const inspect = Symbol.for("nodejs.util.inspect.custom");
 
 /** Everything a version of a thread is made of. */
 interface Version {
@@ -186,8 +183,7 @@ export class Thread {
   }
 
   filterByRef(key: string, value: RefValue): Entry[] {
-    if (typeof key !== "string") throw invalidQuery("key", "must be a string", key);
-    if (!isRefValue(value)) throw invalidQuery("value", "must be a string, number, boolean or null", value);
+    checkRef(key, value);
     return this.#pick(this.#version.log.withRef(key, value, this.#version.end));
   }
 
@@ -201,7 +197,7 @@ export class Thread {
 
   /** Everything that model call was shown from. */
   entriesBeforeCall(callId: string): Entry[] {
-    if (typeof callId !== "string") throw invalidQuery("callId", "must be a string", callId);
+    checkCallId(callId);
     const basis = basisOfCall(this.filterByRef("callId", callId));
     if (basis === undefined && this.firstSeq === 0) {
       throw new ThreadError({
@@ -220,7 +216,7 @@ export class Thread {
    * const other = thread.fork({ atSeq: 3 });
    * other.metadata.parentThreadId === thread.id; // true
    */
-  fork(options: { readonly atSeq: number; readonly metadata?: JsonObject; readonly id?: string }): Thread {
+  fork(options: { readonly atSeq: number } & Pick<ThreadOptions, "id" | "metadata">): Thread {
     const { ports } = this.#version;
     const { atSeq, metadata = {}, id = ports.ids("thread") } = fieldsOf(options, "options", "invalid_options");
     checkName("thread id", id);
@@ -252,6 +248,10 @@ export class Thread {
       ...(base && { firstSeq, base }),
       entries,
     };
+  }
+
+  [inspect](): string {
+    return `Thread(${this.id}, ${this.rev} entries)`;
   }
 
   #unknown(drafts: readonly Draft[]): Draft[] {
@@ -297,42 +297,10 @@ function placedTwice(draft: Draft | undefined): Entry | undefined {
   return draft && placeEntry(draft, -1);
 }
 
-function portsOf({ clock = systemPorts.clock, ids = systemPorts.ids }: Pick<ThreadOptions, "clock" | "ids">): Ports {
-  if (typeof clock !== "function") throw invalidOption("options.clock", `must be a function, not ${describe(clock)}`);
-  if (typeof ids !== "function") throw invalidOption("options.ids", `must be a function, not ${describe(ids)}`);
-  return { clock, ids };
-}
-
-function now({ clock }: Ports): number {
-  const at = clock();
-  if (!Number.isSafeInteger(at)) throw invalidOption("options.clock", "must give whole milliseconds since 1970");
-  return at;
-}
-
-function kindsOf(kinds: unknown): readonly string[] {
-  const list = reading("kinds", "invalid_query", () => (Array.isArray(kinds) ? Array.from<unknown>(kinds) : [kinds]));
-  return list.map((kind) => {
-    if (typeof kind !== "string") throw invalidQuery("kinds", "must be a string or an array of strings", kinds);
-    return kind;
-  });
-}
-
-function isBound(seq: number): boolean {
-  return Number.isInteger(seq) || seq === Number.POSITIVE_INFINITY || seq === Number.NEGATIVE_INFINITY;
-}
-
 function outOfRange(seq: unknown, trouble: string): ThreadError {
   const facts = { code: "seq_out_of_range", path: "seq" };
   if (typeof seq === "number") return new ThreadError({ ...facts, seq, message: `Seq ${seq} ${trouble}.` });
   return new ThreadError({ ...facts, message: `The seq must be a whole number, not ${describe(seq)}.` });
-}
-
-function invalidOption(path: string, trouble: string): ThreadError {
-  return new ThreadError({ code: "invalid_options", path, message: `${path} ${trouble}.` });
-}
-
-function invalidQuery(path: string, rule: string, given: unknown): ThreadError {
-  return new ThreadError({ code: "invalid_query", path, message: `${path} ${rule}, not ${describe(given)}.` });
 }
 
 function reused(entryId: string, seq: number): ThreadError {

@@ -1,0 +1,56 @@
+// What the log costs, beside a floor measured in the same run: `npm run bench -- log`, or with --help.
+import { Budgets } from "../support/budgets.ts";
+import { describeMachine } from "../support/machine.ts";
+import { Report } from "../support/report.ts";
+import { Scratch } from "../support/scratch.ts";
+import { agents } from "./agents.ts";
+import { batch } from "./batch.ts";
+import type { Measurement } from "./bench.ts";
+import { bytes } from "./bytes.ts";
+import { coldOpen } from "./cold-open.ts";
+import { Fixtures } from "./fixtures.ts";
+import { last200 } from "./last-200.ts";
+import { memory } from "./memory.ts";
+import { HELP, type Options, readOptions } from "./options.ts";
+import { peers } from "./peers.ts";
+import { postgresAppends } from "./postgres.ts";
+import { singleAppend } from "./single-append.ts";
+import { FULL, QUICK } from "./sizes.ts";
+import { verify } from "./verify.ts";
+
+/** In memory first, before the process has a past. */
+const measurements: Readonly<Record<string, Measurement>> = {
+  memory,
+  "single-append": singleAppend,
+  agents,
+  batch,
+  "last-200": last200,
+  "cold-open": coldOpen,
+  verify,
+  bytes,
+  postgres: postgresAppends,
+  peers,
+};
+
+const options = readOptions(process.argv.slice(2));
+if (options === undefined) process.exitCode = 2;
+else if (options.help) console.log(HELP);
+else await run(options);
+
+async function run({ quick, only, peers, dir, json, check }: Options): Promise<void> {
+  const started = performance.now();
+  const scratch = new Scratch(dir);
+  const title = `heddle, the log${quick ? ", quick: the numbers mean little" : ""}`;
+  const report = new Report(await describeMachine(scratch.path), { title, json, check });
+  const sizes = quick ? QUICK : FULL;
+  const bench = { sizes, scratch, fixtures: new Fixtures(scratch), budgets: new Budgets("log"), peers };
+  for (const [id, measure] of Object.entries(measurements)) {
+    if (only.length > 0 && !only.some((word) => id.startsWith(word))) continue;
+    try {
+      report.add(await measure(bench));
+    } catch (error) {
+      report.fail(id, error);
+    }
+  }
+  report.finish((performance.now() - started) / 1000);
+}

@@ -1,0 +1,49 @@
+/** How much is measured. */
+export interface Sizes {
+  readonly rounds: number;
+  /** Of appends that are synced to disk one by one. */
+  readonly appendsPerRound: number;
+  readonly appendsPerAgent: number;
+  readonly batchesPerRound: number;
+  readonly loadsPerRound: number;
+  /** Entries of the long thread on disk, which stands beside one of 1,000. */
+  readonly long: number;
+  readonly opens: number;
+  readonly verifies: number;
+  /** Entries of the threads in memory. */
+  readonly memory: readonly [small: number, middle: number, large: number];
+  readonly memoryRounds: number;
+  readonly peerAppends: number;
+  readonly peerLoads: readonly [short: number, long: number];
+}
+
+export const FULL: Sizes = {
+  rounds: 30,
+  appendsPerRound: 100,
+  appendsPerAgent: 8,
+  batchesPerRound: 10,
+  loadsPerRound: 20,
+  long: 1_000_000,
+  opens: 15,
+  verifies: 3,
+  memory: [1000, 100_000, 1_000_000],
+  memoryRounds: 30,
+  peerAppends: 1000,
+  peerLoads: [1000, 100_000],
+};
+
+/** To see that everything runs. */
+export const QUICK: Sizes = {
+  rounds: 4,
+  appendsPerRound: 25,
+  appendsPerAgent: 2,
+  batchesPerRound: 2,
+  loadsPerRound: 5,
+  long: 20_000,
+  opens: 2,
+  verifies: 1,
+  memory: [1000, 10_000, 100_000],
+  memoryRounds: 4,
+  peerAppends: 60,
+  peerLoads: [1000, 10_000],
+};

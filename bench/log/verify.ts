@@ -1,0 +1,50 @@
+import { sqliteStore } from "heddle/sqlite";
+import { oneByOne, type Result } from "../support/lap.ts";
+import { race } from "../support/race.ts";
+import type { Row, Table } from "../support/table.ts";
+import { showSize } from "../support/units.ts";
+import type { Bench } from "./bench.ts";
+import { THREAD } from "./fixtures.ts";
+import { Floor } from "./floor.ts";
+
+/** Every entry of a thread read and proven to be what was written. */
+export async function verify({ sizes, fixtures }: Bench): Promise<Table> {
+  const { verifies, long } = sizes;
+  const floor = new Floor(await fixtures.floor(long));
+  const store = sqliteStore(await fixtures.heddle(long));
+  const results = await race(
+    {
+      floor: () => oneByOne(1, () => mustBe(floor.scan(THREAD) === long)),
+      heddle: () =>
+        oneByOne(1, async () => {
+          const { ok, entries } = await store.verify(THREAD);
+          mustBe(ok && entries === long);
+        }),
+    },
+    { rounds: verifies, warmup: 0 },
+  );
+  floor.close();
+  await store.close();
+
+  const row = (name: string, result: Result): Row => ({
+    name,
+    values: { ms: result.perOperation, rows: result.perSecond * long, ratio: result.over(results.floor) },
+  });
+  return {
+    id: "verify",
+    title: `Full verify of ${showSize(long)} entries: ${verifies} ${verifies === 1 ? "round" : "rounds"}`,
+    columns: [
+      { key: "ms", label: "time", unit: "ms" },
+      { key: "rows", label: "rows", unit: "per second" },
+      { key: "ratio", label: "to floor", unit: "times" },
+    ],
+    rows: [row("floor: bare scan that parses each row", results.floor), row("heddle/sqlite verify", results.heddle)],
+    notes: [
+      "verify makes every row again from its content, two SHA-256 each, and compares all columns; the scan checks nothing.",
+    ],
+  };
+}
+
+function mustBe(expected: boolean): void {
+  if (!expected) throw new Error("The fixture is not whole.");
+}

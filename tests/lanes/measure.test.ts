@@ -1,0 +1,39 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { measureOf, utf8Length } from "../../src/lanes/measure.ts";
+
+describe("the measure of a text", () => {
+  test.each([
+    ["", 0],
+    ["abc", 0],
+    ["abcd", 1],
+    ["é".repeat(4), 2],
+    ["\u007f\u0080\u07ff\u0800\uffff", 2],
+    ["\u0800".repeat(4), 3],
+    ["\u07ff".repeat(4), 2],
+    ["😀", 1],
+    ["😀é", 1],
+    ["😀éa", 1],
+    ["😀éab", 2],
+  ])("of %j is %i", (text, measure) => {
+    expect(measureOf(text)).toBe(measure);
+  });
+
+  test("is a quarter of its UTF-8 bytes, rounded down, for any text", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary", size: "large" }), (text) => {
+        expect(utf8Length(text)).toBe(Buffer.byteLength(text));
+        expect(measureOf(text)).toBe(Math.floor(Buffer.byteLength(text) / 4));
+      }),
+    );
+  });
+
+  test("is the same for the JSON text of any value", () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ stringUnit: "binary" }), (value) => {
+        const text = JSON.stringify(value);
+        expect(measureOf(text)).toBe(Math.floor(Buffer.byteLength(text) / 4));
+      }),
+    );
+  });
+});

@@ -1,0 +1,66 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { advance, laneOf, NO_LANES, stateOf, withMeasure } from "../../src/lanes/track.ts";
+import { type Measured, trackOf } from "./oracle.ts";
+
+const name = fc.constantFrom("default", "side", "constructor", "__proto__", "");
+const anything = fc.oneof(fc.constantFrom(null, true, "1", 1.5, [], {}), fc.string());
+const lane = fc.oneof({ weight: 6, arbitrary: name }, { weight: 3, arbitrary: fc.constant(undefined) }, anything);
+const place = fc.oneof({ weight: 6, arbitrary: fc.integer({ min: -3, max: 15 }) }, fc.constant(undefined), anything);
+const type = fc.constantFrom("replace", "switch", "replace", "switch", "other", null);
+
+const payload = fc.record(
+  {
+    contextRef: lane,
+    toSeq: place,
+    operation: fc.oneof({ weight: 6, arbitrary: fc.record({ type, baseSeq: place }) }, anything),
+  },
+  { requiredKeys: [] },
+);
+const kind = fc.constantFrom("message", "summary", "ai_context_operation", "summary", "ai_context_operation", "note");
+const entry = fc.record({ kind, payload, measure: fc.nat({ max: 1000 }) });
+const log = fc
+  .array(entry, { maxLength: 16 })
+  .map((entries) => entries.map((entry, seq): Measured => ({ ...entry, seq }) as Measured));
+
+test("a track that advances entry by entry is the one that the rules give for the whole list", () => {
+  fc.assert(
+    fc.property(log, (log) => {
+      let track = NO_LANES;
+      for (const [index, entry] of log.entries()) {
+        track = advance(track, entry, entry.measure);
+        expect(track).toEqual(trackOf(log.slice(0, index + 1)));
+      }
+      expect(JSON.parse(JSON.stringify(track))).toEqual(track);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test("the lane of an entry is the lane that grows by its measure, and only that one", () => {
+  fc.assert(
+    fc.property(log, entry, (log, next) => {
+      const before = trackOf(log);
+      const grown = advance(before, { ...next, seq: log.length } as Measured, 1000);
+      const lane = laneOf(next as Measured, before);
+      expect(stateOf(grown, lane)?.measure).toBe((stateOf(before, lane)?.measure ?? 0) + 1000);
+      for (const other of Object.keys(before.lanes).filter((name) => name !== lane)) {
+        expect(stateOf(grown, other)).toBe(stateOf(before, other));
+      }
+    }),
+  );
+});
+
+test("withMeasure sets one measure and nothing else", () => {
+  fc.assert(
+    fc.property(log, name, fc.integer({ min: 1, max: 99 }), (log, lane, measure) => {
+      const before = trackOf(log);
+      const after = withMeasure(before, lane, measure);
+      expect(stateOf(after, lane)).toEqual({ ...stateOf(before, lane), measure });
+      expect(withMeasure(after, lane, stateOf(before, lane)?.measure ?? 0).active).toBe(before.active);
+      for (const other of Object.keys(before.lanes).filter((name) => name !== lane)) {
+        expect(stateOf(after, other)).toBe(stateOf(before, other));
+      }
+    }),
+  );
+});

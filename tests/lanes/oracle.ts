@@ -1,0 +1,55 @@
+import type { Entry, JsonObject } from "heddle";
+import type { LaneState, LaneTrack } from "../../src/lanes/track.ts";
+
+/** What the oracle reads: an entry with its measure. */
+export type Measured = Pick<Entry, "seq" | "kind" | "payload"> & { readonly measure: number };
+
+/** The track of a whole list, from the rules and not from the track before: slow, and obvious. */
+export function trackOf(log: readonly Measured[]): LaneTrack {
+  const placed = log.map((entry, index) => ({ ...entry, lane: namedLane(entry) ?? activeAt(log, index) }));
+  const names = [...new Set(placed.map(({ lane }) => lane))];
+  return {
+    active: activeAt(log, log.length),
+    lanes: Object.fromEntries(names.map((name) => [name, stateOf(placed.filter(({ lane }) => lane === name))])),
+  };
+}
+
+function activeAt(log: readonly Measured[], end: number): string {
+  const lastSwitch = log.slice(0, end).findLast((entry) => operation(entry)?.["type"] === "switch" && namedLane(entry));
+  return (lastSwitch && namedLane(lastSwitch)) ?? "default";
+}
+
+function namedLane({ payload }: Measured): string | undefined {
+  const name = payload["contextRef"];
+  return typeof name === "string" && name.length > 0 ? name : undefined;
+}
+
+function operation({ kind, payload }: Measured): JsonObject | undefined {
+  const value = kind === "ai_context_operation" ? payload["operation"] : undefined;
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined;
+}
+
+function stateOf(lane: readonly Measured[]): LaneState {
+  const replaces = lane.flatMap((entry) => {
+    const { type, baseSeq = entry.seq } = operation(entry) ?? {};
+    return type === "replace" && Number.isSafeInteger(baseSeq)
+      ? [{ seq: entry.seq, base: Math.min(Number(baseSeq), entry.seq) }]
+      : [];
+  });
+  const summaries = lane.flatMap(({ kind, seq, payload }) => {
+    const toSeq = payload["toSeq"];
+    return kind === "summary" && Number.isSafeInteger(toSeq) ? [{ seq, to: Math.min(Number(toSeq), seq) }] : [];
+  });
+  const standing = summaries.filter(({ seq, to }) => {
+    const before = replaces.findLast((replace) => replace.seq < seq);
+    const since = replaces.filter((replace) => replace.seq > seq);
+    return to >= -1 && [...(before ? [before] : []), ...since].every(({ base }) => to > base);
+  });
+  const [best] = standing.toSorted((a, b) => b.to - a.to || b.seq - a.seq);
+  const anchor = replaces.at(-1);
+  return {
+    measure: lane.reduce((sum, { measure }) => sum + measure, 0),
+    ...(anchor && { replaceSeq: anchor.seq, replaceBase: anchor.base }),
+    ...(best && { summarySeq: best.seq, summaryTo: best.to }),
+  };
+}
