@@ -15,7 +15,7 @@ const floors = [
 ];
 
 /** Rooms that may use `node:` modules; everything else also runs in browsers, workers, Bun and Deno. */
-const nodeRooms = "^src/(stores/sqlite|stores/postgres|studio|cli)/";
+const nodeRooms = "^src/(stores/native|stores/sqlite|stores/postgres|studio|cli)/";
 const drivers = "^(better-sqlite3|postgres)$|node_modules/(@types/)?(better-sqlite3|postgres)/";
 const entryFiles = "^src/[^/]+\\.ts$";
 
@@ -54,7 +54,7 @@ export default {
     },
     {
       name: "portable-rooms",
-      comment: "Only stores/sqlite, stores/postgres, studio and cli may import Node built-ins.",
+      comment: "Only stores/native, stores/sqlite, stores/postgres, studio and cli may import Node built-ins.",
       severity: "error",
       from: { path: "^src/", pathNot: nodeRooms },
       to: { dependencyTypes: ["core"] },

@@ -25,6 +25,19 @@ export const NO_LANES: LaneTrack = Object.freeze({ active: DEFAULT_LANE, lanes: 
 
 type Tracked = Pick<Entry, "seq" | "kind" | "payload">;
 
+/** Whether what a store gives back is a track: damage may have made anything of it. */
+export function isTrack(value: unknown): value is LaneTrack {
+  if (!isPlainObject(value) || typeof value["active"] !== "string" || !isPlainObject(value["lanes"])) return false;
+  return Object.values(value["lanes"]).every(isState);
+}
+
+function isState(value: unknown): boolean {
+  if (!isPlainObject(value) || !Number.isSafeInteger(value["measure"])) return false;
+  return ["replaceSeq", "replaceBase", "summarySeq", "summaryTo"].every(
+    (name) => value[name] === undefined || isSeq(value[name]),
+  );
+}
+
 /** The lane an entry names, else the one active at its place. */
 export function laneOf({ payload }: Pick<Entry, "payload">, track: LaneTrack): string {
   const named = payload["contextRef"];

@@ -4,6 +4,7 @@ import type { Random } from "../thread/random.ts";
 import { portableSha256, type Sha256 } from "../thread/sha256.ts";
 import type { StoreDriver } from "./driver.ts";
 import { storeClosed } from "./errors.ts";
+import { checkOptions } from "./options.ts";
 import { Wakeups } from "./wakeups.ts";
 
 /** What a store may be given instead of the system's own; all of it optional. */
@@ -36,7 +37,9 @@ export class StoreContext {
 
   constructor(driver: StoreDriver, options: StoreOptions) {
     this.driver = driver;
-    this.ports = { ...DEFAULTS, ...options };
+    const names = Object.keys(DEFAULTS) as (keyof StorePorts)[]; // of an object of that type
+    const given = Object.entries(checkOptions(options, names)).filter(([, value]) => value !== undefined);
+    this.ports = { ...DEFAULTS, ...Object.fromEntries(given) };
     this.#stopHints = driver.onChange?.(() => this.wakeups.wake());
   }
 

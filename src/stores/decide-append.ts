@@ -3,7 +3,7 @@ import type { JsonObject } from "../thread/json.ts";
 import type { Sha256 } from "../thread/sha256.ts";
 import type { Decision, StoredRow, ThreadHead, ThreadState } from "./driver.ts";
 import { ConflictError, EntryIdReuseError, StaleHolderError, threadNotFound } from "./errors.ts";
-import { newHead, withMetadata } from "./head.ts";
+import { checkHead, newHead, sealed } from "./head.ts";
 import type { AppendOptions, AppendResult } from "./port.ts";
 import { nextRow, type Prepared, readRow, type Tip } from "./row.ts";
 
@@ -22,14 +22,15 @@ export interface AppendRequest {
  */
 export function decideAppend(request: AppendRequest, state: ThreadState, sha256: Sha256): Decision<AppendResult> {
   const { threadId, batch, options } = request;
-  const rev = state.head?.rev ?? 0;
+  const head = state.head && checkHead(threadId, state.head, sha256);
+  const rev = head?.rev ?? 0;
   if (batch.length === 0) return { result: { rev, entries: [], replayed: false } };
-  if (state.known.length > 0) return { result: replay(request, state.known, rev, sha256) };
+  if (state.known.length > 0) return { result: replay(request, state.known, sha256) };
   checkEpoch(threadId, options.epoch, state);
   if (options.expectedRev !== undefined && options.expectedRev !== rev)
     throw new ConflictError(threadId, options.expectedRev, rev);
-  if (state.head === undefined && options.create === false) throw threadNotFound(threadId);
-  return write(request, state.head, sha256);
+  if (head === undefined && options.create === false) throw threadNotFound(threadId);
+  return write(request, head, sha256);
 }
 
 function checkEpoch(threadId: string, epoch: number | undefined, { claim }: ThreadState): void {
@@ -37,12 +38,8 @@ function checkEpoch(threadId: string, epoch: number | undefined, { claim }: Thre
     throw new StaleHolderError(threadId, epoch, claim?.epoch ?? 0);
 }
 
-function replay(
-  { threadId, batch }: AppendRequest,
-  known: readonly StoredRow[],
-  rev: number,
-  sha256: Sha256,
-): AppendResult {
+/** The answer that the first of these appends was given, word for word. */
+function replay({ threadId, batch }: AppendRequest, known: readonly StoredRow[], sha256: Sha256): AppendResult {
   const entries = known.map((row) => readRow(threadId, row, sha256));
   const drafts = new Map(batch.map(({ draft }) => [draft.id, draft]));
   const changed = entries.filter((entry) => {
@@ -55,7 +52,7 @@ function replay(
     batch.length === entries.length &&
     entries.every(({ id, seq }, i) => id === batch[i]?.draft.id && seq === start + i);
   if (!isWhole) throw new EntryIdReuseError(threadId, idsOf(entries), "already there, but not as this batch");
-  return { rev, entries, replayed: true };
+  return { rev: start + entries.length, entries, replayed: true };
 }
 
 function idsOf(entries: readonly Entry[]): string[] {
@@ -74,7 +71,9 @@ function write(request: AppendRequest, before: ThreadHead | undefined, sha256: S
     entries.push(next.entry);
     tip = next.tip;
   }
-  const grown = { ...start, ...tip, updatedAt: entries.at(-1)?.at ?? start.updatedAt };
-  const head = options.metadata === undefined ? grown : withMetadata(threadId, grown, options.metadata, sha256);
+  const updatedAt = entries.at(-1)?.at ?? start.updatedAt;
+  const merged =
+    options.metadata === undefined ? start.metadata : Object.freeze({ ...start.metadata, ...options.metadata });
+  const head = sealed(threadId, { ...tip, createdAt: start.createdAt, updatedAt, metadata: merged }, sha256);
   return { head, rows, result: { rev: head.rev, entries, replayed: false } };
 }

@@ -15,13 +15,17 @@ export function decideClaim(
 
 export function decideRenew(threadId: string, epoch: number, { claim, now }: ThreadState): Decision<ClaimResult> {
   const current = held(threadId, epoch, claim);
+  if (current.until === RELEASED) throw new StaleHolderError(threadId, epoch, epoch);
   return granted({ ...current, until: endOf(now, current.ttlMs) });
 }
 
 /** The record stays with its epoch: the next claim has to be newer than every one before. */
 export function decideRelease(threadId: string, epoch: number, { claim }: ThreadState): Decision<undefined> {
-  return { result: undefined, claim: { ...held(threadId, epoch, claim), until: 0 } };
+  return { result: undefined, claim: { ...held(threadId, epoch, claim), until: RELEASED } };
 }
+
+/** Never a time that ran out: who let go has to claim anew. */
+const RELEASED = 0;
 
 /** No later than the last moment a Date can name: a claim "for ever" has an end that can be shown and stored. */
 function endOf(now: number, ttlMs: number): number {

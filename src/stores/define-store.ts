@@ -11,7 +11,7 @@ import { fork } from "./fork.ts";
 import { list } from "./list.ts";
 import { listQuery } from "./list-query.ts";
 import { load } from "./load.ts";
-import { checkSeq, invalidOption } from "./options.ts";
+import { checkOptions, checkSeq, invalidOption } from "./options.ts";
 import type * as Port from "./port.ts";
 import { read } from "./read.ts";
 import { deleteCheckpoint, getBlob, getCheckpoint, putBlob, putCheckpoint } from "./records.ts";
@@ -29,6 +29,9 @@ export function defineStore(driver: StoreDriver, options: StoreOptions = {}): Po
   return new DrivenStore(new StoreContext(driver, options));
 }
 
+const APPEND = ["expectedRev", "epoch", "metadata", "create"] as const;
+const LIST = ["prefix", "order", "status", "search", "limit", "cursor"] as const;
+
 class DrivenStore implements Port.ThreadStore {
   readonly #context: StoreContext;
 
@@ -41,11 +44,11 @@ class DrivenStore implements Port.ThreadStore {
     entries: EntryInput | readonly EntryInput[],
     options: Port.AppendOptions = {},
   ): Promise<Port.AppendResult> {
-    return append(this.#open(), threadId, entries, options);
+    return append(this.#open(), threadId, entries, checkOptions(options, APPEND));
   }
 
   async load(threadId: string, options: Port.LoadOptions = {}): Promise<Thread | undefined> {
-    return load(this.#open(), threadId, options);
+    return load(this.#open(), threadId, checkOptions(options, ["last", "upToSeq"]));
   }
 
   read(threadId: string, options: Port.ReadOptions = {}): AsyncIterable<Entry> {
@@ -57,9 +60,7 @@ class DrivenStore implements Port.ThreadStore {
   }
 
   async list(options: Port.ListOptions = {}): Promise<Port.ThreadPage> {
-    const context = this.#open();
-    const query = listQuery(options);
-    return context.driver.list?.(query) ?? list(context, query);
+    return list(this.#open(), listQuery(checkOptions(options, LIST)));
   }
 
   feed(options: Port.FeedOptions = {}): AsyncIterable<Port.FeedItem> {
@@ -88,11 +89,12 @@ class DrivenStore implements Port.ThreadStore {
   }
 
   async fork(threadId: string, options: Port.ForkOptions): Promise<Port.ThreadInfo> {
-    return fork(this.#open(), threadId, options);
+    return fork(this.#open(), threadId, checkOptions(options, ["atSeq", "newId", "metadata"]));
   }
 
   async claim(threadId: string, options: Port.ClaimOptions): Promise<Port.ClaimResult> {
-    checkName("holder", options?.holder);
+    checkOptions(options, ["holder", "ttlMs"]);
+    checkName("holder", options.holder);
     if (!(Number.isSafeInteger(options.ttlMs) && options.ttlMs > 0))
       throw invalidOption("ttlMs", "a whole number above 0");
     return this.#decide(threadId, (state) => decideClaim(threadId, options, state));

@@ -1,7 +1,6 @@
 import type { LaneTrack } from "../lanes/track.ts";
 import type { JsonObject } from "../thread/json.ts";
 import type { ListQuery } from "./list-query.ts";
-import type { ThreadPage } from "./port.ts";
 
 /** An entry as it lies in a store. Texts are kept exactly as given: the hashes are over them. */
 export interface StoredRow {
@@ -39,7 +38,7 @@ export interface ThreadHead {
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly metadata: JsonObject;
-  /** A hash of id, createdAt and metadata, which no row vouches for. */
+  /** A hash of the thread's id and everything here. */
   readonly seal: string;
   /** What is known of all lanes after the last row. */
   readonly track: LaneTrack;
@@ -132,8 +131,8 @@ export interface StoreDriver {
   /** Calls `wake` when something may have been committed by another process; without it the store polls. */
   onChange?(wake: () => void): () => void;
 
-  /** Faster ways to what can be derived from the above. Each must answer what the derived one would. */
-  list?(query: ListQuery): Promise<ThreadPage>;
+  /** A faster way to what can be derived: at most one more than `limit`, so that it shows whether there are more. */
+  list?(query: ListQuery): Promise<readonly { readonly id: string; readonly head: ThreadHead }[]>;
   /**
    * Copies the rows up to `atSeq` to a new thread with this head; false, and nothing done, when it exists already. When
    * the source was deleted meanwhile: `thread_not_found`, and nothing done.

@@ -2,7 +2,7 @@ import { type ErrorFacts, HeddleError } from "../thread/errors.ts";
 
 /**
  * Something wrong with a store or a call to it. The codes without a class of their own: `thread_not_found`,
- * `thread_exists`, `thread_diverged`, `invalid_id`, `invalid_options`, `too_large`, `store_closed`, `store_busy`, `store_unreachable`,
+ * `thread_exists`, `thread_diverged`, `seq_out_of_range`, `not_a_thread`, `invalid_options`, `too_large`, `store_closed`, `store_busy`, `store_unreachable`,
  * `store_auth_failed`, `store_read_only`, `store_schema_newer`, `store_not_heddle`, `store_url_invalid`, `store_driver_missing`,
  * `store_failed`.
  */
@@ -51,7 +51,8 @@ export class CorruptionError extends StoreError {
   constructor(facts: { threadId?: string | undefined; seq: number; trouble: string; cause?: unknown }) {
     const { threadId, seq, trouble, cause } = facts;
     const where = threadId === undefined ? "The store" : `Thread ${threadId}${seq < 0 ? "" : `, entry ${seq}`}`;
-    const message = `${where} is damaged: ${trouble}. Everything before is good; restore the rest from a backup.`;
+    const advice = seq < 0 ? "Restore it from a backup." : "Everything before is good; restore the rest from a backup.";
+    const message = `${where} is damaged: ${trouble}. ${advice}`;
     super({ code: "corrupt", threadId, message, cause });
     this.seq = seq;
   }
@@ -78,7 +79,8 @@ export class StaleHolderError extends StoreError {
   readonly current: number;
 
   constructor(threadId: string, epoch: number, current: number) {
-    const message = `Epoch ${epoch} of thread ${threadId} is over; the claim is at ${current}. Stop, and claim the thread again.`;
+    const why = epoch === current ? "it was released" : `the claim is at ${current}`;
+    const message = `Epoch ${epoch} of thread ${threadId} is over: ${why}. Stop, and claim the thread again.`;
     super({ code: "stale_holder", threadId, message });
     this.epoch = epoch;
     this.current = current;

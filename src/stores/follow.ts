@@ -2,7 +2,7 @@ import type { Entry } from "../thread/entry.ts";
 import { HeddleError } from "../thread/errors.ts";
 import { checkName } from "../thread/names.ts";
 import type { StoreContext } from "./context.ts";
-import { checkSeq, invalidOption } from "./options.ts";
+import { checkOptions, checkSeq, invalidOption } from "./options.ts";
 import type { FeedItem, FeedOptions, WatchOptions } from "./port.ts";
 import { rowsOf } from "./read.ts";
 import { readRow } from "./row.ts";
@@ -11,7 +11,8 @@ const PAGE = 500;
 
 export async function* watch(context: StoreContext, threadId: string, options: WatchOptions): AsyncIterable<Entry> {
   checkName("threadId", threadId);
-  checkSeq("fromSeq", options?.fromSeq ?? -1);
+  checkOptions(options, ["fromSeq", "signal"]);
+  checkSeq("fromSeq", options.fromSeq ?? -1);
   let from = options.fromSeq;
   yield* follow(context, options.signal, async function* () {
     for await (const row of rowsOf(context, threadId, { from, to: Number.MAX_SAFE_INTEGER, limit: PAGE })) {
@@ -21,7 +22,8 @@ export async function* watch(context: StoreContext, threadId: string, options: W
   });
 }
 
-export async function* feed(context: StoreContext, { after, signal }: FeedOptions): AsyncIterable<FeedItem> {
+export async function* feed(context: StoreContext, options: FeedOptions): AsyncIterable<FeedItem> {
+  const { after, signal } = checkOptions(options, ["after", "signal"]);
   if (after !== undefined && typeof after !== "string") throw invalidOption("after", "the cursor of a feed item");
   let cursor = after;
   yield* follow(context, signal, async function* () {
@@ -44,6 +46,7 @@ async function* follow<Item>(
   context.checkOpen();
   const over = () => signal?.aborted === true || context.closing.aborted;
   while (!over()) {
+    const seen = context.wakeups.count;
     let found = false;
     try {
       for await (const item of next()) {
@@ -55,6 +58,6 @@ async function* follow<Item>(
       if (over()) return;
       if (!HeddleError.isInstance(error) || !error.retryable) throw error;
     }
-    if (!found && !over()) await context.wakeups.wait(context.ports.pollMs, [signal, context.closing]);
+    if (!found && !over()) await context.wakeups.wait(seen, context.ports.pollMs, [signal, context.closing]);
   }
 }

@@ -3,7 +3,7 @@ import { checkName } from "../thread/names.ts";
 import type { StoreContext } from "./context.ts";
 import type { StoredRow, ThreadHead } from "./driver.ts";
 import { CorruptionError, StoreError, threadNotFound } from "./errors.ts";
-import { checkHead, infoOf, newHead } from "./head.ts";
+import { checkHead, infoOf, sealed } from "./head.ts";
 import { markOf, rowAt } from "./load.ts";
 import { checkSeq } from "./options.ts";
 import type { ForkOptions, ThreadInfo } from "./port.ts";
@@ -36,12 +36,13 @@ async function headOfFork(
   { atSeq, metadata = {} }: ForkOptions,
 ): Promise<ThreadHead> {
   const { clock, sha256 } = context.ports;
-  if (atSeq >= parent.rev) throw beyond(threadId, atSeq, parent.rev);
+  const { rev, metadata: inherited } = checkHead(threadId, parent, sha256);
+  if (atSeq >= rev) throw beyond(threadId, atSeq, rev);
   const row = await rowAt(context, threadId, atSeq);
   const tip = tipAfter(threadId, row, await markOf(context, threadId, row), sha256);
-  const { metadata: inherited } = checkHead(threadId, parent, sha256);
-  const own = copyJsonObject({ ...inherited, ...metadata, parentThreadId: threadId, forkSeq: atSeq }, "metadata");
-  return { ...newHead(newId, clock(), own, sha256), ...tip, updatedAt: row.at };
+  const own = copyJsonObject(metadata, "metadata");
+  const merged = Object.freeze({ ...inherited, ...own, parentThreadId: threadId, forkSeq: atSeq });
+  return sealed(newId, { ...tip, createdAt: clock(), updatedAt: row.at, metadata: merged }, sha256);
 }
 
 /** For drivers that cannot copy by themselves. */

@@ -5,19 +5,21 @@ import { CorruptionError } from "./errors.ts";
 import type { ThreadInfo } from "./port.ts";
 import { NO_TIP } from "./row.ts";
 
+type Unsealed = Omit<ThreadHead, "seal">;
+
 /** The head of a thread that has no entries yet. */
 export function newHead(threadId: string, createdAt: number, metadata: JsonObject, sha256: Sha256): ThreadHead {
-  return { ...NO_TIP, createdAt, updatedAt: createdAt, metadata, seal: sealOf(threadId, createdAt, metadata, sha256) };
+  return sealed(threadId, { ...NO_TIP, createdAt, updatedAt: createdAt, metadata }, sha256);
 }
 
-export function withMetadata(threadId: string, head: ThreadHead, added: JsonObject, sha256: Sha256): ThreadHead {
-  const metadata = Object.freeze({ ...head.metadata, ...added });
-  return { ...head, metadata, seal: sealOf(threadId, head.createdAt, metadata, sha256) };
+/** A head with the seal that vouches for all of it. */
+export function sealed(threadId: string, head: Unsealed, sha256: Sha256): ThreadHead {
+  return { ...head, seal: sealOf(threadId, head, sha256) };
 }
 
 export function checkHead(threadId: string, head: ThreadHead, sha256: Sha256): ThreadHead {
-  if (sealOf(threadId, head.createdAt, head.metadata, sha256) === head.seal) return head;
-  throw new CorruptionError({ threadId, seq: -1, trouble: "its metadata does not match its seal" });
+  if (sealOf(threadId, head, sha256) === head.seal) return head;
+  throw new CorruptionError({ threadId, seq: -1, trouble: "its record does not match its seal" });
 }
 
 export function infoOf(id: string, { rev, createdAt, updatedAt, metadata }: ThreadHead): ThreadInfo {
@@ -25,6 +27,7 @@ export function infoOf(id: string, { rev, createdAt, updatedAt, metadata }: Thre
   return { id, rev, createdAt, updatedAt, metadata, ...(typeof status === "string" && { status }) };
 }
 
-function sealOf(threadId: string, createdAt: number, metadata: JsonObject, sha256: Sha256): string {
-  return sha256(JSON.stringify(["heddle.head/1", threadId, createdAt, metadata]));
+function sealOf(threadId: string, head: Unsealed, sha256: Sha256): string {
+  const { rev, hash, createdAt, updatedAt, metadata, track, mark } = head;
+  return sha256(JSON.stringify(["heddle.head/1", threadId, rev, hash, createdAt, updatedAt, metadata, track, mark]));
 }

@@ -90,7 +90,7 @@ async function trackAt(
 ): Promise<LaneTrack> {
   if (seq === head.rev) return head.track;
   const row = first ?? (await rowAt(context, threadId, seq));
-  return trackBefore(row, await markOf(context, threadId, row));
+  return trackBefore(threadId, row, await markOf(context, threadId, row));
 }
 
 async function entryAt(context: StoreContext, threadId: string, seq: number | undefined): Promise<Entry | undefined> {

@@ -79,7 +79,7 @@ export interface AppendOptions {
 }
 
 export interface AppendResult {
-  /** The revision of the thread now. */
+  /** The revision after these entries: of a replay too, so that others' entries since then are not passed over unseen. */
   readonly rev: number;
   readonly entries: readonly Entry[];
   /** Whether the entries were there already. */

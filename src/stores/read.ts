@@ -3,7 +3,7 @@ import { checkName } from "../thread/names.ts";
 import type { StoreContext } from "./context.ts";
 import type { RowRange, StoredRow } from "./driver.ts";
 import { CorruptionError } from "./errors.ts";
-import { checkSeq, invalidOption } from "./options.ts";
+import { checkOptions, checkSeq, invalidOption } from "./options.ts";
 import type { ReadOptions } from "./port.ts";
 import { readRow } from "./row.ts";
 
@@ -11,6 +11,7 @@ const PAGE = 500;
 
 export async function* read(context: StoreContext, threadId: string, options: ReadOptions): AsyncIterable<Entry> {
   checkName("threadId", threadId);
+  checkOptions(options, ["fromSeq", "toSeq", "kinds", "reverse", "limit"]);
   const {
     fromSeq = 0,
     toSeq = Number.MAX_SAFE_INTEGER,

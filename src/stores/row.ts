@@ -1,5 +1,5 @@
 import { measureOf } from "../lanes/measure.ts";
-import { advance, type LaneTrack, laneOf, NO_LANES, stateOf, withMeasure } from "../lanes/track.ts";
+import { advance, isTrack, type LaneTrack, laneOf, NO_LANES, stateOf, withMeasure } from "../lanes/track.ts";
 import { type Draft, type Entry, placeEntry } from "../thread/entry.ts";
 import { freezeJson, sameJson } from "../thread/json.ts";
 import { NO_REFS } from "../thread/refs.ts";
@@ -82,17 +82,30 @@ export function readRow(threadId: string, row: StoredRow, sha256: Sha256): Entry
 }
 
 /** What was known of all lanes before a row; `marked` is the row that its mark points to. */
-export function trackBefore(row: StoredRow, marked: StoredRow | undefined): LaneTrack {
-  if (row.track !== null) return JSON.parse(row.track) as LaneTrack; // written by nextRow and checked by verify
-  const base = marked?.track == null ? NO_LANES : (JSON.parse(marked.track) as LaneTrack);
+export function trackBefore(threadId: string, row: StoredRow, marked: StoredRow | undefined): LaneTrack {
+  if (row.track !== null) return readTrack(threadId, row, row.track);
+  const base = marked?.track == null ? NO_LANES : readTrack(threadId, marked, marked.track);
   return withMeasure(base, row.lane, row.measure - measureOf(row.payload ?? ""));
 }
 
 /** The tip as it was after a row: where a fork goes on. */
 export function tipAfter(threadId: string, row: StoredRow, marked: StoredRow | undefined, sha256: Sha256): Tip {
-  const track = advance(trackBefore(row, marked), readRow(threadId, row, sha256), measureOf(row.payload ?? ""));
-  const mark = marked?.track == null ? null : { seq: marked.seq, track: JSON.parse(marked.track) as LaneTrack };
+  const track = advance(
+    trackBefore(threadId, row, marked),
+    readRow(threadId, row, sha256),
+    measureOf(row.payload ?? ""),
+  );
+  const mark = marked?.track == null ? null : { seq: marked.seq, track: readTrack(threadId, marked, marked.track) };
   return { rev: row.seq + 1, hash: row.hash, track, mark };
+}
+
+/** No hash is over a track: that it is right is checked by verify, here only that it is one. */
+function readTrack(threadId: string, row: StoredRow, text: string): LaneTrack {
+  try {
+    const track: unknown = JSON.parse(text);
+    if (isTrack(track)) return track;
+  } catch {} // damaged either way
+  throw damaged(threadId, row, "its track is none");
 }
 
 type Hashed = Pick<StoredRow, "seq" | "id" | "at" | "v" | "kind" | "refs">;

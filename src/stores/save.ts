@@ -15,7 +15,7 @@ export async function save(context: StoreContext, thread: Thread): Promise<void>
   const { driver } = context;
   const head = await driver.head(thread.id);
   const stored = head?.rev ?? 0;
-  if (thread.firstSeq > stored) throw gap(thread, stored);
+  if (thread.firstSeq > 0 && thread.firstSeq >= stored) throw gap(thread, stored);
   await checkHistory(context, thread, stored);
   if (head !== undefined && stored >= thread.rev) return;
   await write(context, thread, head);

@@ -9,6 +9,7 @@ import type {
   ThreadHead,
   ThreadState,
 } from "../driver.ts";
+import { invalidOption } from "../options.ts";
 import type { MemoryTenant } from "./database.ts";
 
 /** The executable specification of a driver: everything happens at once, in one thread, in plain maps. */
@@ -51,7 +52,7 @@ export function memoryDriver(tenant: MemoryTenant, clock: Clock): StoreDriver {
     },
 
     async changes(after, limit): Promise<readonly Change[]> {
-      const start = after === undefined ? 0 : Number(after) + 1;
+      const start = after === undefined ? 0 : positionOf(after) + 1;
       const found: Change[] = [];
       for (let index = start; index < log.length && found.length < limit; index++) {
         const change = log[index];
@@ -108,4 +109,9 @@ function withHead(id: string, head: ThreadHead | undefined): { id: string; head:
 
 function recordKey(space: RecordSpace, key: string): string {
   return `${space}/${key}`;
+}
+
+function positionOf(cursor: string): number {
+  if (!/^\d{1,15}$/.test(cursor)) throw invalidOption("after", "the cursor of a feed item");
+  return Number(cursor);
 }

@@ -7,7 +7,7 @@ export function betterSqlite3(): OpenConnection | undefined {
   const Database = load();
   if (Database === undefined) return undefined;
   return (path) => {
-    const database = new Database(path);
+    const database = open(Database, path);
     return {
       library: "better-sqlite3",
       exec: (sql) => void database.exec(sql),
@@ -23,6 +23,16 @@ export function betterSqlite3(): OpenConnection | undefined {
       close: () => void database.close(),
     };
   };
+}
+
+/** The library looks for the folder before it asks SQLite, and what it then throws has no result code. */
+function open(Database: typeof BetterSqlite3, path: string): BetterSqlite3.Database {
+  try {
+    return new Database(path);
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw Object.assign(new Error(error.message, { cause: error }), { code: "SQLITE_CANTOPEN" });
+  }
 }
 
 /** Loaded at run time and synchronously, because the store's constructor is synchronous and the package is optional. */

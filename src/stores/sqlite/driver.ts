@@ -1,4 +1,5 @@
 import { HeddleError } from "../../thread/errors.ts";
+import type { Clock } from "../../thread/ports.ts";
 import type { Decision, StoreDriver, ThreadState } from "../driver.ts";
 import type { SqliteConnection } from "./connection.ts";
 import { guarded } from "./errors.ts";
@@ -10,9 +11,12 @@ import { copyThread, removeThread } from "./moves.ts";
 import { Records } from "./records.ts";
 import { Threads } from "./threads.ts";
 
-/** One tenant's threads in one SQLite file. Writes are gathered, reads happen at once between them. */
-export function sqliteDriver(connection: SqliteConnection, tenant: string): StoreDriver {
-  const threads = new Threads(connection, tenant);
+/**
+ * One tenant's threads in one SQLite file. Writes are gathered, reads happen at once between them. SQLite has no clock but
+ * the machine's, so that is what `clock` should be where claims matter.
+ */
+export function sqliteDriver(connection: SqliteConnection, tenant: string, clock: Clock): StoreDriver {
+  const threads = new Threads(connection, tenant, clock);
   const history = new History(connection, tenant);
   const records = new Records(connection, tenant);
   const inspection = new FileInspection(connection);

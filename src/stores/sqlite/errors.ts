@@ -11,6 +11,9 @@ const CANTOPEN = 14;
 const TOOBIG = 18;
 const NOTADB = 26;
 
+/** What SQLite says instead of FULL when there is no space left for the shared memory of its log. */
+const SHMSIZE = { code: "SQLITE_IOERR_SHMSIZE", errcode: 4874 };
+
 const BY_NAME: { readonly [name: string]: number } = {
   SQLITE_BUSY: BUSY,
   SQLITE_LOCKED: LOCKED,
@@ -72,8 +75,10 @@ function translate(cause: unknown): HeddleError {
 /** SQLite's primary result code, from either library. */
 function resultCode(error: unknown): number | undefined {
   if (typeof error !== "object" || error === null) return undefined;
-  if ("errcode" in error && typeof error.errcode === "number") return error.errcode & 0xff;
+  const errcode = "errcode" in error && typeof error.errcode === "number" ? error.errcode : undefined;
   const name = "code" in error && typeof error.code === "string" ? error.code : "";
+  if (errcode === SHMSIZE.errcode || name === SHMSIZE.code) return FULL;
+  if (errcode !== undefined) return errcode & 0xff;
   return BY_NAME[name.split("_").slice(0, 2).join("_")];
 }
 

@@ -1,4 +1,5 @@
 import type { Change, RowRange, StoredRow, ThreadHead } from "../driver.ts";
+import { invalidOption } from "../options.ts";
 import type { SqliteConnection, SqliteStatement } from "./connection.ts";
 import { HEAD_COLUMNS, ROW_COLUMNS, toHead, toRow } from "./rows.ts";
 
@@ -28,7 +29,7 @@ export class History {
 
   /** SQLite writes one transaction at a time, so positions are in commit order. */
   changes(after: string | undefined, limit: number): readonly Change[] {
-    const found = this.#sql.changes.all(Number(after ?? 0), this.#tenant, limit);
+    const found = this.#sql.changes.all(positionOf(after), this.#tenant, limit);
     return found.map(([pos, threadId, ...columns]) => ({
       cursor: String(pos),
       threadId: String(threadId),
@@ -42,6 +43,12 @@ export class History {
       return { id, head: toHead(id, columns) };
     });
   }
+}
+
+function positionOf(cursor: string | undefined): number {
+  if (cursor === undefined) return 0;
+  if (!/^\d{1,15}$/.test(cursor)) throw invalidOption("after", "the cursor of a feed item");
+  return Number(cursor);
 }
 
 interface Direction {

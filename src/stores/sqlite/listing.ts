@@ -1,6 +1,6 @@
-import { infoOf } from "../head.ts";
-import { asJsonText, type ListQuery, pageOf } from "../list.ts";
-import type { ThreadPage } from "../port.ts";
+import type { ThreadHead } from "../driver.ts";
+import { asJsonText, type ListQuery, type Place } from "../list-query.ts";
+import type { ListOrder } from "../port.ts";
 import type { SqliteConnection, SqlValue } from "./connection.ts";
 import { HEAD_COLUMNS, toHead } from "./rows.ts";
 
@@ -9,30 +9,39 @@ interface Condition {
   readonly values: readonly SqlValue[];
 }
 
-const PLACE = { updated: "updated_at", created: "created_at", id: "0" } as const;
+const SORTED = { updated: "updated_at DESC, id", created: "created_at DESC, id", id: "id" } as const;
+
+/** Only text is a status; json_extract makes text of objects too. */
+const STATUS = "CASE json_type(metadata, '$.status') WHEN 'text' THEN json_extract(metadata, '$.status') END";
 
 /** One page of threads, found by SQLite. */
-export function listThreads(connection: SqliteConnection, tenant: string, query: ListQuery): ThreadPage {
+export function listThreads(
+  connection: SqliteConnection,
+  tenant: string,
+  query: ListQuery,
+): readonly { readonly id: string; readonly head: ThreadHead }[] {
   const conditions = conditionsOf(tenant, query);
   const where = conditions.map(({ sql }) => sql).join(" AND ");
   const values = conditions.flatMap((condition) => condition.values);
-  const sql = `SELECT id, ${HEAD_COLUMNS} FROM threads t WHERE ${where} ORDER BY ${PLACE[query.order]} DESC, id LIMIT ?`;
+  const sql = `SELECT id, ${HEAD_COLUMNS} FROM threads t WHERE ${where} ORDER BY ${SORTED[query.order]} LIMIT ?`;
   const found = connection.prepare(sql).all(...values, query.limit + 1);
-  const infos = found.map(([id, ...columns]) => infoOf(String(id), toHead(String(id), columns)));
-  return pageOf(infos, query);
+  return found.map(([id, ...columns]) => ({ id: String(id), head: toHead(String(id), columns) }));
 }
 
 function conditionsOf(tenant: string, { prefix, order, status, search, after }: ListQuery): readonly Condition[] {
-  const place = PLACE[order];
   return [
     { sql: "tenant = ?", values: [tenant] },
     ...(prefix === "" ? [] : [{ sql: "substr(id, 1, length(?)) = ?", values: [prefix, prefix] }]),
-    ...(status === undefined ? [] : [{ sql: "json_extract(metadata, '$.status') = ?", values: [status] }]),
+    ...(status === undefined ? [] : [{ sql: `${STATUS} = ?`, values: [status] }]),
     ...(search === "" ? [] : [mentions(search)]),
-    ...(after === undefined
-      ? []
-      : [{ sql: `(${place} < ? OR (${place} = ? AND id > ?))`, values: [after.value, after.value, after.id] }]),
+    ...(after === undefined ? [] : [comesAfter(after, order)]),
   ];
+}
+
+function comesAfter({ value, id }: Place, order: ListOrder): Condition {
+  if (order === "id") return { sql: "id > ?", values: [id] };
+  const column = order === "updated" ? "updated_at" : "created_at";
+  return { sql: `(${column} < ? OR (${column} = ? AND id > ?))`, values: [value, value, id] };
 }
 
 function mentions(search: string): Condition {

@@ -10,11 +10,12 @@ const MIGRATIONS: readonly string[] = [V1];
 
 /** Refuses what is not ours or newer than we are, before a single byte is written. */
 export function checkIdentity(connection: SqliteConnection): void {
+  const inUse = hasTables(connection); // first: a store being made at this moment gets tables and identity at once
   const version = userVersion(connection);
   const applicationId = pragma(connection, "application_id");
   if (applicationId === APPLICATION_ID) {
     if (version > MIGRATIONS.length) throw newer(version);
-  } else if (applicationId !== 0 || version !== 0 || hasTables(connection)) {
+  } else if (applicationId !== 0 || version !== 0 || inUse) {
     const message = "The file is a SQLite database of another program. Choose another path; nothing was changed.";
     throw new StoreError({ code: "store_not_heddle", message });
   }

@@ -1,4 +1,5 @@
 import type { ThreadHead } from "../driver.ts";
+import { CorruptionError } from "../errors.ts";
 import type { SqliteConnection, SqlValue } from "./connection.ts";
 import { HEAD_COLUMNS, headValues } from "./rows.ts";
 
@@ -11,9 +12,15 @@ export interface Copy {
   readonly head: ThreadHead;
 }
 
-/** Copies the rows as they are, big payloads by reference; false when the target exists. Runs inside a transaction. */
+/**
+ * Copies the rows as they are, big payloads by reference; false when the target exists. The head was made before: the
+ * rows must still be those it continues. Runs inside a transaction.
+ */
 export function copyThread(connection: SqliteConnection, tenant: string, { from, to, atSeq, head }: Copy): boolean {
   if (keyOf(connection, tenant, to) !== undefined) return false;
+  const source = keyOf(connection, tenant, from) ?? null;
+  const last = connection.prepare("SELECT hash FROM entries WHERE thread = ? AND seq = ?").get(source, atSeq);
+  if (last?.[0] !== head.hash) throw new CorruptionError({ threadId: from, seq: atSeq, trouble: "it is missing" });
   const values = headValues(head);
   connection
     .prepare(`INSERT INTO threads (tenant, id, ${HEAD_COLUMNS}) VALUES (?, ?, ${values.map(() => "?")})`)
@@ -21,7 +28,7 @@ export function copyThread(connection: SqliteConnection, tenant: string, { from,
   connection
     .prepare(`INSERT INTO entries (thread, ${COLUMNS})
       SELECT ?, ${COLUMNS} FROM entries WHERE thread = ? AND seq <= ? ORDER BY seq`)
-    .run(Number(keyOf(connection, tenant, to)), keyOf(connection, tenant, from) ?? null, atSeq);
+    .run(Number(keyOf(connection, tenant, to)), source, atSeq);
   return true;
 }
 

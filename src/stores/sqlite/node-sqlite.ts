@@ -8,9 +8,11 @@ const FIRST_GOOD = [3, 51, 3] as const;
 export function nodeSqlite(): OpenConnection | undefined {
   const { sqlite } = process.versions;
   if (sqlite === undefined || !isAtLeast(sqlite, FIRST_GOOD)) return undefined;
-  const { DatabaseSync } = process.getBuiltinModule("node:sqlite");
+  // a flag can switch the module off, which its types leave out
+  const builtin = process.getBuiltinModule("node:sqlite") as typeof import("node:sqlite") | undefined;
+  if (builtin === undefined) return undefined;
   return (path) => {
-    const database = new DatabaseSync(path);
+    const database = new builtin.DatabaseSync(path);
     return {
       library: `node:sqlite ${sqlite}`,
       exec: (sql) => database.exec(sql),

@@ -26,7 +26,7 @@ export function setPragmas(connection: SqliteConnection, mode: SqliteMode): void
     ["cell_size_check", 1, 1],
     ["trusted_schema", 0, 0],
   ];
-  for (const [name, set] of wanted) connection.prepare(`PRAGMA ${name} = ${set}`).all();
+  for (const [name, set] of wanted) connection.exec(`PRAGMA ${name} = ${set}`);
   for (const [name, , read] of wanted) {
     const [value] = connection.prepare(`PRAGMA ${name}`).get() ?? [];
     if (value !== read) throw notSet(name, read);

@@ -1,12 +1,14 @@
 import { checkName } from "../../thread/names.ts";
-import { invalidOption, type StoreOptions } from "../context.ts";
+import { systemPorts } from "../../thread/ports.ts";
+import type { StoreOptions } from "../context.ts";
 import { defineStore } from "../define-store.ts";
+import { nativeSha256 } from "../native/sha256.ts";
+import { invalidOption } from "../options.ts";
 import type { ThreadStore } from "../port.ts";
 import type { OpenConnection, SqliteConnection } from "./connection.ts";
 import { sqliteDriver } from "./driver.ts";
 import { guarded } from "./errors.ts";
 import { checkIdentity, migrate } from "./migrate.ts";
-import { nativeSha256 } from "./native-sha256.ts";
 import { findSqlite } from "./open-connection.ts";
 import { BUSY_TIMEOUT_MS, type SqliteMode, setPragmas } from "./pragmas.ts";
 
@@ -37,7 +39,7 @@ export function sqliteStore(path: string, options: SqliteStoreOptions = {}): Thr
   try {
     guarded(() => prepare(connection, mode));
     return defineStore(
-      guarded(() => sqliteDriver(connection, tenant)),
+      guarded(() => sqliteDriver(connection, tenant, ports.clock ?? systemPorts.clock)),
       { sha256: nativeSha256, ...ports },
     );
   } catch (error) {

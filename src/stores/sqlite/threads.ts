@@ -1,6 +1,7 @@
+import type { Clock } from "../../thread/ports.ts";
 import type { ClaimRecord, Decision, StoredRow, ThreadHead, ThreadState } from "../driver.ts";
+import { nativeSha256 } from "../native/sha256.ts";
 import type { SqliteConnection } from "./connection.ts";
-import { nativeSha256 } from "./native-sha256.ts";
 import { HEAD_COLUMNS, headValues, ROW_COLUMNS, rowValues, toHead, toRow } from "./rows.ts";
 
 /** Payloads longer than this lie in a table of their own, each text once, however many entries hold it. */
@@ -14,10 +15,12 @@ export interface OpenThread {
 /** Reads and writes the state of one thread. Everything here runs inside a transaction that somebody else began. */
 export class Threads {
   readonly #tenant: string;
+  readonly #clock: Clock;
   readonly #sql: ReturnType<typeof statements>;
 
-  constructor(connection: SqliteConnection, tenant: string) {
+  constructor(connection: SqliteConnection, tenant: string, clock: Clock) {
     this.#tenant = tenant;
+    this.#clock = clock;
     this.#sql = statements(connection);
   }
 
@@ -29,7 +32,7 @@ export class Threads {
   open(threadId: string, wantedIds: readonly string[]): OpenThread {
     const found = this.#find(threadId);
     const known = found === undefined ? [] : this.#known(found.key, wantedIds);
-    const state = { head: found?.head, claim: this.#claim(threadId), known, now: Date.now() };
+    const state = { head: found?.head, claim: this.#claim(threadId), known, now: this.#clock() };
     return { state, apply: (decision) => this.#apply(threadId, found?.key, decision) };
   }
 

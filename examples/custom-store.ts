@@ -1,0 +1,117 @@
+// A store of your own: an adapter for some key-value service, proven with the contract suite that Heddle's own pass.
+import type { StoreDriver, StoredRow, ThreadHead } from "heddle";
+import { type Change, type ClaimRecord, checkName, defineStore, type OpenStoreOptions } from "heddle";
+import { storeContract } from "heddle/testing";
+
+/** Stands for a service over the network: it knows keys and values, writes several at once, and has locks. */
+class KeyValueService {
+  readonly #values = new Map<string, unknown>();
+  #turn: Promise<unknown> = Promise.resolve();
+
+  async get<Value>(key: string): Promise<Value | undefined> {
+    return structuredClone(this.#values.get(key)) as Value | undefined; // whoever reads a key knows what was put there
+  }
+
+  /** All of it or nothing. */
+  async write(entries: readonly (readonly [key: string, value: unknown])[]): Promise<void> {
+    for (const [key, value] of structuredClone(entries)) this.#values.set(key, value);
+  }
+
+  /** Whether any was there. */
+  async remove(keys: readonly string[]): Promise<boolean> {
+    return keys.filter((key) => this.#values.delete(key)).length > 0;
+  }
+
+  /** Keys that begin with a prefix, in order, those after one. */
+  async keys(prefix: string, after = ""): Promise<string[]> {
+    return [...this.#values.keys()].filter((key) => key.startsWith(prefix) && key > after).sort();
+  }
+
+  async locked<Result>(work: () => Promise<Result>): Promise<Result> {
+    const turn = this.#turn.then(work);
+    this.#turn = turn.catch(() => {}); // a failure is its own caller's
+    return turn;
+  }
+}
+
+function keyValueDriver(kv: KeyValueService, tenant: string): StoreDriver {
+  /** Names hold no slash, so parts joined with one never run into each other. */
+  const key = (...parts: readonly string[]) => [tenant, ...parts].join("/");
+  const digits = (n: number) => String(n).padStart(16, "0");
+  const nameIn = (path: string) => path.slice(path.lastIndexOf("/") + 1);
+  const headOf = (threadId: string) => kv.get<ThreadHead>(key("head", threadId));
+  const rowAt = (threadId: string, seq: number) => kv.get<StoredRow>(key("row", threadId, digits(seq)));
+
+  return {
+    transact: (threadId, wantedIds, decide) =>
+      kv.locked(async () => {
+        const seqs = await Promise.all(wantedIds.map((id) => kv.get<number>(key("id", threadId, id))));
+        const inOrder = seqs.filter((seq) => seq !== undefined).sort((a, b) => a - b);
+        const known = (await Promise.all(inOrder.map((seq) => rowAt(threadId, seq)))).flatMap((row) => row ?? []);
+        const claim = await kv.get<ClaimRecord>(key("claim", threadId));
+        const state = { head: await headOf(threadId), claim, known, now: Date.now() };
+        const { head, claim: granted, rows = [], result } = decide(state);
+        const writes: [key: string, value: unknown][] = head ? [[key("head", threadId), head]] : [];
+        if (granted) writes.push([key("claim", threadId), granted]);
+        let place = (await kv.get<number>(key("end of log"))) ?? 0;
+        for (const row of rows) {
+          writes.push([key("row", threadId, digits(row.seq)), row], [key("id", threadId, row.id), row.seq]);
+          writes.push([key("log", digits(place++)), [threadId, row.seq, row.hash]], [key("end of log"), place]);
+        }
+        await kv.write(writes);
+        return result;
+      }),
+
+    head: headOf,
+
+    async rows(threadId, { from, to, kinds, reverse, limit }) {
+      const last = Math.min(to, ((await headOf(threadId))?.rev ?? 0) - 1);
+      const found: StoredRow[] = [];
+      for (let step = 0; step <= last - from && found.length < limit; step++) {
+        const row = await rowAt(threadId, reverse ? last - step : from + step);
+        if (row && (kinds === undefined || kinds.includes(row.kind))) found.push(row);
+      }
+      return found;
+    },
+
+    async changes(after, limit) {
+      const found: Change[] = [];
+      for (const path of await kv.keys(key("log", ""), key("log", after ?? ""))) {
+        const [threadId, seq, hash] = (await kv.get<[string, number, string]>(path)) ?? ["", 0, ""];
+        const row = await rowAt(threadId, seq);
+        if (row?.hash === hash) found.push({ threadId, row, cursor: nameIn(path) }); // else its thread was deleted
+        if (found.length === limit) break;
+      }
+      return found;
+    },
+
+    async heads(afterId, limit) {
+      const ids = (await kv.keys(key("head", ""), key("head", afterId ?? ""))).slice(0, limit).map(nameIn);
+      const heads = await Promise.all(ids.map(headOf));
+      return ids.flatMap((id, n) => (heads[n] ? { id, head: heads[n] } : []));
+    },
+
+    remove: (threadId) =>
+      kv.locked(async () => {
+        const [rows, ids] = [await kv.keys(key("row", threadId, "")), await kv.keys(key("id", threadId, ""))];
+        return kv.remove([key("head", threadId), ...rows, ...ids]);
+      }),
+
+    getRecord: (space, name) => kv.get<string | Uint8Array>(key(space, name)),
+    putRecord: (space, name, value) => kv.write([[key(space, name), value]]),
+    deleteRecord: (space, name) => kv.remove([key(space, name)]),
+    close: () => kv.locked(async () => {}), // waits for appends under way
+  };
+}
+
+const service = new KeyValueService();
+
+function open({ tenant = "default", ...options }: OpenStoreOptions = {}) {
+  checkName("tenant", tenant);
+  return defineStore(keyValueDriver(service, tenant), options);
+}
+
+const cases = storeContract({ open }).filter(({ skip }) => !skip); // without `spawn`, those of several processes
+for (const { name, run } of cases)
+  await run().catch((cause: unknown) => Promise.reject(new Error(`not kept: ${name}`, { cause })));
+console.log(`${cases.length} cases passed`);

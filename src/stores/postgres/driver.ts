@@ -1,0 +1,86 @@
+import type { StoreDriver } from "../driver.ts";
+import { atMost } from "./at-most.ts";
+import { type Job, newJob } from "./batch.ts";
+import { copyThread } from "./copy.ts";
+import { type Database, openDatabase } from "./database.ts";
+import { isConnectionLoss, storeError } from "./errors.ts";
+import { GroupCommit } from "./group-commit.ts";
+import { listThreads } from "./listing.ts";
+import { Opening } from "./opening.ts";
+import type { Settings } from "./options.ts";
+import { readChanges, readHead, readHeads, readRows } from "./reads.ts";
+import { deleteRecord, getRecord, putRecord } from "./records.ts";
+import { removeThread } from "./remove.ts";
+import { transactAll } from "./transact.ts";
+import { turnsOfTheLoop } from "./turns.ts";
+import type { Work } from "./writer.ts";
+
+/** How long close waits for what is under way. */
+const PATIENCE_MS = 5000;
+
+export interface PostgresDriver extends Required<Omit<StoreDriver, "inspect">> {
+  /** Connects and migrates, as the first call of any other method does. */
+  readonly open: () => Promise<void>;
+}
+
+export function postgresDriver(settings: Settings): PostgresDriver {
+  const wakes = new Set<() => void>();
+  const opening = new Opening(() =>
+    openDatabase(settings, () => {
+      for (const wake of wakes) wake();
+    }),
+  );
+  const commits = new GroupCommit<Job>((jobs) =>
+    withDatabase(({ writer }) => transactAll(writer, jobs)).catch((error: unknown) => {
+      for (const { reject } of jobs) reject(error);
+    }),
+  );
+
+  async function withDatabase<Result>(work: (database: Database) => Promise<Result>): Promise<Result> {
+    try {
+      return await opening.use(work);
+    } catch (error) {
+      // Between the error and the close of a socket the library still sends on it, and would wait for ever.
+      if (isConnectionLoss(error)) await turnsOfTheLoop(2);
+      throw storeError(error);
+    }
+  }
+
+  function write<Seen, Result>(work: Work<Seen, Result>): Promise<Result> {
+    return withDatabase(({ writer }) => writer.transaction(work));
+  }
+
+  return {
+    async open() {
+      await withDatabase(async () => {});
+    },
+
+    transact(threadId, wantedIds, decide) {
+      const { job, answer } = newJob(threadId, wantedIds, decide);
+      commits.add(job);
+      return answer;
+    },
+
+    head: (threadId) => withDatabase(({ scope }) => readHead(scope, threadId)),
+    rows: (threadId, range) => withDatabase(({ scope }) => readRows(scope, threadId, range)),
+    changes: (after, limit) => withDatabase(({ scope }) => readChanges(scope, after, limit)),
+    heads: (afterId, limit) => withDatabase(({ scope }) => readHeads(scope, afterId, limit)),
+    list: (query) => withDatabase(({ scope }) => listThreads(scope, query)),
+    getRecord: (space, key) => withDatabase(({ scope }) => getRecord(scope, space, key)),
+
+    remove: (threadId) => write(removeThread(threadId)),
+    copy: (from, to, atSeq, head) => write(copyThread(from, to, atSeq, head)),
+    putRecord: (space, key, value) => write(putRecord(space, key, value)),
+    deleteRecord: (space, key) => write(deleteRecord(space, key)),
+
+    onChange(wake) {
+      wakes.add(wake);
+      return () => wakes.delete(wake);
+    },
+
+    async close() {
+      await atMost(PATIENCE_MS, commits.idle());
+      await opening.close(PATIENCE_MS, ({ end }) => end());
+    },
+  };
+}

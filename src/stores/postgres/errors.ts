@@ -1,0 +1,100 @@
+import { HeddleError } from "../../thread/errors.ts";
+import { StoreError, StoreFullError, storeClosed } from "../errors.ts";
+
+interface Kind {
+  readonly code: string;
+  readonly retryable: boolean;
+  readonly message: string;
+}
+
+const UNREACHABLE: Kind = {
+  code: "store_unreachable",
+  retryable: true,
+  message:
+    "The connection to Postgres failed or was lost. Check that the server runs; an append that carries entry ids is safe to repeat.",
+};
+const NO_DATABASE: Kind = {
+  code: "store_unreachable",
+  retryable: false,
+  message: "The server has no database of that name. Create it (createdb), or correct the URL.",
+};
+const AUTH_FAILED: Kind = {
+  code: "store_auth_failed",
+  retryable: false,
+  message: "Postgres refused the login. Check user and password of the URL, and the server's pg_hba.conf.",
+};
+const READ_ONLY: Kind = {
+  code: "store_read_only",
+  retryable: false,
+  message: "This server only reads: it is a replica or set read-only. Connect to the primary.",
+};
+const BUSY: Kind = {
+  code: "store_busy",
+  retryable: true,
+  message: "Postgres is too busy: too many connections, or somebody kept a lock too long. Try again.",
+};
+
+/** By SQLSTATE. */
+const STATES: { readonly [state: string]: Kind } = {
+  "28P01": AUTH_FAILED,
+  "28000": AUTH_FAILED,
+  "3D000": NO_DATABASE,
+  "25006": READ_ONLY,
+  "53200": BUSY, // also when the table of locks is full
+  "53300": BUSY,
+  "55P03": BUSY,
+  "57014": BUSY,
+  "40001": BUSY,
+  "40P01": BUSY,
+  "25P03": UNREACHABLE,
+  "57P01": UNREACHABLE,
+  "57P02": UNREACHABLE,
+  "57P03": UNREACHABLE,
+};
+
+/** By the library's own names. */
+const CONNECTION: { readonly [code: string]: Kind } = {
+  CONNECT_TIMEOUT: UNREACHABLE,
+  CONNECTION_CLOSED: UNREACHABLE,
+  CONNECTION_DESTROYED: UNREACHABLE,
+  SASL_SIGNATURE_MISMATCH: AUTH_FAILED,
+};
+
+/** Turns whatever a call to Postgres threw into one of ours; ours pass as they are. */
+export function storeError(error: unknown): HeddleError {
+  if (HeddleError.isInstance(error)) return error;
+  const code = textOf(error, "code");
+  if (code === "CONNECTION_ENDED") return storeClosed();
+  if (code === "53100" || code === "ENOSPC") return new StoreFullError(bare(error, code));
+  return new StoreError({ ...kindOf(error, code), cause: bare(error, code) });
+}
+
+/** The outcome of what was under way on a lost connection is unknown. */
+export function connectionLost(): StoreError {
+  return new StoreError(UNREACHABLE);
+}
+
+export function isConnectionLoss(error: unknown): boolean {
+  const { code, retryable } = storeError(error);
+  return code === UNREACHABLE.code && retryable;
+}
+
+function kindOf(error: unknown, code: string): Kind {
+  const known = STATES[code] ?? CONNECTION[code];
+  if (known !== undefined) return known;
+  const isSocketError = textOf(error, "syscall") !== "" || /^E[A-Z]+$/.test(code);
+  if (isSocketError || /^08(?!P01)/.test(code)) return UNREACHABLE;
+  const name = code === "" ? "an error without a code" : code;
+  return { code: "store_failed", retryable: false, message: `Postgres answered with ${name}, which nobody foresaw.` };
+}
+
+/** Nothing of the original but its codes: it knows the statement, its values and the address of the server. */
+function bare(error: unknown, code: string): Error {
+  const parts = [textOf(error, "name") || "Error", code, textOf(error, "severity")];
+  return new Error(parts.filter((part) => part !== "").join(" "));
+}
+
+function textOf(error: unknown, key: string): string {
+  const value: unknown = typeof error === "object" && error !== null ? Reflect.get(error, key) : undefined;
+  return typeof value === "string" ? value : "";
+}

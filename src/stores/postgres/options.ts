@@ -1,0 +1,58 @@
+import { checkName } from "../../thread/names.ts";
+import type { StoreOptions } from "../context.ts";
+import { StoreError } from "../errors.ts";
+import { invalidOption } from "../options.ts";
+
+/**
+ * "durable": an acknowledged append survives a crash of the server and the power going out. "relaxed"
+ * (synchronous_commit=off): it survives the death of this process, but a crash of the server may take back what was
+ * acknowledged in its last fraction of a second; what is left is still a whole prefix.
+ */
+export type PostgresMode = "durable" | "relaxed";
+
+export interface PostgresStoreOptions extends StoreOptions {
+  /** Part of every key: a store cannot name what belongs to another tenant. Default "default". */
+  readonly tenant?: string | undefined;
+  /** Default "durable". */
+  readonly mode?: PostgresMode | undefined;
+  /** The Postgres schema that holds the tables, made when it is missing. Default "heddle". */
+  readonly schema?: string | undefined;
+  /** At least 3, default 10: one connection writes, one listens, the others read. They are opened when needed. */
+  readonly maxConnections?: number | undefined;
+}
+
+/** Options with every default filled in. */
+export interface Settings {
+  readonly url: string;
+  readonly tenant: string;
+  readonly mode: PostgresMode;
+  readonly schema: string;
+  readonly maxConnections: number;
+}
+
+export function readOptions(url: string, options: PostgresStoreOptions): { settings: Settings; ports: StoreOptions } {
+  const { tenant = "default", mode = "durable", schema = "heddle", maxConnections = 10, ...ports } = options;
+  checkName("tenant", tenant);
+  if (mode !== "durable" && mode !== "relaxed") throw invalidOption("mode", '"durable" or "relaxed"');
+  if (!isIdentifier(schema)) throw invalidOption("schema", "1 to 63 lower-case letters, digits and underscores");
+  if (!(Number.isSafeInteger(maxConnections) && maxConnections >= 3))
+    throw invalidOption("maxConnections", "a whole number from 3");
+  if (typeof url !== "string" || !/^postgres(ql)?:\/\//.test(url)) throw badUrl();
+  return { settings: { url: withoutChannelBinding(url), tenant, mode, schema, maxConnections }, ports };
+}
+
+/** Hosted databases put it into the URLs they give out; the library would send it to the server, which refuses it. */
+function withoutChannelBinding(url: string): string {
+  return url.replace(/([?&])channel_binding=[^&]*&?/, "$1").replace(/[?&]$/, "");
+}
+
+/** Says nothing of what was given: it may hold a password. */
+export function badUrl(): StoreError {
+  const message = 'The URL of a Postgres store is "postgres://user:password@host:5432/database".';
+  return new StoreError({ code: "store_url_invalid", message });
+}
+
+/** Needs no quoting anywhere; names that begin with pg_ belong to Postgres. */
+function isIdentifier(schema: unknown): schema is string {
+  return typeof schema === "string" && /^(?!pg_)[a-z_][a-z0-9_]{0,62}$/.test(schema);
+}

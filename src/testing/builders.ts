@@ -1,0 +1,85 @@
+import type { EntryInput } from "../thread/entry.ts";
+import type { JsonObject, JsonValue } from "../thread/json.ts";
+import { systemPorts } from "../thread/ports.ts";
+
+/** What any builder takes besides its content: `id`, `at`, `refs`, `v`. */
+export type EntryExtras = Omit<EntryInput, "kind" | "payload">;
+
+/**
+ * What a person said.
+ *
+ * @example
+ * await store.append("thread_1", [user("What's 2+2?"), assistant("4")]);
+ */
+export function user(content: string, extras: EntryExtras = {}): EntryInput {
+  return { ...extras, kind: "message", payload: { role: "user", content } };
+}
+
+/** What the model said. */
+export function assistant(content: string, extras: EntryExtras = {}): EntryInput {
+  return { ...extras, kind: "message", payload: { role: "assistant", content } };
+}
+
+/**
+ * A tool call and, in `toolResult`, its answer.
+ *
+ * @example
+ * const exchange = [toolCall("c1", "add", { a: 2, b: 2 }), toolResult("c1", "add", 4)];
+ */
+export function toolCall(id: string, name: string, args: JsonValue, extras: EntryExtras = {}): EntryInput {
+  return { ...extras, kind: "tool_call", payload: { id, name, arguments: args } };
+}
+
+export function toolResult(toolCallId: string, name: string, result: JsonValue, extras: EntryExtras = {}): EntryInput {
+  return { ...extras, kind: "tool_result", payload: { toolCallId, name, result } };
+}
+
+/** Any payload at all, for tests that are not about conversations. */
+export function note(payload: JsonObject = {}, extras: EntryExtras = {}): EntryInput {
+  return { ...extras, kind: "note", payload };
+}
+
+/** So many notes, numbered from 0. */
+export function notes(count: number, extras: EntryExtras = {}): EntryInput[] {
+  return Array.from({ length: count }, (_, n) => note({ n }, extras));
+}
+
+/** A summary of the entries from one seq to another, both included. */
+export function summary(
+  fromSeq: number,
+  toSeq: number,
+  content = "what was said",
+  extras: EntryExtras = {},
+): EntryInput {
+  return { ...extras, kind: "summary", payload: { fromSeq, toSeq, content } };
+}
+
+/** Gives a lane a new content; entries after `baseSeq` stay visible. */
+export function replace(lane: string, baseSeq?: number, extras: EntryExtras = {}): EntryInput {
+  const resultContext = { id: systemPorts.ids("ctx"), entries: [] };
+  const operation = { type: "replace", reason: "manual", resultContext, ...(baseSeq !== undefined && { baseSeq }) };
+  return contextOperation(lane, operation, extras);
+}
+
+/** Makes a lane the active one. */
+export function switchTo(lane: string, extras: EntryExtras = {}): EntryInput {
+  return contextOperation(lane, { type: "switch", reason: "manual" }, extras);
+}
+
+/**
+ * The same entry on a lane of its own choice.
+ *
+ * @example
+ * await store.append("thread_1", inLane("research", user("Look this up")));
+ */
+export function inLane(contextRef: string, entry: EntryInput): EntryInput {
+  return { ...entry, payload: { ...entry.payload, contextRef } };
+}
+
+function contextOperation(contextRef: string, operation: JsonObject, extras: EntryExtras): EntryInput {
+  return {
+    ...extras,
+    kind: "ai_context_operation",
+    payload: { opId: systemPorts.ids("op"), contextRef, operation },
+  };
+}

@@ -1,0 +1,85 @@
+import { HeddleError } from "../thread/errors.ts";
+
+/** What a failed check throws: the two values as fields, so that a runner can show a diff. */
+export class ContractFailure extends Error {
+  override readonly name = "ContractFailure";
+  readonly expected: unknown;
+  readonly actual: unknown;
+
+  constructor(message: string, expected?: unknown, actual?: unknown, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.expected = expected;
+    this.actual = actual;
+  }
+}
+
+/** The same data; an undefined property is the same as none, and the order of keys does not matter. */
+export function equal(actual: unknown, expected: unknown, what: string): void {
+  const difference = firstDifference(actual, expected, what);
+  if (difference !== undefined) throw new ContractFailure(difference, expected, actual);
+}
+
+/** The same JSON text, so the order of keys matters too. */
+export function sameJsonText(actual: unknown, expected: unknown, what: string): void {
+  equal(actual, expected, what);
+  if (JSON.stringify(actual) !== JSON.stringify(expected))
+    throw new ContractFailure(`${what}: the same data, but not the same JSON text`, expected, actual);
+}
+
+export function ok(condition: boolean, what: string): asserts condition {
+  if (!condition) throw new ContractFailure(`not so: ${what}`, true, false);
+}
+
+/** The value, which must be there. */
+export function present<Value>(value: Value | undefined, what: string): Value {
+  if (value === undefined) throw new ContractFailure(`${what} is missing`);
+  return value;
+}
+
+/** The attempt must fail with an error of ours that has this code and these facts. */
+export async function rejects(
+  attempt: Promise<unknown>,
+  facts: { readonly code: string; readonly [fact: string]: unknown },
+  what: string,
+): Promise<HeddleError> {
+  const outcome = await attempt.then(
+    (value) => ({ value }),
+    (error: unknown) => ({ error }),
+  );
+  if ("value" in outcome) throw new ContractFailure(`${what}: succeeded, expected the error ${facts.code}`, facts);
+  const { error } = outcome;
+  if (!HeddleError.isInstance(error))
+    throw new ContractFailure(`${what}: expected ${facts.code}, got ${String(error)}`, facts, error, error);
+  const told = Object.fromEntries(Object.keys(facts).map((fact) => [fact, Reflect.get(error, fact)]));
+  const difference = firstDifference(told, facts, "error");
+  if (difference !== undefined) throw new ContractFailure(`${what}: ${difference}`, facts, told, error);
+  return error;
+}
+
+function firstDifference(actual: unknown, expected: unknown, path: string): string | undefined {
+  if (Object.is(actual, expected)) return undefined;
+  if (!isObject(actual) || !isObject(expected) || Array.isArray(actual) !== Array.isArray(expected))
+    return `${path}: expected ${show(expected)}, got ${show(actual)}`;
+  if (Array.isArray(actual) && Array.isArray(expected) && actual.length !== expected.length)
+    return `${path}: expected ${expected.length} items, got ${actual.length}`;
+  for (const key of new Set([...Object.keys(expected), ...Object.keys(actual)])) {
+    const inner = Array.isArray(actual) ? `${path}[${key}]` : `${path}.${key}`;
+    const difference = firstDifference(own(actual, key), own(expected, key), inner);
+    if (difference !== undefined) return difference;
+  }
+  return undefined;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
+}
+
+/** `__proto__` is a key like any other here. */
+function own(value: object, key: string): unknown {
+  return Object.getOwnPropertyDescriptor(value, key)?.value;
+}
+
+function show(value: unknown): string {
+  const text = typeof value === "bigint" ? `${value}n` : (JSON.stringify(value) ?? String(value));
+  return text.length > 200 ? `${text.slice(0, 200)}... (${text.length} characters)` : text;
+}

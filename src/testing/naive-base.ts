@@ -1,0 +1,77 @@
+import type { LaneBase, ThreadBase } from "../thread/base.ts";
+import type { Entry } from "../thread/entry.ts";
+import { isPlainObject } from "../thread/json.ts";
+
+/**
+ * What there is to know of some entries, read off them as the rules say it and without a thought for speed: the oracle
+ * for what stores compute as they write.
+ */
+export function naiveBase(entries: readonly Entry[]): ThreadBase {
+  const owners = entries.map((entry, index) => laneOf(entry, entries.slice(0, index)));
+  const lanes = [...new Set(owners)].map(
+    (lane) => [lane, baseOf(entries.filter((_, i) => owners[i] === lane))] as const,
+  );
+  return { activeLane: activeAfter(entries), lanes: Object.fromEntries(lanes) };
+}
+
+/** The lane an entry names, else the one active before it. */
+function laneOf({ payload }: Entry, before: readonly Entry[]): string {
+  return nameIn(payload["contextRef"]) ?? activeAfter(before);
+}
+
+/** Where the last switch led to. */
+function activeAfter(entries: readonly Entry[]): string {
+  const targets = entries.flatMap((entry) =>
+    operationOf(entry)?.["type"] === "switch" ? (nameIn(entry.payload["contextRef"]) ?? []) : [],
+  );
+  return targets.at(-1) ?? "default";
+}
+
+function baseOf(lane: readonly Entry[]): LaneBase {
+  const measure = lane.reduce((sum, { payload }) => sum + Math.floor(bytesOf(payload) / 4), 0);
+  const replace = lane.findLast((entry) => anchorOf(entry) !== undefined);
+  const summary = bestSummary(lane);
+  return { measure, ...(replace && { replace }), ...(summary && { summary }) };
+}
+
+/** The greatest reach wins, then the newest, among those no replace has killed. */
+function bestSummary(lane: readonly Entry[]): Entry | undefined {
+  const standing = lane.filter((entry) => reachOf(entry) !== undefined && !isKilled(entry, lane));
+  const furthest = Math.max(...standing.map((entry) => reachOf(entry) ?? -1));
+  return standing.findLast((entry) => reachOf(entry) === furthest);
+}
+
+/** By the replace in force when it was written, or by any later one, if its reach is not after their base. */
+function isKilled(summary: Entry, lane: readonly Entry[]): boolean {
+  const replaces = lane.filter((entry) => anchorOf(entry) !== undefined);
+  const inForce = replaces.findLast(({ seq }) => seq < summary.seq);
+  const facing = [...(inForce ? [inForce] : []), ...replaces.filter(({ seq }) => seq > summary.seq)];
+  return facing.some((replace) => (reachOf(summary) ?? -1) <= (anchorOf(replace) ?? -1));
+}
+
+/** How far a summary reaches: to its toSeq, but never past itself. */
+function reachOf({ kind, seq, payload }: Entry): number | undefined {
+  const toSeq = payload["toSeq"];
+  return kind === "summary" && Number.isSafeInteger(toSeq) ? Math.min(Number(toSeq), seq) : undefined;
+}
+
+/** The base of a replace: what it says, its own seq when it says nothing. */
+function anchorOf(entry: Entry): number | undefined {
+  const operation = operationOf(entry);
+  if (operation?.["type"] !== "replace") return undefined;
+  const { baseSeq = entry.seq } = operation;
+  return Number.isSafeInteger(baseSeq) ? Math.min(Number(baseSeq), entry.seq) : undefined;
+}
+
+function operationOf({ kind, payload }: Entry): { readonly [key: string]: unknown } | undefined {
+  const operation = payload["operation"];
+  return kind === "ai_context_operation" && isPlainObject(operation) ? operation : undefined;
+}
+
+function nameIn(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+function bytesOf(value: unknown): number {
+  return new TextEncoder().encode(JSON.stringify(value)).length;
+}

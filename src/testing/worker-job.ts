@@ -1,0 +1,80 @@
+import { ConflictError, ThreadHeldError } from "../stores/errors.ts";
+import type { OpenStoreOptions } from "../stores/open-store.ts";
+import type { ThreadStore } from "../stores/port.ts";
+import { note } from "./builders.ts";
+
+/** Work for another process; plain JSON. */
+export interface WorkerJob {
+  /**
+   * append: writes batches as they come. compete: writes each at the revision it has just seen, again after a conflict.
+   * claim: holds the thread for each batch, waiting while another has it, and writes under that epoch.
+   */
+  readonly task: "append" | "compete" | "claim";
+  readonly tenant: string;
+  readonly threadId: string;
+  /** Who writes: entry `i` of batch `b` gets the id `<writer>_<b>_<i>`. */
+  readonly writer: string;
+  readonly batches: number;
+  readonly batchSize: number;
+}
+
+export interface WorkerResult {
+  /** The seq of the first entry of each acknowledged batch, in the order of acknowledgement. */
+  readonly acknowledged: readonly number[];
+  readonly conflicts: number;
+}
+
+/**
+ * What the script of `StoreSubject.spawn` calls in its own process.
+ *
+ * @example
+ * const job = JSON.parse(process.argv[2]);
+ * console.log(JSON.stringify(await runWorkerJob(job, (options) => sqliteStore("./test.db", options))));
+ */
+export async function runWorkerJob(
+  job: WorkerJob,
+  open: (options: OpenStoreOptions) => ThreadStore | Promise<ThreadStore>,
+): Promise<WorkerResult> {
+  const store = await open({ tenant: job.tenant });
+  try {
+    const acknowledged: number[] = [];
+    let conflicts = 0;
+    for (let batch = 0; batch < job.batches; ) {
+      const seq = await attempt(store, job, batch);
+      if (seq === undefined) {
+        conflicts++;
+        continue;
+      }
+      acknowledged.push(seq);
+      batch++;
+    }
+    return { acknowledged, conflicts };
+  } finally {
+    await store.close();
+  }
+}
+
+/** The seq of the batch's first entry, or undefined when another was faster. */
+async function attempt(store: ThreadStore, job: WorkerJob, batch: number): Promise<number | undefined> {
+  const { task, threadId, writer, batchSize } = job;
+  const entries = Array.from({ length: batchSize }, (_, i) => note({ writer }, { id: `${writer}_${batch}_${i}` }));
+  try {
+    switch (task) {
+      case "append":
+        return (await store.append(threadId, entries)).entries[0]?.seq;
+      case "compete": {
+        const expectedRev = (await store.load(threadId, { last: 0 }))?.rev ?? 0;
+        return (await store.append(threadId, entries, { expectedRev })).entries[0]?.seq;
+      }
+      case "claim": {
+        const { epoch } = await store.claim(threadId, { holder: writer, ttlMs: 30_000 });
+        const { entries: written } = await store.append(threadId, entries, { epoch });
+        await store.release(threadId, epoch);
+        return written[0]?.seq;
+      }
+    }
+  } catch (error) {
+    if (ConflictError.isInstance(error) || ThreadHeldError.isInstance(error)) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,64 @@
+import { globSync, readFileSync } from "node:fs";
+import * as heddle from "heddle";
+import * as sqlite from "heddle/sqlite";
+import * as testing from "heddle/testing";
+import { root } from "./built.ts";
+
+/** The code below `@example` in the comment of a public name. */
+export interface DocExample {
+  readonly path: string;
+  readonly line: number;
+  readonly text: string;
+}
+
+const DOORS = { heddle, "heddle/sqlite": sqlite, "heddle/testing": testing };
+
+/** What an example may name without saying where it comes from. A new one that needs more is a line here. */
+const DECLARED = `
+import type { Entry, OpenStoreOptions, StoreDriver, ThreadStore, Thread as AnyThread } from "heddle";
+declare const store: ThreadStore;
+declare const thread: AnyThread;
+declare const entry: Entry;
+declare const connection: unknown;
+declare function myDriver(connection: unknown): StoreDriver;
+declare function test(name: string, options: { skip?: string | undefined }, run: () => Promise<void>): void;
+`;
+
+export function docExamples(): readonly DocExample[] {
+  return globSync("src/**/*.ts", { cwd: root })
+    .sort()
+    .flatMap((path) => examplesIn(path.replaceAll("\\", "/")));
+}
+
+function examplesIn(path: string): readonly DocExample[] {
+  const text = readFileSync(`${root}${path}`, "utf8");
+  const found = text.matchAll(/^[ ]*\* @example[ ]*\n((?:[ ]*\*(?!\/)(?! @).*\n)+)/gm);
+  return [...found].map((match) => ({
+    path,
+    line: text.slice(0, match.index).split("\n").length + 1,
+    text: (match[1] ?? "").replace(/^[ ]*\* ?/gm, ""),
+  }));
+}
+
+/** A module that compiles when the example does. */
+export function moduleOf({ path, text }: DocExample): string {
+  if (/^declare module/m.test(text)) return `import "heddle";\n${text}`;
+  const doors = Object.entries(DOORS).map(([door, names]) => importOf(Object.keys(names), door));
+  const known = new Set(Object.values(DOORS).flatMap((names) => Object.keys(names)));
+  const own = importOf(
+    ownNames(path).filter((name) => !known.has(name)),
+    `../${path.replace(/^src\//, "").replace(/\.ts$/, ".js")}`,
+  );
+  return `${doors.join("\n")}\n${own}\n${DECLARED}\nasync function example(): Promise<void> {\n${text}\n}`;
+}
+
+/** An example of something inside the house may name what stands in the same file. */
+function ownNames(path: string): readonly string[] {
+  const text = readFileSync(`${root}${path}`, "utf8");
+  const names = text.matchAll(/^export (?:async )?(?:class|const|function\*?) (\w+)/gm);
+  return [...new Set([...names].map((match) => match[1] ?? ""))];
+}
+
+function importOf(names: readonly string[], from: string): string {
+  return names.length === 0 ? "" : `import { ${names.join(", ")} } from "${from}";`;
+}

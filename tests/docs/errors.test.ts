@@ -1,0 +1,23 @@
+import { globSync, readFileSync } from "node:fs";
+import * as heddle from "heddle";
+import { expect, test } from "vitest";
+import { root } from "./built.ts";
+import { pageText } from "./markdown.ts";
+
+const page = pageText("docs/errors.md");
+const documented = [...page.matchAll(/^\| `([a-z_]+)` \|/gm)].map((match) => match[1] ?? "");
+
+/** How our codes begin: one that is handed on as an argument is found by this, the others by `code: "..."`. */
+const CODE = /code: "([a-z_]+)"|"((?:call|entry|invalid|not|seq|stale|store|thread|too)_[a-z_]+)"/g;
+const thrown = globSync("src/**/*.ts", { cwd: root }).flatMap((path) =>
+  [...readFileSync(`${root}${path}`, "utf8").matchAll(CODE)].map((match) => match[1] ?? match[2] ?? ""),
+);
+
+test("docs/errors.md lists every code that the sources use, each once, and no other", () => {
+  expect(documented.toSorted()).toEqual([...new Set(thrown)].sort());
+});
+
+test("docs/errors.md names every class of error", () => {
+  const classes = Object.keys(heddle).filter((name) => name.endsWith("Error"));
+  expect(classes.filter((name) => !page.includes(name))).toEqual([]);
+});

@@ -1,0 +1,81 @@
+import { globSync } from "node:fs";
+import { basename, join } from "node:path";
+import { beforeAll, describe, expect, test } from "vitest";
+import { inScratch, mustBeBuilt, root, runScript } from "../docs/built.ts";
+
+/** Everything an example prints. */
+const PRINTS: Readonly<Record<string, string>> = {
+  "append-and-read": `
+appended 4 entries; the thread is at revision 4
+the model called add
+4 entries belong to request_1
+seq 3: assistant said 4
+seq 0: user said What's 2+2?
+loaded from seq 2 to 3, revision 4`,
+  "two-writers": `
+north: sold 6
+south: expected revision 1, it is 2; looking again
+south: only 4 left, not sold
+left: 4`,
+  watch: `
+watch: seq 0: one
+watch: seq 1: two
+watch: seq 2: three
+feed: thread_1 seq 2: three
+feed: thread_2 seq 0: elsewhere`,
+  claims: `
+process-1 holds the thread, epoch 1
+process-2 has to wait: held by process-1
+process-2 holds the thread, epoch 2
+process-1 wakes up and is refused: Epoch 1 of thread thread_1 is over; the claim is at 2. Stop, and claim the thread again.
+entries written: 1`,
+  "own-kinds": `
+order 2026-1 over 120
+100 paid on order 2026-1
+user: The rest follows.
+still to pay: 20`,
+};
+
+/** Lines of the story that show its point; ids and hashes differ each time. */
+const STORY = [
+  "the process ended: SIGKILL",
+  'seq  1  tool_call    weather {"city":"Bern"}',
+  "replayed: true, revision 4",
+  'code "conflict": Thread story is at revision 4, not 2.',
+  'payload  {"role":"assistant","content":"Rain, 14 degrees."}',
+  "ok: true, entries: 4",
+  "seq  3  message      assistant: I cannot find out.",
+];
+
+const examples = globSync("examples/*.ts", { cwd: root }).sort();
+
+beforeAll(mustBeBuilt);
+
+describe.concurrent("the examples", () => {
+  for (const path of examples) {
+    const name = basename(path, ".ts");
+    test(`${name} runs and shows its point`, { timeout: 30_000 }, async () => {
+      const { code, stdout, stderr } = await inScratch((folder) => runScript(join(root, path), folder));
+      expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+      expect(stdout, "it prints something").not.toBe("");
+      if (PRINTS[name] !== undefined) expect(stdout.trim()).toBe(PRINTS[name].trim());
+      for (const line of name === "story" ? STORY : []) expect(stdout).toContain(line);
+    });
+  }
+
+  test("the story goes on when it is told again, without colours outside a terminal", { timeout: 30_000 }, async () => {
+    await inScratch(async (folder) => {
+      const first = await runScript(join(root, "examples/story.ts"), folder);
+      const second = await runScript(join(root, "examples/story.ts"), folder);
+      expect(first.stdout).not.toContain("from earlier runs");
+      expect(second).toMatchObject({ code: 0, stderr: "" });
+      expect(second.stdout).toContain("seq 0 to 3 are from earlier runs: the thread goes on");
+      expect(second.stdout).toContain("ok: true, entries: 8");
+      expect(second.stdout).not.toContain("\u001b");
+    });
+  });
+});
+
+test("every example named here is there", () => {
+  expect(Object.keys(PRINTS).filter((name) => !examples.includes(`examples/${name}.ts`))).toEqual([]);
+});

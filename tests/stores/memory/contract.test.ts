@@ -1,0 +1,9 @@
+import { MemoryDatabase, memoryStore, type OpenStoreOptions } from "heddle";
+import { storeContract } from "heddle/testing";
+import { describe, test } from "vitest";
+
+describe("memoryStore keeps the contract", () => {
+  const database = new MemoryDatabase();
+  const open = (options: OpenStoreOptions) => memoryStore({ ...options, database });
+  for (const { name, group, run, skip } of storeContract({ open })) test.skipIf(skip)(`${group}: ${name}`, run);
+});

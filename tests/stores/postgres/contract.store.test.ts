@@ -1,0 +1,12 @@
+import { storeContract } from "heddle/testing";
+import { describe, inject, test } from "vitest";
+import { spawnWorker } from "../../support/spawn-worker.ts";
+import { openStore, schema } from "./open.ts";
+
+const spawn = spawnWorker(`${inject("postgresUrl")}#${schema}`);
+
+describe("the Postgres store keeps the contract", () => {
+  for (const { name, run, skip } of storeContract({ open: (options) => openStore(options), spawn })) {
+    test(name, { skip: skip !== undefined }, run);
+  }
+});

@@ -1,0 +1,85 @@
+import { note } from "heddle/testing";
+import postgres from "postgres";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type OwnServer, startPostgres } from "../../support/postgres/start-postgres.ts";
+import { until } from "../../support/postgres/until.ts";
+import { insist } from "./insist.ts";
+import { openStore, schema } from "./open.ts";
+
+let server: OwnServer;
+
+beforeAll(async () => {
+  server = await startPostgres({ own: true });
+}, 120_000);
+
+afterAll(async () => {
+  await server.stop();
+});
+
+test("an append whose outcome a crash left open is told so, and its retry does no harm", async () => {
+  const store = openStore({}, server.url);
+  await store.append("t", {});
+  const sql = postgres(server.url, { max: 1 });
+  await sql`begin`;
+  await sql`select from ${sql(`${schema}.threads`)} for update`;
+  const stuck = store.append("t", note({}, { id: "again" }));
+  const refused = expect(stuck).rejects.toMatchObject({ code: "store_unreachable", retryable: true });
+  await until("the append waits for the lock", async () => {
+    return (await sql`select from pg_locks where not granted`).length > 0;
+  });
+  await server.kill();
+  await refused;
+  await sql.end({ timeout: 0 });
+  await server.restart();
+  expect((await insist(() => store.append("t", note({}, { id: "again" })))).rev).toBe(2);
+  expect(await store.append("t", note({}, { id: "again" }))).toMatchObject({ rev: 2, replayed: true });
+});
+
+test("whatever the server is doing when it dies, nothing acknowledged is lost and nothing is there twice", async () => {
+  const store = openStore({}, server.url);
+  await store.append("thread-0", {}); // connected
+  const acknowledged = new Map<string, number>();
+  let running = true;
+  const agents = Array.from({ length: 8 }, async (_, agent) => {
+    const id = `agent-${agent}`;
+    for (let n = 0; running; n++) {
+      await insist(() => store.append(id, note({ n }, { id: `${agent}-${n}` })));
+      acknowledged.set(id, n + 1);
+    }
+  });
+  const reader = (async () => {
+    while (running) await insist(async () => [await store.load("agent-0", { last: 3 }), await store.list()]);
+  })();
+  for (let crash = 1; crash <= 5; crash++) {
+    const goal = crash * 40;
+    await until(`agents have appended ${goal} entries`, () => total(acknowledged) >= goal);
+    await server.kill();
+    await server.restart();
+  }
+  running = false;
+  await Promise.all([...agents, reader]);
+  for (const [id, count] of acknowledged) {
+    const numbers = (await store.load(id))?.toArray().map(({ payload }) => payload["n"]);
+    expect(numbers).toEqual(Array.from({ length: count }, (_, n) => n));
+    expect(await store.verify(id)).toMatchObject({ ok: true });
+  }
+});
+
+test("a store closes while its server is away, and leaves no connection behind when it comes back", async () => {
+  const store = openStore({}, server.url);
+  await store.append("closing", {});
+  await server.kill();
+  await expect(store.load("closing")).rejects.toMatchObject({ code: "store_unreachable" });
+  const closed = store.close();
+  await server.restart();
+  await closed;
+  const sql = postgres(server.url, { max: 1 });
+  await until("only the other stores of this file are connected", async () => {
+    return (await sql`select from pg_stat_activity where application_name = 'heddle'`).length <= 6;
+  });
+  await sql.end({ timeout: 1 });
+});
+
+function total(counts: ReadonlyMap<string, number>): number {
+  return [...counts.values()].reduce((sum, count) => sum + count, 0);
+}

@@ -1,0 +1,118 @@
+import { inspect } from "node:util";
+import { StoreError } from "heddle";
+import { openPostgresStore, postgresStore } from "heddle/postgres";
+import { describe, expect, inject, test } from "vitest";
+import { freePort } from "../../support/postgres/free-port.ts";
+import { openStore, rawConnection, schema } from "./open.ts";
+
+const secret = "correct-horse-battery";
+
+describe("a wrong password", () => {
+  const url = new URL(inject("postgresUrl"));
+  url.username = "mallory";
+  url.password = secret;
+
+  test("is store_auth_failed, whichever way the store is opened", async () => {
+    await expect(openStore({}, url.href).load("t")).rejects.toMatchObject({ code: "store_auth_failed" });
+    await expect(openPostgresStore(url.href, { schema })).rejects.toMatchObject({ code: "store_auth_failed" });
+  });
+
+  test("appears nowhere in the error, nor do the user and the address", async () => {
+    const error: unknown = await openStore({}, url.href)
+      .append("t", {})
+      .catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(StoreError);
+    const everything = inspect(error, { showHidden: true, depth: 10 });
+    for (const leak of [secret, url.username, url.host]) {
+      expect(withoutFrames(everything)).not.toContain(leak);
+    }
+  });
+});
+
+/** The lines of a stack name files of this repository, which may contain anything. */
+function withoutFrames(text: string): string {
+  return text.replace(/^\s+at .*$/gm, "");
+}
+
+test("a server that is not there is store_unreachable for every method, and may be tried again", async () => {
+  const store = openStore({}, `postgres://nobody:${secret}@127.0.0.1:${await freePort()}/nothing`);
+  const unreachable = { code: "store_unreachable", retryable: true };
+  await expect(store.append("t", {})).rejects.toMatchObject(unreachable);
+  await expect(store.load("t")).rejects.toMatchObject(unreachable);
+  await expect(store.list()).rejects.toMatchObject(unreachable);
+  await expect(store.putCheckpoint("k", 1)).rejects.toMatchObject(unreachable);
+  await expect(store.delete("t")).rejects.toMatchObject(unreachable);
+  await store.close();
+  await expect(store.load("t")).rejects.toMatchObject({ code: "store_closed" });
+});
+
+test("a database that is not there is store_unreachable, and trying again does not help", async () => {
+  const url = new URL(inject("postgresUrl"));
+  url.pathname = "/no_such_database";
+  await expect(openStore({}, url.href).load("t")).rejects.toMatchObject({
+    code: "store_unreachable",
+    retryable: false,
+    message: expect.stringContaining("createdb"),
+  });
+});
+
+test("what cannot be a store is refused before anything connects", () => {
+  const url = inject("postgresUrl");
+  for (const bad of ["mysql://localhost/x", "localhost", ""])
+    expect(() => postgresStore(bad)).toThrow(expect.objectContaining({ code: "store_url_invalid" }));
+  expect(() => postgresStore(url, { tenant: "a/b" })).toThrow(expect.objectContaining({ code: "invalid_id" }));
+  for (const bad of ["", "Upper", "pg_mine", 'a"b', "a".repeat(64)])
+    expect(() => postgresStore(url, { schema: bad })).toThrow(expect.objectContaining({ code: "invalid_options" }));
+  expect(() => postgresStore(url, { maxConnections: 2 })).toThrow(expect.objectContaining({ code: "invalid_options" }));
+});
+
+test("a URL that cannot be read is store_url_invalid and not repeated", async () => {
+  const error: unknown = await openStore({}, `postgres://me:${secret}@[::1/x`)
+    .load("t")
+    .catch((reason: unknown) => reason);
+  expect(error).toMatchObject({ code: "store_url_invalid" });
+  expect(inspect(error, { showHidden: true, depth: 10 })).not.toContain(secret);
+});
+
+test("an unexpected answer of the server is store_failed and shows no value of the caller", async () => {
+  const store = openStore();
+  await store.append("before", {});
+  const sql = rawConnection();
+  await sql`alter table entries add constraint no_poison check (kind <> 'poison')`;
+  const error: unknown = await store
+    .append("t", { kind: "poison", payload: { text: secret } })
+    .catch((reason: unknown) => reason);
+  expect(error).toMatchObject({ code: "store_failed", cause: { message: expect.stringContaining("23514") } });
+  expect(inspect(error, { showHidden: true, depth: 10 })).not.toContain(secret);
+  await sql`alter table entries drop constraint no_poison`;
+});
+
+test("a server that only reads is store_read_only for appends and still read", async () => {
+  const store = openStore();
+  await store.append("read_only", {});
+  const sql = rawConnection();
+  await sql`create function refuse() returns trigger language plpgsql as
+    $$ begin raise read_only_sql_transaction; end $$`;
+  await sql`create trigger refuse before insert on entries execute function refuse()`;
+  await expect(store.append("read_only", {})).rejects.toMatchObject({ code: "store_read_only" });
+  expect((await store.load("read_only"))?.rev).toBe(1);
+  await sql`drop function refuse cascade`;
+  expect((await store.append("read_only", {})).rev).toBe(2);
+});
+
+test("a full disk is StoreFullError; what is there is read, and appends go on when there is room", async () => {
+  const store = openStore();
+  await store.append("full", {});
+  const sql = rawConnection();
+  await sql`create function fill() returns trigger language plpgsql as $$ begin raise disk_full; end $$`;
+  await sql`create trigger fill before insert on entries execute function fill()`;
+  await expect(store.append("full", {})).rejects.toMatchObject({ name: "StoreFullError", code: "store_full" });
+  expect((await store.load("full"))?.rev).toBe(1);
+  await sql`drop function fill cascade`;
+  expect((await store.append("full", {})).rev).toBe(2);
+});
+
+test("the URL that a hosted database gives out works as it is", async () => {
+  const store = openStore({}, `${inject("postgresUrl")}?channel_binding=require&sslmode=disable`);
+  expect((await store.append("hosted", {})).rev).toBe(1);
+});

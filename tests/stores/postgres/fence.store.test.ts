@@ -1,0 +1,44 @@
+import postgres from "postgres";
+import { expect, inject, test } from "vitest";
+import { connector } from "../../../src/stores/postgres/connector.ts";
+import { readOptions } from "../../../src/stores/postgres/options.ts";
+import { getRecord, putRecord } from "../../../src/stores/postgres/records.ts";
+import { tablesIn } from "../../../src/stores/postgres/scope.ts";
+import { Sockets } from "../../../src/stores/postgres/sockets.ts";
+import { Writer } from "../../../src/stores/postgres/writer.ts";
+import { openStore, rawConnection, schema } from "./open.ts";
+
+test("what is left of a transaction after its connection was replaced does nothing", async () => {
+  await openStore().append("t", {}); // makes the tables
+  const admin = rawConnection();
+  const { settings } = readOptions(inject("postgresUrl"), { schema });
+  const connect = connector(postgres, settings.url, new Sockets());
+  const lost = Promise.withResolvers<void>();
+  const writer = new Writer(
+    (onClose) =>
+      connect(1, () => {
+        onClose();
+        lost.resolve();
+      }),
+    settings,
+    "unheard",
+  );
+
+  const put = putRecord("checkpoint", "k", "never");
+  const done = writer.transaction({
+    ...put,
+    async read({ sql }) {
+      const [own] = await sql<{ pid: number }[]>`select pg_backend_pid() as pid`;
+      await admin`select pg_terminate_backend(${own?.pid ?? 0})`;
+      await lost.promise;
+    },
+  });
+  await expect(done).rejects.toMatchObject({ code: "store_unreachable", retryable: true });
+
+  const reader = connect(1);
+  const scope = { sql: reader, tables: tablesIn(schema, reader), tenant: settings.tenant };
+  expect(await getRecord(scope, "checkpoint", "k")).toBeUndefined();
+  await writer.transaction(putRecord("checkpoint", "k", "now")); // the writer goes on
+  expect(await getRecord(scope, "checkpoint", "k")).toBe("now");
+  await Promise.all([writer.end(), reader.end({ timeout: 0 })]);
+});

@@ -1,0 +1,70 @@
+import fc from "fast-check";
+import { type ListOptions, memoryStore, type ThreadPage, type ThreadStore } from "heddle";
+import { note } from "heddle/testing";
+import { expect, test } from "vitest";
+import { openStore } from "./open.ts";
+
+/** Few letters, so that things match, and everything that a pattern, JSON or a collation could trip over. */
+const text = fc.string({
+  unit: fc.constantFrom("a", "A", "b", "é", "É", "ß", "_", "%", '"', "'", "$", "ü", "ﬀ", "～", "🧶"),
+  minLength: 1,
+  maxLength: 3,
+});
+const payloadText = fc.string({ unit: fc.constantFrom("a", "B", "\\", "\n", "\0", '"', "é", "%"), maxLength: 4 });
+const time = fc.integer({ min: 0, max: 3 });
+
+const threads = fc.uniqueArray(
+  fc.record({
+    id: text,
+    created: time,
+    updated: time,
+    status: fc.option(fc.oneof(payloadText, fc.constant(7), fc.constant(null)), { nil: undefined }),
+    said: payloadText,
+  }),
+  { selector: ({ id }) => id, maxLength: 12 },
+);
+
+const query = fc.record(
+  {
+    prefix: fc.oneof(text, fc.constantFrom("\0", "\ud83d")),
+    order: fc.constantFrom("updated", "created", "id"),
+    status: payloadText,
+    search: fc.oneof(text, payloadText, fc.constantFrom("\ud83d", '"', "\\", "\n", "\0", "%", "é", "É")),
+    limit: fc.integer({ min: 1, max: 5 }),
+  },
+  { requiredKeys: [] },
+) satisfies fc.Arbitrary<ListOptions>;
+
+let rounds = 0;
+
+test("a listing is what the derived one would answer, page by page", async () => {
+  await fc.assert(
+    fc.asyncProperty(threads, fc.array(query, { minLength: 40, maxLength: 60 }), async (written, queries) => {
+      const ours = openStore({ tenant: `list-${rounds++}`, maxConnections: 3 });
+      const derived = memoryStore();
+      for (const store of [ours, derived]) {
+        await Promise.all(
+          written.map(({ id, created, updated, status, said }) =>
+            store.append(id, [note({ said }, { at: created }), note({}, { at: updated })], {
+              metadata: status === undefined ? {} : { status },
+            }),
+          ),
+        );
+      }
+      for (const options of queries) expect(await pages(ours, options)).toEqual(await pages(derived, options));
+      await ours.close();
+    }),
+    { numRuns: 20 },
+  );
+});
+
+async function pages(store: ThreadStore, options: ListOptions): Promise<readonly ThreadPage[]> {
+  const found: ThreadPage[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await store.list({ ...options, cursor });
+    found.push(page);
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+  return found;
+}

@@ -1,0 +1,33 @@
+import { randomUUID } from "node:crypto";
+import type { ThreadStore } from "heddle";
+import { type PostgresStoreOptions, postgresStore } from "heddle/postgres";
+import postgres from "postgres";
+import { afterAll, inject } from "vitest";
+
+/** Stores and raw connections on a schema of the test file's own, all gone when its tests are over. */
+export const schema = `test_${randomUUID().replaceAll("-", "")}`;
+
+const closing: (() => Promise<void>)[] = [];
+
+afterAll(async () => {
+  await Promise.all(closing.map((close) => close()));
+  const sql = postgres(inject("postgresUrl"), { max: 1, onnotice: () => {} });
+  await sql`drop schema if exists ${sql(schema)} cascade`;
+  await sql.end({ timeout: 1 });
+});
+
+/** Each one is as good as a process of its own: it shares no connection and no memory with another. */
+export function openStore(options: PostgresStoreOptions = {}, url = inject("postgresUrl")): ThreadStore {
+  const store = postgresStore(url, { schema, ...options });
+  closing.push(() => store.close());
+  return store;
+}
+
+/** Behind the store's back; tables are found without naming the schema. */
+export function rawConnection(url = inject("postgresUrl")): postgres.Sql {
+  const connection = { search_path: schema };
+  const types = { bigint: { to: 20, from: [20], serialize: String, parse: Number } };
+  const sql = postgres(url, { max: 2, connection, types, onnotice: () => {} });
+  closing.push(() => sql.end({ timeout: 1 }));
+  return sql as unknown as postgres.Sql; // bigints come back as numbers, which rows of type any do not show
+}

@@ -1,0 +1,71 @@
+import type { Entry } from "heddle";
+import { note } from "heddle/testing";
+import postgres from "postgres";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type OwnServer, startPostgres } from "../../support/postgres/start-postgres.ts";
+import { until } from "../../support/postgres/until.ts";
+import { insist } from "./insist.ts";
+import { openStore } from "./open.ts";
+
+/** Longer than any test: what arrives has been announced. */
+const pollMs = 2 ** 31 - 1;
+
+let server: OwnServer;
+
+beforeAll(async () => {
+  server = await startPostgres({ own: true });
+}, 120_000);
+
+afterAll(async () => {
+  await server.stop();
+});
+
+test("a watcher hears of what another store appends", async () => {
+  const [writing, watching] = [openStore(), openStore({ pollMs })];
+  const watcher = watching.watch("heard", { fromSeq: 0 })[Symbol.asyncIterator]();
+  for (let n = 0; n < 5; n++) {
+    const next = watcher.next();
+    await writing.append("heard", note({ n }));
+    expect((await next).value?.payload).toEqual({ n });
+  }
+  await watching.close();
+});
+
+test("what was announced while a watcher could not connect is seen as soon as it can", async () => {
+  const admin = postgres(server.url, { max: 1 });
+  await admin`create role watcher superuser login password 'watches'`;
+  const url = new URL(server.url);
+  url.username = "watcher";
+  url.password = "watches";
+  const [writing, watching] = [openStore({}, server.url), openStore({ pollMs }, url.href)];
+  const watcher = watching.watch("missed", { fromSeq: 0 })[Symbol.asyncIterator]();
+  const first = watcher.next();
+  await writing.append("missed", note({ n: 0 }));
+  await first;
+  const next = watcher.next();
+  await admin`alter role watcher nologin`;
+  await admin`select pg_terminate_backend(pid) from pg_stat_activity where usename = 'watcher'`;
+  await until("the watcher is cut off", async () => {
+    return (await admin`select from pg_stat_activity where usename = 'watcher'`).length === 0;
+  });
+  await writing.append("missed", note({ n: 1 }));
+  await admin`alter role watcher login`;
+  expect((await next).value?.payload).toEqual({ n: 1 });
+  await Promise.all([writing.close(), watching.close(), admin.end({ timeout: 1 })]);
+});
+
+test("a watcher lives through the killing of the server and misses nothing", async () => {
+  const [writing, watching] = [openStore({}, server.url), openStore({ pollMs }, server.url)];
+  const seen: Entry[] = [];
+  const done = (async () => {
+    for await (const entry of watching.watch("t", { fromSeq: 0 })) if (seen.push(entry) === 6) return;
+  })();
+  for (let n = 0; n < 3; n++) await writing.append("t", note({ n }));
+  await server.kill();
+  await expect(writing.append("t", note({ n: -1 }))).rejects.toMatchObject({ code: "store_unreachable" });
+  await server.restart();
+  for (let n = 3; n < 6; n++) await insist(() => writing.append("t", note({ n }, { id: `kept-${n}` })));
+  await done;
+  expect(seen.map(({ payload }) => payload["n"])).toEqual([0, 1, 2, 3, 4, 5]);
+  await Promise.all([writing.close(), watching.close()]);
+});

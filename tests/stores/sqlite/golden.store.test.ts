@@ -1,0 +1,57 @@
+import { copyFileSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { sqliteStore } from "heddle/sqlite";
+import { note } from "heddle/testing";
+import { expect, onTestFinished, test } from "vitest";
+import { asText, everythingIn, type Names } from "../../support/everything.ts";
+import { countingPorts, writeSample } from "../../support/sample.ts";
+import { fastFile } from "../../support/temp-folder.ts";
+import { ask } from "./support/sql.ts";
+
+interface Golden {
+  readonly names: Names;
+  readonly contents: Awaited<ReturnType<typeof everythingIn>>;
+}
+
+const golden = (name: string) => fileURLToPath(new URL(`../../golden/${name}`, import.meta.url));
+const { names, contents } = JSON.parse(readFileSync(golden("sqlite-v1.json"), "utf8")) as Golden;
+
+test("a database of schema 1 opens with all it had, and goes on", async () => {
+  const store = openCopy();
+  expect(asText(await everythingIn(store, names))).toBe(asText(contents));
+  for (const { id, rev } of contents.byId) {
+    expect(await store.verify(id)).toMatchObject({ ok: true, entries: rev });
+    expect((await store.append(id, note())).rev).toBe(rev + 1);
+    expect(await store.verify(id)).toMatchObject({ ok: true, entries: rev + 1 });
+  }
+});
+
+test("an append of schema 1's time can still be retried", async () => {
+  const store = openCopy();
+  const [first] = (await store.load("counted"))?.toArray() ?? [];
+  if (first === undefined) throw new Error("the golden thread has entries");
+  expect(await store.append("counted", first)).toMatchObject({ replayed: true, entries: [first] });
+});
+
+test("schema 1 still means the same tables", async () => {
+  const path = fastFile();
+  await sqliteStore(path).close();
+  const ddl = ask(path, "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name");
+  expect(`${ddl.map(([sql]) => `${String(sql)};`).join("\n\n")}\n`).toBe(readFileSync(golden("sqlite-v1.sql"), "utf8"));
+});
+
+test("the same calls give the same hashes as they gave then", async () => {
+  const store = sqliteStore(fastFile(), countingPorts());
+  onTestFinished(() => store.close());
+  expect(asText(await everythingIn(store, await writeSample(store)))).toBe(asText(contents));
+  const then = openCopy();
+  for (const { id } of contents.byId) expect((await store.verify(id)).hash).toBe((await then.verify(id)).hash);
+});
+
+function openCopy() {
+  const path = fastFile();
+  copyFileSync(golden("sqlite-v1.db"), path);
+  const store = sqliteStore(path);
+  onTestFinished(() => store.close());
+  return store;
+}

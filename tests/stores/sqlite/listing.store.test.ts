@@ -1,0 +1,85 @@
+import fc from "fast-check";
+import type { JsonObject, ListOptions, ThreadPage, ThreadStore } from "heddle";
+import { systemPorts } from "heddle";
+import { describe, expect, test } from "vitest";
+import { defineStore } from "../../../src/stores/define-store.ts";
+import { sqliteDriver } from "../../../src/stores/sqlite/driver.ts";
+import { migrate } from "../../../src/stores/sqlite/migrate.ts";
+import { fastFile } from "../../support/temp-folder.ts";
+import { plainConnect } from "./support/recording.ts";
+
+/** Names and texts that sort, fold and quote differently in different places. */
+const letters = fc.constantFrom(..."aAbBzZ%_'\"[]ßÉéİ~～😀𝒳", "\u0000", "\u2028", "\n");
+const text = fc.array(letters, { maxLength: 4 }).map((parts) => parts.join(""));
+const id = fc
+  .tuple(fc.constantFrom("", "a", "A", "～", "😀", "é"), fc.stringMatching(/^[a-cA-C_%]{1,3}$/))
+  .map(([first, rest]) => first + rest);
+const status = fc.constantFrom<unknown>("open", "OPEN", "done", "", 5, "5", true, "true", null, { a: 1 }, '{"a":1}', [
+  "x",
+]);
+const metadata = fc.oneof(fc.record({ status, title: text }), fc.record({ title: text }), fc.constant({}));
+const payload = fc.record({ text, big: fc.constantFrom("", "wool ".repeat(8000)) });
+const thread = fc.record({
+  id,
+  metadata,
+  payloads: fc.array(payload, { maxLength: 3 }),
+  at: fc.integer({ min: 1, max: 4 }),
+});
+const threads = fc.uniqueArray(thread, { selector: ({ id }) => id, maxLength: 12 });
+const query = fc.record({
+  prefix: fc.oneof(fc.constant(""), text, fc.constantFrom("a", "A", "～", "😀", "_")),
+  order: fc.constantFrom("updated" as const, "created" as const, "id" as const),
+  status: fc.option(status.filter((value) => typeof value === "string").map(String), { nil: undefined }),
+  search: fc.oneof(fc.constant(""), text, fc.constantFrom("WOOL wool", "open", '"', "\\")),
+  limit: fc.integer({ min: 1, max: 5 }),
+});
+
+describe("list", () => {
+  test("sorts ids by code point, as their bytes sort", async () => {
+    const { store } = openBoth();
+    const sorted = ["A", "a", "é", "～", "😀", "😀a"];
+    for (const id of sorted.toReversed()) await store.append(id, { payload: { text: id } });
+    const found = await pages(store, { order: "id", limit: 2 });
+    expect(found.flatMap((page) => page.threads.map(({ id }) => id))).toEqual(sorted);
+    await store.close();
+  });
+
+  test("answers, page by page, what the derived list answers", async () => {
+    await fc.assert(
+      fc.asyncProperty(threads, fc.array(query, { minLength: 1, maxLength: 8 }), async (written, queries) => {
+        const { store, derived } = openBoth();
+        for (const { id, metadata, payloads, at } of written) {
+          const entries = payloads.map((payload, n) => ({ payload, at: at + n }));
+          if (entries.length > 0) await store.append(id, entries, { metadata: metadata as JsonObject });
+        }
+        for (const options of queries) {
+          const fast = await pages(store, options);
+          expect(fast, JSON.stringify(options)).toEqual(await pages(derived, options));
+        }
+        await store.close();
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
+
+/** The same file with the driver's own list, and with the one derived from heads and rows. */
+function openBoth() {
+  const connection = plainConnect()(fastFile());
+  connection.exec("PRAGMA synchronous = OFF"); // this test is not about durability
+  migrate(connection);
+  const { list, ...rest } = sqliteDriver(connection, "default", systemPorts.clock);
+  if (list === undefined) throw new Error("the driver has no list of its own");
+  return { store: defineStore({ ...rest, list }), derived: defineStore(rest) };
+}
+
+async function pages(store: ThreadStore, options: ListOptions): Promise<ThreadPage[]> {
+  const found: ThreadPage[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await store.list({ ...options, cursor });
+    found.push(page);
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+  return found;
+}

@@ -1,0 +1,31 @@
+import type { OpenStoreOptions } from "../../src/stores/open-store.ts";
+import type { ThreadStore } from "../../src/stores/port.ts";
+import { betterSqlite3 } from "../../src/stores/sqlite/better-sqlite3.ts";
+import type { OpenConnection } from "../../src/stores/sqlite/connection.ts";
+import { sqliteStore } from "../../src/stores/sqlite/sqlite-store.ts";
+
+/**
+ * As `openStore`, but on the sources and for child processes too; "better-sqlite3:" names the other library, and what
+ * follows a "#" in the URL of a Postgres store its schema.
+ */
+export async function openAt(url: string, options: OpenStoreOptions = {}): Promise<ThreadStore> {
+  const [scheme = ""] = url.split(":", 1);
+  const path = url.slice(scheme.length + 1);
+  switch (scheme) {
+    case "sqlite":
+      return sqliteStore(path, options);
+    case "better-sqlite3":
+      return sqliteStore(path, { ...options, connect: installedBetterSqlite3() });
+    default: {
+      const { openPostgresStore } = await import("../../src/stores/postgres/postgres-store.ts");
+      const [server = "", schema] = url.split("#");
+      return openPostgresStore(server, { ...options, schema });
+    }
+  }
+}
+
+export function installedBetterSqlite3(): OpenConnection {
+  const connect = betterSqlite3();
+  if (connect === undefined) throw new Error("better-sqlite3 is a development dependency: run npm ci");
+  return connect;
+}

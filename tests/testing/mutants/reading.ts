@@ -1,0 +1,88 @@
+import type { StoreDriver } from "heddle";
+import { listing, type Mutants } from "./mutation.ts";
+
+/** Careless ways to read. */
+export const reading: Mutants = {
+  read: {
+    "gives rows in any order": (sound) => ({
+      rows: async (id, range) => {
+        const rows = await sound.rows(id, range);
+        return rows.length > 2 ? [...rows.slice(1), ...rows.slice(0, 1)] : rows;
+      },
+    }),
+    "ignores reverse": (sound) => ({ rows: (id, range) => sound.rows(id, { ...range, reverse: false }) }),
+    "ignores kinds": (sound) => ({ rows: (id, range) => sound.rows(id, { ...range, kinds: undefined }) }),
+    "takes no kinds for all kinds": (sound) => ({
+      rows: (id, range) => sound.rows(id, range.kinds?.length === 0 ? { ...range, kinds: undefined } : range),
+    }),
+    "counts before it filters": (sound) => ({
+      rows: async (id, range) => {
+        const rows = await sound.rows(id, { ...range, kinds: undefined });
+        return rows.filter(({ kind }) => range.kinds?.includes(kind) ?? true);
+      },
+    }),
+  },
+  load: {
+    "leaves out the end of a range": (sound) => ({
+      rows: (id, range) => sound.rows(id, { ...range, to: range.to - 1 }),
+    }),
+    "leaves out the beginning of a range": (sound) => ({
+      rows: (id, range) => sound.rows(id, { ...range, from: range.from + 1 }),
+    }),
+    "gives a hundred rows at most": (sound) => ({
+      rows: (id, range) => sound.rows(id, { ...range, limit: Math.min(range.limit, 100) }),
+    }),
+    "caches heads": (sound) => {
+      const heads = new Map<string, ReturnType<StoreDriver["head"]>>();
+      return {
+        head(id) {
+          const head = heads.get(id) ?? sound.head(id);
+          heads.set(id, head);
+          return head;
+        },
+      };
+    },
+  },
+  feed: {
+    "gives every change twice": (sound) => ({
+      changes: async (after, limit) => (await sound.changes(after, limit)).flatMap((change) => [change, change]),
+    }),
+    "starts the feed after the first change": (sound) => ({
+      changes: (after, limit) => sound.changes(after ?? "0", limit),
+    }),
+    "gives the change of the cursor again": (sound) => ({
+      changes: (after, limit) =>
+        sound.changes(after === undefined || after === "0" ? undefined : String(Number(after) - 1), limit),
+    }),
+    "feeds thread by thread": (sound) => ({
+      changes: async (after, limit) =>
+        (await sound.changes(after, limit)).toSorted(
+          (a, b) => a.threadId.localeCompare(b.threadId) || a.row.seq - b.row.seq,
+        ),
+    }),
+    "feeds deleted threads": (_, { log }) => ({
+      changes: async (after, limit) =>
+        log
+          .map((change, n) => ({ ...change, cursor: String(n) }))
+          .slice(after === undefined ? 0 : Number(after) + 1)
+          .slice(0, limit),
+    }),
+  },
+  list: {
+    "lists every status": (sound) => ({ list: listing(sound, (query) => ({ ...query, status: undefined })) }),
+    "lists every prefix": (sound) => ({ list: listing(sound, (query) => ({ ...query, prefix: "" })) }),
+    "takes a search for a pattern": (sound) => ({
+      list: listing(sound, (query) => ({ ...query, search: query.search.replaceAll("%", "") })),
+    }),
+    "finds all whatever is searched": (sound) => ({ list: listing(sound, (query) => ({ ...query, search: "" })) }),
+    "has one order": (sound) => ({ list: listing(sound, (query) => ({ ...query, order: "updated" })) }),
+  },
+  page: {
+    "lists no more than a page of heads": (sound) => ({
+      heads: async (after, limit) => (after === undefined ? sound.heads(after, limit) : []),
+    }),
+    "starts each page at the first thread": (sound) => ({
+      list: listing(sound, (query) => ({ ...query, after: undefined })),
+    }),
+  },
+};

@@ -1,0 +1,129 @@
+import { ConflictError, type StoredRow } from "heddle";
+import { copying, type Mutants, peek, rewriting, sortKeys } from "./mutation.ts";
+
+/** Careless ways to write. */
+export const writing: Mutants = {
+  append: {
+    "loses the last row of a batch": (sound) => ({
+      transact: (id, ids, decide) =>
+        sound.transact(id, ids, (state) => {
+          const decision = decide(state);
+          return {
+            ...decision,
+            ...(decision.rows && { rows: decision.rows.slice(0, Math.max(1, decision.rows.length - 1)) }),
+          };
+        }),
+    }),
+    "acknowledges before it stores": (sound) => ({
+      async transact(id, ids, decide) {
+        const result = await peek(sound, id, ids, (state) => decide(state).result);
+        setTimeout(() => void sound.transact(id, ids, decide).catch(() => {}), 1);
+        return result;
+      },
+    }),
+    "acknowledges and stores nothing": (sound) => ({
+      transact: (id, ids, decide) => peek(sound, id, ids, (state) => decide(state).result),
+    }),
+    "stores rows before it is asked whether to": (sound, tenant) => ({
+      transact: (id, ids, decide) =>
+        sound.transact(id, ids, (state) => {
+          try {
+            return decide(state);
+          } catch (error) {
+            tenant.threads.delete(id);
+            throw error;
+          }
+        }),
+    }),
+    "keeps the metadata of the first append": (sound) => ({
+      transact: (id, ids, decide) =>
+        sound.transact(id, ids, (state) => {
+          const decision = decide(state);
+          if (state.head === undefined || decision.head === undefined) return decision;
+          return { ...decision, head: { ...decision.head, metadata: state.head.metadata, seal: state.head.seal } };
+        }),
+    }),
+  },
+  revision: {
+    "ignores the expected revision": (sound) => ({
+      transact: (id, ids, decide) =>
+        sound.transact(id, ids, (state) => {
+          try {
+            return decide(state);
+          } catch (error) {
+            if (!ConflictError.isInstance(error) || state.head === undefined) throw error;
+            const { head, ...decision } = decide({ ...state, head: { ...state.head, rev: error.expected } });
+            return { ...decision, ...(head && { head: { ...head, rev: (state.head.rev ?? 0) + 1 } }) };
+          }
+        }),
+    }),
+  },
+  retry: {
+    "forgets which ids it knows": (sound) => ({
+      transact: (id, _, decide) => sound.transact(id, [], decide),
+    }),
+    "knows only the last hundred ids": (sound) => ({
+      transact: (id, ids, decide) =>
+        sound.transact(id, ids, (state) => {
+          const since = (state.head?.rev ?? 0) - 100;
+          return decide({ ...state, known: state.known.filter(({ seq }) => seq >= since) });
+        }),
+    }),
+  },
+  concurrency: {
+    "lets others write between looking and storing": (sound) => ({
+      async transact(id, ids, decide) {
+        const state = await peek(sound, id, ids, (seen) => seen);
+        await Promise.resolve();
+        return sound.transact(id, ids, () => decide(state));
+      },
+    }),
+    "shows a head before its rows": (sound) => ({
+      async transact(id, ids, decide) {
+        let rest: readonly StoredRow[] = [];
+        const result = await sound.transact(id, ids, (state) => {
+          const decision = decide(state);
+          rest = decision.rows?.slice(1) ?? [];
+          return { ...decision, ...(decision.rows && { rows: decision.rows.slice(0, 1) }) };
+        });
+        await new Promise((resolve) => setTimeout(resolve, 1));
+        if (rest.length === 0) return result;
+        return sound.transact(id, ids, ({ head }) => ({ result, rows: rest, ...(head && { head }) }));
+      },
+    }),
+    "fails the neighbours of a failing append": (sound) => {
+      let failed: unknown;
+      return {
+        async transact(id, ids, decide) {
+          try {
+            if (failed !== undefined) throw failed;
+            return await sound.transact(id, ids, decide);
+          } catch (error) {
+            failed = error;
+            setTimeout(() => {
+              failed = undefined;
+            });
+            throw error;
+          }
+        },
+      };
+    },
+  },
+  content: {
+    "sorts the keys of payloads": (sound) => ({ transact: rewriting(sound, sortKeys) }),
+    "strips NUL from payloads": (sound) => ({ transact: rewriting(sound, (text) => text.replaceAll("\\u0000", "")) }),
+    "loses the version of an entry": (sound) => ({
+      rows: async (id, range) => (await sound.rows(id, range)).map((row) => ({ ...row, v: null })),
+    }),
+  },
+  fork: {
+    "forks one row short": (sound) => ({ copy: copying(sound, (rows) => rows.slice(0, -1)) }),
+    "forks over what is there": (sound) => ({
+      async copy(from, to, atSeq, head) {
+        await sound.remove(to);
+        return copying(sound, (rows) => rows)(from, to, atSeq, head);
+      },
+    }),
+    "forks a deleted thread": (sound) => ({ copy: copying(sound, (rows) => rows) }),
+  },
+};
