@@ -53,7 +53,21 @@ export default defineConfig({
         },
       },
       ...(process.env["HEDDLE_SOAK"] === "1"
-        ? [{ extends: true as const, test: { ...shared, name: "soak", include: soak, testTimeout: 600_000 } }]
+        ? [
+            {
+              extends: true as const,
+              test: {
+                ...shared,
+                name: "soak",
+                include: soak,
+                globalSetup: ["tests/support/postgres/global-setup.ts"],
+                // One after the other, each with its share of HEDDLE_SOAK_MINUTES.
+                fileParallelism: false,
+                testTimeout: 24 * 60 * 60_000,
+                hookTimeout: 60_000,
+              },
+            },
+          ]
         : []),
     ],
   },

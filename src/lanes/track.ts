@@ -2,7 +2,7 @@ import type { Entry } from "../thread/entry.ts";
 import { isPlainObject } from "../thread/json.ts";
 
 /** The lane of entries that name none, until the first switch. */
-export const DEFAULT_LANE = "default";
+const DEFAULT_LANE = "default";
 
 /** What is known of every lane after some number of entries; JSON, so that a store can keep it beside a row. */
 export type LaneTrack = {

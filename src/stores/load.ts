@@ -31,12 +31,14 @@ async function loadAt(
   const end = options.upToSeq === undefined ? head.rev : options.upToSeq + 1;
   if (end > head.rev) throw beyond(threadId, end - 1, head.rev);
   const firstSeq = Math.max(0, end - (options.last ?? end));
-  const rows: StoredRow[] = [];
-  for await (const row of rowsOf(context, threadId, { from: firstSeq, to: end - 1, limit: end - firstSeq }))
-    rows.push(row);
-  checkExtent(threadId, rows, firstSeq, end);
-  const entries = rows.map((row) => readRow(threadId, row, ports.sha256));
-  const base = firstSeq === 0 ? undefined : await baseAt(context, threadId, firstSeq, head, rows[0]);
+  const entries: Entry[] = [];
+  let first: StoredRow | undefined;
+  for await (const row of rowsOf(context, threadId, { from: firstSeq, to: end - 1, limit: end - firstSeq })) {
+    first ??= row;
+    entries.push(readRow(threadId, row, ports.sha256));
+  }
+  checkExtent(threadId, entries, firstSeq, end);
+  const base = firstSeq === 0 ? undefined : await baseAt(context, threadId, firstSeq, head, first);
   return Thread.assemble({ id: threadId, createdAt, metadata, entries, firstSeq, base }, ports);
 }
 
@@ -52,12 +54,11 @@ export async function markOf(context: StoreContext, threadId: string, row: Store
   return row.mark === row.seq ? row : rowAt(context, threadId, row.mark);
 }
 
-function checkExtent(threadId: string, rows: readonly StoredRow[], firstSeq: number, end: number): void {
-  const first = rows[0];
-  if (first !== undefined && first.seq !== firstSeq)
-    throw new CorruptionError({ threadId, seq: firstSeq, trouble: "it is missing" });
-  if (rows.length < end - firstSeq)
-    throw new CorruptionError({ threadId, seq: firstSeq + rows.length, trouble: "it is missing" });
+function checkExtent(threadId: string, entries: readonly Entry[], firstSeq: number, end: number): void {
+  const begins = (entries[0]?.seq ?? firstSeq) === firstSeq;
+  if (begins && entries.length === end - firstSeq) return;
+  const seq = begins ? firstSeq + entries.length : firstSeq;
+  throw new CorruptionError({ threadId, seq, trouble: "it is missing" });
 }
 
 /** What a tail has to know of the entries before it. */

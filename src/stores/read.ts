@@ -9,6 +9,9 @@ import { readRow } from "./row.ts";
 
 const PAGE = 500;
 
+/** A driver that answers at once would otherwise keep the event loop to itself for as long as a thread is long. */
+const PAGES_PER_TURN = 8;
+
 export async function* read(context: StoreContext, threadId: string, options: ReadOptions): AsyncIterable<Entry> {
   checkName("threadId", threadId);
   checkOptions(options, ["fromSeq", "toSeq", "kinds", "reverse", "limit"]);
@@ -33,7 +36,7 @@ export async function* rowsOf(context: StoreContext, threadId: string, range: Ro
   const { kinds, reverse = false } = range;
   let { from, to, limit } = range;
   let previous: StoredRow | undefined;
-  while (limit > 0 && from <= to) {
+  for (let pages = 1; limit > 0 && from <= to; pages++) {
     context.checkOpen();
     const size = Math.min(PAGE, limit);
     const page = await context.driver.rows(threadId, { from, to, kinds, reverse, limit: size });
@@ -47,6 +50,7 @@ export async function* rowsOf(context: StoreContext, threadId: string, range: Ro
     limit -= page.length;
     if (reverse) to = last.seq - 1;
     else from = last.seq + 1;
+    if (pages % PAGES_PER_TURN === 0) await endOfTurn();
   }
 }
 
@@ -54,4 +58,8 @@ function checkLink(threadId: string, previous: StoredRow, row: StoredRow, revers
   const [earlier, later] = reverse ? [row, previous] : [previous, row];
   if (later.seq === earlier.seq + 1 && later.prev === earlier.hash) return;
   throw new CorruptionError({ threadId, seq: earlier.seq + 1, trouble: "it does not follow from the entry before" });
+}
+
+function endOfTurn(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve));
 }

@@ -65,11 +65,16 @@ export function nextRow(
   return { row, entry, tip: { rev: tip.rev + 1, hash: row.hash, track: advance(tip.track, entry, measure), mark } };
 }
 
-/** The entry of a row whose hash has been checked. */
+/** The entry of a row, its hash checked. */
 export function readRow(threadId: string, row: StoredRow, sha256: Sha256): Entry {
   const digest = row.payload === null ? row.digest : sha256(row.salt + row.payload);
   if (digest === null || rowHash(row.prev, row, digest, sha256) !== row.hash)
     throw damaged(threadId, row, "its hash does not match");
+  return parseRow(threadId, row);
+}
+
+/** The entry of a row whose hash is checked elsewhere. */
+export function parseRow(threadId: string, row: StoredRow): Entry {
   if (row.payload === null) throw damaged(threadId, row, "its payload is gone");
   const { seq, id, at, v, kind } = row;
   try {

@@ -7,7 +7,7 @@ import { CorruptionError, threadNotFound } from "./errors.ts";
 import { checkHead } from "./head.ts";
 import type { VerifyReport } from "./port.ts";
 import { rowsOf } from "./read.ts";
-import { NO_TIP, nextRow, prepare, readRow, type Tip } from "./row.ts";
+import { NO_TIP, nextRow, parseRow, prepare, type Tip } from "./row.ts";
 import { steadily } from "./steadily.ts";
 
 /**
@@ -39,7 +39,7 @@ export async function verify(context: StoreContext, threadId: string): Promise<V
 
 function checkRow(threadId: string, tip: Tip, row: StoredRow, sha256: Sha256): Tip {
   if (row.seq !== tip.rev) throw bad(threadId, tip.rev, "it is missing");
-  const entry = readRow(threadId, row, sha256);
+  const entry = parseRow(threadId, row);
   const { id, at, v, kind, payload, refs } = entry;
   const prepared = prepare({ id, at, v, kind, payload, refs }, row.salt, sha256);
   const expected = nextRow(tip, prepared, sha256);

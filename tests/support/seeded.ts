@@ -1,4 +1,5 @@
 import fc from "fast-check";
+import { onTestFailed } from "vitest";
 import { Random } from "../../src/testing/random.ts";
 
 export type { Random };
@@ -10,5 +11,6 @@ export type { Random };
 export function seeded(round = 0): Random {
   const { seed } = fc.readConfigureGlobal();
   if (seed === undefined) throw new Error("tests/support/property.ts sets the seed; is it among the setupFiles?");
+  onTestFailed(() => console.log(`Replay this run: HEDDLE_SEED=${seed + round} npx vitest run <test file>`));
   return new Random(seed + round);
 }

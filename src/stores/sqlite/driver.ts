@@ -9,6 +9,7 @@ import { FileInspection } from "./inspect.ts";
 import { listThreads } from "./listing.ts";
 import { copyThread, removeThread } from "./moves.ts";
 import { Records } from "./records.ts";
+import { rollBack } from "./roll-back.ts";
 import { Threads } from "./threads.ts";
 
 /**
@@ -74,10 +75,6 @@ function transactionsOf(connection: SqliteConnection) {
   return {
     begin: () => guarded(() => begin.run()),
     commit: () => guarded(() => commit.run()),
-    rollback: () => {
-      try {
-        connection.exec("ROLLBACK");
-      } catch {} // SQLite has rolled back by itself, as it does when the disk is full
-    },
+    rollback: () => rollBack(connection),
   };
 }

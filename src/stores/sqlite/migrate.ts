@@ -1,5 +1,6 @@
 import { StoreError } from "../errors.ts";
 import type { SqliteConnection } from "./connection.ts";
+import { rollBack } from "./roll-back.ts";
 import { V1 } from "./schema/v1.ts";
 
 /** "Hedl" in ASCII: what the `file` command and we recognise our databases by. */
@@ -30,7 +31,7 @@ export function migrate(connection: SqliteConnection): void {
     for (const step of MIGRATIONS.slice(version)) connection.exec(step);
     connection.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${MIGRATIONS.length}; COMMIT`);
   } catch (error) {
-    connection.exec("ROLLBACK");
+    rollBack(connection);
     throw error;
   }
 }

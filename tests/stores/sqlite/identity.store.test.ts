@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { sqliteStore } from "heddle/sqlite";
+import { type SqliteConnection, sqliteStore } from "heddle/sqlite";
 import { note } from "heddle/testing";
 import { describe, expect, test } from "vitest";
 import { installedBetterSqlite3 } from "../../support/open-at.ts";
@@ -30,6 +30,13 @@ const strangers: Readonly<Record<string, readonly [code: string, make: (path: st
   ],
   "a database with only a view": ["store_not_heddle", (path) => tamper(path, "CREATE VIEW v AS SELECT 1")],
   "a database of a newer Heddle": ["store_schema_newer", makeNewer],
+  "a database of a newer Heddle that has left WAL mode": [
+    "store_schema_newer",
+    (path) => {
+      makeNewer(path);
+      tamper(path, "PRAGMA journal_mode = delete");
+    },
+  ],
   "a text file": ["store_not_heddle", (path) => writeFileSync(path, "Dear diary,\n".repeat(500))],
   "a very short text file": ["store_not_heddle", (path) => writeFileSync(path, "hi\n")],
   "a file of zeros": ["store_not_heddle", (path) => writeFileSync(path, new Uint8Array(8192))],
@@ -76,17 +83,37 @@ test("a path that names no file is refused", () => {
 });
 
 test("a store that another process is making at this moment is not taken for a stranger's", async () => {
-  const path = fastFile();
-  const slow = recording();
-  slow.before = (sql) => {
-    if (!sql.includes("sqlite_schema")) return;
+  const steps = recording();
+  await sqliteStore(fastFile(), { connect: steps.connect }).close();
+  const looks = steps.ran.indexOf("BEGIN IMMEDIATE");
+  expect(looks).toBeGreaterThan(3);
+  for (let look = 0; look <= looks; look++) {
+    const path = fastFile();
+    const slow = recording();
+    slow.before = () => {
+      if (slow.ran.length === look) makeEmpty(path); // the other one is done between two looks of ours
+    };
+    const store = sqliteStore(path, { connect: slow.connect });
     slow.before = () => {};
-    makeEmpty(path); // the other one is done between two looks of ours
+    await store.append("thread_1", note());
+    await store.close();
+    expect(ask(path, "SELECT count(*) FROM threads"), `look ${look}`).toEqual([[1]]);
+  }
+});
+
+test("when the disk is full while the tables are made, the error says so", () => {
+  const full = (path: string): SqliteConnection => {
+    const inner = plainConnect()(path);
+    const exec = (sql: string) => {
+      if (!sql.endsWith("COMMIT")) return inner.exec(sql);
+      inner.exec("ROLLBACK"); // SQLite does so by itself
+      throw Object.assign(new Error("database or disk is full"), { errcode: 13 });
+    };
+    return { ...inner, exec };
   };
-  const store = sqliteStore(path, { connect: slow.connect });
-  await store.append("thread_1", note());
-  await store.close();
-  expect(ask(path, "SELECT count(*) FROM threads")).toEqual([[1]]);
+  const path = fastFile();
+  expect(() => sqliteStore(path, { connect: full })).toThrow(expect.objectContaining({ code: "store_full" }));
+  expect(ask(path, "SELECT count(*) FROM sqlite_schema")).toEqual([[0]]);
 });
 
 function makeEmpty(path: string): void {

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import type { JsonObject, ListOptions, ThreadPage, ThreadStore } from "heddle";
+import type { JsonObject, JsonValue, ListOptions, ThreadPage, ThreadStore } from "heddle";
 import { systemPorts } from "heddle";
 import { describe, expect, test } from "vitest";
 import { defineStore } from "../../../src/stores/define-store.ts";
@@ -41,6 +41,18 @@ describe("list", () => {
     for (const id of sorted.toReversed()) await store.append(id, { payload: { text: id } });
     const found = await pages(store, { order: "id", limit: 2 });
     expect(found.flatMap((page) => page.threads.map(({ id }) => id))).toEqual(sorted);
+    await store.close();
+  });
+
+  test("finds a status only where it is text", async () => {
+    const { store, derived } = openBoth();
+    const statuses: readonly JsonValue[] = ['{"a":1}', { a: 1 }, "5", 5, "true", true, "null", null];
+    for (const [n, status] of statuses.entries()) await store.append(`t_${n}`, {}, { metadata: { status } });
+    for (const status of ['{"a":1}', "5", "true", "null", "1", "0"]) {
+      const found = (await store.list({ status })).threads.map(({ metadata }) => metadata["status"]);
+      expect(found).toEqual(statuses.filter((value) => value === status));
+      expect(await store.list({ status })).toEqual(await derived.list({ status }));
+    }
     await store.close();
   });
 

@@ -1,7 +1,7 @@
 import { type BorrowedServer, borrowServer } from "./borrowed-server.ts";
 import { type OwnServer, type OwnServerSource, startOwnServer } from "./own-server.ts";
 
-export type { BorrowedServer, OwnServer };
+export type { OwnServer };
 export type PostgresServer = BorrowedServer | OwnServer;
 
 export type PostgresOptions = {

@@ -1,0 +1,20 @@
+import { randomUUID } from "node:crypto";
+import { expect, inject, test } from "vitest";
+import { tempFile } from "../support/temp-folder.ts";
+import { killServer } from "./support/killed-server.ts";
+import { killWriters } from "./support/killed-writers.ts";
+
+test("writers killed at any moment lose nothing acknowledged: SQLite", async () => {
+  const { acknowledged } = await killWriters({ url: `sqlite:${tempFile()}`, tenant: "default", kills: 12 });
+  expect(acknowledged).toBeGreaterThan(24);
+});
+
+test("writers killed at any moment lose nothing acknowledged: Postgres", async () => {
+  const { acknowledged } = await killWriters({ url: inject("postgresUrl"), tenant: randomUUID(), kills: 8 });
+  expect(acknowledged).toBeGreaterThan(16);
+});
+
+test("a server killed while writers write loses nothing acknowledged: Postgres", async () => {
+  const { acknowledged } = await killServer({ kills: 3 });
+  expect(acknowledged).toBeGreaterThan(9);
+}, 60_000);

@@ -1,0 +1,106 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { HeddleError, type ThreadStore } from "heddle";
+import { sqliteStore } from "heddle/sqlite";
+import { everythingIn, type Names } from "../../support/everything.ts";
+import { report } from "../../support/report.ts";
+import { countingPorts, writeSample } from "../../support/sample.ts";
+import { type Random, seeded } from "../../support/seeded.ts";
+import { fastFile } from "../../support/temp-folder.ts";
+
+/** How a flipped bit ended: who saw it, or that it changed nothing for any reader. */
+type Ending = "seen on opening" | "seen on reading" | "seen by verify" | "harmless" | "silent";
+
+interface Original {
+  readonly path: string;
+  readonly bytes: Buffer;
+  readonly names: Names;
+  readonly threadIds: readonly string[];
+  readonly everything: string;
+}
+
+/**
+ * Flips single bits of a closed file. Compared is all that a reader can get: lists in every order, threads, tails,
+ * checkpoints, blobs, the feed with its cursors. Not compared are claims, which guard appends and are not read, and of
+ * course pages that are free.
+ */
+export async function flipBits({ flips, round = 0 }: { flips: number; round?: number }): Promise<readonly string[]> {
+  const random = seeded(round);
+  const original = await write();
+  const count: Record<Ending, number> = {
+    "seen on opening": 0,
+    "seen on reading": 0,
+    "seen by verify": 0,
+    harmless: 0,
+    silent: 0,
+  };
+  const silent: string[] = [];
+  for (let n = 0; n < flips; n++) {
+    const [offset, bit] = [placeIn(original.bytes, random), random.below(8)];
+    const ending = await flip(original, offset, bit);
+    count[ending]++;
+    if (ending === "silent") silent.push(`bit ${bit} of byte ${offset} (page ${1 + Math.floor(offset / PAGE)})`);
+  }
+  report({ seed: random.seed, flips, ...count, bytes: original.bytes.length });
+  return silent;
+}
+
+const PAGE = 4096;
+
+/** Anywhere; every other time where pages keep their structure, or in the first page, which has the schema. */
+function placeIn(bytes: Buffer, random: Random): number {
+  if (random.oneIn(2)) return random.below(bytes.length);
+  if (random.oneIn(3)) return random.below(PAGE);
+  return random.below(bytes.length / PAGE) * PAGE + random.below(64);
+}
+
+async function write(): Promise<Original> {
+  const path = fastFile();
+  const store = sqliteStore(path, countingPorts());
+  const names = await writeSample(store);
+  const everything = JSON.stringify(await everythingIn(store, names));
+  const { threads } = await store.list();
+  await store.close();
+  return { path, bytes: readFileSync(path), names, threadIds: threads.map(({ id }) => id), everything };
+}
+
+async function flip(original: Original, offset: number, bit: number): Promise<Ending> {
+  const { path, bytes } = original;
+  const damaged = Buffer.from(bytes);
+  damaged[offset] = (damaged[offset] ?? 0) ^ (1 << bit);
+  writeFileSync(path, damaged);
+  let store: ThreadStore;
+  try {
+    store = sqliteStore(path);
+  } catch (error) {
+    return ours(error, "seen on opening");
+  }
+  try {
+    return await look(store, original);
+  } finally {
+    await store.close();
+  }
+}
+
+async function look(store: ThreadStore, { names, threadIds, everything }: Original): Promise<Ending> {
+  let read: string;
+  try {
+    read = JSON.stringify(await everythingIn(store, names));
+  } catch (error) {
+    return ours(error, "seen on reading");
+  }
+  if (read === everything) return "harmless";
+  for (const id of threadIds) {
+    try {
+      if (!(await store.verify(id)).ok) return "seen by verify";
+    } catch (error) {
+      return ours(error, "seen by verify");
+    }
+  }
+  return "silent";
+}
+
+/** Damage must come out as an error of ours. */
+function ours(error: unknown, ending: Ending): Ending {
+  if (HeddleError.isInstance(error)) return ending;
+  throw error;
+}
