@@ -1,3 +1,8 @@
-export type { OpenConnection, SqliteConnection, SqliteStatement, SqlValue } from "./stores/sqlite/connection.ts";
-export type { SqliteMode } from "./stores/sqlite/pragmas.ts";
+export type {
+  OpenConnection,
+  SqliteConnection,
+  SqliteStatement,
+  SqlValue,
+} from "./stores/sqlite/connection/connection.ts";
+export type { SqliteMode } from "./stores/sqlite/connection/pragmas.ts";
 export { type SqliteStoreOptions, sqliteStore } from "./stores/sqlite/sqlite-store.ts";

@@ -2,21 +2,22 @@ import type { Entry, EntryInput } from "../thread/entry.ts";
 import type { JsonValue } from "../thread/json.ts";
 import { checkName } from "../thread/names.ts";
 import type { Thread } from "../thread/thread.ts";
-import { append } from "./append.ts";
-import { StoreContext, type StoreOptions } from "./context.ts";
-import { decideClaim, decideRelease, decideRenew } from "./decide-claim.ts";
+import { decideClaim, decideRelease, decideRenew } from "./decide/claim.ts";
+import { append } from "./derived/append.ts";
+import { StoreContext } from "./derived/context.ts";
+import { feed, watch } from "./derived/follow.ts";
+import { fork } from "./derived/fork.ts";
+import { list } from "./derived/list.ts";
+import { load } from "./derived/load.ts";
+import { read } from "./derived/read.ts";
+import { deleteCheckpoint, getBlob, getCheckpoint, putBlob, putCheckpoint } from "./derived/records.ts";
+import { save } from "./derived/save.ts";
+import { verify } from "./derived/verify.ts";
 import type { Decision, StoreDriver, ThreadState } from "./driver.ts";
-import { feed, watch } from "./follow.ts";
-import { fork } from "./fork.ts";
-import { list } from "./list.ts";
 import { listQuery } from "./list-query.ts";
-import { load } from "./load.ts";
 import { checkOptions, checkSeq, invalidOption } from "./options.ts";
 import type * as Port from "./port.ts";
-import { read } from "./read.ts";
-import { deleteCheckpoint, getBlob, getCheckpoint, putBlob, putCheckpoint } from "./records.ts";
-import { save } from "./save.ts";
-import { verify } from "./verify.ts";
+import type { StoreOptions } from "./ports.ts";
 
 /**
  * A ThreadStore on top of a driver of your own: you move rows, this decides. Prove it with the contract suite of

@@ -1,4 +1,3 @@
-export type { StoreOptions, StorePorts } from "./context.ts";
 export { defineStore } from "./define-store.ts";
 export type * from "./driver.ts";
 export * from "./errors.ts";
@@ -7,3 +6,4 @@ export { MemoryDatabase } from "./memory/database.ts";
 export { type MemoryStoreOptions, memoryStore } from "./memory/memory-store.ts";
 export { type OpenStoreOptions, openStore } from "./open-store.ts";
 export type * from "./port.ts";
+export type { StoreOptions, StorePorts } from "./ports.ts";

@@ -1,7 +1,7 @@
-import type { StoreOptions } from "./context.ts";
 import { StoreError } from "./errors.ts";
 import { memoryStore } from "./memory/memory-store.ts";
 import type { ThreadStore } from "./port.ts";
+import type { StoreOptions } from "./ports.ts";
 
 export interface OpenStoreOptions extends StoreOptions {
   /** Part of every key: a store cannot name what belongs to another tenant. Default "default". */

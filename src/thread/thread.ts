@@ -9,14 +9,15 @@ import {
   isSameEntry,
   placeEntry,
 } from "./entry.ts";
-import { markOf, ThreadError } from "./errors.ts";
-import { copyJsonObject, describe, fieldsOf, type JsonObject } from "./json.ts";
+import { markOf } from "./errors.ts";
+import { copyJsonObject, fieldsOf, type JsonObject } from "./json.ts";
 import { Log } from "./log.ts";
 import { checkName } from "./names.ts";
 import { now, portsOf, type ThreadOptions } from "./options.ts";
 import type { Ports } from "./ports.ts";
 import { checkCallId, checkRef, isBound, kindsOf } from "./queries.ts";
 import type { RefValue } from "./refs.ts";
+import { callNotFound, notLoaded, outOfRange, reused } from "./refusals.ts";
 import { readThread, type ThreadData, type ThreadParts } from "./serialised.ts";
 
 const brand = Symbol.for("heddle.thread");
@@ -199,12 +200,7 @@ export class Thread {
   entriesBeforeCall(callId: string): Entry[] {
     checkCallId(callId);
     const basis = basisOfCall(this.filterByRef("callId", callId));
-    if (basis === undefined && this.firstSeq === 0) {
-      throw new ThreadError({
-        code: "call_not_found",
-        message: `No entry of thread ${this.id} was produced by call ${JSON.stringify(callId)}.`,
-      });
-    }
+    if (basis === undefined && this.firstSeq === 0) throw callNotFound(this.id, callId);
     if (this.firstSeq > 0) this.#mustBeLoaded(0);
     return this.slice(0, basis ?? -1);
   }
@@ -281,11 +277,7 @@ export class Thread {
 
   #mustBeLoaded(seq: number): void {
     if (seq >= this.firstSeq) return;
-    throw new ThreadError({
-      code: "entry_not_loaded",
-      seq,
-      message: `${seq < 0 ? "Its beginning" : `Entry ${seq}`} is not loaded: this thread begins at ${this.firstSeq}. Load more of it from its store.`,
-    });
+    throw notLoaded(seq, this.firstSeq);
   }
 
   #extent(): string {
@@ -295,18 +287,4 @@ export class Thread {
 
 function placedTwice(draft: Draft | undefined): Entry | undefined {
   return draft && placeEntry(draft, -1);
-}
-
-function outOfRange(seq: unknown, trouble: string): ThreadError {
-  const facts = { code: "seq_out_of_range", path: "seq" };
-  if (typeof seq === "number") return new ThreadError({ ...facts, seq, message: `Seq ${seq} ${trouble}.` });
-  return new ThreadError({ ...facts, message: `The seq must be a whole number, not ${describe(seq)}.` });
-}
-
-function reused(entryId: string, seq: number): ThreadError {
-  return new ThreadError({
-    code: "entry_id_reused",
-    entryId,
-    message: `The thread already has an entry ${entryId}${seq < 0 ? "" : ` at seq ${seq}`} with other content. Give the new one an id of its own.`,
-  });
 }

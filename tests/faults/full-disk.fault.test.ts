@@ -4,7 +4,7 @@ import { StoreFullError } from "heddle";
 import { sqliteStore } from "heddle/sqlite";
 import { note, notes } from "heddle/testing";
 import { expect, onTestFinished, test } from "vitest";
-import { findSqlite } from "../../src/stores/sqlite/open-connection.ts";
+import { findSqlite } from "../../src/stores/sqlite/connection/open-connection.ts";
 import { installedBetterSqlite3 } from "../support/open-at.ts";
 import { report } from "../support/report.ts";
 import { mountedDisk, type SmallDisk, smallDisk } from "./support/small-disk.ts";

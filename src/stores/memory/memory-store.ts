@@ -1,8 +1,8 @@
 import { checkName } from "../../thread/names.ts";
 import { systemPorts } from "../../thread/ports.ts";
-import type { StoreOptions } from "../context.ts";
 import { defineStore } from "../define-store.ts";
 import type { ThreadStore } from "../port.ts";
+import type { StoreOptions } from "../ports.ts";
 import { MemoryDatabase } from "./database.ts";
 import { memoryDriver } from "./driver.ts";
 

@@ -2,7 +2,7 @@ import type { LaneTrack } from "../../lanes/track.ts";
 import { freezeJson, type JsonObject } from "../../thread/json.ts";
 import type { StoredRow, ThreadHead } from "../driver.ts";
 import { CorruptionError } from "../errors.ts";
-import type { Query } from "./library.ts";
+import type { Query } from "./connection/library.ts";
 import type { Scope } from "./scope.ts";
 
 /** The columns of `threads` that make up a head, which share its names but for the times. */

@@ -1,19 +1,19 @@
 import type { StoreDriver } from "../driver.ts";
-import { atMost } from "./at-most.ts";
-import { type Job, newJob } from "./batch.ts";
-import { copyThread } from "./copy.ts";
-import { type Database, openDatabase } from "./database.ts";
+import { atMost } from "./connection/at-most.ts";
+import { type Database, openDatabase } from "./connection/database.ts";
+import { Opening } from "./connection/opening.ts";
 import { isConnectionLoss, storeError } from "./errors.ts";
-import { GroupCommit } from "./group-commit.ts";
-import { listThreads } from "./listing.ts";
-import { Opening } from "./opening.ts";
 import type { Settings } from "./options.ts";
-import { readChanges, readHead, readHeads, readRows } from "./reads.ts";
+import { listThreads } from "./reading/listing.ts";
+import { readChanges, readHead, readHeads, readRows } from "./reading/reads.ts";
 import { deleteRecord, getRecord, putRecord } from "./records.ts";
-import { removeThread } from "./remove.ts";
-import { transactAll } from "./transact.ts";
 import { turnsOfTheLoop } from "./turns.ts";
-import type { Work } from "./writer.ts";
+import { type Job, newJob } from "./writing/batch.ts";
+import { copyThread } from "./writing/copy.ts";
+import { GroupCommit } from "./writing/group-commit.ts";
+import { removeThread } from "./writing/remove.ts";
+import { transactAll } from "./writing/transact.ts";
+import type { Work } from "./writing/writer.ts";
 
 /** How long close waits for what is under way. */
 const PATIENCE_MS = 5000;

@@ -1,7 +1,7 @@
 import { checkName } from "../../thread/names.ts";
-import type { StoreOptions } from "../context.ts";
 import { StoreError } from "../errors.ts";
 import { invalidOption } from "../options.ts";
+import type { StoreOptions } from "../ports.ts";
 
 /**
  * "durable": an acknowledged append survives a crash of the server and the power going out. "relaxed"

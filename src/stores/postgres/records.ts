@@ -1,6 +1,6 @@
 import type { RecordSpace } from "../driver.ts";
 import type { Scope } from "./scope.ts";
-import type { Work } from "./writer.ts";
+import type { Work } from "./writing/writer.ts";
 
 interface RecordColumns {
   readonly json: string | null;

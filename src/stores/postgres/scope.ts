@@ -1,5 +1,5 @@
 import type postgres from "postgres";
-import type { Query, Sql } from "./library.ts";
+import type { Query, Sql } from "./connection/library.ts";
 
 export interface Tables {
   readonly threads: postgres.Helper<string>;

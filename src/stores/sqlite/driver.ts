@@ -1,16 +1,16 @@
 import { HeddleError } from "../../thread/errors.ts";
 import type { Clock } from "../../thread/ports.ts";
 import type { Decision, StoreDriver, ThreadState } from "../driver.ts";
-import type { SqliteConnection } from "./connection.ts";
+import type { SqliteConnection } from "./connection/connection.ts";
+import { FileInspection } from "./connection/inspect.ts";
+import { rollBack } from "./connection/roll-back.ts";
 import { guarded } from "./errors.ts";
-import { GroupCommit, type Outcome } from "./group-commit.ts";
-import { History } from "./history.ts";
-import { FileInspection } from "./inspect.ts";
-import { listThreads } from "./listing.ts";
-import { copyThread, removeThread } from "./moves.ts";
+import { History } from "./reading/history.ts";
+import { listThreads } from "./reading/listing.ts";
 import { Records } from "./records.ts";
-import { rollBack } from "./roll-back.ts";
-import { Threads } from "./threads.ts";
+import { GroupCommit, type Outcome } from "./writing/group-commit.ts";
+import { copyThread, removeThread } from "./writing/moves.ts";
+import { Threads } from "./writing/threads.ts";
 
 /**
  * One tenant's threads in one SQLite file. Writes are gathered, reads happen at once between them. SQLite has no clock but

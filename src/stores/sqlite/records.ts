@@ -1,5 +1,5 @@
 import type { RecordSpace } from "../driver.ts";
-import type { SqliteConnection, SqlValue } from "./connection.ts";
+import type { SqliteConnection, SqlValue } from "./connection/connection.ts";
 
 /** Checkpoints and blobs: values under a key, texts as TEXT and bytes as BLOB. */
 export class Records {

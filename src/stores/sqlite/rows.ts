@@ -2,7 +2,7 @@ import type { LaneTrack } from "../../lanes/track.ts";
 import { freezeJson, type JsonObject } from "../../thread/json.ts";
 import type { StoredRow, ThreadHead } from "../driver.ts";
 import { CorruptionError } from "../errors.ts";
-import type { SqlValue } from "./connection.ts";
+import type { SqlValue } from "./connection/connection.ts";
 
 type Columns = readonly SqlValue[];
 

@@ -1,16 +1,16 @@
 import { checkName } from "../../thread/names.ts";
 import { systemPorts } from "../../thread/ports.ts";
-import type { StoreOptions } from "../context.ts";
 import { defineStore } from "../define-store.ts";
 import { nativeSha256 } from "../native/sha256.ts";
 import { invalidOption } from "../options.ts";
 import type { ThreadStore } from "../port.ts";
-import type { OpenConnection, SqliteConnection } from "./connection.ts";
+import type { StoreOptions } from "../ports.ts";
+import type { OpenConnection, SqliteConnection } from "./connection/connection.ts";
+import { checkIdentity, migrate } from "./connection/migrate.ts";
+import { findSqlite } from "./connection/open-connection.ts";
+import { BUSY_TIMEOUT_MS, type SqliteMode, setPragmas } from "./connection/pragmas.ts";
 import { sqliteDriver } from "./driver.ts";
 import { guarded } from "./errors.ts";
-import { checkIdentity, migrate } from "./migrate.ts";
-import { findSqlite } from "./open-connection.ts";
-import { BUSY_TIMEOUT_MS, type SqliteMode, setPragmas } from "./pragmas.ts";
 
 export interface SqliteStoreOptions extends StoreOptions {
   readonly tenant?: string;

@@ -1,11 +1,11 @@
 import postgres from "postgres";
 import { expect, inject, test } from "vitest";
-import { connector } from "../../../src/stores/postgres/connector.ts";
+import { connector } from "../../../src/stores/postgres/connection/connector.ts";
+import { Sockets } from "../../../src/stores/postgres/connection/sockets.ts";
 import { readOptions } from "../../../src/stores/postgres/options.ts";
 import { getRecord, putRecord } from "../../../src/stores/postgres/records.ts";
 import { tablesIn } from "../../../src/stores/postgres/scope.ts";
-import { Sockets } from "../../../src/stores/postgres/sockets.ts";
-import { Writer } from "../../../src/stores/postgres/writer.ts";
+import { Writer } from "../../../src/stores/postgres/writing/writer.ts";
 import { openStore, rawConnection, schema } from "./open.ts";
 
 test("what is left of a transaction after its connection was replaced does nothing", async () => {

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { expect, onTestFinished, test } from "vitest";
-import { findSqlite } from "../../../src/stores/sqlite/open-connection.ts";
+import { findSqlite } from "../../../src/stores/sqlite/connection/open-connection.ts";
 import { runChild } from "../../support/child.ts";
 import { tempFile } from "../../support/temp-folder.ts";
 

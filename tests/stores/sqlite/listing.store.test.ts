@@ -3,8 +3,8 @@ import type { JsonObject, JsonValue, ListOptions, ThreadPage, ThreadStore } from
 import { systemPorts } from "heddle";
 import { describe, expect, test } from "vitest";
 import { defineStore } from "../../../src/stores/define-store.ts";
+import { migrate } from "../../../src/stores/sqlite/connection/migrate.ts";
 import { sqliteDriver } from "../../../src/stores/sqlite/driver.ts";
-import { migrate } from "../../../src/stores/sqlite/migrate.ts";
 import { fastFile } from "../../support/temp-folder.ts";
 import { plainConnect } from "./support/recording.ts";
 

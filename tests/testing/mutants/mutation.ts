@@ -1,6 +1,6 @@
 import type { StoreDriver, StoredRow, ThreadState } from "heddle";
-import { StoreContext } from "../../../src/stores/context.ts";
-import { search } from "../../../src/stores/list.ts";
+import { StoreContext } from "../../../src/stores/derived/context.ts";
+import { search } from "../../../src/stores/derived/list.ts";
 import type { ListQuery } from "../../../src/stores/list-query.ts";
 import type { MemoryTenant } from "../../../src/stores/memory/database.ts";
 

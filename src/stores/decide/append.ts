@@ -1,0 +1,79 @@
+import { type Entry, isSameEntry } from "../../thread/entry.ts";
+import type { JsonObject } from "../../thread/json.ts";
+import type { Sha256 } from "../../thread/sha256.ts";
+import type { Decision, StoredRow, ThreadHead, ThreadState } from "../driver.ts";
+import { ConflictError, EntryIdReuseError, StaleHolderError, threadNotFound } from "../errors.ts";
+import { checkHead, newHead, sealed } from "../format/head.ts";
+import { nextRow, type Prepared, readRow, type Tip } from "../format/row.ts";
+import type { AppendOptions, AppendResult } from "../port.ts";
+
+export interface AppendRequest {
+  readonly threadId: string;
+  readonly batch: readonly Prepared[];
+  readonly options: AppendOptions;
+  /** For a thread that this append creates. */
+  readonly createdAt: number;
+  readonly metadata: JsonObject;
+}
+
+/**
+ * What an append does to a thread in a given state. A retry is recognised before anything else is asked, so that it is
+ * answered at any revision; everything that may refuse comes before anything is written.
+ */
+export function decideAppend(request: AppendRequest, state: ThreadState, sha256: Sha256): Decision<AppendResult> {
+  const { threadId, batch, options } = request;
+  const head = state.head && checkHead(threadId, state.head, sha256);
+  const rev = head?.rev ?? 0;
+  if (batch.length === 0) return { result: { rev, entries: [], replayed: false } };
+  if (state.known.length > 0) return { result: replay(request, state.known, sha256) };
+  checkEpoch(threadId, options.epoch, state);
+  if (options.expectedRev !== undefined && options.expectedRev !== rev)
+    throw new ConflictError(threadId, options.expectedRev, rev);
+  if (head === undefined && options.create === false) throw threadNotFound(threadId);
+  return write(request, head, sha256);
+}
+
+function checkEpoch(threadId: string, epoch: number | undefined, { claim }: ThreadState): void {
+  if (epoch !== undefined && epoch !== (claim?.epoch ?? 0))
+    throw new StaleHolderError(threadId, epoch, claim?.epoch ?? 0);
+}
+
+/** The answer that the first of these appends was given, word for word. */
+function replay({ threadId, batch }: AppendRequest, known: readonly StoredRow[], sha256: Sha256): AppendResult {
+  const entries = known.map((row) => readRow(threadId, row, sha256));
+  const drafts = new Map(batch.map(({ draft }) => [draft.id, draft]));
+  const changed = entries.filter((entry) => {
+    const draft = drafts.get(entry.id);
+    return draft === undefined || !isSameEntry(entry, draft);
+  });
+  if (changed.length > 0) throw new EntryIdReuseError(threadId, idsOf(changed), "already there with other content");
+  const start = entries[0]?.seq ?? 0;
+  const isWhole =
+    batch.length === entries.length &&
+    entries.every(({ id, seq }, i) => id === batch[i]?.draft.id && seq === start + i);
+  if (!isWhole) throw new EntryIdReuseError(threadId, idsOf(entries), "already there, but not as this batch");
+  return { rev: start + entries.length, entries, replayed: true };
+}
+
+function idsOf(entries: readonly Entry[]): string[] {
+  return entries.map(({ id }) => id);
+}
+
+function write(request: AppendRequest, before: ThreadHead | undefined, sha256: Sha256): Decision<AppendResult> {
+  const { threadId, batch, options, createdAt, metadata } = request;
+  const start = before ?? newHead(threadId, createdAt, metadata, sha256);
+  const rows: StoredRow[] = [];
+  const entries: Entry[] = [];
+  let tip: Tip = start;
+  for (const prepared of batch) {
+    const next = nextRow(tip, prepared, sha256);
+    rows.push(next.row);
+    entries.push(next.entry);
+    tip = next.tip;
+  }
+  const updatedAt = entries.at(-1)?.at ?? start.updatedAt;
+  const merged =
+    options.metadata === undefined ? start.metadata : Object.freeze({ ...start.metadata, ...options.metadata });
+  const head = sealed(threadId, { ...tip, createdAt: start.createdAt, updatedAt, metadata: merged }, sha256);
+  return { head, rows, result: { rev: head.rev, entries, replayed: false } };
+}

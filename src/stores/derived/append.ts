@@ -1,0 +1,44 @@
+import { draftEntries, type EntryInput } from "../../thread/entry.ts";
+import { copyJsonObject } from "../../thread/json.ts";
+import { checkName } from "../../thread/names.ts";
+import { decideAppend } from "../decide/append.ts";
+import { EntryIdReuseError, StoreError } from "../errors.ts";
+import { type Prepared, prepare } from "../format/row.ts";
+import { checkSeq } from "../options.ts";
+import type { AppendOptions, AppendResult } from "../port.ts";
+import type { StoreContext } from "./context.ts";
+
+export async function append(
+  context: StoreContext,
+  threadId: string,
+  inputs: EntryInput | readonly EntryInput[],
+  options: AppendOptions,
+): Promise<AppendResult> {
+  const { driver, ports } = context;
+  checkName("threadId", threadId);
+  checkSeq("expectedRev", options.expectedRev);
+  checkSeq("epoch", options.epoch);
+  const metadata = options.metadata && copyJsonObject(options.metadata, "metadata");
+  const batch = draftEntries(inputs, ports).map((draft) => prepare(draft, context.salt(), ports.sha256));
+  checkBatch(threadId, batch, ports.maxEntryChars);
+  const createdAt = batch[0]?.draft.at ?? ports.clock();
+  const request = { threadId, batch, options: { ...options, metadata }, createdAt, metadata: {} };
+  const ids = batch.flatMap(({ draft }) => (draft.idGiven ? draft.id : []));
+  const result = await driver.transact(threadId, ids, (state) => decideAppend(request, state, ports.sha256));
+  context.wakeups.wake();
+  return result;
+}
+
+export function checkBatch(threadId: string, batch: readonly Prepared[], maxEntryChars: number): void {
+  const ids = new Set<string>();
+  for (const { draft, payload } of batch) {
+    if (ids.has(draft.id)) throw new EntryIdReuseError(threadId, [draft.id], "twice in one batch");
+    ids.add(draft.id);
+    if (payload.length > maxEntryChars) throw tooLarge(threadId, draft.id, payload.length, maxEntryChars);
+  }
+}
+
+function tooLarge(threadId: string, entryId: string, size: number, limit: number): StoreError {
+  const message = `Entry ${entryId} has a payload of ${size} characters; at most ${limit} are allowed. Keep big content elsewhere and store a reference.`;
+  return new StoreError({ code: "too_large", threadId, message });
+}

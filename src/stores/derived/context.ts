@@ -1,0 +1,43 @@
+import { base64url } from "../../thread/base64url.ts";
+import type { StoreDriver } from "../driver.ts";
+import { storeClosed } from "../errors.ts";
+import { checkOptions } from "../options.ts";
+import { DEFAULTS, type StoreOptions, type StorePorts } from "../ports.ts";
+import { Wakeups } from "./wakeups.ts";
+
+/** What all the parts of one open store share. */
+export class StoreContext {
+  readonly driver: StoreDriver;
+  readonly ports: StorePorts;
+  readonly wakeups = new Wakeups();
+  readonly #closing = new AbortController();
+  readonly #stopHints: (() => void) | undefined;
+
+  constructor(driver: StoreDriver, options: StoreOptions) {
+    this.driver = driver;
+    const names = Object.keys(DEFAULTS) as (keyof StorePorts)[]; // of an object of that type
+    const given = Object.entries(checkOptions(options, names)).filter(([, value]) => value !== undefined);
+    this.ports = { ...DEFAULTS, ...Object.fromEntries(given) };
+    this.#stopHints = driver.onChange?.(() => this.wakeups.wake());
+  }
+
+  get closing(): AbortSignal {
+    return this.#closing.signal;
+  }
+
+  salt(): string {
+    return base64url(this.ports.random(16));
+  }
+
+  checkOpen(): void {
+    if (this.closing.aborted) throw storeClosed();
+  }
+
+  async close(): Promise<void> {
+    if (this.closing.aborted) return;
+    this.#closing.abort();
+    this.#stopHints?.();
+    this.wakeups.wake();
+    await this.driver.close();
+  }
+}

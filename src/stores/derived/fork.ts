@@ -1,0 +1,76 @@
+import { copyJsonObject } from "../../thread/json.ts";
+import { checkName } from "../../thread/names.ts";
+import type { StoredRow, ThreadHead } from "../driver.ts";
+import { CorruptionError, StoreError, threadNotFound } from "../errors.ts";
+import { checkHead, infoOf, sealed } from "../format/head.ts";
+import { tipAfter } from "../format/row.ts";
+import { checkSeq } from "../options.ts";
+import type { ForkOptions, ThreadInfo } from "../port.ts";
+import type { StoreContext } from "./context.ts";
+import { markOf, rowAt } from "./load.ts";
+import { rowsOf } from "./read.ts";
+import { steadily } from "./steadily.ts";
+
+/** The rows are copied as they are: the two threads provably share their past, hash by hash. */
+export async function fork(context: StoreContext, threadId: string, options: ForkOptions): Promise<ThreadInfo> {
+  const { driver, ports } = context;
+  const { newId = ports.ids("thread") } = options;
+  checkName("threadId", threadId);
+  checkName("newId", newId);
+  checkSeq("atSeq", options.atSeq);
+  return steadily(context, threadId, async (parent) => {
+    if (parent === undefined) throw threadNotFound(threadId);
+    const head = await headOfFork(context, threadId, newId, parent, options);
+    const copy = driver.copy ?? ((...args) => copyRows(context, ...args));
+    if (!(await copy.call(driver, threadId, newId, options.atSeq, head))) throw exists(newId);
+    context.wakeups.wake();
+    return infoOf(newId, head);
+  });
+}
+
+async function headOfFork(
+  context: StoreContext,
+  threadId: string,
+  newId: string,
+  parent: ThreadHead,
+  { atSeq, metadata = {} }: ForkOptions,
+): Promise<ThreadHead> {
+  const { clock, sha256 } = context.ports;
+  const { rev, metadata: inherited } = checkHead(threadId, parent, sha256);
+  if (atSeq >= rev) throw beyond(threadId, atSeq, rev);
+  const row = await rowAt(context, threadId, atSeq);
+  const tip = tipAfter(threadId, row, await markOf(context, threadId, row), sha256);
+  const own = copyJsonObject(metadata, "metadata");
+  const merged = Object.freeze({ ...inherited, ...own, parentThreadId: threadId, forkSeq: atSeq });
+  return sealed(newId, { ...tip, createdAt: clock(), updatedAt: row.at, metadata: merged }, sha256);
+}
+
+/** For drivers that cannot copy by themselves. */
+async function copyRows(
+  context: StoreContext,
+  from: string,
+  to: string,
+  atSeq: number,
+  head: ThreadHead,
+): Promise<boolean> {
+  const rows: StoredRow[] = [];
+  for await (const row of rowsOf(context, from, { from: 0, to: atSeq, limit: atSeq + 1 })) rows.push(row);
+  if (rows.length !== atSeq + 1 || rows.at(-1)?.hash !== head.hash)
+    throw new CorruptionError({ threadId: from, seq: rows.length, trouble: "it is missing" });
+  return context.driver.transact(to, [], (state) =>
+    state.head === undefined ? { result: true, head, rows } : { result: false },
+  );
+}
+
+function exists(threadId: string): StoreError {
+  return new StoreError({
+    code: "thread_exists",
+    threadId,
+    message: `There is already a thread ${threadId}. Choose another newId.`,
+  });
+}
+
+function beyond(threadId: string, atSeq: number, rev: number): StoreError {
+  const message = `Thread ${threadId} ends at seq ${rev - 1}; it cannot be forked at ${atSeq}.`;
+  return new StoreError({ code: "seq_out_of_range", threadId, message });
+}

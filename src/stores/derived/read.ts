@@ -1,0 +1,65 @@
+import type { Entry } from "../../thread/entry.ts";
+import { checkName } from "../../thread/names.ts";
+import type { RowRange, StoredRow } from "../driver.ts";
+import { CorruptionError } from "../errors.ts";
+import { readRow } from "../format/row.ts";
+import { checkOptions, checkSeq, invalidOption } from "../options.ts";
+import type { ReadOptions } from "../port.ts";
+import type { StoreContext } from "./context.ts";
+
+const PAGE = 500;
+
+/** A driver that answers at once would otherwise keep the event loop to itself for as long as a thread is long. */
+const PAGES_PER_TURN = 8;
+
+export async function* read(context: StoreContext, threadId: string, options: ReadOptions): AsyncIterable<Entry> {
+  checkName("threadId", threadId);
+  checkOptions(options, ["fromSeq", "toSeq", "kinds", "reverse", "limit"]);
+  const {
+    fromSeq = 0,
+    toSeq = Number.MAX_SAFE_INTEGER,
+    kinds,
+    reverse = false,
+    limit = Number.MAX_SAFE_INTEGER,
+  } = options;
+  checkSeq("fromSeq", fromSeq);
+  checkSeq("toSeq", toSeq);
+  checkSeq("limit", limit);
+  if (kinds !== undefined && !Array.isArray(kinds)) throw invalidOption("kinds", "an array of kinds");
+  for await (const row of rowsOf(context, threadId, { from: fromSeq, to: toSeq, kinds, reverse, limit })) {
+    yield readRow(threadId, row, context.ports.sha256);
+  }
+}
+
+/** The rows of a range, fetched in pages; unless filtered they must be without a gap, each linked to the one before. */
+export async function* rowsOf(context: StoreContext, threadId: string, range: RowRange): AsyncIterable<StoredRow> {
+  const { kinds, reverse = false } = range;
+  let { from, to, limit } = range;
+  let previous: StoredRow | undefined;
+  for (let pages = 1; limit > 0 && from <= to; pages++) {
+    context.checkOpen();
+    const size = Math.min(PAGE, limit);
+    const page = await context.driver.rows(threadId, { from, to, kinds, reverse, limit: size });
+    for (const row of page) {
+      if (kinds === undefined && previous !== undefined) checkLink(threadId, previous, row, reverse);
+      previous = row;
+      yield row;
+    }
+    const last = page.at(-1);
+    if (last === undefined || page.length < size) return;
+    limit -= page.length;
+    if (reverse) to = last.seq - 1;
+    else from = last.seq + 1;
+    if (pages % PAGES_PER_TURN === 0) await endOfTurn();
+  }
+}
+
+function checkLink(threadId: string, previous: StoredRow, row: StoredRow, reverse: boolean): void {
+  const [earlier, later] = reverse ? [row, previous] : [previous, row];
+  if (later.seq === earlier.seq + 1 && later.prev === earlier.hash) return;
+  throw new CorruptionError({ threadId, seq: earlier.seq + 1, trouble: "it does not follow from the entry before" });
+}
+
+function endOfTurn(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve));
+}

@@ -1,0 +1,56 @@
+import { copyJson, type JsonValue } from "../../thread/json.ts";
+import { checkName } from "../../thread/names.ts";
+import { sha256Bytes } from "../../thread/sha256.ts";
+import { CorruptionError } from "../errors.ts";
+import type { StoreContext } from "./context.ts";
+
+/** A checkpoint is kept as its hash, a line break and its JSON text, so that damage to it shows. */
+export async function putCheckpoint({ driver, ports }: StoreContext, key: string, value: JsonValue): Promise<void> {
+  checkName("key", key);
+  const text = JSON.stringify(copyJson(value, "value"));
+  await driver.putRecord("checkpoint", key, `${ports.sha256(text)}\n${text}`);
+}
+
+export async function getCheckpoint({ driver, ports }: StoreContext, key: string): Promise<JsonValue | undefined> {
+  checkName("key", key);
+  const record = await driver.getRecord("checkpoint", key);
+  if (record === undefined) return undefined;
+  const text = typeof record === "string" ? record.slice(record.indexOf("\n") + 1) : "";
+  if (record !== `${ports.sha256(text)}\n${text}`) throw damaged(`checkpoint ${key}`);
+  return JSON.parse(text) as JsonValue; // its hash says that putCheckpoint wrote it
+}
+
+export async function deleteCheckpoint({ driver }: StoreContext, key: string): Promise<boolean> {
+  checkName("key", key);
+  return driver.deleteRecord("checkpoint", key);
+}
+
+export async function putBlob({ driver, ports }: StoreContext, content: JsonValue | Uint8Array): Promise<string> {
+  const value = content instanceof Uint8Array ? new Uint8Array(content) : JSON.stringify(copyJson(content, "content"));
+  const hash = hashOf(value, ports.sha256);
+  await driver.putRecord("blob", hash, value);
+  return hash;
+}
+
+export async function getBlob(
+  { driver, ports }: StoreContext,
+  hash: string,
+): Promise<JsonValue | Uint8Array | undefined> {
+  checkName("hash", hash);
+  const value = await driver.getRecord("blob", hash);
+  if (value === undefined) return undefined;
+  if (hashOf(value, ports.sha256) !== hash) throw damaged(`blob ${hash}`);
+  return typeof value === "string" ? (JSON.parse(value) as JsonValue) : new Uint8Array(value); // its hash says that putBlob wrote it
+}
+
+/** JSON text never begins with a zero byte, so bytes can never pass for JSON. */
+function hashOf(value: string | Uint8Array, sha256: (text: string) => string): string {
+  if (typeof value === "string") return sha256(value);
+  const marked = new Uint8Array(value.length + 1);
+  marked.set(value, 1);
+  return sha256Bytes(marked);
+}
+
+function damaged(what: string): CorruptionError {
+  return new CorruptionError({ seq: -1, trouble: `${what} does not match its hash` });
+}

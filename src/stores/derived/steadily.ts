@@ -1,0 +1,25 @@
+import type { ThreadHead } from "../driver.ts";
+import { CorruptionError } from "../errors.ts";
+import type { StoreContext } from "./context.ts";
+
+/**
+ * Does what needs a head and then rows. A thread that is deleted, or begun anew, between the two looks damaged; so when
+ * damage shows and the head is another by then, it is done again.
+ */
+export async function steadily<Result>(
+  { driver }: StoreContext,
+  threadId: string,
+  attempt: (head: ThreadHead | undefined) => Promise<Result>,
+): Promise<Result> {
+  let head = await driver.head(threadId);
+  for (;;) {
+    try {
+      return await attempt(head);
+    } catch (error) {
+      if (!CorruptionError.isInstance(error)) throw error;
+      const now = await driver.head(threadId);
+      if (now?.hash === head?.hash && now?.createdAt === head?.createdAt) throw error;
+      head = now;
+    }
+  }
+}

@@ -1,0 +1,60 @@
+import { sameJson } from "../../thread/json.ts";
+import { checkName } from "../../thread/names.ts";
+import type { Sha256 } from "../../thread/sha256.ts";
+import type { StoredRow, ThreadHead } from "../driver.ts";
+import { CorruptionError, threadNotFound } from "../errors.ts";
+import { checkHead } from "../format/head.ts";
+import { NO_TIP, nextRow, parseRow, prepare, type Tip } from "../format/row.ts";
+import type { VerifyReport } from "../port.ts";
+import type { StoreContext } from "./context.ts";
+import { rowsOf } from "./read.ts";
+import { steadily } from "./steadily.ts";
+
+/**
+ * Writes the thread again, in thought, from what its rows say, and compares every column with what lies there. Then the
+ * thread's own record has to agree with the last row, and the store with what lies below it.
+ */
+export async function verify(context: StoreContext, threadId: string): Promise<VerifyReport> {
+  const { driver, ports } = context;
+  checkName("threadId", threadId);
+  let tip: Tip = NO_TIP;
+  try {
+    return await steadily(context, threadId, async (head) => {
+      if (head === undefined) throw threadNotFound(threadId);
+      tip = NO_TIP;
+      for await (const row of rowsOf(context, threadId, { from: 0, to: head.rev - 1, limit: head.rev })) {
+        tip = checkRow(threadId, tip, row, ports.sha256);
+      }
+      checkEnd(threadId, tip, head);
+      checkHead(threadId, head, ports.sha256);
+      const trouble = await driver.inspect?.(threadId);
+      if (trouble !== undefined) throw new CorruptionError({ threadId, seq: -1, trouble });
+      return { threadId, ok: true, entries: tip.rev, hash: tip.hash };
+    });
+  } catch (error) {
+    if (!CorruptionError.isInstance(error)) throw error;
+    return { threadId, ok: false, entries: tip.rev, hash: tip.hash, bad: { seq: error.seq, reason: error.message } };
+  }
+}
+
+function checkRow(threadId: string, tip: Tip, row: StoredRow, sha256: Sha256): Tip {
+  if (row.seq !== tip.rev) throw bad(threadId, tip.rev, "it is missing");
+  const entry = parseRow(threadId, row);
+  const { id, at, v, kind, payload, refs } = entry;
+  const prepared = prepare({ id, at, v, kind, payload, refs }, row.salt, sha256);
+  const expected = nextRow(tip, prepared, sha256);
+  const columns = Object.keys(expected.row) as (keyof StoredRow)[]; // Object.keys of a StoredRow
+  const wrong = columns.find((column) => expected.row[column] !== row[column]);
+  if (wrong !== undefined) throw bad(threadId, row.seq, `its column ${wrong} is not what was written`);
+  return expected.tip;
+}
+
+function checkEnd(threadId: string, tip: Tip, head: ThreadHead): void {
+  if (tip.rev !== head.rev) throw bad(threadId, tip.rev, "it is missing");
+  const agrees = tip.hash === head.hash && sameJson(tip.track, head.track) && sameJson(tip.mark, head.mark);
+  if (!agrees) throw bad(threadId, -1, "the thread's record does not agree with its last entry");
+}
+
+function bad(threadId: string, seq: number, trouble: string): CorruptionError {
+  return new CorruptionError({ threadId, seq, trouble });
+}

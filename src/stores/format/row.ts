@@ -1,0 +1,126 @@
+import { measureOf } from "../../lanes/measure.ts";
+import { advance, isTrack, type LaneTrack, laneOf, NO_LANES, stateOf, withMeasure } from "../../lanes/track.ts";
+import { type Draft, type Entry, placeEntry } from "../../thread/entry.ts";
+import { freezeJson, sameJson } from "../../thread/json.ts";
+import { NO_REFS } from "../../thread/refs.ts";
+import type { Sha256 } from "../../thread/sha256.ts";
+import type { StoredRow, ThreadHead } from "../driver.ts";
+import { CorruptionError } from "../errors.ts";
+
+type Content = Omit<Draft, "idGiven" | "atGiven">;
+
+/** A draft with all that can be computed before its place is known. */
+export interface Prepared<From extends Content = Draft> {
+  readonly draft: From;
+  readonly payload: string;
+  readonly refs: string;
+  readonly measure: number;
+  readonly salt: string;
+  readonly digest: string;
+}
+
+export function prepare<From extends Content>(draft: From, salt: string, sha256: Sha256): Prepared<From> {
+  const payload = JSON.stringify(draft.payload);
+  return {
+    draft,
+    payload,
+    refs: JSON.stringify(draft.refs),
+    measure: measureOf(payload),
+    salt,
+    digest: sha256(salt + payload),
+  };
+}
+
+/** The part of a head that the next row continues. */
+export type Tip = Pick<ThreadHead, "rev" | "hash" | "track" | "mark">;
+
+export const NO_TIP: Tip = { rev: 0, hash: "", track: NO_LANES, mark: null };
+
+/** Places the next entry of a thread: its row, itself, and the tip after it. */
+export function nextRow(
+  tip: Tip,
+  prepared: Prepared<Content>,
+  sha256: Sha256,
+): { row: StoredRow; entry: Entry; tip: Tip } {
+  const { draft, payload, refs, measure, salt, digest } = prepared;
+  const entry = placeEntry(draft, tip.rev);
+  const lane = laneOf(entry, tip.track);
+  const before = stateOf(tip.track, lane)?.measure ?? 0;
+  const derived = withMeasure(tip.mark?.track ?? NO_LANES, lane, before);
+  const follows = sameJson(derived, tip.track);
+  const mark = follows ? tip.mark : { seq: tip.rev, track: tip.track };
+  const fields = { seq: entry.seq, id: entry.id, at: entry.at, v: entry.v ?? null, kind: entry.kind, refs };
+  const row: StoredRow = {
+    ...fields,
+    payload,
+    salt,
+    digest: null,
+    prev: tip.hash,
+    hash: rowHash(tip.hash, fields, digest, sha256),
+    lane,
+    measure: before + measure,
+    mark: mark?.seq ?? null,
+    track: follows ? null : JSON.stringify(tip.track),
+  };
+  return { row, entry, tip: { rev: tip.rev + 1, hash: row.hash, track: advance(tip.track, entry, measure), mark } };
+}
+
+/** The entry of a row, its hash checked. */
+export function readRow(threadId: string, row: StoredRow, sha256: Sha256): Entry {
+  const digest = row.payload === null ? row.digest : sha256(row.salt + row.payload);
+  if (digest === null || rowHash(row.prev, row, digest, sha256) !== row.hash)
+    throw damaged(threadId, row, "its hash does not match");
+  return parseRow(threadId, row);
+}
+
+/** The entry of a row whose hash is checked elsewhere. */
+export function parseRow(threadId: string, row: StoredRow): Entry {
+  if (row.payload === null) throw damaged(threadId, row, "its payload is gone");
+  const { seq, id, at, v, kind } = row;
+  try {
+    const payload = freezeJson(JSON.parse(row.payload));
+    const refs = row.refs === "{}" ? NO_REFS : freezeJson(JSON.parse(row.refs));
+    return placeEntry({ id, at, v: v ?? undefined, kind, payload, refs }, seq);
+  } catch (cause) {
+    throw damaged(threadId, row, "it is not JSON", cause);
+  }
+}
+
+/** What was known of all lanes before a row; `marked` is the row that its mark points to. */
+export function trackBefore(threadId: string, row: StoredRow, marked: StoredRow | undefined): LaneTrack {
+  if (row.track !== null) return readTrack(threadId, row, row.track);
+  const base = marked?.track == null ? NO_LANES : readTrack(threadId, marked, marked.track);
+  return withMeasure(base, row.lane, row.measure - measureOf(row.payload ?? ""));
+}
+
+/** The tip as it was after a row: where a fork goes on. */
+export function tipAfter(threadId: string, row: StoredRow, marked: StoredRow | undefined, sha256: Sha256): Tip {
+  const track = advance(
+    trackBefore(threadId, row, marked),
+    readRow(threadId, row, sha256),
+    measureOf(row.payload ?? ""),
+  );
+  const mark = marked?.track == null ? null : { seq: marked.seq, track: readTrack(threadId, marked, marked.track) };
+  return { rev: row.seq + 1, hash: row.hash, track, mark };
+}
+
+/** No hash is over a track: that it is right is checked by verify, here only that it is one. */
+function readTrack(threadId: string, row: StoredRow, text: string): LaneTrack {
+  try {
+    const track: unknown = JSON.parse(text);
+    if (isTrack(track)) return track;
+  } catch {} // damaged either way
+  throw damaged(threadId, row, "its track is none");
+}
+
+type Hashed = Pick<StoredRow, "seq" | "id" | "at" | "v" | "kind" | "refs">;
+
+/** Over the texts as stored, so that anyone can check a chain with a JSON encoder and a SHA-256. */
+function rowHash(prev: string, { seq, id, at, v, kind, refs }: Hashed, digest: string, sha256: Sha256): string {
+  const head = `["heddle.row/1","${prev}",{"id":${JSON.stringify(id)},"seq":${seq},"at":${at},"v":${v ?? 1}`;
+  return sha256(`${head},"kind":${JSON.stringify(kind)},"refs":${refs},"digest":"${digest}"}]`);
+}
+
+function damaged(threadId: string, { seq }: StoredRow, trouble: string, cause?: unknown): CorruptionError {
+  return new CorruptionError({ threadId, seq, trouble, cause });
+}

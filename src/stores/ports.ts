@@ -1,0 +1,24 @@
+import { type Ports, systemPorts, systemRandom } from "../thread/ports.ts";
+import type { Random } from "../thread/random.ts";
+import { portableSha256, type Sha256 } from "../thread/sha256.ts";
+
+/** What a store may be given instead of the system's own; all of it optional. */
+export interface StorePorts extends Ports {
+  readonly random: Random;
+  readonly sha256: Sha256;
+  /** How often watchers look for what other processes wrote. */
+  readonly pollMs: number;
+  /** The largest payload of one entry, as JSON text. */
+  readonly maxEntryChars: number;
+}
+
+export type StoreOptions = Partial<StorePorts>;
+
+/** The system's own. */
+export const DEFAULTS: StorePorts = {
+  ...systemPorts,
+  random: systemRandom,
+  sha256: portableSha256,
+  pollMs: 100,
+  maxEntryChars: 64 * 1024 * 1024,
+};

@@ -1,0 +1,62 @@
+import type { Change, RowRange, StoredRow, ThreadHead } from "../../driver.ts";
+import { entryColumns, type HeadColumns, headColumns, toHead, toRow } from "../columns.ts";
+import { isStorable, type Scope } from "../scope.ts";
+
+export async function readHead(scope: Scope, threadId: string): Promise<ThreadHead | undefined> {
+  const { sql, tables, tenant } = scope;
+  const [found] = await sql<HeadColumns[]>`
+    select ${headColumns(scope)} from ${tables.threads} t where t.tenant = ${tenant} and t.id = ${threadId}`;
+  return found && toHead(threadId, found);
+}
+
+export async function readHeads(
+  scope: Scope,
+  afterId: string | undefined,
+  limit: number,
+): Promise<readonly { readonly id: string; readonly head: ThreadHead }[]> {
+  const { sql, tables, tenant } = scope;
+  const found = await sql<(HeadColumns & { readonly id: string })[]>`
+    select t.id, ${headColumns(scope)} from ${tables.threads} t
+    where t.tenant = ${tenant} ${afterId === undefined ? sql`` : sql`and t.id > ${afterId}`}
+    order by t.id limit ${limit}`;
+  return found.map((columns) => ({ id: columns.id, head: toHead(columns.id, columns) }));
+}
+
+/** A prefix of one history: whoever appends holds the thread's lock until the commit, so rows appear in order. */
+export async function readRows(scope: Scope, threadId: string, range: RowRange): Promise<readonly StoredRow[]> {
+  const { sql, tables, tenant } = scope;
+  const { from, to, kinds, reverse = false, limit } = range;
+  const ofKinds = kinds === undefined ? sql`` : sql`and e.kind = any(${kinds.filter(isStorable)}::text[])`;
+  const found = await sql<StoredRow[]>`
+    select ${entryColumns(scope)} from ${tables.entries} e
+    where e.thread = (select t.key from ${tables.threads} t where t.tenant = ${tenant} and t.id = ${threadId})
+      and e.seq between ${from}::bigint and ${to}::bigint ${ofKinds}
+    order by e.seq ${reverse ? sql`desc` : sql`asc`} limit ${limit}`;
+  return found.map((columns) => toRow(threadId, columns));
+}
+
+interface ChangeColumns extends StoredRow {
+  readonly thread_id: string;
+  readonly xid: string;
+  readonly pos: number;
+}
+
+/**
+ * By transaction, and only of those before the oldest that is still open: no row can appear any more in front of one
+ * that was read. A transaction left open anywhere on the server therefore holds up what comes after it.
+ */
+export async function readChanges(scope: Scope, after: string | undefined, limit: number): Promise<readonly Change[]> {
+  const { sql, tables, tenant } = scope;
+  const [xid = "0", pos = "0"] = after?.split(":") ?? [];
+  const found = await sql<ChangeColumns[]>`
+    select t.id as thread_id, e.xid::text as xid, e.pos, ${entryColumns(scope)}
+    from ${tables.entries} e join ${tables.threads} t on t.key = e.thread
+    where e.tenant = ${tenant} and (e.xid, e.pos) > (${xid}::xid8, ${pos}::bigint)
+      and e.xid < pg_snapshot_xmin(pg_current_snapshot())
+    order by e.xid, e.pos limit ${limit}`;
+  return found.map((columns) => ({
+    threadId: columns.thread_id,
+    row: toRow(columns.thread_id, columns),
+    cursor: `${columns.xid}:${columns.pos}`,
+  }));
+}

@@ -1,0 +1,96 @@
+import type { ClaimRecord, Decision, StoredRow, ThreadHead, ThreadState } from "../../driver.ts";
+import type { Wanted } from "./read-states.ts";
+
+/** One call of `transact`. */
+export interface Job {
+  readonly threadId: string;
+  readonly wantedIds: readonly string[];
+  /** Throws what the caller's decision throws; otherwise says what to write, and how to answer once it is written. */
+  readonly decide: (state: ThreadState) => { readonly decision: Decision<unknown>; readonly accept: () => void };
+  readonly reject: (error: unknown) => void;
+}
+
+export function newJob<Result>(
+  threadId: string,
+  wantedIds: readonly string[],
+  decide: (state: ThreadState) => Decision<Result>,
+): { readonly job: Job; readonly answer: Promise<Result> } {
+  const { promise, resolve, reject } = Promise.withResolvers<Result>();
+  const job: Job = {
+    threadId,
+    wantedIds,
+    decide(state) {
+      const decision = decide(state);
+      return { decision, accept: () => resolve(decision.result) };
+    },
+    reject,
+  };
+  return { job, answer: promise };
+}
+
+/** What a batch comes to. */
+export interface Outcome {
+  readonly heads: readonly (readonly [threadId: string, head: ThreadHead])[];
+  readonly rows: readonly (readonly [threadId: string, row: StoredRow])[];
+  readonly claims: readonly (readonly [threadId: string, claim: ClaimRecord])[];
+  /** Answers the callers; refusals too wait for the commit, because without it the jobs are decided again. */
+  readonly answers: readonly (() => void)[];
+}
+
+export function wantedBy(jobs: readonly Job[]): Wanted {
+  const wanted = new Map<string, Set<string>>();
+  for (const { threadId, wantedIds } of jobs) {
+    const ids = wanted.get(threadId) ?? new Set();
+    wanted.set(threadId, ids);
+    for (const id of wantedIds) ids.add(id);
+  }
+  return wanted;
+}
+
+/** Decides every job in the order of arrival; those on one thread see what the earlier ones are about to write. */
+export function decideAll(jobs: readonly Job[], states: ReadonlyMap<string, ThreadState>): Outcome {
+  const drafts = new Map([...states].map(([threadId, state]) => [threadId, new ThreadDraft(state)]));
+  const rows: (readonly [string, StoredRow])[] = [];
+  const answers = jobs.map(({ threadId, wantedIds, decide, reject }) => {
+    const draft = drafts.get(threadId);
+    if (draft === undefined) throw new Error(`The state of thread ${threadId} was not read.`);
+    try {
+      const { decision, accept } = decide(draft.stateFor(wantedIds));
+      for (const row of draft.apply(decision)) rows.push([threadId, row]);
+      return accept;
+    } catch (error) {
+      return () => reject(error);
+    }
+  });
+  const heads = [...drafts].flatMap(([id, { newHead }]) => (newHead === undefined ? [] : [[id, newHead] as const]));
+  const claims = [...drafts].flatMap(([id, { newClaim }]) => (newClaim === undefined ? [] : [[id, newClaim] as const]));
+  return { heads, rows, claims, answers };
+}
+
+/** A thread in the course of a batch. */
+class ThreadDraft {
+  newHead: ThreadHead | undefined;
+  newClaim: ClaimRecord | undefined;
+  readonly #state: ThreadState;
+  readonly #rowsById: Map<string, StoredRow>;
+
+  constructor(state: ThreadState) {
+    this.#state = state;
+    this.#rowsById = new Map(state.known.map((row) => [row.id, row]));
+  }
+
+  stateFor(wantedIds: readonly string[]): ThreadState {
+    const known = wantedIds.flatMap((id) => this.#rowsById.get(id) ?? []).sort((a, b) => a.seq - b.seq);
+    const { head, claim, now } = this.#state;
+    return { head: this.newHead ?? head, claim: this.newClaim ?? claim, known, now };
+  }
+
+  /** Answers the rows to write; a decision without a head has none. */
+  apply({ head, rows = [], claim }: Decision<unknown>): readonly StoredRow[] {
+    this.newClaim = claim ?? this.newClaim;
+    if (head === undefined) return [];
+    this.newHead = head;
+    for (const row of rows) this.#rowsById.set(row.id, row);
+    return rows;
+  }
+}

@@ -1,0 +1,127 @@
+import { StoreError } from "../../errors.ts";
+import type { Query, Sql } from "../connection/library.ts";
+import { connectionLost, isConnectionLoss } from "../errors.ts";
+import type { Settings } from "../options.ts";
+import { type FencedScope, type Scope, tablesIn } from "../scope.ts";
+import { turnsOfTheLoop } from "../turns.ts";
+
+/** One transaction: what it reads, then, decided in one go, what it writes. */
+export interface Work<Seen, Result> {
+  /** Nobody else writes to these threads until the transaction is over. They need not exist. */
+  readonly threadIds: readonly string[];
+  readonly read: (scope: Scope) => Promise<Seen>;
+  readonly write: (scope: FencedScope, seen: Seen) => Writes<Result>;
+}
+
+interface Writes<Result> {
+  /** Each does something only where the fence of the scope is true. */
+  readonly statements: readonly Query[];
+  /** Tells other processes to look. */
+  readonly announce?: boolean;
+  /** Called once all is committed. */
+  readonly finish: () => Result | Promise<Result>;
+}
+
+/** A stuck process loses its locks before those who wait for them give up. */
+const IDLE_LIMIT = "5s";
+const LOCK_LIMIT = "10s";
+
+const COMMITS = { durable: "on", relaxed: "off" } as const;
+
+/**
+ * Runs transactions one after the other on a connection of its own, each in two round trips: begin, lock and read; then
+ * write and commit. The library's own `begin` would take four.
+ */
+export class Writer {
+  readonly #scope: Scope;
+  readonly #settings: Settings;
+  readonly #channel: string;
+  #losses = 0;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(connect: (onClose: () => void) => Sql, settings: Settings, channel: string) {
+    const sql = connect(() => {
+      this.#losses++;
+    });
+    this.#scope = { sql, tables: tablesIn(settings.schema, sql), tenant: settings.tenant };
+    this.#settings = settings;
+    this.#channel = channel;
+  }
+
+  transaction<Seen, Result>(work: Work<Seen, Result>): Promise<Result> {
+    const done = this.#last.then(() => this.#run(work));
+    this.#last = done.catch(() => {});
+    return done;
+  }
+
+  async end(): Promise<void> {
+    await this.#scope.sql.end({ timeout: 0 });
+  }
+
+  async #run<Seen, Result>({ threadIds, read, write }: Work<Seen, Result>): Promise<Result> {
+    const losses = this.#losses;
+    try {
+      const [, locked, seen] = await Promise.all([this.#begin(), this.#lock(threadIds), read(this.#scope)]);
+      const fence = this.#fence(locked);
+      const { statements, announce = false, finish } = write({ ...this.#scope, fence }, seen);
+      await Promise.all([...statements.map((statement) => statement.execute()), this.#commit(announce)]);
+      // The library connects anew by itself, and a commit there succeeds without having committed anything.
+      if (losses !== this.#losses) throw connectionLost();
+      return await finish();
+    } catch (error) {
+      await this.#abandon(error);
+      throw error;
+    }
+  }
+
+  /** Set for each transaction, not for the connection: behind a pooler each may run on another one. */
+  #begin(): PromiseLike<unknown> {
+    const commits = COMMITS[this.#settings.mode];
+    return this.#scope.sql
+      .unsafe(
+        `begin isolation level read committed read write;
+        set local synchronous_commit to ${commits};
+        set local lock_timeout to '${LOCK_LIMIT}';
+        set local idle_in_transaction_session_timeout to '${IDLE_LIMIT}'`,
+      )
+      .execute();
+  }
+
+  /** A lock on a name needs no row, and in the order of their keys no two transactions wait for each other. */
+  #lock(threadIds: readonly string[]): PromiseLike<readonly Locked[]> {
+    const { schema, tenant } = this.#settings;
+    const names = threadIds.map((id) => `${schema}/${tenant}/${id}`); // no slash in any of them
+    return this.#scope.sql<Locked[]>`
+      select count(pg_advisory_xact_lock(key)) as locks, pg_current_xact_id()::text as xid,
+        current_setting('synchronous_commit') as commits
+      from (
+        select distinct hashtextextended(name, 0) as key from unnest(${names}::text[]) as name order by key
+      ) as ordered`.execute();
+  }
+
+  #fence([locked]: readonly Locked[]): Query {
+    if (locked?.commits !== COMMITS[this.#settings.mode]) throw notDurable();
+    return this.#scope.sql`pg_current_xact_id_if_assigned() = ${locked.xid}::xid8`;
+  }
+
+  #commit(announce: boolean): PromiseLike<unknown> {
+    return this.#scope.sql.unsafe(announce ? `notify ${this.#channel}; commit` : "commit").execute();
+  }
+
+  async #abandon(error: unknown): Promise<void> {
+    // Between the error and the close of a socket the library still sends on it, and would wait for ever.
+    if (isConnectionLoss(error)) await turnsOfTheLoop(2);
+    else await this.#scope.sql.unsafe("rollback").catch(() => {}); // a lost connection has rolled back already
+  }
+}
+
+interface Locked {
+  readonly xid: string;
+  readonly commits: string;
+}
+
+function notDurable(): StoreError {
+  const message =
+    "Postgres did not accept SET LOCAL synchronous_commit. Connect to the server itself, or choose another pooler.";
+  return new StoreError({ code: "store_failed", message });
+}

@@ -1,0 +1,14 @@
+import { StoreError } from "../../errors.ts";
+import { betterSqlite3 } from "./better-sqlite3.ts";
+import type { OpenConnection } from "./connection.ts";
+import { nodeSqlite } from "./node-sqlite.ts";
+
+/** Node's SQLite where it is good, else the optional peer. */
+export function findSqlite(): OpenConnection {
+  const open = nodeSqlite() ?? betterSqlite3();
+  if (open !== undefined) return open;
+  const message =
+    `Node ${process.versions.node} has no SQLite of 3.51.3 or later, which older ones' corruption in WAL mode makes necessary. ` +
+    "Use Node 24.15 or later, or run: npm install better-sqlite3@13";
+  throw new StoreError({ code: "store_driver_missing", message });
+}

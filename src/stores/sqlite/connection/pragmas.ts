@@ -1,0 +1,42 @@
+import { StoreError } from "../../errors.ts";
+import type { SqliteConnection, SqlValue } from "./connection.ts";
+
+/**
+ * "durable": an acknowledged append survives the power going out. "relaxed": it survives the process dying, but losing
+ * power may take back the last ones; faster where the disk is slow to sync.
+ */
+export type SqliteMode = "durable" | "relaxed";
+
+const SYNCHRONOUS = { durable: 2, relaxed: 1 } as const; // FULL, NORMAL
+
+export const BUSY_TIMEOUT_MS = 5000;
+
+/** 16 MB of log between checkpoints: many threads written in turn touch the same pages again and again. */
+const CHECKPOINT_PAGES = 4096;
+
+/** Sets what durability rests on and reads it back, because SQLite ignores what it does not understand. */
+export function setPragmas(connection: SqliteConnection, mode: SqliteMode): void {
+  const wanted: readonly (readonly [name: string, set: string | number, read: SqlValue])[] = [
+    ["busy_timeout", BUSY_TIMEOUT_MS, BUSY_TIMEOUT_MS],
+    ["journal_mode", "wal", "wal"],
+    ["synchronous", SYNCHRONOUS[mode], SYNCHRONOUS[mode]],
+    ["wal_autocheckpoint", CHECKPOINT_PAGES, CHECKPOINT_PAGES],
+    ["fullfsync", 1, 1],
+    ["checkpoint_fullfsync", 1, 1],
+    ["cell_size_check", 1, 1],
+    ["trusted_schema", 0, 0],
+  ];
+  for (const [name, set] of wanted) connection.exec(`PRAGMA ${name} = ${set}`);
+  for (const [name, , read] of wanted) {
+    const [value] = connection.prepare(`PRAGMA ${name}`).get() ?? [];
+    if (value !== read) throw notSet(name, read);
+  }
+}
+
+function notSet(name: string, wanted: SqlValue): StoreError {
+  const advice = "Keep the database on a local disk: network filesystems cannot hold one in WAL mode.";
+  return new StoreError({
+    code: "store_failed",
+    message: `SQLite did not accept PRAGMA ${name} = ${wanted}. ${advice}`,
+  });
+}
