@@ -1,2 +1,4 @@
+export * from "./projection/index.ts";
 export * from "./stores/index.ts";
 export * from "./thread/index.ts";
+export * from "./tokens/index.ts";

@@ -1,19 +1,6 @@
+import { utf8Length } from "../tokens/utf8.ts";
+
 /** How much an entry weighs on its lane: a quarter of the UTF-8 bytes of its payload's JSON text, rounded down. */
 export function measureOf(payloadText: string): number {
   return Math.floor(utf8Length(payloadText) / 4);
-}
-
-/** Counts without encoding; `text` is well formed, as all stored text is. */
-export function utf8Length(text: string): number {
-  let bytes = text.length;
-  for (let index = 0; index < text.length; index++) {
-    const unit = text.charCodeAt(index);
-    if (unit > 0x7f) bytes += unit > 0x7ff && !isSurrogate(unit) ? 2 : 1;
-  }
-  return bytes;
-}
-
-/** A pair of surrogates is two units and four bytes: each unit counts for two. */
-function isSurrogate(unit: number): boolean {
-  return unit >= 0xd800 && unit <= 0xdfff;
 }

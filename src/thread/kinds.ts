@@ -1,9 +1,7 @@
 import type { JsonObject, JsonValue } from "./json.ts";
+import type { Content } from "./message.ts";
 
 // The payloads are type aliases, not interfaces, so that they fit where a JsonObject is asked for.
-
-/** Text, or parts such as `{ type: "text", text }` and `{ type: "file", mediaType, data }`. */
-export type Content = string | readonly JsonObject[];
 
 /** The lane an entry belongs to; without one, the lane active at its place in the log. */
 type InLane = {

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { measureOf, utf8Length } from "../../src/lanes/measure.ts";
+import { measureOf } from "../../src/lanes/measure.ts";
+import { utf8Length } from "../../src/tokens/utf8.ts";
 
 describe("the measure of a text", () => {
   test.each([

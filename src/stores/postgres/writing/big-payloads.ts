@@ -1,4 +1,4 @@
-import { utf8Length } from "../../../lanes/measure.ts";
+import { utf8Length } from "../../../tokens/utf8.ts";
 import type { StoredRow } from "../../driver.ts";
 import { nativeSha256 } from "../../native/sha256.ts";
 import type { Query } from "../connection/library.ts";

@@ -1,0 +1,31 @@
+import { readFields } from "./checks.ts";
+import { complete } from "./complete.ts";
+import type { ContextPolicy, ContextPolicyInput } from "./fields.ts";
+import { limitsOf } from "./model-limits.ts";
+
+/** Enough for any answer but a whole report; models that can write more rarely do. */
+const LARGEST_RESERVE = 16_000;
+
+/**
+ * A policy by what a model can take: its whole context window as maxInputTokens. The reserve is the model's largest
+ * answer, at most 16 000 and at most a quarter of maxInputTokens. A model that is not in the table gets the defaults of
+ * every policy (8000 and 2000); say more with the overrides.
+ *
+ * @example
+ * forModel("anthropic:claude-sonnet-4").maxInputTokens; // 200000
+ * forModel("openai/gpt-5.1", { maxInputTokens: 50_000 }).reserveOutputTokens; // 12500
+ */
+export function forModel(model: string, overrides: ContextPolicyInput = {}): ContextPolicy {
+  return forModelWithin(model, Number.POSITIVE_INFINITY, overrides);
+}
+
+/** The same with maxInputTokens at most `cap`, unless the overrides say otherwise. */
+export function forModelWithin(model: string, cap: number, overrides: ContextPolicyInput = {}): ContextPolicy {
+  const limits = limitsOf(model);
+  if (limits === undefined) return complete(overrides);
+  const maxInputTokens = Math.min(limits.window, cap);
+  const given = readFields(overrides, "");
+  const room = typeof given["maxInputTokens"] === "number" ? given["maxInputTokens"] : maxInputTokens;
+  const reserveOutputTokens = Math.min(limits.output ?? LARGEST_RESERVE, LARGEST_RESERVE, Math.floor(room / 4));
+  return complete(given, { maxInputTokens, reserveOutputTokens });
+}

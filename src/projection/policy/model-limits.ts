@@ -1,0 +1,50 @@
+import { MODEL_TABLE, type ModelRow } from "./model-table.ts";
+
+/** What a model can take and give, in tokens. */
+export interface ModelLimits {
+  readonly window: number;
+  /** The longest answer, where the catalog says it. */
+  readonly output?: number;
+}
+
+/** Gateways write Claude's versions with a dot. */
+const DOTTED_CLAUDE = /(claude-(?:[a-z]+-)?\d)\.(\d)/;
+
+/**
+ * The limits of a model, or undefined. A name is `provider:model`, `provider/model` or the model alone. A provider may
+ * stand anywhere before the model, as in "openrouter/openai/gpt-5" or "us.anthropic.claude-sonnet-4-20250514-v1:0", and
+ * one that is not in the table may serve any model that is. Of the table's names the one that equals the model counts,
+ * else the longest that begins it and ends at a `-`, `@` or `:`; so dates and "latest" need no row of their own.
+ */
+export function limitsOf(model: string): ModelLimits | undefined {
+  const row = rowOf(model.toLowerCase().replace(DOTTED_CLAUDE, "$1-$2"));
+  if (row === undefined) return undefined;
+  const [, window, output] = row;
+  return output === undefined ? { window } : { window, output };
+}
+
+function rowOf(model: string): ModelRow | undefined {
+  for (const { index } of model.matchAll(/[:/.]/g)) {
+    const row = longest(rowsOf(model.slice(0, index)), model.slice(index + 1));
+    if (row !== undefined) return row;
+  }
+  const name = model.slice(Math.max(model.lastIndexOf("/"), model.indexOf(":")) + 1);
+  return longest(Object.values(MODEL_TABLE).flat(), name);
+}
+
+/** The models of the provider that `before` ends with. */
+function rowsOf(before: string): readonly ModelRow[] {
+  const name = before.slice(Math.max(before.lastIndexOf("/"), before.lastIndexOf(":"), before.lastIndexOf(".")) + 1);
+  return (Object.hasOwn(MODEL_TABLE, name) ? MODEL_TABLE[name] : undefined) ?? [];
+}
+
+function longest(rows: readonly ModelRow[], name: string): ModelRow | undefined {
+  let best: ModelRow | undefined;
+  for (const row of rows) if (begins(row[0], name) && row[0].length > (best?.[0].length ?? 0)) best = row;
+  return best;
+}
+
+/** "gpt-5" begins "gpt-5-2025-08-07", but neither "gpt-5.7" nor "gpt-50", which are other models. */
+function begins(start: string, name: string): boolean {
+  return name.startsWith(start) && (name.length === start.length || /[-@:]/.test(name.charAt(start.length)));
+}

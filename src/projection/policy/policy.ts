@@ -1,0 +1,27 @@
+import { complete } from "./complete.ts";
+import type { ContextPolicyInput, ContextPolicy as Policy } from "./fields.ts";
+import { forModel } from "./for-model.ts";
+import { hashOf } from "./hash.ts";
+import { longContext, shortContext, toolFocused } from "./presets.ts";
+import { resolvePolicy } from "./resolve.ts";
+
+/** What a model may be shown: complete, valid, frozen, plain JSON. Made by `ContextPolicy.create` and the presets. */
+export type ContextPolicy = Policy;
+
+/**
+ * Makes policies. An impossible one is a PolicyError that names the field.
+ *
+ * @example
+ * const policy = ContextPolicy.create({ maxInputTokens: 32_000, reserveOutputTokens: 4000 });
+ * const roomy = ContextPolicy.forModel("anthropic:claude-sonnet-4", { keepLastTurns: 8 });
+ */
+export const ContextPolicy = Object.freeze({
+  /** Validates, fills in the defaults and freezes. A complete policy comes back as it is. */
+  create: (input: ContextPolicyInput = {}): Policy => complete(input),
+  shortContext,
+  longContext,
+  toolFocused,
+  forModel,
+  resolve: resolvePolicy,
+  hashOf,
+});

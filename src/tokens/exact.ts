@@ -1,0 +1,86 @@
+import { HeddleError } from "../thread/errors.ts";
+import type { TokenCounter } from "./counter.ts";
+
+export type Encoding = "o200k_base" | "cl100k_base";
+
+/** What a tokenizer must be able to do; that of `gpt-tokenizer/encoding/*` fits. */
+export type CountTokens = (text: string, options: { disallowedSpecial: Set<string> }) => number;
+
+/** Names such as <|endoftext|> are text like any other when a person writes them. */
+const AS_TEXT = { disallowedSpecial: new Set<string>() };
+
+/** OpenAI's frame around a message: three tokens and the role. */
+const PER_MESSAGE = 4;
+
+/** Tokenizers need quadratic time for long runs without a space: a megabyte of those would stop the process. */
+const LONGEST_SLICE = 1024;
+
+/** The families before gpt-4o; everything since, and everything unknown, has the newest encoding. */
+const OLDER = /^(gpt-3\.5|gpt-35|gpt-4(?![.o\d])|text-embedding-)/;
+
+/**
+ * The encoding of an OpenAI model. A model that is not known gets the newest one, o200k_base.
+ *
+ * @example
+ * encodingOf("openai:gpt-4-turbo"); // "cl100k_base"
+ */
+export function encodingOf(model: string): Encoding {
+  const name = nameOf(model);
+  if (/claude|anthropic|gemini/.test(model.toLowerCase())) throw noTokenizer(name);
+  return OLDER.test(name) ? "cl100k_base" : "o200k_base";
+}
+
+/**
+ * A counter by the tokenizer of an OpenAI encoding. Use it in place of `loadExactCounter` where modules are bundled.
+ *
+ * @example
+ * const countTokens = (text: string) => text.length; // in earnest: from "gpt-tokenizer/encoding/o200k_base"
+ * const counter = exactCounter("o200k_base", countTokens);
+ */
+export function exactCounter(encoding: Encoding, countTokens: CountTokens): TokenCounter {
+  return Object.freeze({
+    id: `exact:${encoding}`,
+    version: "1",
+    perMessage: PER_MESSAGE,
+    count: (text: string) => slicesOf(text).reduce((sum, slice) => sum + countTokens(slice, AS_TEXT), 0),
+  });
+}
+
+/** Cuts before a space wherever there is one, because a token never begins before one and ends after it. */
+function slicesOf(text: string): readonly string[] {
+  const slices: string[] = [];
+  let start = 0;
+  while (text.length - start > LONGEST_SLICE) {
+    const end = cutBefore(text, start);
+    slices.push(text.slice(start, end));
+    start = end;
+  }
+  slices.push(text.slice(start));
+  return slices;
+}
+
+function cutBefore(text: string, start: number): number {
+  const latest = start + LONGEST_SLICE;
+  for (let at = latest; at > start + 1; at--) {
+    if (text[at] === " " && isWordLike(text.charCodeAt(at - 1)) && isWordLike(text.charCodeAt(at + 1))) return at;
+  }
+  return isLowSurrogate(text.charCodeAt(latest)) ? latest - 1 : latest;
+}
+
+function isWordLike(unit: number): boolean {
+  return unit > 0x20; // neither a space nor a line break, whose runs are tokens of their own
+}
+
+function isLowSurrogate(unit: number): boolean {
+  return unit >= 0xdc00 && unit <= 0xdfff;
+}
+
+/** What stands behind the provider: "gpt-5" of "openai:gpt-5" and of "openrouter/openai/gpt-5". */
+function nameOf(model: string): string {
+  return model.slice(Math.max(model.lastIndexOf("/"), model.indexOf(":")) + 1).toLowerCase();
+}
+
+function noTokenizer(name: string): HeddleError {
+  const message = `There is no public tokenizer for ${name}. Use tokenEstimator "calibrated": it learns from what the provider reports.`;
+  return new HeddleError({ code: "tokenizer_unavailable", message });
+}

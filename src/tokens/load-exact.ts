@@ -1,0 +1,46 @@
+import { HeddleError } from "../thread/errors.ts";
+import { describe } from "../thread/json.ts";
+import type { TokenCounter } from "./counter.ts";
+import { type CountTokens, encodingOf, exactCounter } from "./exact.ts";
+
+/** Loads a module by its name; a test or a bundler's user passes its own. */
+export type LoadModule = (name: string) => Promise<unknown>;
+
+const INSTALL = "npm install gpt-tokenizer@4";
+
+/** The name is kept out of a literal import(), so that a bundler does not ask everyone for the optional package. */
+const importModule: LoadModule = (name) => import(name);
+
+/**
+ * The exact counter of an OpenAI model, by the optional package gpt-tokenizer, which is loaded now. A model that is not
+ * known gets the newest encoding, o200k_base. Claude and Gemini have no public tokenizer: their models are an error of
+ * code `tokenizer_unavailable`. Without the package the error is `tokenizer_missing`.
+ *
+ * @example
+ * const tokenCounter = await loadExactCounter("openai:gpt-5");
+ */
+export async function loadExactCounter(model: string, load: LoadModule = importModule): Promise<TokenCounter> {
+  const encoding = encodingOf(model);
+  return exactCounter(encoding, countTokensOf(await loaded(`gpt-tokenizer/encoding/${encoding}`, load)));
+}
+
+async function loaded(name: string, load: LoadModule): Promise<unknown> {
+  try {
+    return await load(name);
+  } catch (cause) {
+    const message = `Exact token counts need the package gpt-tokenizer, which could not be loaded. Run: ${INSTALL}`;
+    throw new HeddleError({ code: "tokenizer_missing", message, cause });
+  }
+}
+
+function countTokensOf(module: unknown): CountTokens {
+  if (isTokenizer(module)) return module.countTokens;
+  const message = `gpt-tokenizer gave ${describe(module)} without countTokens: another version. Run: ${INSTALL}`;
+  throw new HeddleError({ code: "tokenizer_missing", message });
+}
+
+function isTokenizer(module: unknown): module is { readonly countTokens: CountTokens } {
+  return (
+    typeof module === "object" && module !== null && "countTokens" in module && typeof module.countTokens === "function"
+  );
+}

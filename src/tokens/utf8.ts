@@ -1,0 +1,14 @@
+/** The number of UTF-8 bytes of a text, counted without encoding it; `text` is well formed, as all stored text is. */
+export function utf8Length(text: string): number {
+  let bytes = text.length;
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index);
+    if (unit > 0x7f) bytes += unit > 0x7ff && !isSurrogate(unit) ? 2 : 1;
+  }
+  return bytes;
+}
+
+/** A pair of surrogates is two units and four bytes: each unit counts for two. */
+function isSurrogate(unit: number): boolean {
+  return unit >= 0xd800 && unit <= 0xdfff;
+}

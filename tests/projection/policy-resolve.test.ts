@@ -1,0 +1,48 @@
+import { expect, test } from "vitest";
+import { PolicyError } from "../../src/projection/policy/error.ts";
+import { ContextPolicy } from "../../src/projection/policy/policy.ts";
+
+const request = ContextPolicy.create({ maxInputTokens: 4001 });
+const state = ContextPolicy.create({ maxInputTokens: 4002 });
+const definition = ContextPolicy.create({ maxInputTokens: 4003 });
+const model = "anthropic:claude-sonnet-4";
+
+test("request, agent state, definition, model, default: the first that is given counts", () => {
+  expect(ContextPolicy.resolve({ request, state, definition, model })).toBe(request);
+  expect(ContextPolicy.resolve({ state, definition, model })).toBe(state);
+  expect(ContextPolicy.resolve({ definition, model })).toBe(definition);
+  expect(ContextPolicy.resolve({ model })).toEqual(ContextPolicy.forModel(model, { maxInputTokens: 100_000 }));
+  expect(ContextPolicy.resolve({})).toEqual(ContextPolicy.create());
+});
+
+test("it counts as a whole: what it leaves out is the default, not what the next one says", () => {
+  expect(ContextPolicy.resolve({ request: { maxTurns: 2 }, definition, model })).toEqual(
+    ContextPolicy.create({ maxTurns: 2 }),
+  );
+  expect(ContextPolicy.resolve({ request: {}, definition })).toEqual(ContextPolicy.create());
+});
+
+test("a model's window is capped at 100 000 for an agent; a smaller one stays, an unknown one is the default", () => {
+  expect(ContextPolicy.resolve({ model: "openai:gpt-5.1" })).toMatchObject({
+    maxInputTokens: 100_000,
+    reserveOutputTokens: 16_000,
+  });
+  expect(ContextPolicy.resolve({ model: "deepseek:deepseek-chat" })).toMatchObject({ maxInputTokens: 64_000 });
+  expect(ContextPolicy.resolve({ model: "nobody:knows" })).toEqual(ContextPolicy.create());
+  expect(ContextPolicy.resolve({ request: { maxInputTokens: 150_000 }, model }).maxInputTokens).toBe(150_000);
+});
+
+test("the reserve is at least the longest answer the agent allows", () => {
+  expect(ContextPolicy.resolve({ definition, maxOutputTokens: 3000 })).toEqual({
+    ...definition,
+    reserveOutputTokens: 3000,
+  });
+  expect(ContextPolicy.resolve({ definition, maxOutputTokens: 100 })).toBe(definition);
+  expect(() => ContextPolicy.resolve({ definition, maxOutputTokens: 4003 })).toThrow(PolicyError);
+  expect(() => ContextPolicy.resolve({ definition, maxOutputTokens: Number.NaN })).toThrow(PolicyError);
+});
+
+test("an impossible policy is an error wherever it comes from", () => {
+  expect(() => ContextPolicy.resolve({ request: { maxTurns: -1 } })).toThrow(PolicyError);
+  expect(() => ContextPolicy.resolve({ state: { reserveOutputTokens: 9000 } })).toThrow(PolicyError);
+});
