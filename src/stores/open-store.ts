@@ -5,7 +5,9 @@ import type { StoreOptions } from "./ports.ts";
 
 export interface OpenStoreOptions extends StoreOptions {
   /** Part of every key: a store cannot name what belongs to another tenant. Default "default". */
-  readonly tenant?: string;
+  readonly tenant?: string | undefined;
+  /** What a crash may take back; see the modes of the stores. A store in memory has none. Default "durable". */
+  readonly mode?: "durable" | "relaxed" | undefined;
 }
 
 /** Names kept out of import() so that a bundler for browsers does not follow them to Node's modules. */
@@ -25,8 +27,10 @@ const ADAPTERS = {
 export async function openStore(url: string, options: OpenStoreOptions = {}): Promise<ThreadStore> {
   const scheme = typeof url === "string" ? url.slice(0, Math.max(0, url.indexOf(":"))) : "";
   switch (scheme) {
-    case "memory":
-      return memoryStore(options);
+    case "memory": {
+      const { mode: _, ...rest } = options;
+      return memoryStore(rest);
+    }
     case "sqlite":
     case "file": {
       const path = url.slice(scheme.length + 1).replace(/^\/\/(?=\/)/, "");

@@ -7,9 +7,9 @@ import { MemoryDatabase } from "./database.ts";
 import { memoryDriver } from "./driver.ts";
 
 export interface MemoryStoreOptions extends StoreOptions {
-  readonly tenant?: string;
+  readonly tenant?: string | undefined;
   /** Share one database between stores, for example of several tenants. */
-  readonly database?: MemoryDatabase;
+  readonly database?: MemoryDatabase | undefined;
 }
 
 /**

@@ -13,11 +13,11 @@ import { sqliteDriver } from "./driver.ts";
 import { guarded } from "./errors.ts";
 
 export interface SqliteStoreOptions extends StoreOptions {
-  readonly tenant?: string;
+  readonly tenant?: string | undefined;
   /** Default "durable". */
-  readonly mode?: SqliteMode;
+  readonly mode?: SqliteMode | undefined;
   /** A SQLite library of your own. */
-  readonly connect?: OpenConnection;
+  readonly connect?: OpenConnection | undefined;
 }
 
 /**

@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { expect, onTestFinished, test } from "vitest";
+import { betterSqlite3 } from "../../../src/stores/sqlite/connection/better-sqlite3.ts";
 import { findSqlite } from "../../../src/stores/sqlite/connection/open-connection.ts";
 import { runChild } from "../../support/child.ts";
 import { tempFile } from "../../support/temp-folder.ts";
@@ -11,7 +12,9 @@ test.each([undefined, "3.51.2", "3.50.9", "2.99.99", "3.9.0"])(
     const answer: unknown = JSON.parse(await runChild(script, ...(version === undefined ? [] : [version])));
     expect(answer).toEqual({
       code: "store_driver_missing",
-      message: expect.stringMatching(/^Node \d+\.\d+\.\d+ has no SQLite of 3\.51\.3 .*npm install better-sqlite3@13$/),
+      message: expect.stringMatching(
+        /^Node \d+\.\d+\.\d+ has no SQLite from 3\.51\.3 on.*npm install better-sqlite3@13$/,
+      ),
     });
     expect(existsSync("never-made.db")).toBe(false);
   },
@@ -31,4 +34,9 @@ test.each([
   const connection = findSqlite()(tempFile());
   connection.close();
   expect(connection.library).toContain(library);
+});
+
+test("where Node-API is too old for better-sqlite3, which would kill the process, it is not loaded", () => {
+  expect(betterSqlite3(9)).toBeUndefined();
+  expect(betterSqlite3(10)).toBeDefined();
 });

@@ -2,9 +2,12 @@ import { createRequire } from "node:module";
 import type BetterSqlite3 from "better-sqlite3";
 import type { OpenConnection, SqlValue } from "./connection.ts";
 
-/** The optional peer, where it is installed. */
-export function betterSqlite3(): OpenConnection | undefined {
-  const Database = load();
+/** Of Node-API: better-sqlite3 13 asks for it without saying so, and with an older one (Node 22.13) kills the process. */
+const LEAST_NAPI = 10;
+
+/** The optional peer, where it is installed and can run. */
+export function betterSqlite3(napi = Number(process.versions["napi"])): OpenConnection | undefined {
+  const Database = napi < LEAST_NAPI ? undefined : load();
   if (Database === undefined) return undefined;
   return (path) => {
     const database = open(Database, path);

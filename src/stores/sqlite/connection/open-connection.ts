@@ -8,7 +8,7 @@ export function findSqlite(): OpenConnection {
   const open = nodeSqlite() ?? betterSqlite3();
   if (open !== undefined) return open;
   const message =
-    `Node ${process.versions.node} has no SQLite of 3.51.3 or later, which older ones' corruption in WAL mode makes necessary. ` +
-    "Use Node 24.15 or later, or run: npm install better-sqlite3@13";
+    `Node ${process.versions.node} has no SQLite from 3.51.3 on; older ones can corrupt a file in WAL mode. ` +
+    "Use Node 24.15 or later; or, on Node 22.14 or later, run: npm install better-sqlite3@13";
   throw new StoreError({ code: "store_driver_missing", message });
 }
