@@ -12,7 +12,8 @@ test.each(["append", "compete", "claim"] as const)("two workers that %s get all 
     batches: 5,
     batchSize: 2,
   });
-  const open = ({ tenant }: { tenant?: string | undefined }) => memoryStore({ database, ...(tenant !== undefined && { tenant }) });
+  const open = ({ tenant }: { tenant?: string | undefined }) =>
+    memoryStore({ database, ...(tenant !== undefined && { tenant }) });
   const results = await Promise.all([runWorkerJob(job("a"), open), runWorkerJob(job("b"), open)]);
   const starts = results.flatMap(({ acknowledged }) => acknowledged).sort((a, b) => a - b);
   expect(starts).toEqual([0, 2, 4, 6, 8, 10, 12, 14, 16, 18]);

@@ -1,0 +1,93 @@
+import type { Message } from "../../thread/message.ts";
+import { type CacheOption, EPHEMERAL, marksOf } from "../cache.ts";
+import type { MetadataOwner } from "../metadata.ts";
+import { partsOf, piecesOf } from "../parts.ts";
+import { runs } from "../runs.ts";
+import { readablePieces } from "../thinking.ts";
+import { assistantPart, filePart, textPart, toolResult } from "./parts.ts";
+import type { AISDKAssistantPart, AISDKFile, AISDKMessage, AISDKProviderOptions, AISDKText } from "./types.ts";
+
+export interface AISDKOptions {
+  /** Leaves out thinking that this provider did not make; not every provider package does. Default: all of it stays. */
+  readonly provider?: MetadataOwner;
+  /** Adds cache breakpoints for Anthropic; other providers do not look at them. */
+  readonly cache?: CacheOption;
+}
+
+/**
+ * A LanguageModelV4Prompt, for `doGenerate` and `doStream` of any AI SDK model: calls and text in the order they were
+ * said, the results of one step in one message, metadata as providerOptions. The prompt shares nothing with the messages.
+ *
+ * @example
+ * const prompt = toAISDKPrompt([{ role: "user", content: "Hi" }]);
+ * console.log(prompt); // [ { role: 'user', content: [ { type: 'text', text: 'Hi' } ] } ]
+ */
+export function toAISDKPrompt(messages: readonly Message[], options: AISDKOptions = {}): AISDKMessage[] {
+  const indexed = messages.map((message, index) => ({ message, index }));
+  const groups = runs(indexed, (a, b) => a.message.role === "tool" && b.message.role === "tool");
+  const made = groups.map((group) => ({
+    from: group[0]?.index ?? 0, // a run has a first item
+    prompt: group.map(({ message }) => messageOf(message, options)).reduce(joined),
+  }));
+  if (options.cache !== undefined) addMarks(made, options.cache);
+  return made.map(({ prompt }) => prompt);
+}
+
+function messageOf(message: Message, { provider }: AISDKOptions): AISDKMessage {
+  switch (message.role) {
+    case "system":
+      return { role: "system", content: message.content };
+    case "user":
+      return {
+        role: "user",
+        content: partsOf(message.content).flatMap((part): readonly (AISDKText | AISDKFile)[] => {
+          if (part.type === "text") return [textPart(part)];
+          return part.type === "file" ? [filePart(part)] : [];
+        }),
+      };
+    case "assistant": {
+      const pieces = piecesOf(message);
+      const kept = provider === undefined ? pieces : readablePieces(pieces, provider);
+      return { role: "assistant", content: kept.flatMap(assistantPart) };
+    }
+    case "tool":
+      return { role: "tool", content: [toolResult(message)] };
+    default:
+      return message satisfies never;
+  }
+}
+
+function joined(a: AISDKMessage, b: AISDKMessage): AISDKMessage {
+  return a.role === "tool" && b.role === "tool" ? { ...a, content: [...a.content, ...b.content] } : b;
+}
+
+/** A message and the index of the first neutral message it was made of. */
+interface Made {
+  readonly from: number;
+  readonly prompt: AISDKMessage;
+}
+
+/** Writes into what was made here a moment ago; nobody else has seen it. */
+function addMarks(made: readonly Made[], cache: CacheOption): void {
+  const system = made.findLast(({ prompt }) => prompt.role === "system")?.prompt;
+  if (system !== undefined) mark(system);
+  const parts = made.flatMap(({ from, prompt }) =>
+    prompt.role === "system"
+      ? []
+      : // Of the messages joined into one only results are many: each is one message.
+        prompt.content.map((part: AISDKAssistantPart, at) => ({
+          part,
+          message: prompt.role === "tool" ? from + at : from,
+        })),
+  );
+  const blocks = parts.map(({ part, message }) => ({ message, markable: part.type !== "reasoning" }));
+  for (const index of marksOf(blocks, cache)) {
+    const part = parts[index]?.part;
+    if (part !== undefined) mark(part);
+  }
+}
+
+function mark(target: { providerOptions?: AISDKProviderOptions }): void {
+  const { anthropic, ...others } = target.providerOptions ?? {};
+  target.providerOptions = { ...others, anthropic: { ...anthropic, cacheControl: { ...EPHEMERAL } } };
+}

@@ -1,0 +1,51 @@
+import type { MutableJson } from "../metadata.ts";
+
+// The shapes of LanguageModelV4Prompt as plain data. Arrays are mutable, unlike anywhere else here, because only then a
+// prompt can be handed to doGenerate as it is; every prompt is made anew and belongs to its caller.
+
+export type AISDKProviderOptions = { [provider: string]: { [key: string]: MutableJson | undefined } };
+
+type WithOptions = { providerOptions?: AISDKProviderOptions };
+
+export type AISDKText = WithOptions & { type: "text"; text: string };
+
+export type AISDKFile = WithOptions & {
+  type: "file";
+  mediaType: string;
+  filename?: string;
+  data: { type: "url"; url: URL } | { type: "data"; data: string };
+};
+
+export type AISDKToolResult = WithOptions & {
+  type: "tool-result";
+  toolCallId: string;
+  toolName: string;
+  output:
+    | { type: "text"; value: string }
+    | { type: "json"; value: MutableJson }
+    | { type: "error-text"; value: string }
+    | { type: "error-json"; value: MutableJson }
+    | { type: "content"; value: (AISDKText | AISDKFile)[] };
+};
+
+export type AISDKAssistantPart =
+  | AISDKText
+  | AISDKFile
+  | (WithOptions & { type: "reasoning"; text: string })
+  | (WithOptions & { type: "custom"; kind: `${string}.${string}` })
+  | (WithOptions & {
+      type: "tool-call";
+      toolCallId: string;
+      toolName: string;
+      input: MutableJson;
+      providerExecuted?: boolean;
+    })
+  | AISDKToolResult;
+
+export type AISDKMessage = WithOptions &
+  (
+    | { role: "system"; content: string }
+    | { role: "user"; content: (AISDKText | AISDKFile)[] }
+    | { role: "assistant"; content: AISDKAssistantPart[] }
+    | { role: "tool"; content: AISDKToolResult[] }
+  );

@@ -1,0 +1,16 @@
+export { type ModelMessage, toModelMessages } from "./ai-sdk/model-messages.ts";
+export { type AISDKOptions, toAISDKPrompt } from "./ai-sdk/prompt.ts";
+export type * from "./ai-sdk/types.ts";
+export type { CacheOption } from "./cache.ts";
+export { ProviderError } from "./error.ts";
+export { RULES, type RuleId } from "./rules/index.ts";
+export type { ProviderApi, Rule } from "./rules/rule.ts";
+export { type Violation, validateMessages } from "./validate.ts";
+export { type AnthropicBody, type AnthropicOptions, toAnthropic } from "./wire/anthropic.ts";
+export type * from "./wire/anthropic-types.ts";
+export { type GeminiOptions, toGemini } from "./wire/gemini.ts";
+export type * from "./wire/gemini-types.ts";
+export { type OpenAIChatBody, type OpenAIChatMessage, toOpenAIChat } from "./wire/openai-chat.ts";
+export type { OpenAIChatPart } from "./wire/openai-chat-files.ts";
+export { type OpenAIResponsesBody, type OpenAIResponsesItem, toOpenAIResponses } from "./wire/openai-responses.ts";
+export type { OpenAIResponsesPart } from "./wire/openai-responses-files.ts";

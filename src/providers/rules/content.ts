@@ -1,0 +1,79 @@
+import type { FilePart, Message, Part, TextPart } from "../../thread/message.ts";
+import { everywhere, only, type Rule } from "./rule.ts";
+
+/** What a message must and must not hold. */
+export const contentRules = {
+  /** Gemini: "contents.parts must not be empty"; the others say the same in their words. */
+  empty_content: everywhere("a message needs text, and the assistant's text or a call.", (messages) =>
+    messages.findIndex(isEmpty),
+  ),
+  /** Anthropic: "text content blocks must be non-empty". */
+  empty_text: everywhere("a text is empty; leave it out.", (messages) => messages.findIndex(hasEmptyText)),
+  /** Anthropic: "text content blocks must contain non-whitespace text". */
+  whitespace_text: everywhere("a text is nothing but whitespace.", (messages) =>
+    messages.findIndex((message) => textsOf(message).some((text) => text !== "" && text.trim() === "")),
+  ),
+  /** Anthropic: "final assistant content cannot end with trailing whitespace". */
+  trailing_whitespace: only(
+    "anthropic",
+    "the assistant's text at the end of the list ends in whitespace.",
+    (messages) => {
+      const last = messages.at(-1);
+      const ends = last?.role === "assistant" && /\s$/.test(textsOf(last).at(-1) ?? "");
+      return ends ? messages.length - 1 : -1;
+    },
+  ),
+  error_result_with_image: only("anthropic", "the result of a failed call may hold text only.", (messages) =>
+    messages.findIndex((message) => message.role === "tool" && message.isError === true && filesOf(message).length > 0),
+  ),
+  /** A blob is the store's; no provider can read it. */
+  unresolved_file: everywhere("a file is a blob; replace it by base64 or a URL.", (messages) =>
+    messages.findIndex((message) => filesOf(message).some(({ data }) => "blob" in data)),
+  ),
+  invalid_file_url: everywhere("the URL of a file is none.", (messages) =>
+    messages.findIndex((message) => filesOf(message).some(({ data }) => "url" in data && !URL.canParse(data.url))),
+  ),
+} satisfies { [rule: string]: Rule };
+
+function partsIn(message: Message): readonly Part[] {
+  return typeof message.content === "string" ? [] : message.content;
+}
+
+function textParts(message: Message): readonly TextPart[] {
+  return partsIn(message).filter((part) => part.type === "text");
+}
+
+function filesOf(message: Message): readonly FilePart[] {
+  return partsIn(message).filter((part) => part.type === "file");
+}
+
+/** The texts of a message that a provider checks; the text of a result may be anything, a part of it may not. */
+function textsOf(message: Message): readonly string[] {
+  if (typeof message.content !== "string") return textParts(message).map(({ text }) => text);
+  return message.role === "tool" ? [] : [message.content];
+}
+
+/** An empty text of the assistant that has metadata is Gemini's signature, and formatters know what to do with it. */
+function hasEmptyText(message: Message): boolean {
+  if (message.role === "system") return message.content === "";
+  const carriesMore = (part: TextPart): boolean => message.role === "assistant" && part.metadata !== undefined;
+  return textParts(message).some((part) => part.text === "" && !carriesMore(part));
+}
+
+function isEmpty(message: Message): boolean {
+  const hasText =
+    message.content !== "" &&
+    (typeof message.content === "string" || textParts(message).some(({ text }) => text !== ""));
+  switch (message.role) {
+    case "user":
+      return !hasText && filesOf(message).length === 0;
+    case "assistant":
+      // Thinking is no answer, and of the four only Gemini takes files of the assistant.
+      return !hasText && (message.toolCalls ?? []).length === 0;
+    case "system":
+    case "tool":
+      return false; // an empty system message is an empty text; a tool may well have nothing to say
+    default:
+      return message satisfies never;
+  }
+}

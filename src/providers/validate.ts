@@ -1,0 +1,33 @@
+import type { Message } from "../thread/message.ts";
+import { RULES, type RuleId } from "./rules/index.ts";
+import type { ProviderApi } from "./rules/rule.ts";
+
+/** A rule that a list breaks, and the first message that breaks it. */
+export interface Violation {
+  readonly rule: RuleId;
+  readonly index: number;
+  /** Says what is wrong, without any of the content. */
+  readonly message: string;
+}
+
+/**
+ * What a provider would refuse a list of messages for, first offender first; at most one violation for each rule. Most
+ * rules hold for every provider, so that a conversation can move from one to another in the middle.
+ *
+ * @example
+ * const [violation] = validateMessages([{ role: "assistant", content: "Hi" }], "gemini");
+ * console.log(violation?.rule, violation?.index); // first_not_user 0
+ */
+export function validateMessages(messages: readonly Message[], provider: ProviderApi): Violation[] {
+  return ruleIds()
+    .flatMap((rule) => {
+      const { providers, trouble, find } = RULES[rule];
+      const index = providers.includes(provider) ? find(messages) : -1;
+      return index < 0 ? [] : [{ rule, index, message: `messages[${index}]: ${trouble}` }];
+    })
+    .sort((a, b) => a.index - b.index);
+}
+
+function ruleIds(): RuleId[] {
+  return Object.keys(RULES) as RuleId[]; // the keys of a record are known, Object.keys forgets them
+}

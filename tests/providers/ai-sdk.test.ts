@@ -1,0 +1,114 @@
+import type { AssistantMessage, PartMetadata } from "heddle";
+import { type AISDKAssistantPart, type AISDKMessage, toAISDKPrompt, toModelMessages } from "heddle/providers";
+import { describe, expect, test } from "vitest";
+import {
+  assistant,
+  call,
+  failed,
+  hinted,
+  pixel,
+  result,
+  sealed,
+  signed,
+  system,
+  thought,
+  user,
+  webImage,
+} from "./support/messages.ts";
+
+describe("toAISDKPrompt", () => {
+  test("keeps every part of an answer, in order, with its metadata", () => {
+    const metadata: PartMetadata = { openai: { itemId: "ws_1" } };
+    const answer: AssistantMessage = assistant(
+      [
+        thought("Hm", signed),
+        { type: "text", text: "First." },
+        { type: "tool_call", id: "c1" },
+        { type: "provider_call", id: "p1", name: "web_search", arguments: { query: "Bern" }, metadata },
+        { type: "provider_result", id: "p1", name: "web_search", result: [1], isError: true },
+        { type: "custom", kind: "openai.compaction", metadata },
+        { type: "source", url: "https://example.com" },
+        pixel,
+      ],
+      { ...call("c1"), metadata: hinted },
+    );
+    expect(toAISDKPrompt([answer])[0]?.content).toEqual([
+      { type: "reasoning", text: "Hm", providerOptions: signed },
+      { type: "text", text: "First." },
+      { type: "tool-call", toolCallId: "c1", toolName: "weather", input: { city: "Bern" }, providerOptions: hinted },
+      {
+        type: "tool-call",
+        toolCallId: "p1",
+        toolName: "web_search",
+        input: { query: "Bern" },
+        providerExecuted: true,
+        providerOptions: metadata,
+      },
+      { type: "tool-result", toolCallId: "p1", toolName: "web_search", output: { type: "error-json", value: [1] } },
+      { type: "custom", kind: "openai.compaction", providerOptions: metadata },
+      { type: "file", mediaType: "image/png", data: { type: "data", data: expect.any(String) } },
+    ]);
+  });
+
+  test("takes the metadata of a call from its place when the call has none", () => {
+    const list = [assistant([{ type: "tool_call", id: "a", metadata: hinted }], call("a"))];
+    expect(partsOf(toAISDKPrompt(list)[0])[0]).toMatchObject({ type: "tool-call", providerOptions: hinted });
+  });
+
+  test("puts the results of one step into one message, errors as errors", () => {
+    const json = '{"error":{"type":"timeout"}}';
+    const list = [assistant("", call("a"), call("b"), call("c")), result("a"), failed("b"), failed("c", json)];
+    expect(partsOf(toAISDKPrompt(list)[1]).map((part) => ("output" in part ? part.output : part))).toEqual([
+      { type: "text", value: "sunny" },
+      { type: "error-text", value: "boom" },
+      { type: "error-json", value: { type: "timeout" } },
+    ]);
+  });
+
+  test("leaves out thinking that the provider did not make, when it is told which one it is", () => {
+    const list = [assistant([thought("A", signed), thought("O", sealed), { type: "text", text: "Hi" }])];
+    const texts = (provider?: "anthropic" | "openai" | "google") =>
+      partsOf(toAISDKPrompt(list, provider === undefined ? {} : { provider })[0]).map((part) =>
+        "text" in part ? part.text : "",
+      );
+    expect([texts(), texts("anthropic"), texts("openai"), texts("google")]).toEqual([
+      ["A", "O", "Hi"],
+      ["A", "Hi"],
+      ["O", "Hi"],
+      ["Hi"],
+    ]);
+  });
+
+  test("gives a prompt of its own: writing into it changes no message", () => {
+    const deep = Object.freeze({ city: Object.freeze({ name: "Bern" }) });
+    const [message] = toAISDKPrompt([assistant("", call("a", deep))]);
+    const part = message?.role === "assistant" ? message.content[0] : undefined;
+    expect(part).toMatchObject({ input: { city: { name: "Bern" } } });
+    expect(part !== undefined && "input" in part && part.input !== deep && !Object.isFrozen(part.input)).toBe(true);
+  });
+
+  test("a URL that is none is refused", () => {
+    const list = [user([{ type: "file", mediaType: "image/png", data: { url: "a.png" } }])];
+    expect(() => toAISDKPrompt(list)).toThrow(expect.objectContaining({ code: "file_unsendable" }));
+    expect(toAISDKPrompt([user([webImage])])[0]?.content).toMatchObject([{ data: { type: "url" } }]);
+  });
+});
+
+test("toModelMessages writes what is only text as text", () => {
+  const list = [
+    system("Be brief."),
+    user("Hi"),
+    assistant([{ type: "text", text: "Hi", metadata: hinted }]),
+    user([pixel]),
+  ];
+  expect(toModelMessages(list)).toEqual([
+    { role: "system", content: "Be brief." },
+    { role: "user", content: "Hi" },
+    { role: "assistant", content: [{ type: "text", text: "Hi", providerOptions: hinted }] },
+    { role: "user", content: [expect.objectContaining({ type: "file" })] },
+  ]);
+});
+
+function partsOf(message: AISDKMessage | undefined): readonly AISDKAssistantPart[] {
+  return message === undefined || message.role === "system" ? [] : message.content;
+}

@@ -1,0 +1,81 @@
+import fc from "fast-check";
+import type { ToolSpec } from "heddle";
+import { toAnthropic } from "heddle/providers";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Capture, startCapture } from "./support/capture.ts";
+import { EXAMPLES } from "./support/examples.ts";
+import { legalList } from "./support/legal.ts";
+import { comparable, normalised, wireOfOurs } from "./support/normalise.ts";
+import { wireOfPackage } from "./support/real.ts";
+
+// What the AI SDK's own packages put on the wire for our prompt is what our formatters make of the same messages.
+
+let capture: Capture;
+beforeAll(async () => {
+  capture = await startCapture();
+});
+afterAll(() => capture[Symbol.asyncDispose]());
+
+const APIS = ["openai-chat", "openai-responses", "anthropic", "gemini"] as const;
+const tools: readonly ToolSpec[] = [
+  {
+    name: "weather",
+    description: "Weather of a city",
+    inputSchema: { type: "object", properties: { city: { type: "string" } }, required: ["city"] },
+  },
+  { name: "search", inputSchema: { type: "object", properties: {} } },
+];
+
+describe.each(APIS)("%s", (api) => {
+  for (const [name, messages] of Object.entries(EXAMPLES)) {
+    if (!comparable(api, messages)) continue;
+    test(`${name}: equal to the package`, async () => {
+      const theirs = await wireOfPackage(capture, api, messages, tools);
+      expect(normalised(api, wireOfOurs(api, messages, tools))).toEqual(normalised(api, theirs));
+    });
+  }
+
+  test("any legal list: equal to the package", async () => {
+    const property = fc.asyncProperty(legalList, async (messages) => {
+      fc.pre(comparable(api, messages));
+      const theirs = await wireOfPackage(capture, api, messages);
+      expect(normalised(api, wireOfOurs(api, messages))).toEqual(normalised(api, theirs));
+    });
+    await fc.assert(property, { numRuns: 60 });
+  });
+});
+
+test("openai-chat: the package sends a result made of parts as JSON text with the bytes of the image, we do not", async () => {
+  const messages = EXAMPLES["an image from a tool"] ?? [];
+  const theirs = JSON.stringify((await wireOfPackage(capture, "openai-chat", messages))["messages"]);
+  const ours = JSON.stringify(wireOfOurs("openai-chat", messages)["messages"]);
+  expect(theirs).toContain('\\"type\\":\\"data\\"');
+  expect(ours).not.toContain('\\"type\\"');
+  expect(ours).toContain('"image_url"');
+});
+
+test.each(["openai-chat", "openai-responses"] as const)(
+  "%s: the package throws for a kind of file it does not take, we say so in the text",
+  async (api) => {
+    const messages = EXAMPLES["a text file"] ?? [];
+    await expect(wireOfPackage(capture, api, messages)).rejects.toThrow("not supported");
+    expect(JSON.stringify(wireOfOurs(api, messages))).toContain("(text/plain) that cannot be shown here");
+  },
+);
+
+test("cache breakpoints: the prompt gets them where toAnthropic puts them", async () => {
+  const property = fc.asyncProperty(legalList, fc.nat(12), async (messages, stablePrefix) => {
+    // Without text behind calls: the package moves it after the breakpoints were placed.
+    fc.pre(messages.every(({ role, content }) => role !== "assistant" || !textBehindCall(content)));
+    const cache = { stablePrefix };
+    const theirs = await wireOfPackage(capture, "anthropic", messages, [], { cache });
+    const ours = JSON.parse(JSON.stringify(toAnthropic(messages, [], { cache })));
+    expect(normalised("anthropic", ours)).toEqual(normalised("anthropic", theirs));
+  });
+  await fc.assert(property, { numRuns: 60 });
+});
+
+function textBehindCall(content: unknown): boolean {
+  const types = Array.isArray(content) ? content.map(({ type }) => type) : [];
+  return types.lastIndexOf("text") > types.indexOf("tool_call") && types.includes("tool_call");
+}
