@@ -46,6 +46,11 @@ export interface ThreadHead {
   readonly mark: { readonly seq: number; readonly track: LaneTrack } | null;
 }
 
+export interface NamedHead {
+  readonly id: string;
+  readonly head: ThreadHead;
+}
+
 export interface ClaimRecord {
   readonly holder: string;
   readonly epoch: number;
@@ -114,10 +119,7 @@ export interface StoreDriver {
   changes(after: string | undefined, limit: number): Promise<readonly Change[]>;
 
   /** Threads in the order of their ids, beginning after one. */
-  heads(
-    afterId: string | undefined,
-    limit: number,
-  ): Promise<readonly { readonly id: string; readonly head: ThreadHead }[]>;
+  heads(afterId: string | undefined, limit: number): Promise<readonly NamedHead[]>;
 
   /** Removes rows and head; the claim stays, so that epochs never start again. */
   remove(threadId: string): Promise<boolean>;
@@ -132,7 +134,7 @@ export interface StoreDriver {
   onChange?(wake: () => void): () => void;
 
   /** A faster way to what can be derived: at most one more than `limit`, so that it shows whether there are more. */
-  list?(query: ListQuery): Promise<readonly { readonly id: string; readonly head: ThreadHead }[]>;
+  list?(query: ListQuery): Promise<readonly NamedHead[]>;
   /**
    * Copies the rows up to `atSeq` to a new thread with this head; false, and nothing done, when it exists already. When
    * the source was deleted meanwhile: `thread_not_found`, and nothing done.

@@ -1,4 +1,4 @@
-import type { ThreadHead } from "../driver.ts";
+import type { NamedHead } from "../driver.ts";
 import { checkHead, infoOf } from "../format/head.ts";
 import { asJsonText, comparePlaces, type ListQuery, lowerAscii, pageOf, placeOf } from "../list-query.ts";
 import type { ThreadInfo, ThreadPage } from "../port.ts";
@@ -14,19 +14,14 @@ export async function list(context: StoreContext, query: ListQuery): Promise<Thr
 }
 
 /** Derived from heads and rows alone: reads everything, so a driver with an index does better. */
-export async function search(context: StoreContext, query: ListQuery): Promise<readonly Listed[]> {
-  const found: Listed[] = [];
+export async function search(context: StoreContext, query: ListQuery): Promise<readonly NamedHead[]> {
+  const found: NamedHead[] = [];
   for await (const listed of headsOf(context)) if (await isWanted(context, listed, query)) found.push(listed);
-  const placeIn = ({ id, head }: Listed) => placeOf(infoOf(id, head), query.order);
+  const placeIn = ({ id, head }: NamedHead) => placeOf(infoOf(id, head), query.order);
   return found.sort((a, b) => comparePlaces(placeIn(a), placeIn(b), query.order)).slice(0, query.limit + 1);
 }
 
-interface Listed {
-  readonly id: string;
-  readonly head: ThreadHead;
-}
-
-async function isWanted(context: StoreContext, { id, head }: Listed, query: ListQuery): Promise<boolean> {
+async function isWanted(context: StoreContext, { id, head }: NamedHead, query: ListQuery): Promise<boolean> {
   const info = infoOf(id, head);
   if (!id.startsWith(query.prefix) || (query.status !== undefined && info.status !== query.status)) return false;
   const isBefore =
@@ -34,7 +29,7 @@ async function isWanted(context: StoreContext, { id, head }: Listed, query: List
   return !isBefore && mentions(context, info, query.search);
 }
 
-async function* headsOf({ driver }: StoreContext): AsyncIterable<Listed> {
+async function* headsOf({ driver }: StoreContext): AsyncIterable<NamedHead> {
   let after: string | undefined;
   for (;;) {
     const page = await driver.heads(after, PAGE);

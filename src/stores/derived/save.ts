@@ -3,7 +3,7 @@ import { Thread } from "../../thread/thread.ts";
 import { decideAppend } from "../decide/append.ts";
 import type { ThreadHead } from "../driver.ts";
 import { StoreError } from "../errors.ts";
-import { newHead } from "../format/head.ts";
+import { checkHead, newHead } from "../format/head.ts";
 import { prepare, readRow } from "../format/row.ts";
 import { checkBatch } from "./append.ts";
 import type { StoreContext } from "./context.ts";
@@ -14,7 +14,7 @@ export async function save(context: StoreContext, thread: Thread): Promise<void>
     throw new StoreError({ code: "not_a_thread", message: "save() takes a Thread, such as load() gave." });
   const { driver } = context;
   const head = await driver.head(thread.id);
-  const stored = head?.rev ?? 0;
+  const stored = head === undefined ? 0 : checkHead(thread.id, head, context.ports.sha256).rev;
   if (thread.firstSeq > 0 && thread.firstSeq >= stored) throw gap(thread, stored);
   await checkHistory(context, thread, stored);
   if (head !== undefined && stored >= thread.rev) return;

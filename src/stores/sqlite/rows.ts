@@ -34,8 +34,9 @@ export function toHead(threadId: string, columns: Columns): ThreadHead {
         ThreadHead,
         "rev" | "hash" | "createdAt" | "updatedAt" | "seal"
       >),
-      metadata: freezeJson(JSON.parse(String(metadata)) as JsonObject), // its seal vouches for it
-      track: JSON.parse(String(track)) as LaneTrack, // verify compares it with the rows
+      // whoever builds on any of this checks the seal first, which vouches for all of it
+      metadata: freezeJson(JSON.parse(String(metadata)) as JsonObject),
+      track: JSON.parse(String(track)) as LaneTrack,
       mark: JSON.parse(String(mark)) as ThreadHead["mark"],
     };
   } catch (cause) {

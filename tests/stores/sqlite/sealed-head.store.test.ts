@@ -17,6 +17,8 @@ describe("the record of a thread, changed behind the store's back", () => {
     const path = fastFile("sealed.db");
     const store = sqliteStore(path);
     await store.append("thread_1", [{}, {}], { metadata: { title: "true" } });
+    const whole = await store.load("thread_1");
+    if (whole === undefined) throw new Error("the thread was just written");
     const database = new DatabaseSync(path);
     database.exec(`UPDATE threads SET ${forgery}`);
     const stored = () => database.prepare("SELECT count(*) AS entries, max(seal) AS seal FROM entries, threads").get();
@@ -25,6 +27,7 @@ describe("the record of a thread, changed behind the store's back", () => {
     await expect(store.load("thread_1")).rejects.toMatchObject(damage);
     await expect(store.list()).rejects.toMatchObject(damage);
     await expect(store.append("thread_1", {}, { metadata: { a: 1 } })).rejects.toMatchObject(damage);
+    await expect(store.save(whole)).rejects.toMatchObject(damage);
     await expect(store.fork("thread_1", { atSeq: 0 })).rejects.toMatchObject(damage);
     expect(await store.verify("thread_1")).toMatchObject({ ok: false });
     expect(stored()).toEqual(before);

@@ -1,14 +1,11 @@
-import type { ThreadHead } from "../../driver.ts";
+import type { NamedHead } from "../../driver.ts";
 import { asJsonText, type ListQuery } from "../../list-query.ts";
 import { type HeadColumns, headColumns, toHead } from "../columns.ts";
 import type { Query } from "../connection/library.ts";
 import { isStorable, type Scope } from "../scope.ts";
 
 /** The threads of a page, found by Postgres, and one more when there are more. */
-export async function listThreads(
-  scope: Scope,
-  query: ListQuery,
-): Promise<readonly { readonly id: string; readonly head: ThreadHead }[]> {
+export async function listThreads(scope: Scope, query: ListQuery): Promise<readonly NamedHead[]> {
   if (!isStorable(query.prefix)) return [];
   const { sql, tables } = scope;
   const found = await sql<(HeadColumns & { readonly id: string })[]>`

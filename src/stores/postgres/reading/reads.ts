@@ -1,4 +1,4 @@
-import type { Change, RowRange, StoredRow, ThreadHead } from "../../driver.ts";
+import type { Change, NamedHead, RowRange, StoredRow, ThreadHead } from "../../driver.ts";
 import { entryColumns, type HeadColumns, headColumns, toHead, toRow } from "../columns.ts";
 import { isStorable, type Scope } from "../scope.ts";
 
@@ -13,7 +13,7 @@ export async function readHeads(
   scope: Scope,
   afterId: string | undefined,
   limit: number,
-): Promise<readonly { readonly id: string; readonly head: ThreadHead }[]> {
+): Promise<readonly NamedHead[]> {
   const { sql, tables, tenant } = scope;
   const found = await sql<(HeadColumns & { readonly id: string })[]>`
     select t.id, ${headColumns(scope)} from ${tables.threads} t

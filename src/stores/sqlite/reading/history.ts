@@ -1,4 +1,4 @@
-import type { Change, RowRange, StoredRow, ThreadHead } from "../../driver.ts";
+import type { Change, NamedHead, RowRange, StoredRow } from "../../driver.ts";
 import { invalidOption } from "../../options.ts";
 import type { SqliteConnection, SqliteStatement } from "../connection/connection.ts";
 import { HEAD_COLUMNS, ROW_COLUMNS, toHead, toRow } from "../rows.ts";
@@ -37,7 +37,7 @@ export class History {
     }));
   }
 
-  heads(afterId: string | undefined, limit: number): readonly { readonly id: string; readonly head: ThreadHead }[] {
+  heads(afterId: string | undefined, limit: number): readonly NamedHead[] {
     return this.#sql.heads.all(this.#tenant, afterId ?? "", limit).map(([first, ...columns]) => {
       const id = String(first);
       return { id, head: toHead(id, columns) };

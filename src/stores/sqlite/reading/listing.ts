@@ -1,4 +1,4 @@
-import type { ThreadHead } from "../../driver.ts";
+import type { NamedHead } from "../../driver.ts";
 import { asJsonText, type ListQuery, type Place } from "../../list-query.ts";
 import type { ListOrder } from "../../port.ts";
 import type { SqliteConnection, SqlValue } from "../connection/connection.ts";
@@ -15,11 +15,7 @@ const SORTED = { updated: "updated_at DESC, id", created: "created_at DESC, id",
 const STATUS = "CASE json_type(metadata, '$.status') WHEN 'text' THEN json_extract(metadata, '$.status') END";
 
 /** One page of threads, found by SQLite. */
-export function listThreads(
-  connection: SqliteConnection,
-  tenant: string,
-  query: ListQuery,
-): readonly { readonly id: string; readonly head: ThreadHead }[] {
+export function listThreads(connection: SqliteConnection, tenant: string, query: ListQuery): readonly NamedHead[] {
   const conditions = conditionsOf(tenant, query);
   const where = conditions.map(({ sql }) => sql).join(" AND ");
   const values = conditions.flatMap((condition) => condition.values);

@@ -1,5 +1,5 @@
 import type { ThreadHead } from "../../driver.ts";
-import { CorruptionError } from "../../errors.ts";
+import { CorruptionError, threadNotFound } from "../../errors.ts";
 import type { SqliteConnection, SqlValue } from "../connection/connection.ts";
 import { HEAD_COLUMNS, headValues } from "../rows.ts";
 
@@ -18,7 +18,8 @@ export interface Copy {
  */
 export function copyThread(connection: SqliteConnection, tenant: string, { from, to, atSeq, head }: Copy): boolean {
   if (keyOf(connection, tenant, to) !== undefined) return false;
-  const source = keyOf(connection, tenant, from) ?? null;
+  const source = keyOf(connection, tenant, from);
+  if (source === undefined) throw threadNotFound(from);
   const last = connection.prepare("SELECT hash FROM entries WHERE thread = ? AND seq = ?").get(source, atSeq);
   if (last?.[0] !== head.hash) throw new CorruptionError({ threadId: from, seq: atSeq, trouble: "it is missing" });
   const values = headValues(head);
