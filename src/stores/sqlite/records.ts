@@ -1,4 +1,5 @@
 import type { RecordSpace } from "../driver.ts";
+import { CorruptionError } from "../errors.ts";
 import type { SqliteConnection, SqlValue } from "./connection/connection.ts";
 
 /** Checkpoints and blobs: values under a key, texts as TEXT and bytes as BLOB. */
@@ -13,7 +14,9 @@ export class Records {
 
   get(space: RecordSpace, key: string): string | Uint8Array | undefined {
     const value = this.#sql.get.get(this.#tenant, space, key)?.[0];
-    return typeof value === "string" || value instanceof Uint8Array ? value : undefined;
+    if (value === undefined || typeof value === "string" || value instanceof Uint8Array) return value;
+    // a flipped bit can make a number of a text, and that is not the same as nothing
+    throw new CorruptionError({ seq: -1, trouble: `${space} ${key} is not what was written` });
   }
 
   put(space: RecordSpace, key: string, value: SqlValue): void {
