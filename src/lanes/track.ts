@@ -1,8 +1,9 @@
 import type { Entry } from "../thread/entry.ts";
 import { isPlainObject } from "../thread/json.ts";
+import { branchOf, namedLane, replaceBase, summaryReach, switchTarget } from "./operation.ts";
 
 /** The lane of entries that name none, until the first switch. */
-const DEFAULT_LANE = "default";
+export const DEFAULT_LANE = "default";
 
 /** What is known of every lane after some number of entries; JSON, so that a store can keep it beside a row. */
 export type LaneTrack = {
@@ -19,6 +20,8 @@ export type LaneState = {
   /** Seq and reach of the summary that covers most and still counts. */
   readonly summarySeq?: number;
   readonly summaryTo?: number;
+  /** It began with what another lane held, and no replace has taken the place of that. */
+  readonly branched?: true;
 };
 
 export const NO_LANES: LaneTrack = Object.freeze({ active: DEFAULT_LANE, lanes: Object.freeze({}) });
@@ -33,15 +36,15 @@ export function isTrack(value: unknown): value is LaneTrack {
 
 function isState(value: unknown): boolean {
   if (!isPlainObject(value) || !Number.isSafeInteger(value["measure"])) return false;
+  if (value["branched"] !== undefined && value["branched"] !== true) return false;
   return ["replaceSeq", "replaceBase", "summarySeq", "summaryTo"].every(
-    (name) => value[name] === undefined || isSeq(value[name]),
+    (name) => value[name] === undefined || Number.isSafeInteger(value[name]),
   );
 }
 
 /** The lane an entry names, else the one active at its place. */
-export function laneOf({ payload }: Pick<Entry, "payload">, track: LaneTrack): string {
-  const named = payload["contextRef"];
-  return typeof named === "string" && named !== "" ? named : track.active;
+export function laneOf(entry: Pick<Entry, "payload">, track: LaneTrack): string {
+  return namedLane(entry) ?? track.active;
 }
 
 /** Lanes are named by users, and "constructor" is a name too. */
@@ -59,39 +62,36 @@ export function withMeasure(track: LaneTrack, lane: string, measure: number): La
 /** The track after one more entry. Malformed summaries and operations count as plain entries: the log takes anything. */
 export function advance(track: LaneTrack, entry: Tracked, measure: number): LaneTrack {
   const lane = laneOf(entry, track);
-  const before = stateOf(track, lane) ?? { measure: 0 };
+  const before = stateOf(track, lane) ?? firstState(lane, entry);
   const grown = { ...before, measure: before.measure + measure };
   const lanes = { ...track.lanes, [lane]: afterEvent(grown, entry) };
-  return { active: activeAfter(entry, track.active), lanes };
+  return { active: switchTarget(entry) ?? track.active, lanes };
 }
 
-function activeAfter({ kind, payload }: Tracked, active: string): string {
-  if (kind !== "ai_context_operation" || !isPlainObject(payload["operation"])) return active;
-  const target = payload["contextRef"];
-  return payload["operation"]["type"] === "switch" && typeof target === "string" && target !== "" ? target : active;
+/** Only the first entry of a lane can make it a branch, and never of the default one. */
+function firstState(lane: string, entry: Tracked): LaneState {
+  return lane !== DEFAULT_LANE && branchOf(entry) !== undefined ? { measure: 0, branched: true } : { measure: 0 };
 }
 
-function afterEvent(state: LaneState, { seq, kind, payload }: Tracked): LaneState {
-  if (kind === "summary") return afterSummary(state, seq, payload["toSeq"]);
-  if (kind !== "ai_context_operation" || !isPlainObject(payload["operation"])) return state;
-  const { type, baseSeq = seq } = payload["operation"];
-  return type === "replace" && isSeq(baseSeq) ? afterReplace(state, seq, baseSeq) : state;
+function afterEvent(state: LaneState, entry: Tracked): LaneState {
+  const reach = summaryReach(entry);
+  if (reach !== undefined) return afterSummary(state, entry.seq, reach);
+  const base = replaceBase(entry);
+  return base === undefined ? state : afterReplace(state, entry.seq, base);
 }
 
 /** The greatest reach wins, then the newest; what a replace has superseded never counts. */
-function afterSummary(state: LaneState, seq: number, toSeq: unknown): LaneState {
-  if (!isSeq(toSeq)) return state;
-  const reach = Math.min(toSeq, seq);
+function afterSummary(state: LaneState, seq: number, reach: number): LaneState {
   const floor = Math.max(state.summaryTo ?? -1, (state.replaceBase ?? -2) + 1);
   return reach >= floor ? { ...state, summarySeq: seq, summaryTo: reach } : state;
 }
 
-function afterReplace({ summarySeq, summaryTo, ...state }: LaneState, seq: number, baseSeq: number): LaneState {
-  const replaced = { ...state, replaceSeq: seq, replaceBase: Math.min(baseSeq, seq) };
-  const survives = summarySeq !== undefined && summaryTo !== undefined && summaryTo > replaced.replaceBase;
+function afterReplace(
+  { summarySeq, summaryTo, branched: _branched, ...state }: LaneState,
+  seq: number,
+  baseSeq: number,
+): LaneState {
+  const replaced = { ...state, replaceSeq: seq, replaceBase: baseSeq };
+  const survives = summarySeq !== undefined && summaryTo !== undefined && summaryTo > baseSeq;
   return survives ? { ...replaced, summarySeq, summaryTo } : replaced;
-}
-
-function isSeq(value: unknown): value is number {
-  return Number.isSafeInteger(value);
 }

@@ -13,4 +13,6 @@ export interface LaneBase {
   readonly replace?: Entry;
   /** The summary that covers most of the lane and still counts. */
   readonly summary?: Entry;
+  /** The lane began with what another lane held, and no replace has taken the place of that. */
+  readonly branched?: true;
 }

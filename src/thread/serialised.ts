@@ -113,13 +113,15 @@ function readBase(value: unknown, firstSeq: number, ports: Ports): ThreadBase {
 function readLane(value: unknown, path: string, firstSeq: number, ports: Ports): LaneBase {
   const { measure, ...marks } = fieldsOf(value, path, "thread_corrupt");
   if (!isSeq(measure)) throw bad(`${path}.measure`, "must be a whole number from 0");
+  const { branched } = marks;
+  if (branched !== undefined && branched !== true) throw bad(`${path}.branched`, "must be true or absent");
   const earlier = (mark: "replace" | "summary"): { [key in typeof mark]?: Entry } => {
     if (marks[mark] === undefined) return {};
     const entry = readEntry(marks[mark], `${path}.${mark}`, ports);
     if (entry.seq < firstSeq) return { [mark]: entry };
     throw bad(`${path}.${mark}.seq`, `is not before ${firstSeq}, where the entries begin`);
   };
-  return Object.freeze({ measure, ...earlier("replace"), ...earlier("summary") });
+  return Object.freeze({ measure, ...earlier("replace"), ...earlier("summary"), ...(branched && { branched }) });
 }
 
 function isSeq(value: unknown): value is number {

@@ -13,7 +13,10 @@ const payload = fc.record(
   {
     contextRef: lane,
     toSeq: place,
-    operation: fc.oneof({ weight: 6, arbitrary: fc.record({ type, baseSeq: place }) }, anything),
+    operation: fc.oneof(
+      { weight: 6, arbitrary: fc.record({ type, baseSeq: place, from: name, atSeq: place }) },
+      anything,
+    ),
   },
   { requiredKeys: [] },
 );

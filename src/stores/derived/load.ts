@@ -72,10 +72,11 @@ async function baseAt(
   const track = await trackAt(context, threadId, seq, head, first);
   const lanes = await Promise.all(
     Object.entries(track.lanes).map(
-      async ([lane, { measure, replaceSeq, summarySeq }]): Promise<[string, LaneBase]> => {
+      async ([lane, { measure, replaceSeq, summarySeq, branched }]): Promise<[string, LaneBase]> => {
         const replace = await entryAt(context, threadId, replaceSeq);
         const summary = await entryAt(context, threadId, summarySeq);
-        return [lane, Object.freeze({ measure, ...(replace && { replace }), ...(summary && { summary }) })];
+        const known = { ...(replace && { replace }), ...(summary && { summary }), ...(branched && { branched }) };
+        return [lane, Object.freeze({ measure, ...known })];
       },
     ),
   );

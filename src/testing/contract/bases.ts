@@ -105,9 +105,14 @@ function randomEntry(random: Random, seq: number): EntryInput {
     () => summary(0, place()),
     () => replace(lane, random.oneIn(2) ? undefined : place() - 1),
     () => switchTo(lane),
+    () => branch(lane, random.pick(["default", "a", "b"]), place() - 1),
     () => malformed(random, lane),
   ])();
   return entry.kind !== "ai_context_operation" && random.oneIn(2) ? inLane(lane, entry) : entry;
+}
+
+function branch(contextRef: string, from: string, atSeq: number): EntryInput {
+  return { kind: "ai_context_operation", payload: { contextRef, operation: { type: "switch", from, atSeq } } };
 }
 
 /** The log takes anything; what is no operation and no summary counts as a plain entry. */

@@ -1,0 +1,3 @@
+export { type Context, foldLane } from "./fold-lane.ts";
+export type { LaneItem } from "./lane-log.ts";
+export { type LaneReport, verifyLane } from "./verify-lane.ts";

@@ -1,0 +1,51 @@
+import type { JsonObject, JsonValue } from "../thread/json.ts";
+
+/** The UTF-8 bytes of a value's JSON text, counted without writing it. */
+export function jsonSize(value: JsonValue): number {
+  switch (typeof value) {
+    case "string":
+      return textSize(value);
+    case "number":
+      return String(value).length;
+    case "boolean":
+      return value ? 4 : 5;
+    default:
+      return value === null ? 4 : isList(value) ? listSize(value) : objectSize(value);
+  }
+}
+
+/** Brackets, and a comma between any two. */
+function listSize(list: readonly JsonValue[]): number {
+  let bytes = 2 + Math.max(0, list.length - 1);
+  for (const item of list) bytes += jsonSize(item);
+  return bytes;
+}
+
+function objectSize(object: JsonObject): number {
+  let bytes = 1;
+  for (const key of Object.keys(object)) {
+    const value = object[key];
+    if (value !== undefined) bytes += textSize(key) + jsonSize(value) + 2; // a colon, and a comma or the last brace
+  }
+  return Math.max(2, bytes);
+}
+
+function textSize(text: string): number {
+  let bytes = text.length + 2;
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index);
+    if (unit < 0x20) bytes += SHORT_ESCAPES.has(unit) ? 1 : 5;
+    else if (unit === QUOTE || unit === BACKSLASH) bytes += 1;
+    else if (unit > 0x7f) bytes += unit > 0x7ff && (unit < 0xd800 || unit > 0xdfff) ? 2 : 1; // half of a pair: two each
+  }
+  return bytes;
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+/** \b \t \n \f \r; other control characters are written \u0000. */
+const SHORT_ESCAPES: ReadonlySet<number> = new Set([8, 9, 10, 12, 13]);
+
+function isList(value: JsonValue): value is readonly JsonValue[] {
+  return Array.isArray(value); // Array.isArray alone does not narrow readonly arrays
+}

@@ -1,0 +1,81 @@
+import type { Entry } from "../thread/entry.ts";
+import { isPlainObject, type JsonObject, type JsonValue } from "../thread/json.ts";
+
+type Read = Pick<Entry, "seq" | "kind" | "payload">;
+
+/** A context operation that gives a lane a new beginning. */
+export interface Replace {
+  /** Entries of the lane up to here are replaced. */
+  readonly baseSeq: number;
+  readonly systemPrompt?: string;
+  /** What stands in their place: messages, as far as anyone has checked. */
+  readonly messages: readonly JsonValue[];
+}
+
+/** Where a new lane takes its beginning from. */
+export interface Branch {
+  readonly from: string;
+  readonly atSeq: number;
+}
+
+// The log takes anything, and so do these: an operation that says nothing sensible is a plain entry.
+
+/** The lane an entry names, if it names one. */
+export function namedLane({ payload }: Pick<Entry, "payload">): string | undefined {
+  const name = payload["contextRef"];
+  return isName(name) ? name : undefined;
+}
+
+/** The lane that is active from this entry on, if it changes that. */
+export function switchTarget(entry: Read): string | undefined {
+  return operationOf(entry)?.["type"] === "switch" ? namedLane(entry) : undefined;
+}
+
+export function replaceBase(entry: Read): number | undefined {
+  const operation = operationOf(entry);
+  if (operation?.["type"] !== "replace") return undefined;
+  const { baseSeq = entry.seq } = operation;
+  return isSeq(baseSeq) ? Math.min(baseSeq, entry.seq) : undefined;
+}
+
+export function replaceOf(entry: Read): Replace | undefined {
+  const baseSeq = replaceBase(entry);
+  if (baseSeq === undefined) return undefined;
+  const context = operationOf(entry)?.["resultContext"];
+  const { systemPrompt, entries } = isObject(context) ? context : {};
+  return {
+    baseSeq,
+    ...(typeof systemPrompt === "string" && { systemPrompt }),
+    messages: Array.isArray(entries) ? entries : [],
+  };
+}
+
+export function branchOf(entry: Read): Branch | undefined {
+  if (switchTarget(entry) === undefined) return undefined;
+  const { from, atSeq } = operationOf(entry) ?? {};
+  return isName(from) && isSeq(atSeq) && atSeq >= -1 ? { from, atSeq: Math.min(atSeq, entry.seq - 1) } : undefined;
+}
+
+/** How far a summary reaches: never past itself. */
+export function summaryReach({ kind, seq, payload }: Read): number | undefined {
+  const toSeq = payload["toSeq"];
+  return kind === "summary" && isSeq(toSeq) ? Math.min(toSeq, seq) : undefined;
+}
+
+function operationOf({ kind, payload }: Read): JsonObject | undefined {
+  if (kind !== "ai_context_operation") return undefined;
+  const operation = payload["operation"];
+  return isObject(operation) ? operation : undefined;
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return isPlainObject(value);
+}
+
+function isName(value: unknown): value is string {
+  return typeof value === "string" && value !== "";
+}
+
+function isSeq(value: unknown): value is number {
+  return Number.isSafeInteger(value);
+}
