@@ -20,11 +20,6 @@ export function familyOf({ mediaType }: FilePart): string {
   return mediaType.split("/")[0] ?? "";
 }
 
-/** Stands in for a file of a kind the provider does not take, so that the model knows of it and the request passes. */
-export function noteOf({ mediaType, filename }: FilePart): string {
-  return `[A file (${filename === undefined ? mediaType : `${filename}, ${mediaType}`}) that cannot be shown here]`;
-}
-
 /** The text in base64; undefined when it is no base64 or no UTF-8. */
 export function decodeText(base64: string): string | undefined {
   try {

@@ -1,7 +1,7 @@
+import { noteOf } from "../thread/file-note.ts";
 import type { JsonValue } from "../thread/json.ts";
 import type { FilePart, TextPart, ToolMessage } from "../thread/message.ts";
 import { asObject, parseJson } from "./arguments.ts";
-import { noteOf } from "./files.ts";
 import { partsOf } from "./parts.ts";
 
 /** What a tool gave, in the three shapes that providers tell apart. */

@@ -1,5 +1,6 @@
+import { noteOf } from "../../thread/file-note.ts";
 import type { FilePart } from "../../thread/message.ts";
-import { decodeText, type FileSource, familyOf, noteOf, sourceOf } from "../files.ts";
+import { decodeText, type FileSource, familyOf, sourceOf } from "../files.ts";
 import type { AnthropicFile, AnthropicText } from "./anthropic-types.ts";
 
 /** Images, PDF and plain text; the name of a document is its title, except in a result, where there is none. */

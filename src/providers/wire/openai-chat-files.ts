@@ -1,5 +1,6 @@
+import { noteOf } from "../../thread/file-note.ts";
 import type { FilePart } from "../../thread/message.ts";
-import { familyOf, noteOf, sourceOf, urlOf } from "../files.ts";
+import { familyOf, sourceOf, urlOf } from "../files.ts";
 import { textField } from "../metadata.ts";
 
 export type OpenAIChatPart =
