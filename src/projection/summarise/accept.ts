@@ -1,0 +1,62 @@
+import type { SummaryPayload } from "../../thread/kinds.ts";
+import type { Message } from "../../thread/message.ts";
+import { countMessage } from "../../tokens/count.ts";
+import type { TokenCounter } from "../../tokens/counter.ts";
+import { heuristic } from "../../tokens/heuristic.ts";
+import { summaryText } from "../summary-text.ts";
+import { checkRange, covered, type SummaryRange } from "./range.ts";
+
+export interface AcceptSummaryOptions {
+  /** Default `heuristic`. */
+  readonly tokenCounter?: TokenCounter | undefined;
+  /** The model that reads the conversation, for counters that differ by model. */
+  readonly model?: string | undefined;
+  /** The lane that was summarised, where another may be active when the summary is appended. */
+  readonly lane?: string | undefined;
+}
+
+/** Whether a summary is worth having: the payload of its entry, or why it is not. */
+export type SummaryVerdict =
+  | { readonly accepted: true; readonly payload: SummaryPayload }
+  | { readonly accepted: false; readonly reason: "empty" | "not_smaller" };
+
+/**
+ * Checks what a summariser has written for a range, and makes the payload of the `summary` entry of it: from where the
+ * previous summary began to the end of the range. It is discarded when it is blank, or when it costs as much as what it
+ * replaces: the messages without their thinking, and the previous summary.
+ *
+ * @example
+ * const messages = [{ role: "user", content: "Tell me all about it. ".repeat(20) }] as const;
+ * acceptSummary({ fromSeq: 0, toSeq: 0, messages }, "The user asked to be told all about it.").accepted; // true
+ */
+export function acceptSummary(
+  range: SummaryRange,
+  content: string,
+  { tokenCounter = heuristic, model, lane }: AcceptSummaryOptions = {},
+): SummaryVerdict {
+  checkRange(range);
+  // Models may cut an emoji in two, and no entry can hold half of one.
+  const text = content.trim().toWellFormed();
+  if (text === "") return { accepted: false, reason: "empty" };
+  const cost = (messages: readonly Message[]): number =>
+    messages.reduce((sum, message) => sum + countMessage(message, tokenCounter, model), 0);
+  if (cost([summaryMessage(text)]) >= cost(replacedBy(range))) return { accepted: false, reason: "not_smaller" };
+  const inLane = lane === undefined ? {} : { contextRef: lane };
+  return { accepted: true, payload: { ...inLane, ...covered(range), content: text } };
+}
+
+function replacedBy({ messages, previous }: SummaryRange): readonly Message[] {
+  const before = previous === undefined ? [] : [summaryMessage(previous.content)];
+  return [...before, ...messages.map(withoutThinking)];
+}
+
+/** Providers drop the thinking of the past anyway: leaving it out saves nothing. */
+function withoutThinking(message: Message): Message {
+  if (message.role !== "assistant" || typeof message.content === "string") return message;
+  return { ...message, content: message.content.filter((part) => part.type !== "thinking") };
+}
+
+/** A summary as it is shown; its role costs nothing. */
+function summaryMessage(content: string): Message {
+  return { role: "system", content: summaryText(content) };
+}
