@@ -1,3 +1,4 @@
+export * from "./lanes/index.ts";
 export * from "./projection/index.ts";
 export * from "./stores/index.ts";
 export * from "./thread/index.ts";

@@ -7,3 +7,4 @@ export { type MemoryStoreOptions, memoryStore } from "./memory/memory-store.ts";
 export { type OpenStoreOptions, openStore } from "./open-store.ts";
 export type * from "./port.ts";
 export type { StoreOptions, StorePorts } from "./ports.ts";
+export { projectFromStore, type StoredInput } from "./project-from-store.ts";

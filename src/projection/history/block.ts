@@ -1,0 +1,64 @@
+import type { ToolCall } from "../../thread/message.ts";
+import type { Item } from "../transcript/item.ts";
+
+type Said<Type extends Item["type"]> = Item & { readonly type: Type };
+
+export type AssistantItem = Said<"assistant">;
+export type ResultItem = Said<"result">;
+
+/** One call of an exchange, with its result as soon as there is one. */
+export interface Call {
+  readonly call: ToolCall;
+  /** The entry that made the call. */
+  readonly by: AssistantItem;
+  readonly result: ResultItem | undefined;
+}
+
+/** What is shown or left out as one. */
+export type Block = Common &
+  (
+    | { readonly type: "user"; readonly item: Said<"user"> }
+    /** A system message in mid-history: the user's role, nobody's turn. */
+    | { readonly type: "label"; readonly item: Said<"label"> }
+    | { readonly type: "answer" | "exchange"; readonly items: readonly AssistantItem[] }
+    | { readonly type: "unreadable"; readonly item: Said<"unreadable"> }
+  );
+
+interface Common {
+  /** Where it stands among what summaries cover. */
+  readonly open: number;
+  readonly position: number;
+  readonly seq: number;
+  readonly calls: readonly Call[];
+  /** The newest entry that has a part in it. */
+  readonly lastSeq: number;
+  /** The latest earlier block that used one of its call ids, or -1. */
+  readonly earlierIds: number;
+}
+
+/** An exchange or an answer. */
+export type AssistantBlock = Block & { readonly type: "answer" | "exchange" };
+
+export function isAssistant(block: Block | undefined): block is AssistantBlock {
+  return block?.type === "answer" || block?.type === "exchange";
+}
+
+/** What the block begins with. */
+export function firstItem(block: Block): Item | undefined {
+  return isAssistant(block) ? block.items[0] : block.item;
+}
+
+/** Whether it begins with a message of a replaced context. */
+export function isOfContext(block: Block): boolean {
+  return firstItem(block)?.index !== undefined;
+}
+
+/** How many messages it makes. */
+export function messageCount({ type, calls }: Block): number {
+  return type === "unreadable" ? 0 : 1 + calls.length;
+}
+
+/** A stand-in for the user goes between an answer and calls: Gemini wants a user's or a tool's message before calls. */
+export function hasGap(before: Block | undefined, block: Block): boolean {
+  return before?.type === "answer" && block.type === "exchange";
+}

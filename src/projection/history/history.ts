@@ -1,0 +1,232 @@
+import type { LaneItem } from "../../lanes/lane-log.ts";
+import type { ToolCall } from "../../thread/message.ts";
+import type { Item } from "../transcript/item.ts";
+import {
+  type AssistantBlock,
+  type AssistantItem,
+  type Block,
+  type Call,
+  isAssistant,
+  type ResultItem,
+} from "./block.ts";
+import { Coverage } from "./coverage.ts";
+import { Journal } from "./journal.ts";
+import { Turns } from "./turns.ts";
+import { Unanswered } from "./unanswered.ts";
+
+/** An entry of the lane that has no part in any block. */
+export interface Dropped {
+  readonly seq: number;
+  readonly rule: "blank" | "result_without_call";
+  readonly result?: ResultItem;
+}
+
+export interface Late {
+  readonly seq: number;
+  readonly block: number;
+}
+
+/**
+ * The blocks of one lane, built item by item. Nothing here depends on budget, policy or what is shown in the end, so that
+ * it can go on from where it was when the log grows.
+ */
+export class History {
+  readonly blocks: Block[] = [];
+  readonly dropped: Dropped[] = [];
+  /** Entries that joined a block which was no longer the newest, or covered already. */
+  readonly late: Late[] = [];
+  readonly journal = new Journal();
+  readonly turns = new Turns(this.journal);
+  readonly coverage = new Coverage(this.blocks, this.journal);
+  readonly #unanswered = new Unanswered(this.journal);
+  /** The block that last used a call id. */
+  readonly #lastUse = new Map<string, number>();
+  /** The blocks that repeat a call id of an earlier one, by that one. */
+  readonly #repeats = new Map<number, readonly number[]>();
+  /** The assistant's block that more of the same answer would join. */
+  #current: number | undefined;
+  /** Whether calls without a callId would join it: they must follow at once. */
+  #isAdjacent = false;
+  readonly #changed: (from: number) => void;
+
+  /** `changed` is told the first block whose place in a sum is no longer right. */
+  constructor(changed: (from: number) => void) {
+    this.#changed = changed;
+  }
+
+  /** Blocks that use a call id which this block has used, and no block between them. */
+  repeatsOf(index: number): readonly number[] {
+    return this.#repeats.get(index) ?? [];
+  }
+
+  /** A summary or a replace: what comes after it begins anew. */
+  addBoundary(place: LaneItem): void {
+    this.#setCurrent(undefined, false);
+    if (place.reach !== undefined) this.coverage.add(place.entry, place.reach);
+  }
+
+  add(item: Item): void {
+    if (item.type === "assistant") this.#addAssistant(item);
+    else if (item.type === "blank") this.#drop(item, "blank");
+    else {
+      if (item.type === "result") this.#addResult(item);
+      else this.#push(blockOf(item));
+      this.#setCurrent(this.#current, false);
+    }
+  }
+
+  #addAssistant(item: AssistantItem): void {
+    const current = this.#current === undefined ? undefined : this.blocks[this.#current];
+    const joins = isAssistant(current) && this.#joins(current, item);
+    if (joins && this.#current !== undefined) this.#extend(this.#current, current, item);
+    else this.#open(item);
+    const index = joins ? this.#current : this.blocks.length - 1;
+    this.#setCurrent(index, item.callId === undefined && (item.bareCall || item.calls.length === 0));
+  }
+
+  #joins({ items: [first] }: AssistantBlock, item: AssistantItem): boolean {
+    if (first?.callId !== undefined) return first.callId === item.callId;
+    return item.callId === undefined && item.bareCall && this.#isAdjacent;
+  }
+
+  #open(item: AssistantItem): void {
+    const index = this.blocks.length;
+    const calls = item.calls.map((call): Call => ({ call, by: item, result: undefined }));
+    const type = calls.length > 0 ? "exchange" : "answer";
+    this.#push({ ...common(item), type, items: [item], calls, earlierIds: this.#useIds(index, item.calls) });
+    this.#await(index, item, 0);
+  }
+
+  #extend(index: number, block: AssistantBlock, item: AssistantItem): void {
+    const calls = [...block.calls, ...item.calls.map((call): Call => ({ call, by: item, result: undefined }))];
+    const type = calls.length > 0 ? "exchange" : "answer";
+    if (type !== block.type) this.turns.countAnswer(index, -1);
+    const earlierIds = Math.max(block.earlierIds, this.#useIds(index, item.calls));
+    const lastSeq = Math.max(block.lastSeq, lastSeqOf(item));
+    this.#put(index, { ...block, type, items: [...block.items, item], calls, earlierIds, lastSeq }, item);
+    this.#await(index, item, block.calls.length);
+  }
+
+  #addResult(result: ResultItem): void {
+    const waiting = this.#unanswered.take(result);
+    const block = waiting && this.blocks[waiting.block];
+    if (waiting === undefined || block === undefined) {
+      this.#drop(result, "result_without_call");
+      return;
+    }
+    const calls = block.calls.map((call, slot) => (slot === waiting.slot ? { ...call, result } : call));
+    this.#put(waiting.block, { ...block, calls, lastSeq: Math.max(block.lastSeq, lastSeqOf(result)) }, result);
+  }
+
+  #await(block: number, { calls, callId }: AssistantItem, firstSlot: number): void {
+    for (const [at, { id, name }] of calls.entries()) {
+      this.#unanswered.add({ block, slot: firstSlot + at, id, name, callId });
+    }
+  }
+
+  /** The latest other block that used one of the ids, or -1. */
+  #useIds(index: number, calls: readonly ToolCall[]): number {
+    let earlier = -1;
+    for (const { id } of calls) {
+      const before = this.#lastUse.get(id);
+      if (id === "" || before === index) continue;
+      this.#lastUse.set(id, index);
+      this.journal.record(() => {
+        if (before === undefined) this.#lastUse.delete(id);
+        else this.#lastUse.set(id, before);
+      });
+      if (before !== undefined) earlier = Math.max(earlier, before);
+    }
+    return earlier;
+  }
+
+  #push(block: Block): void {
+    const index = this.blocks.length;
+    this.blocks.push(block);
+    this.journal.record(() => {
+      this.blocks.pop();
+      this.#changed(index);
+    });
+    this.turns.add(index, block);
+    this.#noteRepeat(index, -1, block.earlierIds);
+    this.#changed(index);
+  }
+
+  #put(index: number, block: Block, item: Item): void {
+    const before = this.blocks[index];
+    if (before === undefined) return;
+    const isLate = index < this.blocks.length - 1 || block.open <= this.coverage.edge;
+    if (isLate && item.index === undefined) {
+      this.late.push({ seq: item.seq, block: index });
+      this.journal.record(() => this.late.pop());
+    }
+    // What an id costs when it has to be rewritten is booked on the block that used it before.
+    const from = block.earlierIds < 0 ? index : block.earlierIds;
+    this.blocks[index] = block;
+    this.journal.record(() => {
+      this.blocks[index] = before;
+      this.#changed(from);
+    });
+    this.#noteRepeat(index, before.earlierIds, block.earlierIds);
+    this.#changed(from);
+  }
+
+  #noteRepeat(index: number, from: number, to: number): void {
+    if (from === to) return;
+    const change = (earlier: number, repeats: (before: readonly number[]) => readonly number[]): void => {
+      if (earlier < 0) return;
+      const before = this.repeatsOf(earlier);
+      this.#repeats.set(earlier, repeats(before));
+      this.#changed(earlier);
+      this.journal.record(() => {
+        this.#repeats.set(earlier, before);
+        this.#changed(earlier);
+      });
+    };
+    change(from, (before) => before.filter((repeat) => repeat !== index));
+    change(to, (before) => [...before, index]);
+  }
+
+  #drop(item: Item, rule: Dropped["rule"]): void {
+    const { seq, index } = item;
+    if (index !== undefined) return; // of the replace that it stands in, other messages may be shown
+    this.dropped.push({ seq, rule, ...(item.type === "result" && { result: item }) });
+    this.journal.record(() => this.dropped.pop());
+  }
+
+  #setCurrent(current: number | undefined, isAdjacent: boolean): void {
+    const before = [this.#current, this.#isAdjacent] as const;
+    this.#current = current;
+    this.#isAdjacent = isAdjacent;
+    this.journal.record(() => {
+      [this.#current, this.#isAdjacent] = before;
+    });
+  }
+}
+
+type Single = Exclude<Item, { readonly type: "assistant" | "result" | "blank" }>;
+
+function blockOf(item: Single): Block {
+  switch (item.type) {
+    case "user":
+      return { ...common(item), type: item.type, item };
+    case "label":
+      return { ...common(item), type: item.type, item };
+    case "unreadable":
+      return { ...common(item), type: item.type, item };
+    default:
+      return item satisfies never;
+  }
+}
+
+function common(item: Item): Pick<Block, "open" | "position" | "seq" | "calls" | "lastSeq" | "earlierIds"> {
+  const { open, position, seq } = item;
+  return { open, position, seq, calls: NO_CALLS, lastSeq: lastSeqOf(item), earlierIds: -1 };
+}
+
+const NO_CALLS: readonly Call[] = [];
+
+/** A message of a replaced context is as old as what it replaces. */
+function lastSeqOf({ seq, open, index }: Item): number {
+  return index === undefined ? seq : open;
+}

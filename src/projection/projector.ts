@@ -1,0 +1,123 @@
+import { switchTarget } from "../lanes/operation.ts";
+import { DEFAULT_LANE } from "../lanes/track.ts";
+import type { Entry } from "../thread/entry.ts";
+import type { Thread } from "../thread/thread.ts";
+import type { Chain } from "./chain.ts";
+import { Engine } from "./engine.ts";
+import { explanationOf } from "./explain/explanation.ts";
+import type { ProjectionInput } from "./input.ts";
+import { projectionOf } from "./meta.ts";
+import { pendingEntries } from "./pending.ts";
+import type { ExplainedEntry, Projection } from "./projection.ts";
+import { type Run, run } from "./run.ts";
+import { type Settings, sameReading, sameSettings, settingsOf } from "./settings.ts";
+
+/** What agents take: the default one comes from `createProjector`, and yours may wrap it. */
+export interface Projector {
+  project(input: ProjectionInput): Projection;
+  explain(input: ProjectionInput): ExplainedEntry[];
+}
+
+/** What every input is completed with. */
+export type ProjectorOptions = Partial<Omit<ProjectionInput, "thread" | "pending" | "previous">> & {
+  /** How many lanes of how many threads are kept at hand. Default 16. */
+  readonly keep?: number | undefined;
+};
+
+/** What is kept of one lane of one thread, read in one way. */
+interface Kept {
+  readonly engine: Engine;
+  readonly settings: Settings;
+  chain?: Chain;
+  answer?: Answer;
+}
+
+interface Answer {
+  readonly thread: Thread;
+  readonly settings: Settings;
+  readonly pendingText: string;
+  readonly previous: ProjectionInput["previous"];
+  readonly projection: Projection;
+}
+
+/**
+ * A projector that remembers: the same input gives the same object again, and a thread that has grown costs only what is
+ * new. What it gives is what `project` gives.
+ *
+ * @example
+ * const projector = createProjector({ policy: { maxInputTokens: 32_000 } });
+ * const thread = Thread.create().append({ kind: "message", payload: { role: "user", content: "What's 2+2?" } });
+ * projector.project({ thread }).messages; // [{ role: "user", content: "What's 2+2?" }]
+ */
+export function createProjector(options: ProjectorOptions = {}): Projector {
+  const { keep = 16, ...defaults } = options;
+  let kept: readonly Kept[] = [];
+  let lastSettings: Settings | undefined;
+
+  const find = (input: ProjectionInput, settings: Settings): Kept => {
+    const { thread } = input;
+    const lane = settings.lane ?? activeLane(thread);
+    const known = kept.find(
+      ({ engine, settings: before }) => engine.lane === lane && sameReading(before, settings) && engine.goOn(thread),
+    );
+    const found = known ?? { engine: new Engine(thread, lane, settings), settings };
+    kept = [found, ...kept.filter((other) => other !== found)].slice(0, Math.max(1, keep));
+    return found;
+  };
+
+  const look = <T>(
+    given: ProjectionInput,
+    tell: (kept: Kept, settings: Settings, pending: readonly Entry[], input: ProjectionInput) => T,
+  ): T => {
+    const input = { ...defaults, ...withoutUndefined(given) };
+    const settings = settingsOf(input, lastSettings);
+    lastSettings = settings;
+    const found = find(input, settings);
+    return tell(found, settings, pendingEntries(input.pending, input.thread.rev, found.engine.lane), input);
+  };
+
+  return {
+    project: (input) =>
+      look(input, (kept, settings, pending, { thread, previous }) => {
+        const pendingText = pending.length === 0 ? "" : JSON.stringify(pending);
+        const { answer } = kept;
+        if (answer !== undefined && isSameQuestion(answer, { thread, settings, pendingText, previous })) {
+          return answer.projection;
+        }
+        const projection = run(kept.engine, settings, thread, pending, kept.chain, (run) => {
+          kept.chain = run.assembly.chain;
+          return projectionOf(run, previous);
+        });
+        // What somebody may still change is no question that can be recognised.
+        if (previous === undefined || Object.isFrozen(previous.messages)) {
+          kept.answer = { thread, settings, pendingText, previous, projection };
+        }
+        return projection;
+      }),
+    explain: (input) =>
+      look(input, ({ engine, chain }, settings, pending, { thread }) =>
+        run(engine, settings, thread, pending, chain, (run: Run) => explanationOf(run)),
+      ),
+  };
+}
+
+function isSameQuestion(a: Answer, b: Omit<Answer, "projection">): boolean {
+  return (
+    a.thread === b.thread &&
+    a.previous === b.previous &&
+    a.pendingText === b.pendingText &&
+    sameSettings(a.settings, b.settings)
+  );
+}
+
+/** The lane of the last switch. */
+function activeLane(thread: Thread): string {
+  const switched = thread.filterByKind("ai_context_operation").findLast((entry) => switchTarget(entry) !== undefined);
+  return (switched && switchTarget(switched)) ?? thread.base?.activeLane ?? DEFAULT_LANE;
+}
+
+/** A field that is undefined is one that was not given. */
+function withoutUndefined(input: ProjectionInput): ProjectionInput {
+  const given = Object.entries(input).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(given) as unknown as ProjectionInput; // the same fields but for those that say nothing
+}

@@ -1,0 +1,131 @@
+import { freezeJson } from "../../thread/json.ts";
+import type { Content, Message, Part, ThinkingPart, ToolMessage } from "../../thread/message.ts";
+import { countMessage } from "../../tokens/count.ts";
+import type { TokenCounter } from "../../tokens/counter.ts";
+import { type Block, type Call, isAssistant } from "../history/block.ts";
+import type { Provenance } from "../projection.ts";
+import { INTERRUPTED } from "../transcript/results.ts";
+import { assistantMessage } from "./assistant.ts";
+import { shownIds, shownName } from "./ids.ts";
+import { clearedText, shortened } from "./shorten.ts";
+
+/** The messages of one block, and what they cost. */
+export interface Piece {
+  readonly messages: readonly Message[];
+  readonly provenance: readonly Provenance[];
+  readonly tokens: number;
+  /** How many entries of the thread are in it; messages of a replaced context count with their replace. */
+  readonly entries: number;
+  /** Entries with a call that got a result "interrupted". */
+  readonly repaired: readonly number[];
+  /** Results of which a marker is shown. */
+  readonly cleared: readonly number[];
+  /** Entries whose thinking is left out. */
+  readonly thinkingDropped: readonly number[];
+}
+
+/** What about a block depends on what else is shown. */
+export interface Variant {
+  /** One of its call ids is that of an earlier block that is shown. */
+  readonly repeatsIds?: boolean;
+  /** Markers stand for its results. */
+  readonly cleared?: boolean;
+  /** The thinking its model could read is left out all the same. */
+  readonly withoutThinking?: boolean;
+  /** It is the head of a request that the window cuts. */
+  readonly head?: boolean;
+  /** The bytes kept at each end of a result, by slot. */
+  readonly shrunk?: ReadonlyMap<number, number>;
+}
+
+export interface RenderOptions {
+  readonly counter: TokenCounter;
+  readonly model: string | undefined;
+  /** Bytes at each end of a result that is too long; 0 is off. */
+  readonly bytesPerEnd: number;
+  /** Thinking that the model asked could read. */
+  readonly canKeep: (part: ThinkingPart) => boolean;
+  /** Seqs from here on are of pending items. */
+  readonly rev: number;
+}
+
+type Rule = NonNullable<Provenance["rule"]>;
+type Detail = { readonly seqs: readonly number[]; readonly rule?: Rule };
+
+/** A block as messages. */
+export function renderBlock(block: Block, variant: Variant, options: RenderOptions): Piece {
+  if (block.type === "unreadable") throw block.item.error;
+  const messages: Message[] = [];
+  const details: Detail[] = [];
+  const keeps = variant.withoutThinking ? () => false : options.canKeep;
+  if (isAssistant(block)) {
+    const ids = shownIds(block, variant.repeatsIds === true);
+    messages.push(assistantMessage(block, ids, keeps));
+    details.push({ seqs: [...new Set(block.items.map(({ seq }) => seq))] });
+    for (const [slot, call] of block.calls.entries()) {
+      const [message, detail] = renderResult(
+        call,
+        ids[slot] ?? call.call.id,
+        variant,
+        variant.shrunk?.get(slot),
+        options,
+      );
+      messages.push(message);
+      details.push(detail);
+    }
+  } else {
+    messages.push({ role: "user", content: block.item.content });
+    const rule = variant.head ? "head" : block.type === "label" ? "relabelled" : undefined;
+    details.push({ seqs: [block.seq], ...(rule && { rule }) });
+  }
+  return { ...pieceOf(messages, details, block, options), thinkingDropped: withLostThinking(block, keeps) };
+}
+
+function withLostThinking(block: Block, keeps: (part: ThinkingPart) => boolean): readonly number[] {
+  if (!isAssistant(block)) return [];
+  const isLost = (part: Part): boolean => part.type === "thinking" && !keeps(part);
+  const losing = block.items.filter(({ content }) => typeof content !== "string" && content.some(isLost));
+  return [...new Set(losing.map(({ seq }) => seq))];
+}
+
+function renderResult(
+  { call, result }: Call,
+  toolCallId: string,
+  variant: Variant,
+  shrunkTo: number | undefined,
+  { bytesPerEnd }: RenderOptions,
+): [ToolMessage, Detail] {
+  const { content, isError } = result ?? INTERRUPTED;
+  const as = (content: Content, rule?: Rule): [ToolMessage, Detail] => [
+    { role: "tool", toolCallId, name: shownName(call.name), content, ...(isError && { isError }) },
+    { seqs: result === undefined ? [] : [result.seq], ...(rule && { rule }) },
+  ];
+  if (result === undefined) return as(content, "interrupted");
+  if (variant.cleared) return as(clearedText(content, result.seq), "cleared");
+  const limit = Math.min(shrunkTo ?? Number.POSITIVE_INFINITY, bytesPerEnd || Number.POSITIVE_INFINITY);
+  const short = shortened(content, result.seq, limit);
+  return short === content ? as(content) : as(short, shrunkTo === limit ? "shrunk" : "shortened");
+}
+
+function pieceOf(
+  messages: readonly Message[],
+  details: readonly Detail[],
+  block: Block,
+  options: RenderOptions,
+): Omit<Piece, "thinkingDropped"> {
+  const { counter, model, rev } = options;
+  const segment = block.seq >= rev ? "pending" : "history";
+  const provenance = details.map((detail, index): Provenance => {
+    const message = messages[index];
+    const tokens = message === undefined ? 0 : countMessage(message, counter, model);
+    return freezeJson({ segment, ...detail, seqs: detail.seqs.filter((seq) => seq < rev), tokens });
+  });
+  return {
+    messages: freezeJson(messages),
+    provenance,
+    tokens: provenance.reduce((sum, { tokens }) => sum + tokens, 0),
+    entries: new Set(provenance.flatMap(({ seqs }) => seqs)).size,
+    repaired: block.calls.flatMap(({ by, result }) => (result === undefined && by.seq < rev ? [by.seq] : [])),
+    cleared: provenance.flatMap(({ seqs, rule }) => (rule === "cleared" ? seqs : [])),
+  };
+}

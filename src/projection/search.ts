@@ -1,0 +1,11 @@
+/** The first index in [from, end) for which `holds`, which holds for all after it; `end` when there is none. */
+export function firstIndex(from: number, end: number, holds: (index: number) => boolean): number {
+  let low = from;
+  let high = end;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (holds(middle)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}

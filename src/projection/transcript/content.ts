@@ -1,0 +1,105 @@
+import { noteOf } from "../../thread/file-note.ts";
+import { isPlainObject, type JsonObject } from "../../thread/json.ts";
+import type { Content, FilePart, Part, TextPart } from "../../thread/message.ts";
+
+/** A payload that cannot be what its kind says it is; the message names the field, never its value. */
+export class Unreadable extends Error {}
+
+/** Checks what a payload gives as content. */
+export function contentOf(value: unknown, field = "content"): Content {
+  if (typeof value === "string") return value;
+  if (!Array.isArray(value)) throw new Unreadable(`${field} must be text or a list of parts`);
+  for (const [index, part] of value.entries()) checkPart(part, `${field}[${index}]`);
+  return value as readonly Part[]; // each has been checked
+}
+
+/** What a user's message may hold: text that says something and files. Undefined when nothing is left. */
+export function userContent(content: Content): Content | undefined {
+  if (typeof content === "string") return isBlank(content) ? undefined : content;
+  const parts = tidied(content);
+  return parts.some(isTextOrFile) ? parts : undefined;
+}
+
+/** The same for the model's; calls make a message by themselves. */
+export function assistantContent(content: Content, hasCalls: boolean): Content | undefined {
+  if (typeof content === "string") return isBlank(content) ? (hasCalls ? "" : undefined) : content;
+  const parts = content.map(legal).flatMap(spoken);
+  if (hasCalls || parts.some((part) => part.type === "text" && part.text !== "")) return same(parts, content);
+  const files = parts.filter((part) => part.type === "file");
+  // Of the providers only Gemini takes a file of the model without a word.
+  const note: TextPart = { type: "text", text: files.map(noteOf).join("\n") };
+  const first = parts.findIndex((part) => part.type === "file");
+  return files.length === 0 ? undefined : [...parts.slice(0, first), note, ...parts.slice(first)];
+}
+
+/** What a result may hold; an error only text, because Anthropic refuses files in it. */
+export function resultContent(content: Content, isError: boolean): Content {
+  if (typeof content === "string") return content;
+  const parts = tidied(content);
+  return isError
+    ? parts.map((part): Part => (part.type === "file" ? { type: "text", text: noteOf(part) } : part))
+    : parts;
+}
+
+function isBlank(text: string): boolean {
+  return text.trim() === "";
+}
+
+function tidied(content: readonly Part[]): readonly Part[] {
+  return same(
+    content.map(legal).filter((part) => part.type !== "text" || !isBlank(part.text)),
+    content,
+  );
+}
+
+/** A blank text with metadata carries a signature, and the text itself may not be blank. */
+function spoken(part: Part): readonly Part[] {
+  if (part.type !== "text" || !isBlank(part.text)) return [part];
+  if (part.metadata === undefined) return [];
+  return [part.text === "" ? part : { ...part, text: "" }];
+}
+
+function legal(part: Part): Part {
+  return part.type === "file" && "url" in part.data && !URL.canParse(part.data.url)
+    ? { type: "text", text: noteOf(part) }
+    : part;
+}
+
+/** Nothing was changed: the very list that the log holds goes on. */
+function same(parts: readonly Part[], content: readonly Part[]): readonly Part[] {
+  return parts.length === content.length && parts.every((part, index) => part === content[index]) ? content : parts;
+}
+
+function isTextOrFile(part: Part): part is TextPart | FilePart {
+  return part.type === "text" || part.type === "file";
+}
+
+/** The fields that rendering and counting rely on, by type of part. */
+const TEXTS: { readonly [type: string]: readonly string[] } = {
+  text: ["text"],
+  thinking: ["text"],
+  file: ["mediaType"],
+  source: [],
+  custom: [],
+  provider_call: ["id", "name"],
+  provider_result: ["id", "name"],
+  tool_call: ["id"],
+};
+
+function checkPart(part: unknown, path: string): void {
+  if (!isPlainObject(part)) throw new Unreadable(`${path} must be a part`);
+  const type = part["type"];
+  const texts = typeof type === "string" && Object.hasOwn(TEXTS, type) ? TEXTS[type] : undefined;
+  if (texts === undefined) throw new Unreadable(`${path}.type is none that is known`);
+  for (const field of texts) {
+    if (typeof part[field] !== "string") throw new Unreadable(`${path}.${field} must be text`);
+  }
+  if (type === "file" && !isFileData(part["data"])) throw new Unreadable(`${path}.data must hold url, base64 or blob`);
+  if (part["metadata"] !== undefined && !isPlainObject(part["metadata"])) {
+    throw new Unreadable(`${path}.metadata must be an object`);
+  }
+}
+
+function isFileData(data: unknown): data is JsonObject {
+  return isPlainObject(data) && [data["url"], data["base64"], data["blob"]].some((value) => typeof value === "string");
+}

@@ -1,0 +1,60 @@
+import { isPlainObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
+import type { Content, PartMetadata, ThinkingPart, ToolCall } from "../../thread/message.ts";
+import { Unreadable } from "./content.ts";
+
+/** A text that may be missing, under the first name that has one. */
+export function textField(payload: JsonObject, field: string): string | undefined {
+  const value = payload[field];
+  if (value === undefined || value === null) return undefined;
+  if (typeof value === "string") return value;
+  throw new Unreadable(`${field} must be text`);
+}
+
+/** A call without an id gets one when it is shown: "" says that it has none. */
+export function callOf(value: unknown, path: string): ToolCall {
+  if (!isPlainObject(value)) throw new Unreadable(`${path} must be a call`);
+  const { id = "", name, arguments: args = {}, metadata } = value as JsonObject; // payloads are JSON
+  if (typeof id !== "string") throw new Unreadable(`${path}.id must be text`);
+  if (typeof name !== "string") throw new Unreadable(`${path}.name must be text`);
+  if (metadata === undefined) return { id, name, arguments: args };
+  if (!isPlainObject(metadata)) throw new Unreadable(`${path}.metadata must be an object`);
+  return { id, name, arguments: args, metadata: metadata as PartMetadata }; // by provider; formatters check the rest
+}
+
+export function callsOf(value: JsonValue | undefined): readonly ToolCall[] {
+  if (value === undefined || value === null) return [];
+  if (!Array.isArray(value)) throw new Unreadable("toolCalls must be a list of calls");
+  return value.map((call, index) => callOf(call, `toolCalls[${index}]`));
+}
+
+/** Thinking stands before what came of it; each part says which model can read it again. */
+export function withThinking(content: Content, thinking: JsonValue | undefined, model: string | undefined): Content {
+  const parts = thinkingParts(thinking, modelName(model));
+  if (parts.length === 0) return content;
+  return [...parts, ...(typeof content === "string" ? textParts(content) : content)];
+}
+
+/** Splits `provider:model` or `provider/model`. */
+export function modelName(model: string | undefined): { readonly provider?: string; readonly model?: string } {
+  const [, provider, name] = /^([^:/]+)[:/](.+)$/s.exec(model ?? "") ?? [];
+  return provider === undefined || name === undefined ? {} : { provider, model: name };
+}
+
+function textParts(text: string): Content & object {
+  return text === "" ? [] : [{ type: "text", text }];
+}
+
+type Maker = ReturnType<typeof modelName>;
+
+function thinkingParts(thinking: JsonValue | undefined, madeBy: Maker): readonly ThinkingPart[] {
+  if (thinking === undefined || thinking === null || thinking === "") return [];
+  if (typeof thinking === "string") return [{ type: "thinking", text: thinking, ...madeBy }];
+  return (Array.isArray(thinking) ? thinking : [thinking]).map((part) => thinkingPart(part, madeBy));
+}
+
+function thinkingPart(value: unknown, madeBy: Maker): ThinkingPart {
+  if (!isPlainObject(value) || typeof value["text"] !== "string")
+    throw new Unreadable("thinking must be text or parts");
+  const { type: _type, text, ...rest } = value;
+  return { type: "thinking", text, ...madeBy, ...rest } as ThinkingPart; // payloads are JSON, and text is text
+}

@@ -1,0 +1,123 @@
+import type { LaneItem } from "../../lanes/lane-log.ts";
+import type { Entry } from "../../thread/entry.ts";
+import { isPlainObject } from "../../thread/json.ts";
+import type { Content, ToolCall } from "../../thread/message.ts";
+import type { Refs } from "../../thread/refs.ts";
+import { ProjectionError } from "../error.ts";
+import { assistantContent, resultContent, userContent } from "./content.ts";
+import { readSaid } from "./read.ts";
+import type { Reader, Said } from "./reader.ts";
+import type { Registry } from "./registry.ts";
+import { READERS, readMessage } from "./vocabularies.ts";
+
+/** What an entry, or a message of a replaced context, says; content is fit for every provider. */
+export type Item = Place & Refers & Words;
+
+interface Place {
+  readonly seq: number;
+  /** For a message of a replaced context: which. */
+  readonly index: number | undefined;
+  readonly open: number;
+  readonly position: number;
+}
+
+interface Refers {
+  readonly callId: string | undefined;
+  readonly requestId: string | undefined;
+  /** What the model call that said it was shown, if it was recorded. */
+  readonly fingerprint: string | undefined;
+}
+
+type Words =
+  | { readonly type: "user"; readonly content: Content }
+  | { readonly type: "label"; readonly content: string }
+  | {
+      readonly type: "assistant";
+      readonly content: Content;
+      readonly calls: readonly ToolCall[];
+      /** An entry that is one call and nothing else. */
+      readonly bareCall: boolean;
+    }
+  | {
+      readonly type: "result";
+      readonly toolCallId: string | undefined;
+      readonly name: string | undefined;
+      readonly content: Content;
+      readonly isError: boolean;
+    }
+  /** There is nothing left to show. */
+  | { readonly type: "blank" }
+  /** Thrown by whoever wants to show it. */
+  | { readonly type: "unreadable"; readonly error: ProjectionError };
+
+/** A system message in mid-history has no place of its own on any wire. */
+const LABEL = "System message:\n";
+
+/** What a place of a lane says, or undefined when its kind is not read. */
+export function readItem(place: LaneItem, registry: Registry): Item | undefined {
+  const { entry, snapshot, open, position } = place;
+  const reader = snapshot === undefined ? registry.get(entry.kind) : SNAPSHOT;
+  if (reader === undefined) return undefined;
+  const payload = snapshot === undefined ? entry.payload : snapshot.message;
+  const refs = snapshot === undefined ? entry.refs : refsIn(payload);
+  const words = wordsOf(entry, payload, reader, refs);
+  if (words === undefined) return undefined;
+  const at = { seq: entry.seq, index: snapshot?.index, open, position };
+  return { ...at, ...refers(payload, refs), ...words };
+}
+
+const SNAPSHOT: Reader = { version: Number.POSITIVE_INFINITY, read: readMessage };
+
+function wordsOf(entry: Entry, payload: unknown, reader: Reader, refs: Refs): Words | undefined {
+  try {
+    const said = readSaid(entry, payload, reader, refs);
+    return said && legalWords(said, reader === READERS["tool_call"]);
+  } catch (error) {
+    if (!ProjectionError.isInstance(error)) throw error;
+    return { type: "unreadable", error };
+  }
+}
+
+function legalWords(said: Said, bareCall: boolean): Words {
+  switch (said.type) {
+    case "user": {
+      const content = userContent(said.content);
+      return content === undefined ? BLANK : { type: "user", content };
+    }
+    case "system":
+      return userContent(said.content) === undefined ? BLANK : { type: "label", content: LABEL + said.content };
+    case "assistant": {
+      const calls = said.toolCalls ?? [];
+      const content = assistantContent(said.content, calls.length > 0);
+      return content === undefined ? BLANK : { type: "assistant", content, calls, bareCall };
+    }
+    case "tool_result": {
+      const { toolCallId, name, isError = false } = said;
+      const id = toolCallId === "" ? undefined : toolCallId;
+      return { type: "result", toolCallId: id, name, content: resultContent(said.content, isError), isError };
+    }
+    default:
+      return said satisfies never;
+  }
+}
+
+const BLANK = { type: "blank" } as const;
+
+function refers(payload: unknown, refs: Refs): Refers {
+  const { call, requestId } = isPlainObject(payload) ? payload : {};
+  const fingerprint = isPlainObject(call) ? call["fingerprint"] : undefined;
+  return {
+    callId: text(refs["callId"]),
+    requestId: text(refs["requestId"]) ?? text(requestId),
+    fingerprint: text(fingerprint),
+  };
+}
+
+function refsIn(message: unknown): Refs {
+  const refs = isPlainObject(message) ? message["refs"] : undefined;
+  return isPlainObject(refs) ? (refs as Refs) : {}; // only texts in it are used
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}

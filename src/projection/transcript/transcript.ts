@@ -1,0 +1,97 @@
+import { branchOf, namedLane, replaceOf, summaryReach, switchTarget } from "../../lanes/operation.ts";
+import { DEFAULT_LANE } from "../../lanes/track.ts";
+import type { Entry } from "../../thread/entry.ts";
+import type { Thread } from "../../thread/thread.ts";
+import { DEFAULT_KINDS } from "../policy/kinds.ts";
+import { readSaid } from "./read.ts";
+import type { Readers, Said } from "./reader.ts";
+import { registryOf } from "./registry.ts";
+
+interface Place {
+  readonly seq: number;
+  readonly at: number;
+  readonly lane: string;
+  readonly callId?: string;
+  readonly requestId?: string;
+}
+
+/** One thing that was said, or that changed what can be seen of it. */
+export type TranscriptItem = Place &
+  (
+    | Said
+    | { readonly type: "summary"; readonly fromSeq: number; readonly toSeq: number; readonly content: string }
+    /** The lane begins anew, with so many messages in place of its entries up to `baseSeq`. */
+    | { readonly type: "boundary"; readonly operation: "replace"; readonly baseSeq: number; readonly messages: number }
+    /** Another lane becomes active. */
+    | { readonly type: "boundary"; readonly operation: "switch"; readonly from?: string; readonly atSeq?: number }
+  );
+
+export interface TranscriptOptions {
+  /** Default all lanes. */
+  readonly lane?: string | undefined;
+  /** Only what one model call said, and the results of its tools. */
+  readonly callId?: string | undefined;
+  /** Readers of your own kinds. */
+  readonly readers?: Readers | undefined;
+}
+
+/**
+ * Everything that was said in a thread, as it was said, whichever vocabulary wrote it. Entries of kinds that say nothing
+ * are left out; a malformed one is a ProjectionError.
+ *
+ * @example
+ * const thread = Thread.create().append({ kind: "message", payload: { role: "user", content: "What's 2+2?" } });
+ * transcript(thread).map(({ type }) => type); // ["user"]
+ */
+export function transcript(thread: Thread, options: TranscriptOptions = {}): TranscriptItem[] {
+  const { lane: wanted, callId, readers = {} } = options;
+  const registry = registryOf([...DEFAULT_KINDS, ...Object.keys(readers)], readers);
+  let active = thread.base?.activeLane ?? DEFAULT_LANE;
+  const items: TranscriptItem[] = [];
+  for (const entry of thread.toArray()) {
+    const lane = namedLane(entry) ?? active;
+    active = switchTarget(entry) ?? active;
+    const isWanted =
+      (wanted === undefined || lane === wanted) && (callId === undefined || entry.refs.callId === callId);
+    const what = isWanted ? whatOf(entry, registry) : undefined;
+    if (what !== undefined) items.push({ ...placeOf(entry, lane), ...what });
+  }
+  return items;
+}
+
+type What = TranscriptItem extends infer Item ? (Item extends Place ? Omit<Item, keyof Place> : never) : never;
+
+function whatOf(entry: Entry, registry: ReturnType<typeof registryOf>): What | undefined {
+  const { kind, payload, refs } = entry;
+  if (kind === "summary") return summaryOf(entry);
+  if (kind === "ai_context_operation") return boundaryOf(entry);
+  const reader = registry.get(kind);
+  if (reader === undefined) return undefined;
+  return readSaid(entry, payload, reader, refs);
+}
+
+function summaryOf(entry: Entry): What | undefined {
+  const { fromSeq, content } = entry.payload;
+  const toSeq = summaryReach(entry);
+  if (toSeq === undefined || typeof content !== "string") return undefined;
+  return { type: "summary", fromSeq: typeof fromSeq === "number" ? fromSeq : 0, toSeq, content };
+}
+
+function boundaryOf(entry: Entry): What | undefined {
+  const replace = replaceOf(entry);
+  if (replace !== undefined) {
+    return { type: "boundary", operation: "replace", baseSeq: replace.baseSeq, messages: replace.messages.length };
+  }
+  return switchTarget(entry) === undefined ? undefined : { type: "boundary", operation: "switch", ...branchOf(entry) };
+}
+
+function placeOf({ seq, at, refs, payload }: Entry, lane: string): Place {
+  const requestId = refs.requestId ?? payload["requestId"];
+  return {
+    seq,
+    at,
+    lane,
+    ...(typeof refs.callId === "string" && { callId: refs.callId }),
+    ...(typeof requestId === "string" && { requestId }),
+  };
+}

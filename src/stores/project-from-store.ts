@@ -1,0 +1,64 @@
+import { ProjectionError } from "../projection/error.ts";
+import type { ProjectionInput } from "../projection/input.ts";
+import { ContextPolicy } from "../projection/policy/policy.ts";
+import type { Projection } from "../projection/projection.ts";
+import { createProjector, type Projector } from "../projection/projector.ts";
+import { Thread } from "../thread/thread.ts";
+import { threadNotFound } from "./errors.ts";
+import type { ThreadStore } from "./port.ts";
+
+/** An input without the thread, which is read from the store. */
+export type StoredInput = Omit<ProjectionInput, "thread"> & {
+  /** Default a fresh one. */
+  readonly projector?: Projector | undefined;
+};
+
+/** Tokens that a row comes to in many conversations: only the first guess rests on it. */
+const TOKENS_PER_ROW = 100;
+const LEAST_ROWS = 24;
+const MOST_ROWS = 1000;
+
+/**
+ * What the model sees of a stored thread, of which only the window is read: a tail at first, and more of it as long as
+ * older entries could change the answer.
+ *
+ * @example
+ * const store = memoryStore();
+ * await store.append("thread_1", { kind: "message", payload: { role: "user", content: "What's 2+2?" } });
+ * const { messages } = await projectFromStore(store, "thread_1", { system: "Be brief." });
+ * messages.length; // 2
+ */
+export async function projectFromStore(
+  store: Pick<ThreadStore, "load">,
+  threadId: string,
+  input: StoredInput = {},
+): Promise<Projection> {
+  const { projector = createProjector({ keep: 1 }), ...rest } = input;
+  const policy = ContextPolicy.create(rest.policy);
+  let thread = await store.load(threadId, { last: firstGuess(policy) });
+  if (thread === undefined) throw threadNotFound(threadId);
+  for (;;) {
+    try {
+      return projector.project({ ...rest, policy, thread });
+    } catch (error) {
+      const needed =
+        ProjectionError.isInstance(error) && error.code === "tail_too_short" ? error.neededFromSeq : undefined;
+      if (needed === undefined || needed >= thread.firstSeq) throw error;
+      thread = await extended(store, thread, needed);
+    }
+  }
+}
+
+/** Reads only what is missing: a log has no other past. */
+async function extended(store: Pick<ThreadStore, "load">, tail: Thread, fromSeq: number): Promise<Thread> {
+  const { id, createdAt, metadata, firstSeq } = tail;
+  const older = await store.load(id, { last: firstSeq - fromSeq, upToSeq: firstSeq - 1 });
+  if (older === undefined) throw threadNotFound(id);
+  const entries = [...older.toArray(), ...tail.toArray()];
+  return Thread.assemble({ id, createdAt, metadata, entries, firstSeq: older.firstSeq, base: older.base });
+}
+
+function firstGuess({ maxInputTokens, reserveOutputTokens }: ContextPolicy): number {
+  const rows = Math.ceil((maxInputTokens - reserveOutputTokens) / TOKENS_PER_ROW);
+  return Math.min(MOST_ROWS, Math.max(LEAST_ROWS, rows));
+}

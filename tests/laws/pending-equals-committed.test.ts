@@ -1,0 +1,36 @@
+import fc from "fast-check";
+import type { EntryInput } from "heddle";
+import { expect, test } from "vitest";
+import { implementations } from "../projection/support/implementations.ts";
+import { activeLane } from "../projection/support/threads/thread.ts";
+import { anyInput } from "../projection/support/threads.ts";
+import { attempt } from "../projection/support/trial.ts";
+
+test.each(implementations)("%s: an entry that is pending is shown as it will be once committed", (_, project) => {
+  let shown = 0;
+  let cut = 0;
+  fc.assert(
+    fc.property(anyInput, ({ pending: planned, ...rest }) => {
+      const input = { ...rest, lane: activeLane(rest.thread) };
+      const { thread } = input;
+      for (const entry of (Array.isArray(planned) ? planned : [planned]).filter(isEntry)) {
+        const waiting = attempt(project, { ...input, pending: [entry] });
+        const committed = attempt(project, { ...input, thread: thread.append(entry) });
+        expect(waiting === undefined).toBe(committed === undefined);
+        if (waiting === undefined || committed === undefined) continue;
+        expect(waiting.messages).toEqual(committed.messages);
+        expect(waiting.meta.view.startSeq).toBe(committed.meta.view.startSeq);
+        expect(waiting.meta.fingerprint).toBe(committed.meta.fingerprint);
+        shown++;
+        cut += committed.meta.truncated ? 1 : 0;
+      }
+    }),
+    { numRuns: 600 },
+  );
+  expect(shown).toBeGreaterThan(60);
+  expect(cut).toBeGreaterThan(10);
+});
+
+function isEntry(item: unknown): item is EntryInput {
+  return typeof item === "object" && item !== null && "kind" in item;
+}

@@ -1,0 +1,73 @@
+import fc from "fast-check";
+import { memoryStore, ProjectionError, type ProjectionInput, project, projectFromStore, type Thread } from "heddle";
+import { expect, test } from "vitest";
+import { anyInput } from "../projection/support/threads.ts";
+
+type Outcome = { readonly value: unknown } | { readonly refused: string };
+
+test("a window read from a store is the window over the whole thread", async () => {
+  let shown = 0;
+  await fc.assert(
+    fc.asyncProperty(anyInput, async ({ thread, ...rest }) => {
+      fc.pre(thread.rev > 0);
+      await using store = await stored(thread);
+      const expected = await outcome(() => project({ ...rest, thread }));
+      expect(await outcome(() => projectFromStore(store.store, thread.id, rest))).toEqual(expected);
+      shown += "value" in expected ? 1 : 0;
+    }),
+    { numRuns: 200 },
+  );
+  expect(shown).toBeGreaterThan(60);
+});
+
+test("a tail of any length gives the window of the whole thread, or says from where on it must be loaded", async () => {
+  const seen = { short: 0, enough: 0 };
+  await fc.assert(
+    fc.asyncProperty(anyInput, fc.integer({ min: 1, max: 12 }), async ({ thread, ...rest }, last) => {
+      fc.pre(thread.rev > 0);
+      await using store = await stored(thread);
+      const expected = await outcome(() => project({ ...rest, thread }));
+      for (let rows = last; ; ) {
+        const tail = (await store.store.load(thread.id, { last: rows })) ?? expect.fail("it was stored");
+        const needed = neededBy({ ...rest, thread: tail });
+        if (needed === undefined) {
+          expect(await outcome(() => project({ ...rest, thread: tail }))).toEqual(expected);
+          seen.enough += tail.firstSeq > 0 ? 1 : 0;
+          return;
+        }
+        expect(needed).toBeGreaterThanOrEqual(0);
+        expect(needed).toBeLessThan(tail.firstSeq);
+        rows = thread.rev - needed;
+        seen.short++;
+      }
+    }),
+    { numRuns: 300 },
+  );
+  expect(seen.short).toBeGreaterThan(30);
+  expect(seen.enough).toBeGreaterThan(30);
+});
+
+async function stored(thread: Thread) {
+  const store = memoryStore();
+  const entries = thread.toArray().map(({ seq: _seq, ...entry }) => entry);
+  await store.append(thread.id, entries);
+  return { store, [Symbol.asyncDispose]: () => store.close() };
+}
+
+function neededBy(input: ProjectionInput): number | undefined {
+  try {
+    project(input);
+  } catch (error) {
+    if (ProjectionError.isInstance(error) && error.code === "tail_too_short") return error.neededFromSeq;
+  }
+  return undefined;
+}
+
+async function outcome(call: () => unknown): Promise<Outcome> {
+  try {
+    return { value: await call() };
+  } catch (error) {
+    if (!ProjectionError.isInstance(error)) throw error; // a crash is no answer
+    return { refused: error.code };
+  }
+}

@@ -1,0 +1,46 @@
+import { ContextPolicy } from "heddle";
+import type { ProjectionInput } from "../../../src/projection/input.ts";
+import { type Block, firstOf, isAnswer, openersOf, openOf, type Structure } from "./oracle/blocks.ts";
+import { coverageOf, type Reader, structured } from "./oracle/coverage.ts";
+import { fold, type Place } from "./oracle/fold.ts";
+import { logOf } from "./oracle/log.ts";
+import { itemOf } from "./oracle/read.ts";
+
+interface Known {
+  readonly structure: Structure;
+  readonly places: readonly Place[];
+  readonly edge: number;
+}
+
+/** What a block is made of, its results too. */
+export function entriesOf({ members, calls }: Block): readonly Place[] {
+  return [...members, ...calls.flatMap(({ result }) => result ?? [])].map(({ place }) => place);
+}
+
+/** What the oracle knows of an input before any window is decided. */
+export function knownOf(input: ProjectionInput): Known {
+  const policy = ContextPolicy.create(input.policy);
+  const { lane, log } = logOf(input);
+  const folded = fold(log, lane);
+  const read: Reader = (place) => itemOf(place, policy.includeKinds, input.readers);
+  const structure = structured(folded.places, read);
+  return { structure, places: folded.places, edge: coverageOf(folded, policy, read).edge };
+}
+
+/** The ask that has no answer yet, and what was steered into it. */
+export function openAsk(input: ProjectionInput): readonly Place[] {
+  const { blocks } = knownOf(input).structure;
+  const opener = openersOf(blocks).at(-1);
+  if (opener === undefined || blocks.slice(opener).some(isAnswer)) return [];
+  return blocks
+    .slice(opener)
+    .filter(({ type }) => type === "user")
+    .map((block) => firstOf(block).place);
+}
+
+/** The entries of the thread that a summary stands for. */
+export function coveredSeqs(input: ProjectionInput): readonly number[] {
+  const { structure, edge } = knownOf(input);
+  const covered = structure.blocks.filter((block) => openOf(block) <= edge).flatMap(entriesOf);
+  return covered.flatMap((place) => (place.item === undefined && !place.pending ? [place.seq] : []));
+}

@@ -1,0 +1,99 @@
+import type { JsonObject } from "heddle";
+import { isPlainObject } from "../../../../src/thread/json.ts";
+import { baseOf, type Logged, measureOf, operationOf, reachOf, sum } from "./log.ts";
+
+/** An entry, or a message of a replaced context, at its place in the view of a lane. */
+export interface Place extends Logged {
+  /** What orders it: its seq, the base of the replace for a message of the replaced context. */
+  readonly open: number;
+  readonly position: number;
+  /** Which message of a replaced context it is. */
+  readonly item?: number;
+  readonly inherited: boolean;
+  /** A summary that still counts. */
+  readonly standing: boolean;
+  /** A replace, whether or not it is the one in force. */
+  readonly replaces: boolean;
+}
+
+export interface Folded {
+  readonly places: readonly Place[];
+  /** Of all entries of the lane. */
+  readonly measure: number;
+  readonly systemPrompt?: string;
+}
+
+export function fold(log: readonly Logged[], lane: string): Folded {
+  const own = log.filter((entry) => entry.lane === lane);
+  const measure = sum(own.map(({ payload }) => measureOf(payload)));
+  const positionOf = (index: number) => sum(own.slice(0, index).map(({ payload }) => measureOf(payload)));
+  const anchor = own.findLast((entry) => baseOf(entry) !== undefined);
+  const base = (anchor && baseOf(anchor)) ?? Number.NEGATIVE_INFINITY;
+  const places = own
+    .map(
+      (entry, index): Place => ({
+        ...entry,
+        open: entry.seq,
+        position: positionOf(index),
+        inherited: false,
+        standing: isStanding(entry, own),
+        replaces: baseOf(entry) !== undefined,
+      }),
+    )
+    .filter(({ seq }) => seq > base);
+  if (anchor !== undefined) {
+    const { items, systemPrompt } = contextOf(anchor);
+    const snapshot = snapshotOf(items, anchor, base, places[0]?.position ?? measure);
+    return { places: [...snapshot, ...places], measure, ...(systemPrompt !== undefined && { systemPrompt }) };
+  }
+  const from = lane !== "default" && own[0] ? inherited(log, own[0]) : undefined; // the default lane never branches
+  return { ...from, places: [...(from?.places ?? []), ...places], measure };
+}
+
+/** Neither the replace in force when it was written nor any later one has killed it. */
+function isStanding(entry: Logged, lane: readonly Logged[]): boolean {
+  const reach = reachOf(entry);
+  if (reach === undefined || reach < -1) return false;
+  const replaces = lane.filter((other) => baseOf(other) !== undefined);
+  const inForce = replaces.filter(({ seq }) => seq < entry.seq).slice(-1);
+  const later = replaces.filter(({ seq }) => seq > entry.seq);
+  return [...inForce, ...later].every((replace) => reach > (baseOf(replace) ?? -1));
+}
+
+function contextOf(anchor: Logged): { items: readonly JsonObject[]; systemPrompt: string | undefined } {
+  const context = operationOf(anchor)?.["resultContext"];
+  const { entries, systemPrompt } = isPlainObject(context) ? context : {};
+  const items = Array.isArray(entries) ? (entries as JsonObject[]) : [];
+  return { items, systemPrompt: typeof systemPrompt === "string" ? systemPrompt : undefined };
+}
+
+function snapshotOf(items: readonly JsonObject[], anchor: Logged, base: number, end: number): Place[] {
+  return items.map(
+    (payload, item): Place => ({
+      ...anchor,
+      v: 1,
+      payload,
+      refs: isPlainObject(payload["refs"]) ? (payload["refs"] as Logged["refs"]) : {},
+      open: base,
+      position: end - sum(items.slice(item).map(measureOf)),
+      item,
+      inherited: false,
+      standing: false,
+      replaces: false,
+    }),
+  );
+}
+
+/** What a lane starts with that branches off another one: the view of that one, measured backwards from the branch. */
+function inherited(log: readonly Logged[], first: Logged): Omit<Folded, "measure"> | undefined {
+  const { type, from, atSeq } = operationOf(first) ?? {};
+  if (type !== "switch" || typeof from !== "string" || from === "") return undefined;
+  if (!Number.isInteger(atSeq) || Number(atSeq) < -1) return undefined;
+  const end = Math.min(Number(atSeq), first.seq - 1);
+  const { measure, ...view } = fold(
+    log.filter(({ seq }) => seq <= end),
+    from,
+  );
+  const places = view.places.map((place) => ({ ...place, position: place.position - measure, inherited: true }));
+  return { ...view, places };
+}

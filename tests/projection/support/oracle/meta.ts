@@ -1,0 +1,161 @@
+import { ContextPolicy } from "heddle";
+import type { ProjectionInput } from "../../../../src/projection/input.ts";
+import type { Projection, ProjectionMeta } from "../../../../src/projection/projection.ts";
+import { type Block, firstOf, openersOf, openOf, type Structure } from "./blocks.ts";
+import type { Coverage, Reader } from "./coverage.ts";
+import type { Folded, Place } from "./fold.ts";
+import { sum } from "./log.ts";
+import { positionOf, resultsOf } from "./results.ts";
+import { firstLink, type Line } from "./thinking.ts";
+import type { Window } from "./window.ts";
+
+export interface Facts {
+  readonly input: ProjectionInput;
+  readonly policy: ContextPolicy;
+  readonly lane: string;
+  readonly pendingCount: number;
+  readonly folded: Folded;
+  readonly coverage: Coverage;
+  readonly dropped: Structure["dropped"];
+  readonly window: Window;
+  readonly lines: readonly Line[];
+  readonly read: Reader;
+  readonly toolTokens: number;
+}
+
+export function metaOf(facts: Facts): ProjectionMeta {
+  const { input, policy, lane, pendingCount, coverage, window, lines, toolTokens } = facts;
+  const { thread, previous, tools = [] } = input;
+  const { setting, start, first, floor } = window;
+  const startPlace = setting.blocks[start] && firstOf(setting.blocks[start]).place;
+  const truncated = start > first;
+  const system = tokensOf(lines, "system");
+  const summary = tokensOf(lines, "summary");
+  const pending = tokensOf(lines, "pending");
+  const history = tokensOf(lines, "history");
+  const { maxInputTokens, reserveOutputTokens } = policy;
+  const room = maxInputTokens - reserveOutputTokens - system - toolTokens - summary;
+  const spoken = lines.some(({ provenance }) => isOfLane(provenance) && provenance.rule !== "stand_in");
+  const open = spoken && lines.at(-1)?.message.role !== "assistant";
+  const boundary = boundaryOf(facts, open);
+  const reason = reasonOf(facts, truncated, boundary);
+  const cleared = seqsWith(lines, "cleared");
+  const thinkingDropped = ascending(lines.flatMap(({ forgotten }) => forgotten));
+  return {
+    basisRev: thread.rev,
+    basisLastSeq: thread.lastSeq,
+    pendingCount,
+    lane,
+    truncated,
+    ...(truncated && startPlace && { cutSeq: startPlace.seq }),
+    estimatedTokens: toolTokens + sum(lines.map(({ provenance }) => provenance.tokens)),
+    summaryUsed: coverage.shown !== undefined,
+    entriesIncluded: new Set(lines.flatMap(({ provenance }) => provenance.seqs)).size,
+    messagesIncluded: lines.length,
+    entriesTotal: thread.rev,
+    open,
+    needsSummary: reason !== undefined,
+    ...(reason !== undefined && { needsSummaryReason: reason }),
+    ...(reason !== undefined && boundary !== undefined && { boundary }),
+    budget: {
+      maxInputTokens,
+      reserveOutputTokens,
+      system,
+      tools: toolTokens,
+      summary,
+      pending,
+      available: room - pending,
+      history,
+    },
+    floorViolated: truncated && start > floor,
+    repaired: {
+      calls: ascending(unanswered(setting.blocks.slice(start))),
+      standIns: lines.filter(({ provenance }) => provenance.rule === "stand_in").length,
+    },
+    dropped: droppedIn(facts),
+    cleared,
+    thinkingDropped,
+    policyHash: ContextPolicy.hashOf(policy),
+    fingerprint: lines.at(-1)?.link ?? firstLink(tools),
+    ...(previous !== undefined && { stablePrefix: samePrefix(lines, previous) }),
+    view: {
+      ...(startPlace && { startSeq: startPlace.seq }),
+      ...(startPlace?.item !== undefined && { startItem: startPlace.item }),
+      headSeqs: [],
+      ...(coverage.shown && { summarySeq: coverage.shown.seq }),
+      cleared,
+      thinkingDropped,
+      ...(setting.shrunk.size > 0 && { shrunk: shrunkOf(window) }),
+    },
+  };
+}
+
+function isOfLane({ segment }: Projection["provenance"][number]): boolean {
+  return segment === "history" || segment === "pending";
+}
+
+function tokensOf(lines: readonly Line[], segment: string): number {
+  return sum(lines.flatMap(({ provenance }) => (provenance.segment === segment ? [provenance.tokens] : [])));
+}
+
+function seqsWith(lines: readonly Line[], rule: string): number[] {
+  return ascending(lines.flatMap(({ provenance, draft }) => (provenance.rule === rule ? draft.places : [])));
+}
+
+/** The entries of the thread that some places are of, each once. */
+function ascending(places: readonly Place[]): number[] {
+  const seqs = places.filter(({ pending }) => !pending).map(({ seq }) => seq);
+  return [...new Set(seqs)].sort((a, b) => a - b);
+}
+
+function unanswered(blocks: readonly Block[]): Place[] {
+  return blocks.flatMap(({ calls }) => calls.flatMap(({ result, by }) => (result === undefined ? [by.place] : [])));
+}
+
+/** Whether it is an entry of the thread, not a message of a replaced context. */
+function isEntry({ item, pending }: Place): boolean {
+  return item === undefined && !pending;
+}
+
+/** Entries of the window that say nothing a model may see. */
+function droppedIn({ folded, coverage, dropped, window, read }: Facts): number[] {
+  const { setting, start } = window;
+  const from = setting.blocks[start] ? openOf(setting.blocks[start]) : coverage.edge + 1;
+  const blank = folded.places.filter((place) => read(place)?.what.type === "blank");
+  const loose = dropped.map(({ item }) => item.place);
+  const cut = setting.blocks.slice(0, start);
+  const late = cut.flatMap((block) => [...block.members, ...resultsOf(block)].map(({ place }) => place));
+  return ascending([...blank, ...loose, ...late].filter((place) => isEntry(place) && place.seq >= from));
+}
+
+function boundaryOf({ folded, coverage, window, policy }: Facts, open: boolean): number | undefined {
+  const { blocks } = window.setting;
+  const own = folded.places.filter(isEntry);
+  const openers = openersOf(blocks);
+  const last = policy.keepLastTurns > 0 ? openers.at(-policy.keepLastTurns) : open ? openers.at(-1) : blocks.length;
+  if (last === undefined) return undefined;
+  const opener = blocks[last];
+  const before = opener === undefined ? own : own.filter(({ seq }) => seq < openOf(opener));
+  const seq = before.at(-1)?.seq;
+  return seq !== undefined && seq > coverage.edge ? seq : undefined;
+}
+
+function reasonOf({ input, policy, pendingCount, coverage, folded, window }: Facts, cut: boolean, boundary?: number) {
+  const { summarization, summarizeThreshold, maxThreadTokens } = policy;
+  if (cut && summarization !== "none") return "truncated";
+  if (summarization === "request_new" && boundary !== undefined) return "requested";
+  const since = input.thread.lastSeq + pendingCount - (coverage.shown?.seq ?? -1);
+  if (summarizeThreshold > 0 && since > summarizeThreshold) return "entries";
+  const first = window.setting.blocks[window.first];
+  const live = first === undefined ? 0 : folded.measure - positionOf(first);
+  return maxThreadTokens > 0 && live > maxThreadTokens ? "tokens" : undefined;
+}
+
+function samePrefix(lines: readonly Line[], { messages }: Pick<Projection, "messages">): number {
+  const differs = lines.findIndex(({ message }, index) => JSON.stringify(message) !== JSON.stringify(messages[index]));
+  return differs < 0 ? lines.length : differs;
+}
+
+function shrunkOf({ setting }: Window): { seq: number; bytes: number }[] {
+  return [...setting.shrunk].map(([call, bytes]) => ({ seq: call.result?.place.seq ?? -1, bytes }));
+}

@@ -1,0 +1,103 @@
+import { ContextPolicy, countMessage, countTools, heuristic, type Message, type TokenCounter } from "heddle";
+import { ProjectionError } from "../../../../src/projection/error.ts";
+import type { ProjectionInput } from "../../../../src/projection/input.ts";
+import type { Projection } from "../../../../src/projection/projection.ts";
+import { firstOf } from "./blocks.ts";
+import { compose, type Draft, headOf, type Setting } from "./compose.ts";
+import { type Coverage, coverageOf, type Reader, structured } from "./coverage.ts";
+import { type Folded, fold, type Place } from "./fold.ts";
+import { logOf } from "./log.ts";
+import { metaOf } from "./meta.ts";
+import { itemOf } from "./read.ts";
+import { clearedOf } from "./results.ts";
+import { settled } from "./thinking.ts";
+import { windowOf } from "./window.ts";
+
+const BUILT_IN = ["message", "tool_call", "tool_result", "summary", "ai_message", "ai_context_operation"];
+
+/** The projection as the rules say it, from scratch and with no thought for speed. */
+export function naiveProject(input: ProjectionInput): Projection {
+  const { tools = [], tokenCounter: counter = heuristic, model, readers } = input;
+  const policy = ContextPolicy.create(input.policy);
+  for (const kind of policy.includeKinds) {
+    if (BUILT_IN.includes(kind) || readers?.[kind] !== undefined) continue;
+    throw new ProjectionError({ code: "no_reader", message: "no reader", kind });
+  }
+  const { lane, log, pendingCount } = logOf(input);
+  const folded = fold(log, lane);
+  const read: Reader = (place) => itemOf(place, policy.includeKinds, readers);
+  const coverage = coverageOf(folded, policy, read);
+  const { blocks, dropped } = structured(folded.places, read);
+
+  const before = [...systemDrafts(input, policy, folded), ...summaryDrafts(coverage, policy)];
+  const [system, summary] = (["system", "summary"] as const).map((segment) =>
+    tokensOf(before, segment, counter, model),
+  );
+  const toolTokens = countTools(tools, counter, model);
+  const room = policy.maxInputTokens - policy.reserveOutputTokens - (system ?? 0) - (summary ?? 0) - toolTokens;
+  const whole: Setting = {
+    blocks,
+    edge: coverage.edge,
+    hasSummary: coverage.shown !== undefined,
+    cleared: clearedOf(blocks, policy, folded.measure),
+    shrunk: new Map(),
+    policy,
+    model,
+  };
+  const window = windowOf(whole, { room, counter });
+  const { start, setting } = window;
+  for (const block of blocks.slice(start)) {
+    const { what } = firstOf(block);
+    if (what.type === "unreadable") throw what.error;
+  }
+  const lines = settled([...before, ...compose(start, setting)], tools, counter, model);
+  const meta = metaOf({
+    input,
+    policy,
+    lane,
+    pendingCount,
+    folded,
+    coverage,
+    dropped,
+    window,
+    lines,
+    read,
+    toolTokens,
+  });
+  return {
+    messages: lines.map(({ message }) => message),
+    toolSpec: tools,
+    provenance: lines.map(({ provenance }) => provenance),
+    meta: {
+      ...meta,
+      view: { ...meta.view, headSeqs: seqsOf(headOf(start, setting).map((head) => firstOf(head).place)) },
+    },
+  };
+}
+
+function tokensOf(drafts: readonly Draft[], segment: string, counter: TokenCounter, model: string | undefined): number {
+  const own = drafts.filter((draft) => draft.segment === segment);
+  return own.reduce((total, { message }) => total + countMessage(message, counter, model), 0);
+}
+
+function systemDrafts({ system }: ProjectionInput, policy: ContextPolicy, { systemPrompt }: Folded): Draft[] {
+  const given = typeof system === "string" ? system : system?.prompt;
+  const content = systemPrompt ?? given ?? policy.systemPrompt ?? "";
+  if (content.trim() === "") return [];
+  return [{ message: { role: "system", content }, segment: "system", places: [], fingerprints: [], thoughts: [] }];
+}
+
+function summaryDrafts({ shown }: Coverage, { summaryRole: role }: ContextPolicy): Draft[] {
+  if (shown === undefined) return [];
+  const { seq, kind, v, payload } = shown;
+  if (v > 1) throw new ProjectionError({ code: "entry_too_new", message: "too new", seq, kind });
+  const text = payload["content"];
+  if (typeof text !== "string") throw new ProjectionError({ code: "entry_unreadable", message: "no text", seq, kind });
+  const message: Message = { role, content: `Summary of earlier conversation:\n${text}` };
+  return [{ message, segment: "summary", places: [shown], fingerprints: [], thoughts: [] }];
+}
+
+/** The entries that places are of, each once. */
+function seqsOf(places: readonly Place[]): number[] {
+  return [...new Set(places.map(({ seq }) => seq))];
+}

@@ -1,0 +1,177 @@
+import type { Content, JsonObject, JsonValue, Part, PartMetadata, ThinkingPart } from "heddle";
+import { ProjectionError } from "../../../../src/projection/error.ts";
+import type { ProjectionInput } from "../../../../src/projection/input.ts";
+import type { Said } from "../../../../src/projection/transcript/reader.ts";
+import { isPlainObject } from "../../../../src/thread/json.ts";
+import { isBlank, legalAssistant, legalResult, legalUser, partsOf } from "./content.ts";
+import type { Place } from "./fold.ts";
+import { thinkingOf } from "./thoughts.ts";
+
+export interface SaidCall {
+  readonly id: string | undefined;
+  readonly name: string;
+  readonly arguments: JsonValue;
+  readonly metadata?: PartMetadata;
+}
+
+type What =
+  | { readonly type: "user" | "relabelled"; readonly content: Content }
+  | {
+      readonly type: "assistant";
+      readonly content: Content;
+      readonly thinking: readonly ThinkingPart[];
+      readonly calls: readonly SaidCall[];
+    }
+  | {
+      readonly type: "result";
+      readonly content: Content;
+      readonly isError: boolean;
+      readonly toolCallId: string | undefined;
+      readonly name: string | undefined;
+    }
+  | { readonly type: "unreadable"; readonly error: ProjectionError }
+  | { readonly type: "blank" | "nothing" };
+
+export interface Item {
+  readonly place: Place;
+  readonly what: What;
+  readonly callId: string | undefined;
+  readonly requestId: string | undefined;
+  readonly fingerprint: string | undefined;
+}
+
+/** What a place says to a model; undefined when its kind is not read at all. */
+export function itemOf(place: Place, kinds: readonly string[], readers: ProjectionInput["readers"]): Item | undefined {
+  const { kind, payload, refs } = place;
+  const isSnapshot = place.item !== undefined;
+  if (!isSnapshot && (!kinds.includes(kind) || kind === "summary" || kind === "ai_context_operation")) return undefined;
+  const call = isPlainObject(payload["call"]) ? payload["call"] : {};
+  return {
+    place,
+    what: whatOf(place, isSnapshot ? undefined : readers?.[kind]),
+    callId: textAt(refs, "callId"),
+    requestId: textAt(refs, "requestId") ?? textAt(payload, "requestId"),
+    fingerprint: textAt(call, "fingerprint"),
+  };
+}
+
+function whatOf(place: Place, reader: NonNullable<ProjectionInput["readers"]>[string] | undefined): What {
+  const { seq, kind, payload, refs, v } = place;
+  try {
+    if (v > (reader?.version ?? 1)) throw new ProjectionError({ code: "entry_too_new", message: "too new", seq, kind });
+    if (reader === undefined) return readPlace(place);
+    const upcast = v < reader.version && reader.upcast ? reader.upcast(payload, v) : payload;
+    const said = reader.read(upcast, { seq, kind, refs });
+    return said === undefined ? { type: "nothing" } : legal(said);
+  } catch (cause) {
+    if (ProjectionError.isInstance(cause)) return { type: "unreadable", error: cause };
+    const error = new ProjectionError({ code: "entry_unreadable", message: "unreadable", seq, kind, cause });
+    return { type: "unreadable", error };
+  }
+}
+
+const ROLES: readonly unknown[] = ["user", "system", "assistant", "tool"];
+
+function readPlace(place: Place): What {
+  const { kind, payload, refs } = place;
+  const toolCallId = textAt(payload, "toolCallId") ?? textAt(refs, "toolCallId");
+  if (place.item === undefined && kind === "tool_call") {
+    const { name, arguments: args } = payload;
+    if (typeof name !== "string" || args === undefined) throw new TypeError("not a call");
+    const id = textAt(payload, "id") ?? textAt(refs, "toolCallId");
+    return assistant("", [], [{ id, name, arguments: args }]);
+  }
+  if (place.item === undefined && kind === "tool_result") {
+    const { result } = payload;
+    if (result === undefined) throw new TypeError("not a result");
+    return resultOf(outcomeOf(result), toolCallId, textAt(payload, "name"));
+  }
+  const { role } = payload;
+  if (!ROLES.includes(role)) {
+    throw new ProjectionError({ code: "unknown_role", message: "unknown role", seq: place.seq, kind });
+  }
+  const content = contentOf(payload["content"]);
+  switch (role) {
+    case "user":
+      return legal({ type: "user", content });
+    case "system":
+      return legal({ type: "system", content: textOf(content) });
+    case "assistant":
+      return kind === "message"
+        ? assistant(content, [], [])
+        : assistant(content, thinkingOf(payload), callsOf(payload));
+    default: {
+      const isError = payload["isError"] === true;
+      return resultOf({ content, isError }, toolCallId, textAt(payload, "name"));
+    }
+  }
+}
+
+/** What a reader of the caller's own says. */
+function legal(said: Said): What {
+  switch (said.type) {
+    case "user": {
+      const content = legalUser(said.content);
+      return content === undefined ? { type: "blank" } : { type: "user", content };
+    }
+    case "system":
+      if (isBlank(said.content)) return { type: "blank" };
+      return { type: "relabelled", content: `System message:\n${said.content}` };
+    case "assistant":
+      return assistant(said.content, [], said.toolCalls ?? []);
+    case "tool_result":
+      return resultOf({ content: said.content, isError: said.isError === true }, said.toolCallId, said.name);
+    default:
+      return said satisfies never;
+  }
+}
+
+function assistant(content: Content, thinking: readonly ThinkingPart[], calls: readonly SaidCall[]): What {
+  const said = legalAssistant(content, calls.length);
+  return said === undefined ? { type: "blank" } : { type: "assistant", content: said, thinking, calls };
+}
+
+type Outcome = { readonly content: Content; readonly isError: boolean };
+
+function resultOf({ content, isError }: Outcome, toolCallId: string | undefined, name: string | undefined): What {
+  return { type: "result", content: legalResult(content, isError), isError, toolCallId, name };
+}
+
+function outcomeOf(result: JsonValue): Outcome {
+  if (isPlainObject(result) && result["ok"] === false && "error" in result) {
+    return { content: JSON.stringify({ error: result["error"] }), isError: true };
+  }
+  const value = isPlainObject(result) && result["ok"] === true && "value" in result ? result["value"] : result;
+  return { content: typeof value === "string" ? value : JSON.stringify(value), isError: false };
+}
+
+function contentOf(value: unknown): Content {
+  if (typeof value === "string") return value;
+  if (!Array.isArray(value) || !value.every(isPart)) throw new TypeError("not a content");
+  return value;
+}
+
+function isPart(value: unknown): value is Part {
+  return isPlainObject(value) && typeof value["type"] === "string";
+}
+
+function textOf(content: Content): string {
+  return partsOf(content)
+    .flatMap((part) => (part.type === "text" ? [part.text] : []))
+    .join("\n");
+}
+
+function callsOf({ toolCalls }: JsonObject): SaidCall[] {
+  if (toolCalls === undefined) return [];
+  if (!Array.isArray(toolCalls)) throw new TypeError("not calls");
+  return (toolCalls as (Partial<SaidCall> | null)[]).map((call) => {
+    const { id, name, arguments: args, metadata } = call ?? {};
+    if (typeof name !== "string" || args === undefined) throw new TypeError("not a call");
+    return { id, name, arguments: args, ...(metadata !== undefined && { metadata }) };
+  });
+}
+
+function textAt(fields: { readonly [key: string]: unknown }, key: string): string | undefined {
+  const value = fields[key];
+  return typeof value === "string" ? value : undefined;
+}

@@ -1,0 +1,55 @@
+import { countMessage, type Message, type TokenCounter, type ToolSpec } from "heddle";
+import type { Provenance } from "../../../../src/projection/projection.ts";
+import { portableSha256 } from "../../../../src/thread/sha256.ts";
+import type { Draft } from "./compose.ts";
+import { withoutTrailingSpace } from "./content.ts";
+import type { Place } from "./fold.ts";
+
+/** A message as it is sent. */
+export interface Line {
+  readonly message: Message;
+  readonly provenance: Provenance;
+  readonly draft: Draft;
+  /** The chain of hashes up to and with this message. */
+  readonly link: string;
+  /** Where thinking was left out. */
+  readonly forgotten: readonly Place[];
+}
+
+/** Decides from left to right whose thinking stays: only where all that is sent before is what was sent then. */
+export function settled(
+  drafts: readonly Draft[],
+  tools: readonly ToolSpec[],
+  counter: TokenCounter,
+  model: string | undefined,
+): Line[] {
+  const lines: Line[] = [];
+  for (const [index, draft] of drafts.entries()) {
+    const before = lines.at(-1)?.link ?? firstLink(tools);
+    const stays = draft.bare === undefined || draft.fingerprints.includes(before);
+    const chosen = stays ? draft.message : (draft.bare ?? draft.message);
+    const message = index === drafts.length - 1 ? trimmed(chosen) : chosen;
+    const forgotten = draft.thoughts.filter(({ candidate }) => !stays || !candidate).map(({ place }) => place);
+    const seqs = new Set(draft.places.filter(({ pending }) => !pending).map(({ seq }) => seq));
+    const provenance: Provenance = {
+      segment: draft.segment,
+      seqs: [...seqs],
+      tokens: countMessage(message, counter, model),
+      ...(draft.rule !== undefined && { rule: draft.rule }),
+    };
+    lines.push({ message, provenance, draft, forgotten, link: nextLink(before, message) });
+  }
+  return lines;
+}
+
+export function firstLink(tools: readonly ToolSpec[]): string {
+  return portableSha256(JSON.stringify(tools));
+}
+
+function nextLink(before: string, message: Message): string {
+  return portableSha256(`${before}\n${JSON.stringify(message)}`);
+}
+
+function trimmed(message: Message): Message {
+  return message.role === "assistant" ? { ...message, content: withoutTrailingSpace(message.content) } : message;
+}

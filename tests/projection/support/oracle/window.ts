@@ -1,0 +1,104 @@
+import { countMessage, type TokenCounter } from "heddle";
+import { ProjectionError } from "../../../../src/projection/error.ts";
+import { type Call, firstOf, openersOf, openOf } from "./blocks.ts";
+import { compose, type Setting } from "./compose.ts";
+import { sum } from "./log.ts";
+import { bytesOfContent, positionOf, shortened, shownResult, unitOf } from "./results.ts";
+
+export interface Window {
+  /** The first block that is not covered by a summary. */
+  readonly first: number;
+  readonly start: number;
+  readonly floor: number;
+  readonly setting: Setting;
+}
+
+export interface Purse {
+  readonly room: number;
+  readonly counter: TokenCounter;
+}
+
+export function windowOf(setting: Setting, purse: Purse): Window {
+  const { blocks, edge, policy } = setting;
+  const { maxMessages, maxTurns, keepLastTurns, window } = policy;
+  const open = blocks.findIndex((block) => openOf(block) > edge);
+  const first = open < 0 ? blocks.length : open;
+  const newest = blocks.length - 1;
+  const openers = openersOf(blocks);
+  const floor = Math.max(first, keepLastTurns === 0 ? blocks.length : (openers.at(-keepLastTurns) ?? first));
+  if (purse.room < 0) throw overflow("budget_overflow", 0, purse.room);
+  const starts = range(first, newest);
+  if (starts.length === 0) {
+    const needed = cost(first, setting, purse);
+    if (needed > purse.room) throw overflow("budget_overflow", needed, purse.room);
+    return { first, start: first, floor, setting };
+  }
+  const fitting = starts.filter((start) => cost(start, setting, purse) <= purse.room);
+  const [budget] = fitting;
+  if (budget === undefined || !fitting.includes(newest))
+    return { first, start: newest, floor, setting: squeezed(setting, purse) };
+
+  const turnsShown = (start: number) =>
+    openers.filter((opener) => opener >= start).length +
+    (openers.includes(start) || !openers.some((opener) => opener < start) ? 0 : 1);
+  const isUnderCeilings = (start: number) =>
+    (maxMessages === 0 || start === newest || compose(start, setting).length <= maxMessages) &&
+    (maxTurns === 0 || turnsShown(start) <= maxTurns);
+  const ceiling = starts.find(isUnderCeilings) ?? newest;
+  const wanted = Math.min(ceiling, floor);
+  const lower = fitting.find((start) => start >= wanted) ?? fitting.at(-1) ?? budget;
+  const limit = Math.min(newest, budget > wanted ? newest : Math.max(lower, floor));
+  if (window.mode === "sliding" || lower === first) return { first, start: lower, floor, setting };
+  for (let unit = unitOf(policy); unit >= 1; unit = Math.floor(unit / 2)) {
+    const start = fitting.find((start) => start >= lower && start <= limit && isOnGrid(start, unit, setting));
+    if (start !== undefined) return { first, start, floor, setting };
+  }
+  return { first, start: lower, floor, setting };
+}
+
+function isOnGrid(start: number, unit: number, { blocks }: Setting): boolean {
+  const line = (index: number) => Math.floor(positionOf(blocks[index]) / unit);
+  return start === 0 || line(start) > line(start - 1);
+}
+
+function cost(start: number, setting: Setting, { counter }: Purse): number {
+  return sum(compose(start, setting).map(({ message }) => countMessage(message, counter, setting.model)));
+}
+
+/** The newest block made to fit by shortening its results, the largest first, each by as little as needed. */
+function squeezed(setting: Setting, purse: Purse): Setting {
+  const newest = setting.blocks.length - 1;
+  const block = setting.blocks[newest];
+  const isPending = block !== undefined && firstOf(block).place.pending;
+  const code = isPending ? "pending_overflow" : "budget_overflow";
+  if (setting.policy.overflow === "error" || block === undefined) {
+    throw overflow(code, cost(newest, setting, purse), purse.room);
+  }
+  const size = (call: Call) => bytesOfContent(shownResult(call, setting.policy, false, new Map()).content);
+  const calls = block.calls.filter(({ result }) => result !== undefined).toSorted((a, b) => size(b) - size(a));
+  let shrunk: Setting["shrunk"] = new Map();
+  for (const call of calls) {
+    const before = shrunk;
+    const isShorter = (limit: number) => {
+      const { result } = call;
+      if (result?.what.type !== "result") return false;
+      return bytesOfContent(shortened(result.what.content, limit, result.place.seq)) < size(call);
+    };
+    const { maxTokens } = setting.policy.toolResults;
+    const most = Math.min(size(call), maxTokens > 0 ? 4 * maxTokens : Number.POSITIVE_INFINITY) - 1;
+    for (const limit of range(0, most).toReversed()) {
+      if (limit % 2 === 1 || !isShorter(limit)) continue;
+      shrunk = new Map([...before, [call, limit]]);
+      if (cost(newest, { ...setting, shrunk }, purse) <= purse.room) return { ...setting, shrunk };
+    }
+  }
+  throw overflow(code, cost(newest, { ...setting, shrunk }, purse), purse.room);
+}
+
+function overflow(code: string, needed: number, available: number): ProjectionError {
+  return new ProjectionError({ code, message: "too long", needed, available });
+}
+
+function range(from: number, to: number): number[] {
+  return Array.from({ length: Math.max(0, to - from + 1) }, (_, index) => from + index);
+}

@@ -1,0 +1,46 @@
+import fc from "fast-check";
+import { expect } from "vitest";
+import { ProjectionError } from "../../../src/projection/error.ts";
+import type { ProjectionInput } from "../../../src/projection/input.ts";
+import type { Projection } from "../../../src/projection/projection.ts";
+import { anyInput } from "./threads.ts";
+
+export type Project = (input: ProjectionInput) => Projection;
+
+/** What a projection gives; undefined when what has to be shown does not fit, which is an answer too. */
+export function attempt(project: Project, input: ProjectionInput): Projection | undefined {
+  try {
+    return project(input);
+  } catch (error) {
+    if (ProjectionError.isInstance(error) && /^(budget|pending)_overflow$/.test(error.code)) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Checks a law for random inputs. Fails, too, when too few of them had a projection, or when none of these was cut,
+ * summarised or repaired: a law that is never put to the test says nothing.
+ */
+export function always(
+  project: Project,
+  check: (projection: Projection, input: ProjectionInput) => void,
+  numRuns = 300,
+): void {
+  const seen = { runs: 0, shown: 0, cut: 0, summarised: 0, repaired: 0 };
+  fc.assert(
+    fc.property(anyInput, (input) => {
+      seen.runs++;
+      const projection = attempt(project, input);
+      if (projection === undefined) return;
+      const { truncated, summaryUsed, repaired } = projection.meta;
+      seen.shown++;
+      seen.cut += truncated ? 1 : 0;
+      seen.summarised += summaryUsed ? 1 : 0;
+      seen.repaired += repaired.calls.length > 0 || repaired.standIns > 0 ? 1 : 0;
+      check(projection, input);
+    }),
+    { numRuns },
+  );
+  expect(seen.shown).toBeGreaterThan(seen.runs / 3);
+  for (const kind of [seen.cut, seen.summarised, seen.repaired]) expect(kind).toBeGreaterThan(seen.runs / 50);
+}
