@@ -1,6 +1,7 @@
 // What the log costs, beside a floor measured in the same run: `npm run bench -- log`, or with --help.
 import { Budgets } from "../support/budgets.ts";
 import { describeMachine } from "../support/machine.ts";
+import { type Options, readOptions } from "../support/options.ts";
 import { Report } from "../support/report.ts";
 import { Scratch } from "../support/scratch.ts";
 import { agents } from "./agents.ts";
@@ -9,9 +10,9 @@ import type { Measurement } from "./bench.ts";
 import { bytes } from "./bytes.ts";
 import { coldOpen } from "./cold-open.ts";
 import { Fixtures } from "./fixtures.ts";
+import { HELP } from "./help.ts";
 import { last200 } from "./last-200.ts";
 import { memory } from "./memory.ts";
-import { HELP, type Options, readOptions } from "./options.ts";
 import { peers } from "./peers.ts";
 import { postgresAppends } from "./postgres.ts";
 import { singleAppend } from "./single-append.ts";
@@ -32,7 +33,7 @@ const measurements: Readonly<Record<string, Measurement>> = {
   peers,
 };
 
-const options = readOptions(process.argv.slice(2));
+const options = readOptions(process.argv.slice(2), HELP);
 if (options === undefined) process.exitCode = 2;
 else if (options.help) console.log(HELP);
 else await run(options);

@@ -1,9 +1,8 @@
 import type { EntryInput, JsonObject } from "heddle";
+import { prose } from "../support/text.ts";
 
 /** Of every payload here, as JSON text. */
 export const PAYLOAD_BYTES = 587;
-
-const WORDS = "the thread is what happened and the context is what we show the model of it when it is asked".split(" ");
 
 /** Made beforehand, so that making them is not measured. An even number, so that the roles take turns. */
 const TEXTS = Array.from({ length: 1000 }, (_, index) => makeText(index));
@@ -32,10 +31,5 @@ export function messages(from: number, count: number): EntryInput[] {
 
 function makeText(index: number): string {
   const size = PAYLOAD_BYTES - JSON.stringify({ role: roleOf(index), content: "" }).length;
-  let text = `Message ${index}:`;
-  for (let state = index; text.length < size; ) {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0; // a plain linear congruential generator
-    text += ` ${WORDS[(state >>> 8) % WORDS.length]}`;
-  }
-  return `${text.slice(0, size - 1)}.`;
+  return prose(`Message ${index}:`, index, size);
 }

@@ -1,8 +1,7 @@
-import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
-import { installPeers } from "../peers/install.ts";
+import { installTrouble } from "../peers/install.ts";
 import type { PeerNumbers, PeerSizes } from "../peers/log/measure.ts";
+import { reasonOf, runScript } from "../support/child.ts";
 import type { Row, Table } from "../support/table.ts";
 import { show, showSize } from "../support/units.ts";
 import { AGENTS } from "./agents.ts";
@@ -57,21 +56,9 @@ type Answer = PeerNumbers | { readonly name: string; readonly trouble: string };
 async function measure(name: string, folder: string, sizes: PeerSizes): Promise<Answer> {
   console.error(`measuring ${name}...`);
   try {
-    const run = await promisify(execFile)(process.execPath, [MEASURE, name, folder, JSON.stringify(sizes)], {
-      maxBuffer: 2 ** 28,
-    });
-    return JSON.parse(run.stdout.trimEnd().split("\n").at(-1) ?? "") as PeerNumbers;
+    return await runScript<PeerNumbers>(MEASURE, [name, folder, JSON.stringify(sizes)]);
   } catch (error) {
     return { name, trouble: reasonOf(error) };
-  }
-}
-
-function installTrouble(): string | undefined {
-  try {
-    installPeers();
-    return undefined;
-  } catch (error) {
-    return reasonOf(error);
   }
 }
 
@@ -94,11 +81,4 @@ function row(answer: Answer): Row {
 
 function notesOf({ name, packages, durability, notes }: PeerNumbers): string[] {
   return [`${name}: ${packages.join(", ")}; ${durability}.`, ...notes.map((note) => `${name}: ${note}`)];
-}
-
-/** Of a child process that failed, the line that says why. */
-function reasonOf(error: unknown): string {
-  const text = error instanceof Error ? ("stderr" in error && String(error.stderr)) || error.message : String(error);
-  const lines = text.split("\n").map((line) => line.trim());
-  return lines.find((line) => /^\w*Error\b/.test(line)) ?? lines.find((line) => line !== "") ?? "unknown";
 }

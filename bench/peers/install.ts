@@ -2,12 +2,22 @@ import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { reasonOf } from "../support/child.ts";
 
 const folder = fileURLToPath(new URL(".", import.meta.url));
 const stamp = `${folder}node_modules/.heddle-peers`;
 
-/** Installs the packages of bench/peers as its lockfile says, unless they are there. Throws when npm cannot. */
-export function installPeers(): void {
+/** Installs the packages of bench/peers as its lockfile says, unless they are there. Says why when npm cannot. */
+export function installTrouble(): string | undefined {
+  try {
+    install();
+    return undefined;
+  } catch (error) {
+    return reasonOf(error);
+  }
+}
+
+function install(): void {
   const wanted = createHash("sha256")
     .update(readFileSync(`${folder}package-lock.json`))
     .digest("hex");

@@ -13,6 +13,8 @@ export interface Row {
   readonly values: Readonly<Record<string, number | undefined>>;
   /** Instead of values: why there are none. */
   readonly unavailable?: string;
+  /** Printed after the values. */
+  readonly remark?: string;
 }
 
 export interface Table {
@@ -27,8 +29,12 @@ export interface Table {
 
 /** The table as plain text, no line of it longer than its content. */
 export function renderTable({ title, columns, rows, checks = [], notes = [] }: Table): string {
-  const head = ["", ...columns.map(({ label }) => label)];
-  const body = rows.map(({ name, values }) => [name, ...columns.map(({ key, unit }) => show(values[key], unit))]);
+  const head = ["", ...columns.map(({ label }) => label), ""];
+  const body = rows.map(({ name, values, remark = "" }) => [
+    name,
+    ...columns.map(({ key, unit }) => show(values[key], unit)),
+    remark,
+  ]);
   const widths = head.map((label, index) => Math.max(label.length, ...body.map((cells) => cells[index]?.length ?? 0)));
   const line = (cells: readonly string[]) =>
     cells

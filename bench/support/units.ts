@@ -1,5 +1,5 @@
-/** How a column's numbers are printed. The numbers themselves keep the unit that is named here. */
-export type Unit = "ns" | "us" | "ms" | "per second" | "times" | "bytes" | "count";
+/** How a column's numbers are printed. The numbers themselves keep the unit that is named here; "time" is in ms. */
+export type Unit = "ns" | "us" | "ms" | "per second" | "times" | "time" | "bytes" | "count" | "share";
 
 export function show(value: number | undefined, unit: Unit): string {
   if (value === undefined) return "";
@@ -13,10 +13,14 @@ export function show(value: number | undefined, unit: Unit): string {
       return `${digits(value)}/s`;
     case "times":
       return `${value.toFixed(2)}x`;
+    case "time":
+      return inTime(value);
     case "bytes":
       return inBytes(value);
     case "count":
       return grouped(Math.round(value));
+    case "share":
+      return value.toFixed(3);
   }
 }
 
@@ -30,6 +34,12 @@ export function showSize(count: number): string {
 function digits(value: number): string {
   if (value >= 100) return grouped(Math.round(value));
   return value >= 10 ? value.toFixed(1) : value.toFixed(2);
+}
+
+/** From milliseconds, in whatever unit is short. */
+function inTime(ms: number): string {
+  if (ms < 1) return `${digits(ms * 1000)} us`;
+  return ms < 1000 ? `${digits(ms)} ms` : `${digits(ms / 1000)} s`;
 }
 
 function inBytes(value: number): string {

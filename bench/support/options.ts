@@ -1,19 +1,6 @@
 import { parseArgs } from "node:util";
 
-export const HELP = `The log bench: appends, reads and bytes of the stores, each beside a floor measured in the same run.
-
-  npm run bench -- log [options]
-  node bench/log/log.bench.ts [options]      after npm run build
-
-  --quick          small sizes, without other projects: shows that everything runs, not how fast it is
-  --only=a,b       only the tables whose id begins with one of these words
-  --peers          other projects too, although --quick leaves them out
-  --no-peers       without other projects
-  --dir=<folder>   where the database files go (about 3 GB, removed at the end); default: the system's temporary folder
-  --json           one JSON object instead of text
-  --check          exit code 1 when a budget is missed
-  --help           this text`;
-
+/** What every bench understands. */
 export interface Options {
   readonly quick: boolean;
   readonly only: readonly string[];
@@ -24,12 +11,12 @@ export interface Options {
   readonly help: boolean;
 }
 
-/** Undefined, after a line on stderr, when an option is unknown. */
-export function readOptions(args: readonly string[]): Options | undefined {
+/** Undefined, after a line and the bench's help on stderr, when an option is unknown. */
+export function readOptions(args: readonly string[], help: string): Options | undefined {
   try {
     return parse(args);
   } catch (error) {
-    console.error(`${error instanceof Error ? error.message : error}\n\n${HELP}`);
+    console.error(`${error instanceof Error ? error.message : error}\n\n${help}`);
     return undefined;
   }
 }

@@ -1,0 +1,37 @@
+import type { Message } from "heddle";
+
+/** A project that makes the list a model is sent out of a conversation. */
+export interface ContextPeer {
+  /** Names and versions of what is measured, as installed. */
+  readonly packages: readonly string[];
+  readonly variants: readonly Variant[];
+}
+
+export type TableName = "build" | "cache" | "illegal";
+
+/** One way to do it. */
+export interface Variant {
+  readonly name: string;
+  /** The tables it stands in. */
+  readonly tables: readonly TableName[];
+  /** What the limit it is opened with counts. */
+  readonly counts: "tokens" | "items";
+  /** It has no budget: the limit it gets where the others get theirs from the budget. */
+  readonly fixed?: number;
+  /** The conversation is one message longer at each build. */
+  readonly grows?: boolean;
+  /** What one has to know to compare fairly, a sentence each. */
+  readonly notes?: readonly string[];
+  /** An empty conversation. */
+  open(limit: number): Conversation;
+}
+
+/** How a list that was built is read, in heddle's neutral form. */
+export type Reading = () => readonly Message[];
+
+export interface Conversation {
+  /** Adds to the end, in whatever form the project holds a conversation. Not measured. */
+  add(messages: readonly Message[]): unknown;
+  /** Makes the list that the model would be sent now. Throws where the project refuses. */
+  build(): Reading | Promise<Reading>;
+}
