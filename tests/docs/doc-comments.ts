@@ -15,7 +15,7 @@ const DOORS = { heddle, "heddle/sqlite": sqlite, "heddle/testing": testing };
 
 /** What an example may name without saying where it comes from. A new one that needs more is a line here. */
 const DECLARED = `
-import type { Entry, OpenStoreOptions, StoreDriver, ThreadStore, Thread as AnyThread } from "heddle";
+import type { Entry, OpenStoreOptions, Reader, StoreDriver, ThreadStore, Thread as AnyThread } from "heddle";
 declare const store: ThreadStore;
 declare const thread: AnyThread;
 declare const entry: Entry;

@@ -34,6 +34,43 @@ order 2026-1 over 120
 100 paid on order 2026-1
 user: The rest follows.
 still to pay: 20`,
+  project: `
+system     Be brief.
+user       Is it nicer in Bern or in Oslo?
+assistant  weather {"city":"Bern"} (c1), weather {"city":"Oslo"} (c2)
+tool       {"sky":"rain"}
+tool       {"error":{"type":"interrupted","message":"The call was interrupted; its outcome is unknown."}}
+user       Are you still there?
+user       And in Rome?
+
+7 messages of 5 entries, 138 tokens
+the call of entry 2 was closed, the result of entry 6 left out
+the thread is as it was: 7 entries
+providers that would refuse it: 0
+as OpenAI takes it: system, user, assistant, tool, tool, user, user`,
+  "long-loop": `
+call 37: the window moves, and now starts at entry 39
+call 56: the window moves, and now starts at entry 77
+9 moves in 200 calls: 93 % of what is sent stands where it stood the call before
+never more than 5969 tokens of 6000, of a thread with 401 entries
+the last call sees 66 messages: from entry 337 on, and entry 0
+entry 0 is the ask: Which page has the fault?`,
+  why: `
+ 0  message      summarised       covered_by_summary   19
+ 1  message      summarised       covered_by_summary   13
+ 2  summary      shown            summary_in_use       30
+ 3  message      cut              before_window        16
+ 4  message      cut              before_window        182
+ 5  message      shown            head_of_cut_request  15
+ 6  tool_call    cut              before_window        16
+ 7  tool_result  cut              before_window        84
+ 8  tool_call    shown            in_window            16
+ 9  tool_result  shown            in_window            84
+10  note         not_projectable  kind_not_included    0
+11  tool_call    repaired         call_interrupted     53
+12  tool_result  dropped          second_result        0
+
+198 tokens, the window starts at 8, a summary is due: true`,
 };
 
 /** Lines of the story that show its point; ids and hashes differ each time. */
