@@ -80,9 +80,9 @@ export class LaneLog {
     return true;
   }
 
-  /** Nothing was ever written to it, so it may still begin as a branch; the default lane never does. */
+  /** Nothing was ever written to it, so it may still begin as a branch. */
   get #isFresh(): boolean {
-    return this.#own.length === 0 && this.complete && this.lane !== DEFAULT_LANE;
+    return this.#own.length === 0 && this.complete;
   }
 
   /** The lane began as a branch before the loaded tail: with a summary and a prompt that only its origin knows. */

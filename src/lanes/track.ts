@@ -62,15 +62,15 @@ export function withMeasure(track: LaneTrack, lane: string, measure: number): La
 /** The track after one more entry. Malformed summaries and operations count as plain entries: the log takes anything. */
 export function advance(track: LaneTrack, entry: Tracked, measure: number): LaneTrack {
   const lane = laneOf(entry, track);
-  const before = stateOf(track, lane) ?? firstState(lane, entry);
+  const before = stateOf(track, lane) ?? firstState(entry);
   const grown = { ...before, measure: before.measure + measure };
   const lanes = { ...track.lanes, [lane]: afterEvent(grown, entry) };
   return { active: switchTarget(entry) ?? track.active, lanes };
 }
 
-/** Only the first entry of a lane can make it a branch, and never of the default one. */
-function firstState(lane: string, entry: Tracked): LaneState {
-  return lane !== DEFAULT_LANE && branchOf(entry) !== undefined ? { measure: 0, branched: true } : { measure: 0 };
+/** Only the first entry of a lane can make it a branch. */
+function firstState(entry: Tracked): LaneState {
+  return branchOf(entry) !== undefined ? { measure: 0, branched: true } : { measure: 0 };
 }
 
 function afterEvent(state: LaneState, entry: Tracked): LaneState {

@@ -1,5 +1,5 @@
 export { type BudgetParts, ProjectionError } from "./error.ts";
-export type { PendingItem, ProjectionInput } from "./input.ts";
+export type { PendingItem, ProjectionInput } from "./input/input.ts";
 export { PolicyError } from "./policy/error.ts";
 export type { ContextPolicyInput, ToolResultsPolicy, WindowPolicy } from "./policy/fields.ts";
 export { ContextPolicy } from "./policy/policy.ts";

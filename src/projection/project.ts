@@ -1,4 +1,4 @@
-import type { ProjectionInput } from "./input.ts";
+import type { ProjectionInput } from "./input/input.ts";
 import type { ExplainedEntry, Projection } from "./projection.ts";
 import { createProjector } from "./projector.ts";
 

@@ -2,15 +2,15 @@ import { switchTarget } from "../lanes/operation.ts";
 import { DEFAULT_LANE } from "../lanes/track.ts";
 import type { Entry } from "../thread/entry.ts";
 import type { Thread } from "../thread/thread.ts";
-import type { Chain } from "./chain.ts";
-import { Engine } from "./engine.ts";
-import { explanationOf } from "./explain/explanation.ts";
-import type { ProjectionInput } from "./input.ts";
-import { projectionOf } from "./meta.ts";
-import { pendingEntries } from "./pending.ts";
+import type { ProjectionInput } from "./input/input.ts";
+import { pendingEntries } from "./input/pending.ts";
+import { type Settings, sameReading, sameSettings, settingsOf } from "./input/settings.ts";
 import type { ExplainedEntry, Projection } from "./projection.ts";
-import { type Run, run } from "./run.ts";
-import { type Settings, sameReading, sameSettings, settingsOf } from "./settings.ts";
+import { explanationOf } from "./report/explain/explanation.ts";
+import { projectionOf } from "./report/meta.ts";
+import type { Chain } from "./run/chain.ts";
+import { Engine } from "./run/engine.ts";
+import { type Run, run } from "./run/run.ts";
 
 /** What agents take: the default one comes from `createProjector`, and yours may wrap it. */
 export interface Projector {

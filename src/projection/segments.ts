@@ -1,5 +1,5 @@
 import type { Message } from "../thread/message.ts";
-import type { ProjectionInput } from "./input.ts";
+import type { ProjectionInput } from "./input/input.ts";
 import { project } from "./project.ts";
 import type { Projection, Segment } from "./projection.ts";
 

@@ -1,5 +1,5 @@
 import { ProjectionError } from "../projection/error.ts";
-import type { ProjectionInput } from "../projection/input.ts";
+import type { ProjectionInput } from "../projection/input/input.ts";
 import { ContextPolicy } from "../projection/policy/policy.ts";
 import type { Projection } from "../projection/projection.ts";
 import { createProjector, type Projector } from "../projection/projector.ts";

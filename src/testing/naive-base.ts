@@ -9,14 +9,7 @@ import { isPlainObject } from "../thread/json.ts";
 export function naiveBase(entries: readonly Entry[]): ThreadBase {
   const owners = entries.map((entry, index) => laneOf(entry, entries.slice(0, index)));
   const lanes = [...new Set(owners)].map(
-    (lane) =>
-      [
-        lane,
-        baseOf(
-          lane,
-          entries.filter((_, i) => owners[i] === lane),
-        ),
-      ] as const,
+    (lane) => [lane, baseOf(entries.filter((_, i) => owners[i] === lane))] as const,
   );
   return { activeLane: activeAfter(entries), lanes: Object.fromEntries(lanes) };
 }
@@ -34,18 +27,19 @@ function activeAfter(entries: readonly Entry[]): string {
   return targets.at(-1) ?? "default";
 }
 
-function baseOf(name: string, lane: readonly Entry[]): LaneBase {
+function baseOf(lane: readonly Entry[]): LaneBase {
   const measure = lane.reduce((sum, { payload }) => sum + Math.floor(bytesOf(payload) / 4), 0);
   const replace = lane.findLast((entry) => anchorOf(entry) !== undefined);
   const summary = bestSummary(lane);
-  const branched = name !== "default" && replace === undefined && isBranch(lane[0]);
+  const branched = replace === undefined && isBranch(lane[0]);
   return { measure, ...(replace && { replace }), ...(summary && { summary }), ...(branched && { branched }) };
 }
 
 /** A switch that says which lane the new one leaves, and where. */
 function isBranch(first: Entry | undefined): boolean {
   const { type, from, atSeq } = (first && operationOf(first)) ?? {};
-  return type === "switch" && nameIn(from) !== undefined && Number.isSafeInteger(atSeq) && Number(atSeq) >= -1;
+  const names = nameIn(first?.payload["contextRef"]) !== undefined;
+  return type === "switch" && names && nameIn(from) !== undefined && Number.isSafeInteger(atSeq) && Number(atSeq) >= -1;
 }
 
 /** The greatest reach wins, then the newest, among those no replace has killed. */

@@ -93,13 +93,13 @@ describe("a lane", () => {
     expect(last?.position).toBe(0);
   });
 
-  test("that has entries already, and the default one, never become a branch", () => {
+  test("that has entries already never becomes a branch, a fresh one does, whatever its name", () => {
     expect(places(foldLane(given(user("one"), inLane("side", user("own")), branch("default", 0)), "side"))).toEqual([
       "1",
       "2",
     ]);
     const thread = given(inLane("side", user("one")), branch("side", 0, "default"));
-    expect(places(foldLane(thread, "default"))).toEqual(["1"]);
+    expect(places(foldLane(thread, "default"))).toEqual(["0", "1"]);
   });
 });
 

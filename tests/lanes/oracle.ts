@@ -10,15 +10,7 @@ export function trackOf(log: readonly Measured[]): LaneTrack {
   const names = [...new Set(placed.map(({ lane }) => lane))];
   return {
     active: activeAt(log, log.length),
-    lanes: Object.fromEntries(
-      names.map((name) => [
-        name,
-        stateOf(
-          name,
-          placed.filter(({ lane }) => lane === name),
-        ),
-      ]),
-    ),
+    lanes: Object.fromEntries(names.map((name) => [name, stateOf(placed.filter(({ lane }) => lane === name))])),
   };
 }
 
@@ -37,7 +29,7 @@ function operation({ kind, payload }: Measured): JsonObject | undefined {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined;
 }
 
-function stateOf(name: string, lane: readonly Measured[]): LaneState {
+function stateOf(lane: readonly Measured[]): LaneState {
   const replaces = lane.flatMap((entry) => {
     const { type, baseSeq = entry.seq } = operation(entry) ?? {};
     return type === "replace" && Number.isSafeInteger(baseSeq)
@@ -56,8 +48,14 @@ function stateOf(name: string, lane: readonly Measured[]): LaneState {
   const [best] = standing.toSorted((a, b) => b.to - a.to || b.seq - a.seq);
   const anchor = replaces.at(-1);
   const { type, from, atSeq } = (lane[0] && operation(lane[0])) ?? {};
-  const isBranch = type === "switch" && typeof from === "string" && from !== "" && Number.isSafeInteger(atSeq);
-  const branched = name !== "default" && isBranch && Number(atSeq) >= -1 && anchor === undefined;
+  const isBranch =
+    type === "switch" &&
+    lane[0] !== undefined &&
+    namedLane(lane[0]) !== undefined &&
+    typeof from === "string" &&
+    from !== "" &&
+    Number.isSafeInteger(atSeq);
+  const branched = isBranch && Number(atSeq) >= -1 && anchor === undefined;
   return {
     measure: lane.reduce((sum, { measure }) => sum + measure, 0),
     ...(anchor && { replaceSeq: anchor.seq, replaceBase: anchor.base }),

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { createProjector, heuristic, type ProjectionInput, project, type ToolSpec } from "heddle";
 import { expect, test } from "vitest";
-import type { PendingItem } from "../../src/projection/input.ts";
+import type { PendingItem } from "../../src/projection/input/input.ts";
 import { outcome } from "../projection/support/outcome.ts";
 import { anyInput } from "../projection/support/threads.ts";
 

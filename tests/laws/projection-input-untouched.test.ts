@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { ProjectionInput } from "../../src/projection/input.ts";
+import type { ProjectionInput } from "../../src/projection/input/input.ts";
 import { freezeJson } from "../../src/thread/json.ts";
 import { implementations } from "../projection/support/implementations.ts";
 import { anyGarbageInput } from "../projection/support/threads.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { headAndTail } from "../../src/projection/head-and-tail.ts";
+import { headAndTail } from "../../src/projection/render/head-and-tail.ts";
 import { framed, type Piece } from "../../src/projection/summarise/frame.ts";
 import { type SummaryRequest, summaryRequest } from "../../src/projection/summarise/request.ts";
 import type { Message } from "../../src/thread/message.ts";

@@ -1,6 +1,6 @@
 import type { Content, Part } from "../../thread/message.ts";
 import { utf8Length } from "../../tokens/utf8.ts";
-import { headAndTail } from "../head-and-tail.ts";
+import { headAndTail } from "./head-and-tail.ts";
 
 /** Head and tail of every text in a result that has more bytes than both together, around a marker. */
 export function shortened(content: Content, seq: number, bytesPerEnd: number): Content {

@@ -3,7 +3,7 @@ import type { Message } from "../../thread/message.ts";
 import { countMessage } from "../../tokens/count.ts";
 import type { TokenCounter } from "../../tokens/counter.ts";
 import { heuristic } from "../../tokens/heuristic.ts";
-import { summaryText } from "../summary-text.ts";
+import { summaryText } from "../render/summary-text.ts";
 import { checkRange, covered, type SummaryRange } from "./range.ts";
 
 export interface AcceptSummaryOptions {

@@ -1,8 +1,8 @@
-import { Engine } from "../engine.ts";
 import type { Coverage } from "../history/coverage.ts";
-import type { ProjectionInput } from "../input.ts";
+import type { ProjectionInput } from "../input/input.ts";
+import { settingsOf } from "../input/settings.ts";
+import { Engine } from "../run/engine.ts";
 import { firstIndex } from "../search.ts";
-import { settingsOf } from "../settings.ts";
 import type { SummaryRange } from "./range.ts";
 
 /**

@@ -1,5 +1,5 @@
 import type { Content, FilePart, Message, Part, ToolCall } from "../../thread/message.ts";
-import { headAndTail } from "../head-and-tail.ts";
+import { headAndTail } from "../render/head-and-tail.ts";
 import type { Piece } from "./frame.ts";
 
 /** The messages as a summariser reads them: everything but thinking and what only a provider can read. */

@@ -1,5 +1,5 @@
 import { ContextPolicy } from "heddle";
-import type { ProjectionInput } from "../../../src/projection/input.ts";
+import type { ProjectionInput } from "../../../src/projection/input/input.ts";
 import { type Block, firstOf, isAnswer, openersOf, openOf, type Structure } from "./oracle/blocks.ts";
 import { coverageOf, type Reader, structured } from "./oracle/coverage.ts";
 import { fold, type Place } from "./oracle/fold.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import type { ContextPolicyInput, Message, Thread, ToolSpec } from "heddle";
-import type { PendingItem, ProjectionInput } from "../../../src/projection/input.ts";
+import type { PendingItem, ProjectionInput } from "../../../src/projection/input/input.ts";
 import { naiveProject } from "./oracle/naive.ts";
 import { anyGarbagePlan, anyPlan, grown, type Plan } from "./threads/thread.ts";
 import { content, maybe, models, result, text } from "./threads/words.ts";

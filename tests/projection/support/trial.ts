@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect } from "vitest";
 import { ProjectionError } from "../../../src/projection/error.ts";
-import type { ProjectionInput } from "../../../src/projection/input.ts";
+import type { ProjectionInput } from "../../../src/projection/input/input.ts";
 import type { Projection } from "../../../src/projection/projection.ts";
 import { anyInput } from "./threads.ts";
 

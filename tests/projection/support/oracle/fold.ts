@@ -46,7 +46,7 @@ export function fold(log: readonly Logged[], lane: string): Folded {
     const snapshot = snapshotOf(items, anchor, base, places[0]?.position ?? measure);
     return { places: [...snapshot, ...places], measure, ...(systemPrompt !== undefined && { systemPrompt }) };
   }
-  const from = lane !== "default" && own[0] ? inherited(log, own[0]) : undefined; // the default lane never branches
+  const from = own[0] && inherited(log, own[0]);
   return { ...from, places: [...(from?.places ?? []), ...places], measure };
 }
 
@@ -88,6 +88,8 @@ function snapshotOf(items: readonly JsonObject[], anchor: Logged, base: number, 
 function inherited(log: readonly Logged[], first: Logged): Omit<Folded, "measure"> | undefined {
   const { type, from, atSeq } = operationOf(first) ?? {};
   if (type !== "switch" || typeof from !== "string" || from === "") return undefined;
+  const target = first.payload["contextRef"];
+  if (typeof target !== "string" || target === "") return undefined;
   if (!Number.isInteger(atSeq) || Number(atSeq) < -1) return undefined;
   const end = Math.min(Number(atSeq), first.seq - 1);
   const { measure, ...view } = fold(

@@ -1,5 +1,5 @@
 import type { JsonObject, Refs } from "heddle";
-import type { ProjectionInput } from "../../../../src/projection/input.ts";
+import type { ProjectionInput } from "../../../../src/projection/input/input.ts";
 import { isPlainObject } from "../../../../src/thread/json.ts";
 import type { Message } from "../../../../src/thread/message.ts";
 

@@ -1,5 +1,5 @@
 import { ContextPolicy } from "heddle";
-import type { ProjectionInput } from "../../../../src/projection/input.ts";
+import type { ProjectionInput } from "../../../../src/projection/input/input.ts";
 import type { Projection, ProjectionMeta } from "../../../../src/projection/projection.ts";
 import { type Block, firstOf, openersOf, openOf, type Structure } from "./blocks.ts";
 import type { Coverage, Reader } from "./coverage.ts";

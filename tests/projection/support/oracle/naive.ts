@@ -1,6 +1,6 @@
 import { ContextPolicy, countMessage, countTools, heuristic, type Message, type TokenCounter } from "heddle";
 import { ProjectionError } from "../../../../src/projection/error.ts";
-import type { ProjectionInput } from "../../../../src/projection/input.ts";
+import type { ProjectionInput } from "../../../../src/projection/input/input.ts";
 import type { Projection } from "../../../../src/projection/projection.ts";
 import { firstOf } from "./blocks.ts";
 import { compose, type Draft, headOf, type Setting } from "./compose.ts";

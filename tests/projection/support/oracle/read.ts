@@ -1,6 +1,6 @@
 import type { Content, JsonObject, JsonValue, Part, PartMetadata, ThinkingPart } from "heddle";
 import { ProjectionError } from "../../../../src/projection/error.ts";
-import type { ProjectionInput } from "../../../../src/projection/input.ts";
+import type { ProjectionInput } from "../../../../src/projection/input/input.ts";
 import type { Said } from "../../../../src/projection/transcript/reader.ts";
 import { isPlainObject } from "../../../../src/thread/json.ts";
 import { isBlank, legalAssistant, legalResult, legalUser, partsOf } from "./content.ts";

@@ -1,0 +1,63 @@
+import type { LaneItem, LaneLog } from "../../lanes/lane-log.ts";
+import { measureOfJson } from "../../lanes/measure.ts";
+import { namedLane } from "../../lanes/operation.ts";
+import { draftEntry, type Entry, type EntryInput, placeEntry } from "../../thread/entry.ts";
+import { isPlainObject, type JsonObject } from "../../thread/json.ts";
+import type { Message } from "../../thread/message.ts";
+import type { Ports } from "../../thread/ports.ts";
+import type { PendingItem } from "./input.ts";
+import { invalid } from "./settings.ts";
+
+/** A pending entry is nowhere yet, so it needs no time and no name. */
+const PORTS: Ports = { clock: () => 0, ids: () => "pending" };
+
+/** Pending items as the entries they will be, copied and checked. */
+export function pendingEntries(
+  pending: PendingItem | readonly PendingItem[] | undefined,
+  rev: number,
+  lane: string,
+): readonly Entry[] {
+  if (pending === undefined) return [];
+  const list: readonly PendingItem[] = isList(pending) ? pending : [pending];
+  return list.map((item, index) => {
+    const path = `pending[${index}]`;
+    return placeEntry(draftEntry(inputOf(item, path, lane), path, PORTS), rev + index);
+  });
+}
+
+/** Where pending entries will stand on their lane. */
+export function pendingItems(entries: readonly Entry[], log: LaneLog): readonly LaneItem[] {
+  let position = log.measure;
+  return entries.map((entry, index) => {
+    const lane = namedLane(entry) ?? log.lane;
+    if (lane !== log.lane)
+      throw invalid(`pending[${index}]`, `belongs to lane "${lane}", and lane "${log.lane}" is projected`);
+    if (entry.kind === "summary" || entry.kind === "ai_context_operation") {
+      throw invalid(`pending[${index}]`, `is a ${entry.kind}; only messages and results can be pending`);
+    }
+    const item = { entry, open: entry.seq, position };
+    position += measureOfJson(entry.payload);
+    return item;
+  });
+}
+
+function inputOf(item: PendingItem, path: string, lane: string): EntryInput {
+  if (typeof item === "string") return { kind: "message", payload: { role: "user", content: item } };
+  if (!isPlainObject(item)) throw invalid(path, "must be text, a message or an entry", item);
+  return isMessage(item) ? messageInput(item, lane) : (item as EntryInput); // drafting checks every field of it
+}
+
+function isMessage(item: object): item is Message {
+  return "role" in item && !("kind" in item) && !("payload" in item);
+}
+
+/** As an agent would write it. Calls and results are of the second vocabulary. */
+function messageInput(message: Message, contextRef: string): EntryInput {
+  const isPlain = message.role !== "tool" && !("toolCalls" in message);
+  const payload = isPlain ? { ...message } : { contextRef, ...message };
+  return { kind: isPlain ? "message" : "ai_message", payload: payload as unknown as JsonObject }; // drafting checks it
+}
+
+function isList(pending: PendingItem | readonly PendingItem[]): pending is readonly PendingItem[] {
+  return Array.isArray(pending);
+}

@@ -1,0 +1,34 @@
+import { utf8Length } from "../../tokens/utf8.ts";
+
+/** The two ends of a text, with what is missing between them. */
+export interface HeadAndTail {
+  readonly head: string;
+  readonly tail: string;
+  readonly leftBytes: number;
+  readonly bytes: number;
+}
+
+/** The ends of a text that is longer than so many UTF-8 bytes, half of them each, in whole characters. */
+export function headAndTail(text: string, maxBytes: number): HeadAndTail | undefined {
+  const bytes = utf8Length(text);
+  if (bytes <= maxBytes) return undefined;
+  const half = Math.floor(maxBytes / 2);
+  // A unit of UTF-16 has at least one byte, so no end has more units than this.
+  const head = upTo(half, [...text.slice(0, half)]).join("");
+  const tail = upTo(half, [...text.slice(Math.max(0, text.length - half))].reverse())
+    .reverse()
+    .join("");
+  return { head, tail, leftBytes: bytes - utf8Length(head) - utf8Length(tail), bytes };
+}
+
+/** As many of the characters as fit. Half a character, where the slice has cut one, is its last and never fits. */
+function upTo(maxBytes: number, characters: readonly string[]): string[] {
+  const fitting: string[] = [];
+  let bytes = 0;
+  for (const character of characters) {
+    bytes += utf8Length(character);
+    if (bytes > maxBytes) break;
+    fitting.push(character);
+  }
+  return fitting;
+}

@@ -1,0 +1,72 @@
+import type { Settings } from "../input/settings.ts";
+import type { ProjectionMeta } from "../projection.ts";
+import type { Engine } from "../run/engine.ts";
+import { firstCertain } from "../run/tail.ts";
+import { firstIndex } from "../search.ts";
+
+/** What is known when the question of a new summary comes up. */
+export interface SummaryQuestion {
+  readonly truncated: boolean;
+  readonly open: boolean;
+  /** The first block no summary covers. */
+  readonly first: number;
+  /** Entries and pending items. */
+  readonly total: number;
+  /** The lane's measure, pending items included. */
+  readonly measure: number;
+}
+
+export type SummaryNeed = Pick<ProjectionMeta, "needsSummary" | "needsSummaryReason" | "boundary">;
+
+/** Whether the policy wants a new summary, why, and how far it should reach. */
+export function summaryNeed(engine: Engine, settings: Settings, question: SummaryQuestion): SummaryNeed {
+  const boundary = boundaryOf(engine, settings, question.open);
+  const needsSummaryReason = reasonOf(engine, settings, question, boundary !== undefined);
+  if (needsSummaryReason === undefined) return { needsSummary: false };
+  return { needsSummary: true, needsSummaryReason, ...(boundary !== undefined && { boundary }) };
+}
+
+function reasonOf(
+  { history }: Engine,
+  { policy }: Settings,
+  { truncated, first, total, measure }: SummaryQuestion,
+  hasBoundary: boolean,
+): ProjectionMeta["needsSummaryReason"] {
+  const { summarization, summarizeThreshold, maxThreadTokens } = policy;
+  if (truncated && summarization !== "none") return "truncated";
+  if (summarization === "request_new" && hasBoundary) return "requested";
+  const since = total - 1 - (history.coverage.summary?.seq ?? -1);
+  if (summarizeThreshold > 0 && since > summarizeThreshold) return "entries";
+  const live = measure - (history.blocks[first]?.position ?? measure);
+  if (maxThreadTokens > 0 && live > maxThreadTokens) return "tokens";
+  return undefined;
+}
+
+/** The last entry before the turns that stay as they are. */
+function boundaryOf({ history, log }: Engine, { policy }: Settings, open: boolean): number | undefined {
+  const opener = boundaryOpener(policy.keepLastTurns, open);
+  const kept = opener === 0 ? undefined : history.turns.lastOpener(opener);
+  if (opener > 0 && kept === undefined) return undefined;
+  const from = kept === undefined ? Number.POSITIVE_INFINITY : (history.blocks[kept]?.open ?? 0);
+  const { items } = log;
+  const before = items[firstIndex(0, items.length, (index) => (items[index]?.open ?? 0) >= from) - 1];
+  if (before === undefined || before.snapshot !== undefined) return undefined;
+  return before.entry.seq > history.coverage.edge ? before.entry.seq : undefined;
+}
+
+/** A turn that nobody has answered yet is never summarised away. */
+function boundaryOpener(keepLastTurns: number, open: boolean): number {
+  return Math.max(keepLastTurns, open ? 1 : 0);
+}
+
+/** Whether what is loaded of a tail is enough to answer the question. */
+export function boundaryIsLoaded(engine: Engine, settings: Settings, question: SummaryQuestion): boolean {
+  const { history, log } = engine;
+  if (log.complete) return true;
+  const certain = firstCertain(engine);
+  const turns = boundaryOpener(settings.policy.keepLastTurns, question.open);
+  const hasBoundary = turns === 0 || (history.turns.lastOpener(turns) ?? -1) >= certain;
+  const reason = reasonOf(engine, settings, question, true);
+  const isLongEnough = question.first >= certain || settings.policy.maxThreadTokens === 0 || reason !== undefined;
+  return isLongEnough && (hasBoundary || reason === undefined);
+}

@@ -1,0 +1,50 @@
+import type { Message } from "../../thread/message.ts";
+import { portableSha256 } from "../../thread/sha256.ts";
+
+/** A list of messages with the hash of everything up to each, so that two lists can be compared at any length. */
+export class Chain {
+  readonly messages: Message[] = [];
+  readonly #links: string[];
+  #before: Chain | undefined;
+  /** How many messages are those of the chain before. */
+  #shared = 0;
+
+  /** Starts with the tools. What equals the chain before, message for message, is not hashed again. */
+  constructor(toolsText: string, before?: Chain) {
+    const first = before === undefined ? undefined : before.#links[0];
+    this.#before = before !== undefined && before.toolsText === toolsText ? before : undefined;
+    this.#links = [this.#before && first !== undefined ? first : portableSha256(toolsText)];
+    this.toolsText = toolsText;
+  }
+
+  readonly toolsText: string;
+
+  /** The hash over the tools and all messages so far. */
+  get fingerprint(): string {
+    return this.#links.at(-1) ?? "";
+  }
+
+  push(message: Message): void {
+    const index = this.messages.length;
+    const known = this.#shared === index && this.#before?.messages[index] === message;
+    if (known) this.#shared = index + 1;
+    const link = known && this.#before !== undefined ? this.#before.#links[index + 1] : undefined;
+    this.#links.push(link ?? portableSha256(`${this.fingerprint}\n${JSON.stringify(message)}`));
+    this.messages.push(message);
+  }
+
+  /** Lets go of the chain before, which holds on to all messages it ever had. */
+  seal(): this {
+    this.#before = undefined;
+    Object.freeze(this.messages);
+    return this;
+  }
+
+  /** Takes the last message back and puts another in its place. */
+  replaceLast(message: Message): void {
+    this.messages.pop();
+    this.#links.pop();
+    this.#shared = Math.min(this.#shared, this.messages.length);
+    this.push(message);
+  }
+}

@@ -1,0 +1,164 @@
+import { laneLogOf } from "../../lanes/fold-lane.ts";
+import type { LaneItem, LaneLog } from "../../lanes/lane-log.ts";
+import { replaceBase } from "../../lanes/operation.ts";
+import type { Entry } from "../../thread/entry.ts";
+import type { ThinkingPart } from "../../thread/message.ts";
+import type { Thread } from "../../thread/thread.ts";
+import { History } from "../history/history.ts";
+import type { Settings } from "../input/settings.ts";
+import type { ContextPolicy } from "../policy/fields.ts";
+import { type Front, FrontMaker } from "../render/front.ts";
+import type { RenderOptions } from "../render/piece.ts";
+import { modelName } from "../transcript/fields.ts";
+import { readItem } from "../transcript/item.ts";
+import { type Registry, registryOf } from "../transcript/registry.ts";
+import { Costs } from "../window/costs.ts";
+
+interface Parts {
+  readonly history: History;
+  readonly costs: Costs;
+}
+
+/** What is known of one lane of one thread, and goes on when the thread grows. */
+export class Engine {
+  readonly lane: string;
+  readonly log: LaneLog;
+  readonly showsSummaries: boolean;
+  readonly #settings: Settings;
+  readonly #registry: Registry;
+  readonly renderOptions: RenderOptions;
+  readonly #front: FrontMaker;
+  #thread: Thread;
+  /** The first entry that the log has not seen. */
+  #nextSeq: number;
+  #generation = 0;
+  #parts: Parts;
+  /** How many items of the log are in the history. */
+  #taken = 0;
+  #rev = 0;
+
+  constructor(thread: Thread, lane: string, settings: Settings) {
+    const { policy, readers } = settings;
+    this.lane = lane;
+    this.#settings = settings;
+    this.#registry = registryOf(policy.includeKinds, readers);
+    this.showsSummaries = policy.summarization !== "none" && policy.includeKinds.includes("summary");
+    this.renderOptions = this.#renderOptions();
+    this.#front = new FrontMaker(settings.counter, settings.model);
+    this.#thread = thread;
+    this.#nextSeq = thread.firstSeq;
+    this.log = laneLogOf(thread, lane, () => this.#thread);
+    this.#parts = this.#begin();
+    this.#read(thread);
+  }
+
+  /** The blocks of the lane. */
+  get history(): History {
+    return this.#parts.history;
+  }
+
+  /** What windows over them cost. */
+  get costs(): Costs {
+    return this.#parts.costs;
+  }
+
+  /** Takes in a later version of the same thread; false when it is another one, or an earlier version. */
+  goOn(thread: Thread): boolean {
+    if (thread === this.#thread) return true;
+    if (!isContinuation(this.#thread, thread)) return false;
+    this.#read(thread);
+    return true;
+  }
+
+  /** What stands before the history. */
+  front(systemPrompt: string | undefined): Front {
+    return this.#front.make(systemPrompt, this.history.coverage.summary, this.#settings.policy.summaryRole);
+  }
+
+  /** Runs `look` on the history as if pending items stood in it. */
+  withPending<T>(pending: readonly LaneItem[], look: () => T): T {
+    if (pending.length === 0) return look();
+    return this.history.journal.tentatively(() => {
+      let before = this.log.items.at(-1);
+      for (const item of pending) {
+        this.#take(item, before);
+        before = item;
+      }
+      return look();
+    });
+  }
+
+  #read(thread: Thread): void {
+    const { log } = this;
+    this.#thread = thread;
+    for (const entry of thread.slice(this.#nextSeq, thread.lastSeq)) log.push(entry);
+    this.#nextSeq = thread.lastSeq + 1;
+    this.#rev = thread.rev;
+    if (log.generation !== this.#generation) this.#parts = this.#begin();
+    for (; this.#taken < log.items.length; this.#taken++) {
+      const item = log.items[this.#taken];
+      if (item !== undefined) this.#take(item, log.items[this.#taken - 1]);
+    }
+  }
+
+  #begin(): Parts {
+    this.#generation = this.log.generation;
+    this.#taken = 0;
+    const history: History = new History((from) => costs.changed(from));
+    const costs = new Costs(history, this.renderOptions, this.log.complete);
+    return { history, costs };
+  }
+
+  #take(place: LaneItem, before: LaneItem | undefined): void {
+    const { history } = this;
+    if (place.snapshot === undefined && isBoundary(place.entry)) {
+      const { reach, ...plain } = place;
+      history.addBoundary(reach === undefined || this.showsSummaries ? place : plain);
+      return;
+    }
+    if (before?.snapshot !== undefined && place.snapshot === undefined) history.addBoundary(place);
+    const item = readItem(place, this.#registry);
+    if (item !== undefined) history.add(item);
+  }
+
+  #renderOptions(): RenderOptions {
+    const { counter, model, policy } = this.#settings;
+    const rev = (): number => this.#rev;
+    return {
+      counter,
+      model,
+      bytesPerEnd: 2 * policy.toolResults.maxTokens,
+      canKeep: canKeep(policy, model),
+      get rev() {
+        return rev();
+      },
+    };
+  }
+}
+
+function isBoundary(entry: Entry): boolean {
+  return entry.kind === "summary" || replaceBase(entry) !== undefined;
+}
+
+/** Versions of one thread hold the very same entries. */
+function isContinuation(before: Thread, after: Thread): boolean {
+  const { firstSeq, lastSeq } = before;
+  if (after.id !== before.id || after.firstSeq !== firstSeq || after.lastSeq < lastSeq) return false;
+  if (lastSeq < firstSeq) return after.base === before.base;
+  return after.at(lastSeq) === before.at(lastSeq) && after.at(firstSeq) === before.at(firstSeq);
+}
+
+/** Which thinking a provider can read again: what the same model of the same provider has signed. */
+function canKeep({ thinking }: ContextPolicy, model: string | undefined): (part: ThinkingPart) => boolean {
+  if (thinking !== "auto") return () => thinking === "keep";
+  const asked = modelName(model);
+  return (part) =>
+    asked.model !== undefined &&
+    part.model === asked.model &&
+    providerName(part.provider) === providerName(asked.provider);
+}
+
+/** The AI SDK calls one provider "anthropic.messages" and "anthropic" by turns. */
+function providerName(provider: string | undefined): string | undefined {
+  return provider?.split(".")[0];
+}

@@ -1,0 +1,55 @@
+import { measureOfJson } from "../../lanes/measure.ts";
+import type { Entry } from "../../thread/entry.ts";
+import type { Thread } from "../../thread/thread.ts";
+import { pendingItems } from "../input/pending.ts";
+import type { Settings } from "../input/settings.ts";
+import type { Front } from "../render/front.ts";
+import { clearedBefore } from "../window/clearing.ts";
+import { decideWindow, type Window } from "../window/decide.ts";
+import { type Assembly, assemble } from "./assemble.ts";
+import type { Chain } from "./chain.ts";
+import type { Engine } from "./engine.ts";
+import { overflow, type Shrunk, shrinkNewest } from "./overflow.ts";
+import { checkTail } from "./tail.ts";
+
+/** One computation, of which `project` and `explain` tell different sides. */
+export interface Run {
+  readonly engine: Engine;
+  readonly settings: Settings;
+  readonly thread: Thread;
+  readonly pending: readonly Entry[];
+  readonly front: Front;
+  /** Tokens for history and pending together. */
+  readonly room: number;
+  readonly window: Window;
+  readonly assembly: Assembly;
+  readonly shrunk: Shrunk | undefined;
+  /** The lane's measure with what is pending. */
+  readonly measure: number;
+}
+
+/** Decides and renders; `tell` looks at the result while pending items still stand in the history. */
+export function run<T>(
+  engine: Engine,
+  settings: Settings,
+  thread: Thread,
+  pending: readonly Entry[],
+  before: Chain | undefined,
+  tell: (run: Run) => T,
+): T {
+  return engine.withPending(pendingItems(pending, engine.log), () => {
+    const { history, costs, log } = engine;
+    const { policy, toolTokens } = settings;
+    const measure = pending.reduce((sum, { payload }) => sum + measureOfJson(payload), log.measure);
+    costs.clearBefore(clearedBefore(history, policy, measure));
+    const front = engine.front(log.systemPrompt ?? settings.systemPrompt);
+    const fixed = { system: front.system?.tokens ?? 0, tools: toolTokens, summary: front.summary?.tokens ?? 0 };
+    const room = policy.maxInputTokens - policy.reserveOutputTokens - fixed.system - fixed.tools - fixed.summary;
+    const window = decideWindow(history, costs, policy, room);
+    checkTail(thread, engine, window, room);
+    const shrunk = window.fits || policy.overflow === "error" ? undefined : shrinkNewest(engine, room);
+    if (!window.fits && shrunk === undefined) throw overflow(engine, settings, fixed, room, thread.rev);
+    const assembly = assemble(engine, settings, front, { start: window.start, shrunk: shrunk?.perEnd }, before);
+    return tell({ engine, settings, thread, pending, front, room, window, assembly, shrunk, measure });
+  });
+}

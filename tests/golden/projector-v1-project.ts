@@ -1,0 +1,20 @@
+import type { ProjectionInput } from "../../src/projection/input/input.ts";
+import { project } from "../../src/projection/project.ts";
+import type { Projection } from "../../src/projection/projection.ts";
+import type { EntryInput } from "../../src/thread/entry.ts";
+import { Thread } from "../../src/thread/thread.ts";
+import { calibrated } from "../../src/tokens/calibrate.ts";
+import { heuristic } from "../../src/tokens/heuristic.ts";
+
+/** An input as plain JSON: the entries of its thread, and the factor of its counter. */
+export interface GoldenInput extends Omit<ProjectionInput, "thread" | "readers" | "tokenCounter" | "previous"> {
+  readonly name: string;
+  readonly entries: readonly EntryInput[];
+  readonly calibration?: number;
+}
+
+/** What the model sees of it. */
+export function projectGolden({ name: _, entries, calibration, ...input }: GoldenInput): Projection {
+  const tokenCounter = calibration === undefined ? heuristic : calibrated(heuristic, calibration);
+  return project({ ...input, thread: Thread.create().append(entries), tokenCounter });
+}

@@ -1,0 +1,97 @@
+import type { ContextPolicyInput, EntryInput } from "heddle";
+import { assistant, summary, toolCall, toolResult, user } from "heddle/testing";
+import { describe, expect, test } from "vitest";
+import { shown, told } from "./given.ts";
+
+const turns = (count: number): EntryInput[] =>
+  Array.from({ length: count }, (_, n) => [user(`ask ${n}`), assistant(`answer ${n}`)]).flat();
+const exchange = (id: string, calls: number): EntryInput[] => [
+  ...Array.from({ length: calls }, (_, n) => toolCall(`${id}${n}`, "look", {})),
+  ...Array.from({ length: calls }, (_, n) => toolResult(`${id}${n}`, "look", "found")),
+];
+/** Without a grid, to see what the ceiling alone does. */
+const under = (ceilings: ContextPolicyInput): { policy: ContextPolicyInput } => ({
+  policy: { window: { mode: "sliding" }, ...ceilings },
+});
+
+describe("maxTurns", () => {
+  test("shows so many turns, the newest", () => {
+    const projection = shown(turns(6), under({ maxTurns: 2 }));
+    expect(told(projection)).toEqual(["user: ask 4", "assistant: answer 4", "user: ask 5", "assistant: answer 5"]);
+    expect(projection.meta).toMatchObject({ truncated: true, cutSeq: 8, floorViolated: false });
+  });
+
+  test("counts a turn that nobody has answered yet, and not its steers", () => {
+    const refs = { requestId: "r1" };
+    const projection = shown([...turns(3), user("ask", { refs }), user("steer", { refs })], under({ maxTurns: 2 }));
+    expect(told(projection)[0]).toBe("user: ask 2");
+    expect(told(projection)).toHaveLength(4);
+  });
+
+  test("cuts nothing where there are no more turns than that", () => {
+    expect(shown(turns(2), under({ maxTurns: 2 })).meta.truncated).toBe(false);
+  });
+});
+
+describe("maxMessages", () => {
+  test("shows no more messages of the history than that, whole blocks only", () => {
+    const entries = [...turns(2), user("look"), ...exchange("a", 3), ...exchange("b", 2)];
+    const atMost = (maxMessages: number) => shown(entries, under({ maxMessages }));
+    expect(told(atMost(4))).toEqual([
+      "user: look",
+      "assistant: -> look(b0), look(b1)",
+      "tool b0: found",
+      "tool b1: found",
+    ]);
+    expect(told(atMost(7))).toEqual(told(atMost(4)));
+    expect(atMost(8).messages).toHaveLength(8);
+    expect(atMost(9).messages).toHaveLength(8);
+    expect(atMost(10).messages).toHaveLength(10);
+    expect(atMost(12).meta.truncated).toBe(false);
+  });
+
+  test("counts the head of the request that it cuts", () => {
+    const entries = [user("look"), ...exchange("a", 1), ...exchange("b", 1), ...exchange("c", 1)];
+    expect(shown(entries, under({ maxMessages: 5 })).messages).toHaveLength(5);
+    expect(shown(entries, under({ maxMessages: 4 })).messages).toHaveLength(3);
+  });
+
+  test("never leaves out the newest exchange, however many messages it has", () => {
+    const projection = shown([...turns(2), user("look"), ...exchange("a", 5)], under({ maxMessages: 2 }));
+    expect(told(projection)[0]).toBe("user: look");
+    expect(projection.messages).toHaveLength(7);
+  });
+
+  test("does not count the system prompt and the summary", () => {
+    const projection = shown([...turns(3), summary(0, 1)], { ...under({ maxMessages: 4 }), system: "Be kind." });
+    expect(projection.messages).toHaveLength(6);
+    expect(projection.meta.truncated).toBe(false);
+  });
+});
+
+describe("the floor", () => {
+  const entries = [...turns(3), user("look"), ...exchange("a", 4), assistant("found it")];
+
+  test("wins over a ceiling on messages when it was asked for", () => {
+    const projection = shown(entries, under({ maxMessages: 3, keepLastTurns: 2 }));
+    expect(told(projection)[0]).toBe("user: ask 2");
+    expect(projection.messages).toHaveLength(9);
+  });
+
+  test("of the default policy gives way to a ceiling", () => {
+    expect(told(shown(entries, under({ maxMessages: 3 })))).toEqual(["user: look", "assistant: found it"]);
+    expect(told(shown(turns(5), under({ maxTurns: 1 })))).toEqual(["user: ask 4", "assistant: answer 4"]);
+  });
+});
+
+test("a ceiling in a stable window moves in steps too, and always holds", () => {
+  const policy: ContextPolicyInput = {
+    maxMessages: 20,
+    maxInputTokens: 1000,
+    reserveOutputTokens: 0,
+    window: { mode: "stable", step: 0.05 },
+  };
+  const cuts = Array.from({ length: 40 }, (_, n) => shown(turns(n + 1), { policy }).meta);
+  for (const { messagesIncluded } of cuts) expect(messagesIncluded).toBeLessThanOrEqual(20);
+  expect(new Set(cuts.map(({ cutSeq }) => cutSeq)).size).toBeLessThan(15);
+});

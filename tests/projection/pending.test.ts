@@ -1,0 +1,115 @@
+import { type EntryInput, type Message, type PendingItem, project, type Thread } from "heddle";
+import { assistant, inLane, summary, switchTo, toolCall, toolResult, user } from "heddle/testing";
+import { describe, expect, test } from "vitest";
+import { ai, given, refusalOf, told } from "./given.ts";
+
+/** Pending, and then committed as an agent would: the same messages either way. */
+function expectAlike(
+  thread: Thread,
+  pending: PendingItem | readonly PendingItem[],
+  committed: readonly EntryInput[],
+): void {
+  const before = project({ thread, pending });
+  const after = project({ thread: thread.append(committed) });
+  expect(before.messages).toEqual(after.messages);
+  expect(before.meta.fingerprint).toBe(after.meta.fingerprint);
+  expect(before.meta.estimatedTokens).toBe(after.meta.estimatedTokens);
+  expect(before.meta.view.startSeq).toBe(after.meta.view.startSeq);
+}
+
+const thread = given(user("hi"), assistant("hello"));
+
+describe("what is pending", () => {
+  test("may be a text, a message, an entry, or a list of them", () => {
+    const message: Message = { role: "user", content: [{ type: "text", text: "so?" }] };
+    expectAlike(thread, "so?", [user("so?")]);
+    expectAlike(thread, message, [ai("user", [{ type: "text", text: "so?" }])]);
+    expectAlike(thread, user("so?"), [user("so?")]);
+    expectAlike(thread, ["so?", user("well?")], [user("so?"), user("well?")]);
+    expectAlike(thread, [], []);
+  });
+
+  test("stands at the end in a segment of its own, and names no entry", () => {
+    const { provenance, meta, messages } = project({ thread, pending: ["so?", "well?"] });
+    expect(provenance.map(({ segment, seqs }) => [segment, seqs])).toEqual([
+      ["history", [0]],
+      ["history", [1]],
+      ["pending", []],
+      ["pending", []],
+    ]);
+    expect(meta).toMatchObject({
+      pendingCount: 2,
+      basisRev: 2,
+      basisLastSeq: 1,
+      entriesTotal: 2,
+      entriesIncluded: 2,
+      open: true,
+    });
+    expect(meta.budget.pending).toBe((provenance[2]?.tokens ?? 0) + (provenance[3]?.tokens ?? 0));
+    expect(messages).toHaveLength(4);
+  });
+
+  test("as a result joins its call", () => {
+    const called = given(
+      user("go"),
+      toolCall("a", "look", {}),
+      toolCall("b", "look", {}),
+      toolResult("b", "look", "B"),
+    );
+    const result = toolResult("a", "look", "A");
+    expectAlike(called, result, [result]);
+    expectAlike(called, { role: "tool", toolCallId: "a", name: "look", content: "A" }, [result]);
+    expect(told(project({ thread: called, pending: result }))).toEqual([
+      "user: go",
+      "assistant: -> look(a), look(b)",
+      "tool a: A",
+      "tool b: B",
+    ]);
+    expect(project({ thread: called, pending: result }).meta.repaired.calls).toEqual([]);
+  });
+
+  test("is blank like any message, and an orphan like any result", () => {
+    expect(told(project({ thread, pending: ["  ", toolResult("x", "look", "nobody asked")] }))).toEqual([
+      "user: hi",
+      "assistant: hello",
+    ]);
+    expect(project({ thread, pending: "  " }).meta).toMatchObject({ pendingCount: 1, open: false, dropped: [] });
+  });
+
+  test("opens a turn, or is a steer of the open one", () => {
+    const refs = { requestId: "r1" };
+    const running = given(
+      user("go", { refs }),
+      toolCall("a", "look", {}, { refs }),
+      toolResult("a", "look", "A", { refs }),
+    );
+    expectAlike(running, user("hurry", { refs }), [user("hurry", { refs })]);
+  });
+
+  test("belongs to the projected lane", () => {
+    const side = given(user("hi"), switchTo("side"), user("here"));
+    expectAlike(side, "so?", [user("so?")]);
+    expect(told(project({ thread: side, lane: "default", pending: "so?" }))).toEqual(["user: hi", "user: so?"]);
+    const refusal = refusalOf(() => project({ thread: side, pending: inLane("other", user("so?")) }));
+    expect(refusal).toMatchObject({ code: "invalid_input" });
+  });
+
+  test("cannot be a summary or an operation, nor anything that is no entry", () => {
+    for (const pending of [summary(0, 1), switchTo("side")]) {
+      expect(refusalOf(() => project({ thread, pending })).code).toBe("invalid_input");
+    }
+    expect(refusalOf(() => project({ thread, pending: 4 as unknown as string })).message).toContain("pending[0]");
+  });
+
+  test("leaves the thread as it was, and what was passed in too", () => {
+    const pending = [user("so?")];
+    const before = [JSON.stringify(thread), JSON.stringify(pending)];
+    project({ thread, pending });
+    expect([JSON.stringify(thread), JSON.stringify(pending)]).toEqual(before);
+  });
+
+  test("is all there is to an empty thread", () => {
+    expectAlike(given(), "hi", [user("hi")]);
+    expect(project({ thread: given(), pending: "hi" }).meta).toMatchObject({ basisLastSeq: -1, open: true });
+  });
+});

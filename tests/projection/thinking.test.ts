@@ -1,0 +1,183 @@
+import {
+  type ContextPolicyInput,
+  type EntryInput,
+  type JsonValue,
+  type Message,
+  type ProjectionInput,
+  project,
+  type Thread,
+} from "heddle";
+import { user } from "heddle/testing";
+import { describe, expect, test } from "vitest";
+import { ai, given } from "./given.ts";
+
+const model = "anthropic:claude-opus-4";
+const signed = (text: string): JsonValue => [
+  { text, provider: "anthropic", model: "claude-opus-4", metadata: { anthropic: { signature: `of ${text}` } } },
+];
+const look = { name: "look", description: "Looks.", inputSchema: { type: "object" } };
+const asked: Omit<ProjectionInput, "thread"> = { model, system: "Be kind.", tools: [look] };
+
+/** What a runtime does: projects, asks the model, and records what it was shown with what it answered. */
+function ask(thread: Thread, n: number, input: Omit<ProjectionInput, "thread"> = asked): Thread {
+  const { fingerprint } = project({ thread, ...input }).meta;
+  const refs = { callId: `m${n}`, requestId: "r1" };
+  const toolCalls = [{ id: `c${n}`, name: "look", arguments: { n } }];
+  const call = ai(
+    "assistant",
+    `Step ${n}.`,
+    { toolCalls, thinking: signed(`idea ${n}`), call: { model, fingerprint } },
+    { refs },
+  );
+  return thread.append([
+    call,
+    ai("tool", `found ${n} ${"x".repeat(200)}`, { toolCallId: `c${n}`, name: "look" }, { refs }),
+  ]);
+}
+
+function run(steps: number, input = asked): Thread {
+  let thread = given(user("go", { refs: { requestId: "r1" } }));
+  for (let n = 0; n < steps; n++) thread = ask(thread, n, input);
+  return thread;
+}
+
+const thoughts = ({ messages }: { readonly messages: readonly Message[] }): string[] =>
+  messages.flatMap(({ content }) =>
+    typeof content === "string" ? [] : content.flatMap((part) => (part.type === "thinking" ? [part.text] : [])),
+  );
+const ALL = ["idea 0", "idea 1", "idea 2"];
+
+describe("thinking, automatically", () => {
+  const thread = run(3);
+
+  test("is sent back word for word, with its signature, as long as nothing before it has changed", () => {
+    const { messages, meta } = project({ thread, ...asked });
+    expect(thoughts({ messages })).toEqual(ALL);
+    expect(messages[2]?.content).toEqual([
+      {
+        type: "thinking",
+        text: "idea 0",
+        provider: "anthropic",
+        model: "claude-opus-4",
+        metadata: { anthropic: { signature: "of idea 0" } },
+      },
+      { type: "text", text: "Step 0." },
+    ]);
+    expect(meta.thinkingDropped).toEqual([]);
+  });
+
+  test.each<[string, Partial<ProjectionInput>]>([
+    ["the system prompt is another", { system: "Be brief." }],
+    ["there is none any more", { system: "" }],
+    ["a tool is described in other words", { tools: [{ ...look, description: "Looks closely." }] }],
+    ["a tool was added", { tools: [look, { ...look, name: "see" }] }],
+    ["another model is asked", { model: "anthropic:claude-haiku-4" }],
+    ["another provider is asked", { model: "openai:claude-opus-4" }],
+    ["no model is named", { model: undefined }],
+  ])("is left out when %s", (_, change) => {
+    const { messages, meta } = project({ thread, ...asked, ...change });
+    expect(thoughts({ messages })).toEqual([]);
+    expect(meta.thinkingDropped).toEqual([1, 3, 5]);
+    expect(meta.view.thinkingDropped).toEqual([1, 3, 5]);
+    expect(messages.filter(({ role }) => role === "assistant").map(({ content }) => content)).toEqual([
+      "Step 0.",
+      "Step 1.",
+      "Step 2.",
+    ]);
+  });
+
+  test("knows a provider by its first name, and a model by either way of writing it", () => {
+    for (const same of ["anthropic/claude-opus-4", "anthropic.messages:claude-opus-4"]) {
+      expect(thoughts(project({ thread, ...asked, model: same }))).toEqual(ALL);
+    }
+  });
+
+  test("is left out after a cut: what stood before it is no longer there", () => {
+    const long = run(8);
+    const policy: ContextPolicyInput = { maxInputTokens: 450, reserveOutputTokens: 0 };
+    const { messages, meta } = project({ thread: long, ...asked, policy });
+    expect(meta.truncated).toBe(true);
+    expect(messages.some(({ role }) => role === "assistant")).toBe(true);
+    expect(thoughts({ messages })).toEqual([]);
+  });
+
+  test("that was made after a cut is kept while the window stays where it is", () => {
+    const policy: ContextPolicyInput = { maxInputTokens: 700, reserveOutputTokens: 0 };
+    const input = { ...asked, policy };
+    const long = run(9, input);
+    const start = project({ thread: long, ...input }).meta.cutSeq;
+    expect(start).toBeGreaterThan(0);
+    const after = project({ thread: ask(long, 9, input), ...input });
+    expect(after.meta.cutSeq).toBe(start);
+    expect(thoughts(after)).toContain("idea 9");
+    expect(thoughts(after)).not.toContain("idea 0");
+  });
+
+  test("goes with what changed before it, from there on", () => {
+    const late = thread.append(user("hurry", { refs: { requestId: "r1" } }));
+    const steered = ask(late, 3);
+    expect(thoughts(project({ thread: steered, ...asked }))).toEqual([...ALL, "idea 3"]);
+    const { refs } = thread.at(1) ?? {};
+    const unrecorded = given(
+      user("go"),
+      ai(
+        "assistant",
+        "Step.",
+        { thinking: signed("idea"), toolCalls: [{ id: "c", name: "look", arguments: {} }], call: { model } },
+        refs && { refs },
+      ),
+    );
+    expect(thoughts(project({ thread: unrecorded, ...asked }))).toEqual([]);
+  });
+
+  test("of which nobody knows the model is left out", () => {
+    const thread = given(user("go"));
+    const { fingerprint } = project({ thread, ...asked }).meta;
+    const answer = (thinking: JsonValue, call: Record<string, string>) =>
+      project({
+        thread: thread.append([ai("assistant", "Hi.", { thinking, call: { ...call, fingerprint } }), user("so?")]),
+        ...asked,
+      });
+    expect(thoughts(answer("idea", {}))).toEqual([]);
+    expect(thoughts(answer("idea", { model }))).toEqual(["idea"]);
+    expect(thoughts(answer([{ text: "idea" }], { model }))).toEqual(["idea"]);
+    expect(thoughts(answer([{ text: "idea", provider: "openai" }], { model }))).toEqual([]);
+  });
+
+  test("that is dropped leaves what comes after it to be judged by what is really sent", () => {
+    const mixed = ask(ask(given(user("go")), 0, { ...asked, system: "Be brief." }), 1);
+    const { messages, meta } = project({ thread: mixed, ...asked });
+    expect(thoughts({ messages })).toEqual(["idea 1"]);
+    expect(meta.thinkingDropped).toEqual([1]);
+  });
+});
+
+describe("thinking, always or never", () => {
+  const changed: Omit<ProjectionInput, "thread"> = { model: "openai:gpt-5", system: "Be brief." };
+
+  test("is kept whatever has changed", () => {
+    const { messages, meta } = project({ thread: run(3), ...changed, policy: { thinking: "keep" } });
+    expect(thoughts({ messages })).toEqual(ALL);
+    expect(meta.thinkingDropped).toEqual([]);
+  });
+
+  test("is dropped although nothing has changed", () => {
+    const { messages, meta } = project({ thread: run(3), ...asked, policy: { thinking: "drop" } });
+    expect(thoughts({ messages })).toEqual([]);
+    expect(meta.thinkingDropped).toEqual([1, 3, 5]);
+  });
+
+  test("costs tokens only where it is sent", () => {
+    const thread = run(3);
+    const cost = (thinking: "keep" | "drop") =>
+      project({ thread, ...asked, policy: { thinking } }).meta.estimatedTokens;
+    expect(cost("keep")).toBeGreaterThan(cost("drop"));
+  });
+});
+
+test("an answer that is nothing but thinking is blank", () => {
+  const entries: EntryInput[] = [user("go"), ai("assistant", "", { thinking: signed("idea") }), user("so?")];
+  const { messages, meta } = project({ thread: given(...entries), policy: { thinking: "keep" } });
+  expect(messages).toHaveLength(2);
+  expect(meta.dropped).toEqual([1]);
+});

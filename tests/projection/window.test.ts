@@ -1,0 +1,162 @@
+import {
+  type ContextPolicyInput,
+  calibrated,
+  type EntryInput,
+  heuristic,
+  type Projection,
+  project,
+  type Thread,
+} from "heddle";
+import { assistant, user } from "heddle/testing";
+import { describe, expect, test } from "vitest";
+import { given, refusalOf } from "./given.ts";
+
+/** Turns of some fifty tokens, of different lengths. */
+function turns(count: number, from = 0): EntryInput[] {
+  return Array.from({ length: count }, (_, at) => {
+    const n = from + at;
+    return [user(`ask ${n} ${"x".repeat((n * 37) % 90)}`), assistant(`answer ${n} ${"y".repeat((n * 53) % 140)}`)];
+  }).flat();
+}
+
+const policy = (window: ContextPolicyInput["window"], more: ContextPolicyInput = {}): ContextPolicyInput => ({
+  maxInputTokens: 1000,
+  reserveOutputTokens: 0,
+  window,
+  ...more,
+});
+const SLIDING = policy({ mode: "sliding" });
+const STABLE = policy({ mode: "stable", step: 0.5 });
+const startOf = ({ meta }: Projection): number | undefined => meta.view.startSeq;
+const starts = (policy: ContextPolicyInput, upTo: number): (number | undefined)[] =>
+  Array.from({ length: upTo }, (_, n) => startOf(project({ thread: given(...turns(n + 1)), policy })));
+const changes = (list: readonly unknown[]): number => list.filter((item, at) => at > 0 && item !== list[at - 1]).length;
+
+/** What everything from a seq on would cost. */
+function costFrom(thread: Thread, seq: number): number {
+  const rest = given(...thread.slice(seq, thread.lastSeq).map(({ kind, payload }) => ({ kind, payload })));
+  return project({ thread: rest, policy: { maxInputTokens: 100_000 } }).meta.estimatedTokens;
+}
+
+describe("a sliding window", () => {
+  test("is the longest run of newest messages that fits", () => {
+    for (const count of [20, 33, 50]) {
+      const thread = given(...turns(count));
+      const { messages, meta } = project({ thread, policy: SLIDING });
+      const start = meta.cutSeq ?? -1;
+      expect(messages).toHaveLength(thread.rev - start);
+      expect(meta.estimatedTokens).toBe(costFrom(thread, start));
+      expect(meta.estimatedTokens).toBeLessThanOrEqual(1000);
+      expect(costFrom(thread, start - 2)).toBeGreaterThan(1000);
+    }
+  });
+
+  test("never goes past a message that does not fit to an older one that does", () => {
+    const thread = given(...turns(3), user("z".repeat(6000)), ...turns(2, 3));
+    const { provenance, meta } = project({ thread, policy: SLIDING });
+    expect(provenance.flatMap(({ seqs }) => seqs)).toEqual([7, 8, 9, 10]);
+    expect(meta).toMatchObject({ truncated: true, cutSeq: 7 });
+  });
+});
+
+describe("a stable window", () => {
+  test("shows everything as long as everything fits", () => {
+    const { meta } = project({ thread: given(...turns(15)), policy: STABLE });
+    expect(meta).toMatchObject({ truncated: false, messagesIncluded: 30 });
+    expect(meta).not.toHaveProperty("cutSeq");
+  });
+
+  test("moves once in many turns where a sliding one moves with each", () => {
+    const [stable, sliding] = [starts(STABLE, 60), starts(SLIDING, 60)];
+    expect(changes(sliding)).toBeGreaterThan(30);
+    expect(changes(stable)).toBeLessThan(10);
+    for (const [at, start] of stable.entries()) expect(start).toBeGreaterThanOrEqual(sliding[at] ?? 0);
+  });
+
+  test("moves less often with a larger step, and is never over the budget", () => {
+    const moves = [0.1, 0.25, 0.5].map((step) => changes(starts(policy({ mode: "stable", step }), 60)));
+    expect(moves).toEqual([...moves].sort((a, b) => b - a));
+    expect(moves[0]).toBeGreaterThan(moves[2] ?? 0);
+    for (let count = 1; count <= 60; count++) {
+      expect(project({ thread: given(...turns(count)), policy: STABLE }).meta.estimatedTokens).toBeLessThanOrEqual(
+        1000,
+      );
+    }
+  });
+
+  test("starts at the first message behind a line of the grid", () => {
+    const thread = given(...turns(40));
+    const start = startOf(project({ thread, policy: STABLE })) ?? 0;
+    const measureBefore = (seq: number): number =>
+      thread.slice(0, seq - 1).reduce((sum, { payload }) => sum + Math.floor(JSON.stringify(payload).length / 4), 0);
+    expect(Math.floor(measureBefore(start) / 500)).toBe(Math.floor(measureBefore(start - 1) / 500) + 1);
+  });
+
+  test("starts where it would start when what is pending is committed", () => {
+    for (let count = 1; count <= 50; count++) {
+      const thread = given(...turns(count));
+      const pending = project({ thread, policy: STABLE, pending: "and then?" });
+      const committed = project({ thread: thread.append(user("and then?")), policy: STABLE });
+      expect(startOf(pending)).toBe(startOf(committed));
+      expect(pending.meta.fingerprint).toBe(committed.meta.fingerprint);
+    }
+  });
+
+  test("starts at the same entry with a counter that has been corrected, as long as what it starts with still fits", () => {
+    const thread = given(...turns(45));
+    const roomy = project({ thread, policy: STABLE });
+    const factor = Math.floor((1000 / roomy.meta.estimatedTokens) * 100) / 100;
+    expect(factor).toBeGreaterThan(1);
+    for (const by of [1, (1 + factor) / 2, factor]) {
+      const counted = project({ thread, policy: STABLE, tokenCounter: calibrated(heuristic, by) });
+      expect(startOf(counted)).toBe(startOf(roomy));
+      expect(counted.messages).toEqual(roomy.messages);
+      expect(counted.meta.estimatedTokens).toBeLessThanOrEqual(1000);
+    }
+  });
+
+  test("halves its grid when no line of it is in reach", () => {
+    const thread = given(user("z".repeat(2400)), assistant("one"), ...turns(1));
+    const policy: ContextPolicyInput = {
+      maxInputTokens: 200,
+      reserveOutputTokens: 0,
+      window: { mode: "stable", step: 1 },
+      keepLastTurns: 0,
+    };
+    const { meta } = project({
+      thread: given(...turns(2), ...thread.toArray().map(({ kind, payload }) => ({ kind, payload }))),
+      policy,
+    });
+    expect(meta.truncated).toBe(true);
+    expect(meta.estimatedTokens).toBeLessThanOrEqual(200);
+  });
+});
+
+describe("the floor of turns", () => {
+  const longTurn = [user("ask"), assistant("y".repeat(2000))];
+
+  test("may be broken by the budget, which then says so", () => {
+    const thread = given(...longTurn, ...longTurn, ...longTurn);
+    const broken = project({ thread, policy: policy({ mode: "sliding" }, { keepLastTurns: 3 }) });
+    expect(broken.meta).toMatchObject({ truncated: true, floorViolated: true, cutSeq: 4 });
+    const kept = project({ thread, policy: policy({ mode: "sliding" }, { keepLastTurns: 1 }) });
+    expect(kept.meta).toMatchObject({ truncated: true, floorViolated: false, cutSeq: 4 });
+  });
+
+  test("is not broken for the sake of the grid", () => {
+    const thread = given(...turns(40));
+    for (const keepLastTurns of [1, 5, 10, 15]) {
+      const { meta } = project({ thread, policy: policy({ mode: "stable", step: 1 }, { keepLastTurns }) });
+      const sliding = project({ thread, policy: policy({ mode: "sliding" }, { keepLastTurns }) });
+      expect(sliding.meta.floorViolated).toBe(false);
+      expect(meta.cutSeq).toBeGreaterThanOrEqual(sliding.meta.cutSeq ?? 0);
+    }
+  });
+});
+
+test("a newest message that does not fit is an overflow in both modes", () => {
+  for (const window of [{ mode: "sliding" }, { mode: "stable" }] as const) {
+    const thread = given(...turns(3), user("z".repeat(9000)));
+    expect(refusalOf(() => project({ thread, policy: policy(window) })).code).toBe("budget_overflow");
+  }
+});
