@@ -1,17 +1,21 @@
 import type { Entry } from "../thread/entry.ts";
+import { freezeJson } from "../thread/json.ts";
 import type { Thread } from "../thread/thread.ts";
+import { type ContextEntry, contextEntries } from "./context-entry.ts";
 import { type Inherited, type LaneItem, LaneLog } from "./lane-log.ts";
 
 /** One lane as it was at a seq. */
 export interface Context {
   readonly lane: string;
   readonly atSeq: number;
-  /** Messages of the latest replace, then the entries of the lane after its base, in order. */
+  /** The system prompt that the latest replace brought. */
+  readonly systemPrompt?: string;
+  /** Its messages, as a replace takes them: what it folds to can be put in its place, or on another lane. */
+  readonly entries: readonly ContextEntry[];
+  /** What it is made of: messages of the latest replace, then the entries of the lane after its base, in order. */
   readonly items: readonly LaneItem[];
   /** The latest replace: what the lane begins with. */
   readonly anchor?: Entry;
-  /** The system prompt that the replace brought. */
-  readonly systemPrompt?: string;
   /** The lane's running measure. */
   readonly measure: number;
   /** Whether the beginning of the lane is among the items; not when it lies before a loaded tail. */
@@ -23,23 +27,28 @@ export interface Context {
  *
  * @example
  * const thread = Thread.create().append({ kind: "message", payload: { role: "user", content: "hi" } });
- * foldLane(thread, "default").items.length; // 1
+ * foldLane(thread, "default").entries; // [{ role: "user", content: "hi" }]
  */
 export function foldLane(thread: Thread, lane: string, options: { readonly atSeq?: number } = {}): Context {
   const { atSeq = thread.lastSeq } = options;
-  const version = thread.upTo(atSeq);
-  const log = laneLogOf(version, lane);
-  for (const entry of version.toArray()) log.push(entry);
-  const { items, anchor, systemPrompt, measure, complete } = log;
+  const { items, anchor, systemPrompt, measure, complete } = foldedLog(thread, lane, atSeq);
   return Object.freeze({
     lane,
     atSeq,
+    ...(systemPrompt !== undefined && { systemPrompt }),
+    entries: freezeJson(contextEntries(items)),
     items: Object.freeze(items),
     measure,
     complete,
     ...(anchor && { anchor }),
-    ...(systemPrompt !== undefined && { systemPrompt }),
   });
+}
+
+function foldedLog(thread: Thread, lane: string, atSeq: number): LaneLog {
+  const version = thread.upTo(atSeq);
+  const log = laneLogOf(version, lane);
+  for (const entry of version.toArray()) log.push(entry);
+  return log;
 }
 
 /** A log of one lane that knows what the thread's base says, and nothing of its entries yet; `latest` is the thread as it has grown. */
@@ -50,5 +59,5 @@ export function laneLogOf(thread: Thread, lane: string, latest: () => Thread = (
 /** A branch that leaves its lane before what is loaded has a beginning nobody can see yet. */
 function originOf(thread: Thread, from: string, atSeq: number): Inherited {
   if (thread.firstSeq > 0 && atSeq < thread.firstSeq) return { items: [], measure: 0, complete: false };
-  return foldLane(thread, from, { atSeq });
+  return foldedLog(thread, from, atSeq);
 }

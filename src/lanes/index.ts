@@ -1,3 +1,4 @@
+export type { ContextEntry } from "./context-entry.ts";
 export { type Context, foldLane } from "./fold-lane.ts";
 export type { LaneItem } from "./lane-log.ts";
 export { type LaneReport, verifyLane } from "./verify-lane.ts";

@@ -6,7 +6,7 @@ export { ContextPolicy } from "./policy/policy.ts";
 export { type PolicySources, resolvePolicy } from "./policy/resolve.ts";
 export { explain, project } from "./project.ts";
 export type * from "./projection.ts";
-export { createProjector, type Projector, type ProjectorOptions } from "./projector.ts";
+export { createProjector, PROJECTOR, type Projector, type ProjectorOptions } from "./projector.ts";
 export { concat, segments } from "./segments.ts";
 export { type AcceptSummaryOptions, acceptSummary, type SummaryVerdict } from "./summarise/accept.ts";
 export type { SummaryRange } from "./summarise/range.ts";

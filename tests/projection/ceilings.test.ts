@@ -84,6 +84,17 @@ describe("the floor", () => {
   });
 });
 
+test("between ceiling and floor a stable window takes a line of the grid, and never goes behind the floor", () => {
+  const shownTurns = Array.from({ length: 60 }, (_, n) => {
+    const policy: ContextPolicyInput = { maxTurns: 8, keepLastTurns: 5, window: { mode: "stable", step: 1 } };
+    return (
+      shown(turns(n + 10), { policy: { ...policy, maxInputTokens: 1000, reserveOutputTokens: 0 } }).messages.length / 2
+    );
+  });
+  expect(Math.min(...shownTurns)).toBeGreaterThanOrEqual(5);
+  expect(Math.max(...shownTurns)).toBeLessThanOrEqual(8);
+});
+
 test("a ceiling in a stable window moves in steps too, and always holds", () => {
   const policy: ContextPolicyInput = {
     maxMessages: 20,

@@ -38,6 +38,15 @@ function costFrom(thread: Thread, seq: number): number {
   return project({ thread: rest, policy: { maxInputTokens: 100_000 } }).meta.estimatedTokens;
 }
 
+/** The first message from a seq on that begins behind a line which the one before it does not reach. */
+function onGrid(thread: Thread, from: number, unit: number): number {
+  const before = (seq: number): number =>
+    thread.slice(0, seq - 1).reduce((sum, { payload }) => sum + Math.floor(JSON.stringify(payload).length / 4), 0);
+  const seqs = Array.from({ length: thread.rev - from }, (_, at) => from + at);
+  const start = seqs.find((seq) => Math.floor(before(seq) / unit) > Math.floor(before(seq - 1) / unit));
+  return start ?? (unit < 2 ? from : onGrid(thread, from, Math.floor(unit / 2)));
+}
+
 describe("a sliding window", () => {
   test("is the longest run of newest messages that fits", () => {
     for (const count of [20, 33, 50]) {
@@ -84,12 +93,19 @@ describe("a stable window", () => {
     }
   });
 
-  test("starts at the first message behind a line of the grid", () => {
-    const thread = given(...turns(40));
-    const start = startOf(project({ thread, policy: STABLE })) ?? 0;
-    const measureBefore = (seq: number): number =>
-      thread.slice(0, seq - 1).reduce((sum, { payload }) => sum + Math.floor(JSON.stringify(payload).length / 4), 0);
-    expect(Math.floor(measureBefore(start) / 500)).toBe(Math.floor(measureBefore(start - 1) / 500) + 1);
+  test("shows all that no summary covers as long as that fits", () => {
+    const entries = [...turns(30), { kind: "summary", payload: { fromSeq: 0, toSeq: 39, content: "S" } }, user("so?")];
+    const { meta } = project({ thread: given(...entries), policy: policy({ mode: "stable", step: 0.1 }) });
+    expect(meta).toMatchObject({ truncated: false, view: { startSeq: 40 } });
+  });
+
+  test.each([0.1, 0.5, 1])("starts at the first message behind a line of the grid, or of a finer one: %d", (step) => {
+    for (let count = 20; count <= 60; count++) {
+      const thread = given(...turns(count));
+      const longest = startOf(project({ thread, policy: SLIDING })) ?? 0;
+      const start = startOf(project({ thread, policy: policy({ mode: "stable", step }) }));
+      expect(start).toBe(longest === 0 ? 0 : onGrid(thread, longest, 1000 * step));
+    }
   });
 
   test("starts where it would start when what is pending is committed", () => {
@@ -113,22 +129,6 @@ describe("a stable window", () => {
       expect(counted.messages).toEqual(roomy.messages);
       expect(counted.meta.estimatedTokens).toBeLessThanOrEqual(1000);
     }
-  });
-
-  test("halves its grid when no line of it is in reach", () => {
-    const thread = given(user("z".repeat(2400)), assistant("one"), ...turns(1));
-    const policy: ContextPolicyInput = {
-      maxInputTokens: 200,
-      reserveOutputTokens: 0,
-      window: { mode: "stable", step: 1 },
-      keepLastTurns: 0,
-    };
-    const { meta } = project({
-      thread: given(...turns(2), ...thread.toArray().map(({ kind, payload }) => ({ kind, payload }))),
-      policy,
-    });
-    expect(meta.truncated).toBe(true);
-    expect(meta.estimatedTokens).toBeLessThanOrEqual(200);
   });
 });
 

@@ -1,10 +1,10 @@
+import { INTERRUPTED } from "../../lanes/results.ts";
 import { freezeJson } from "../../thread/json.ts";
 import type { Content, Message, Part, ThinkingPart, ToolMessage } from "../../thread/message.ts";
 import { countMessage } from "../../tokens/count.ts";
 import type { TokenCounter } from "../../tokens/counter.ts";
 import { type Block, type Call, isAssistant } from "../history/block.ts";
 import type { Provenance } from "../projection.ts";
-import { INTERRUPTED } from "../transcript/results.ts";
 import { assistantMessage } from "./assistant.ts";
 import { shownIds, shownName } from "./ids.ts";
 import { clearedText, shortened } from "./shorten.ts";

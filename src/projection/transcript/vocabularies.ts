@@ -1,9 +1,9 @@
+import { resultText } from "../../lanes/results.ts";
 import type { JsonObject } from "../../thread/json.ts";
 import type { Refs } from "../../thread/refs.ts";
 import { contentOf, Unreadable } from "./content.ts";
 import { callOf, callsOf, textField, withThinking } from "./fields.ts";
 import type { ReadContext, Reader, Readers, Said } from "./reader.ts";
-import { resultText } from "./results.ts";
 
 /** A role that no model knows. */
 export class UnknownRole extends Unreadable {}

@@ -1,4 +1,4 @@
-import { isPlainObject, type JsonValue } from "../../thread/json.ts";
+import { isPlainObject, type JsonValue } from "../thread/json.ts";
 
 /** A tool's result as a model reads it. */
 export interface ResultText {

@@ -1,0 +1,38 @@
+import fc from "fast-check";
+import { foldLane, type JsonObject, project, Thread } from "heddle";
+import { expect, test } from "vitest";
+import { anyInput } from "../projection/support/threads.ts";
+import { attempt } from "../projection/support/trial.ts";
+
+const CUTTING = new Set(["summary", "ai_context_operation"]);
+
+test("a lane that is replaced by what it folds to shows the same", () => {
+  let shown = 0;
+  fc.assert(
+    fc.property(anyInput, ({ thread }) => {
+      const policy = { maxInputTokens: 1_000_000, summarization: "none" } as const;
+      const before = attempt(project, { thread, policy });
+      if (before === undefined) return;
+      const { lane } = before.meta;
+      const { entries, systemPrompt, items } = foldLane(thread, lane);
+      // Where a summary or a replace stands inside an exchange, it has cut it in two, and the messages do not tell.
+      const cuts = items.filter(({ entry, snapshot }) => CUTTING.has(entry.kind) && snapshot === undefined);
+      if (cuts.length > 0 || new Set(items.map(({ snapshot }) => snapshot !== undefined)).size > 1) return;
+      const resultContext = { id: "restored", entries, ...(systemPrompt !== undefined && { systemPrompt }) };
+      const operation = { type: "replace", reason: "restore", resultContext } as unknown as JsonObject;
+      const payload = { opId: "op", contextRef: lane, operation };
+      const restored = Thread.create().append({ kind: "ai_context_operation", payload });
+      expect(project({ thread: restored, lane, policy }).messages.map(withoutMadeIds)).toEqual(
+        before.messages.map(withoutMadeIds),
+      );
+      shown += before.messages.length;
+    }),
+    { numRuns: 400 },
+  );
+  expect(shown).toBeGreaterThan(1000);
+});
+
+/** Ids that had to be made name the place of the call, and that is another one. */
+function withoutMadeIds(message: unknown): unknown {
+  return JSON.parse(JSON.stringify(message).replace(/"call_[A-Za-z0-9_-]{22}"/g, '"made"'));
+}
