@@ -1,5 +1,6 @@
 import type { Entry } from "../thread/entry.ts";
-import { freezeJson } from "../thread/json.ts";
+import { ThreadError } from "../thread/errors.ts";
+import { fieldsOf, freezeJson } from "../thread/json.ts";
 import type { Thread } from "../thread/thread.ts";
 import { type ContextEntry, contextEntries } from "./context-entry.ts";
 import { type Inherited, type LaneItem, LaneLog } from "./lane-log.ts";
@@ -30,7 +31,10 @@ export interface Context {
  * foldLane(thread, "default").entries; // [{ role: "user", content: "hi" }]
  */
 export function foldLane(thread: Thread, lane: string, options: { readonly atSeq?: number } = {}): Context {
-  const { atSeq = thread.lastSeq } = options;
+  const { atSeq = thread.lastSeq } = fieldsOf(options, "options", "invalid_options");
+  if (typeof lane !== "string" || lane === "") {
+    throw new ThreadError({ code: "invalid_id", path: "lane", message: "lane must be the name of a lane." });
+  }
   const { items, anchor, systemPrompt, measure, complete } = foldedLog(thread, lane, atSeq);
   return Object.freeze({
     lane,

@@ -2,6 +2,7 @@ import { switchTarget } from "../lanes/operation.ts";
 import { DEFAULT_LANE } from "../lanes/track.ts";
 import type { Entry } from "../thread/entry.ts";
 import type { Thread } from "../thread/thread.ts";
+import { givenFields } from "./input/check.ts";
 import type { ProjectionInput } from "./input/input.ts";
 import { pendingEntries } from "./input/pending.ts";
 import { type Settings, sameReading, sameSettings, settingsOf } from "./input/settings.ts";
@@ -59,7 +60,7 @@ interface Answer {
  * projector.project({ thread }).messages; // [{ role: "user", content: "What's 2+2?" }]
  */
 export function createProjector(options: ProjectorOptions = {}): Projector {
-  const { keep = 16, ...defaults } = options;
+  const { keep = 16, ...defaults } = givenFields(options, "options", ["keep"]);
   let kept: readonly Kept[] = [];
   let lastSettings: Settings | undefined;
 
@@ -78,7 +79,7 @@ export function createProjector(options: ProjectorOptions = {}): Projector {
     given: ProjectionInput,
     tell: (kept: Kept, settings: Settings, pending: readonly Entry[], input: ProjectionInput) => T,
   ): T => {
-    const input = { ...defaults, ...withoutUndefined(given) };
+    const input = { ...defaults, ...givenFields(given, "input") };
     const settings = settingsOf(input, lastSettings);
     lastSettings = settings;
     const found = find(input, settings);
@@ -123,10 +124,4 @@ function isSameQuestion(a: Answer, b: Omit<Answer, "projection">): boolean {
 function activeLane(thread: Thread): string {
   const switched = thread.filterByKind("ai_context_operation").findLast((entry) => switchTarget(entry) !== undefined);
   return (switched && switchTarget(switched)) ?? thread.base?.activeLane ?? DEFAULT_LANE;
-}
-
-/** A field that is undefined is one that was not given. */
-function withoutUndefined(input: ProjectionInput): ProjectionInput {
-  const given = Object.entries(input).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(given) as unknown as ProjectionInput; // the same fields but for those that say nothing
 }

@@ -1,4 +1,5 @@
 import { ProjectionError } from "../projection/error.ts";
+import { givenFields } from "../projection/input/check.ts";
 import type { ProjectionInput } from "../projection/input/input.ts";
 import { ContextPolicy } from "../projection/policy/policy.ts";
 import type { Projection } from "../projection/projection.ts";
@@ -33,7 +34,7 @@ export async function projectFromStore(
   threadId: string,
   input: StoredInput = {},
 ): Promise<Projection> {
-  const { projector = createProjector({ keep: 1 }), ...rest } = input;
+  const { projector = createProjector({ keep: 1 }), ...rest } = givenFields(input, "input", ["projector"]);
   const policy = ContextPolicy.create(rest.policy);
   let thread = await store.load(threadId, { last: firstGuess(policy) });
   if (thread === undefined) throw threadNotFound(threadId);

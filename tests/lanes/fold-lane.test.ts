@@ -127,6 +127,7 @@ test("an empty thread has empty lanes", () => {
   expect(foldLane(Thread.create(), "default")).toEqual({
     lane: "default",
     atSeq: -1,
+    entries: [],
     items: [],
     measure: 0,
     complete: true,

@@ -136,11 +136,13 @@ describe("in a stable window", () => {
     expect(checked).toBeGreaterThan(100);
   });
 
-  test("a pending result is shown in full, and is not what moves the line", () => {
-    const thread = given(user("go"), ...exchanges(8), toolCall("last", "look", {}));
-    const pending = { kind: "tool_result", payload: { toolCallId: "last", name: "look", result: "R" } };
-    const asked = project({ thread, policy: stable, pending });
-    expect(asked.messages).toEqual(project({ thread: thread.append(pending), policy: stable }).messages);
-    expect(results(asked).at(-1)).toBe("R");
+  test("what is pending counts for the line as if it were committed", () => {
+    for (let count = 5; count <= 40; count++) {
+      const thread = given(user("go"), ...exchanges(count), toolCall("last", "look", {}));
+      const pending = toolResult("last", "look", "x".repeat(1500));
+      const asked = project({ thread, policy: stable, pending });
+      expect(asked.messages).toEqual(project({ thread: thread.append(pending), policy: stable }).messages);
+      expect(results(asked).at(-1)).toBe("x".repeat(42));
+    }
   });
 });

@@ -113,6 +113,16 @@ describe("every entry is accounted for", () => {
     ]);
   });
 
+  test("on the lane that was active when it was written", () => {
+    const entries = [user("one"), switchTo("side"), user("two"), { kind: "message", payload: {} }];
+    expect(fates(entries, { lane: "default" })).toEqual([
+      "0 shown in_window @0",
+      "1 other_lane lane_not_projected",
+      "2 other_lane lane_not_projected",
+      "3 other_lane lane_not_projected",
+    ]);
+  });
+
   test("once, in order, pending or not", () => {
     const entries = [user("go"), ...exchange("a"), note(), summary(0, 0), switchTo("side"), user("here")];
     for (const pending of [undefined, "so?"]) {

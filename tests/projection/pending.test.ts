@@ -76,6 +76,23 @@ describe("what is pending", () => {
     expect(project({ thread, pending: "  " }).meta).toMatchObject({ pendingCount: 1, open: false, dropped: [] });
   });
 
+  test("as a call that has no result yet is completed too, and is none of the thread's", () => {
+    const { meta } = project({ thread, pending: toolCall("a", "look", {}) });
+    expect(told(project({ thread, pending: toolCall("a", "look", {}) })).at(-1)).toContain("interrupted");
+    expect(meta.repaired.calls).toEqual([]);
+  });
+
+  test("weighs on the grid as it will when it is committed", () => {
+    const policy = { maxInputTokens: 300, reserveOutputTokens: 0, window: { mode: "stable", step: 1 } } as const;
+    const steps = Array.from({ length: 30 }, (_, n) => user(`step ${n} ${"x".repeat(n * 5)}`));
+    for (let count = 1; count < steps.length; count++) {
+      const before = given(...steps.slice(0, count));
+      const rest = steps.slice(count);
+      const asked = project({ thread: before, policy, pending: rest });
+      expect(asked.meta.view.startSeq).toBe(project({ thread: before.append(rest), policy }).meta.view.startSeq);
+    }
+  });
+
   test("opens a turn, or is a steer of the open one", () => {
     const refs = { requestId: "r1" };
     const running = given(

@@ -114,13 +114,14 @@ describe("a projector", () => {
 
   test("takes back what was pending", () => {
     const projector = createProjector();
-    const called = given(user("go"), toolCall("a", "look", {}));
+    const called = given(user("go"), toolCall("a", "look", {}), toolCall("b", "look", {}));
     const before = projector.project({ thread: called });
-    projector.project({ thread: called, pending: [toolResult("a", "look", "A"), user("so?")] });
+    const results = [toolResult("b", "look", "B"), toolResult("a", "look", "A")];
+    projector.project({ thread: called, pending: [...results, toolCall("a", "look", {}), user("so?")] });
     expect(projector.project({ thread: called })).toEqual(before);
-    expect(projector.project({ thread: called.append(user("so?")) })).toEqual(
-      project({ thread: called.append(user("so?")) }),
-    );
+    for (const next of [called.append(user("so?")), called.append([...results, ...results])]) {
+      expect(projector.project({ thread: next })).toEqual(project({ thread: next }));
+    }
   });
 
   test("is as good as new after it had to refuse", () => {

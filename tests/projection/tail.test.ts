@@ -119,6 +119,13 @@ describe("a projection from a store", () => {
     });
   });
 
+  test("knows that a result may belong to a call far back, before which the edge of a summary then moves", async () => {
+    const far = [...turns(20), toolCall("far", "look", {}), ...turns(40), toolResult("far", "look", "late")];
+    const entries = [...far, summary(0, 110), ...turns(10)];
+    const read = await expectEqual(entries, { policy: {} });
+    expect(read.length).toBeGreaterThan(1);
+  });
+
   test("answers what a new summary should cover without reading all of it", async () => {
     const policy: ContextPolicyInput = { ...small, summarization: "request_new", maxThreadTokens: 1000 };
     await expectEqual(turns(1000), { policy });

@@ -142,6 +142,8 @@ describe("thinking, automatically", () => {
     expect(thoughts(answer("idea", { model }))).toEqual(["idea"]);
     expect(thoughts(answer([{ text: "idea" }], { model }))).toEqual(["idea"]);
     expect(thoughts(answer([{ text: "idea", provider: "openai" }], { model }))).toEqual([]);
+    const nobody = ai("assistant", "Hi.", { thinking: "idea", call: { fingerprint } });
+    expect(thoughts(project({ thread: thread.append(nobody), ...asked, model: undefined }))).toEqual([]);
   });
 
   test("that is dropped leaves what comes after it to be judged by what is really sent", () => {

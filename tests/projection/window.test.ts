@@ -94,9 +94,12 @@ describe("a stable window", () => {
   });
 
   test("shows all that no summary covers as long as that fits", () => {
-    const entries = [...turns(30), { kind: "summary", payload: { fromSeq: 0, toSeq: 39, content: "S" } }, user("so?")];
-    const { meta } = project({ thread: given(...entries), policy: policy({ mode: "stable", step: 0.1 }) });
-    expect(meta).toMatchObject({ truncated: false, view: { startSeq: 40 } });
+    for (let first = 30; first < 50; first++) {
+      const summary = { kind: "summary", payload: { fromSeq: 0, toSeq: first - 1, content: "S" } };
+      const thread = given(...turns(30), summary, user("so?"));
+      const { meta } = project({ thread, policy: policy({ mode: "stable", step: 0.1 }) });
+      expect(meta).toMatchObject({ truncated: false, view: { startSeq: first } });
+    }
   });
 
   test.each([0.1, 0.5, 1])("starts at the first message behind a line of the grid, or of a finer one: %d", (step) => {

@@ -5,8 +5,8 @@ import { draftEntry, type Entry, type EntryInput, placeEntry } from "../../threa
 import { isPlainObject, type JsonObject } from "../../thread/json.ts";
 import type { Message } from "../../thread/message.ts";
 import type { Ports } from "../../thread/ports.ts";
+import { invalid } from "./check.ts";
 import type { PendingItem } from "./input.ts";
-import { invalid } from "./settings.ts";
 
 /** A pending entry is nowhere yet, so it needs no time and no name. */
 const PORTS: Ports = { clock: () => 0, ids: () => "pending" };

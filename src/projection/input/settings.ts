@@ -1,14 +1,13 @@
-import { copyJsonObject, describe, fieldsOf, isPlainObject, type JsonObject, sameJson } from "../../thread/json.ts";
+import { copyJsonObject, fieldsOf, isPlainObject, type JsonObject, sameJson } from "../../thread/json.ts";
 import type { ToolSpec } from "../../thread/message.ts";
-import { Thread } from "../../thread/thread.ts";
 import { countTools } from "../../tokens/count.ts";
 import type { TokenCounter } from "../../tokens/counter.ts";
 import { heuristic } from "../../tokens/heuristic.ts";
-import { ProjectionError } from "../error.ts";
 import type { ContextPolicy, ContextPolicyInput } from "../policy/fields.ts";
 import { hashOf } from "../policy/hash.ts";
 import { ContextPolicy as Policies } from "../policy/policy.ts";
 import type { Readers } from "../transcript/reader.ts";
+import { checkInput, invalid } from "./check.ts";
 import type { ProjectionInput } from "./input.ts";
 
 /** What of an input is not the thread nor pending: checked, complete, and equal by value when the input was. */
@@ -29,10 +28,8 @@ export interface Settings {
 
 /** `before` is what an earlier input came to: what equals it is not worked out again. */
 export function settingsOf(input: ProjectionInput, before?: Settings): Settings {
-  if (!Thread.isThread(input.thread)) throw invalid("thread", "must be a Thread", input.thread);
-  const { lane, model, readers, tokenCounter: counter = heuristic } = input;
-  checkName("lane", lane);
-  checkName("model", model);
+  checkInput(input);
+  const { lane, model, tokenCounter: counter = heuristic } = input;
   const system = systemOf(input.system);
   const { policy, policyHash, policyInput } = policyOf(input.policy, before);
   return {
@@ -43,7 +40,7 @@ export function settingsOf(input: ProjectionInput, before?: Settings): Settings 
     ...toolsOf(input.tools, counter, model, before),
     lane,
     model,
-    readers,
+    readers: readersOf(input.readers, before?.readers),
     counter,
   };
 }
@@ -56,6 +53,17 @@ export function sameReading(a: Settings, b: Settings): boolean {
 /** Whether two settings give the same projection of the same thread. */
 export function sameSettings(a: Settings, b: Settings): boolean {
   return sameReading(a, b) && a.systemPrompt === b.systemPrompt && a.toolsText === b.toolsText && a.lane === b.lane;
+}
+
+/** A copy, which callers cannot change; the one of before when it holds the same readers. */
+function readersOf(given: Readers | undefined, before: Readers | undefined): Readers | undefined {
+  if (given === undefined) return undefined;
+  const kinds = Object.keys(given);
+  const isSame =
+    before !== undefined &&
+    kinds.length === Object.keys(before).length &&
+    kinds.every((kind) => Object.hasOwn(before, kind) && before[kind] === given[kind]);
+  return isSame ? before : { ...given };
 }
 
 function systemOf(given: ProjectionInput["system"]): string | undefined {
@@ -113,17 +121,7 @@ function checkedTool(tool: ToolSpec, path: string): ToolSpec {
   if (typeof name !== "string" || name === "") throw invalid(`${path}.name`, "must be text", name);
   if (description !== undefined && typeof description !== "string")
     throw invalid(`${path}.description`, "must be text", description);
+  if (inputSchema === undefined) throw invalid(`${path}.inputSchema`, "is missing");
   const schema: JsonObject = copyJsonObject(inputSchema, `${path}.inputSchema`);
   return Object.freeze({ name, ...(description !== undefined && { description }), inputSchema: schema });
-}
-
-function checkName(path: string, value: unknown): void {
-  if (value === undefined || (typeof value === "string" && value !== "")) return;
-  throw invalid(path, "must be a name", value);
-}
-
-/** What is wrong with an input, without any of its content. */
-export function invalid(path: string, trouble: string, value?: unknown): ProjectionError {
-  const given = value === undefined ? "" : `, not ${value === "" ? "an empty text" : describe(value)}`;
-  return new ProjectionError({ code: "invalid_input", message: `The input's ${path} ${trouble}${given}.` });
 }

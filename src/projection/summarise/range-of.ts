@@ -1,4 +1,5 @@
 import type { Coverage } from "../history/coverage.ts";
+import { invalid } from "../input/check.ts";
 import type { ProjectionInput } from "../input/input.ts";
 import { settingsOf } from "../input/settings.ts";
 import { Engine } from "../run/engine.ts";
@@ -18,6 +19,7 @@ export function summaryRangeOf(
   input: Omit<ProjectionInput, "pending" | "previous"> & { readonly lane: string },
   toSeq: number,
 ): SummaryRange | undefined {
+  if (!Number.isSafeInteger(toSeq)) throw invalid("toSeq", "must be a seq", toSeq);
   const { history, costs } = new Engine(input.thread, input.lane, settingsOf(input));
   const first = history.coverage.firstUncovered;
   const end = firstIndex(first, history.blocks.length, (index) => (history.blocks[index]?.open ?? 0) > toSeq);

@@ -1,7 +1,8 @@
 import { branchOf, namedLane, replaceOf, summaryReach, switchTarget } from "../../lanes/operation.ts";
 import { DEFAULT_LANE } from "../../lanes/track.ts";
 import type { Entry } from "../../thread/entry.ts";
-import type { Thread } from "../../thread/thread.ts";
+import { Thread } from "../../thread/thread.ts";
+import { ProjectionError } from "../error.ts";
 import { DEFAULT_KINDS } from "../policy/kinds.ts";
 import { readSaid } from "./read.ts";
 import type { Readers, Said } from "./reader.ts";
@@ -44,6 +45,9 @@ export interface TranscriptOptions {
  * transcript(thread).map(({ type }) => type); // ["user"]
  */
 export function transcript(thread: Thread, options: TranscriptOptions = {}): TranscriptItem[] {
+  if (!Thread.isThread(thread)) {
+    throw new ProjectionError({ code: "invalid_input", message: "A transcript is made of a Thread." });
+  }
   const { lane: wanted, callId, readers = {} } = options;
   const registry = registryOf([...DEFAULT_KINDS, ...Object.keys(readers)], readers);
   let active = thread.base?.activeLane ?? DEFAULT_LANE;

@@ -1,0 +1,73 @@
+import { describe, isPlainObject } from "../../thread/json.ts";
+import { Thread } from "../../thread/thread.ts";
+import type { TokenCounter } from "../../tokens/counter.ts";
+import { ProjectionError } from "../error.ts";
+import type { Readers } from "../transcript/reader.ts";
+import type { ProjectionInput } from "./input.ts";
+
+const FIELDS: { readonly [Field in keyof Required<ProjectionInput>]: true } = {
+  thread: true,
+  policy: true,
+  pending: true,
+  system: true,
+  tools: true,
+  lane: true,
+  model: true,
+  readers: true,
+  tokenCounter: true,
+  previous: true,
+};
+
+/** The fields that were given; one nobody knows would be a wish that is not heard. */
+export function givenFields<T extends object>(given: T, what: string, others: readonly string[] = []): T {
+  if (!isPlainObject(given)) {
+    const message = `${what} must be a plain object, not ${describe(given)}.`;
+    throw new ProjectionError({ code: "invalid_input", message });
+  }
+  const fields = Object.entries(given);
+  for (const [field, value] of fields) {
+    if (value === undefined || Object.hasOwn(FIELDS, field) || others.includes(field)) continue;
+    const message = `${what} has no field ${field}. It has: ${[...Object.keys(FIELDS), ...others].join(", ")}.`;
+    throw new ProjectionError({ code: "invalid_input", message });
+  }
+  return Object.fromEntries(fields.filter(([, value]) => value !== undefined)) as T; // but for those that say nothing
+}
+
+/** What cannot be checked where it is used: there it would be too late, or too often. */
+export function checkInput({ thread, lane, model, readers, tokenCounter, previous }: ProjectionInput): void {
+  if (!Thread.isThread(thread)) throw invalid("thread", "must be a Thread", thread);
+  checkName("lane", lane);
+  checkName("model", model);
+  if (readers !== undefined) checkReaders(readers);
+  if (tokenCounter !== undefined && !isCounter(tokenCounter)) {
+    throw invalid("tokenCounter", "must be an object with count(text, model)", tokenCounter);
+  }
+  if (previous !== undefined && !Array.isArray(Object(previous).messages)) {
+    throw invalid("previous", "must be a projection", previous);
+  }
+}
+
+function checkReaders(readers: Readers): void {
+  if (!isPlainObject(readers)) throw invalid("readers", "must be an object of readers by kind", readers);
+  for (const [kind, reader] of Object.entries(readers)) {
+    const { version, read, upcast } = Object(reader);
+    const isReader = Number.isSafeInteger(version) && version >= 1 && typeof read === "function";
+    if (isReader && (upcast === undefined || typeof upcast === "function")) continue;
+    throw invalid(`readers.${kind}`, "must be { version, upcast?, read }, version a whole number from 1 on");
+  }
+}
+
+function isCounter(counter: TokenCounter): boolean {
+  return typeof counter === "object" && counter !== null && typeof counter.count === "function";
+}
+
+function checkName(path: string, value: unknown): void {
+  if (value === undefined || (typeof value === "string" && value !== "")) return;
+  throw invalid(path, "must be a name", value);
+}
+
+/** What is wrong with an input, without any of its content. */
+export function invalid(path: string, trouble: string, value?: unknown): ProjectionError {
+  const given = value === undefined ? "" : `, not ${value === "" ? "an empty text" : describe(value)}`;
+  return new ProjectionError({ code: "invalid_input", message: `The input's ${path} ${trouble}${given}.` });
+}
