@@ -34,6 +34,16 @@ describe("maxTurns", () => {
 });
 
 describe("maxMessages", () => {
+  test("on a grid shows at least half of what it allows, and moves in steps", () => {
+    const starts = Array.from({ length: 40 }, (_, n) => {
+      const { messages, meta } = shown(turns(20 + n), { policy: { maxMessages: 16 } });
+      expect(messages.length).toBeGreaterThanOrEqual(8);
+      expect(messages.length).toBeLessThanOrEqual(16);
+      return meta.view.startSeq;
+    });
+    expect(new Set(starts).size).toBeLessThan(20);
+  });
+
   test("shows no more messages of the history than that, whole blocks only", () => {
     const entries = [...turns(2), user("look"), ...exchange("a", 3), ...exchange("b", 2)];
     const atMost = (maxMessages: number) => shown(entries, under({ maxMessages }));

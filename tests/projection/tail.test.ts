@@ -53,7 +53,7 @@ async function expectEqual(entries: readonly EntryInput[], input: StoredInput = 
 }
 
 describe("a projection from a store", () => {
-  test("of 20,000 entries reads a window only, and is the projection of all of them", async () => {
+  test("of 20,000 entries reads a window only, and is the projection of all of them", { timeout: 30_000 }, async () => {
     const inner = await stored(turns(10_000));
     const thread = await whole(inner);
     for (const policy of [small, {}, { maxInputTokens: 20_000 }]) {
@@ -68,7 +68,7 @@ describe("a projection from a store", () => {
     }
   });
 
-  test("reads as much of a long thread as of a short one", async () => {
+  test("reads as much of a long thread as of a short one", { timeout: 30_000 }, async () => {
     const rowsOf = async (count: number) => (await expectEqual(turns(count))).reduce((sum, rows) => sum + rows, 0);
     expect(await rowsOf(4000)).toBeLessThan(2 * (await rowsOf(200)));
   });

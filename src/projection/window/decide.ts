@@ -29,10 +29,16 @@ export function decideWindow(history: History, costs: Costs, policy: ContextPoli
   if (byBudget > newest) return { first, start: newest, floor, fits: false, looked: newest };
   const byCeiling = Math.min(ceilingStart(history, costs, policy, first), floor);
   const lower = Math.max(byBudget, byCeiling);
-  const limit = byBudget > byCeiling ? newest : Math.min(newest, Math.max(lower, floor));
+  const limit = byBudget > byCeiling ? newest : Math.min(newest, Math.max(lower, floor), halfway(lower, newest, costs));
   const keepsAll = lower === first || policy.window.mode === "sliding";
   const start = keepsAll ? lower : gridStart(blocks, lower, limit, policy);
   return { first, start, floor, fits: true, looked: lower };
+}
+
+/** The latest start that leaves half of the messages: a ceiling is no reason to show next to nothing. */
+function halfway(lower: number, newest: number, costs: Costs): number {
+  const most = costs.messagesFrom(lower);
+  return firstIndex(lower, newest + 1, (start) => 2 * costs.messagesFrom(start) < most) - 1;
 }
 
 /** The longest window that fits; costs never grow when it starts later. */

@@ -47,7 +47,9 @@ export function windowOf(setting: Setting, purse: Purse): Window {
   const ceiling = starts.find(isUnderCeilings) ?? newest;
   const wanted = Math.min(ceiling, floor);
   const lower = fitting.find((start) => start >= wanted) ?? fitting.at(-1) ?? budget;
-  const limit = Math.min(newest, budget > wanted ? newest : Math.max(lower, floor));
+  const most = compose(lower, setting).length;
+  const halfway = starts.findLast((start) => start >= lower && 2 * compose(start, setting).length >= most) ?? lower;
+  const limit = Math.min(newest, budget > wanted ? newest : Math.min(Math.max(lower, floor), halfway));
   if (window.mode === "sliding" || lower === first) return { first, start: lower, floor, setting };
   for (let unit = unitOf(policy); unit >= 1; unit = Math.floor(unit / 2)) {
     const start = fitting.find((start) => start >= lower && start <= limit && isOnGrid(start, unit, setting));
