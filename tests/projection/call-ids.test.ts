@@ -1,5 +1,5 @@
 import { type Projection, project } from "heddle";
-import { toolCall, toolResult, user } from "heddle/testing";
+import { summary, toolCall, toolResult, user } from "heddle/testing";
 import { describe, expect, test } from "vitest";
 import { ai, given, shown } from "./given.ts";
 
@@ -48,16 +48,14 @@ describe("ids of calls", () => {
     expect(idsIn(project({ thread: thread.append(user("so?")) })).calls).toEqual([kept, ...made]);
   });
 
-  test("are made from the model call and the place in it, so the seq does not matter where a callId is known", () => {
+  test("are made from the entry too: a summary can cut one model call into two exchanges", () => {
     const refs = { callId: "m1" };
-    const repeated = [toolCall("b c", "look", {}, { refs })];
-    const early = idsIn(shown([user("go"), ...repeated])).calls;
-    const later = idsIn(shown([user("go"), user("and go"), ...repeated])).calls;
-    expect(early).toEqual(later);
-    const without = [toolCall("b c", "look", {})];
-    expect(idsIn(shown([user("go"), ...without])).calls).not.toEqual(
-      idsIn(shown([user("go"), user("x"), ...without])).calls,
+    const call = toolCall("a", "look", {}, { refs });
+    const { calls } = idsIn(
+      shown([user("go"), call, call, summary(0, 0), call], { policy: { summarization: "none" } }),
     );
+    expect(calls).toHaveLength(3);
+    expect(new Set(calls).size).toBe(3);
   });
 
   test.each([["a b"], ["ünique"], ["x".repeat(41)], ["functions.look:0"]])("become valid: %s", (id) => {

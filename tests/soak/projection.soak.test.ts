@@ -1,10 +1,13 @@
 import fc from "fast-check";
 import { createProjector, memoryStore, project } from "heddle";
+import { validateMessages } from "heddle/providers";
 import { expect, test } from "vitest";
 import { naiveProject } from "../projection/support/oracle/naive.ts";
 import { outcome } from "../projection/support/outcome.ts";
 import { anyGarbageInput, anyInput } from "../projection/support/threads.ts";
 import { again } from "./duration.ts";
+
+const PROVIDERS = ["openai-chat", "openai-responses", "anthropic", "gemini"] as const;
 
 /** Another seed each round: the one of the run would only repeat itself. */
 const runs = (round: number) => ({ numRuns: 500, seed: (Date.now() + round * 7919) | 0 });
@@ -13,6 +16,19 @@ test("a projection is what the obvious, slow implementation of the rules gives",
   await again(async (round) => {
     const sound = fc.property(fc.oneof(anyInput, anyGarbageInput), (input) => {
       expect(outcome(() => project(input))).toEqual(outcome(() => naiveProject(input)));
+    });
+    fc.assert(sound, runs(round));
+  });
+});
+
+test("no provider refuses what is shown, and it is never over the budget", async () => {
+  await again(async (round) => {
+    const sound = fc.property(anyInput, (input) => {
+      const { value } = { value: undefined, ...outcome(() => project(input)) };
+      if (value === undefined || !value.meta.open) return;
+      const { maxInputTokens, reserveOutputTokens } = value.meta.budget;
+      expect(value.meta.estimatedTokens).toBeLessThanOrEqual(maxInputTokens - reserveOutputTokens);
+      for (const provider of PROVIDERS) expect(validateMessages(value.messages, provider)).toEqual([]);
     });
     fc.assert(sound, runs(round));
   });

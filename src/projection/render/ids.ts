@@ -18,8 +18,8 @@ export function shownIds({ calls }: Block, repeatsEarlier: boolean): readonly st
 
 /** Always the same for the same call, and for no other. */
 function madeId({ call, by }: Call, slot: number): string {
-  const place = by.index === undefined ? `#${by.seq}` : `#${by.seq}.${by.index}`;
-  return `call_${portableSha256(JSON.stringify([by.callId ?? place, call.id, slot])).slice(0, 22)}`;
+  const place = by.index === undefined ? [by.seq] : [by.seq, by.index];
+  return `call_${portableSha256(JSON.stringify([by.callId ?? "", call.id, slot, ...place])).slice(0, 22)}`;
 }
 
 /** The name of a tool as every provider takes it. */

@@ -17,8 +17,8 @@ export function idsOf({ calls }: Block, shownBefore: readonly Block[]): string[]
 
 function rewritten({ by, id = "" }: Call, n: number): string {
   const { seq, item } = by.place;
-  const origin = by.callId ?? (item === undefined ? `#${seq}` : `#${seq}.${item}`);
-  return `call_${portableSha256(JSON.stringify([origin, id, n])).slice(0, 22)}`;
+  const place = item === undefined ? [seq] : [seq, item];
+  return `call_${portableSha256(JSON.stringify([by.callId ?? "", id, n, ...place])).slice(0, 22)}`;
 }
 
 export function legalName(name: string): string {
