@@ -1,0 +1,50 @@
+import { base64url } from "../thread/base64url.ts";
+import { describe } from "../thread/json.ts";
+import { systemRandom } from "../thread/ports.ts";
+import { utf8Length } from "../tokens/utf8.ts";
+import { invalidOption } from "./error.ts";
+
+/** One secret, or several of which the first signs and all verify. Each has 32 bytes or more. */
+export type TokenSecret = string | readonly string[];
+
+/** Checked; the first signs. */
+export type Secrets = readonly [string, ...string[]];
+
+/** Told what somebody should read who runs the program. */
+export type Warn = (message: string) => void;
+
+/** As long as the hash: a shorter one would be the weakest part. */
+const SHORTEST = 32;
+
+const WARNING =
+  "No tokenSecret is set: resume tokens are signed with a random one and end with this process. " +
+  `Set tokenSecret to a secret of ${SHORTEST} bytes or more.`;
+
+// The only thing this room remembers: what was minted without a secret must verify later in the same process.
+let ofThisProcess: string | undefined;
+let warned = false;
+
+export function secretsOf(given: TokenSecret | undefined, warn: Warn | undefined): Secrets {
+  if (given === undefined) return [processSecret(warn)];
+  if (typeof given === "string" || !Array.isArray(given)) return [checkSecret(given, "tokenSecret")];
+  const [first, ...others] = given.map((secret: unknown, index) => checkSecret(secret, `tokenSecret[${index}]`));
+  if (first === undefined) throw invalidOption("tokenSecret", "is an empty list; the first of it signs");
+  return [first, ...others];
+}
+
+function checkSecret(secret: unknown, path: string): string {
+  if (typeof secret !== "string") throw invalidOption(path, `must be a string, not ${describe(secret)}`);
+  if (!secret.isWellFormed()) throw invalidOption(path, "has a lone surrogate, which no UTF-8 text can hold");
+  if (secret.endsWith("\0")) throw invalidOption(path, "ends in a zero, with which HMAC makes the same key as without");
+  if (utf8Length(secret) >= SHORTEST) return secret;
+  throw invalidOption(path, `is shorter than ${SHORTEST} bytes; make it of random bytes`);
+}
+
+function processSecret(warn: Warn | undefined): string {
+  ofThisProcess ??= base64url(systemRandom(SHORTEST));
+  if (!warned && warn !== undefined) {
+    warned = true;
+    warn(WARNING);
+  }
+  return ofThisProcess;
+}
