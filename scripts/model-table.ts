@@ -74,10 +74,22 @@ const LEAST_WINDOW = 8000;
 /** What a name may carry behind the model: a date in any of the usual forms, a stage, a counter. */
 const SUFFIX = /-(latest|preview|exp|\d{8}|\d{4}-\d\d-\d\d|\d\d-\d{4}|\d\d-\d\d|\d{4}|00\d|0|v\d+)$/;
 
+/** A model finds the longest name that begins its own, so a row that says the same as that one says nothing. */
+function withoutImplied(rows: readonly [string, Limits][]): readonly [string, Limits][] {
+  const kept: [string, Limits][] = [];
+  for (const [name, limits] of rows) {
+    const before = kept
+      .filter(([start]) => name.startsWith(start) && /[-@:]/.test(name.charAt(start.length)))
+      .sort(([a], [b]) => b.length - a.length)[0]?.[1];
+    if (before?.window !== limits.window || before.output !== limits.output) kept.push([name, limits]);
+  }
+  return kept;
+}
+
 /** The text of src/projection/policy/model-table.ts. */
 export function modelTable(): string {
   const providers = PROVIDERS.map((provider) => {
-    const rows = [...shortened(rowsOf(provider))].sort(([a], [b]) => (a < b ? -1 : 1));
+    const rows = withoutImplied([...shortened(rowsOf(provider))].sort(([a], [b]) => (a < b ? -1 : 1)));
     return [`  ${provider.name}: [`, ...rows.map(([name, limits]) => `    ${rowText(name, limits)},`), "  ],"].join(
       "\n",
     );

@@ -1,3 +1,4 @@
+export * from "./checkpoint/index.ts";
 export * from "./lanes/index.ts";
 export * from "./projection/index.ts";
 export * from "./stores/index.ts";

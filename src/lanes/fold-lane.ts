@@ -3,7 +3,9 @@ import { ThreadError } from "../thread/errors.ts";
 import { fieldsOf, freezeJson } from "../thread/json.ts";
 import type { Thread } from "../thread/thread.ts";
 import { type ContextEntry, contextEntries } from "./context-entry.ts";
-import { type Inherited, type LaneItem, LaneLog } from "./lane-log.ts";
+import { type Inherited, type LaneItem, LaneLog, laneBaseOf } from "./lane-log.ts";
+import { type Branch, branchOf, namedLane, switchTarget } from "./operation.ts";
+import { DEFAULT_LANE } from "./track.ts";
 
 /** One lane as it was at a seq. */
 export interface Context {
@@ -57,11 +59,54 @@ function foldedLog(thread: Thread, lane: string, atSeq: number): LaneLog {
 
 /** A log of one lane that knows what the thread's base says, and nothing of its entries yet; `latest` is the thread as it has grown. */
 export function laneLogOf(thread: Thread, lane: string, latest: () => Thread = () => thread): LaneLog {
-  return new LaneLog(lane, thread.firstSeq, thread.base, (from, atSeq) => originOf(latest(), from, atSeq));
+  return new LaneLog(lane, thread.firstSeq, thread.base, (from, atSeq) => originOf(latest(), { from, atSeq }));
+}
+
+/**
+ * What a branch begins with. The lane it leaves may be a branch itself, and so on, further than a stack is deep: the oldest
+ * is folded first and goes on as the next.
+ */
+function originOf(thread: Thread, branch: Branch): Inherited {
+  if (!isLoaded(thread, branch)) return NOT_LOADED;
+  const entries = entriesByLane(thread.upTo(branch.atSeq));
+  const origins = [branch];
+  for (let at = leftBy(thread, branch, entries); at !== undefined; at = leftBy(thread, at, entries)) origins.push(at);
+  const log = laneLogOf(thread, origins.at(-1)?.from ?? branch.from);
+  for (const { from, atSeq } of origins.toReversed()) {
+    if (from !== log.lane) log.goOnAs(from);
+    for (const entry of entries.get(from) ?? []) {
+      if (entry.seq > atSeq) break;
+      log.add(entry);
+    }
+  }
+  return log;
+}
+
+/** The branch that the origin of another is, if all of it can be seen. */
+function leftBy(thread: Thread, { from, atSeq }: Branch, entries: EntriesByLane): Branch | undefined {
+  const first = laneBaseOf(thread.base, from) === undefined ? entries.get(from)?.[0] : undefined;
+  const branch = first !== undefined && first.seq <= atSeq ? branchOf(first) : undefined;
+  return branch !== undefined && isLoaded(thread, branch) ? branch : undefined;
 }
 
 /** A branch that leaves its lane before what is loaded has a beginning nobody can see yet. */
-function originOf(thread: Thread, from: string, atSeq: number): Inherited {
-  if (thread.firstSeq > 0 && atSeq < thread.firstSeq) return { items: [], measure: 0, complete: false };
-  return foldedLog(thread, from, atSeq);
+function isLoaded({ firstSeq }: Thread, { atSeq }: Branch): boolean {
+  return firstSeq === 0 || atSeq >= firstSeq;
+}
+
+const NOT_LOADED: Inherited = { items: [], measure: 0, complete: false };
+
+type EntriesByLane = ReadonlyMap<string, readonly Entry[]>;
+
+function entriesByLane(thread: Thread): EntriesByLane {
+  const entries = new Map<string, Entry[]>();
+  let active = thread.base?.activeLane ?? DEFAULT_LANE;
+  for (const entry of thread.toArray()) {
+    const lane = namedLane(entry) ?? active;
+    active = switchTarget(entry) ?? active;
+    const own = entries.get(lane);
+    if (own === undefined) entries.set(lane, [entry]);
+    else own.push(entry);
+  }
+  return entries;
 }

@@ -35,12 +35,11 @@ export type FoldOrigin = (lane: string, atSeq: number) => Inherited;
  * in the order of seq.
  */
 export class LaneLog {
-  readonly lane: string;
+  lane: string;
   /** The lane active after the last entry. */
   active: string;
   /** The lane's running measure after the last entry. */
   measure = 0;
-  items: LaneItem[] = [];
   /** Grows whenever items that were there are no longer. */
   generation = 0;
   /** Whether the lane's first item is certainly among the items: not when entries before a loaded tail belong to it. */
@@ -50,8 +49,15 @@ export class LaneLog {
   anchor: Entry | undefined;
   /** All entries of the lane: a replace may reach back behind an earlier one. */
   #own: LaneItem[] = [];
+  /** Where among its own the summaries stand that count, by how far they reach: a replace ends those of the least reach. */
+  #reaching: Reaching[] = [];
+  /** What the lane begins with, then its own entries as far as anyone has looked: a replace costs nothing for each. */
+  #items: LaneItem[] = [];
+  #taken = 0;
   #baseSeq = NO_BASE;
   #branched = false;
+  /** Nothing was ever written to it, so it may still begin as a branch. */
+  #isFresh = true;
   readonly #firstSeq: number;
   readonly #foldOrigin: FoldOrigin;
 
@@ -60,8 +66,16 @@ export class LaneLog {
     this.active = base?.activeLane ?? DEFAULT_LANE;
     this.#firstSeq = firstSeq;
     this.#foldOrigin = foldOrigin;
-    const known = base !== undefined && Object.hasOwn(base.lanes, lane) ? base.lanes[lane] : undefined;
+    const known = laneBaseOf(base, lane);
     if (known !== undefined) this.#goOnFrom(known);
+  }
+
+  get items(): LaneItem[] {
+    for (; this.#taken < this.#own.length; this.#taken++) {
+      const item = this.#own[this.#taken];
+      if (item !== undefined) this.#items.push(item);
+    }
+    return this.#items;
   }
 
   /** Whether the entry belongs to the lane. */
@@ -69,20 +83,36 @@ export class LaneLog {
     const lane = namedLane(entry) ?? this.active;
     this.active = switchTarget(entry) ?? this.active;
     if (lane !== this.lane) return false;
-    const item = this.#place(entry);
-    const branch = this.#isFresh ? branchOf(entry) : undefined;
-    if (branch !== undefined) this.#inherit(this.#foldOrigin(branch.from, branch.atSeq));
-    this.measure += measureOfJson(entry.payload);
-    this.#own.push(item);
-    this.items.push(item);
-    const replace = replaceOf(entry);
-    if (replace !== undefined) this.#replace(entry, replace);
+    this.add(entry);
     return true;
   }
 
-  /** Nothing was ever written to it, so it may still begin as a branch. */
-  get #isFresh(): boolean {
-    return this.#own.length === 0 && this.complete;
+  /** Takes in the next entry of the lane, when it is certain that it is one. */
+  add(entry: Entry): void {
+    const branch = this.#isFresh ? branchOf(entry) : undefined;
+    if (branch !== undefined) this.#inherit(this.#foldOrigin(branch.from, branch.atSeq));
+    this.#isFresh = false;
+    this.#addOwn(this.#place(entry));
+    this.measure += measureOfJson(entry.payload);
+    const replace = replaceOf(entry);
+    if (replace !== undefined) this.#replace(entry, replace);
+  }
+
+  /**
+   * Goes on as a branch of what it is now, without copying it: positions and measure go on too, which a lane of its own
+   * counts from where it begins.
+   */
+  goOnAs(lane: string): void {
+    this.#items = this.items;
+    this.lane = lane;
+    this.anchor = undefined;
+    this.#own = [];
+    this.#reaching = [];
+    this.#taken = 0;
+    this.#baseSeq = NO_BASE;
+    this.#branched = false;
+    this.#isFresh = false;
+    this.generation++;
   }
 
   /** The lane began as a branch before the loaded tail: with a summary and a prompt that only its origin knows. */
@@ -93,14 +123,22 @@ export class LaneLog {
   #goOnFrom({ measure, replace: anchor, summary, branched }: LaneBase): void {
     this.measure = measure;
     this.#branched = branched === true;
+    this.#isFresh = false;
     this.complete = false;
     const replace = anchor && replaceOf(anchor);
     if (anchor !== undefined && replace !== undefined) this.#replace(anchor, replace);
     const reach = summary && summaryReach(summary);
     if (summary === undefined || reach === undefined) return;
-    const item = { entry: summary, open: summary.seq, position: measure, reach };
+    this.#addOwn({ entry: summary, open: summary.seq, position: measure, reach });
+  }
+
+  #addOwn(item: LaneItem): void {
+    const { reach } = item;
+    if (reach !== undefined) {
+      const at = countUntil(this.#reaching, (other) => other.reach > reach);
+      this.#reaching.splice(at, 0, { reach, at: this.#own.length });
+    }
     this.#own.push(item);
-    this.items.push(item);
   }
 
   #place(entry: Entry): LaneItem {
@@ -111,32 +149,50 @@ export class LaneLog {
 
   #replace(anchor: Entry, replace: Replace): void {
     const { baseSeq, systemPrompt } = replace;
-    this.#own = this.#own.map((item) =>
-      item.reach !== undefined && item.reach <= baseSeq ? withoutReach(item) : item,
-    );
-    const kept = this.#own.filter(({ entry }) => entry.seq > baseSeq);
+    this.#endReaches(baseSeq);
+    const kept = countUntil(this.#own, ({ entry }) => entry.seq > baseSeq);
     const hasAllAfter = this.#firstSeq === 0 || baseSeq >= this.#firstSeq - 1;
-    const snapshot = hasAllAfter ? snapshotItems(anchor, replace, kept[0]?.position ?? this.measure) : [];
+    const end = this.#own[kept]?.position ?? this.measure;
+    this.#items = hasAllAfter ? snapshotItems(anchor, replace, end) : [];
+    this.#taken = kept;
     this.anchor = anchor;
     this.systemPrompt = systemPrompt;
     this.complete = hasAllAfter;
-    this.items = [...snapshot, ...kept];
     this.#baseSeq = baseSeq;
     this.generation++;
   }
 
+  /** A summary that reaches no further than a replace says nothing of what the lane holds now. */
+  #endReaches(baseSeq: number): void {
+    const ended = countUntil(this.#reaching, ({ reach }) => reach > baseSeq);
+    for (const { at } of this.#reaching.splice(0, ended)) {
+      const item = this.#own[at];
+      if (item !== undefined) this.#own[at] = withoutReach(item);
+    }
+  }
+
   #inherit({ items, measure, complete, systemPrompt }: Inherited): void {
-    this.items = items.map((item) => ({ ...item, position: item.position - measure }));
+    this.#items = items.map((item) => ({ ...item, position: item.position - measure }));
     this.complete = complete;
     this.systemPrompt = systemPrompt;
     this.generation++;
   }
 }
 
+interface Reaching {
+  readonly reach: number;
+  readonly at: number;
+}
+
+/** What is known of a lane before the loaded tail. Lanes are named by users, and "constructor" is a name too. */
+export function laneBaseOf(base: ThreadBase | undefined, lane: string): LaneBase | undefined {
+  return base !== undefined && Object.hasOwn(base.lanes, lane) ? base.lanes[lane] : undefined;
+}
+
 /** Below every reach that counts: -1 covers nothing, and is a summary all the same. */
 const NO_BASE = -2;
 
-function snapshotItems(entry: Entry, { messages, baseSeq: open }: Replace, end: number): readonly LaneItem[] {
+function snapshotItems(entry: Entry, { messages, baseSeq: open }: Replace, end: number): LaneItem[] {
   let position = end - messages.reduce<number>((sum, message) => sum + measureOfJson(message), 0);
   return messages.map((message, index): LaneItem => {
     const item = { entry, open, position, snapshot: { index, message } };
@@ -147,4 +203,17 @@ function snapshotItems(entry: Entry, { messages, baseSeq: open }: Replace, end: 
 
 function withoutReach({ reach: _reach, ...item }: LaneItem): LaneItem {
   return item;
+}
+
+/** How many there are before the first for which `holds`, which holds for all after it. */
+function countUntil<T>(list: readonly T[], holds: (item: T) => boolean): number {
+  let low = 0;
+  let high = list.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    const item = list[middle];
+    if (item === undefined || holds(item)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
 }

@@ -31,9 +31,10 @@ export function switchTarget(entry: Read): string | undefined {
   return operationOf(entry)?.["type"] === "switch" ? namedLane(entry) : undefined;
 }
 
+/** Without a list of messages to put there it takes the place of nothing: a lane is not emptied by a mistake. */
 export function replaceBase(entry: Read): number | undefined {
   const operation = operationOf(entry);
-  if (operation?.["type"] !== "replace") return undefined;
+  if (operation?.["type"] !== "replace" || contextIn(operation) === undefined) return undefined;
   const { baseSeq = entry.seq } = operation;
   return isSeq(baseSeq) ? Math.min(baseSeq, entry.seq) : undefined;
 }
@@ -41,13 +42,8 @@ export function replaceBase(entry: Read): number | undefined {
 export function replaceOf(entry: Read): Replace | undefined {
   const baseSeq = replaceBase(entry);
   if (baseSeq === undefined) return undefined;
-  const context = operationOf(entry)?.["resultContext"];
-  const { systemPrompt, entries } = isObject(context) ? context : {};
-  return {
-    baseSeq,
-    ...(typeof systemPrompt === "string" && { systemPrompt }),
-    messages: Array.isArray(entries) ? entries : [],
-  };
+  const context = contextIn(operationOf(entry));
+  return context && { baseSeq, ...context };
 }
 
 export function branchOf(entry: Read): Branch | undefined {
@@ -56,10 +52,18 @@ export function branchOf(entry: Read): Branch | undefined {
   return isName(from) && isSeq(atSeq) && atSeq >= -1 ? { from, atSeq: Math.min(atSeq, entry.seq - 1) } : undefined;
 }
 
-/** How far a summary reaches: never past itself. */
+/** How far a summary reaches: never past itself. One without a text has nothing to put in the place of what it covers. */
 export function summaryReach({ kind, seq, payload }: Read): number | undefined {
   const toSeq = payload["toSeq"];
-  return kind === "summary" && isSeq(toSeq) ? Math.min(toSeq, seq) : undefined;
+  const isSummary = kind === "summary" && typeof payload["content"] === "string";
+  return isSummary && isSeq(toSeq) ? Math.min(toSeq, seq) : undefined;
+}
+
+function contextIn(operation: JsonObject | undefined): Omit<Replace, "baseSeq"> | undefined {
+  const context = operation?.["resultContext"];
+  const { systemPrompt, entries } = isObject(context) ? context : {};
+  if (!Array.isArray(entries)) return undefined;
+  return { ...(typeof systemPrompt === "string" && { systemPrompt }), messages: entries };
 }
 
 function operationOf({ kind, payload }: Read): JsonObject | undefined {

@@ -6,7 +6,7 @@ import type { LaneItem } from "./lane-log.ts";
 /** Whether a view that somebody kept is what the thread says. */
 export type LaneReport =
   | { readonly ok: true }
-  /** The first item that differs; -1 when it is not the items, but the anchor, the system prompt or the measure. */
+  /** The first item that differs; -1 when it is not the items, but what else the view says. */
   | { readonly ok: false; readonly item: number };
 
 /**
@@ -26,7 +26,8 @@ export function verifyLane(thread: Thread, view: Context): LaneReport {
     folded.anchor?.id === view.anchor?.id &&
     folded.systemPrompt === view.systemPrompt &&
     folded.measure === view.measure &&
-    folded.complete === view.complete;
+    folded.complete === view.complete &&
+    sameJson(folded.entries, view.entries);
   return isSame ? { ok: true } : { ok: false, item: -1 };
 }
 
@@ -37,6 +38,7 @@ function isSameItem(a: LaneItem | undefined, b: LaneItem | undefined): boolean {
     a.position === b.position &&
     a.reach === b.reach &&
     a.snapshot?.index === b.snapshot?.index &&
+    sameJson(a.snapshot?.message, b.snapshot?.message) &&
     a.entry.id === b.entry.id &&
     a.entry.seq === b.entry.seq &&
     a.entry.kind === b.entry.kind &&

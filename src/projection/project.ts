@@ -17,7 +17,8 @@ export function project(input: ProjectionInput): Projection {
 }
 
 /**
- * Why each entry of a thread is shown or not: the same computation as `project`, told entry by entry.
+ * Why each entry of a thread is shown or not: the same computation as `project`, told entry by entry. Where `project`
+ * refuses because what must be shown does not fit, this tells what would have been shown.
  *
  * @example
  * const thread = Thread.create().append({ kind: "message", payload: { role: "user", content: "What's 2+2?" } });

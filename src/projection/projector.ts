@@ -1,8 +1,9 @@
 import { switchTarget } from "../lanes/operation.ts";
 import { DEFAULT_LANE } from "../lanes/track.ts";
 import type { Entry } from "../thread/entry.ts";
+import type { Message } from "../thread/message.ts";
 import type { Thread } from "../thread/thread.ts";
-import { givenFields } from "./input/check.ts";
+import { givenFields, invalid } from "./input/check.ts";
 import type { ProjectionInput } from "./input/input.ts";
 import { pendingEntries } from "./input/pending.ts";
 import { type Settings, sameReading, sameSettings, settingsOf } from "./input/settings.ts";
@@ -46,7 +47,6 @@ interface Answer {
   readonly thread: Thread;
   readonly settings: Settings;
   readonly pendingText: string;
-  readonly previous: ProjectionInput["previous"];
   readonly projection: Projection;
 }
 
@@ -61,6 +61,7 @@ interface Answer {
  */
 export function createProjector(options: ProjectorOptions = {}): Projector {
   const { keep = 16, ...defaults } = givenFields(options, "options", ["keep"]);
+  if (!Number.isSafeInteger(keep) || keep < 1) throw invalid("keep", "must be a whole number from 1 on", keep);
   let kept: readonly Kept[] = [];
   let lastSettings: Settings | undefined;
 
@@ -71,7 +72,8 @@ export function createProjector(options: ProjectorOptions = {}): Projector {
       ({ engine, settings: before }) => engine.lane === lane && sameReading(before, settings) && engine.goOn(thread),
     );
     const found = known ?? { engine: new Engine(thread, lane, settings), settings };
-    kept = [found, ...kept.filter((other) => other !== found)].slice(0, Math.max(1, keep));
+    const others = kept.filter((other) => other !== found && !other.engine.isBroken);
+    kept = [found, ...others].slice(0, keep);
     return found;
   };
 
@@ -91,33 +93,44 @@ export function createProjector(options: ProjectorOptions = {}): Projector {
       look(input, (kept, settings, pending, { thread, previous }) => {
         const pendingText = pending.length === 0 ? "" : JSON.stringify(pending);
         const { answer } = kept;
-        if (answer !== undefined && isSameQuestion(answer, { thread, settings, pendingText, previous })) {
-          return answer.projection;
+        if (answer !== undefined && isSameQuestion(answer, { thread, settings, pendingText })) {
+          return comparedWith(previous, answer.projection);
         }
-        const projection = run(kept.engine, settings, thread, pending, kept.chain, (run) => {
-          kept.chain = run.assembly.chain;
-          return projectionOf(run, previous);
-        });
-        // What somebody may still change is no question that can be recognised.
-        if (previous === undefined || Object.isFrozen(previous.messages)) {
-          kept.answer = { thread, settings, pendingText, previous, projection };
-        }
-        return projection;
+        const projection = run(
+          { engine: kept.engine, settings, thread, pending, before: kept.chain, mustFit: true },
+          (run) => {
+            kept.chain = run.assembly.chain;
+            return projectionOf(run);
+          },
+        );
+        kept.answer = { thread, settings, pendingText, projection };
+        return comparedWith(previous, projection);
       }),
     explain: (input) =>
       look(input, ({ engine, chain }, settings, pending, { thread }) =>
-        run(engine, settings, thread, pending, chain, (run: Run) => explanationOf(run)),
+        run({ engine, settings, thread, pending, before: chain, mustFit: false }, (run: Run) => explanationOf(run)),
       ),
   };
 }
 
 function isSameQuestion(a: Answer, b: Omit<Answer, "projection">): boolean {
-  return (
-    a.thread === b.thread &&
-    a.previous === b.previous &&
-    a.pendingText === b.pendingText &&
-    sameSettings(a.settings, b.settings)
-  );
+  return a.thread === b.thread && a.pendingText === b.pendingText && sameSettings(a.settings, b.settings);
+}
+
+/** The projection before says nothing of what the model sees: it is compared each time, as somebody may have changed it. */
+function comparedWith(previous: ProjectionInput["previous"], projection: Projection): Projection {
+  if (previous === undefined) return projection;
+  const stablePrefix = sharedPrefix(projection.messages, previous.messages);
+  return Object.freeze({ ...projection, meta: Object.freeze({ ...projection.meta, stablePrefix }) });
+}
+
+function sharedPrefix(messages: readonly Message[], previous: readonly Message[]): number {
+  const differs = messages.findIndex((message, index) => !isSame(message, previous[index]));
+  return differs < 0 ? messages.length : differs;
+}
+
+function isSame(message: Message, other: Message | undefined): boolean {
+  return message === other || (other !== undefined && JSON.stringify(message) === JSON.stringify(other));
 }
 
 /** The lane of the last switch. */

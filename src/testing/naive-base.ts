@@ -57,17 +57,19 @@ function isKilled(summary: Entry, lane: readonly Entry[]): boolean {
   return facing.some((replace) => (reachOf(summary) ?? -1) <= (anchorOf(replace) ?? -1));
 }
 
-/** How far a summary reaches: to its toSeq, but never past itself. */
+/** How far a summary reaches: to its toSeq, but never past itself. Without a text it is none. */
 function reachOf({ kind, seq, payload }: Entry): number | undefined {
   const toSeq = payload["toSeq"];
-  return kind === "summary" && Number.isSafeInteger(toSeq) ? Math.min(Number(toSeq), seq) : undefined;
+  const isSummary = kind === "summary" && typeof payload["content"] === "string";
+  return isSummary && Number.isSafeInteger(toSeq) ? Math.min(Number(toSeq), seq) : undefined;
 }
 
-/** The base of a replace: what it says, its own seq when it says nothing. */
+/** The base of a replace: what it says, its own seq when it says nothing. Without a list of messages it is none. */
 function anchorOf(entry: Entry): number | undefined {
   const operation = operationOf(entry);
   if (operation?.["type"] !== "replace") return undefined;
-  const { baseSeq = entry.seq } = operation;
+  const { baseSeq = entry.seq, resultContext } = operation;
+  if (!isPlainObject(resultContext) || !Array.isArray(resultContext["entries"])) return undefined;
   return Number.isSafeInteger(baseSeq) ? Math.min(Number(baseSeq), entry.seq) : undefined;
 }
 

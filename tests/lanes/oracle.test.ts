@@ -9,14 +9,19 @@ const lane = fc.oneof({ weight: 6, arbitrary: name }, { weight: 3, arbitrary: fc
 const place = fc.oneof({ weight: 6, arbitrary: fc.integer({ min: -3, max: 15 }) }, fc.constant(undefined), anything);
 const type = fc.constantFrom("replace", "switch", "replace", "switch", "other", null);
 
+const context = fc.oneof(
+  { weight: 6, arbitrary: fc.constant({ id: "c", entries: [] }) },
+  fc.constantFrom({ entries: null }, {}),
+  anything,
+);
+const operation = fc.record({ type, baseSeq: place, from: name, atSeq: place, resultContext: context });
+
 const payload = fc.record(
   {
     contextRef: lane,
     toSeq: place,
-    operation: fc.oneof(
-      { weight: 6, arbitrary: fc.record({ type, baseSeq: place, from: name, atSeq: place }) },
-      anything,
-    ),
+    content: fc.oneof({ weight: 6, arbitrary: fc.constant("S") }, anything),
+    operation: fc.oneof({ weight: 6, arbitrary: operation }, anything),
   },
   { requiredKeys: [] },
 );

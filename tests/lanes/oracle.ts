@@ -31,14 +31,17 @@ function operation({ kind, payload }: Measured): JsonObject | undefined {
 
 function stateOf(lane: readonly Measured[]): LaneState {
   const replaces = lane.flatMap((entry) => {
-    const { type, baseSeq = entry.seq } = operation(entry) ?? {};
-    return type === "replace" && Number.isSafeInteger(baseSeq)
+    const { type, baseSeq = entry.seq, resultContext } = operation(entry) ?? {};
+    const context = resultContext as { readonly entries?: unknown } | null | undefined;
+    return type === "replace" && Array.isArray(context?.entries) && Number.isSafeInteger(baseSeq)
       ? [{ seq: entry.seq, base: Math.min(Number(baseSeq), entry.seq) }]
       : [];
   });
   const summaries = lane.flatMap(({ kind, seq, payload }) => {
-    const toSeq = payload["toSeq"];
-    return kind === "summary" && Number.isSafeInteger(toSeq) ? [{ seq, to: Math.min(Number(toSeq), seq) }] : [];
+    const { toSeq, content } = payload;
+    return kind === "summary" && typeof content === "string" && Number.isSafeInteger(toSeq)
+      ? [{ seq, to: Math.min(Number(toSeq), seq) }]
+      : [];
   });
   const standing = summaries.filter(({ seq, to }) => {
     const before = replaces.findLast((replace) => replace.seq < seq);

@@ -7,13 +7,14 @@ type Tracked = Parameters<typeof advance>[1];
 const message = (contextRef?: JsonValue) => ({ kind: "message", payload: { contextRef } });
 const summary = (toSeq: JsonValue | undefined, contextRef?: string) => ({
   kind: "summary",
-  payload: { toSeq, contextRef },
+  payload: { toSeq, content: "S", contextRef },
 });
 const operate = (operation: JsonValue, contextRef: JsonValue = "default") => ({
   kind: "ai_context_operation",
   payload: { opId: "o", contextRef, operation },
 });
-const replace = (baseSeq?: JsonValue) => operate({ type: "replace", baseSeq });
+const resultContext = { id: "c", entries: [] };
+const replace = (baseSeq?: JsonValue) => operate({ type: "replace", baseSeq, resultContext });
 const switchTo = (lane: JsonValue) => operate({ type: "switch" }, lane);
 
 /** The track after these entries, each of measure 1. */
@@ -111,6 +112,15 @@ describe("a summary", () => {
     expect(stateOf(track, "side")).toEqual({ measure: 1, summarySeq: 1, summaryTo: 0 });
   });
 
+  test.each([undefined, null, 7, [], {}])(
+    "with %j as content is a plain entry, and the one before it stays",
+    (content) => {
+      const broken = { kind: "summary", payload: { toSeq: 1, content } };
+      expect(defaultLane(message(), message(), broken)).toEqual({ measure: 3 });
+      expect(defaultLane(message(), message(), summary(1), broken)).toMatchObject({ summarySeq: 2, summaryTo: 1 });
+    },
+  );
+
   test.each([undefined, null, "1", 1.5, {}, -2])("to %j is a plain entry", (toSeq) => {
     expect(defaultLane(message(), summary(toSeq))).toEqual({ measure: 2 });
   });
@@ -139,6 +149,14 @@ describe("a replace", () => {
     expect(defaultLane(...before, summary(1))).not.toHaveProperty("summarySeq");
     expect(defaultLane(...before, summary(2))).toMatchObject({ replaceSeq: 1, summarySeq: 3, summaryTo: 2 });
   });
+
+  test.each([undefined, null, "context", [], {}, { entries: "none" }, { systemPrompt: "Be brief." }])(
+    "with %j as its context is a plain entry",
+    (resultContext) => {
+      const broken = operate({ type: "replace", resultContext });
+      expect(defaultLane(message(), summary(0), broken)).toEqual({ measure: 3, summarySeq: 1, summaryTo: 0 });
+    },
+  );
 
   test.each([null, "0", 0.5, {}])("with the base %j is a plain entry", (baseSeq) => {
     expect(defaultLane(message(), summary(0), replace(baseSeq))).toEqual({ measure: 3, summarySeq: 1, summaryTo: 0 });

@@ -34,5 +34,5 @@ test("a lane that is replaced by what it folds to shows the same", () => {
 
 /** Ids that had to be made name the place of the call, and that is another one. */
 function withoutMadeIds(message: unknown): unknown {
-  return JSON.parse(JSON.stringify(message).replace(/"call_[A-Za-z0-9_-]{22}"/g, '"made"'));
+  return JSON.parse(JSON.stringify(message).replace(/"hd_[A-Za-z0-9_-]{22,37}"/g, '"made"'));
 }

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import type { EntryInput } from "heddle";
 import { expect, test } from "vitest";
 import { implementations } from "../projection/support/implementations.ts";
+import { outcome } from "../projection/support/outcome.ts";
 import { activeLane } from "../projection/support/threads/thread.ts";
 import { anyInput } from "../projection/support/threads.ts";
 import { attempt } from "../projection/support/trial.ts";
@@ -14,6 +15,7 @@ test.each(implementations)("%s: an entry that is pending is shown as it will be 
       const input = { ...rest, lane: activeLane(rest.thread) };
       const { thread } = input;
       for (const entry of (Array.isArray(planned) ? planned : [planned]).filter(isEntry)) {
+        if (showsNothing(() => project({ ...input, pending: [entry] }))) continue;
         const waiting = attempt(project, { ...input, pending: [entry] });
         const committed = attempt(project, { ...input, thread: thread.append(entry) });
         expect(waiting === undefined).toBe(committed === undefined);
@@ -25,11 +27,17 @@ test.each(implementations)("%s: an entry that is pending is shown as it will be 
         cut += committed.meta.truncated ? 1 : 0;
       }
     }),
-    { numRuns: 600 },
+    { numRuns: 1000 },
   );
-  expect(shown).toBeGreaterThan(60);
+  expect(shown).toBeGreaterThan(30);
   expect(cut).toBeGreaterThan(10);
 });
+
+/** In the log it may stand, but nobody can have meant to ask with it. */
+function showsNothing(call: () => unknown): boolean {
+  const answer = outcome(call);
+  return "refused" in answer && answer.refused === "invalid_input";
+}
 
 function isEntry(item: unknown): item is EntryInput {
   return typeof item === "object" && item !== null && "kind" in item;

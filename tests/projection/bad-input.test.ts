@@ -64,6 +64,28 @@ describe.each([
   });
 });
 
+test.each(["x", 0, -1, 1.5, Number.NaN, null])("a projector cannot keep %s lanes", (keep) => {
+  expect(() => createProjector({ keep } as never)).toThrow(
+    expect.objectContaining({ code: "invalid_input", message: expect.stringContaining("keep must be a whole number") }),
+  );
+});
+
+test.each<[string, unknown, RegExp]>([
+  ["nothing", null, /options must be a plain object, not null/],
+  ["a list", [], /options must be a plain object, not an array/],
+  ["a field that does not exist", { callID: "c" }, /options has no field callID\. It has: lane, callId, readers/],
+  ["a field of a projection", { policy: {} }, /no field policy/],
+  ["a lane by number", { lane: 7 }, /lane must be a name, not a number/],
+  ["a lane without a name", { lane: "" }, /lane must be a name/],
+  ["a call by number", { callId: 7 }, /callId must be a name/],
+  ["no reader", { readers: { x: null } }, /readers\.x must be \{ version/],
+  ["readers as a list", { readers: [] }, /readers must be an object/],
+])("a transcript refuses %s", (_, options, message) => {
+  expect(() => transcript(thread, options as never)).toThrow(
+    expect.objectContaining({ code: "invalid_input", message: expect.stringMatching(message) }),
+  );
+});
+
 test("a projector refuses options nobody knows", () => {
   expect(() => createProjector({ polcy: {} } as never)).toThrow(/options has no field polcy/);
 });

@@ -44,7 +44,7 @@ describe("ids of calls", () => {
     );
     const [kept, ...made] = idsIn(project({ thread })).calls;
     expect(kept).toBe("call_0");
-    expect(made.every((id) => /^call_[\w-]{22}$/.test(id))).toBe(true);
+    expect(made.every((id) => /^hd_[\w-]{22,37}$/.test(id))).toBe(true);
     expect(idsIn(project({ thread: thread.append(user("so?")) })).calls).toEqual([kept, ...made]);
   });
 

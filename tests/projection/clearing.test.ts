@@ -78,13 +78,20 @@ describe("results of older exchanges", () => {
     });
   });
 
+  test("that a marker would only make longer stay", () => {
+    const entries = [user("go"), toolCall("a", "look", {}), toolResult("a", "look", "ok"), ...exchange("c")];
+    const projection = shown(entries, { policy: policy(1) });
+    expect(results(projection)[0]).toBe("ok");
+    expect(projection.meta.cleared).toEqual([]);
+  });
+
   test("that never came are not cleared", () => {
     const projection = shown(
       [
         user("go"),
         toolCall("a", "look", {}),
         toolCall("b", "look", {}),
-        toolResult("b", "look", "B"),
+        toolResult("b", "look", "B".repeat(50)),
         ...exchange("c"),
       ],
       { policy: policy(1) },
@@ -92,7 +99,7 @@ describe("results of older exchanges", () => {
     expect(results(projection)).toEqual(
       [
         '{"error":{"type":"interrupted","message":"T',
-        "[Result of entry 3 cleared: 1 bytes]",
+        "[Result of entry 3 cleared: 50 bytes]",
         `c ${"x".repeat(40)}`,
       ].map((text) => text.slice(0, 42)),
     );

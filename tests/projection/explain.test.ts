@@ -169,8 +169,14 @@ describe("tokens", () => {
   });
 });
 
-test("what cannot be projected cannot be explained", () => {
-  expect(refusalOf(() => explain({ thread: given(user("x".repeat(4000))), ...sliding })).code).toBe("budget_overflow");
+test("what does not fit is explained all the same", () => {
+  const thread = given(user("old"), assistant("older"), user("x".repeat(4000)));
+  expect(refusalOf(() => project({ thread, ...sliding })).code).toBe("budget_overflow");
+  expect(explain({ thread, ...sliding }).map(({ status, tokens }) => [status, tokens])).toEqual([
+    ["cut", 10],
+    ["cut", 11],
+    ["shown", 1010],
+  ]);
 });
 
 test("explaining changes nothing of what a projection gives", () => {

@@ -1,5 +1,16 @@
-import { type EntryInput, type Message, type PendingItem, project, type Thread } from "heddle";
-import { assistant, inLane, summary, switchTo, toolCall, toolResult, user } from "heddle/testing";
+import {
+  ContextPolicy,
+  createProjector,
+  type EntryInput,
+  explain,
+  type Message,
+  memoryStore,
+  type PendingItem,
+  project,
+  projectFromStore,
+  type Thread,
+} from "heddle";
+import { assistant, inLane, note, summary, switchTo, toolCall, toolResult, user } from "heddle/testing";
 import { describe, expect, test } from "vitest";
 import { ai, given, refusalOf, told } from "./given.ts";
 
@@ -68,12 +79,56 @@ describe("what is pending", () => {
     expect(project({ thread: called, pending: result }).meta.repaired.calls).toEqual([]);
   });
 
-  test("is blank like any message, and an orphan like any result", () => {
-    expect(told(project({ thread, pending: ["  ", toolResult("x", "look", "nobody asked")] }))).toEqual([
-      "user: hi",
-      "assistant: hello",
-    ]);
-    expect(project({ thread, pending: "  " }).meta).toMatchObject({ pendingCount: 1, open: false, dropped: [] });
+  test.each<[string, PendingItem, RegExp]>([
+    ["a blank text", "   ", /pending\[1\] .*blank/],
+    ["an empty text", "", /pending\[1\] .*blank/],
+    ["a message of no parts", { role: "user", content: [] }, /pending\[1\] .*blank/],
+    ["an answer of no words", assistant(" "), /pending\[1\] .*blank/],
+    ["a kind that is not included", note({ text: "hi" }), /pending\[1\] .*kind "note".*includeKinds/],
+    ["a result that nobody asked for", toolResult("x", "look", "A"), /pending\[1\] .*no call/],
+    ["a message of the same", { role: "tool", toolCallId: "x", name: "look", content: "A" }, /pending\[1\] .*no call/],
+  ])("is refused when it would show nothing: %s", (_, item, message) => {
+    for (const call of [project, explain]) {
+      const refusal = refusalOf(() => call({ thread, pending: ["so?", item] }));
+      expect(refusal.code).toBe("invalid_input");
+      expect(refusal.message).toMatch(message);
+    }
+  });
+
+  test("is refused when its reader has nothing to say of it", () => {
+    const policy = { includeKinds: [...ContextPolicy.create().includeKinds, "note"] };
+    const readers = { note: { version: 1, read: () => undefined } };
+    const refusal = refusalOf(() => project({ thread, policy, readers, pending: note() }));
+    expect(refusal).toMatchObject({ code: "invalid_input", message: expect.stringMatching(/pending\[0\] .*reader/) });
+  });
+
+  test("as a second result is refused, and what was refused leaves no trace", () => {
+    const projector = createProjector();
+    const called = given(user("go"), toolCall("a", "look", {}));
+    const results = [toolResult("a", "look", "A"), toolResult("a", "look", "B")];
+    const before = projector.project({ thread: called });
+    const refusal = refusalOf(() => projector.project({ thread: called, pending: results }));
+    expect(refusal.message).toContain("pending[1]");
+    expect(projector.project({ thread: called })).toEqual(before);
+    expect(projector.project({ thread: called.append(results) })).toEqual(project({ thread: called.append(results) }));
+  });
+
+  test("as a result for a call before a loaded tail asks for more of the thread first", async () => {
+    const store = memoryStore();
+    await store.append("t", [toolCall("a", "look", {}), ...Array.from({ length: 30 }, (_, n) => user(`ask ${n}`))]);
+    const tail = (await store.load("t", { last: 3 })) ?? expect.fail("it was stored");
+    const policy = { maxTurns: 1 };
+    for (const id of ["a", "x"]) {
+      const pending = [toolResult(id, "look", "A"), user("so?")];
+      expect(refusalOf(() => project({ thread: tail, policy, pending })).code).toBe("tail_too_short");
+    }
+    const late = await projectFromStore(store, "t", { policy, pending: [toolResult("a", "look", "A"), user("so?")] });
+    expect(told(late).at(-1)).toBe("user: so?");
+    await expect(projectFromStore(store, "t", { policy, pending: toolResult("x", "look", "A") })).rejects.toMatchObject(
+      {
+        code: "invalid_input",
+      },
+    );
   });
 
   test("as a call that has no result yet is completed too, and is none of the thread's", () => {
@@ -116,6 +171,14 @@ describe("what is pending", () => {
       expect(refusalOf(() => project({ thread, pending })).code).toBe("invalid_input");
     }
     expect(refusalOf(() => project({ thread, pending: 4 as unknown as string })).message).toContain("pending[0]");
+  });
+
+  test("that cannot be read is named by its place, and there is nothing to replace yet", () => {
+    const bad = { role: "user", content: [{ type: "image" }] } as unknown as Message;
+    const refusal = refusalOf(() => project({ thread, pending: ["so?", bad] }));
+    expect(refusal).toMatchObject({ code: "entry_unreadable", kind: "message" });
+    expect(refusal.message).toContain("pending[1]");
+    expect(refusal.message).not.toContain("context operation");
   });
 
   test("leaves the thread as it was, and what was passed in too", () => {

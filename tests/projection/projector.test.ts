@@ -8,7 +8,9 @@ import {
   type TokenCounter,
 } from "heddle";
 import { assistant, switchTo, toolCall, toolResult, user } from "heddle/testing";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
+import { History } from "../../src/projection/history/history.ts";
+import { Builder } from "../../src/projection/run/builder.ts";
 import { given, told } from "./given.ts";
 
 const thread = given(user("go"), toolCall("a", "look", {}), toolResult("a", "look", "A"), assistant("found"));
@@ -122,6 +124,46 @@ describe("a projector", () => {
     for (const next of [called.append(user("so?")), called.append([...results, ...results])]) {
       expect(projector.project({ thread: next })).toEqual(project({ thread: next }));
     }
+  });
+
+  test("says how much stayed without working anything out again, and without being changed by it", () => {
+    const projector = createProjector();
+    const first = projector.project({ thread });
+    const add = vi.spyOn(Builder.prototype, "add");
+    const again = projector.project({ thread, previous: first });
+    const other = projector.project({ thread, previous: { messages: first.messages.slice(0, 1) } });
+    expect(add).not.toHaveBeenCalled();
+    add.mockRestore();
+    expect([again.meta.stablePrefix, other.meta.stablePrefix]).toEqual([first.messages.length, 1]);
+    expect(again.messages).toBe(first.messages);
+    expect(Object.isFrozen(again) && Object.isFrozen(again.meta)).toBe(true);
+    expect(again).toEqual(project({ thread, previous: first }));
+    expect(projector.project({ thread })).toBe(first);
+    expect(first.meta).not.toHaveProperty("stablePrefix");
+  });
+
+  test.each(["perMessage", "factor", "version"] as const)("counts anew when its counter changes its %s", (fact) => {
+    const counter = { id: "own", version: "0", perMessage: 10, factor: 1, count: heuristic.count };
+    const projector = createProjector({ tokenCounter: counter, tools: [look] });
+    const before = projector.project({ thread });
+    Object.assign(counter, { [fact]: { perMessage: 40, factor: 3, version: "1" }[fact] });
+    const after = projector.project({ thread });
+    expect(after).not.toBe(before);
+    expect(after).toEqual(project({ thread, tokenCounter: counter, tools: [look] }));
+  });
+
+  test("never answers with a thread that it has read only in part", () => {
+    const projector = createProjector();
+    projector.project({ thread });
+    const grown = thread.append([user("one"), assistant("two"), user("three")]);
+    const add = vi.spyOn(History.prototype, "add");
+    add.mockImplementationOnce(() => {
+      throw new Error("half-way");
+    });
+    expect(() => projector.project({ thread: grown })).toThrow("half-way");
+    add.mockRestore();
+    expect(projector.project({ thread: grown })).toEqual(project({ thread: grown }));
+    expect(projector.project({ thread })).toEqual(project({ thread }));
   });
 
   test("is as good as new after it had to refuse", () => {

@@ -1,5 +1,5 @@
-import { ContextPolicy, type ContextPolicyInput, project, type Reader } from "heddle";
-import { assistant, note, user } from "heddle/testing";
+import { ContextPolicy, type ContextPolicyInput, project, type Reader, transcript } from "heddle";
+import { assistant, note, summary, toolCall, user } from "heddle/testing";
 import { describe, expect, test } from "vitest";
 import { ai, given, refusalOf, shown, told } from "./given.ts";
 
@@ -62,6 +62,63 @@ describe("a reader of your own", () => {
     }
     expect(refusalOf(() => shown([], { policy })).message).toContain('readers: { "weather": { version: 1, read } }');
   });
+});
+
+describe("what a reader says", () => {
+  const saying = (said: unknown) => ({ weather: { version: 1, read: () => said } as unknown as Reader });
+  const cyclic: { self?: unknown } = {};
+  cyclic.self = cyclic;
+
+  test.each<[string, unknown]>([
+    ["a text instead of a message", "It is warm."],
+    ["no type", { content: "hi" }],
+    ["no content", { type: "user", content: undefined }],
+    ["content that is a number", { type: "user", content: 21 }],
+    ["a part of no type", { type: "user", content: [{ text: "hi" }] }],
+    [
+      "a part with what JSON cannot hold",
+      { type: "user", content: [{ type: "text", text: "hi", metadata: { x: 1n } }] },
+    ],
+    ["a part that refers to itself", { type: "user", content: [{ type: "text", text: "hi", metadata: cyclic }] }],
+    ["parts as what the system says", { type: "system", content: [{ type: "text", text: "hi" }] }],
+    ["no content of the model", { type: "assistant" }],
+    ["calls that are no list", { type: "assistant", content: "", toolCalls: "look" }],
+    ["a call without a name", { type: "assistant", content: "", toolCalls: [{ id: "a", arguments: {} }] }],
+    ["a result that is no content", { type: "tool_result", toolCallId: "a", content: {} }],
+    ["a result for a call by number", { type: "tool_result", toolCallId: 4, content: "ok" }],
+    ["a result that failed perhaps", { type: "tool_result", toolCallId: "a", content: "ok", isError: "no" }],
+  ])("is an unreadable entry when it is %s, and only where it is shown", (_, said) => {
+    const readers = saying(said);
+    const refusal = refusalOf(() => shown([toolCall("a", "look", {}), weather(1)], { policy, readers }));
+    expect(refusal).toMatchObject({ code: "entry_unreadable", seq: 1, kind: "weather" });
+    const entries = [weather(1), summary(0, 0, "S"), user("hi")];
+    expect(told(shown(entries, { policy, readers })).at(-1)).toBe("user: hi");
+    const thread = given(weather(1));
+    expect(refusalOf(() => transcript(thread, { readers })).code).toBe("entry_unreadable");
+  });
+
+  test("stays the reader's own: it is copied, and may be changed afterwards", () => {
+    const content = [{ type: "text", text: "warm" }];
+    const toolCalls = [{ id: "a", name: "look", arguments: { at: ["sky"] } }];
+    const projection = shown([weather(1)], { policy, readers: saying({ type: "assistant", content, toolCalls }) });
+    for (const own of [content, ...content, toolCalls, ...toolCalls, toolCalls[0]?.arguments.at]) {
+      expect(Object.isFrozen(own)).toBe(false);
+    }
+    for (const part of content) part.text = "cold";
+    expect(told(projection)[1]).toBe("assistant: warm -> look(a)");
+  });
+});
+
+describe("a part that is none of ours", () => {
+  test.each(["tool-call", "tool-result", "image", "reasoning", "video"])(
+    "of type %s: the error says what is",
+    (type) => {
+      const { message } = refusalOf(() => shown([ai("user", [{ type, text: "hi" }])]));
+      expect(message).toContain("content[0].type");
+      expect(message).toMatch(/text, thinking, file, .*tool_call/);
+      expect(message).toContain("parts of the AI SDK");
+    },
+  );
 });
 
 describe("versions", () => {
@@ -138,6 +195,14 @@ describe("an entry that cannot be read", () => {
     for (const role of ["developer", "", 4]) {
       const entry = { kind: "message", payload: { role, content: "hi" } };
       expect(refusalOf(() => shown([user("hi"), entry]))).toMatchObject({ code: "unknown_role", seq: 1 });
+    }
+  });
+
+  test("as a summary is none, and leaves the one before it in its place", () => {
+    for (const content of [undefined, null, 7, [{ type: "text", text: "S2" }]]) {
+      const broken = { kind: "summary", payload: { fromSeq: 0, toSeq: 1, ...(content !== undefined && { content }) } };
+      const lines = told(shown([user("one"), assistant("two"), summary(0, 1, "S1"), broken, user("three")]));
+      expect(lines).toEqual(["system: Summary of earlier conversation:\nS1", "user: three"]);
     }
   });
 

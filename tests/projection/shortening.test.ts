@@ -22,7 +22,7 @@ describe("a long result", () => {
 
   test("stays as it is up to four bytes for each token", () => {
     expect(resultOf("a".repeat(20), limit(5))).toMatchObject({ content: "a".repeat(20) });
-    expect(resultOf("a".repeat(21), limit(5))).not.toMatchObject({ content: "a".repeat(21) });
+    expect(resultOf("a".repeat(100), limit(5))).not.toMatchObject({ content: "a".repeat(100) });
     expect(resultOf("a".repeat(5000), limit(0))).toMatchObject({ content: "a".repeat(5000) });
   });
 
@@ -41,7 +41,18 @@ describe("a long result", () => {
     expect(projection.meta.entriesIncluded).toBe(3);
   });
 
-  test("of parts is shortened text by text, and files stay", () => {
+  test("that a marker would only make longer stays", () => {
+    expect(resultOf("a".repeat(41), limit(10))).toMatchObject({ content: "a".repeat(41) });
+  });
+
+  test("of very many parts is cut as one text", () => {
+    const parts = Array.from({ length: 500 }, (_, n) => ({ type: "text", text: `${n} `.repeat(50) }));
+    const entries = [user("go"), toolCall("a", "look", {}), ai("tool", parts, { toolCallId: "a", name: "look" })];
+    const { messages } = shown(entries, limit(100));
+    expect(bytesOf(JSON.stringify(messages[2]?.content))).toBeLessThan(800);
+  });
+
+  test("of parts is cut as one text, and files stay", () => {
     const file = { type: "file", mediaType: "image/png", data: { url: "https://example.com/loom.png" } } as const;
     const parts = [{ type: "text", text: "x".repeat(100) }, file, { type: "text", text: "short" }];
     const { messages } = shown(
@@ -49,7 +60,7 @@ describe("a long result", () => {
       limit(5),
     );
     expect(messages[2]?.content).toEqual([
-      { type: "text", text: `${"x".repeat(10)}\n[... 80 of 100 bytes of entry 2 left out ...]\n${"x".repeat(10)}` },
+      { type: "text", text: `${"x".repeat(10)}\n[... 85 of 105 bytes of entry 2 left out ...]\n${"x".repeat(5)}` },
       file,
       { type: "text", text: "short" },
     ]);
@@ -72,7 +83,7 @@ test("nothing but results is shortened", () => {
 });
 
 test("a result within the limit keeps its size or loses some: a marker is the only thing added", () => {
-  for (const size of [21, 40, 100, 1000]) {
+  for (const size of [80, 100, 1000]) {
     const content = String(resultOf("a".repeat(size), limit(5))?.content);
     expect(bytesOf(content.replace(/\n\[\.\.\. .* left out \.\.\.\]\n/, ""))).toBe(20);
   }

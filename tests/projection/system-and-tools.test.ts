@@ -1,4 +1,4 @@
-import { concat, countTools, heuristic, type ProjectionInput, project, segments } from "heddle";
+import { concat, countTools, createProjector, heuristic, type ProjectionInput, project, segments } from "heddle";
 import { assistant, summary, user } from "heddle/testing";
 import { describe, expect, test } from "vitest";
 import { context, given, refusalOf } from "./given.ts";
@@ -76,6 +76,43 @@ describe("tools", () => {
     expect(refusalOf(() => project({ thread, tools: [{ name: "", inputSchema: {} }] })).message).toContain(
       "tools[0].name",
     );
+  });
+
+  test.each(["look at", "näme", "a.b", "x".repeat(65), ""])("cannot be called %j: providers refuse it", (name) => {
+    const refusal = refusalOf(() => project({ thread, tools: [...tools, { name, inputSchema: {} }] }));
+    expect(refusal.code).toBe("invalid_input");
+    expect(refusal.message).toContain("tools[1].name");
+  });
+
+  test("may have long names of letters, digits, _ and -, each once", () => {
+    const named = (...names: string[]) => names.map((name) => ({ name, inputSchema: {} }));
+    const names = ["x".repeat(64), "Look_at-2"];
+    expect(project({ thread, tools: named(...names) }).toolSpec.map(({ name }) => name)).toEqual(names);
+    const refusal = refusalOf(() => project({ thread, tools: named("look", "see", "look") }));
+    expect(refusal.code).toBe("invalid_input");
+    expect(refusal.message).toMatch(/tools\[2\]\.name .*tools\[0\]/);
+  });
+
+  test("with parameters instead of a schema: the error says what to call them", () => {
+    const tool = { name: "look", parameters: { type: "object" } } as unknown as (typeof tools)[number];
+    const { message } = refusalOf(() => project({ thread, tools: [tool] }));
+    expect(message).toMatch(/tools\[0\]\.inputSchema is missing.*JSON schema of the parameters/);
+  });
+
+  test("with a schema that JSON cannot hold are an error that says where, for a projector that knows others too", () => {
+    const cyclic: { self?: unknown } = {};
+    cyclic.self = cyclic;
+    const projector = createProjector();
+    projector.project({ thread, tools });
+    for (const schema of [cyclic, { maximum: 1n }, { at: new Date(0) }]) {
+      const bad = [{ name: "look", inputSchema: schema }] as unknown as typeof tools;
+      for (const call of [project, projector.project]) {
+        expect(() => call({ thread, tools: bad })).toThrow(
+          expect.objectContaining({ code: "not_json", message: expect.stringMatching(/^tools\[0\]\.inputSchema/) }),
+        );
+      }
+    }
+    expect(projector.project({ thread, tools }).toolSpec).toEqual(tools);
   });
 });
 

@@ -1,7 +1,7 @@
-import { type EntryInput, type Reader, Thread, transcript } from "heddle";
+import { type EntryInput, foldLane, type Reader, Thread, transcript } from "heddle";
 import { assistant, inLane, note, summary, switchTo, toolCall, toolResult, user } from "heddle/testing";
 import { describe, expect, test } from "vitest";
-import { ai, context, given, refusalOf } from "./given.ts";
+import { ai, context, given, refusalOf, shown, told } from "./given.ts";
 
 const saidIn = (...entries: readonly EntryInput[]) =>
   transcript(given(...entries)).map(({ seq: _s, at: _a, lane: _l, ...said }) => said);
@@ -63,6 +63,17 @@ describe("a transcript", () => {
       { type: "boundary", operation: "switch" },
     ]);
   });
+
+  test.each([undefined, null, {}, { entries: "none" }])(
+    "has no new beginning where a replace has %j as its context: the lane stays as it was",
+    (resultContext) => {
+      const operation = { type: "replace", reason: "manual", ...(resultContext !== undefined && { resultContext }) };
+      const broken = { kind: "ai_context_operation", payload: { contextRef: "default", operation } };
+      expect(saidIn(user("one"), broken)).toEqual([{ type: "user", content: "one" }]);
+      expect(told(shown([user("one"), broken, user("two")]))).toEqual(["user: one", "user: two"]);
+      expect(foldLane(given(user("one"), broken), "default").anchor).toBeUndefined();
+    },
+  );
 
   test("is of all lanes, or of one", () => {
     const thread = given(user("one"), inLane("side", user("two")), switchTo("side"), user("three"));

@@ -115,3 +115,20 @@ describe("under a summary", () => {
     expect(firstWords(told(projection))).toEqual(["system: Summary of earli", "user: (continued)"]);
   });
 });
+
+test("an ask that goes on after an interim answer stays, although a summary covers it", () => {
+  const refs = { requestId: "r" };
+  const round = (id: string) => [toolCall(id, "look", {}, { refs }), toolResult(id, "look", "found", { refs })];
+  const entries = [
+    user("The ask", { refs }),
+    assistant("Half done", { refs }),
+    user("Go on", { refs }),
+    ...round("a"),
+    ...round("b"),
+    summary(0, 4),
+    ...round("c"),
+  ];
+  expect(told(shown(entries)).slice(1, 3)).toEqual(["user: The ask", "user: Go on"]);
+  const closed = [...entries, assistant("Done", { refs }), user("Once more", { refs })];
+  expect(told(shown(closed))).not.toContain("user: The ask");
+});

@@ -11,6 +11,8 @@ export class Coverage {
   summary: Entry | undefined;
   /** How far it reaches. */
   reach = -2;
+  /** Each move of the edge, and the last block there was then. */
+  readonly #moves: { readonly edge: number; readonly newest: number }[] = [];
   readonly #blocks: readonly Block[];
   readonly #journal: Journal;
 
@@ -27,15 +29,27 @@ export class Coverage {
       this.reach = reached;
       this.summary = shown;
     });
-    if (reach > edge) this.edge = Math.max(edge, this.#edgeOf(reach));
+    if (reach > edge) this.#move(Math.max(edge, this.#edgeOf(reach)));
     if (reach < reached) return;
     this.summary = summary;
     this.reach = reach;
   }
 
+  /** The last block there was when a block came to be covered. */
+  newestWhenCovered(open: number): number {
+    return this.#moves.find(({ edge }) => edge >= open)?.newest ?? -1;
+  }
+
   /** The first block that no summary covers. */
   get firstUncovered(): number {
     return firstIndex(0, this.#blocks.length, (index) => (this.#blocks[index]?.open ?? 0) > this.edge);
+  }
+
+  #move(edge: number): void {
+    if (edge === this.edge) return;
+    this.edge = edge;
+    this.#moves.push({ edge, newest: this.#blocks.length - 1 });
+    this.#journal.record(() => this.#moves.pop());
   }
 
   /** Never inside an exchange: the edge moves to before it. */

@@ -1,15 +1,9 @@
 import type { LaneItem } from "../../lanes/lane-log.ts";
 import type { ToolCall } from "../../thread/message.ts";
 import type { Item } from "../transcript/item.ts";
-import {
-  type AssistantBlock,
-  type AssistantItem,
-  type Block,
-  type Call,
-  isAssistant,
-  type ResultItem,
-} from "./block.ts";
+import type { AssistantItem, Block, Call, ResultItem } from "./block.ts";
 import { Coverage } from "./coverage.ts";
+import { Exchange } from "./exchange.ts";
 import { Journal } from "./journal.ts";
 import { Turns } from "./turns.ts";
 import { Unanswered } from "./unanswered.ts";
@@ -42,7 +36,7 @@ export class History {
   /** The block that last used a call id. */
   readonly #lastUse = new Map<string, number>();
   /** The blocks that repeat a call id of an earlier one, by that one. */
-  readonly #repeats = new Map<number, readonly number[]>();
+  readonly #repeats = new Map<number, Set<number>>();
   /** The assistant's block that more of the same answer would join. */
   #current: number | undefined;
   /** Whether calls without a callId would join it: they must follow at once. */
@@ -55,7 +49,7 @@ export class History {
   }
 
   /** Blocks that use a call id which this block has used, and no block between them. */
-  repeatsOf(index: number): readonly number[] {
+  repeatsOf(index: number): Iterable<number> {
     return this.#repeats.get(index) ?? [];
   }
 
@@ -77,51 +71,47 @@ export class History {
 
   #addAssistant(item: AssistantItem): void {
     const current = this.#current === undefined ? undefined : this.blocks[this.#current];
-    const joins = isAssistant(current) && this.#joins(current, item);
+    const joins = current instanceof Exchange && this.#joins(current, item);
     if (joins && this.#current !== undefined) this.#extend(this.#current, current, item);
     else this.#open(item);
     const index = joins ? this.#current : this.blocks.length - 1;
     this.#setCurrent(index, item.callId === undefined && (item.bareCall || item.calls.length === 0));
   }
 
-  #joins({ items: [first] }: AssistantBlock, item: AssistantItem): boolean {
-    if (first?.callId !== undefined) return first.callId === item.callId;
+  #joins({ first }: Exchange, item: AssistantItem): boolean {
+    if (first.callId !== undefined) return first.callId === item.callId;
     return item.callId === undefined && item.bareCall && this.#isAdjacent;
   }
 
   #open(item: AssistantItem): void {
     const index = this.blocks.length;
-    const calls = item.calls.map((call): Call => ({ call, by: item, result: undefined }));
-    const type = calls.length > 0 ? "exchange" : "answer";
-    this.#push({ ...common(item), type, items: [item], calls, earlierIds: this.#useIds(index, item.calls) });
+    this.#push(Exchange.of(item, { ...common(item), earlierIds: this.#useIds(index, item.calls) }));
     this.#await(index, item, 0);
   }
 
-  #extend(index: number, block: AssistantBlock, item: AssistantItem): void {
-    const calls = [...block.calls, ...item.calls.map((call): Call => ({ call, by: item, result: undefined }))];
-    const type = calls.length > 0 ? "exchange" : "answer";
-    if (type !== block.type) this.turns.countAnswer(index, -1);
+  #extend(index: number, block: Exchange, item: AssistantItem): void {
     const earlierIds = Math.max(block.earlierIds, this.#useIds(index, item.calls));
     const lastSeq = Math.max(block.lastSeq, lastSeqOf(item));
-    this.#put(index, { ...block, type, items: [...block.items, item], calls, earlierIds, lastSeq }, item);
-    this.#await(index, item, block.calls.length);
+    const longer = block.withItem(item, { earlierIds, lastSeq });
+    if (longer.type !== block.type) this.turns.takeAnswer(index);
+    this.#put(index, longer, item);
+    this.#await(index, item, block.callCount);
   }
 
   #addResult(result: ResultItem): void {
     const waiting = this.#unanswered.take(result);
     const block = waiting && this.blocks[waiting.block];
-    if (waiting === undefined || block === undefined) {
+    if (waiting === undefined || !(block instanceof Exchange)) {
       this.#drop(result, "result_without_call");
       return;
     }
-    const calls = block.calls.map((call, slot) => (slot === waiting.slot ? { ...call, result } : call));
-    this.#put(waiting.block, { ...block, calls, lastSeq: Math.max(block.lastSeq, lastSeqOf(result)) }, result);
+    const lastSeq = Math.max(block.lastSeq, lastSeqOf(result));
+    const { slot, call, by } = waiting;
+    this.#put(waiting.block, block.withResult(slot, { call, by, result }, { lastSeq }), result);
   }
 
-  #await(block: number, { calls, callId }: AssistantItem, firstSlot: number): void {
-    for (const [at, { id, name }] of calls.entries()) {
-      this.#unanswered.add({ block, slot: firstSlot + at, id, name, callId });
-    }
+  #await(block: number, by: AssistantItem, firstSlot: number): void {
+    for (const [at, call] of by.calls.entries()) this.#unanswered.add({ block, slot: firstSlot + at, call, by });
   }
 
   /** The latest other block that used one of the ids, or -1. */
@@ -173,18 +163,22 @@ export class History {
 
   #noteRepeat(index: number, from: number, to: number): void {
     if (from === to) return;
-    const change = (earlier: number, repeats: (before: readonly number[]) => readonly number[]): void => {
-      if (earlier < 0) return;
-      const before = this.repeatsOf(earlier);
-      this.#repeats.set(earlier, repeats(before));
+    this.#setRepeat(from, index, false);
+    this.#setRepeat(to, index, true);
+  }
+
+  #setRepeat(earlier: number, index: number, repeats: boolean): void {
+    if (earlier < 0) return;
+    const known = this.#repeats.get(earlier) ?? new Set();
+    this.#repeats.set(earlier, known);
+    if (repeats) known.add(index);
+    else known.delete(index);
+    this.#changed(earlier);
+    this.journal.record(() => {
+      if (repeats) known.delete(index);
+      else known.add(index);
       this.#changed(earlier);
-      this.journal.record(() => {
-        this.#repeats.set(earlier, before);
-        this.#changed(earlier);
-      });
-    };
-    change(from, (before) => before.filter((repeat) => repeat !== index));
-    change(to, (before) => [...before, index]);
+    });
   }
 
   #drop(item: Item, rule: Dropped["rule"]): void {

@@ -6,7 +6,7 @@ interface Turn {
   /** The blocks of the user: the ask, then what was steered into it. */
   readonly users: number[];
   /** Its final answers: one that turned out to have calls is none. */
-  answers: number;
+  readonly answers: number[];
 }
 
 /** Which turn each block belongs to. */
@@ -27,17 +27,20 @@ export class Turns {
     if (block.type === "user") this.#addUser(index, block.item.requestId);
     this.#turnOf[index] = this.#turns.length - 1;
     this.#journal.record(() => this.#turnOf.pop());
-    if (block.type === "answer") this.countAnswer(index, 1);
+    if (block.type === "answer") this.addAnswer(index);
   }
 
-  /** One answer more in the block's turn, or one less. */
-  countAnswer(index: number, change: 1 | -1): void {
-    const turn = this.#turns[this.#turnOf[index] ?? -1];
-    if (turn === undefined) return;
-    turn.answers += change;
-    this.#journal.record(() => {
-      turn.answers -= change;
-    });
+  addAnswer(index: number): void {
+    const answers = this.#turns[this.#turnOf[index] ?? -1]?.answers;
+    answers?.push(index);
+    this.#journal.record(() => answers?.pop());
+  }
+
+  /** What looked like an answer has calls: it is always the last answer of its turn. */
+  takeAnswer(index: number): void {
+    const answers = this.#turns[this.#turnOf[index] ?? -1]?.answers;
+    answers?.pop();
+    this.#journal.record(() => answers?.push(index));
   }
 
   /** The first block of a block's turn; undefined before the first turn. */
@@ -52,10 +55,11 @@ export class Turns {
     return turn === undefined ? [] : turn.users.filter((user) => user < index);
   }
 
-  /** Whether the block belongs to the last turn, and nobody has answered that yet. */
-  isUnanswered(index: number): boolean {
+  /** Whether the block belongs to the last turn, and nobody has answered that since another of its blocks. */
+  isOpenSince(index: number, since: number): boolean {
     const turn = this.#turnAt(index);
-    return turn === this.#turns.length - 1 && this.#turns[turn]?.answers === 0;
+    const last = this.#turns[turn]?.answers.at(-1) ?? -1;
+    return turn === this.#turns.length - 1 && last < since;
   }
 
   /** The first block of the nth last turn. */
@@ -76,7 +80,7 @@ export class Turns {
       current.users.push(index);
       this.#journal.record(() => current.users.pop());
     } else {
-      turns.push({ users: [index], answers: 0 });
+      turns.push({ users: [index], answers: [] });
       openers.push(index);
       this.#journal.record(() => {
         turns.pop();

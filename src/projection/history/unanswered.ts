@@ -1,18 +1,11 @@
 import type { ResultItem } from "./block.ts";
 import type { Journal } from "./journal.ts";
+import { type Awaited, Line, type Waiting } from "./line.ts";
 
-/** A call that waits for its result. */
-export interface Waiting {
-  readonly block: number;
-  readonly slot: number;
-  readonly id: string;
-  readonly name: string;
-  readonly callId: string | undefined;
-}
-
-/** The calls without a result, by id, in the order they were made. */
+/** The calls without a result. */
 export class Unanswered {
-  readonly #byId = new Map<string, readonly Waiting[]>();
+  /** By what a result may know of its call: the id or the name of its tool, with the callId or without. */
+  readonly #lines = new Map<string, Line>();
   readonly #journal: Journal;
 
   constructor(journal: Journal) {
@@ -20,38 +13,57 @@ export class Unanswered {
   }
 
   add(call: Waiting): void {
-    this.#set(call.id, [...(this.#byId.get(call.id) ?? []), call]);
+    const awaited: Awaited = { call, isAnswered: false };
+    for (const key of keysOf(call)) {
+      let line = this.#lines.get(key);
+      if (line === undefined) {
+        line = new Line(this.#journal);
+        this.#lines.set(key, line);
+        this.#journal.record(() => this.#lines.delete(key));
+      }
+      line.add(awaited);
+    }
   }
 
   /** Takes out the call that a result answers: of the newest block that has one, its first. */
   take(result: ResultItem): Waiting | undefined {
-    const candidates = this.#candidates(result).filter(
-      ({ callId }) => callId === undefined || result.callId === undefined || callId === result.callId,
-    );
-    const block = candidates.reduce((newest, call) => Math.max(newest, call.block), -1);
-    const call = candidates.find((candidate) => candidate.block === block);
-    if (call !== undefined)
-      this.#set(
-        call.id,
-        (this.#byId.get(call.id) ?? []).filter((other) => other !== call),
-      );
-    return call;
-  }
-
-  /** A result that names no id is known by the name of its tool. */
-  #candidates({ toolCallId, name }: ResultItem): readonly Waiting[] {
-    if (toolCallId !== undefined) return this.#byId.get(toolCallId) ?? [];
-    const all = [...this.#byId.values()].flat().filter((call) => call.name === name);
-    return all.sort((a, b) => a.block - b.block || a.slot - b.slot);
-  }
-
-  #set(id: string, calls: readonly Waiting[]): void {
-    const before = this.#byId.get(id);
-    if (calls.length === 0) this.#byId.delete(id);
-    else this.#byId.set(id, calls);
+    const awaited = this.#find(result);
+    if (awaited === undefined) return undefined;
+    awaited.isAnswered = true;
     this.#journal.record(() => {
-      if (before === undefined) this.#byId.delete(id);
-      else this.#byId.set(id, before);
+      awaited.isAnswered = false;
     });
+    for (const key of keysOf(awaited.call)) this.#tidy(key);
+    return awaited.call;
   }
+
+  /** A result that names no id is known by the name of its tool; a callId is held against calls that have one. */
+  #find({ toolCallId, name, callId }: ResultItem): Awaited | undefined {
+    const what = toolCallId === undefined ? (["name", name] as const) : (["id", toolCallId] as const);
+    if (callId === undefined) return this.#first(keyOf(...what));
+    const own = this.#first(keyOf(...what, callId));
+    const any = this.#first(keyOf(...what, null));
+    return own === undefined || (any !== undefined && any.call.block > own.call.block) ? any : own;
+  }
+
+  #first(key: string): Awaited | undefined {
+    return this.#lines.get(key)?.first();
+  }
+
+  #tidy(key: string): void {
+    const line = this.#lines.get(key);
+    if (line === undefined || line.first() !== undefined) return;
+    this.#lines.delete(key);
+    this.#journal.record(() => this.#lines.set(key, line));
+  }
+}
+
+function keysOf({ call: { id, name }, by }: Waiting): readonly string[] {
+  const callId = by.callId ?? null;
+  return [keyOf("id", id), keyOf("id", id, callId), keyOf("name", name), keyOf("name", name, callId)];
+}
+
+/** Ids and names are anything, so no separator would keep them apart. */
+function keyOf(...fields: readonly (string | null | undefined)[]): string {
+  return JSON.stringify(fields);
 }

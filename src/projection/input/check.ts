@@ -20,14 +20,21 @@ const FIELDS: { readonly [Field in keyof Required<ProjectionInput>]: true } = {
 
 /** The fields that were given; one nobody knows would be a wish that is not heard. */
 export function givenFields<T extends object>(given: T, what: string, others: readonly string[] = []): T {
+  return knownFields(given, what, [...INPUT_FIELDS, ...others]);
+}
+
+const INPUT_FIELDS = Object.keys(FIELDS);
+
+/** The same for an object of other fields. */
+export function knownFields<T extends object>(given: T, what: string, known: readonly string[]): T {
   if (!isPlainObject(given)) {
     const message = `${what} must be a plain object, not ${describe(given)}.`;
     throw new ProjectionError({ code: "invalid_input", message });
   }
   const fields = Object.entries(given);
   for (const [field, value] of fields) {
-    if (value === undefined || Object.hasOwn(FIELDS, field) || others.includes(field)) continue;
-    const message = `${what} has no field ${field}. It has: ${[...Object.keys(FIELDS), ...others].join(", ")}.`;
+    if (value === undefined || known.includes(field)) continue;
+    const message = `${what} has no field ${field}. It has: ${known.join(", ")}.`;
     throw new ProjectionError({ code: "invalid_input", message });
   }
   return Object.fromEntries(fields.filter(([, value]) => value !== undefined)) as T; // but for those that say nothing
@@ -47,7 +54,7 @@ export function checkInput({ thread, lane, model, readers, tokenCounter, previou
   }
 }
 
-function checkReaders(readers: Readers): void {
+export function checkReaders(readers: Readers): void {
   if (!isPlainObject(readers)) throw invalid("readers", "must be an object of readers by kind", readers);
   for (const [kind, reader] of Object.entries(readers)) {
     const { version, read, upcast } = Object(reader);
@@ -61,7 +68,7 @@ function isCounter(counter: TokenCounter): boolean {
   return typeof counter === "object" && counter !== null && typeof counter.count === "function";
 }
 
-function checkName(path: string, value: unknown): void {
+export function checkName(path: string, value: unknown): void {
   if (value === undefined || (typeof value === "string" && value !== "")) return;
   throw invalid(path, "must be a name", value);
 }

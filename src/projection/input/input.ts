@@ -14,7 +14,7 @@ export interface ProjectionInput {
   readonly thread: Thread;
   /** Default `ContextPolicy.create()`. */
   readonly policy?: ContextPolicyInput | undefined;
-  /** The ask that is not committed yet, or tool results that are not. */
+  /** The ask that is not committed yet, or tool results that are not; what would show nothing is refused. */
   readonly pending?: PendingItem | readonly PendingItem[] | undefined;
   /** Wins over the system prompt of the policy; the one of a replaced lane wins over both. */
   readonly system?: string | { readonly prompt?: string | undefined } | undefined;

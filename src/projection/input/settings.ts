@@ -1,7 +1,7 @@
-import { copyJsonObject, fieldsOf, isPlainObject, type JsonObject, sameJson } from "../../thread/json.ts";
+import { copyJsonObject, isPlainObject, type JsonObject, reading, sameJson } from "../../thread/json.ts";
 import type { ToolSpec } from "../../thread/message.ts";
 import { countTools } from "../../tokens/count.ts";
-import type { TokenCounter } from "../../tokens/counter.ts";
+import { type CounterFacts, factsOf, type TokenCounter } from "../../tokens/counter.ts";
 import { heuristic } from "../../tokens/heuristic.ts";
 import type { ContextPolicy, ContextPolicyInput } from "../policy/fields.ts";
 import { hashOf } from "../policy/hash.ts";
@@ -24,12 +24,15 @@ export interface Settings {
   readonly model: string | undefined;
   readonly readers: Readers | undefined;
   readonly counter: TokenCounter;
+  /** What the counter said of itself, as it was then. */
+  readonly counterFacts: CounterFacts;
 }
 
 /** `before` is what an earlier input came to: what equals it is not worked out again. */
 export function settingsOf(input: ProjectionInput, before?: Settings): Settings {
   checkInput(input);
   const { lane, model, tokenCounter: counter = heuristic } = input;
+  const counterFacts = factsOf(counter);
   const system = systemOf(input.system);
   const { policy, policyHash, policyInput } = policyOf(input.policy, before);
   return {
@@ -37,17 +40,25 @@ export function settingsOf(input: ProjectionInput, before?: Settings): Settings 
     policyHash,
     policyInput,
     systemPrompt: system ?? policy.systemPrompt,
-    ...toolsOf(input.tools, counter, model, before),
+    ...toolsOf(input.tools, { counter, counterFacts, model }, before),
     lane,
     model,
     readers: readersOf(input.readers, before?.readers),
     counter,
+    counterFacts,
   };
 }
 
 /** Whether two settings give the same blocks, whatever is made of them. */
 export function sameReading(a: Settings, b: Settings): boolean {
-  return a.policyHash === b.policyHash && a.model === b.model && a.readers === b.readers && a.counter === b.counter;
+  return a.policyHash === b.policyHash && a.readers === b.readers && sameCounting(a, b);
+}
+
+type Counting = Pick<Settings, "counter" | "counterFacts" | "model">;
+
+/** Whether two settings give the same counts: a counter may have been changed in place. */
+function sameCounting(a: Counting, b: Counting): boolean {
+  return a.counter === b.counter && a.model === b.model && sameJson({ ...a.counterFacts }, { ...b.counterFacts });
 }
 
 /** Whether two settings give the same projection of the same thread. */
@@ -94,20 +105,25 @@ type Tools = Pick<Settings, "tools" | "toolsText" | "toolTokens">;
 const NO_TOOLS: Tools = { tools: Object.freeze([]), toolsText: "[]", toolTokens: 0 };
 
 /** Callers build their list of tools afresh or change it in place, so it is compared by its text. */
-function toolsOf(
-  given: readonly ToolSpec[] | undefined,
-  counter: TokenCounter,
-  model: string | undefined,
-  before: Settings | undefined,
-): Tools {
+function toolsOf(given: readonly ToolSpec[] | undefined, counting: Counting, before: Settings | undefined): Tools {
   if (given === undefined || given.length === 0) return NO_TOOLS;
   if (!Array.isArray(given)) throw invalid("tools", "must be a list of { name, description?, inputSchema }", given);
-  const text = JSON.stringify(given.map(plainTool));
-  if (before?.toolsText === text && before.counter === counter && before.model === model) {
-    return { tools: before.tools, toolsText: text, toolTokens: before.toolTokens };
+  if (before !== undefined && before.toolsText === textOf(given) && sameCounting(before, counting)) {
+    const { tools, toolsText, toolTokens } = before;
+    return { tools, toolsText, toolTokens };
   }
-  const tools = Object.freeze(given.map((tool, index) => checkedTool(plainTool(tool), `tools[${index}]`)));
-  return { tools, toolsText: text, toolTokens: countTools(tools, counter, model) };
+  const tools = Object.freeze(given.map((tool, index) => checkedTool(tool, `tools[${index}]`)));
+  checkNames(tools);
+  return { tools, toolsText: JSON.stringify(tools), toolTokens: countTools(tools, counting.counter, counting.model) };
+}
+
+/** Undefined when they are no JSON; what is wrong with them is said where they are checked. */
+function textOf(given: readonly ToolSpec[]): string | undefined {
+  try {
+    return JSON.stringify(given.map(plainTool));
+  } catch {
+    return undefined;
+  }
 }
 
 /** The fields in one order, and nothing of what an agent keeps beside them. */
@@ -116,12 +132,30 @@ function plainTool(tool: ToolSpec): ToolSpec {
   return { name, ...(description !== undefined && { description }), inputSchema };
 }
 
+/** What every provider takes as the name of a tool; names in the history are made to fit. */
+const NAME = /^[A-Za-z0-9_-]{1,64}$/;
+
+function checkNames(tools: readonly ToolSpec[]): void {
+  const first = new Map<string, number>();
+  for (const [index, { name }] of tools.entries()) {
+    const before = first.get(name);
+    if (before !== undefined) throw invalid(`tools[${index}].name`, `is the name of tools[${before}] already`);
+    first.set(name, index);
+  }
+}
+
 function checkedTool(tool: ToolSpec, path: string): ToolSpec {
-  const { name, description, inputSchema } = fieldsOf(tool, path, "invalid_input");
-  if (typeof name !== "string" || name === "") throw invalid(`${path}.name`, "must be text", name);
+  const { name, description, inputSchema } = reading<{ readonly [Field in keyof ToolSpec]: unknown }>(
+    path,
+    "invalid_input",
+    () => plainTool(tool),
+  );
+  if (typeof name !== "string") throw invalid(`${path}.name`, "must be text", name);
+  if (!NAME.test(name)) throw invalid(`${path}.name`, "must be 1 to 64 letters of A to Z, digits, _ or -");
   if (description !== undefined && typeof description !== "string")
     throw invalid(`${path}.description`, "must be text", description);
-  if (inputSchema === undefined) throw invalid(`${path}.inputSchema`, "is missing");
+  if (inputSchema === undefined)
+    throw invalid(`${path}.inputSchema`, "is missing: it is the JSON schema of the parameters");
   const schema: JsonObject = copyJsonObject(inputSchema, `${path}.inputSchema`);
   return Object.freeze({ name, ...(description !== undefined && { description }), inputSchema: schema });
 }

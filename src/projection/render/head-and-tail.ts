@@ -13,12 +13,22 @@ export function headAndTail(text: string, maxBytes: number): HeadAndTail | undef
   const bytes = utf8Length(text);
   if (bytes <= maxBytes) return undefined;
   const half = Math.floor(maxBytes / 2);
+  const head = startOf(text, half);
+  const tail = endOf(text, half);
+  return { head, tail, leftBytes: bytes - utf8Length(head) - utf8Length(tail), bytes };
+}
+
+/** As many whole characters from the start as fit. */
+export function startOf(text: string, bytes: number): string {
   // A unit of UTF-16 has at least one byte, so no end has more units than this.
-  const head = upTo(half, [...text.slice(0, half)]).join("");
-  const tail = upTo(half, [...text.slice(Math.max(0, text.length - half))].reverse())
+  return upTo(bytes, [...text.slice(0, bytes)]).join("");
+}
+
+/** As many whole characters from the end as fit. */
+export function endOf(text: string, bytes: number): string {
+  return upTo(bytes, [...text.slice(Math.max(0, text.length - bytes))].reverse())
     .reverse()
     .join("");
-  return { head, tail, leftBytes: bytes - utf8Length(head) - utf8Length(tail), bytes };
 }
 
 /** As many of the characters as fit. Half a character, where the slice has cut one, is its last and never fits. */

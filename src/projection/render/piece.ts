@@ -7,7 +7,7 @@ import { type Block, type Call, isAssistant } from "../history/block.ts";
 import type { Provenance } from "../projection.ts";
 import { assistantMessage } from "./assistant.ts";
 import { shownIds, shownName } from "./ids.ts";
-import { clearedText, shortened } from "./shorten.ts";
+import { clearedText, contentBytes, shortened } from "./shorten.ts";
 
 /** The messages of one block, and what they cost. */
 export interface Piece {
@@ -101,7 +101,8 @@ function renderResult(
     { seqs: result === undefined ? [] : [result.seq], ...(rule && { rule }) },
   ];
   if (result === undefined) return as(content, "interrupted");
-  if (variant.cleared) return as(clearedText(content, result.seq), "cleared");
+  const marker = variant.cleared ? clearedText(content, result.seq) : undefined;
+  if (marker !== undefined && contentBytes(marker) < contentBytes(content)) return as(marker, "cleared");
   const limit = Math.min(shrunkTo ?? Number.POSITIVE_INFINITY, bytesPerEnd || Number.POSITIVE_INFINITY);
   const short = shortened(content, result.seq, limit);
   return short === content ? as(content) : as(short, shrunkTo === limit ? "shrunk" : "shortened");

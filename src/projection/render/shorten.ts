@@ -1,16 +1,27 @@
 import type { Content, Part } from "../../thread/message.ts";
 import { utf8Length } from "../../tokens/utf8.ts";
-import { headAndTail } from "./head-and-tail.ts";
+import { endOf, startOf } from "./head-and-tail.ts";
 
-/** Head and tail of every text in a result that has more bytes than both together, around a marker. */
+/**
+ * Head and tail of the texts of a result, as if they were one text, around a marker; the very same content when that
+ * would not be shorter.
+ */
 export function shortened(content: Content, seq: number, bytesPerEnd: number): Content {
-  if (typeof content === "string") return shortenedText(content, seq, bytesPerEnd);
-  const parts = content.map((part): Part => {
-    if (part.type !== "text") return part;
-    const text = shortenedText(part.text, seq, bytesPerEnd);
-    return text === part.text ? part : { ...part, text };
+  const bytes = textBytes(content);
+  if (bytes <= 2 * bytesPerEnd) return content;
+  const texts = textsOf(content);
+  const heads = kept(texts, bytesPerEnd, startOf);
+  const tails = kept(texts.toReversed(), bytesPerEnd, endOf).reverse();
+  const left = bytes - sizeOf(heads) - sizeOf(tails);
+  let marker = `\n[... ${left} of ${bytes} bytes of entry ${seq} left out ...]\n`;
+  const shorter = texts.map((text, index) => {
+    const [head = "", tail = ""] = [heads[index], tails[index]];
+    if (head === text || tail === text) return text;
+    const around = head + marker + tail;
+    marker = ""; // it stands once, where the first text ends early
+    return around;
   });
-  return parts.every((part, index) => part === content[index]) ? content : parts;
+  return sizeOf(shorter) < bytes ? withTexts(content, shorter) : content;
 }
 
 /** What stands where a result was. */
@@ -23,9 +34,34 @@ export function contentBytes(content: Content): number {
   return content.reduce((sum, part) => sum + utf8Length(part.type === "text" ? part.text : JSON.stringify(part)), 0);
 }
 
-function shortenedText(text: string, seq: number, bytesPerEnd: number): string {
-  const ends = headAndTail(text, 2 * bytesPerEnd);
-  if (ends === undefined) return text;
-  const { head, tail, leftBytes, bytes } = ends;
-  return `${head}\n[... ${leftBytes} of ${bytes} bytes of entry ${seq} left out ...]\n${tail}`;
+function textsOf(content: Content): readonly string[] {
+  return typeof content === "string" ? [content] : content.flatMap((part) => (part.type === "text" ? [part.text] : []));
+}
+
+function textBytes(content: Content): number {
+  return sizeOf(textsOf(content));
+}
+
+function sizeOf(texts: readonly string[]): number {
+  return texts.reduce((sum, text) => sum + utf8Length(text), 0);
+}
+
+/** As much of the texts, the first ones first, as there is room for. */
+function kept(texts: readonly string[], room: number, end: (text: string, bytes: number) => string): string[] {
+  let left = room;
+  return texts.map((text) => {
+    const part = end(text, left);
+    left = part === text ? left - utf8Length(text) : 0;
+    return part;
+  });
+}
+
+function withTexts(content: Content, texts: readonly string[]): Content {
+  if (typeof content === "string") return texts[0] ?? "";
+  const waiting = texts.values();
+  return content.flatMap((part): readonly Part[] => {
+    if (part.type !== "text") return [part];
+    const text = waiting.next().value ?? "";
+    return text === "" ? [] : [text === part.text ? part : { ...part, text }];
+  });
 }

@@ -3,17 +3,17 @@ import type { Message } from "../../thread/message.ts";
 import { type Block, firstItem } from "../history/block.ts";
 import type { Budget, Projection, ProjectionMeta, Provenance, View } from "../projection.ts";
 import type { Run } from "../run/run.ts";
-import { tailTooShort } from "../run/tail.ts";
+import { tailTooShort } from "../run/tail-too-short.ts";
 import { boundaryIsLoaded, summaryNeed } from "./need-summary.ts";
 
 /** What a run comes to for whoever asks a model with it. */
-export function projectionOf(run: Run, previous: Pick<Projection, "messages"> | undefined): Projection {
+export function projectionOf(run: Run): Projection {
   const { chain, provenance } = run.assembly;
   const messages: readonly Message[] = chain.messages;
-  return Object.freeze({ messages, toolSpec: run.settings.tools, provenance, meta: metaOf(run, previous) });
+  return Object.freeze({ messages, toolSpec: run.settings.tools, provenance, meta: metaOf(run) });
 }
 
-function metaOf(run: Run, previous: Pick<Projection, "messages"> | undefined): ProjectionMeta {
+function metaOf(run: Run): ProjectionMeta {
   const { engine, settings, thread, pending, window, assembly, front } = run;
   const { messages, fingerprint } = assembly.chain;
   const start = engine.history.blocks[window.start];
@@ -45,7 +45,6 @@ function metaOf(run: Run, previous: Pick<Projection, "messages"> | undefined): P
     thinkingDropped: Object.freeze(assembly.thinkingDropped),
     policyHash: settings.policyHash,
     fingerprint,
-    ...(previous !== undefined && { stablePrefix: sharedPrefix(messages, previous.messages) }),
     view: viewOf(run, start),
   });
 }
@@ -103,13 +102,4 @@ function droppedSince({ engine, window, thread }: Run, start: Block | undefined)
     if ((late[index]?.block ?? window.start) < window.start) seqs.push(late[index]?.seq ?? -1);
   }
   return seqs.filter((seq) => seq < thread.rev).sort((a, b) => a - b);
-}
-
-function sharedPrefix(messages: readonly Message[], previous: readonly Message[]): number {
-  const differs = messages.findIndex((message, index) => !isSame(message, previous[index]));
-  return differs < 0 ? messages.length : differs;
-}
-
-function isSame(message: Message, other: Message | undefined): boolean {
-  return message === other || (other !== undefined && JSON.stringify(message) === JSON.stringify(other));
 }

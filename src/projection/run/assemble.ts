@@ -15,13 +15,15 @@ export interface Assembly extends Built {
 /** Where the window starts, and how much is kept of the newest results when they would not fit. */
 export interface Shown {
   readonly start: number;
+  /** The block whose results are shortened when it would not fit. */
+  readonly newest: number;
   readonly shrunk: ReadonlyMap<number, number> | undefined;
 }
 
 /** Puts the messages together, from the first to the last: whether thinking is kept depends on all that stands before it. */
 export function assemble(engine: Engine, settings: Settings, front: Front, shown: Shown, before?: Chain): Assembly {
   const { history, costs } = engine;
-  const { start, shrunk } = shown;
+  const { start, newest, shrunk } = shown;
   const { rev } = engine.renderOptions;
   const builder = new Builder(settings, before);
   if (front.system !== undefined) builder.add(front.system);
@@ -33,9 +35,8 @@ export function assemble(engine: Engine, settings: Settings, front: Front, shown
   for (let index = start; index < history.blocks.length; index++) {
     if (index > start && costs.hasGapBefore(index)) builder.standIn(costs.standIn, segmentAt(index));
     const block = history.blocks[index];
-    const isNewest = index === history.blocks.length - 1;
     const own = costs.variantFrom(start, index);
-    const variant = isNewest && shrunk !== undefined ? { ...own, shrunk } : own;
+    const variant = index === newest && shrunk !== undefined ? { ...own, shrunk } : own;
     const piece = costs.piece(index, variant);
     const losesThinking = mayLoseThinking(settings, block, piece) && !shownFrom(block).has(builder.fingerprint);
     builder.add(losesThinking ? costs.piece(index, { ...variant, withoutThinking: true }) : piece, block);

@@ -5,14 +5,16 @@ import type { Entry } from "../../thread/entry.ts";
 import type { ThinkingPart } from "../../thread/message.ts";
 import type { Thread } from "../../thread/thread.ts";
 import { History } from "../history/history.ts";
+import { invalid } from "../input/check.ts";
 import type { Settings } from "../input/settings.ts";
 import type { ContextPolicy } from "../policy/fields.ts";
 import { type Front, FrontMaker } from "../render/front.ts";
 import type { RenderOptions } from "../render/piece.ts";
 import { modelName } from "../transcript/fields.ts";
-import { readItem } from "../transcript/item.ts";
+import { type Item, readItem } from "../transcript/item.ts";
 import { type Registry, registryOf } from "../transcript/registry.ts";
 import { Costs } from "../window/costs.ts";
+import { tailTooShort } from "./tail-too-short.ts";
 
 interface Parts {
   readonly history: History;
@@ -36,6 +38,7 @@ export class Engine {
   /** How many items of the log are in the history. */
   #taken = 0;
   #rev = 0;
+  #isBroken = false;
 
   constructor(thread: Thread, lane: string, settings: Settings) {
     const { policy, readers } = settings;
@@ -62,8 +65,14 @@ export class Engine {
     return this.#parts.costs;
   }
 
+  /** Something threw while a thread was read: it holds some entries and not others, and can answer for none. */
+  get isBroken(): boolean {
+    return this.#isBroken;
+  }
+
   /** Takes in a later version of the same thread; false when it is another one, or an earlier version. */
   goOn(thread: Thread): boolean {
+    if (this.#isBroken) return false;
     if (thread === this.#thread) return true;
     if (!isContinuation(this.#thread, thread)) return false;
     this.#read(thread);
@@ -80,8 +89,8 @@ export class Engine {
     if (pending.length === 0) return look();
     return this.history.journal.tentatively(() => {
       let before = this.log.items.at(-1);
-      for (const item of pending) {
-        this.#take(item, before);
+      for (const [index, item] of pending.entries()) {
+        this.#takePending(item, before, `pending[${index}]`);
         before = item;
       }
       return look();
@@ -90,6 +99,7 @@ export class Engine {
 
   #read(thread: Thread): void {
     const { log } = this;
+    this.#isBroken = true; // until all of it is read
     this.#thread = thread;
     for (const entry of thread.slice(this.#nextSeq, thread.lastSeq)) log.push(entry);
     this.#nextSeq = thread.lastSeq + 1;
@@ -99,6 +109,23 @@ export class Engine {
       const item = log.items[this.#taken];
       if (item !== undefined) this.#take(item, log.items[this.#taken - 1]);
     }
+    this.#isBroken = false;
+  }
+
+  /** Whoever asks with it wants it shown: what would show nothing is a mistake. */
+  #takePending(place: LaneItem, before: LaneItem | undefined, path: string): void {
+    const { dropped } = this.history;
+    const droppedBefore = dropped.length;
+    const item = this.#take(place, before, `The input's ${path}`);
+    const { kind } = place.entry;
+    if (item === undefined && !this.#registry.has(kind)) {
+      throw invalid(path, `is of kind "${kind}", which policy.includeKinds does not name`);
+    }
+    if (item === undefined) throw invalid(path, `would show nothing: the reader of kind "${kind}" says nothing of it`);
+    if (item.type === "blank") throw invalid(path, "would show nothing: it is blank");
+    if (dropped.length === droppedBefore) return;
+    if (!this.log.complete) throw tailTooShort(this.#thread); // its call may lie before what is loaded
+    throw invalid(path, "would show nothing: it is the result of no call that waits for one");
   }
 
   #begin(): Parts {
@@ -109,16 +136,17 @@ export class Engine {
     return { history, costs };
   }
 
-  #take(place: LaneItem, before: LaneItem | undefined): void {
+  #take(place: LaneItem, before: LaneItem | undefined, pending?: string): Item | undefined {
     const { history } = this;
     if (place.snapshot === undefined && isBoundary(place.entry)) {
       const { reach, ...plain } = place;
       history.addBoundary(reach === undefined || this.showsSummaries ? place : plain);
-      return;
+      return undefined;
     }
     if (before?.snapshot !== undefined && place.snapshot === undefined) history.addBoundary(place);
-    const item = readItem(place, this.#registry);
+    const item = readItem(place, this.#registry, pending);
     if (item !== undefined) history.add(item);
+    return item;
   }
 
   #renderOptions(): RenderOptions {

@@ -1,12 +1,13 @@
+import type { Message, ToolMessage } from "../../thread/message.ts";
+import { countMessage } from "../../tokens/count.ts";
 import { type BudgetParts, ProjectionError } from "../error.ts";
-import type { Block } from "../history/block.ts";
+import type { Block, Call } from "../history/block.ts";
 import type { Settings } from "../input/settings.ts";
-import { type Piece, renderBlock } from "../render/piece.ts";
-import { contentBytes } from "../render/shorten.ts";
+import { contentBytes, shortened } from "../render/shorten.ts";
 import { firstIndex } from "../search.ts";
 import type { Engine } from "./engine.ts";
 
-/** The newest block with its results shortened. */
+/** What must be shown, with its results shortened. */
 export interface Shrunk {
   /** The bytes kept at each end of a result, by slot. */
   readonly perEnd: ReadonlyMap<number, number>;
@@ -14,50 +15,59 @@ export interface Shrunk {
 }
 
 /**
- * Shortens the results of the newest block, the largest first and no more than needed, until it fits; undefined when it
- * never does. A result that a marker would only make longer stays as it is.
+ * Shortens the results of the exchange that must be shown, the largest first and no more than needed, until it fits with
+ * what stands around it; undefined when it never does. A result that a marker would only make longer stays as it is.
  */
-export function shrinkNewest(engine: Engine, room: number): Shrunk | undefined {
+export function shrink(engine: Engine, newest: number, room: number): Shrunk | undefined {
   const { history, costs } = engine;
-  const newest = history.blocks.length - 1;
   const block = history.blocks[newest];
   if (block?.type !== "exchange" || block.open <= history.coverage.edge) return undefined;
-  const variant = costs.variantFrom(newest, newest);
-  const asItIs = costs.piece(newest, variant);
-  const others = costs.tokensFrom(newest) - asItIs.tokens;
-  const kept = new Map<number, number>();
-  const renderWith = (slot: number, bytesPerEnd: number): Piece => {
-    kept.set(slot, bytesPerEnd);
-    return renderBlock(block, { ...variant, shrunk: kept }, engine.renderOptions);
-  };
-  const fits = (piece: Piece): boolean => others + piece.tokens <= room;
-  for (const { slot, bytes } of largestFirst(asItIs)) {
-    const isTooLong = (perEnd: number): boolean => resultBytes(renderWith(slot, perEnd), slot) >= bytes;
-    const longest = firstIndex(0, Math.floor(bytes / 2), isTooLong) - 1;
-    if (longest < 0) {
-      kept.delete(slot);
-      continue;
-    }
-    const perEnd = Math.max(0, firstIndex(0, longest + 1, (perEnd) => !fits(renderWith(slot, perEnd))) - 1);
-    if (fits(renderWith(slot, perEnd))) return { perEnd: kept, results: resultsOf(block, kept) };
+  const piece = costs.piece(newest, costs.variantFrom(newest, newest));
+  const perEnd = new Map<number, number>();
+  let excess = costs.tokensFrom(newest) - room;
+  for (const { slot, call, message, bytes } of largestFirst(block, piece.messages)) {
+    const cut = (end: number): ToolMessage => ({
+      ...message,
+      content: cutResult(engine, call, end) ?? message.content,
+    });
+    const saved = (end: number): number => tokensOf(engine, message) - tokensOf(engine, cut(end));
+    if (contentBytes(cut(0).content) >= bytes) continue;
+    const end = saved(0) < excess ? 0 : longestThat((end) => saved(end) >= excess, bytes);
+    perEnd.set(slot, end);
+    excess -= saved(end);
+    if (excess <= 0) return { perEnd, results: resultsOf(block, perEnd) };
   }
   return undefined;
+}
+
+/** The last number that holds, where 0 does. Small numbers first: what is kept is small beside what is cut. */
+function longestThat(holds: (end: number) => boolean, limit: number): number {
+  let far = 1;
+  while (far < limit && holds(far)) far *= 2;
+  return firstIndex(Math.floor(far / 2), Math.min(far, limit), (end) => !holds(end)) - 1;
+}
+
+function cutResult({ renderOptions }: Engine, { result }: Call, end: number): ToolMessage["content"] | undefined {
+  const limit = Math.min(end, renderOptions.bytesPerEnd || Number.POSITIVE_INFINITY);
+  return result && shortened(result.content, result.seq, limit);
+}
+
+function tokensOf({ renderOptions }: Engine, message: Message): number {
+  return countMessage(message, renderOptions.counter, renderOptions.model);
 }
 
 function resultsOf({ calls }: Block, kept: ReadonlyMap<number, number>): Shrunk["results"] {
   return [...kept].map(([slot, perEnd]) => ({ seq: calls[slot]?.result?.seq ?? -1, bytes: 2 * perEnd }));
 }
 
-function resultBytes({ messages }: Piece, slot: number): number {
-  const message = messages[slot + 1];
-  return message === undefined ? 0 : contentBytes(message.content);
-}
-
-function largestFirst(piece: Piece): readonly { slot: number; bytes: number }[] {
-  return piece.provenance
-    .slice(1)
-    .map(({ rule }, slot) => ({ slot, rule, bytes: resultBytes(piece, slot) }))
-    .filter(({ rule, bytes }) => bytes > 0 && rule !== "interrupted")
+/** The results of an exchange as they are shown. */
+function largestFirst({ calls }: Block, messages: readonly Message[]) {
+  return calls
+    .flatMap((call, slot) => {
+      const message = messages[slot + 1];
+      if (message?.role !== "tool" || call.result === undefined) return [];
+      return [{ slot, call, message, bytes: contentBytes(message.content) }];
+    })
     .sort((a, b) => b.bytes - a.bytes || a.slot - b.slot);
 }
 
@@ -66,14 +76,12 @@ export function overflow(
   engine: Engine,
   settings: Settings,
   fixed: BudgetParts,
-  room: number,
-  rev: number,
+  { newest, room, rev }: { readonly newest: number; readonly room: number; readonly rev: number },
 ): ProjectionError {
   const { blocks } = engine.history;
   const { policy, tools } = settings;
-  const newest = blocks.at(-1);
-  const isPending = room >= 0 && newest !== undefined && newest.seq >= rev;
-  const own = engine.costs.tokensFrom(Math.max(0, blocks.length - 1));
+  const isPending = room >= 0 && (blocks.at(-1)?.seq ?? -1) >= rev;
+  const own = engine.costs.tokensFrom(newest);
   const parts = { ...fixed, [isPending ? "pending" : "newest"]: own };
   const spent = Object.values(fixed).reduce((sum, tokens) => sum + tokens, 0);
   // Where system prompt, tools and summary take everything, it is the whole that does not fit.
@@ -86,7 +94,7 @@ export function overflow(
   const [largest, tokens] = Object.entries(parts).reduce((most, part) => (part[1] > most[1] ? part : most));
   const specs = largest === "tools" ? ` in ${tools.length} specs` : "";
   const canShrink =
-    policy.overflow === "error" && room >= 0 && newest?.calls.some(({ result }) => result !== undefined);
+    policy.overflow === "error" && room >= 0 && blocks[newest]?.calls.some(({ result }) => result !== undefined);
   const message =
     `${what} cannot be shown: ${inWords(needed)} tokens needed, ${inWords(available)} available. ` +
     `The largest part is ${largest}: ${inWords(tokens)} tokens${specs}. ` +

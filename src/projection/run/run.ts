@@ -9,7 +9,7 @@ import { decideWindow, type Window } from "../window/decide.ts";
 import { type Assembly, assemble } from "./assemble.ts";
 import type { Chain } from "./chain.ts";
 import type { Engine } from "./engine.ts";
-import { overflow, type Shrunk, shrinkNewest } from "./overflow.ts";
+import { overflow, type Shrunk, shrink } from "./overflow.ts";
 import { checkTail } from "./tail.ts";
 
 /** One computation, of which `project` and `explain` tell different sides. */
@@ -28,15 +28,15 @@ export interface Run {
   readonly measure: number;
 }
 
+/** What is asked of a run. */
+export interface Question extends Pick<Run, "engine" | "settings" | "thread" | "pending"> {
+  readonly before: Chain | undefined;
+  /** Whether what does not fit is an error: who asks why wants an answer then most of all. */
+  readonly mustFit: boolean;
+}
+
 /** Decides and renders; `tell` looks at the result while pending items still stand in the history. */
-export function run<T>(
-  engine: Engine,
-  settings: Settings,
-  thread: Thread,
-  pending: readonly Entry[],
-  before: Chain | undefined,
-  tell: (run: Run) => T,
-): T {
+export function run<T>({ engine, settings, thread, pending, before, mustFit }: Question, tell: (run: Run) => T): T {
   return engine.withPending(pendingItems(pending, engine.log), () => {
     const { history, costs, log } = engine;
     const { policy, toolTokens } = settings;
@@ -45,11 +45,12 @@ export function run<T>(
     const front = engine.front(log.systemPrompt ?? settings.systemPrompt);
     const fixed = { system: front.system?.tokens ?? 0, tools: toolTokens, summary: front.summary?.tokens ?? 0 };
     const room = policy.maxInputTokens - policy.reserveOutputTokens - fixed.system - fixed.tools - fixed.summary;
-    const window = decideWindow(history, costs, policy, room);
+    const window = decideWindow(history, costs, policy, { room, measure });
     checkTail(thread, engine, window, room);
-    const shrunk = window.fits || policy.overflow === "error" ? undefined : shrinkNewest(engine, room);
-    if (!window.fits && shrunk === undefined) throw overflow(engine, settings, fixed, room, thread.rev);
-    const assembly = assemble(engine, settings, front, { start: window.start, shrunk: shrunk?.perEnd }, before);
+    const shrunk = window.fits || policy.overflow === "error" ? undefined : shrink(engine, window.newest, room);
+    if (!window.fits && shrunk === undefined && mustFit)
+      throw overflow(engine, settings, fixed, { newest: window.newest, room, rev: thread.rev });
+    const assembly = assemble(engine, settings, front, { ...window, shrunk: shrunk?.perEnd }, before);
     return tell({ engine, settings, thread, pending, front, room, window, assembly, shrunk, measure });
   });
 }

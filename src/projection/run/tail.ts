@@ -1,11 +1,8 @@
 import type { Thread } from "../../thread/thread.ts";
-import { ProjectionError } from "../error.ts";
 import { isAssistant } from "../history/block.ts";
 import type { Window } from "../window/decide.ts";
 import type { Engine } from "./engine.ts";
-
-/** Rows of an ordinary turn. */
-const A_TURN = 8;
+import { tailTooShort } from "./tail-too-short.ts";
 
 /**
  * The first block of a loaded tail from which on everything is certain: it opens a turn for sure, and what the tail begins
@@ -42,20 +39,9 @@ export function checkTail(thread: Thread, engine: Engine, { first, looked }: Win
   throw tailTooShort(thread, missingShare(engine, room));
 }
 
-/** How many times what is loaded the room would take; 2 when it is not the room that asks for more. */
+/** How many times what is loaded the room would take; half as much again when it is not the room that asks for more. */
 function missingShare({ history, costs }: Engine, room: number): number {
-  if (history.blocks.length === 0) return 2;
+  if (history.blocks.length === 0) return 2; // who knows
   const loaded = costs.tokensFrom(0);
   return loaded > 0 && loaded < room ? room / loaded : 1.5;
-}
-
-/** Asks for so many times what is loaded, and a turn more: a guess that the next attempt puts right. */
-export function tailTooShort(thread: Thread, times = 2): ProjectionError {
-  const { firstSeq, rev } = thread;
-  const loaded = rev - firstSeq;
-  const neededFromSeq = Math.max(0, firstSeq - Math.ceil(loaded * Math.min(8, times - 1)) - A_TURN);
-  const message =
-    `The entries loaded, from seq ${firstSeq} on, do not decide what is shown. ` +
-    `Load the thread from seq ${neededFromSeq}, or let projectFromStore do it.`;
-  return new ProjectionError({ code: "tail_too_short", message, neededFromSeq });
 }

@@ -90,7 +90,10 @@ function checkPart(part: unknown, path: string): void {
   if (!isPlainObject(part)) throw new Unreadable(`${path} must be a part`);
   const type = part["type"];
   const texts = typeof type === "string" && Object.hasOwn(TEXTS, type) ? TEXTS[type] : undefined;
-  if (texts === undefined) throw new Unreadable(`${path}.type is none that is known`);
+  if (texts === undefined) {
+    const known = Object.keys(TEXTS).join(", ");
+    throw new Unreadable(`${path}.type is none of ${known}; parts of the AI SDK have other names`);
+  }
   for (const field of texts) {
     if (typeof part[field] !== "string") throw new Unreadable(`${path}.${field} must be text`);
   }

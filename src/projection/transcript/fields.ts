@@ -2,7 +2,7 @@ import { isPlainObject, type JsonObject, type JsonValue } from "../../thread/jso
 import type { Content, PartMetadata, ThinkingPart, ToolCall } from "../../thread/message.ts";
 import { Unreadable } from "./content.ts";
 
-/** A text that may be missing, under the first name that has one. */
+/** A text that may be missing; null is as good as missing. */
 export function textField(payload: JsonObject, field: string): string | undefined {
   const value = payload[field];
   if (value === undefined || value === null) return undefined;

@@ -53,14 +53,14 @@ type Words =
 /** A system message in mid-history has no place of its own on any wire. */
 const LABEL = "System message:\n";
 
-/** What a place of a lane says, or undefined when its kind is not read. */
-export function readItem(place: LaneItem, registry: Registry): Item | undefined {
+/** What a place of a lane says, or undefined when its kind is not read; `pending` names one that is in no thread yet. */
+export function readItem(place: LaneItem, registry: Registry, pending?: string): Item | undefined {
   const { entry, snapshot, open, position } = place;
   const reader = snapshot === undefined ? registry.get(entry.kind) : SNAPSHOT;
   if (reader === undefined) return undefined;
   const payload = snapshot === undefined ? entry.payload : snapshot.message;
   const refs = snapshot === undefined ? entry.refs : refsIn(payload);
-  const words = wordsOf(entry, payload, reader, refs);
+  const words = wordsOf(entry, payload, reader, refs, pending);
   if (words === undefined) return undefined;
   const at = { seq: entry.seq, index: snapshot?.index, open, position };
   return { ...at, ...refers(payload, refs), ...words };
@@ -68,9 +68,15 @@ export function readItem(place: LaneItem, registry: Registry): Item | undefined 
 
 const SNAPSHOT: Reader = { version: Number.POSITIVE_INFINITY, read: readMessage };
 
-function wordsOf(entry: Entry, payload: unknown, reader: Reader, refs: Refs): Words | undefined {
+function wordsOf(
+  entry: Entry,
+  payload: unknown,
+  reader: Reader,
+  refs: Refs,
+  pending: string | undefined,
+): Words | undefined {
   try {
-    const said = readSaid(entry, payload, reader, refs);
+    const said = readSaid(entry, payload, reader, refs, pending);
     return said && legalWords(said, reader === READERS["tool_call"]);
   } catch (error) {
     if (!ProjectionError.isInstance(error)) throw error;

@@ -26,7 +26,7 @@ export interface ReadContext {
 /**
  * Reads one kind of entry. Called once for each entry that a projection looks at, and again after a restart, so it must
  * be pure. `undefined` says that there is nothing to show. What it throws becomes `entry_unreadable`, and only when the
- * entry is inside the window.
+ * entry is inside the window; so does what it gives when that is no message. What it gives is copied.
  *
  * @example
  * const weather: Reader = { version: 1, read: ({ celsius }) => ({ type: "user", content: `It is ${celsius} degrees.` }) };

@@ -3,6 +3,7 @@ import { DEFAULT_LANE } from "../../lanes/track.ts";
 import type { Entry } from "../../thread/entry.ts";
 import { Thread } from "../../thread/thread.ts";
 import { ProjectionError } from "../error.ts";
+import { checkName, checkReaders, knownFields } from "../input/check.ts";
 import { DEFAULT_KINDS } from "../policy/kinds.ts";
 import { readSaid } from "./read.ts";
 import type { Readers, Said } from "./reader.ts";
@@ -48,7 +49,10 @@ export function transcript(thread: Thread, options: TranscriptOptions = {}): Tra
   if (!Thread.isThread(thread)) {
     throw new ProjectionError({ code: "invalid_input", message: "A transcript is made of a Thread." });
   }
-  const { lane: wanted, callId, readers = {} } = options;
+  const { lane: wanted, callId, readers = {} } = knownFields(options, "options", ["lane", "callId", "readers"]);
+  checkName("lane", wanted);
+  checkName("callId", callId);
+  checkReaders(readers);
   const registry = registryOf([...DEFAULT_KINDS, ...Object.keys(readers)], readers);
   let active = thread.base?.activeLane ?? DEFAULT_LANE;
   const items: TranscriptItem[] = [];

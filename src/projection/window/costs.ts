@@ -62,12 +62,13 @@ export class Costs {
     return own + this.headOf(start).length + (this.needsStandIn(start) ? 1 : 0);
   }
 
-  /** The ask of the request that a start cuts, and its steers before the start; covered ones only while unanswered. */
+  /** The ask of the request that a start cuts, and its steers before the start; covered ones only while nobody has answered since. */
   headOf(start: number): readonly number[] {
     const { blocks, turns, coverage } = this.#history;
-    const users = turns.usersBefore(start);
-    if (users.length === 0 || turns.isUnanswered(start)) return users;
-    return users.filter((index) => (blocks[index]?.open ?? -1) > coverage.edge);
+    return turns.usersBefore(start).filter((index) => {
+      const open = blocks[index]?.open ?? -1;
+      return open > coverage.edge || turns.isOpenSince(start, coverage.newestWhenCovered(open));
+    });
   }
 
   needsStandIn(start: number): boolean {

@@ -1,3 +1,4 @@
+import { isAssistant } from "../history/block.ts";
 import type { History } from "../history/history.ts";
 import type { ContextPolicy } from "../policy/fields.ts";
 import { firstIndex } from "../search.ts";
@@ -10,6 +11,8 @@ export interface Window {
   readonly first: number;
   /** The first block shown. */
   readonly start: number;
+  /** The latest start there may be. */
+  readonly newest: number;
   /** Where the turns begin that only the budget may cut. */
   readonly floor: number;
   /** Whether the newest block and its head fit. */
@@ -18,21 +21,48 @@ export interface Window {
   readonly looked: number;
 }
 
+/** What a window has to fit into, and what the lane measures. */
+export interface Space {
+  readonly room: number;
+  readonly measure: number;
+}
+
 /** The window over a history for what room there is; the same for equal blocks, whatever is pending of them. */
-export function decideWindow(history: History, costs: Costs, policy: ContextPolicy, room: number): Window {
+export function decideWindow(history: History, costs: Costs, policy: ContextPolicy, { room, measure }: Space): Window {
   const { blocks, coverage } = history;
   const first = coverage.firstUncovered;
-  const newest = blocks.length - 1;
   const floor = floorOf(history, policy, first);
-  if (first > newest) return { first, start: first, floor, fits: costs.tokensFrom(first) <= room, looked: first };
-  const byBudget = earliest(first, newest, costs, room);
-  if (byBudget > newest) return { first, start: newest, floor, fits: false, looked: newest };
-  const byCeiling = Math.min(ceilingStart(history, costs, policy, first), floor);
+  const fits = (start: number): boolean => costs.tokensFrom(start) <= room;
+  if (first >= blocks.length) return { first, start: first, newest: first, floor, fits: fits(first), looked: first };
+  const newest = Math.max(first, newestStart(history));
+  const byBudget = earliest(first, newest, fits);
+  if (byBudget > newest) return { first, start: newest, newest, floor, fits: false, looked: newest };
+  const byCeiling = Math.min(ceilingStart(history, costs, policy, first, newest), floor);
   const lower = Math.max(byBudget, byCeiling);
-  const limit = byBudget > byCeiling ? newest : Math.min(newest, Math.max(lower, floor), halfway(lower, newest, costs));
+  const limit =
+    byBudget > byCeiling
+      ? quarterWay(history, lower, newest, measure)
+      : Math.min(Math.max(lower, floor), halfway(lower, newest, costs));
   const keepsAll = lower === first || policy.window.mode === "sliding";
-  const start = keepsAll ? lower : gridStart(blocks, lower, limit, policy);
-  return { first, start, floor, fits: true, looked: lower };
+  const start = keepsAll ? lower : gridStart(blocks, lower, Math.min(limit, newest), policy);
+  return { first, start: firstIndex(start, newest, fits), newest, floor, fits: true, looked: lower };
+}
+
+/**
+ * The latest start there may be: what the model has not seen yet is shown in any case. That is the newest block, or the
+ * results of the running request that it has not answered, with what was steered in behind them.
+ */
+function newestStart({ blocks, turns }: History): number {
+  const newest = blocks.length - 1;
+  const answered = blocks.findLastIndex(isAssistant);
+  const isRunning = blocks[answered]?.type === "exchange" && (turns.lastOpener(1) ?? newest) <= answered;
+  return isRunning ? answered : newest;
+}
+
+/** The latest start that leaves a quarter of what fits, by the measure of the log: the grid is no reason to show next to nothing. */
+function quarterWay({ blocks }: History, lower: number, newest: number, measure: number): number {
+  const from = (start: number): number => measure - (blocks[start]?.position ?? 0);
+  return firstIndex(lower, newest + 1, (start) => 4 * from(start) < from(lower)) - 1;
 }
 
 /** The latest start that leaves half of the messages: a ceiling is no reason to show next to nothing. */
@@ -41,9 +71,8 @@ function halfway(lower: number, newest: number, costs: Costs): number {
   return firstIndex(lower, newest + 1, (start) => 2 * costs.messagesFrom(start) < most) - 1;
 }
 
-/** The longest window that fits; costs never grow when it starts later. */
-function earliest(first: number, newest: number, costs: Costs, room: number): number {
-  const fits = (start: number): boolean => costs.tokensFrom(start) <= room;
+/** The longest window that fits: costs do not grow when it starts later. */
+function earliest(first: number, newest: number, fits: (start: number) => boolean): number {
   // Old blocks are not even rendered: look back in growing strides until one is too far.
   let near = newest + 1;
   for (let stride = 1; near > first; stride *= 2) {
@@ -55,9 +84,8 @@ function earliest(first: number, newest: number, costs: Costs, room: number): nu
 }
 
 /** The earliest start that keeps the ceilings on messages and turns. */
-function ceilingStart(history: History, costs: Costs, policy: ContextPolicy, first: number): number {
+function ceilingStart(history: History, costs: Costs, policy: ContextPolicy, first: number, newest: number): number {
   const { maxMessages, maxTurns } = policy;
-  const newest = history.blocks.length - 1;
   const byMessages =
     maxMessages === 0 ? first : firstIndex(first, newest, (start) => costs.messagesFrom(start) <= maxMessages);
   return Math.max(byMessages, maxTurns === 0 ? first : turnStart(history, maxTurns, first));

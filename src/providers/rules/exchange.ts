@@ -21,9 +21,10 @@ export const exchangeRules = {
   result_not_adjacent: everywhere("this result is not in the group right behind its call.", (messages) => {
     const adjacent = new Set(exchangesOf(messages).flatMap(({ own }) => own.map(({ index }) => index)));
     const called = new Set(messages.flatMap(callsOf).map(({ id }) => id));
+    const repeats = repeatsIn(messages);
     return messages.findIndex(
       (message, index) =>
-        message.role === "tool" && called.has(message.toolCallId) && !adjacent.has(index) && !isRepeat(messages, index),
+        message.role === "tool" && called.has(message.toolCallId) && !adjacent.has(index) && !repeats.has(index),
     );
   }),
   duplicate_call_id: everywhere("another call before has the same id.", (messages) => {
@@ -31,13 +32,15 @@ export const exchangeRules = {
     return messages.findIndex((message) => callsOf(message).some(({ id }) => seen.size === seen.add(id).size));
   }),
   /** Anthropic: one tool_result for each tool_use. */
-  duplicate_result: everywhere("the call has a result already.", (messages) =>
-    messages.findIndex((_, index) => isRepeat(messages, index)),
-  ),
+  duplicate_result: everywhere("the call has a result already.", (messages) => {
+    const [first = -1] = repeatsIn(messages);
+    return first;
+  }),
   /** Gemini pairs results with calls by their order. */
   result_order: everywhere("results must stand in the order of their calls.", (messages) => {
     for (const { calls, own } of exchangesOf(messages)) {
-      const places = own.map(({ id }) => calls.findIndex((call) => call.id === id));
+      const placeOf = new Map(calls.map(({ id }, place) => [id, place] as const).reverse()); // the first of equal ids
+      const places = own.map(({ id }) => placeOf.get(id) ?? -1);
       const wrong = places.findIndex((place, at) => place < (places[at - 1] ?? 0));
       if (wrong >= 0) return own[wrong]?.index ?? -1;
     }
@@ -45,12 +48,16 @@ export const exchangeRules = {
   }),
 } satisfies { [rule: string]: Rule };
 
-/** Whether a message is a result of a call that has one since it was last made. */
-function isRepeat(messages: readonly Message[], index: number): boolean {
-  const message = messages[index];
-  if (message?.role !== "tool") return false;
-  const same = (other: Message): boolean => other.role === "tool" && other.toolCallId === message.toolCallId;
-  const before = messages.slice(0, index);
-  const called = before.findLastIndex((other) => callsOf(other).some(({ id }) => id === message.toolCallId));
-  return called >= 0 && before.slice(called + 1).some(same);
+/** The results of calls that have one since they were last made, in order. */
+function repeatsIn(messages: readonly Message[]): ReadonlySet<number> {
+  const repeats = new Set<number>();
+  const hasResult = new Map<string, boolean>();
+  for (const [index, message] of messages.entries()) {
+    for (const { id } of callsOf(message)) hasResult.set(id, false);
+    if (message.role !== "tool") continue;
+    const { toolCallId: id } = message;
+    if (hasResult.get(id) === true) repeats.add(index);
+    else if (hasResult.has(id)) hasResult.set(id, true);
+  }
+  return repeats;
 }

@@ -1,7 +1,7 @@
 import { ContextPolicy } from "heddle";
 import type { ProjectionInput } from "../../../src/projection/input/input.ts";
 import { type Block, firstOf, isAnswer, openersOf, openOf, type Structure } from "./oracle/blocks.ts";
-import { coverageOf, type Reader, structured } from "./oracle/coverage.ts";
+import { type Coverage, coverageOf, newestWhenCovered, type Reader, structured } from "./oracle/coverage.ts";
 import { fold, type Place } from "./oracle/fold.ts";
 import { logOf } from "./oracle/log.ts";
 import { itemOf } from "./oracle/read.ts";
@@ -10,6 +10,7 @@ interface Known {
   readonly structure: Structure;
   readonly places: readonly Place[];
   readonly edge: number;
+  readonly moves: Coverage["moves"];
 }
 
 /** What a block is made of, its results too. */
@@ -24,17 +25,22 @@ export function knownOf(input: ProjectionInput): Known {
   const folded = fold(log, lane);
   const read: Reader = (place) => itemOf(place, policy.includeKinds, input.readers);
   const structure = structured(folded.places, read);
-  return { structure, places: folded.places, edge: coverageOf(folded, policy, read).edge };
+  const { edge, moves } = coverageOf(folded, policy, read);
+  return { structure, places: folded.places, edge, moves };
 }
 
-/** The ask that has no answer yet, and what was steered into it. */
+/** The ask that has no answer yet, and what was steered into it; covered ones only when nothing has answered since. */
 export function openAsk(input: ProjectionInput): readonly Place[] {
-  const { blocks } = knownOf(input).structure;
+  const { structure, edge, moves } = knownOf(input);
+  const { blocks } = structure;
   const opener = openersOf(blocks).at(-1);
-  if (opener === undefined || blocks.slice(opener).some(isAnswer)) return [];
+  const last = blocks.at(-1);
+  if (opener === undefined || last === undefined || isAnswer(last)) return [];
+  const isOpen = (block: Block) =>
+    openOf(block) > edge || !blocks.slice(Math.max(opener, newestWhenCovered(moves, openOf(block)))).some(isAnswer);
   return blocks
     .slice(opener)
-    .filter(({ type }) => type === "user")
+    .filter((block) => block.type === "user" && isOpen(block))
     .map((block) => firstOf(block).place);
 }
 

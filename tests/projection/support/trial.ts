@@ -7,12 +7,13 @@ import { anyInput } from "./threads.ts";
 
 export type Project = (input: ProjectionInput) => Projection;
 
-/** What a projection gives; undefined when what has to be shown does not fit, which is an answer too. */
+/** What a projection gives; undefined when what has to be shown does not fit or what is pending shows nothing: answers too. */
 export function attempt(project: Project, input: ProjectionInput): Projection | undefined {
   try {
     return project(input);
   } catch (error) {
-    if (ProjectionError.isInstance(error) && /^(budget|pending)_overflow$/.test(error.code)) return undefined;
+    if (ProjectionError.isInstance(error) && /^(budget_overflow|pending_overflow|invalid_input)$/.test(error.code))
+      return undefined;
     throw error;
   }
 }

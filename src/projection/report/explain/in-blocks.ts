@@ -49,6 +49,7 @@ interface PartOfBlock {
 /** The entries of a block. A message counts for the first entry in it, a result that stands in for the call it closes. */
 function partsOf(run: Run, index: number, block: Block, message: number | undefined): readonly PartOfBlock[] {
   const tokens = tokensOf(run, index, block, message);
+  const cleared = new Set(block.calls.length === 0 ? [] : run.assembly.cleared);
   const part = { isRepaired: false, isCleared: false };
   if (!isAssistant(block)) return [{ seq: block.seq, at: 0, tokens: tokens[0] ?? 0, ...part }];
   const parts = new Map<number, PartOfBlock>();
@@ -60,7 +61,7 @@ function partsOf(run: Run, index: number, block: Block, message: number | undefi
   for (const [slot, { by, result }] of block.calls.entries()) {
     const cost = tokens[slot + 1] ?? 0;
     if (result === undefined) add(by.seq, 0, { isRepaired: true }, cost);
-    else add(result.seq, slot + 1, { isCleared: index < run.engine.costs.clearedBefore }, cost);
+    else add(result.seq, slot + 1, { isCleared: cleared.has(result.seq) }, cost);
   }
   return [...parts.values()].filter(({ seq }) => !isOfContext(block) || seq !== block.seq);
 }

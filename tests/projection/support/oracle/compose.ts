@@ -2,6 +2,7 @@ import type { Content, ContextPolicy, Message, ThinkingPart, ToolCall } from "he
 import type { Provenance } from "../../../../src/projection/projection.ts";
 import { type Block, firstOf, isAnswer, isExchange, openersOf, openOf } from "./blocks.ts";
 import { joined, partsOf, plain, thinkingIn } from "./content.ts";
+import { type Coverage, newestWhenCovered } from "./coverage.ts";
 import type { Place } from "./fold.ts";
 import { idsOf, legalName, withPlaces } from "./ids.ts";
 import type { Item } from "./read.ts";
@@ -25,6 +26,7 @@ export interface Draft {
 export interface Setting {
   readonly blocks: readonly Block[];
   readonly edge: number;
+  readonly moves: Coverage["moves"];
   readonly hasSummary: boolean;
   readonly cleared: readonly number[];
   readonly shrunk: Shrunk;
@@ -49,13 +51,14 @@ export function compose(start: number, setting: Setting): Draft[] {
 }
 
 /** The ask that a window starting here cuts off, and what was steered into it before. */
-export function headOf(start: number, { blocks, edge }: Setting): Block[] {
+export function headOf(start: number, { blocks, edge, moves }: Setting): Block[] {
   const openers = openersOf(blocks);
   const turn = openers.findLast((opener) => opener <= start);
   if (turn === undefined || turn === start) return [];
-  const isOpen = turn === openers.at(-1) && !blocks.slice(turn).some(isAnswer);
+  const isOpen = (block: Block) =>
+    turn === openers.at(-1) && !blocks.slice(Math.max(turn, newestWhenCovered(moves, openOf(block)))).some(isAnswer);
   const users = blocks.slice(turn, start).filter(({ type }) => type === "user");
-  return users.filter((block) => openOf(block) > edge || isOpen);
+  return users.filter((block) => openOf(block) > edge || isOpen(block));
 }
 
 function draftsOf(block: Block, index: number, start: number, setting: Setting): Draft[] {

@@ -2,7 +2,7 @@ import type { Content, Part } from "heddle";
 import { portableSha256 } from "../../../../src/thread/sha256.ts";
 import type { Block, Call } from "./blocks.ts";
 
-const VALID = /^[A-Za-z0-9_-]{1,40}$/;
+const VALID = /^(?!hd_[A-Za-z0-9_-]{22,37}$)[A-Za-z0-9_-]{1,40}$/;
 
 /** The ids under which the calls of a block are shown, given the blocks that are shown before it. */
 export function idsOf({ calls }: Block, shownBefore: readonly Block[]): string[] {
@@ -18,7 +18,8 @@ export function idsOf({ calls }: Block, shownBefore: readonly Block[]): string[]
 function rewritten({ by, id = "" }: Call, n: number): string {
   const { seq, item } = by.place;
   const place = item === undefined ? [seq] : [seq, item];
-  return `call_${portableSha256(JSON.stringify([by.callId ?? "", id, n, ...place])).slice(0, 22)}`;
+  const length = Math.min(40, Math.max(25, id.length));
+  return `hd_${portableSha256(JSON.stringify([by.callId ?? "", id, n, ...place]))}`.slice(0, length);
 }
 
 export function legalName(name: string): string {

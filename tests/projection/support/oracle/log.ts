@@ -80,13 +80,16 @@ export function operationOf({ kind, payload }: Read): Fields | undefined {
 export function baseOf(entry: Logged): number | undefined {
   const operation = operationOf(entry);
   if (operation?.["type"] !== "replace") return undefined;
-  const { baseSeq = entry.seq } = operation;
+  const { baseSeq = entry.seq, resultContext } = operation;
+  if (!isPlainObject(resultContext) || !Array.isArray(resultContext["entries"])) return undefined;
   return Number.isSafeInteger(baseSeq) ? Math.min(Number(baseSeq), entry.seq) : undefined;
 }
 
 export function reachOf({ kind, seq, payload }: Pick<Logged, "kind" | "seq" | "payload">): number | undefined {
-  const toSeq = payload["toSeq"];
-  return kind === "summary" && Number.isSafeInteger(toSeq) ? Math.min(Number(toSeq), seq) : undefined;
+  const { toSeq, content } = payload;
+  return kind === "summary" && typeof content === "string" && Number.isSafeInteger(toSeq)
+    ? Math.min(Number(toSeq), seq)
+    : undefined;
 }
 
 function named(payload: JsonObject): string | undefined {

@@ -2,13 +2,13 @@ import { ContextPolicy, countMessage, countTools, heuristic, type Message, type 
 import { ProjectionError } from "../../../../src/projection/error.ts";
 import type { ProjectionInput } from "../../../../src/projection/input/input.ts";
 import type { Projection } from "../../../../src/projection/projection.ts";
-import { firstOf } from "./blocks.ts";
+import { firstOf, type Structure } from "./blocks.ts";
 import { compose, type Draft, headOf, type Setting } from "./compose.ts";
 import { type Coverage, coverageOf, type Reader, structured } from "./coverage.ts";
 import { type Folded, fold, type Place } from "./fold.ts";
 import { logOf } from "./log.ts";
 import { metaOf } from "./meta.ts";
-import { itemOf } from "./read.ts";
+import { type Item, itemOf } from "./read.ts";
 import { clearedOf } from "./results.ts";
 import { settled } from "./thinking.ts";
 import { windowOf } from "./window.ts";
@@ -28,6 +28,8 @@ export function naiveProject(input: ProjectionInput): Projection {
   const read: Reader = (place) => itemOf(place, policy.includeKinds, readers);
   const coverage = coverageOf(folded, policy, read);
   const { blocks, dropped } = structured(folded.places, read);
+  const silent = folded.places.filter((place) => place.pending && isSilent(read(place), dropped));
+  if (silent.length > 0) throw new ProjectionError({ code: "invalid_input", message: "pending, and shows nothing" });
 
   const before = [...systemDrafts(input, policy, folded), ...summaryDrafts(coverage, policy)];
   const [system, summary] = (["system", "summary"] as const).map((segment) =>
@@ -38,13 +40,14 @@ export function naiveProject(input: ProjectionInput): Projection {
   const whole: Setting = {
     blocks,
     edge: coverage.edge,
+    moves: coverage.moves,
     hasSummary: coverage.shown !== undefined,
     cleared: clearedOf(blocks, policy, folded.measure),
     shrunk: new Map(),
     policy,
     model,
   };
-  const window = windowOf(whole, { room, counter });
+  const window = windowOf(whole, { room, counter, measure: folded.measure });
   const { start, setting } = window;
   for (const block of blocks.slice(start)) {
     const { what } = firstOf(block);
@@ -73,6 +76,11 @@ export function naiveProject(input: ProjectionInput): Projection {
       view: { ...meta.view, headSeqs: seqsOf(headOf(start, setting).map((head) => firstOf(head).place)) },
     },
   };
+}
+
+function isSilent(item: Item | undefined, dropped: Structure["dropped"]): boolean {
+  if (item === undefined || item.what.type === "blank" || item.what.type === "nothing") return true;
+  return dropped.some((one) => one.item.place.seq === item.place.seq);
 }
 
 function tokensOf(drafts: readonly Draft[], segment: string, counter: TokenCounter, model: string | undefined): number {

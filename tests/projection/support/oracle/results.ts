@@ -24,7 +24,7 @@ export function shownResult(call: Call, policy: ContextPolicy, cleared: boolean,
   const { seq } = result.place;
   if (cleared) {
     const marker = `[Result of entry ${seq} cleared: ${bytesOfContent(content)} bytes]`;
-    return { content: marker, isError, rule: "cleared" };
+    if (bytesOf(marker) < bytesOfContent(content)) return { content: marker, isError, rule: "cleared" };
   }
   const limit = shrunk.get(call);
   if (limit !== undefined) return { content: shortened(content, limit, seq), isError, rule: "shrunk" };
@@ -37,28 +37,38 @@ export function bytesOfContent(content: Content): number {
   return sum(partsOf(content).map((part) => bytesOf(part.type === "text" ? part.text : JSON.stringify(part))));
 }
 
-/** Texts of more bytes than the limit, cut to head and tail; the very same content when there are none. */
+/** Texts that have more bytes together than the limit, cut to head and tail; the very same content when it gains nothing. */
 export function shortened(content: Content, limit: number, seq: number): Content {
-  if (typeof content === "string") return bytesOf(content) > limit ? headAndTail(content, limit, seq) : content;
-  if (!content.some((part) => part.type === "text" && bytesOf(part.text) > limit)) return content;
-  return content.map((part) =>
-    part.type === "text" && bytesOf(part.text) > limit ? { ...part, text: headAndTail(part.text, limit, seq) } : part,
+  const parts = partsOf(content);
+  const characters = parts.flatMap((part, at) =>
+    part.type === "text" ? [...part.text].map((character) => ({ character, at })) : [],
   );
-}
-
-function headAndTail(text: string, limit: number, seq: number): string {
-  const characters = [...text];
-  const head = fitting(characters, limit / 2);
-  const tail = fitting(characters.toReversed(), limit / 2).toReversed();
-  const bytes = bytesOf(text);
-  const left = bytes - bytesOf([...head, ...tail].join(""));
-  return `${head.join("")}\n[... ${left} of ${bytes} bytes of entry ${seq} left out ...]\n${tail.join("")}`;
+  const size = (list: Readonly<typeof characters>) => bytesOf(list.map(({ character }) => character).join(""));
+  const bytes = size(characters);
+  if (bytes <= limit) return content;
+  const room = Math.floor(limit / 2);
+  const head = fitting(characters, room);
+  const tail = fitting(characters.toReversed(), room).toReversed();
+  const marker = `\n[... ${bytes - size(head) - size(tail)} of ${bytes} bytes of entry ${seq} left out ...]\n`;
+  if (size(head) + size(tail) + bytesOf(marker) >= bytes) return content;
+  const ofPart = (list: Readonly<typeof characters>, at: number) =>
+    list.flatMap((each) => (each.at === at ? [each.character] : [])).join("");
+  const isCut = (part: (typeof parts)[number], at: number) =>
+    part.type === "text" && ofPart(head, at) !== part.text && ofPart(tail, at) !== part.text;
+  const first = parts.findIndex(isCut);
+  const cut = parts.flatMap((part, at) => {
+    if (part.type !== "text" || !isCut(part, at)) return [part];
+    const text = ofPart(head, at) + (at === first ? marker : "") + ofPart(tail, at);
+    return text === "" ? [] : [{ ...part, text }];
+  });
+  const [only] = cut;
+  return typeof content === "string" && only?.type === "text" ? only.text : cut;
 }
 
 /** As many of the first characters as there is room for. */
-function fitting(characters: readonly string[], room: number): readonly string[] {
+function fitting<T extends { character: string }>(characters: readonly T[], room: number): readonly T[] {
   let bytes = 0;
-  const end = characters.findIndex((character) => {
+  const end = characters.findIndex(({ character }) => {
     bytes += bytesOf(character);
     return bytes > room;
   });

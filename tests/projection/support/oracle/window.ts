@@ -1,6 +1,6 @@
 import { countMessage, type TokenCounter } from "heddle";
 import { ProjectionError } from "../../../../src/projection/error.ts";
-import { type Call, firstOf, openersOf, openOf } from "./blocks.ts";
+import { type Block, type Call, firstOf, isExchange, openersOf, openOf } from "./blocks.ts";
 import { compose, type Setting } from "./compose.ts";
 import { sum } from "./log.ts";
 import { bytesOfContent, positionOf, shortened, shownResult, unitOf } from "./results.ts";
@@ -15,6 +15,8 @@ export interface Window {
 
 export interface Purse {
   readonly room: number;
+  /** Of the lane. */
+  readonly measure: number;
   readonly counter: TokenCounter;
 }
 
@@ -23,12 +25,12 @@ export function windowOf(setting: Setting, purse: Purse): Window {
   const { maxMessages, maxTurns, keepLastTurns, window } = policy;
   const open = blocks.findIndex((block) => openOf(block) > edge);
   const first = open < 0 ? blocks.length : open;
-  const newest = blocks.length - 1;
   const openers = openersOf(blocks);
+  const newest = Math.max(first, newestStart(blocks, openers));
   const floor = Math.max(first, keepLastTurns === 0 ? blocks.length : (openers.at(-keepLastTurns) ?? first));
   if (purse.room < 0) throw overflow("budget_overflow", 0, purse.room);
   const starts = range(first, newest);
-  if (starts.length === 0) {
+  if (first >= blocks.length) {
     const needed = cost(first, setting, purse);
     if (needed > purse.room) throw overflow("budget_overflow", needed, purse.room);
     return { first, start: first, floor, setting };
@@ -36,7 +38,7 @@ export function windowOf(setting: Setting, purse: Purse): Window {
   const fitting = starts.filter((start) => cost(start, setting, purse) <= purse.room);
   const [budget] = fitting;
   if (budget === undefined || !fitting.includes(newest))
-    return { first, start: newest, floor, setting: squeezed(setting, purse) };
+    return { first, start: newest, floor, setting: squeezed(setting, purse, newest) };
 
   const turnsShown = (start: number) =>
     openers.filter((opener) => opener >= start).length +
@@ -49,13 +51,24 @@ export function windowOf(setting: Setting, purse: Purse): Window {
   const lower = fitting.find((start) => start >= wanted) ?? fitting.at(-1) ?? budget;
   const most = compose(lower, setting).length;
   const halfway = starts.findLast((start) => start >= lower && 2 * compose(start, setting).length >= most) ?? lower;
-  const limit = Math.min(newest, budget > wanted ? newest : Math.min(Math.max(lower, floor), halfway));
+  const left = (start: number) => purse.measure - positionOf(blocks[start]);
+  const quarter = starts.findLast((start) => start >= lower && 4 * left(start) >= left(lower)) ?? lower;
+  const limit = Math.min(newest, budget > wanted ? quarter : Math.min(Math.max(lower, floor), halfway));
   if (window.mode === "sliding" || lower === first) return { first, start: lower, floor, setting };
   for (let unit = unitOf(policy); unit >= 1; unit = Math.floor(unit / 2)) {
     const start = fitting.find((start) => start >= lower && start <= limit && isOnGrid(start, unit, setting));
     if (start !== undefined) return { first, start, floor, setting };
   }
   return { first, start: lower, floor, setting };
+}
+
+/** What the model has not seen yet is shown: the results of the running request too. */
+function newestStart(blocks: readonly Block[], openers: readonly number[]): number {
+  const newest = blocks.length - 1;
+  const last = blocks.findLastIndex(({ type }) => type === "assistant");
+  const opener = openers.at(-1);
+  const block = blocks[last];
+  return block !== undefined && isExchange(block) && opener !== undefined && opener <= last ? last : newest;
 }
 
 function isOnGrid(start: number, unit: number, { blocks }: Setting): boolean {
@@ -68,10 +81,10 @@ function cost(start: number, setting: Setting, { counter }: Purse): number {
 }
 
 /** The newest block made to fit by shortening its results, the largest first, each by as little as needed. */
-function squeezed(setting: Setting, purse: Purse): Setting {
-  const newest = setting.blocks.length - 1;
+function squeezed(setting: Setting, purse: Purse, newest: number): Setting {
   const block = setting.blocks[newest];
-  const isPending = block !== undefined && firstOf(block).place.pending;
+  const last = setting.blocks.at(-1);
+  const isPending = last !== undefined && firstOf(last).place.pending;
   const code = isPending ? "pending_overflow" : "budget_overflow";
   if (setting.policy.overflow === "error" || block === undefined) {
     throw overflow(code, cost(newest, setting, purse), purse.room);
