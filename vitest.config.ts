@@ -29,6 +29,7 @@ export default defineConfig({
         test: {
           ...shared,
           name: "unit",
+          testTimeout: 60_000, // properties over random threads take seconds where the machine is busy
           include: ["tests/**/*.test.ts"],
           exclude: [...withDatabases, ...soak, ...browser],
         },
