@@ -1,7 +1,7 @@
-import type { EntryInput } from "heddle";
+import { createProjector, type EntryInput } from "heddle";
 import { assistant, toolCall, toolResult, user } from "heddle/testing";
 import { describe, expect, test } from "vitest";
-import { refusalOf, shown, told } from "./given.ts";
+import { given, refusalOf, shown, told } from "./given.ts";
 
 const byDefault = { policy: {} };
 const refs = { requestId: "r" };
@@ -70,17 +70,21 @@ describe("what the model has not seen yet", () => {
 });
 
 test("ids as long as they may be, used again, never lead over the budget", () => {
-  const id = (n: number) => `${"i".repeat(36)}${String(n).padStart(4, "0")}`;
-  const calls = (from: number, count: number, callId: string) => {
-    const made = Array.from({ length: count }, (_, n) => id(from + n));
-    return [
-      ...made.map((id) => toolCall(id, "look", {}, { refs: { callId } })),
-      ...made.map((id) => toolResult(id, "look", "found", { refs: { callId } })),
-    ];
-  };
-  const entries = [user("go"), ...calls(0, 1, "a"), ...calls(0, 60, "b"), user("next")];
-  for (let maxInputTokens = 1000; maxInputTokens < 4500; maxInputTokens += 25) {
-    const { meta } = shown(entries, { policy: { maxInputTokens, reserveOutputTokens: 0, keepLastTurns: 0 } });
-    expect(meta.estimatedTokens).toBeLessThanOrEqual(maxInputTokens);
+  const ids = Array.from({ length: 60 }, (_, n) => `${"i".repeat(36)}${String(n).padStart(4, "0")}`);
+  const made = (ids: readonly string[], callId: string, result: string): EntryInput[] => [
+    ...ids.map((id) => toolCall(id, "t", {}, { refs: { callId } })),
+    ...ids.map((id) => toolResult(id, "t", result, { refs: { callId } })),
+  ];
+  // From the second exchange on its ids are its own again, and cost more than made ones that are shorter.
+  for (let length = 0; length < 1600; length += 24) {
+    const old = [user("o".repeat(40_000)), assistant(`old ${"z".repeat(length)}`), user("q")];
+    const first = made(ids.slice(0, 1), "a", "r".repeat(200));
+    const thread = given(...old, ...first, ...made(ids, "b", "r"), user("next"));
+    const projector = createProjector({ keep: 1 });
+    for (let maxInputTokens = 1500; maxInputTokens < 2400; maxInputTokens += 50) {
+      const policy = { maxInputTokens, reserveOutputTokens: 0, keepLastTurns: 0 };
+      const { meta } = projector.project({ thread, policy });
+      expect(meta.estimatedTokens).toBeLessThanOrEqual(maxInputTokens);
+    }
   }
 });
