@@ -3,7 +3,7 @@ import { copyJson, copyJsonObject, describe, type JsonObject } from "../thread/j
 import { type Clock, systemPorts } from "../thread/ports.ts";
 import { invalidOption, TokenError } from "./error.ts";
 import type { Revocations } from "./revocations.ts";
-import { type Secrets, secretsOf, type TokenSecret, type Warn } from "./secrets.ts";
+import type { TokenSecret, Warn } from "./secrets.ts";
 
 /** Whom a token is for, such as `{ tenant: "acme", user: "u1" }`. It can be read by whoever holds the token. */
 export type TokenBind = string | JsonObject;
@@ -31,9 +31,10 @@ export type TokenConfig = TokenOptions &
     | { readonly tokenSecret?: TokenSecret | undefined; readonly warn: Warn }
   );
 
-/** A config, checked and complete. */
+/** A config as it was when it was given, complete, and checked but for the secrets. */
 export interface Settings {
-  readonly secrets: Secrets;
+  readonly tokenSecret: TokenSecret | undefined;
+  readonly warn: Warn | undefined;
   readonly ttlMs: number | undefined;
   readonly bind: TokenBind | null;
   readonly maxBytes: number;
@@ -49,7 +50,8 @@ export function settingsOf(config: TokenConfig): Settings {
   if (typeof config !== "object" || config === null) throw invalidOption("config", `is ${describe(config)}, no object`);
   const { tokenSecret, warn, tokenTtlMs, tokenBind, clock = systemPorts.clock, revocations } = config;
   return {
-    secrets: secretsOf(tokenSecret, warn),
+    tokenSecret: Array.isArray(tokenSecret) ? [...tokenSecret] : tokenSecret,
+    warn,
     ttlMs: tokenTtlMs === undefined ? undefined : whole("tokenTtlMs", tokenTtlMs),
     bind: tokenBind === undefined ? null : bindOf(tokenBind),
     maxBytes: whole("tokenMaxBytes", config.tokenMaxBytes ?? MAX_BYTES),

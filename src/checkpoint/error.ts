@@ -15,6 +15,8 @@ export type TokenErrorCode =
   | "legacy_token_state"
   | "invalid_token_state"
   | "token_revoked"
+  /** The thread has gone on past the token. */
+  | "token_superseded"
   | "invalid_options";
 
 type Facts = ErrorFacts & {

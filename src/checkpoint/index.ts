@@ -6,4 +6,5 @@ export type { TokenClaims } from "./payload.ts";
 export { type CheckpointStore, checkpointRevocations, type Revocations } from "./revocations.ts";
 export type { TokenSecret, Warn } from "./secrets.ts";
 export type { ResumePhase, ResumeState, ThreadRef } from "./state.ts";
-export { type VerifiedToken, verify } from "./verify.ts";
+export type { VerifiedToken } from "./unseal.ts";
+export { verify } from "./verify.ts";

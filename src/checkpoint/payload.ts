@@ -2,7 +2,8 @@ import { isPlainObject, type JsonObject } from "../thread/json.ts";
 import type { Settings, TokenBind } from "./config.ts";
 import { invalidPayload, pack, unpack } from "./deflate.ts";
 import { TokenError, tooLarge } from "./error.ts";
-import { invalidState, legacyState, type ResumeState, readState } from "./state.ts";
+import { copyState, invalidState, legacyState, type ResumeState } from "./state.ts";
+import { checkState } from "./state-checks.ts";
 
 const VERSION = 2;
 /** JSON of conversations deflates to a quarter or less; what shrinks more than this was made to. */
@@ -61,7 +62,7 @@ export function stateOf({ runId, requestId, phase, basis, threadRef, state, thre
   if (thread !== undefined) throw legacyState();
   if (state !== undefined && !isPlainObject(state)) throw invalidState("state", "must be an object");
   if (state !== undefined && Object.hasOwn(state, "thread")) throw legacyState();
-  return readState({ runId, requestId, phase, basis, threadRef, context: state?.["context"] });
+  return checkState(copyState({ runId, requestId, phase, basis, threadRef, context: state?.["context"] }));
 }
 
 function parse(json: Uint8Array): unknown {

@@ -2,8 +2,7 @@ import { HeddleError } from "../thread/errors.ts";
 import { copyJsonObject, isPlainObject, type JsonObject, type JsonValue } from "../thread/json.ts";
 import { TokenError } from "./error.ts";
 
-const PHASES = ["after_llm", "after_tools", "terminal"] as const;
-const FIELDS: readonly string[] = ["runId", "requestId", "phase", "basis", "context", "threadRef"];
+export const PHASES = ["after_llm", "after_tools", "terminal"] as const;
 
 /** Where a run stands: an answer of the model is in, all results of its tools are in, or the run has ended. */
 export type ResumePhase = (typeof PHASES)[number];
@@ -38,36 +37,8 @@ interface Referred {
 /** A run at rest. Leave `context` out to have a token that only refers to the thread. */
 export type ResumeState = RunPoint & (Carried | Referred);
 
-/** A frozen copy of a state from outside, checked; used alike for what is minted and what a token says. */
-export function readState(value: unknown): ResumeState {
-  const state = copyState(value);
-  const unknown = Object.keys(state).some((field) => !FIELDS.includes(field));
-  if (unknown) throw invalidState("state", `has a field that is none of ${FIELDS.join(", ")}`);
-  for (const field of ["runId", "requestId"]) {
-    if (typeof state[field] !== "string" || state[field] === "") throw invalidState(`state.${field}`, "must be a text");
-  }
-  if (!PHASES.some((phase) => phase === state["phase"])) {
-    throw invalidState("state.phase", `must be one of ${PHASES.join(", ")}`);
-  }
-  const { basis, threadRef, context } = state;
-  if (basis !== undefined && !isPlainObject(basis)) throw invalidState("state.basis", "must be an object");
-  if (threadRef !== undefined) checkThreadRef(threadRef);
-  else if (context === undefined) throw invalidState("state", "needs a context or a threadRef");
-  return state as ResumeState & JsonObject; // every field was checked above
-}
-
-export function legacyState(): TokenError {
-  const message =
-    "This state holds a `thread`, as tokens of earlier formats did. Carry a `context`, or refer to the thread with " +
-    "`threadRef`.";
-  return new TokenError({ code: "legacy_token_state", message });
-}
-
-export function invalidState(path: string, trouble: string): TokenError {
-  return new TokenError({ code: "invalid_token_state", path, message: `${path} ${trouble}.` });
-}
-
-function copyState(value: unknown): JsonObject {
+/** A frozen copy of a state from outside, whose fields nobody has looked at yet. */
+export function copyState(value: unknown): JsonObject {
   try {
     // Before the copy: what a legacy state holds there is often no JSON.
     if (isPlainObject(value) && value["thread"] !== undefined) throw legacyState();
@@ -79,8 +50,13 @@ function copyState(value: unknown): JsonObject {
   }
 }
 
-function checkThreadRef(ref: JsonValue): void {
-  const { threadId, rev, ...more } = isPlainObject(ref) ? ref : {};
-  const isRef = typeof threadId === "string" && threadId !== "" && Number.isSafeInteger(rev) && Number(rev) >= 0;
-  if (!isRef || Object.keys(more).length > 0) throw invalidState("state.threadRef", "must be { threadId, rev }");
+export function legacyState(): TokenError {
+  const message =
+    "This state holds a `thread`, as tokens of earlier formats did. Carry a `context`, or refer to the thread with " +
+    "`threadRef`.";
+  return new TokenError({ code: "legacy_token_state", message });
+}
+
+export function invalidState(path: string, trouble: string): TokenError {
+  return new TokenError({ code: "invalid_token_state", path, message: `${path} ${trouble}.` });
 }

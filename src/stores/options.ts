@@ -10,7 +10,7 @@ export function checkSeq(what: string, value: unknown): void {
     throw invalidOption(what, "a whole number from 0");
 }
 
-/** Refuses what is no object and names that are no option: a typo must not switch off what it was meant to ask for. */
+/** A copy of options. Refuses what is no object and names that are no option: a typo must not switch off what it was meant to ask for. */
 export function checkOptions<Options extends object>(
   options: Options,
   names: readonly (keyof Options & string)[],
@@ -18,7 +18,7 @@ export function checkOptions<Options extends object>(
   if (!isPlainObject(options)) throw invalidOption("The options", "a plain object");
   const known: readonly string[] = names;
   const unknown = Object.keys(options).find((name) => !known.includes(name));
-  if (unknown === undefined) return options;
+  if (unknown === undefined) return { ...options };
   const advice = known.length === 0 ? "There are none here" : `Options here are ${known.join(", ")}`;
   throw new StoreError({ code: "invalid_options", message: `There is no option ${unknown}. ${advice}.` });
 }

@@ -1,6 +1,7 @@
 import { type Ports, systemPorts, systemRandom } from "../thread/ports.ts";
 import type { Random } from "../thread/random.ts";
 import { portableSha256, type Sha256 } from "../thread/sha256.ts";
+import { checkOptions } from "./options.ts";
 
 /** What a store may be given instead of the system's own; all of it optional. */
 export interface StorePorts extends Ports {
@@ -15,10 +16,17 @@ export interface StorePorts extends Ports {
 export type StoreOptions = Partial<StorePorts>;
 
 /** The system's own. */
-export const DEFAULTS: StorePorts = {
+const DEFAULTS: StorePorts = {
   ...systemPorts,
   random: systemRandom,
   sha256: portableSha256,
   pollMs: 100,
   maxEntryChars: 64 * 1024 * 1024,
 };
+
+/** Options, checked, with the system's own for what is not given. */
+export function completePorts(options: StoreOptions): StorePorts {
+  const names = Object.keys(DEFAULTS) as (keyof StorePorts)[]; // of an object of that type
+  const given = Object.entries(checkOptions(options, names)).filter(([, value]) => value !== undefined);
+  return { ...DEFAULTS, ...Object.fromEntries(given) };
+}

@@ -4,8 +4,8 @@ import type { ProjectionInput } from "../projection/input/input.ts";
 import { ContextPolicy } from "../projection/policy/policy.ts";
 import type { Projection } from "../projection/projection.ts";
 import { createProjector, type Projector } from "../projection/projector.ts";
-import { Thread } from "../thread/thread.ts";
 import { threadNotFound } from "./errors.ts";
+import { extended } from "./extend-tail.ts";
 import type { ThreadStore } from "./port.ts";
 
 /** An input without the thread, which is read from the store. */
@@ -48,15 +48,6 @@ export async function projectFromStore(
       thread = await extended(store, thread, needed);
     }
   }
-}
-
-/** Reads only what is missing: a log has no other past. */
-async function extended(store: Pick<ThreadStore, "load">, tail: Thread, fromSeq: number): Promise<Thread> {
-  const { id, createdAt, metadata, firstSeq } = tail;
-  const older = await store.load(id, { last: firstSeq - fromSeq, upToSeq: firstSeq - 1 });
-  if (older === undefined) throw threadNotFound(id);
-  const entries = [...older.toArray(), ...tail.toArray()];
-  return Thread.assemble({ id, createdAt, metadata, entries, firstSeq: older.firstSeq, base: older.base });
 }
 
 function firstGuess({ maxInputTokens, reserveOutputTokens }: ContextPolicy): number {

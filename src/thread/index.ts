@@ -4,6 +4,7 @@ export { type ErrorFacts, HeddleError, ThreadError } from "./errors.ts";
 export type { JsonObject, JsonValue } from "./json.ts";
 export type * from "./kinds.ts";
 export type * from "./message.ts";
+export type { MessageFormat } from "./messages/formats.ts";
 export { checkName } from "./names.ts";
 export type { ThreadOptions } from "./options.ts";
 export { type Clock, type Ids, type Ports, systemPorts } from "./ports.ts";

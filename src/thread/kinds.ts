@@ -69,6 +69,26 @@ export type InstructionEndPayload = InstructionStartPayload & {
   readonly durationMs: number;
 };
 
+export type ApprovalRequestedPayload = InLane & {
+  readonly toolCallId: string;
+  readonly name: string;
+};
+
+export type ApprovalResolvedPayload = InLane & {
+  readonly toolCallId: string;
+  readonly approved: boolean;
+  readonly by?: string;
+  readonly note?: string;
+  /** Whoever wrote it ran the call at once. */
+  readonly started?: boolean;
+};
+
+/** A call that was approved before begins: from here on it may have run. */
+export type ToolStartedPayload = InLane & {
+  readonly toolCallId: string;
+  readonly name: string;
+};
+
 /**
  * The payload of each kind that TypeScript knows. Kinds are open: any string may be written, and you teach the compiler
  * your own by declaration merging, after which `entry.kind === "invoice"` narrows the payload.
@@ -87,6 +107,9 @@ export interface EntryKinds {
   summary: SummaryPayload;
   ai_message: AiMessagePayload;
   ai_context_operation: AiContextOperationPayload;
+  approval_requested: ApprovalRequestedPayload;
+  approval_resolved: ApprovalResolvedPayload;
+  tool_started: ToolStartedPayload;
   signal_in: JsonObject;
   signal_out: JsonObject;
   instruction_start: InstructionStartPayload;

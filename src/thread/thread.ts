@@ -12,6 +12,10 @@ import {
 import { markOf } from "./errors.ts";
 import { copyJsonObject, fieldsOf, type JsonObject } from "./json.ts";
 import { Log } from "./log.ts";
+import type { Message } from "./message.ts";
+import type { MessageFormat } from "./messages/formats.ts";
+import { entriesFrom } from "./messages/from-messages.ts";
+import { messagesFrom } from "./messages/to-messages.ts";
 import { checkName } from "./names.ts";
 import { now, portsOf, type ThreadOptions } from "./options.ts";
 import type { Ports } from "./ports.ts";
@@ -79,6 +83,22 @@ export class Thread {
   static fromJSON(data: unknown, options: Pick<ThreadOptions, "clock" | "ids"> = {}): Thread {
     const ports = portsOf(fieldsOf(options, "options", "invalid_options"));
     return Thread.assemble(readThread(data, ports), ports);
+  }
+
+  /**
+   * Takes in a list of messages: the system message at its beginning becomes the prompt, each other is an entry or
+   * several. Without a format, one that nothing but itself could be. `toMessages` gives the list back.
+   *
+   * @example
+   * const thread = Thread.fromMessages([{ role: "user", content: "Hi" }], { format: "openai-chat" });
+   * thread.toMessages(); // [{ role: "user", content: "Hi" }]
+   */
+  static fromMessages(
+    list: readonly unknown[],
+    options: ThreadOptions & { readonly format?: MessageFormat | undefined } = {},
+  ): Thread {
+    const { format, ...others } = fieldsOf(options, "options", "invalid_options");
+    return Thread.create(others).append(entriesFrom(list, format, portsOf(others).ids));
   }
 
   /** For stores: a thread of entries that are already checked, frozen and in order. */
@@ -228,6 +248,18 @@ export class Thread {
       firstSeq,
       base,
     });
+  }
+
+  /**
+   * What was said on the active lane, as a list of messages: by default in the format that `fromMessages` took in, else
+   * neutral. What a model is shown of it is for `project` to say.
+   */
+  toMessages(options: { readonly format: "neutral" }): Message[];
+  toMessages(options?: { readonly format?: MessageFormat | undefined }): JsonObject[];
+  toMessages(options: { readonly format?: MessageFormat | undefined } = {}): unknown[] {
+    const { format } = fieldsOf(options, "options", "invalid_options");
+    if (this.firstSeq > 0) this.#mustBeLoaded(0);
+    return [...messagesFrom(this.toArray(), format)];
   }
 
   /** Plain data that `fromJSON` takes in again; what JSON.stringify uses. */

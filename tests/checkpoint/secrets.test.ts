@@ -82,12 +82,12 @@ describe("without a secret", () => {
   });
 
   test("a token of another process is refused", async () => {
+    const warn = vi.fn();
     const here = await import("../../src/checkpoint/index.ts");
-    vi.resetModules();
+    const token = await here.mint(state, { warn });
+    vi.resetModules(); // now that all of it is loaded
     const there = await import("../../src/checkpoint/index.ts");
     expect(here.mint).not.toBe(there.mint);
-    const warn = vi.fn();
-    const token = await here.mint(state, { warn });
     await expect(there.verify(token, { warn })).rejects.toMatchObject({ code: "invalid_token_signature" });
     expect(warn).toHaveBeenCalledTimes(2);
   });

@@ -1,28 +1,21 @@
-import { draftEntries, type EntryInput } from "../../thread/entry.ts";
-import { copyJsonObject } from "../../thread/json.ts";
-import { checkName } from "../../thread/names.ts";
+import type { Draft } from "../../thread/entry.ts";
 import { decideAppend } from "../decide/append.ts";
 import { EntryIdReuseError, StoreError } from "../errors.ts";
 import { type Prepared, prepare } from "../format/row.ts";
-import { checkSeq } from "../options.ts";
 import type { AppendOptions, AppendResult } from "../port.ts";
 import type { StoreContext } from "./context.ts";
 
 export async function append(
   context: StoreContext,
   threadId: string,
-  inputs: EntryInput | readonly EntryInput[],
+  drafts: readonly Draft[],
   options: AppendOptions,
 ): Promise<AppendResult> {
   const { driver, ports } = context;
-  checkName("threadId", threadId);
-  checkSeq("expectedRev", options.expectedRev);
-  checkSeq("epoch", options.epoch);
-  const metadata = options.metadata && copyJsonObject(options.metadata, "metadata");
-  const batch = draftEntries(inputs, ports).map((draft) => prepare(draft, context.salt(), ports.sha256));
+  const batch = drafts.map((draft) => prepare(draft, context.salt(), ports.sha256));
   checkBatch(threadId, batch, ports.maxEntryChars);
   const createdAt = batch[0]?.draft.at ?? ports.clock();
-  const request = { threadId, batch, options: { ...options, metadata }, createdAt, metadata: {} };
+  const request = { threadId, batch, options, createdAt, metadata: {} };
   const ids = batch.flatMap(({ draft }) => (draft.idGiven ? draft.id : []));
   const result = await driver.transact(threadId, ids, (state) => decideAppend(request, state, ports.sha256));
   context.wakeups.wake();

@@ -1,8 +1,7 @@
 import { base64url } from "../../thread/base64url.ts";
 import type { StoreDriver } from "../driver.ts";
 import { storeClosed } from "../errors.ts";
-import { checkOptions } from "../options.ts";
-import { DEFAULTS, type StoreOptions, type StorePorts } from "../ports.ts";
+import { completePorts, type StoreOptions, type StorePorts } from "../ports.ts";
 import { Wakeups } from "./wakeups.ts";
 
 /** What all the parts of one open store share. */
@@ -15,9 +14,7 @@ export class StoreContext {
 
   constructor(driver: StoreDriver, options: StoreOptions) {
     this.driver = driver;
-    const names = Object.keys(DEFAULTS) as (keyof StorePorts)[]; // of an object of that type
-    const given = Object.entries(checkOptions(options, names)).filter(([, value]) => value !== undefined);
-    this.ports = { ...DEFAULTS, ...Object.fromEntries(given) };
+    this.ports = completePorts(options);
     this.#stopHints = driver.onChange?.(() => this.wakeups.wake());
   }
 

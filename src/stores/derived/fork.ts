@@ -1,4 +1,3 @@
-import { copyJsonObject } from "../../thread/json.ts";
 import { checkName } from "../../thread/names.ts";
 import type { StoredRow, ThreadHead } from "../driver.ts";
 import { CorruptionError, StoreError, threadNotFound } from "../errors.ts";
@@ -40,8 +39,7 @@ async function headOfFork(
   if (atSeq >= rev) throw beyond(threadId, atSeq, rev);
   const row = await rowAt(context, threadId, atSeq);
   const tip = tipAfter(threadId, row, await markOf(context, threadId, row), sha256);
-  const own = copyJsonObject(metadata, "metadata");
-  const merged = Object.freeze({ ...inherited, ...own, parentThreadId: threadId, forkSeq: atSeq });
+  const merged = Object.freeze({ ...inherited, ...metadata, parentThreadId: threadId, forkSeq: atSeq });
   return sealed(newId, { ...tip, createdAt: clock(), updatedAt: row.at, metadata: merged }, sha256);
 }
 

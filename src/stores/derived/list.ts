@@ -1,13 +1,14 @@
 import type { NamedHead } from "../driver.ts";
 import { checkHead, infoOf } from "../format/head.ts";
-import { asJsonText, comparePlaces, type ListQuery, lowerAscii, pageOf, placeOf } from "../list-query.ts";
-import type { ThreadInfo, ThreadPage } from "../port.ts";
+import { asJsonText, comparePlaces, type ListQuery, listQuery, lowerAscii, pageOf, placeOf } from "../list-query.ts";
+import type { ListOptions, ThreadInfo, ThreadPage } from "../port.ts";
 import type { StoreContext } from "./context.ts";
 import { rowsOf } from "./read.ts";
 
 const PAGE = 500;
 
-export async function list(context: StoreContext, query: ListQuery): Promise<ThreadPage> {
+export async function list(context: StoreContext, options: ListOptions): Promise<ThreadPage> {
+  const query = listQuery(options);
   const found = (await context.driver.list?.(query)) ?? (await search(context, query));
   const infos = found.map(({ id, head }) => infoOf(id, checkHead(id, head, context.ports.sha256)));
   return pageOf(infos, query);

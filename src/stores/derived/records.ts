@@ -1,13 +1,12 @@
-import { copyJson, type JsonValue } from "../../thread/json.ts";
+import type { JsonValue } from "../../thread/json.ts";
 import { checkName } from "../../thread/names.ts";
 import { sha256Bytes } from "../../thread/sha256.ts";
 import { CorruptionError } from "../errors.ts";
 import type { StoreContext } from "./context.ts";
 
 /** A checkpoint is kept as its hash, a line break and its JSON text, so that damage to it shows. */
-export async function putCheckpoint({ driver, ports }: StoreContext, key: string, value: JsonValue): Promise<void> {
+export async function putCheckpoint({ driver, ports }: StoreContext, key: string, text: string): Promise<void> {
   checkName("key", key);
-  const text = JSON.stringify(copyJson(value, "value"));
   await driver.putRecord("checkpoint", key, `${ports.sha256(text)}\n${text}`);
 }
 
@@ -25,8 +24,7 @@ export async function deleteCheckpoint({ driver }: StoreContext, key: string): P
   return driver.deleteRecord("checkpoint", key);
 }
 
-export async function putBlob({ driver, ports }: StoreContext, content: JsonValue | Uint8Array): Promise<string> {
-  const value = content instanceof Uint8Array ? new Uint8Array(content) : JSON.stringify(copyJson(content, "content"));
+export async function putBlob({ driver, ports }: StoreContext, value: string | Uint8Array): Promise<string> {
   const hash = hashOf(value, ports.sha256);
   await driver.putRecord("blob", hash, value);
   return hash;

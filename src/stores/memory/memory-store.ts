@@ -1,10 +1,8 @@
 import { checkName } from "../../thread/names.ts";
-import { systemPorts } from "../../thread/ports.ts";
-import { defineStore } from "../define-store.ts";
+import { StoreHandle } from "../handle.ts";
 import type { ThreadStore } from "../port.ts";
-import type { StoreOptions } from "../ports.ts";
+import { completePorts, type StoreOptions } from "../ports.ts";
 import { MemoryDatabase } from "./database.ts";
-import { memoryDriver } from "./driver.ts";
 
 export interface MemoryStoreOptions extends StoreOptions {
   readonly tenant?: string | undefined;
@@ -20,7 +18,9 @@ export interface MemoryStoreOptions extends StoreOptions {
  * await store.append("thread_1", { kind: "note" });
  */
 export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
-  const { tenant = "default", database = new MemoryDatabase(), ...ports } = options;
-  checkName("tenant", tenant);
-  return defineStore(memoryDriver(database.tenant(tenant), ports.clock ?? systemPorts.clock), ports);
+  const { tenant: name = "default", database = new MemoryDatabase(), ...others } = options;
+  checkName("tenant", name);
+  const ports = completePorts(others);
+  const tenant = database.tenant(name);
+  return new StoreHandle(ports, async () => (await import("./memory-machinery.ts")).memoryMachinery(tenant, ports));
 }

@@ -1,6 +1,6 @@
-import { defineStore } from "../define-store.ts";
 import { nativeSha256 } from "../native/sha256.ts";
 import type { ThreadStore } from "../port.ts";
+import { readyStore } from "../ready-store.ts";
 import { postgresDriver } from "./driver.ts";
 import { type PostgresStoreOptions, readOptions } from "./options.ts";
 
@@ -15,7 +15,7 @@ import { type PostgresStoreOptions, readOptions } from "./options.ts";
  */
 export function postgresStore(url: string, options: PostgresStoreOptions = {}): ThreadStore {
   const { settings, ports } = readOptions(url, options);
-  return defineStore(postgresDriver(settings), { sha256: nativeSha256, ...ports });
+  return readyStore(postgresDriver(settings), { sha256: nativeSha256, ...ports });
 }
 
 /** The same, connected and migrated before it resolves. */
@@ -23,5 +23,5 @@ export async function openPostgresStore(url: string, options: PostgresStoreOptio
   const { settings, ports } = readOptions(url, options);
   const driver = postgresDriver(settings);
   await driver.open();
-  return defineStore(driver, { sha256: nativeSha256, ...ports });
+  return readyStore(driver, { sha256: nativeSha256, ...ports });
 }

@@ -1,10 +1,10 @@
 import { checkName } from "../../thread/names.ts";
 import { systemPorts } from "../../thread/ports.ts";
-import { defineStore } from "../define-store.ts";
 import { nativeSha256 } from "../native/sha256.ts";
 import { invalidOption } from "../options.ts";
 import type { ThreadStore } from "../port.ts";
 import type { StoreOptions } from "../ports.ts";
+import { readyStore } from "../ready-store.ts";
 import type { OpenConnection, SqliteConnection } from "./connection/connection.ts";
 import { checkIdentity, migrate } from "./connection/migrate.ts";
 import { findSqlite } from "./connection/open-connection.ts";
@@ -38,7 +38,7 @@ export function sqliteStore(path: string, options: SqliteStoreOptions = {}): Thr
   const connection = guarded(() => connect(path));
   try {
     guarded(() => prepare(connection, mode));
-    return defineStore(
+    return readyStore(
       guarded(() => sqliteDriver(connection, tenant, ports.clock ?? systemPorts.clock)),
       { sha256: nativeSha256, ...ports },
     );

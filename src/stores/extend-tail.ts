@@ -1,0 +1,12 @@
+import { Thread } from "../thread/thread.ts";
+import { threadNotFound } from "./errors.ts";
+import type { ThreadStore } from "./port.ts";
+
+/** A loaded tail with the entries from `fromSeq` on before it. Reads only what is missing: a log has no other past. */
+export async function extended(store: Pick<ThreadStore, "load">, tail: Thread, fromSeq: number): Promise<Thread> {
+  const { id, createdAt, metadata, firstSeq } = tail;
+  const older = await store.load(id, { last: firstSeq - fromSeq, upToSeq: firstSeq - 1 });
+  if (older === undefined) throw threadNotFound(id);
+  const entries = [...older.toArray(), ...tail.toArray()];
+  return Thread.assemble({ id, createdAt, metadata, entries, firstSeq: older.firstSeq, base: older.base });
+}

@@ -1,0 +1,54 @@
+import { ThreadError } from "../errors.ts";
+import { describe, isPlainObject, type JsonObject, type JsonValue } from "../json.ts";
+
+/** A value inside a list that somebody passed in, and the way to it: what is wrong can be said with its place. */
+export class Field {
+  readonly value: JsonValue | undefined;
+  readonly path: string;
+
+  constructor(value: JsonValue | undefined, path: string) {
+    this.value = value;
+    this.path = path;
+  }
+
+  /** Undefined and null say that there is nothing. */
+  get given(): boolean {
+    return this.value !== undefined && this.value !== null;
+  }
+
+  get object(): JsonObject {
+    if (isPlainObject(this.value)) return this.value as JsonObject; // plain, and JSON already
+    throw this.refused("must be an object");
+  }
+
+  get text(): string {
+    if (typeof this.value === "string") return this.value;
+    throw this.refused("must be text");
+  }
+
+  get optionalText(): string | undefined {
+    return this.given ? this.text : undefined;
+  }
+
+  /** Nothing is an empty list. */
+  get list(): readonly Field[] {
+    if (!this.given) return [];
+    if (!Array.isArray(this.value)) throw this.refused("must be a list");
+    return this.value.map((item: JsonValue, index) => new Field(item, `${this.path}[${index}]`));
+  }
+
+  /** What a part or a message says it is. */
+  get type(): string {
+    return this.at("type").text;
+  }
+
+  at(key: string): Field {
+    const { object, path } = this;
+    return new Field(Object.hasOwn(object, key) ? object[key] : undefined, `${path}.${key}`);
+  }
+
+  refused(rule: string): ThreadError {
+    const { path, value } = this;
+    return new ThreadError({ code: "invalid_message", path, message: `${path} ${rule}, not ${describe(value)}.` });
+  }
+}

@@ -1,0 +1,48 @@
+import { isPlainObject } from "../json.ts";
+import type { FilePart } from "../message.ts";
+import type { Field } from "./field.ts";
+import { base64 } from "./verbatim.ts";
+
+/** A file of any format. One that only its provider has is kept, and shown to no model. */
+export function readFile(part: Field): FilePart | undefined {
+  const holder =
+    ["source", "file", "image_url", "input_audio", "data", "image"]
+      .map((name) => part.at(name))
+      .find(({ value }) => isPlainObject(value)) ?? part;
+  const source = first(holder, "url", "data", "file_data", "image", "text");
+  if (source === undefined) {
+    if (holder === part) throw part.refused("must hold a url or data");
+    return undefined;
+  }
+  const isText = holder !== part && holder.at("type").value === "text";
+  const from = isText ? base64(new TextEncoder().encode(source)) : source;
+  const [, ofUrl, bytes] = /^data:([^;,]*)[^,]*;base64,(.*)$/s.exec(from) ?? [];
+  const isUrl = bytes === undefined && /^[a-z][a-z0-9+.-]*:/i.test(from);
+  const format = first(holder, "format");
+  const type = first(part, "mediaType") ?? first(holder, "media_type") ?? (format && `audio/${format}`);
+  const filename = first(part, "filename", "title") ?? first(holder, "filename");
+  const known = part.type === "document" ? (isText ? "text/plain" : "application/pdf") : imageOf(bytes ?? from);
+  return {
+    type: "file",
+    mediaType: (/\/[^*]/.test(type ?? "") ? type : ofUrl || known || type) || "image/*",
+    ...(filename !== undefined && { filename }),
+    data: isUrl ? { url: from } : { base64: bytes ?? from },
+  };
+}
+
+function first(field: Field, ...names: readonly string[]): string | undefined {
+  return names.map((name) => field.at(name)).find(({ given }) => given)?.text;
+}
+
+/** The kind of an image, by how its base64 begins. */
+function imageOf(source: string): string | undefined {
+  const [, kind] = Object.entries(IMAGES).find(([sign]) => source.startsWith(sign)) ?? [];
+  return kind && `image/${kind}`;
+}
+
+const IMAGES = { iVBORw: "png", "/9j/": "jpeg", R0lGOD: "gif", UklGR: "webp" };
+
+export function urlOf({ data, mediaType }: FilePart): string {
+  if ("url" in data) return data.url;
+  return "blob" in data ? data.blob : `data:${mediaType};base64,${data.base64}`;
+}

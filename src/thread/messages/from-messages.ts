@@ -1,0 +1,97 @@
+import type { EntryInput } from "../entry.ts";
+import { type JsonObject, type JsonValue, sameJson } from "../json.ts";
+import type { Ids } from "../ports.ts";
+import { Field } from "./field.ts";
+import { checkFormat, formatOf, type MessageFormat } from "./formats.ts";
+import { readNeutral } from "./neutral.ts";
+import { readMessage } from "./read.ts";
+import type { Said } from "./said.ts";
+import { restored, shared, textsIn, written } from "./verbatim.ts";
+import { write } from "./write.ts";
+
+/** Messages of the list and what they say: one message may be several entries, and several system messages are one. */
+interface Group {
+  readonly messages: readonly JsonValue[];
+  readonly said: readonly Said[];
+  readonly id: string | undefined;
+}
+
+/** The entries of a message list: system messages at its beginning are the prompt, the others are said one by one. */
+export function entriesFrom(list: unknown, wanted: unknown, ids: Ids): readonly EntryInput[] {
+  const path = "messages";
+  const given = wanted === undefined ? undefined : checkFormat(wanted);
+  const source = written(list, path);
+  const messages = new Field(restored(source, [], true) as JsonValue, path); // plain JSON
+  if (!messages.given) throw messages.refused("must be a list");
+  const format = given ?? formatOf(messages.list.map(({ value = null }) => value));
+  const names = new Map<string, string>();
+  const groups = messages.list.map((message, index): Group => {
+    const id = message.at("id").value;
+    const said = read(format, message, names);
+    return {
+      messages: [(source as readonly JsonValue[])[index] ?? null],
+      said,
+      id: typeof id === "string" ? id : undefined,
+    };
+  });
+  const end = groups.findIndex(({ said }) => said[0]?.role !== "system");
+  const [lead, rest] = end === -1 ? [groups, []] : [groups.slice(0, end), groups.slice(end)];
+  return [...promptOf(lead, format, ids), ...rest.flatMap((group) => entriesOf(group, format))];
+}
+
+function read(format: MessageFormat, message: Field, names: Map<string, string>): readonly Said[] {
+  if (format === "neutral") return [readNeutral(message)];
+  const body = message.at(format === "ui-messages" ? "parts" : "content");
+  if (format === "ui-messages" && !body.given) throw body.refused("must be a list");
+  return readMessage(message, body, names);
+}
+
+/** The lane of every conversation that began as a list. */
+const LANE = { contextRef: "default" };
+
+/** A lane begins with a replace that holds its prompt: whoever projects it is shown that prompt, until the next replace. */
+function promptOf(lead: readonly Group[], format: MessageFormat, ids: Ids): readonly EntryInput[] {
+  if (lead.length === 0) return [];
+  const text = lead.flatMap(({ said }) => said.map(({ content }) => content)).join("\n\n");
+  const content = text.trim() === "" ? "" : text;
+  const resultContext = { id: ids("context"), ...(content && { systemPrompt: content }), entries: [] };
+  const payload = { opId: ids("op"), ...LANE, operation: { type: "replace", reason: "restore", resultContext } };
+  const messages = lead.flatMap(({ messages }) => messages);
+  const id = lead.length === 1 ? lead[0]?.id : undefined;
+  const original = originalOf({ messages, said: [{ role: "system", content }], id }, [payload], format);
+  return [{ kind: "ai_context_operation", payload: { ...payload, original }, refs: refsOf(id) }];
+}
+
+function entriesOf(group: Group, format: MessageFormat): readonly EntryInput[] {
+  // A message that says nothing to a model still has its place: a blank is not shown.
+  const said: readonly Said[] = group.said.length > 0 ? group.said : [{ role: "assistant", content: "" }];
+  const payloads = said.map((message) => ({ ...LANE, ...message }) as unknown as JsonObject); // made of JSON
+  const original = originalOf({ ...group, said }, payloads, format);
+  // A neutral message is its entry, one for one.
+  const isMarked = format !== "neutral" || original["messages"] !== undefined;
+  return payloads.map((payload, index) => ({
+    kind: "ai_message",
+    payload: isMarked && index === payloads.length - 1 ? { ...payload, original } : payload,
+    refs: refsOf(group.id, said[index]?.toolCallId),
+  }));
+}
+
+function refsOf(messageId?: string, toolCallId?: string): { readonly [key: string]: string } {
+  return { ...(messageId !== undefined && { messageId }), ...(toolCallId !== undefined && { toolCallId }) };
+}
+
+/** What the last entry of a group says of it: what it was, and whatever its entries alone would not bring back. */
+function originalOf({ messages, said, id = "" }: Group, payloads: JsonValue, format: MessageFormat): JsonObject {
+  const again = written(
+    write(
+      format,
+      said.map((message) => ({ ...message, id })),
+    ),
+    "messages",
+  );
+  return {
+    format,
+    ...(said.length > 1 && { entries: said.length }),
+    ...(!sameJson(again, messages) && { messages: shared(messages, textsIn(payloads)) }),
+  };
+}

@@ -1,0 +1,265 @@
+import { type MessageFormat, project, Thread, ThreadError } from "heddle";
+import { describe, expect, test } from "vitest";
+import { told } from "../../projection/given.ts";
+
+const FORMATS: readonly MessageFormat[] = ["neutral", "openai-chat", "anthropic", "model-messages", "ui-messages"];
+
+function taken(list: readonly unknown[], format?: MessageFormat): Thread {
+  return Thread.fromMessages(list, { format });
+}
+
+function shown(thread: Thread): string[] {
+  return told(project({ thread, policy: { maxInputTokens: 1_000_000, thinking: "keep" } }));
+}
+
+function refusal(list: unknown, format?: unknown): ThreadError {
+  try {
+    Thread.fromMessages(list as unknown[], { format: format as MessageFormat });
+  } catch (error) {
+    if (ThreadError.isInstance(error)) return error;
+    throw error;
+  }
+  throw new Error("It was taken in.");
+}
+
+/** One conversation, as each format tells it. */
+const WEATHER: { readonly [format in MessageFormat]: readonly object[] } = {
+  neutral: [
+    { role: "system", content: "Be brief." },
+    { role: "user", content: "Weather in Bern?" },
+    {
+      role: "assistant",
+      content: "Let me see.",
+      toolCalls: [{ id: "c1", name: "weather", arguments: { city: "Bern" } }],
+    },
+    { role: "tool", toolCallId: "c1", name: "weather", content: "sunny" },
+    { role: "assistant", content: "Sunny." },
+  ],
+  "openai-chat": [
+    { role: "system", content: "Be brief." },
+    { role: "user", content: "Weather in Bern?" },
+    {
+      role: "assistant",
+      content: "Let me see.",
+      tool_calls: [{ id: "c1", type: "function", function: { name: "weather", arguments: '{"city":"Bern"}' } }],
+    },
+    { role: "tool", tool_call_id: "c1", content: "sunny" },
+    { role: "assistant", content: "Sunny." },
+  ],
+  anthropic: [
+    { role: "system", content: "Be brief." },
+    { role: "user", content: "Weather in Bern?" },
+    {
+      role: "assistant",
+      content: [
+        { type: "text", text: "Let me see." },
+        { type: "tool_use", id: "c1", name: "weather", input: { city: "Bern" } },
+      ],
+    },
+    { role: "user", content: [{ type: "tool_result", tool_use_id: "c1", content: "sunny" }] },
+    { role: "assistant", content: "Sunny." },
+  ],
+  "model-messages": [
+    { role: "system", content: "Be brief." },
+    { role: "user", content: "Weather in Bern?" },
+    {
+      role: "assistant",
+      content: [
+        { type: "text", text: "Let me see." },
+        { type: "tool-call", toolCallId: "c1", toolName: "weather", input: { city: "Bern" } },
+      ],
+    },
+    {
+      role: "tool",
+      content: [
+        { type: "tool-result", toolCallId: "c1", toolName: "weather", output: { type: "text", value: "sunny" } },
+      ],
+    },
+    { role: "assistant", content: "Sunny." },
+  ],
+  "ui-messages": [
+    { id: "m0", role: "system", parts: [{ type: "text", text: "Be brief." }] },
+    { id: "m1", role: "user", parts: [{ type: "text", text: "Weather in Bern?" }] },
+    {
+      id: "m2",
+      role: "assistant",
+      parts: [
+        { type: "step-start" },
+        { type: "text", text: "Let me see." },
+        { type: "tool-weather", toolCallId: "c1", state: "output-available", input: { city: "Bern" }, output: "sunny" },
+        { type: "step-start" },
+        { type: "text", text: "Sunny." },
+      ],
+    },
+  ],
+};
+
+describe.each(FORMATS)("%s", (format) => {
+  test("a conversation is shown with its prompt, its calls and their results", () => {
+    expect(shown(taken(WEATHER[format], format))).toEqual([
+      "system: Be brief.",
+      "user: Weather in Bern?",
+      "assistant: Let me see. -> weather(c1)",
+      "tool c1: sunny",
+      "assistant: Sunny.",
+    ]);
+  });
+
+  test("a list that shows its format need not name it", () => {
+    expect(taken(WEATHER[format]).toMessages()).toEqual(WEATHER[format]);
+  });
+
+  test("a plain conversation is written in each other format as that one tells it", () => {
+    for (const other of FORMATS) {
+      const ids = (list: readonly object[]) =>
+        list.map((message) => ({ ...message, ...("id" in message && { id: "m" }) }));
+      expect(ids(taken(WEATHER[format], format).toMessages({ format: other }))).toEqual(ids(WEATHER[other]));
+    }
+  });
+
+  test("what is appended later comes behind the list", () => {
+    const thread = taken(WEATHER[format], format).append({
+      kind: "message",
+      payload: { role: "user", content: "And Basel?" },
+    });
+    const messages = thread.toMessages();
+    expect(messages.slice(0, -1)).toEqual(WEATHER[format]);
+    expect(taken(messages, format).toMessages({ format: "neutral" }).at(-1)).toEqual({
+      role: "user",
+      content: "And Basel?",
+    });
+  });
+
+  test("every version of the thread has a list", () => {
+    const thread = taken(WEATHER[format], format);
+    for (let seq = -1; seq <= thread.lastSeq; seq++)
+      expect(thread.upTo(seq).toMessages({ format })).toBeInstanceOf(Array);
+  });
+
+  test("an empty list is an empty thread", () => {
+    expect(taken([], format).entryCount).toBe(0);
+  });
+
+  test("what is no list, or holds what is no message, is refused with its place", () => {
+    expect(refusal("hi", format)).toMatchObject({ code: "invalid_message", path: "messages" });
+    expect(refusal([...WEATHER[format], "hi"], format)).toMatchObject({
+      code: "invalid_message",
+      path: expect.stringMatching(/^messages\[\d\]$/),
+    });
+    expect(refusal([{ role: "wizard", content: "", parts: [] }], format)).toMatchObject({
+      code: "invalid_message",
+      path: "messages[0].role",
+    });
+    expect(refusal([{ role: "user", content: () => 1 }], format)).toMatchObject({
+      code: "not_json",
+      path: "messages[0].content",
+    });
+  });
+});
+
+test("the prompt of the list is the prompt of the lane, above the one that is passed", () => {
+  const thread = taken(WEATHER["openai-chat"], "openai-chat");
+  expect(project({ thread, system: { prompt: "Be long." } }).messages[0]).toEqual({
+    role: "system",
+    content: "Be brief.",
+  });
+  expect(thread.at(0)?.kind).toBe("ai_context_operation");
+});
+
+test("ids are refs", () => {
+  const thread = taken(WEATHER["ui-messages"], "ui-messages");
+  expect(thread.filterByRef("messageId", "m2").length).toBe(3);
+  expect(thread.filterByRef("toolCallId", "c1").length).toBe(1);
+});
+
+test("a text is stored once, whatever else is kept of its message", () => {
+  const text = "a".repeat(10_000);
+  const bytes = "iVBORw".padEnd(10_000, "A");
+  const parts = [
+    { type: "text", text, state: "done" },
+    { type: "file", mediaType: "image/png", url: `data:image/png;base64,${bytes}` },
+  ];
+  const thread = taken([{ id: "m1", role: "user", parts, metadata: { at: 1 } }], "ui-messages");
+  expect(JSON.stringify(thread.at(0)?.payload).length).toBeLessThan(21_000);
+});
+
+test("what no model is shown comes back all the same", () => {
+  const chart = { type: "data-chart", id: "d1", data: { points: [1, 2] } };
+  const list = [
+    { id: "m1", role: "assistant", parts: [chart, { type: "text", text: "See the chart." }], metadata: { cost: 1 } },
+  ];
+  const thread = taken(list, "ui-messages");
+  expect(JSON.stringify(project({ thread }).messages)).not.toContain("points");
+  expect(thread.toMessages()).toEqual(list);
+});
+
+test("a list whose messages could be of several formats must name its own", () => {
+  expect(refusal([{ role: "user", content: "Hi" }])).toMatchObject({
+    code: "unknown_message_format",
+    path: "options.format",
+  });
+  expect(refusal([{ role: "user", content: "Hi" }], "gemini")).toMatchObject({
+    code: "invalid_options",
+    path: "options.format",
+  });
+});
+
+test("a malformed part is refused with its place", () => {
+  const broken: readonly [MessageFormat, object, string][] = [
+    [
+      "openai-chat",
+      { role: "assistant", tool_calls: [{ id: "c1", function: { name: "f" } }] },
+      "tool_calls[0].function.arguments",
+    ],
+    ["openai-chat", { role: "tool", content: "4" }, "tool_call_id"],
+    ["openai-chat", { role: "user", content: [{ type: "text" }] }, "content[0].text"],
+    ["anthropic", { role: "user", content: [{ type: "tool_result" }] }, "content[0].tool_use_id"],
+    ["anthropic", { role: "assistant", content: [{ type: "tool_use", id: "c1" }] }, "content[0].name"],
+    ["model-messages", { role: "user", content: [{ type: "file", mediaType: "a/b" }] }, "content[0]"],
+    ["model-messages", { role: "tool", content: [{ type: "tool-result", toolCallId: "c1" }] }, "content[0].toolName"],
+    ["ui-messages", { role: "user", content: "Hi" }, "parts"],
+    ["neutral", { role: "user", content: [{ type: "file", mediaType: "a/b", data: {} }] }, "content[0].data"],
+  ];
+  for (const [format, message, path] of broken) {
+    expect(refusal([message], format)).toMatchObject({ code: "invalid_message", path: `messages[0].${path}` });
+  }
+});
+
+test("a late result of a call stands in its message, where the format has it there", () => {
+  const call = { type: "tool-weather", toolCallId: "c1", state: "input-available", input: {} };
+  const thread = taken([{ id: "m1", role: "assistant", parts: [call] }], "ui-messages").append({
+    kind: "tool_result",
+    payload: { toolCallId: "c1", name: "weather", result: "sunny" },
+  });
+  expect(thread.toMessages()).toEqual([
+    {
+      id: "m1",
+      role: "assistant",
+      parts: [{ type: "step-start" }, { ...call, state: "output-available", output: "sunny" }],
+    },
+  ]);
+});
+
+test("a thread of the conversation kinds has a list too", () => {
+  const thread = Thread.create().append([
+    { kind: "message", payload: { role: "user", content: "2+2?" } },
+    { kind: "tool_call", payload: { id: "c1", name: "add", arguments: { a: 2 } } },
+    { kind: "tool_call", payload: { id: "c2", name: "add", arguments: { a: 3 } } },
+    {
+      kind: "tool_result",
+      payload: { toolCallId: "c1", name: "add", result: { ok: false, error: { type: "e", message: "m" } } },
+    },
+    { kind: "note", payload: { text: "not said" } },
+  ]);
+  expect(thread.toMessages().map(({ role }) => role)).toEqual(["user", "assistant", "tool"]);
+  expect(thread.toMessages().at(-1)).toMatchObject({ isError: true, content: '{"error":{"type":"e","message":"m"}}' });
+});
+
+test("the list is the one of the active lane", () => {
+  const operation = { type: "switch", reason: "manual" };
+  const thread = taken([{ role: "user", content: "Hi" }], "neutral").append([
+    { kind: "ai_context_operation", payload: { opId: "o", contextRef: "other", operation } },
+    { kind: "message", payload: { role: "user", content: "Elsewhere" } },
+  ]);
+  expect(thread.toMessages()).toEqual([{ role: "user", content: "Elsewhere" }]);
+});
