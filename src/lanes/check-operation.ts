@@ -1,0 +1,148 @@
+import type { Entry } from "../thread/entry.ts";
+import { HeddleError } from "../thread/errors.ts";
+import { copyJsonObject, isPlainObject, type JsonObject, type JsonValue } from "../thread/json.ts";
+import type { AiContextOperationPayload } from "../thread/kinds.ts";
+import type { Thread } from "../thread/thread.ts";
+import { ContextOpError } from "./context-op-error.ts";
+import { namedLane } from "./operation.ts";
+
+const REASONS: readonly unknown[] = ["manual", "restore", "compaction", "system"];
+const ROLES: readonly unknown[] = ["user", "assistant", "tool", "system"];
+const FIELDS = ["opId", "contextRef", "operation"];
+const OF_REPLACE = ["type", "reason", "resultContext", "baseSeq", "meta"];
+const OF_SWITCH = ["type", "reason", "from", "atSeq", "meta"];
+
+/**
+ * A frozen copy of a context operation, checked before it is written: nothing malformed gets into the log as an operation
+ * that does nothing.
+ */
+export function checkOperation(value: unknown, thread: Thread): AiContextOperationPayload {
+  const payload = copied(value);
+  const { opId, contextRef, operation } = payload;
+  onlyFields(payload, FIELDS, "");
+  for (const [path, name] of [
+    ["opId", opId],
+    ["contextRef", contextRef],
+  ] as const) {
+    if (typeof name !== "string" || name === "") throw invalid(path, "must be a name");
+  }
+  if (!isObject(operation)) throw invalid("operation", "must be an object with type and reason");
+  if (!REASONS.includes(operation["reason"])) throw invalid("operation.reason", `must be one of ${REASONS.join(", ")}`);
+  if (operation["type"] === "replace") checkReplace(operation, String(contextRef), thread);
+  else if (operation["type"] === "switch") checkSwitch(operation, thread);
+  else throw invalid("operation.type", "must be replace or switch");
+  return payload as AiContextOperationPayload & JsonObject; // every field was checked
+}
+
+function checkReplace(operation: JsonObject, lane: string, thread: Thread): void {
+  onlyFields(operation, OF_REPLACE, "operation.");
+  const { resultContext, baseSeq, reason } = operation;
+  if (!isObject(resultContext))
+    throw invalid("operation.resultContext", "is what takes the place of the lane; it must be given");
+  onlyFields(resultContext, ["id", "systemPrompt", "entries"], "operation.resultContext.");
+  const { id, systemPrompt, entries } = resultContext;
+  if (typeof id !== "string" || id === "") throw invalid("operation.resultContext.id", "must be a name");
+  if (systemPrompt !== undefined && typeof systemPrompt !== "string") {
+    throw invalid("operation.resultContext.systemPrompt", "must be text");
+  }
+  if (!Array.isArray(entries)) throw invalid("operation.resultContext.entries", "must be a list of messages");
+  for (const [index, entry] of entries.entries()) checkMessage(entry, `operation.resultContext.entries[${index}]`);
+  if (baseSeq === undefined) {
+    if (reason !== "compaction") return;
+    throw invalid("operation.baseSeq", "must be given for a compaction: entries after it stay");
+  }
+  checkSeq(baseSeq, "operation.baseSeq", thread);
+  checkEdge(Number(baseSeq), lane, thread);
+}
+
+function checkSwitch(operation: JsonObject, thread: Thread): void {
+  onlyFields(operation, OF_SWITCH, "operation.");
+  const { from, atSeq } = operation;
+  if (from === undefined && atSeq === undefined) return;
+  if (typeof from !== "string" || from === "") throw invalid("operation.from", "must be the lane to branch from");
+  if (atSeq === undefined) throw invalid("operation.atSeq", "must say where the lane branches");
+  checkSeq(atSeq, "operation.atSeq", thread);
+  checkEdge(Number(atSeq), from, thread);
+}
+
+function checkMessage(message: JsonValue, path: string): void {
+  if (!isObject(message)) throw invalid(path, "must be a message");
+  const { role, content, toolCalls, toolCallId } = message;
+  if (!ROLES.includes(role)) throw invalid(`${path}.role`, `must be one of ${ROLES.join(", ")}`);
+  const isContent = typeof content === "string" || (Array.isArray(content) && content.every(isPart));
+  if (!isContent) throw invalid(`${path}.content`, "must be text or a list of parts");
+  if (role === "tool" && typeof toolCallId !== "string") throw invalid(`${path}.toolCallId`, "must name the call");
+  if (toolCalls !== undefined && !(Array.isArray(toolCalls) && toolCalls.every(isCall))) {
+    throw invalid(`${path}.toolCalls`, "must be a list of { id, name, arguments }");
+  }
+}
+
+function isPart(part: JsonValue): boolean {
+  return isObject(part) && typeof part["type"] === "string";
+}
+
+function isCall(call: JsonValue): boolean {
+  return isObject(call) && typeof call["id"] === "string" && typeof call["name"] === "string" && "arguments" in call;
+}
+
+function checkSeq(seq: JsonValue, path: string, { lastSeq }: Thread): void {
+  if (Number.isSafeInteger(seq) && Number(seq) >= -1 && Number(seq) <= lastSeq) return;
+  throw invalid(path, `must be a seq of the thread, from -1 to ${lastSeq}`);
+}
+
+/** An edge between a call and its result would leave one without the other. */
+function checkEdge(seq: number, lane: string, thread: Thread): void {
+  const from = Math.max(seq + 1, thread.firstSeq);
+  for (const entry of thread.slice(from, Math.max(from, thread.lastSeq))) {
+    const id = answeredCall(entry);
+    if (id === undefined || (namedLane(entry) ?? lane) !== lane) continue;
+    const call = callBefore(entry, id, thread);
+    if (call === undefined || call.seq > seq) continue;
+    const message = `operation: seq ${seq} stands between a call (${call.seq}) and its result (${entry.seq}). Choose ${call.seq - 1} or ${entry.seq}.`;
+    throw new ContextOpError({ code: "context_op_splits_exchange", message });
+  }
+}
+
+function answeredCall({ kind, payload, refs }: Entry): string | undefined {
+  const { role, toolCallId } = payload as JsonObject; // payloads are JSON
+  const isResult = kind === "tool_result" || ((kind === "message" || kind === "ai_message") && role === "tool");
+  const id = toolCallId ?? refs.toolCallId;
+  return isResult && typeof id === "string" ? id : undefined;
+}
+
+function callBefore({ seq, refs }: Entry, id: string, thread: Thread): Entry | undefined {
+  for (let at = seq - 1; at >= thread.firstSeq; at--) {
+    const entry = thread.at(at);
+    if (entry === undefined || !calls(entry, id)) continue;
+    if (refs.callId === undefined || entry.refs.callId === undefined || refs.callId === entry.refs.callId) return entry;
+  }
+  return undefined;
+}
+
+function calls({ kind, payload, refs }: Entry, id: string): boolean {
+  const { toolCalls, id: own } = payload as JsonObject; // payloads are JSON
+  if (kind === "tool_call") return (own ?? refs.toolCallId) === id;
+  return Array.isArray(toolCalls) && toolCalls.some((call: JsonValue) => isObject(call) && call["id"] === id);
+}
+
+function onlyFields(value: JsonObject, known: readonly string[], path: string): void {
+  const unknown = Object.keys(value).find((field) => !known.includes(field));
+  if (unknown !== undefined) throw invalid(`${path}${unknown}`, `is not known here; known are ${known.join(", ")}`);
+}
+
+function copied(value: unknown): JsonObject {
+  try {
+    return copyJsonObject(value, "operation");
+  } catch (cause) {
+    const message = HeddleError.isInstance(cause) ? cause.message : "The operation could not be read.";
+    throw new ContextOpError({ code: "context_op_invalid", message, cause });
+  }
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return isPlainObject(value);
+}
+
+function invalid(path: string, trouble: string): ContextOpError {
+  return new ContextOpError({ code: "context_op_invalid", path, message: `${path} ${trouble}.` });
+}
