@@ -1,4 +1,4 @@
-import type { Message } from "../../thread/message.ts";
+import type { Message, ToolSpec } from "../../thread/message.ts";
 import { portableSha256 } from "../../thread/sha256.ts";
 
 /** A list of messages with the hash of everything up to each, so that two lists can be compared at any length. */
@@ -47,4 +47,11 @@ export class Chain {
     this.#shared = Math.min(this.#shared, this.messages.length);
     this.push(message);
   }
+}
+
+/** The last link over tools and messages that were not projected. */
+export function fingerprintOf(tools: readonly ToolSpec[], messages: readonly Message[]): string {
+  const chain = new Chain(JSON.stringify(tools));
+  for (const message of messages) chain.push(message);
+  return chain.fingerprint;
 }

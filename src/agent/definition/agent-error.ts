@@ -1,0 +1,19 @@
+import { type ErrorFacts, HeddleError } from "../../thread/errors.ts";
+
+/**
+ * An agent that cannot be as it was defined.
+ *
+ * @example
+ * const error = new AgentError({ code: "invalid_agent", path: "maxIterations", message: "maxIterations must be 1 or more." });
+ * error.path; // "maxIterations"
+ */
+export class AgentError extends HeddleError {
+  static override readonly className: string = "AgentError";
+  /** The field that is wrong. */
+  declare readonly path?: string;
+
+  constructor({ path, ...facts }: ErrorFacts & { readonly path?: string }) {
+    super(facts);
+    if (path !== undefined) this.path = path;
+  }
+}

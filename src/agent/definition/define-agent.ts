@@ -1,0 +1,220 @@
+import { ContextPolicy } from "../../projection/policy/policy.ts";
+import { describe, isPlainObject } from "../../thread/json.ts";
+import type { Agent, AnyAgent, ContextFor, OutputOf } from "./agent.ts";
+import { AgentError } from "./agent-error.ts";
+import type { AgentConfig } from "./config.ts";
+import type { LanguageModel } from "./language-model.ts";
+import type { InputSchema } from "./schema.ts";
+import type { Tools } from "./tool.ts";
+import { checkTools } from "./tool-checks.ts";
+
+type Check = (value: unknown) => string | undefined;
+
+const text: Check = (value) => (typeof value === "string" ? undefined : "must be text");
+const name: Check = (value) => (typeof value === "string" && value !== "" ? undefined : "must be a name");
+const flag: Check = (value) => (typeof value === "boolean" ? undefined : "must be true or false");
+const call: Check = (value) => (typeof value === "function" ? undefined : "must be a function");
+const object: Check = (value) => (isPlainObject(value) ? undefined : "must be a plain object");
+const amount: Check = (value) => (Number.isFinite(value) && Number(value) > 0 ? undefined : "must be a number above 0");
+const prompt: Check = (value) =>
+  typeof value === "function" ? undefined : text(value) && "must be text or a function";
+const schema: Check = (value) =>
+  value !== null && ["object", "function"].includes(typeof value) ? undefined : "must be a schema";
+
+function whole(least: number, most = Number.MAX_SAFE_INTEGER): Check {
+  const limit = most === Number.MAX_SAFE_INTEGER ? "" : ` to ${most}`;
+  return (value) =>
+    Number.isSafeInteger(value) && Number(value) >= least && Number(value) <= most
+      ? undefined
+      : `must be a whole number from ${least}${limit}`;
+}
+
+function oneOf(...words: readonly string[]): Check {
+  return (value) =>
+    typeof value === "string" && words.includes(value)
+      ? undefined
+      : `must be ${words.map((word) => JSON.stringify(word)).join(" or ")}`;
+}
+
+/** An object with this function; of a class perhaps. */
+function having(...methods: readonly string[]): Check {
+  return (value) =>
+    methods.every((method) => typeof Object(value)[method] === "function")
+      ? undefined
+      : `must have ${methods.map((method) => `${method}()`).join(" and ")}`;
+}
+
+const model: Check = (value) => {
+  const { specificationVersion } = Object(value) as Partial<LanguageModel>;
+  if (typeof value === "string") {
+    return 'must be a model of an AI SDK provider package, such as openai("gpt-5"), not its name';
+  }
+  const isKnown = specificationVersion !== undefined && ["v2", "v3", "v4"].includes(specificationVersion);
+  return isKnown ? having("doGenerate", "doStream")(value) : "must be a language model of the AI SDK (v2, v3 or v4)";
+};
+
+const limits: Check = (value) => {
+  if (!isPlainObject(value)) return "must be { maxTokens?, maxCostUsd?, costUsd? }";
+  const { maxTokens, maxCostUsd, costUsd, ...others } = value;
+  if (Object.keys(others).length > 0) return `has no field ${Object.keys(others)[0]}`;
+  if (maxTokens !== undefined && whole(1)(maxTokens)) return "needs a whole number from 1 as maxTokens";
+  if (maxCostUsd !== undefined && (amount(maxCostUsd) ?? call(costUsd))) {
+    return "needs costUsd(usage), which says what tokens cost, beside a maxCostUsd above 0";
+  }
+  return undefined;
+};
+
+const toolChoice: Check = (value) =>
+  isPlainObject(value) && typeof value["tool"] === "string"
+    ? undefined
+    : oneOf("auto", "none", "required")(value) && 'must be "auto", "none", "required" or { tool: name }';
+
+const secret: Check = (value) =>
+  [value].flat().every((item) => typeof item === "string") ? undefined : "must be text or a list of texts";
+
+const CHECKS: { readonly [Field in keyof Required<AgentConfig>]: Check } = {
+  name,
+  model,
+  systemPrompt: prompt,
+  instructions: prompt,
+  tools: () => undefined,
+  contextPolicy: () => undefined,
+  maxIterations: whole(1),
+  toolTimeoutMs: amount,
+  toolMaxRetries: whole(0),
+  toolRetryBackoffMs: whole(0),
+  modelMaxRetries: whole(0),
+  toolConcurrency: whole(1),
+  toolHeartbeatMs: amount,
+  streamIdleTimeoutMs: amount,
+  totalTimeoutMs: amount,
+  busy: oneOf("reject", "queue"),
+  streaming: flag,
+  maxOutputTokens: whole(1),
+  limits,
+  temperature: (value) => (Number.isFinite(value) ? undefined : "must be a number"),
+  reasoning: oneOf("provider-default", "none", "minimal", "low", "medium", "high", "xhigh", "max"),
+  toolChoice,
+  output: schema,
+  outputRetries: whole(0, 3),
+  providerOptions: object,
+  projector: having("project", "explain"),
+  readers: object,
+  tokenCounter: having("count"),
+  accept: call,
+  transformRequest: call,
+  guardTools: call,
+  redact: flag,
+  captureDeltas: flag,
+  tokenSecret: secret,
+  tokenTtlMs: whole(1),
+  tokenBind: (value) => (isPlainObject(value) ? undefined : text(value) && "must be text or an object"),
+  tokenMaxBytes: whole(1),
+  summarizer: having("summarize"),
+  models: object,
+  recover: oneOf("resume", "fail"),
+};
+
+const TOOL_TIMEOUT_MS = 60_000;
+const A_MINUTE = 60_000;
+
+/**
+ * Checks what an agent is to be, fills in the defaults and freezes it. Nothing runs yet.
+ *
+ * @example
+ * const agent = defineAgent({ model: scriptedModel(["4"]), systemPrompt: "Be brief.", maxIterations: 3 });
+ * agent.toolTimeoutMs; // 60000
+ */
+export function defineAgent<
+  Given extends Tools = Record<never, never>,
+  const Schema extends InputSchema | undefined = undefined,
+  Context = ContextFor<Given>,
+>(config: AgentConfig<Given, Context, Schema>): Agent<Given, Context, OutputOf<Schema>> {
+  return Object.freeze({ [DEFINED]: true, ...complete(config) }) as unknown as Agent<Given, Context, OutputOf<Schema>>; // its types are of the config
+}
+
+const DEFINED = Symbol.for("heddle.agent");
+
+/**
+ * Whether a value came out of `defineAgent`, also of another copy of the package.
+ *
+ * @example
+ * isAgent(defineAgent({ model: scriptedModel([]) })); // true
+ */
+export function isAgent(value: unknown): value is AnyAgent {
+  return typeof value === "object" && value !== null && Reflect.get(value, DEFINED) === true;
+}
+
+function complete(config: AgentConfig<Tools, never, InputSchema | undefined>): object {
+  if (!isPlainObject(config)) throw invalid("config", `must be a plain object with a model, not ${describe(config)}`);
+  const given = Object.entries(config).filter(([, value]) => value !== undefined);
+  for (const [field, value] of given) {
+    const check = Object.hasOwn(CHECKS, field) ? CHECKS[field as keyof AgentConfig] : undefined;
+    if (check === undefined) throw invalid(field, `is not a field of an agent. ${likeOf(field)}`);
+    const trouble = check(value);
+    if (trouble !== undefined) throw invalid(field, trouble);
+  }
+  const {
+    instructions,
+    systemPrompt = instructions,
+    tools = {},
+    contextPolicy,
+    toolTimeoutMs = TOOL_TIMEOUT_MS,
+  } = config;
+  if (config.model === undefined) throw invalid("model", model(undefined) ?? "");
+  if (config.instructions !== undefined && config.systemPrompt !== undefined) {
+    throw invalid("instructions", "is another name of systemPrompt; give one of them");
+  }
+  checkTools(tools);
+  return {
+    name: "agent",
+    maxIterations: 10,
+    toolMaxRetries: 0,
+    toolRetryBackoffMs: 200,
+    modelMaxRetries: 2,
+    toolConcurrency: 4,
+    toolHeartbeatMs: 5000,
+    streamIdleTimeoutMs: toolTimeoutMs + A_MINUTE,
+    busy: "reject",
+    streaming: true,
+    toolChoice: "auto",
+    outputRetries: 1,
+    redact: true,
+    captureDeltas: true,
+    recover: "resume",
+    ...Object.fromEntries(given.filter(([field]) => field !== "instructions")),
+    toolTimeoutMs,
+    ...(systemPrompt !== undefined && { systemPrompt }),
+    tools: Object.freeze({ ...tools }),
+    ...(contextPolicy !== undefined && { contextPolicy: ContextPolicy.create(contextPolicy) }),
+  };
+}
+
+/** What a newcomer calls a field, and what it is called here. */
+const OTHER_NAMES: { readonly [name: string]: keyof AgentConfig } = {
+  system: "systemPrompt",
+  prompt: "systemPrompt",
+  policy: "contextPolicy",
+  maxSteps: "maxIterations",
+  stopWhen: "maxIterations",
+  maxTokens: "maxOutputTokens",
+  maxRetries: "modelMaxRetries",
+  schema: "output",
+};
+
+function likeOf(field: string): string {
+  const known = Object.keys(CHECKS);
+  const start = field.toLowerCase().slice(0, 6);
+  const like = Object.hasOwn(OTHER_NAMES, field)
+    ? OTHER_NAMES[field]
+    : known.find((name) => name.toLowerCase().startsWith(start));
+  return like === undefined ? `It has: ${known.join(", ")}` : `Did you mean ${like}?`;
+}
+
+function invalid(path: string, trouble: string): AgentError {
+  return new AgentError({
+    code: "invalid_agent",
+    path,
+    message: `${path} ${trouble}${trouble.endsWith("?") ? "" : "."}`,
+  });
+}

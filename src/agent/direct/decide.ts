@@ -1,0 +1,111 @@
+import type { EntryInput } from "../../thread/entry.ts";
+import { isPlainObject } from "../../thread/json.ts";
+import type { Failure } from "../failure.ts";
+import type { DirectAgent, Running } from "./agent.ts";
+import { checkParams, isPromiseLike, type Params } from "./params.ts";
+import type { DirectDirective, DirectSignal, Instruction, InstructionResult } from "./signal.ts";
+
+export interface DirectStep<Context> {
+  readonly agent: DirectAgent<Context>;
+  readonly directives: readonly DirectDirective[];
+}
+
+/** What holds for one command only. */
+export interface CommandOptions {
+  /** Log this instruction, whatever the definition says. */
+  readonly thread?: boolean | undefined;
+}
+
+/** What a Direct agent makes of a signal. */
+export function decideDirect<Context>(
+  agent: DirectAgent<Context>,
+  signal: DirectSignal,
+  options: CommandOptions = {},
+): DirectStep<Context> {
+  switch (signal.type) {
+    case "instruction":
+      return instructed(agent, signal, options);
+    case "instruction_result":
+      return carriedOut(agent, signal);
+    default:
+      return signal satisfies never;
+  }
+}
+
+function instructed<Context>(
+  agent: DirectAgent<Context>,
+  { action, params = {}, instructionId = agent.ports.ids("instruction") }: Instruction,
+  options: CommandOptions,
+): DirectStep<Context> {
+  const failure = refusalOf(agent, action, params, instructionId);
+  if (failure !== undefined) {
+    return { agent, directives: [{ type: "emit_instruction_error", instructionId, failure }] };
+  }
+  const logged = agent.logs || options.thread === true || agent.thread.rev > 0;
+  const paramKeys = Object.keys(params);
+  const running = { instructionId, action, paramKeys, startedAt: agent.ports.clock(), logged };
+  const begun = { ...agent, running: [...agent.running, running] };
+  const next = logged ? logging(begun, entryOf("instruction_start", running, running.startedAt)) : begun;
+  return { agent: next, directives: [{ type: "run_action", action, params, instructionId }] };
+}
+
+function carriedOut<Context>(
+  agent: DirectAgent<Context>,
+  { instructionId, status }: InstructionResult,
+): DirectStep<Context> {
+  const running = agent.running.find((one) => one.instructionId === instructionId);
+  if (running === undefined) return { agent, directives: [] };
+  const over = { ...agent, running: agent.running.filter((one) => one !== running) };
+  if (!running.logged) return { agent: over, directives: [] };
+  const at = agent.ports.clock();
+  const durationMs = Math.max(0, at - running.startedAt); // a clock may be set back
+  return { agent: logging(over, entryOf("instruction_end", running, at, { status, durationMs })), directives: [] };
+}
+
+function logging<Context>(agent: DirectAgent<Context>, entry: EntryInput): DirectAgent<Context> {
+  const complete = { id: agent.ports.ids("entry"), ...entry };
+  return { ...agent, thread: agent.thread.append(complete) };
+}
+
+function entryOf(
+  kind: string,
+  { action, instructionId, paramKeys }: Running,
+  at: number,
+  end: { readonly status?: string; readonly durationMs?: number } = {},
+): EntryInput {
+  return { kind, at, payload: { action, instructionId, paramKeys, ...end }, refs: { action, instructionId } };
+}
+
+function refusalOf<Context>(
+  agent: DirectAgent<Context>,
+  name: string,
+  params: Params,
+  instructionId: string,
+): Failure | undefined {
+  const action = agent.actions.find((one) => one.name === name);
+  if (action === undefined) {
+    const known = agent.actions.map((one) => one.name).join(", ") || "none";
+    return {
+      code: "unknown_action",
+      message: `There is no action ${JSON.stringify(name)}. The actions are: ${known}.`,
+    };
+  }
+  const isUsed =
+    agent.running.some((one) => one.instructionId === instructionId) ||
+    agent.thread.filterByRef("instructionId", instructionId).length > 0;
+  if (isUsed) {
+    const message = "An instruction of this id was run before. Give every instruction an id of its own, or none.";
+    return { code: "instruction_id_reused", message };
+  }
+  if (!isPlainObject(params)) return invalidParams(name, ["params"]);
+  const checked = checkParams(action.inputSchema, params);
+  // A schema that takes its time is asked by whoever runs the action.
+  return isPromiseLike(checked) || !("paths" in checked) ? undefined : invalidParams(name, checked.paths);
+}
+
+export function invalidParams(action: string, paths: readonly string[]): Failure {
+  return {
+    code: "invalid_params",
+    message: `The parameters of ${action} do not fit its schema at: ${paths.join(", ")}.`,
+  };
+}

@@ -1,0 +1,78 @@
+import type { View } from "../projection/projection.ts";
+import type { JsonValue } from "../thread/json.ts";
+import type { Content, ToolCall } from "../thread/message.ts";
+import type { FinishReason, Usage } from "./answer.ts";
+import type { Failure } from "./failure.ts";
+
+/** Why a request is completed. */
+export type TerminationReason = "final_answer" | "max_iterations" | "limit" | "stopped";
+
+/** How a user's words came into a request that was running. */
+export type SteerKind = "steer" | "inject" | "follow_up" | "repair";
+
+/** What each kind of event tells. */
+export interface EventData {
+  readonly request_started: { readonly lane: string };
+  readonly llm_started: { readonly model?: string; readonly estimatedTokens: number; readonly messages: number };
+  readonly llm_delta: { readonly type: "text" | "thinking" | "tool_input"; readonly id: string; readonly text: string };
+  /** An attempt failed, and the same call is made again. */
+  readonly llm_retried: { readonly failure: Failure; readonly attempt: number; readonly waitMs: number };
+  readonly llm_completed: {
+    readonly text: string;
+    readonly toolCalls: readonly ToolCall[];
+    readonly usage: Usage;
+    readonly finishReason: FinishReason;
+    /** What the call was shown. */
+    readonly view: View;
+  };
+  readonly tool_started: { readonly arguments: JsonValue };
+  readonly tool_completed: { readonly content: Content; readonly isError: boolean };
+  readonly approval_requested: { readonly arguments: JsonValue };
+  readonly approval_resolved: { readonly approved: boolean; readonly by?: string; readonly note?: string };
+  /** A tool without `execute` was called: `answer` gives its result. */
+  readonly answer_requested: { readonly arguments: JsonValue };
+  readonly input_injected: { readonly id: string; readonly steer: SteerKind; readonly content: Content };
+  /** A tool is still at work. */
+  readonly keepalive: { readonly runningMs: number };
+  readonly output_repaired: { readonly issues: readonly string[]; readonly attempt: number };
+  readonly context_op_applied: { readonly opId: string; readonly lane: string };
+  readonly summary_started: { readonly toSeq: number };
+  readonly summary_completed: { readonly fromSeq: number; readonly toSeq: number };
+  readonly summary_failed: { readonly toSeq: number; readonly reason: string };
+  readonly checkpoint: { readonly token: string; readonly reason: "after_llm" | "after_tools" | "terminal" };
+  readonly request_completed: {
+    readonly text: string;
+    readonly terminationReason: TerminationReason;
+    readonly usage: Usage;
+    readonly object?: JsonValue;
+  };
+  readonly request_failed: { readonly failure: Failure };
+  readonly request_cancelled: { readonly reason: string };
+}
+
+export type EventKind = keyof EventData;
+
+/** What an event tells, before it has its place among the events of its request. */
+export type EventDraft = {
+  readonly [Kind in EventKind]: {
+    readonly kind: Kind;
+    readonly callId?: string;
+    readonly toolCallId?: string;
+    readonly toolName?: string;
+    readonly data: EventData[Kind];
+  };
+}[EventKind];
+
+/**
+ * One thing that a request tells while it runs. Comparing `kind` narrows `data`. The last event of every request, and
+ * no other, is request_completed, request_failed or request_cancelled.
+ */
+export type AgentEvent = EventDraft & {
+  readonly id: string;
+  /** From 1, without gaps. */
+  readonly seq: number;
+  readonly at: number;
+  readonly runId: string;
+  readonly requestId: string;
+  readonly iteration: number;
+};

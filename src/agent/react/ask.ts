@@ -1,0 +1,108 @@
+import { ProjectionError } from "../../projection/error.ts";
+import { HeddleError } from "../../thread/errors.ts";
+import { isPlainObject, type JsonObject } from "../../thread/json.ts";
+import type { Content } from "../../thread/message.ts";
+import type { Failure } from "../failure.ts";
+import type { Signal } from "../signal.ts";
+import type { ReactAgent } from "./agent.ts";
+import { saysSomething } from "./content.ts";
+import { askEntry } from "./entries.ts";
+import { nextCall } from "./next-call.ts";
+import { beginning } from "./state.ts";
+import { committed, doing, inFlight, type Step, stay, telling } from "./step.ts";
+import { viewFor } from "./view.ts";
+
+type Ask = Extract<Signal, { type: "ask" }>;
+
+/** An ask is committed whole, or refused, which leaves the agent as it was. */
+export function asked(agent: ReactAgent, ask: Ask): Step {
+  const requestId = ask.requestId ?? agent.ports.ids("req");
+  const refused = (failure: Failure): Step => doing(stay(agent), { type: "emit_request_error", requestId, failure });
+  try {
+    const refusal = refusalOf(agent, ask, requestId);
+    return refusal === undefined ? begun(agent, ask, requestId) : refused(refusal);
+  } catch (error) {
+    if (!HeddleError.isInstance(error) || error.code === "tail_too_short") throw error;
+    const { code, message, retryable } = error;
+    return refused({ code, message, ...(retryable && { retryable }) });
+  }
+}
+
+function begun(agent: ReactAgent, { options = {}, refs = {}, systemPrompt, content }: Ask, requestId: string): Step {
+  const lane = agent.state.activeContextRef;
+  const runId = agent.ports.ids("run");
+  const entry = askEntry({ requestId, runId, lane, refs: refs as JsonObject }, content, options); // refs are scalars
+  const step = committed(inFlight(stay(agent), { runId, systemPrompt }), entry);
+  const { run } = step.agent.state;
+  if (run === undefined) return stay(agent); // the entry above begins one
+  try {
+    viewFor(step.agent, run);
+  } catch (error) {
+    const isOverflow = ProjectionError.isInstance(error) && error.code === "budget_overflow";
+    throw isOverflow ? pendingError(step.agent, agent, content) : error;
+  }
+  return nextCall(telling(step, run, { kind: "request_started", data: { lane } }), run);
+}
+
+/** The error of a view in which the ask is pending, because it was not committed. */
+function pendingError(agent: ReactAgent, { thread }: ReactAgent, content: Content): unknown {
+  const { run } = agent.state;
+  try {
+    if (run !== undefined) viewFor(agent, run, thread, content);
+  } catch (error) {
+    return error;
+  }
+  return new ProjectionError({ code: "pending_overflow", message: "The ask does not fit. Shorten it." });
+}
+
+function refusalOf(agent: ReactAgent, ask: Ask, requestId: string): Failure | undefined {
+  const { settings, state } = agent;
+  if (state.run !== undefined) {
+    const message = 'The agent is at work on another request. Wait for it, steer it, or set busy: "queue".';
+    return { code: "busy", message, retryable: true };
+  }
+  const malformed = malformedIn(ask);
+  if (malformed !== undefined) return malformed;
+  if (!saysSomething(ask.content)) {
+    return {
+      code: "empty_ask",
+      message: 'The ask says nothing. Give it a text, or parts: { type: "text", text }, a file.',
+    };
+  }
+  if (agent.thread.filterByRef("requestId", requestId).some((entry) => beginning(entry) !== undefined)) {
+    const message = "The thread has a request of this id. Give every request an id of its own, or none.";
+    return { code: "request_id_reused", message };
+  }
+  const unknown = ask.options?.allowedTools?.find((name) => !settings.tools.some((tool) => tool.name === name));
+  if (unknown !== undefined) {
+    const known = settings.tools.map(({ name }) => name).join(", ") || "none";
+    return { code: "unknown_tool", message: `allowedTools names ${JSON.stringify(unknown)}; the agent has: ${known}.` };
+  }
+  const reason = settings.accept?.(agent, { content: ask.content, requestId });
+  return reason === undefined ? undefined : { code: "not_accepted", message: reason };
+}
+
+/** Refs of these names are written by the agent: two of one name would mix up whose entry it is. */
+const OWN_REFS = ["callId", "toolCallId", "iteration"];
+
+function malformedIn({ content, options = {}, refs = {} }: Ask): Failure | undefined {
+  const { allowedTools, maxIterations } = options;
+  const isContent = typeof content === "string" || (Array.isArray(content) && content.every(isPlainObject));
+  if (!isContent) return invalid("The content of an ask must be text or a list of parts.");
+  if (typeof content !== "string" && content.some(({ type }) => typeof type !== "string")) {
+    return invalid(
+      "Every part of an ask has a `type`. Messages are no parts: give the text alone, or start from a thread.",
+    );
+  }
+  if (maxIterations !== undefined && !(Number.isSafeInteger(maxIterations) && maxIterations >= 1)) {
+    return invalid("maxIterations must be a whole number from 1 on.");
+  }
+  if (allowedTools !== undefined && !Array.isArray(allowedTools))
+    return invalid("allowedTools must be a list of names.");
+  const own = OWN_REFS.find((name) => refs[name] !== undefined);
+  return own === undefined ? undefined : invalid(`refs.${own} is written by the agent. Use another name.`);
+}
+
+function invalid(message: string): Failure {
+  return { code: "invalid_ask", message };
+}

@@ -1,0 +1,78 @@
+import type { JsonValue } from "../../thread/json.ts";
+import type { CallRecord } from "../call-record.ts";
+import type { TerminationReason } from "../event.ts";
+import type { Failure } from "../failure.ts";
+import type { ToolOutcome } from "../signal.ts";
+import { AT_REST, type Ending } from "./agent.ts";
+import type { RequestEnd } from "./end.ts";
+import { endEntry, resultEntry } from "./entries.ts";
+import { closedBecause, tellResults } from "./results.ts";
+import { type OpenCall, openCalls, type Run } from "./run.ts";
+import { committed, doing, type Step, telling } from "./step.ts";
+
+/** The request ends well; where no answer says so, an entry does. */
+export function completed(step: Step, run: Run, terminationReason: TerminationReason, object?: JsonValue): Step {
+  const end = { status: "completed", terminationReason } as const;
+  const isSaid = step.agent.state.run === undefined;
+  const over = isSaid ? step : committed(step, endEntry(run, end));
+  return closing(over, over.agent.state.last?.run ?? run, end, object);
+}
+
+export function failed(step: Step, run: Run, failure: Failure, call?: { callId: string; call: CallRecord }): Step {
+  return ended(step, run, { status: "failed", failure }, call);
+}
+
+/** The request is brought to its end: every call gets its result, so that the history stays legal for whatever comes next. */
+export function ended(step: Step, run: Run, ending: Ending, call?: { callId: string; call: CallRecord }): Step {
+  const open = openCalls(run);
+  const results = open.map((one) => resultEntry(run, one.call.id, one.call.name, closedBy(ending, one)));
+  const closed = open.length === 0 ? step : committed(step, ...results);
+  const told = open.length === 0 ? step : tellResults(closed, closed.agent.state.run ?? run);
+  const over = committed(told, endEntry(run, ending, call));
+  return closing(over, over.agent.state.last?.run ?? run, ending);
+}
+
+/** What nobody had approved has not run; of anything else nobody knows. */
+function closedBy(ending: Ending, { status }: OpenCall): ToolOutcome {
+  const hasNotRun = status !== "open" && status !== "started";
+  return closedAtEnd(ending, hasNotRun ? "the call did not run" : "the outcome of this call is unknown");
+}
+
+export function closedAtEnd({ status }: Ending, what: string): ToolOutcome {
+  return status === "cancelled"
+    ? closedBecause("cancelled", `The request was cancelled; ${what}.`)
+    : closedBecause("interrupted", `The request failed; ${what}.`);
+}
+
+/** What every end of a run has in common, in this order: receipts, the last token, the terminal event, the end itself. */
+export function closing(step: Step, run: Run, end: RequestEnd, object?: JsonValue): Step {
+  const { requestId, runId, iteration } = run;
+  const { steers, contextOp, triedSeqs } = step.agent.flight;
+  const left = doing(
+    { ...step, agent: { ...step.agent, flight: { ...AT_REST, triedSeqs } } },
+    ...steers.map(({ id }) => ({ type: "receipt", id, delivered: false, reason: REASONS[end.status] }) as const),
+    { type: "checkpoint", requestId, runId, iteration, reason: "terminal" },
+  );
+  const told = doing(tellEnd(left, run, end, object), { type: "stop", requestId, runId, status: end.status });
+  return contextOp === undefined ? told : doing(told, { type: "apply_context_op", operation: contextOp });
+}
+
+/** What became of words that were on their way. */
+const REASONS = { completed: "closed", failed: "run_failed", cancelled: "cancelled" } as const;
+
+function tellEnd(step: Step, run: Run, end: RequestEnd, object: JsonValue | undefined): Step {
+  switch (end.status) {
+    case "completed": {
+      const { text, usage } = run;
+      const { terminationReason } = end;
+      const data = { text, terminationReason, usage, ...(object !== undefined && { object }) };
+      return telling(step, run, { kind: "request_completed", data });
+    }
+    case "failed":
+      return telling(step, run, { kind: "request_failed", data: { failure: end.failure } });
+    case "cancelled":
+      return telling(step, run, { kind: "request_cancelled", data: { reason: end.reason } });
+    default:
+      return end satisfies never;
+  }
+}

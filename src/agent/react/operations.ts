@@ -1,0 +1,83 @@
+import { checkOperation } from "../../lanes/check-operation.ts";
+import { ContextOpError } from "../../lanes/context-op-error.ts";
+import { ProjectionError } from "../../projection/error.ts";
+import { HeddleError } from "../../thread/errors.ts";
+import { type JsonObject, sameJson } from "../../thread/json.ts";
+import { checkName } from "../../thread/names.ts";
+import type { Thread } from "../../thread/thread.ts";
+import type { ContextOperation } from "../operation.ts";
+import type { ReactAgent } from "./agent.ts";
+import { openCalls } from "./run.ts";
+import { committed, doing, inFlight, type Step, stay } from "./step.ts";
+
+/** Applied at once when nothing runs. A run keeps the context it has: the operation waits, and the last one wins. */
+export function operated(agent: ReactAgent, given: ContextOperation): Step {
+  const operation = checkOperation(given, agent.thread);
+  mustReachBack(operation, agent.thread);
+  if (isKnown(agent, operation)) return stay(agent);
+  if (agent.state.run === undefined) return applied(agent, operation);
+  checkOpenCalls(agent, operation);
+  const superseded = agent.flight.contextOp?.opId;
+  return doing(inFlight(stay(agent), { contextOp: operation }), {
+    type: "keep_context_op",
+    operation,
+    ...(superseded !== undefined && { superseded }),
+  });
+}
+
+/** The entry's id is the operation's: a store takes it once for the life of the thread. */
+function applied(agent: ReactAgent, operation: ContextOperation): Step {
+  const entry = { id: operationId(operation.opId), kind: "ai_context_operation", payload: operation };
+  return committed(inFlight(stay(agent), { contextOp: undefined }), entry);
+}
+
+/** Whether the log has it, or it waits; a store, which has all of the log, asks the same of what is not loaded. */
+function isKnown({ thread, flight }: ReactAgent, operation: ContextOperation): boolean {
+  const { opId } = operation;
+  operationId(opId); // refused now, not when the run has ended
+  const applied = thread.filterByKind("ai_context_operation").find(({ payload }) => payload.opId === opId)?.payload;
+  const known = applied ?? (flight.contextOp?.opId === opId ? flight.contextOp : undefined);
+  if (known === undefined) return false;
+  if (sameJson(known as JsonObject, operation as JsonObject)) return true; // payloads are JSON
+  throw reusedOpId(opId);
+}
+
+/** A call that runs has its result still to come: an edge behind the call would come to stand between the two. */
+function checkOpenCalls({ thread, state: { run } }: ReactAgent, { contextRef, operation }: ContextOperation): void {
+  const edge = operation.type === "switch" ? operation.atSeq : operation.baseSeq;
+  const lane = operation.type === "switch" ? operation.from : contextRef;
+  if (run === undefined || edge === undefined || lane !== run.lane || openCalls(run).length === 0) return;
+  const call = thread.filterByRef("callId", run.callId ?? "").find(({ payload }) => "toolCalls" in payload);
+  if (call === undefined || call.seq > edge) return;
+  const message = `operation: seq ${edge} stands between a call (${call.seq}) and its result, which is still to come. Choose ${call.seq - 1}.`;
+  throw new ContextOpError({ code: "context_op_splits_exchange", message });
+}
+
+/** Rows that an exchange before the edge may take. */
+const AN_EXCHANGE = 64;
+
+/** Whether an edge splits an exchange can only be seen where both its sides are loaded. */
+function mustReachBack({ operation }: ContextOperation, { firstSeq }: Thread): void {
+  const edge = operation.baseSeq ?? operation.atSeq;
+  if (firstSeq === 0 || edge === undefined || edge >= firstSeq + AN_EXCHANGE) return;
+  const neededFromSeq = Math.max(0, Math.min(edge - AN_EXCHANGE, firstSeq - 1));
+  const message = `The operation reaches to seq ${edge}, before what is loaded. Load the thread from seq ${neededFromSeq}.`;
+  throw new ProjectionError({ code: "tail_too_short", message, neededFromSeq });
+}
+
+export function reusedOpId(opId: string): ContextOpError {
+  const message = `The operation ${opId} was applied before, with another content. Give a new operation a new opId.`;
+  return new ContextOpError({ code: "context_op_id_reused", path: "opId", message });
+}
+
+/** The id of the entry that an operation becomes. */
+function operationId(opId: string): string {
+  const id = `op_${opId}`;
+  try {
+    checkName("opId", id);
+    return id;
+  } catch (cause) {
+    const message = HeddleError.isInstance(cause) ? cause.message : "opId is not a name.";
+    throw new ContextOpError({ code: "context_op_invalid", path: "opId", message, cause });
+  }
+}

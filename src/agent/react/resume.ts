@@ -1,0 +1,126 @@
+import type { Signal } from "../signal.ts";
+import { AT_REST, isAtWork, type ReactAgent } from "./agent.ts";
+import { resultEntry, toolStarted } from "./entries.ts";
+import { closing, completed, failed } from "./finish.ts";
+import { nextCall } from "./next-call.ts";
+import { closedBecause, tellResults } from "./results.ts";
+import { type OpenCall, openCalls, type Run } from "./run.ts";
+import { evolve, INITIAL } from "./state.ts";
+import { committed, doing, inFlight, type Step, stay, telling } from "./step.ts";
+import { afterResult, afterTools, denied, endIfIdle, executing } from "./tools.ts";
+
+const INTERRUPTED = closedBecause(
+  "interrupted",
+  "The call was interrupted and its outcome is unknown: it may have run. Check before you call it again.",
+);
+
+/** Goes on with the run that the log tells of, or closes it. What is at work already goes on as it is. */
+export function resumed(
+  agent: ReactAgent,
+  { recover = "resume", systemPrompt, untouched = false }: Extract<Signal, { type: "resume" }>,
+): Step {
+  const { run } = agent.state;
+  const { flight } = agent;
+  if (run === undefined || flight.runId === run.runId || flight.call !== undefined || flight.summary !== undefined) {
+    return stay(agent);
+  }
+  const open = run.calls.findIndex(({ status }) => status !== "done");
+  const told = open < 0 ? run.calls.length : open;
+  const step = inFlight(stay(agent), { runId: run.runId, systemPrompt, told });
+  if (recover === "fail") return failed(step, run, LEFT_BEHIND);
+  if (openCalls(run).length > 0) {
+    return openCalls(run).reduce((before, call) => takeUp(before, call, untouched), step);
+  }
+  if (run.calls.length > 0) return afterTools(step, run);
+  // The answer is there, and only its end is not: a fork can end here, or a log that others wrote.
+  if (run.spoken === "whole") return completed(step, run, "final_answer");
+  return run.spoken === "partial" ? failed(step, run, LEFT_BEHIND) : nextCall(step, run);
+}
+
+const LEFT_BEHIND = {
+  code: "request_interrupted",
+  message: "The process ended while the request was running. Ask again.",
+};
+
+/** Others have written into the thread: what they decided is done, what they answered is taken. */
+export function noticed(agent: ReactAgent): Step {
+  const { run } = agent.state;
+  const { flight } = agent;
+  if (flight.runId === undefined) return stay(agent);
+  if (run?.runId !== flight.runId) return endedByOthers(agent, flight.runId);
+  if (flight.call !== undefined || flight.summary !== undefined || run.calls.length === 0) return stay(agent);
+  const step = tellResults(stay(agent), run);
+  if (openCalls(run).length === 0) return afterTools(step, run);
+  if (flight.ending !== undefined) return endIfIdle(step, run);
+  return openCalls(run)
+    .filter(({ status }) => status === "approved" || status === "denied")
+    .reduce((before, call) => takeUp(before, call, false), step);
+}
+
+/** The run has its end, and this process has to tell it to whoever waits here. */
+function endedByOthers(agent: ReactAgent, runId: string): Step {
+  const { last } = agent.thread.filterByRef("runId", runId).reduce(evolve, INITIAL);
+  if (last === undefined) return inFlight(stay(agent), { ...AT_REST, triedSeqs: agent.flight.triedSeqs });
+  const { run, end } = last;
+  const abort = { type: "abort", requestId: run.requestId, runId, reason: "The request was ended elsewhere." } as const;
+  return closing(isAtWork(agent) ? doing(stay(agent), abort) : stay(agent), run, end);
+}
+
+/** What may have run is run again only where that does no harm. */
+function takeUp(step: Step, open: OpenCall, untouched: boolean): Step {
+  const { run } = step.agent.state;
+  const { call, status } = open;
+  if (run === undefined || step.agent.flight.running.includes(call.id)) return step;
+  const { requestId, runId, callId = "" } = run;
+  const traits = step.agent.settings.traits[call.name];
+  switch (status) {
+    case "approval_requested":
+      return doing(step, { type: "await_approval", requestId, runId, callId, call });
+    case "approved":
+      return executing(tellDecision(committed(step, toolStarted(run, call.id, call.name)), run, open), run, open, true);
+    case "denied":
+      return denied(tellDecision(step, run, open), run, open, decisionOn(step.agent, run, open).note);
+    case "open":
+      // Who has to be asked first was not: nobody outside has been told of the call.
+      if (traits?.client && !traits.needsApproval)
+        return doing(step, { type: "await_answer", requestId, runId, callId, call });
+      // Not asked yet, so it cannot have run.
+      if (untouched || traits?.needsApproval || traits?.repeatable) return executing(step, run, open, false);
+      return closed(step, run, open);
+    case "started":
+      if (traits?.client) return doing(step, { type: "await_answer", requestId, runId, callId, call });
+      return traits?.repeatable ? executing(step, run, open, true) : closed(step, run, open);
+    case "done":
+      return step;
+    default:
+      return status satisfies never;
+  }
+}
+
+/** Whoever decided was in another process; here it is told only now. */
+function tellDecision(step: Step, run: Run, open: OpenCall): Step {
+  const { call } = open;
+  return telling(step, run, {
+    kind: "approval_resolved",
+    ...(run.callId !== undefined && { callId: run.callId }),
+    toolCallId: call.id,
+    toolName: call.name,
+    data: decisionOn(step.agent, run, open),
+  });
+}
+
+function decisionOn(
+  { thread }: ReactAgent,
+  { askSeq, callId }: Run,
+  { call, status }: OpenCall,
+): { readonly approved: boolean; readonly by?: string; readonly note?: string } {
+  const entry = thread.filterByKind("approval_resolved").findLast(({ seq, payload, refs }) => {
+    return seq > askSeq && payload.toolCallId === call.id && (refs.callId ?? callId) === callId;
+  });
+  const { by, note } = entry?.payload ?? {};
+  return { approved: status === "approved", ...(by !== undefined && { by }), ...(note !== undefined && { note }) };
+}
+
+function closed(step: Step, run: Run, { call }: OpenCall): Step {
+  return afterResult(committed(step, resultEntry(run, call.id, call.name, INTERRUPTED)), run);
+}

@@ -1,0 +1,107 @@
+import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
+import { createProjector, type Projector } from "../../projection/projector.ts";
+import type { Readers } from "../../projection/transcript/reader.ts";
+import type { JsonObject } from "../../thread/json.ts";
+import type { Content, ToolSpec } from "../../thread/message.ts";
+import type { Thread } from "../../thread/thread.ts";
+import type { TokenCounter } from "../../tokens/counter.ts";
+import type { Usage } from "../answer.ts";
+import { AgentError } from "../definition/agent-error.ts";
+
+/** What is asked, before it is in the thread. */
+export interface PendingAsk {
+  readonly content: Content;
+  readonly requestId: string;
+}
+
+/** How a call of a tool may be treated when nobody knows whether it has run. */
+export interface ToolTraits {
+  /** Running it twice does no harm. */
+  readonly repeatable?: boolean;
+  /** It never runs before somebody has approved it. */
+  readonly needsApproval?: boolean;
+  /** It is answered from outside. */
+  readonly client?: boolean;
+}
+
+/** What a ReAct agent is, as plain data and pure functions. */
+export interface ReactSettings {
+  readonly name: string;
+  /** The model as `provider:model`. */
+  readonly model?: string | undefined;
+  readonly systemPrompt?: string | undefined;
+  readonly contextPolicy?: ContextPolicyInput | undefined;
+  readonly tools: readonly ToolSpec[];
+  readonly traits: { readonly [tool: string]: ToolTraits };
+  /** Model calls of one request. */
+  readonly maxIterations: number;
+  /** How often an answer of the wrong shape is sent back. */
+  readonly outputRetries: number;
+  /** What goes to the model beside messages and tools: maxOutputTokens, temperature, toolChoice, responseFormat. */
+  readonly call: JsonObject;
+  readonly projector: Projector;
+  readonly readers?: Readers | undefined;
+  readonly exactCounter?: TokenCounter | undefined;
+  /** Whether there is somebody to write summaries. */
+  readonly summarizes: boolean;
+  /** Says that a request has used up what it may cost. */
+  readonly isSpent?: ((usage: Usage) => boolean) | undefined;
+  /** The caller's own word on an ask: a reason to refuse it. */
+  readonly accept?: ((agent: { readonly thread: Thread }, pending: PendingAsk) => string | undefined) | undefined;
+}
+
+const FIELDS: { readonly [Field in keyof Required<ReactSettings>]: true } = {
+  name: true,
+  model: true,
+  systemPrompt: true,
+  contextPolicy: true,
+  tools: true,
+  traits: true,
+  maxIterations: true,
+  outputRetries: true,
+  call: true,
+  projector: true,
+  readers: true,
+  exactCounter: true,
+  summarizes: true,
+  isSpent: true,
+  accept: true,
+};
+
+/** What somebody meant for an agent with a model would do nothing here. */
+function checkFields(given: Partial<ReactSettings>): void {
+  const unknown = Object.keys(given).find((field) => !Object.hasOwn(FIELDS, field));
+  if (unknown !== undefined) throw invalid(unknown, `is no setting. There are: ${Object.keys(FIELDS).join(", ")}`);
+  if (given.model !== undefined && typeof given.model !== "string") {
+    throw invalid("model", "must be text, as provider:model. An agent that calls a model is made by defineAgent");
+  }
+  if (given.tools !== undefined && !Array.isArray(given.tools)) {
+    throw invalid("tools", "must be a list of tool specs. An agent that runs tools is made by defineAgent");
+  }
+}
+
+function invalid(path: string, trouble: string): AgentError {
+  return new AgentError({ code: "invalid_agent", path, message: `${path} ${trouble}.` });
+}
+
+/**
+ * Settings, complete: what is not given has its default.
+ *
+ * @example
+ * const settings = reactSettings({ tools: [{ name: "add", inputSchema: { type: "object" } }] });
+ * settings.maxIterations; // 10
+ */
+export function reactSettings(given: Partial<ReactSettings> = {}): ReactSettings {
+  checkFields(given);
+  return {
+    name: "agent",
+    tools: [],
+    traits: {},
+    maxIterations: 10,
+    outputRetries: 1,
+    call: {},
+    summarizes: false,
+    ...given,
+    projector: given.projector ?? createProjector(),
+  };
+}

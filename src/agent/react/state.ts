@@ -1,0 +1,164 @@
+import { switchTarget } from "../../lanes/operation.ts";
+import { DEFAULT_LANE } from "../../lanes/track.ts";
+import type { Entry } from "../../thread/entry.ts";
+import { isPlainObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
+import type { Content, ToolCall } from "../../thread/message.ts";
+import { addUsage, type Usage } from "../answer.ts";
+import type { RequestOptions } from "../signal.ts";
+import { textOf } from "./content.ts";
+import { endIn, type RequestEnd } from "./end.ts";
+import { type CallStatus, openCalls, type Run } from "./run.ts";
+
+/** What a ReAct agent knows of its thread. It is folded from the entries, so it can be had again at any time. */
+export interface ReactState {
+  readonly run: Run | undefined;
+  /** The request that ended last, until the next begins. */
+  readonly last: EndedRun | undefined;
+  readonly activeContextRef: string;
+  /** The operations applied last, as far as they are loaded; the log has all of them. */
+  readonly appliedContextOps: readonly string[];
+  /** What the last model call was shown: entries up to here. */
+  readonly projectionCursorSeq: number;
+}
+
+export interface EndedRun {
+  readonly run: Run;
+  readonly end: RequestEnd;
+  readonly seq: number;
+}
+
+const REMEMBERED_OPS = 64;
+
+export const INITIAL: ReactState = Object.freeze({
+  run: undefined,
+  last: undefined,
+  activeContextRef: DEFAULT_LANE,
+  appliedContextOps: Object.freeze([]),
+  projectionCursorSeq: -1,
+});
+
+/** What one more entry changes. Entries that others wrote change nothing. */
+export function evolve(state: ReactState, entry: Entry): ReactState {
+  if (entry.kind === "ai_context_operation") return afterOperation(state, entry);
+  const projectionCursorSeq = cursorIn(entry) ?? state.projectionCursorSeq;
+  const { run } = state;
+  if (run === undefined || entry.refs.requestId !== run.requestId) {
+    const begun = beginning(entry);
+    return begun === undefined
+      ? { ...state, projectionCursorSeq }
+      : { ...state, projectionCursorSeq, run: begun, last: undefined };
+  }
+  const next = afterEntry(run, entry);
+  const end = endIn(entry.payload as JsonObject); // payloads are JSON
+  if (end === undefined) return { ...state, projectionCursorSeq, run: next };
+  return { ...state, projectionCursorSeq, run: undefined, last: { run: next, end, seq: entry.seq } };
+}
+
+/** An ask of ours: what is steered into a request says so. */
+export function beginning({ kind, payload, refs, seq }: Entry): Run | undefined {
+  const { role, requestId, runId, contextRef, steer, options } = payload as JsonObject; // payloads are JSON
+  if (kind !== "ai_message" || role !== "user" || steer !== undefined) return undefined;
+  if (typeof requestId !== "string" || typeof runId !== "string" || refs.requestId !== requestId) return undefined;
+  const { requestId: _request, runId: _run, ...others } = refs as JsonObject; // refs are scalars
+  return {
+    requestId,
+    runId,
+    lane: typeof contextRef === "string" ? contextRef : DEFAULT_LANE,
+    askSeq: seq,
+    options: isPlainObject(options) ? (options as RequestOptions) : {}, // checked before it was written
+    refs: others,
+    iteration: 0,
+    calls: [],
+    usage: {},
+    text: "",
+    spoken: undefined,
+    repairs: 0,
+    compactions: 0,
+    refusedTokens: 0,
+  };
+}
+
+function afterEntry(run: Run, { kind, payload, refs }: Entry): Run {
+  const fields = payload as JsonObject; // payloads are JSON
+  switch (kind) {
+    case "ai_message":
+      return afterMessage(run, fields, refs.callId);
+    case "approval_requested":
+      return withStatus(run, fields["toolCallId"], "approval_requested", ["open"]);
+    case "approval_resolved":
+      return withStatus(run, fields["toolCallId"], decisionIn(fields), ["open", "approval_requested"]);
+    case "tool_started":
+      return withStatus(run, fields["toolCallId"], "started", UNFINISHED);
+    case "error":
+      return afterRefusal(run, fields["call"]);
+    default:
+      return run;
+  }
+}
+
+function afterMessage(run: Run, payload: JsonObject, callId: string | undefined): Run {
+  const { role, steer, toolCallId, partial } = payload;
+  // A late result of an earlier exchange may have an id that is open again.
+  if (role === "tool")
+    return callId === undefined || callId === run.callId ? withStatus(run, toolCallId, "done", UNFINISHED) : run;
+  if (role === "user") {
+    // Words that somebody has put between a call and its result do not make the call go away.
+    const calls = openCalls(run).length === 0 ? [] : run.calls;
+    return { ...run, calls, spoken: undefined, repairs: run.repairs + (steer === "repair" ? 1 : 0) };
+  }
+  if (role !== "assistant" || callId === undefined) return run;
+  const calls = (payload["toolCalls"] ?? []) as readonly ToolCall[]; // written by us
+  const spoken = partial === true ? "partial" : "whole";
+  return {
+    ...run,
+    iteration: run.iteration + 1,
+    callId,
+    calls: calls.map((call) => ({ call, status: "open" })),
+    usage: addUsage(run.usage, usageIn(payload["call"])),
+    text: textOf(payload["content"] as Content) || run.text, // written by us
+    spoken: calls.length > 0 ? undefined : spoken,
+  };
+}
+
+const UNFINISHED: readonly CallStatus[] = ["open", "approval_requested", "approved", "denied", "started"];
+
+/** Only the first call of that id that can take the status: whoever writes one id twice answers it twice. */
+function withStatus(run: Run, id: JsonValue | undefined, status: CallStatus, from: readonly CallStatus[]): Run {
+  const index = run.calls.findIndex((open) => open.call.id === id && from.includes(open.status));
+  return index < 0 ? run : { ...run, calls: run.calls.map((open, at) => (at === index ? { ...open, status } : open)) };
+}
+
+function decisionIn({ approved, started }: JsonObject): CallStatus {
+  if (approved !== true) return "denied";
+  return started === true ? "started" : "approved";
+}
+
+function afterRefusal(run: Run, call: JsonValue | undefined): Run {
+  if (!isPlainObject(call)) return run;
+  const { estimatedTokens } = call;
+  const refusedTokens = typeof estimatedTokens === "number" ? estimatedTokens : 0;
+  return { ...run, compactions: run.compactions + 1, refusedTokens };
+}
+
+function afterOperation(state: ReactState, entry: Entry): ReactState {
+  const { opId } = entry.payload as JsonObject; // payloads are JSON
+  const known = typeof opId === "string" ? [...state.appliedContextOps, opId].slice(-REMEMBERED_OPS) : undefined;
+  return {
+    ...state,
+    activeContextRef: switchTarget(entry) ?? state.activeContextRef,
+    appliedContextOps: known ?? state.appliedContextOps,
+  };
+}
+
+/** What the call was shown that left the entry. */
+export function cursorIn({ kind, payload }: Entry): number | undefined {
+  if (kind !== "ai_message" && kind !== "error") return undefined; // a summary was shown a range
+  const call = (payload as JsonObject)["call"]; // payloads are JSON
+  const seq = isPlainObject(call) ? call["basisLastSeq"] : undefined;
+  return typeof seq === "number" ? seq : undefined;
+}
+
+function usageIn(call: JsonValue | undefined): Usage {
+  const usage = isPlainObject(call) ? call["usage"] : undefined;
+  return isPlainObject(usage) ? (usage as Usage) : {}; // written by us
+}

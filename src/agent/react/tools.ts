@@ -1,0 +1,152 @@
+import type { ToolExec } from "../directive.ts";
+import type { Signal } from "../signal.ts";
+import type { ReactAgent } from "./agent.ts";
+import { isAtWork } from "./agent.ts";
+import { approvalRequested, approvalResolved, type Decision, resultEntry } from "./entries.ts";
+import { closedAtEnd, completed, ended } from "./finish.ts";
+import { nextCall } from "./next-call.ts";
+import { closedBecause, tellResults } from "./results.ts";
+import { type OpenCall, openCalls, type Run } from "./run.ts";
+import { committed, doing, inFlight, type Step, stay, telling } from "./step.ts";
+import { takesAnswer } from "./waiting.ts";
+
+type Of<Type extends Signal["type"]> = Extract<Signal, { type: Type }>;
+
+/** A tool has given its result: committed at once, told in the order of the calls. */
+export function resulted(agent: ReactAgent, { callId, toolCallId, outcome }: Of<"tool_result">): Step {
+  const { run } = agent.state;
+  if (run === undefined || callId !== run.callId) return stay(agent);
+  const step = reported(agent, toolCallId);
+  const open = find(run, toolCallId);
+  if (open === undefined) return endIfIdle(step, run); // somebody else has answered it
+  return afterResult(committed(step, resultEntry(run, toolCallId, open.call.name, outcome)), run);
+}
+
+/** Somebody outside has answered a call that nothing here is at work on. */
+export function answeredOutside(agent: ReactAgent, { toolCallId, outcome }: Of<"answer">): Step {
+  const { run, open } = waitingCall(agent, toolCallId);
+  if (run === undefined || open === undefined || !takesAnswer(agent, open)) return stay(agent);
+  return afterResult(committed(stay(agent), resultEntry(run, toolCallId, open.call.name, outcome)), run);
+}
+
+/** Goes on when a result was committed: with what else is open, or with the model. */
+export function afterResult(step: Step, before: Run): Step {
+  const run = step.agent.state.run ?? before;
+  const told = tellResults(step, run);
+  return openCalls(run).length > 0 ? endIfIdle(told, run) : afterTools(told, run);
+}
+
+/** Every result is in: the model's turn again, unless this was its last. */
+export function afterTools(step: Step, run: Run): Step {
+  const { flight, settings } = step.agent;
+  if (flight.ending !== undefined) return ended(step, run, flight.ending);
+  const { requestId, runId, iteration, options, usage } = run;
+  const marked = doing(step, { type: "checkpoint", requestId, runId, iteration, reason: "after_tools" });
+  if (flight.finishing !== undefined) return completed(marked, run, flight.finishing);
+  if (settings.isSpent?.(usage)) return completed(marked, run, "limit");
+  const isLast = iteration >= (options.maxIterations ?? settings.maxIterations);
+  return isLast ? completed(marked, run, "max_iterations") : nextCall(marked, run);
+}
+
+/** A run that is ending waits for what is at work, and for nobody outside. */
+export function endIfIdle(step: Step, run: Run): Step {
+  const { ending } = step.agent.flight;
+  return ending === undefined || isAtWork(step.agent) ? step : ended(step, run, ending);
+}
+
+/** A call has to be approved before it runs; the request waits, across a restart too. */
+export function approvalAsked(agent: ReactAgent, { callId, toolCallId }: Of<"approval_needed">): Step {
+  const { run } = agent.state;
+  if (run === undefined || callId !== run.callId) return stay(agent);
+  const step = reported(agent, toolCallId);
+  const open = find(run, toolCallId);
+  if (open?.status !== "open") return endIfIdle(step, run);
+  const { ending } = agent.flight;
+  if (ending !== undefined) return notRun(step, run, open);
+  const { call } = open;
+  const next = committed(step, approvalRequested(run, toolCallId, call.name));
+  return awaiting(next, run, open, "approval");
+}
+
+/** A call is for somebody outside to answer. */
+export function answerAsked(agent: ReactAgent, { callId, toolCallId }: Of<"answer_needed">): Step {
+  const { run } = agent.state;
+  if (run === undefined || callId !== run.callId) return stay(agent);
+  const step = reported(agent, toolCallId);
+  const open = find(run, toolCallId);
+  if (open?.status !== "open" && open?.status !== "started") return endIfIdle(step, run);
+  return agent.flight.ending === undefined ? awaiting(step, run, open, "answer") : notRun(step, run, open);
+}
+
+function awaiting(step: Step, run: Run, { call }: OpenCall, what: "approval" | "answer"): Step {
+  const { requestId, runId, callId = "" } = run;
+  const told = telling(step, run, {
+    kind: what === "approval" ? "approval_requested" : "answer_requested",
+    callId,
+    toolCallId: call.id,
+    toolName: call.name,
+    data: { arguments: call.arguments },
+  });
+  return doing(told, { type: `await_${what}`, requestId, runId, callId, call });
+}
+
+/** The run is ending, and this call was not begun. */
+function notRun(step: Step, run: Run, { call }: OpenCall): Step {
+  const { ending } = step.agent.flight;
+  if (ending === undefined) return step;
+  const outcome = closedAtEnd(ending, "the call did not run");
+  return afterResult(committed(step, resultEntry(run, call.id, call.name, outcome)), run);
+}
+
+/** Somebody decides. What is approved runs at once; of what is denied the model is told. */
+export function decided(agent: ReactAgent, { type, toolCallId, by, note }: Of<"approve" | "deny">): Step {
+  const { run, open } = waitingCall(agent, toolCallId);
+  if (run === undefined || open?.status !== "approval_requested" || agent.flight.ending !== undefined) {
+    return stay(agent);
+  }
+  const decision = {
+    approved: type === "approve",
+    ...(by !== undefined && { by }),
+    ...(note !== undefined && { note }),
+  };
+  const written: Decision = { ...decision, ...(decision.approved && { started: true }) };
+  const next = committed(stay(agent), approvalResolved(run, toolCallId, written));
+  const told = telling(next, run, {
+    kind: "approval_resolved",
+    ...(run.callId !== undefined && { callId: run.callId }),
+    toolCallId,
+    toolName: open.call.name,
+    data: decision,
+  });
+  return decision.approved ? executing(told, run, open, true) : denied(told, run, open, note);
+}
+
+export function denied(step: Step, run: Run, { call }: OpenCall, note: string | undefined): Step {
+  const why = note === undefined || note.trim() === "" ? "." : `: ${note}`;
+  const outcome = closedBecause("denied", `The call was not approved and did not run${why}`);
+  return afterResult(committed(step, resultEntry(run, call.id, call.name, outcome)), run);
+}
+
+/** Gives a call to be run; from here on it is at work until it reports back. */
+export function executing(step: Step, run: Run, { call }: Pick<OpenCall, "call">, approved: boolean): Step {
+  const { requestId, runId, iteration, callId = "" } = run;
+  const exec: ToolExec = { type: "tool_exec", requestId, runId, callId, iteration, call, approved };
+  return doing(inFlight(step, { running: [...step.agent.flight.running, call.id] }), exec);
+}
+
+function reported(agent: ReactAgent, toolCallId: string): Step {
+  const { running } = agent.flight;
+  const index = running.indexOf(toolCallId);
+  return index < 0 ? stay(agent) : inFlight(stay(agent), { running: running.toSpliced(index, 1) });
+}
+
+function waitingCall(
+  { state: { run }, flight: { running } }: ReactAgent,
+  toolCallId: string,
+): { readonly run: Run | undefined; readonly open: OpenCall | undefined } {
+  return { run, open: run === undefined || running.includes(toolCallId) ? undefined : find(run, toolCallId) };
+}
+
+function find(run: Run, toolCallId: string): OpenCall | undefined {
+  return run.calls.find(({ call, status }) => call.id === toolCallId && status !== "done");
+}

@@ -1,0 +1,54 @@
+import type { JsonValue } from "../../thread/json.ts";
+import type { ReactAgent } from "./agent.ts";
+import { type OpenCall, openCalls } from "./run.ts";
+
+/** A call that waits for somebody outside. */
+export interface WaitingCall {
+  readonly toolCallId: string;
+  readonly name: string;
+  readonly arguments: JsonValue;
+  /** Whether it is to be approved or denied, or to be given its result. */
+  readonly kind: "approval" | "answer";
+}
+
+/**
+ * The calls that wait for somebody outside, in the order in which they were made. Of a restored agent, ask after `resume`.
+ *
+ * @example
+ * waitingCalls(restore(reactSettings(), thread)); // [] when no request is open
+ */
+export function waitingCalls(agent: ReactAgent): readonly WaitingCall[] {
+  const { run } = agent.state;
+  const { running, ending } = agent.flight;
+  if (run === undefined || ending !== undefined) return [];
+  return openCalls(run).flatMap((open): readonly WaitingCall[] => {
+    const { id: toolCallId, name, arguments: args } = open.call;
+    if (running.includes(toolCallId)) return [];
+    const kind = kindOf(agent, open);
+    return kind === undefined ? [] : [{ toolCallId, name, arguments: args, kind }];
+  });
+}
+
+function kindOf(agent: ReactAgent, open: OpenCall): WaitingCall["kind"] | undefined {
+  if (open.status === "approval_requested") return "approval";
+  return takesAnswer(agent, open) ? "answer" : undefined;
+}
+
+/** Whether somebody outside may answer a call that nothing here is at work on. */
+export function takesAnswer({ settings: { traits } }: ReactAgent, { call, status }: OpenCall): boolean {
+  return status === "open" || (status === "started" && traits[call.name]?.client === true);
+}
+
+/**
+ * Whether the log alone tells that the run waits, or comes to wait for nothing but somebody outside. It is written beside the
+ * entries: nothing is written any more when a call turns out to wait for its answer.
+ */
+export function comesToWait({ state: { run }, settings: { traits } }: ReactAgent): boolean {
+  const open = run === undefined ? [] : openCalls(run);
+  if (open.some(({ status }) => status === "approval_requested")) return true;
+  const isForOutside = ({ call, status }: OpenCall): boolean => {
+    const { client = false, needsApproval = false } = traits[call.name] ?? {};
+    return client && (status === "started" || !needsApproval);
+  };
+  return open.length > 0 && open.every(isForOutside);
+}

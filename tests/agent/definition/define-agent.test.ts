@@ -1,0 +1,70 @@
+import { defineAgent, react, type Tools } from "heddle";
+import { scriptedModel } from "heddle/testing";
+import { describe, expect, test } from "vitest";
+
+const model = scriptedModel([]);
+const inputSchema = { type: "object" } as const;
+
+/** As somebody without types would call it. */
+function define(config: object): unknown {
+  return defineAgent(config as { model: typeof model });
+}
+
+describe("a field that no agent has is refused, and the message names the one that was meant", () => {
+  test.each([
+    ["maxIteration", "maxIterations"],
+    ["toolTimeout", "toolTimeoutMs"],
+    ["system", "systemPrompt"],
+    ["stopWhen", "maxIterations"],
+  ])("%s: %s", (field, meant) => {
+    expect(() => define({ model, [field]: 3 })).toThrow(
+      expect.objectContaining({
+        code: "invalid_agent",
+        path: field,
+        message: `${field} is not a field of an agent. Did you mean ${meant}?`,
+      }),
+    );
+  });
+
+  test("or all of them, when none is like it", () => {
+    expect(() => define({ model, colour: "red" })).toThrow(/colour is not a field of an agent\. It has: name, model, /);
+  });
+});
+
+test("the name of a model is no model, and the message says what is", () => {
+  expect(() => define({ model: "gpt-5" })).toThrow(/such as openai\("gpt-5"\), not its name/);
+});
+
+describe("a tool that could never run is refused", () => {
+  test.each(["run", "excute", "handler"])("because its function is called %s", (field) => {
+    const tools = { pay: { inputSchema, [field]: () => 1 } } as unknown as Tools; // only functions of other names
+    expect(() => defineAgent({ model, tools })).toThrow(
+      expect.objectContaining({ code: "invalid_tool", path: `pay.${field}` }),
+    );
+  });
+
+  test("because its schema stands where the AI SDK 4 had it", () => {
+    const tools = { pay: { parameters: inputSchema, execute: () => 1 } } as unknown as Tools; // no inputSchema
+    expect(() => defineAgent({ model, tools })).toThrow(/pay\.inputSchema must be a schema, .*rename parameters/);
+  });
+
+  test("but not one that is answered from outside, with what the AI SDK lets a tool have", () => {
+    const ask = {
+      inputSchema,
+      outputSchema: () => inputSchema,
+      needsApproval: () => true,
+      onInputStart: () => undefined,
+    };
+    expect(Object.keys(defineAgent({ model, tools: { ask } }).tools)).toEqual(["ask"]);
+  });
+});
+
+describe("settings of the pure core are not the config of an agent", () => {
+  test.each([
+    ["a model that can be called", { model }, "model"],
+    ["tools by name", { tools: { pay: { inputSchema } } }, "tools"],
+    ["a field it does not have", { instructions: "Be brief." }, "instructions"],
+  ])("%s", (_, settings, path) => {
+    expect(() => react(settings as object)).toThrow(expect.objectContaining({ code: "invalid_agent", path }));
+  });
+});

@@ -1,0 +1,139 @@
+import { asked, modelCalled, specify, toolGave } from "heddle/testing";
+import { describe, expect, test } from "vitest";
+import { isWaiting } from "../../../src/agent/react/agent.ts";
+import { CALCULATOR } from "../support/calculator.ts";
+
+const pay = { id: "p", name: "pay" };
+const calculator = specify(CALCULATOR);
+const called = calculator.given([asked("Pay."), modelCalled("call_1", [pay])]);
+const waiting = called.given([{ type: "approval_needed", callId: "call_1", toolCallId: "p" }]);
+
+describe("a call that needs approval", () => {
+  test("is asked for in the log, and waits", () => {
+    const outcome = called.when({ type: "approval_needed", callId: "call_1", toolCallId: "p" });
+    outcome.then(
+      [{ kind: "approval_requested", payload: { toolCallId: "p", name: "pay" }, refs: { callId: "call_1" } }],
+      [
+        { type: "emit", event: { kind: "approval_requested" } },
+        { type: "await_approval", call: { id: "p" } },
+      ],
+    );
+    expect(isWaiting(outcome.agent)).toBe(true);
+    expect(isWaiting(called.when({ type: "notice" }).agent)).toBe(false);
+  });
+
+  test("runs at once when it is approved, and the log says that it has begun", () => {
+    waiting.when({ type: "approve", toolCallId: "p", by: "anna" }).then(
+      [{ kind: "approval_resolved", payload: { toolCallId: "p", approved: true, by: "anna", started: true } }],
+      [
+        { type: "emit", event: { kind: "approval_resolved" } },
+        { type: "tool_exec", approved: true, call: { id: "p" } },
+      ],
+    );
+  });
+
+  test("that is denied gives the model an error, with the reason", () => {
+    waiting
+      .when({ type: "deny", toolCallId: "p", note: "Too much." })
+      .then(
+        [
+          { kind: "approval_resolved", payload: { approved: false, note: "Too much." } },
+          { payload: { role: "tool", isError: true, content: expect.stringContaining("Too much.") } },
+        ],
+        [{ type: "emit", event: { kind: "tool_completed" } }, { type: "llm_stream" }],
+      );
+  });
+
+  test("is decided once, and only when it waits", () => {
+    waiting
+      .given([{ type: "approve", toolCallId: "p" }])
+      .when({ type: "deny", toolCallId: "p" })
+      .then([], []);
+    called.when({ type: "approve", toolCallId: "p" }).then([], []);
+    waiting.when({ type: "approve", toolCallId: "x" }).then([], []);
+  });
+
+  test("that another process has approved begins with an entry, and then runs", () => {
+    const refs = { requestId: "req_1", runId: "run_1", callId: "call_1", toolCallId: "p" };
+    waiting
+      .given([{ kind: "approval_resolved", payload: { toolCallId: "p", approved: true }, refs }])
+      .when({ type: "notice" })
+      .then([{ kind: "tool_started", payload: { toolCallId: "p" } }], [{ type: "tool_exec", approved: true }]);
+  });
+
+  test("that another process has denied is told of, with its reason", () => {
+    const refs = { requestId: "req_1", runId: "run_1", callId: "call_1", toolCallId: "p" };
+    const payload = { toolCallId: "p", approved: false, by: "anna", note: "Too much." };
+    waiting
+      .given([{ kind: "approval_resolved", payload, refs }])
+      .when({ type: "notice" })
+      .then(
+        [{ payload: { role: "tool", isError: true, content: expect.stringContaining("Too much.") } }],
+        [
+          {
+            type: "emit",
+            event: { kind: "approval_resolved", data: { approved: false, by: "anna", note: "Too much." } },
+          },
+          { type: "emit", event: { kind: "tool_completed" } },
+          { type: "llm_stream" },
+        ],
+      );
+  });
+
+  test("is not touched by an answer from outside", () => {
+    const outcome = { content: "paid", isError: false };
+    waiting.when({ type: "answer", toolCallId: "p", outcome }).then([], []);
+  });
+});
+
+describe("a call that is answered from outside", () => {
+  const asking = calculator.given([
+    asked("Sure?"),
+    modelCalled("call_1", [{ id: "c", name: "confirm" }]),
+    { type: "answer_needed", callId: "call_1", toolCallId: "c" },
+  ]);
+
+  test("waits without an entry", () => {
+    calculator
+      .given([asked("Sure?"), modelCalled("call_1", [{ id: "c", name: "confirm" }])])
+      .when({ type: "answer_needed", callId: "call_1", toolCallId: "c" })
+      .then(
+        [],
+        [
+          { type: "emit", event: { kind: "answer_requested" } },
+          { type: "await_answer", call: { id: "c" } },
+        ],
+      );
+  });
+
+  test("goes on with the answer", () => {
+    asking
+      .when({ type: "answer", toolCallId: "c", outcome: { content: "yes", isError: false } })
+      .then([{ payload: { role: "tool", toolCallId: "c", content: "yes" } }], [{ type: "llm_stream" }]);
+  });
+
+  test("is none that a tool is at work on", () => {
+    calculator
+      .given([asked("Go"), modelCalled("call_1", [{ id: "a", name: "add" }])])
+      .when({ type: "answer", toolCallId: "a", outcome: { content: "5", isError: false } })
+      .then([], []);
+  });
+});
+
+test("a tool that others have answered meanwhile may report back; it changes nothing", () => {
+  const refs = { requestId: "req_1", runId: "run_1", callId: "call_1", toolCallId: "a" };
+  const payload = { contextRef: "default", role: "tool", toolCallId: "a", name: "add", content: "5" };
+  calculator
+    .given([asked("Go"), modelCalled("call_1", [{ id: "a", name: "add" }]), { kind: "ai_message", payload, refs }])
+    .when({ type: "notice" })
+    .then([], [{ type: "emit", event: { kind: "tool_completed" } }, { type: "llm_stream" }]);
+  calculator
+    .given([
+      asked("Go"),
+      modelCalled("call_1", [{ id: "a", name: "add" }]),
+      { kind: "ai_message", payload, refs },
+      { type: "notice" },
+    ])
+    .when(toolGave("call_1", "a", "4"))
+    .then([], []);
+});

@@ -1,0 +1,226 @@
+import { memoryStore } from "heddle";
+import { asked, modelCalled, modelSaid, specify, toolGave } from "heddle/testing";
+import { describe, expect, test } from "vitest";
+import { cmd } from "../../../src/agent/cmd.ts";
+import type { ContextOperation } from "../../../src/agent/operation.ts";
+import { materialise } from "../../../src/agent/react/materialise.ts";
+import type { Signal } from "../../../src/agent/signal.ts";
+import { CALCULATOR } from "../support/calculator.ts";
+
+const calculator = specify(CALCULATOR);
+const ask = asked("What's 2+2?");
+const add = { id: "a", name: "add" };
+
+function op(opId: string, operation: Partial<ContextOperation["operation"]> = {}, contextRef = "default"): Signal {
+  const resultContext = { id: opId, entries: [{ role: "user", content: "Before." }] };
+  return {
+    type: "context_op",
+    operation: { opId, contextRef, operation: { type: "replace", reason: "manual", resultContext, ...operation } },
+  };
+}
+
+function switchTo(lane: string): Signal {
+  return {
+    type: "context_op",
+    operation: { opId: lane, contextRef: lane, operation: { type: "switch", reason: "manual" } },
+  };
+}
+
+describe("a context operation on an agent that is idle", () => {
+  test("is applied at once, under an id of its own", () => {
+    const outcome = calculator.when(op("1"));
+    outcome.then([{ id: "op_1", kind: "ai_context_operation", payload: { opId: "1" } }], []);
+    expect(materialise(outcome.agent).appliedContextOps).toEqual(["1"]);
+  });
+
+  test("is applied once for the life of the log", () => {
+    const given = calculator.given([
+      op("1"),
+      ask,
+      modelSaid("call_1", "4"),
+      ...Array.from({ length: 70 }, (_, n) => op(`n${n}`)),
+    ]);
+    given.when(op("1")).then([], []);
+    given.when(op("1", { reason: "restore" })).thenRejects("context_op_id_reused");
+  });
+
+  test("is known by its opId, whoever wrote it", () => {
+    const written = op("1") as Extract<Signal, { type: "context_op" }>;
+    const entry = { kind: "ai_context_operation", payload: written.operation };
+    calculator.given([entry]).when(op("1")).then([], []);
+  });
+
+  test("that switches is where the next ask goes", () => {
+    const switched = calculator.given([ask, modelSaid("call_1", "4"), switchTo("research")]);
+    switched
+      .when(asked("Look this up."))
+      .then(
+        [{ payload: { contextRef: "research" } }],
+        [{ type: "llm_stream", messages: [{}, { content: "Look this up." }] }],
+      );
+  });
+
+  test("that is malformed is an error, and changes nothing", () => {
+    calculator.when(op("", {})).thenRejects("context_op_invalid");
+    calculator.when(op("1", { reason: "compaction" })).thenRejects("context_op_invalid");
+    calculator.when(op("x".repeat(300))).thenRejects("context_op_invalid");
+  });
+
+  test("may not cut an exchange", () => {
+    const given = calculator.given([
+      ask,
+      modelCalled("call_1", [add]),
+      toolGave("call_1", "a", "4"),
+      modelSaid("call_2", "4"),
+    ]);
+    given.when(op("1", { reason: "compaction", baseSeq: 1 })).thenRejects("context_op_splits_exchange");
+    given.when(op("1", { reason: "compaction", baseSeq: 2 })).then([{ payload: { opId: "1" } }]);
+  });
+});
+
+test("a compaction keeps every message after its base", () => {
+  const told = calculator.given([ask, modelSaid("call_1", "4"), asked("And 3+3?"), modelSaid("call_2", "6")]);
+  told
+    .given([op("1", { reason: "compaction", baseSeq: 1 })])
+    .when(asked("And 4+4?"))
+    .then(
+      [{}],
+      [
+        {
+          type: "llm_stream",
+          messages: [{}, { content: "Before." }, { content: "And 3+3?" }, { content: "6" }, { content: "And 4+4?" }],
+        },
+      ],
+    );
+});
+
+describe("a lane that branches from another", () => {
+  const branch = (atSeq: number): Signal => {
+    const operation = { type: "switch", reason: "manual", from: "default", atSeq } as const;
+    return { type: "context_op", operation: { opId: "b", contextRef: "branch", operation } };
+  };
+  const told = calculator.given([
+    ask,
+    modelCalled("call_1", [add]),
+    toolGave("call_1", "a", "4"),
+    modelSaid("call_2", "4"),
+  ]);
+
+  test("begins with what the other held", () => {
+    told
+      .given([branch(0)])
+      .when(asked("In words."))
+      .then(
+        [{ payload: { contextRef: "branch" } }],
+        [{ type: "llm_stream", messages: [{}, { content: "What's 2+2?" }, { content: "In words." }] }],
+      );
+  });
+
+  test("leaves it at an edge, of an exchange as well", () => {
+    told.when(branch(1)).thenRejects("context_op_splits_exchange");
+    told.when(branch(9)).thenRejects("context_op_invalid");
+    calculator
+      .given([ask, modelCalled("call_1", [add])])
+      .when(branch(1))
+      .thenRejects("context_op_splits_exchange");
+  });
+});
+
+test.each([
+  null,
+  "compact",
+  { opId: "1" },
+  { opId: "1", contextRef: "default", operation: { type: "erase", reason: "manual" } },
+  { opId: "1", contextRef: "default", operation: { type: "replace", reason: "because", resultContext: {} } },
+  { opId: "1", contextRef: "default", operation: { type: "replace", reason: "manual" } },
+  { opId: "1", contextRef: "default", operation: { type: "switch", reason: "manual", from: "default" } },
+  { opId: "1", contextRef: "default", operation: { type: "switch", reason: "manual", baseSeq: -1 } },
+])("an operation that is none is refused: %j", (operation) => {
+  const signal = { type: "context_op", operation } as Signal; // what comes from outside may be anything
+  calculator.when(signal).thenRejects("context_op_invalid");
+  calculator.given([ask]).when(signal).thenRejects("context_op_invalid");
+});
+
+describe("a context operation while a request runs", () => {
+  test("waits for the end, and the last one wins", () => {
+    calculator
+      .given([ask])
+      .when(op("1"))
+      .then([], [{ type: "keep_context_op", operation: { opId: "1" } }]);
+    const both = calculator.given([ask, op("1")]);
+    const outcome = both.when(op("2"));
+    outcome.then([], [{ type: "keep_context_op", operation: { opId: "2" }, superseded: "1" }]);
+    expect(materialise(outcome.agent).pendingContextOp?.opId).toBe("2");
+    both
+      .given([op("2")])
+      .when(modelSaid("call_1", "4"))
+      .then(
+        [{ payload: { role: "assistant" } }],
+        [{ type: "stop" }, { type: "apply_context_op", operation: { opId: "2" } }],
+      );
+  });
+
+  test("that waits already is no other", () => {
+    calculator
+      .given([ask, op("1")])
+      .when(op("1"))
+      .then([], []);
+    calculator
+      .given([ask, op("1")])
+      .when(op("1", { reason: "restore" }))
+      .thenRejects("context_op_id_reused");
+  });
+
+  test("is applied however the request ends", () => {
+    const failure = { code: "model_error", message: "No." };
+    const waiting = calculator.given([ask, op("1")]);
+    waiting.when({ type: "llm_error", callId: "call_1", failure }).then([{}], [{ type: "apply_context_op" }]);
+    waiting
+      .given([{ type: "cancel" }])
+      .when({ type: "llm_error", callId: "call_1", failure })
+      .then([{}], [{ type: "apply_context_op" }]);
+  });
+
+  test("never touches the running request", () => {
+    calculator
+      .given([ask, modelCalled("call_1", [add]), switchTo("research")])
+      .when(toolGave("call_1", "a", "4"))
+      .then([{ payload: { contextRef: "default" } }], [{ type: "llm_stream", basis: { lane: "default" } }]);
+  });
+
+  test("may not come to stand between a call and a result that is still to come", () => {
+    calculator
+      .given([ask, modelCalled("call_1", [add])])
+      .when(op("1", { reason: "compaction", baseSeq: 1 }))
+      .thenRejects("context_op_splits_exchange");
+  });
+});
+
+test("an edge before what is loaded says from where to load", async () => {
+  const store = memoryStore();
+  const long = Array.from({ length: 60 }, (_, n) => [asked(`Question ${n}`), modelSaid(`call_${n + 1}`, "4")]).flat();
+  const { agent } = calculator.given(long).when({ type: "notice" });
+  await store.save(agent.thread);
+  const tail = (await store.load(agent.thread.id, { last: 4 })) ?? expect.fail("it was saved");
+  const { operation } = op("1", { reason: "compaction", baseSeq: 100 }) as Extract<Signal, { type: "context_op" }>;
+  const onTail = { ...agent, thread: tail };
+  expect(() => cmd(onTail, { type: "context_op", operation })).toThrow(
+    expect.objectContaining({ code: "tail_too_short", neededFromSeq: 36 }),
+  );
+  const more = (await store.load(agent.thread.id, { last: agent.thread.rev - 36 })) ?? expect.fail("it was saved");
+  expect(cmd({ ...agent, thread: more }, { type: "context_op", operation }).agent.thread.last()?.id).toBe("op_1");
+});
+
+test("the materialised state tells what is shown, what runs, what waits and what was applied", () => {
+  const { agent } = calculator.given([op("1"), ask, op("2")]).when(modelCalled("call_1", [add]));
+  const { context, runContext, ...rest } = materialise(agent);
+  expect(context.entries.map(({ role }) => role)).toEqual(["user", "user", "assistant"]);
+  expect(runContext).toEqual(context);
+  expect(rest).toMatchObject({
+    activeContextRef: "default",
+    pendingContextOp: { opId: "2" },
+    appliedContextOps: ["1"],
+    projectionCursorSeq: 1,
+  });
+  expect(materialise(calculator.when(op("1")).agent)).toMatchObject({ runContext: undefined, projectionCursorSeq: -1 });
+});

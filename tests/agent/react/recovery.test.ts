@@ -1,0 +1,153 @@
+import { asked, modelCalled, modelSaid, specify, toolGave } from "heddle/testing";
+import { describe, expect, test } from "vitest";
+import type { ReactAgent } from "../../../src/agent/react/agent.ts";
+import type { EntryInput } from "../../../src/thread/entry.ts";
+import { CALCULATOR } from "../support/calculator.ts";
+
+const calculator = specify(CALCULATOR);
+const ask = asked("What's 2+2?");
+const resume = { type: "resume" } as const;
+const approval = { type: "approval_needed", callId: "call_1", toolCallId: "t" } as const;
+
+/** What a process finds that starts on the thread of another. */
+function left({ thread }: ReactAgent): EntryInput[] {
+  return thread.toArray().map(({ seq: _, ...entry }) => entry);
+}
+
+function calling(name: string) {
+  return calculator.given([ask, modelCalled("call_1", [{ id: "t", name }])]);
+}
+
+function died(given: typeof calculator, signal: Parameters<typeof calculator.when>[0]) {
+  return calculator.given(left(given.when(signal).agent));
+}
+
+const UNKNOWN = {
+  payload: { role: "tool", toolCallId: "t", isError: true, content: expect.stringContaining("unknown") },
+};
+
+describe("a process that finds a request under way", () => {
+  test("calls the model when it was the model's turn", () => {
+    died(calculator, ask)
+      .when(resume)
+      .then([], [{ type: "llm_stream", iteration: 1 }]);
+    died(calling("add"), toolGave("call_1", "t", "4"))
+      .when(resume)
+      .then(
+        [],
+        [
+          { type: "checkpoint", reason: "after_tools" },
+          { type: "llm_stream", iteration: 2 },
+        ],
+      );
+  });
+
+  test("closes a call that may have run, before the model is called", () => {
+    died(calling("add"), { type: "notice" })
+      .when(resume)
+      .then([UNKNOWN], [{ type: "emit", event: { kind: "tool_completed" } }, { type: "llm_stream" }]);
+  });
+
+  test("runs a call again that is repeatable", () => {
+    died(calling("look"), { type: "notice" })
+      .when(resume)
+      .then([], [{ type: "tool_exec", approved: false }]);
+  });
+
+  test("asks on for approval, and for answers", () => {
+    died(calling("pay"), approval)
+      .when(resume)
+      .then([], [{ type: "await_approval" }]);
+    died(calling("confirm"), { type: "notice" })
+      .when(resume)
+      .then([], [{ type: "await_answer" }]);
+  });
+
+  test("runs what was approved and not begun, and closes what was approved and begun", () => {
+    const refs = { requestId: "req_1", runId: "run_1", callId: "call_1", toolCallId: "t" };
+    const approved = { kind: "approval_resolved", payload: { toolCallId: "t", approved: true }, refs };
+    died(calling("pay"), approval)
+      .given([approved])
+      .when(resume)
+      .then([{ kind: "tool_started" }], [{ type: "tool_exec", approved: true }]);
+    died(calling("pay").given([approval]), { type: "approve", toolCallId: "t" })
+      .when(resume)
+      .then([UNKNOWN], [{ type: "llm_stream" }]);
+  });
+
+  test("tells the model of what was denied meanwhile", () => {
+    const refs = { requestId: "req_1", runId: "run_1", callId: "call_1", toolCallId: "t" };
+    died(calling("pay"), approval)
+      .given([{ kind: "approval_resolved", payload: { toolCallId: "t", approved: false }, refs }])
+      .when(resume)
+      .then([{ payload: { content: expect.stringContaining("denied") } }], [{ type: "llm_stream" }]);
+  });
+
+  test("runs calls that are known not to have run", () => {
+    died(calling("add"), { type: "notice" })
+      .when({ type: "resume", untouched: true })
+      .then([], [{ type: "tool_exec", call: { id: "t" } }]);
+  });
+
+  test("may close it instead", () => {
+    died(calling("add"), { type: "notice" })
+      .when({ type: "resume", recover: "fail" })
+      .then(
+        [{ payload: { toolCallId: "t" } }, { kind: "error", payload: { code: "request_interrupted" } }],
+        [{ type: "stop", status: "failed" }],
+      );
+  });
+
+  test("says the end where only that is missing", () => {
+    const said = calculator.given([ask]).when(modelSaid("call_1", "4"));
+    const [question, answer] = left(said.agent);
+    const { end: _, ...payload } = { end: undefined, ...answer?.payload };
+    calculator
+      .given([question ?? {}, { ...answer, payload }])
+      .when(resume)
+      .then(
+        [{ kind: "note", payload: { end: { terminationReason: "final_answer" } } }],
+        [{ type: "emit", event: { kind: "request_completed", data: { text: "4" } } }],
+      );
+  });
+
+  test("leaves alone what it has begun before it was told to go on", () => {
+    const early = died(calling("pay"), approval).given([{ type: "approve", toolCallId: "t" }]);
+    early.when(resume).then([], []);
+    early
+      .given([resume])
+      .when(toolGave("call_1", "t", "paid"))
+      .then([{ payload: { content: "paid" } }], [{ type: "llm_stream" }]);
+  });
+
+  test("that is at work on it already goes on as it is", () => {
+    calling("add").when(resume).then([], []);
+    calculator.when(resume).then([], []);
+  });
+
+  test("keeps the options of the request", () => {
+    const once = asked("Go", { options: { maxIterations: 1, allowedTools: ["add"] } });
+    died(calculator.given([once, modelCalled("call_1", [{ id: "t", name: "add" }])]), toolGave("call_1", "t", "4"))
+      .when(resume)
+      .then([], []);
+    died(calculator, once)
+      .when(resume)
+      .then([], [{ type: "llm_stream", toolSpec: [{ name: "add" }] }]);
+  });
+});
+
+test("a request that others have ended is told of here", () => {
+  const end = { status: "cancelled", reason: "Elsewhere." };
+  const refs = { requestId: "req_1", runId: "run_1" };
+  calculator
+    .given([ask, { kind: "error", payload: { end }, refs }])
+    .when({ type: "notice" })
+    .then(
+      [],
+      [
+        { type: "abort" },
+        { type: "emit", event: { kind: "request_cancelled", data: { reason: "Elsewhere." } } },
+        { type: "stop", status: "cancelled" },
+      ],
+    );
+});

@@ -1,0 +1,66 @@
+import { asked, modelSaid, specify } from "heddle/testing";
+import { describe, expect, test } from "vitest";
+import type { Failure } from "../../../src/agent/failure.ts";
+import { CALCULATOR } from "../support/calculator.ts";
+
+const calculator = specify(CALCULATOR);
+
+describe("an ask is refused", () => {
+  test("while another request runs", () => {
+    calculator
+      .given([asked("What's 2+2?")])
+      .when(asked("And 3+3?"))
+      .thenRejects("busy");
+  });
+
+  test.each([["", " \n"], [""]].flat())("when it says nothing: %j", (content) => {
+    calculator.when(asked(content)).thenRejects("empty_ask");
+    calculator.when(asked([{ type: "text", text: content }])).thenRejects("empty_ask");
+  });
+
+  test("when it allows a tool that is not there", () => {
+    calculator.when(asked("Go", { options: { allowedTools: ["fly"] } })).thenRejects("unknown_tool");
+  });
+
+  test("when its options or refs are none", () => {
+    calculator.when(asked("Go", { options: { maxIterations: 0 } })).thenRejects("invalid_ask");
+    calculator.when(asked("Go", { refs: { callId: "call_9" } })).thenRejects("invalid_ask");
+    calculator.when(asked("Go", { options: { contextPolicy: { maxTurns: -1 } } })).thenRejects("policy_invalid_value");
+    calculator.when(asked("a lone surrogate \ud800")).thenRejects("not_json");
+  });
+
+  test("by the caller's own rule, which gives its reason", () => {
+    const strict = specify({
+      ...CALCULATOR,
+      accept: (_, { content }) => (content === "Go" ? "Closed today." : undefined),
+    });
+    const outcome = strict.when(asked("Go"));
+    outcome.thenRejects("not_accepted");
+    expect(failureIn(outcome.directives)?.message).toBe("Closed today.");
+    strict.when(asked("Stay")).then([{}], [{ type: "llm_stream" }]);
+  });
+
+  test("when its id is that of an earlier request", () => {
+    const named = asked("What's 2+2?", { requestId: "r1" });
+    calculator
+      .given([named, modelSaid("call_1", "4")])
+      .when(named)
+      .thenRejects("request_id_reused");
+  });
+
+  test("when it does not fit, with the error of what is pending", () => {
+    const outcome = calculator.when(asked("word ".repeat(8000)));
+    outcome.thenRejects("pending_overflow");
+    expect(failureIn(outcome.directives)?.message).toMatch(/\d/);
+  });
+
+  test("when nothing would fit, with the error of the budget", () => {
+    specify({ ...CALCULATOR, systemPrompt: "word ".repeat(8000) })
+      .when(asked("Hi"))
+      .thenRejects("budget_overflow");
+  });
+});
+
+function failureIn(directives: readonly object[]): Failure | undefined {
+  return directives.map((directive) => Reflect.get(directive, "failure") as Failure | undefined).find(Boolean);
+}

@@ -1,0 +1,116 @@
+import { asked, modelCalled, modelSaid, specify, toolGave } from "heddle/testing";
+import { describe, expect, test } from "vitest";
+import type { SteerKind } from "../../../src/agent/event.ts";
+import type { Signal } from "../../../src/agent/signal.ts";
+import { CALCULATOR } from "../support/calculator.ts";
+
+const calculator = specify(CALCULATOR);
+const ask = asked("What's 2+2?");
+const add = { id: "a", name: "add" };
+const steer = (id: string, content: string, kind: SteerKind = "steer"): Signal => ({
+  type: "steer",
+  id,
+  steer: kind,
+  content,
+});
+
+describe("a steer", () => {
+  test("waits until no call is open, then goes in before the next model call", () => {
+    const called = calculator.given([ask, modelCalled("call_1", [add])]);
+    called.when(steer("s1", " In words, please. ")).then([], []);
+    called
+      .given([steer("s1", " In words, please. ")])
+      .when(toolGave("call_1", "a", "4"))
+      .then(
+        [
+          { payload: { role: "tool" } },
+          { payload: { role: "user", content: "In words, please.", steer: "steer" }, refs: { signalId: "s1" } },
+        ],
+        [
+          { type: "emit", event: { kind: "input_injected", data: { id: "s1", steer: "steer" } } },
+          { type: "receipt", id: "s1", delivered: true, entryId: "entry_4" },
+          { type: "llm_stream", messages: [{}, {}, {}, { role: "tool" }, { content: "In words, please." }] },
+        ],
+      );
+  });
+
+  test("that comes while the last answer is being written makes another call", () => {
+    calculator
+      .given([ask, steer("s1", "In words.")])
+      .when(modelSaid("call_1", "4"))
+      .then(
+        [{ payload: { content: "4" } }, { payload: { content: "In words." } }],
+        [
+          { type: "receipt", delivered: true },
+          { type: "llm_stream", iteration: 2 },
+        ],
+      );
+  });
+
+  test("at the last iteration never costs the answer", () => {
+    specify({ ...CALCULATOR, maxIterations: 1 })
+      .given([ask, steer("s1", "In words.")])
+      .when(modelSaid("call_1", "4"))
+      .then(
+        [{ payload: { content: "4", end: { terminationReason: "final_answer" } } }],
+        [
+          { type: "receipt", id: "s1", delivered: false, reason: "closed" },
+          { type: "emit", event: { kind: "request_completed", data: { text: "4" } } },
+        ],
+      );
+  });
+
+  test("of one id is taken once", () => {
+    const waiting = calculator.given([ask, steer("s1", "In words.")]);
+    waiting.when(steer("s1", "In words.")).then([], []);
+    waiting
+      .given([modelSaid("call_1", "4")])
+      .when(steer("s1", "In words."))
+      .then([], [{ type: "receipt", id: "s1", delivered: true, entryId: "entry_3" }]);
+  });
+
+  test.each([
+    ["idle", [], steer("s", "Hm.")],
+    ["request_mismatch", [ask], { ...steer("s", "Hm."), requestId: "req_9" } as Signal],
+    ["empty_content", [ask], steer("s", " \n ")],
+    ["closed", [ask, { type: "cancel" } as const], steer("s", "Hm.")],
+    ["queue_full", [ask, ...Array.from({ length: 64 }, (_, n) => steer(`s${n}`, "Hm."))], steer("s", "Hm.")],
+  ] as const)("is refused with a reason: %s", (reason, given, signal) => {
+    calculator
+      .given(given)
+      .when(signal)
+      .then([], [{ type: "receipt", id: "s", delivered: false, reason }]);
+  });
+
+  test("that could not be delivered is told why", () => {
+    const failure = { code: "model_error", message: "No." };
+    calculator
+      .given([ask, steer("s1", "Hm.")])
+      .when({ type: "llm_error", callId: "call_1", failure })
+      .then([{}], [{ type: "receipt", id: "s1", delivered: false, reason: "run_failed" }]);
+  });
+});
+
+test("what is to follow waits for the answer, and goes in one request with it", () => {
+  const given = calculator.given([
+    ask,
+    steer("f1", "And 3+3?", "follow_up"),
+    modelCalled("call_1", [add]),
+    toolGave("call_1", "a", "4"),
+  ]);
+  expect(given.when(modelSaid("call_2", "4")).agent.state.run?.requestId).toBe("req_1");
+  given.when(modelSaid("call_2", "4")).then(
+    [{ payload: { content: "4" } }, { payload: { content: "And 3+3?", steer: "follow_up" } }],
+    [
+      { type: "receipt", id: "f1", delivered: true },
+      { type: "llm_stream", iteration: 3 },
+    ],
+  );
+});
+
+test("steers go before what is to follow", () => {
+  calculator
+    .given([ask, steer("f1", "And 3+3?", "follow_up"), steer("s1", "In words.")])
+    .when(modelSaid("call_1", "4"))
+    .then([{}, { payload: { content: "In words." } }], [{ type: "llm_stream" }]);
+});

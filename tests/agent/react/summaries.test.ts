@@ -1,0 +1,47 @@
+import { asked, modelCalled, modelSaid, specify, toolGave } from "heddle/testing";
+import { describe, expect, test } from "vitest";
+import { CALCULATOR } from "../support/calculator.ts";
+
+const ask = asked("What's 2+2?");
+
+/** Two answered requests. */
+const history = [1, 2].flatMap((n) => [asked(`Question ${n}`), modelSaid(`call_${n}`, `Answer ${n}`)]);
+
+describe("a policy that wants summaries", () => {
+  const policy = { autoSummarize: true, summarizeThreshold: 4, keepLastTurns: 1, summarizationModel: "test:small" };
+  const thrifty = specify({ ...CALCULATOR, summarizes: true, contextPolicy: policy });
+
+  test("gets one before the call", () => {
+    thrifty
+      .given(history)
+      .when(ask)
+      .then([{}], [{ type: "summarize", reason: "automatic", model: "test:small", range: { toSeq: 3 } }]);
+  });
+
+  test("goes on without where it fails, and does not try that boundary again", () => {
+    const given = thrifty.given([...history, ask]);
+    const failed = { type: "summary_failed", toSeq: 3, reason: "No." } as const;
+    given.when(failed).then([], [{ type: "emit", event: { kind: "summary_failed" } }, { type: "llm_stream" }]);
+    const again = given
+      .given([failed, modelCalled("call_3", [{ id: "a", name: "add" }])])
+      .when(toolGave("call_3", "a", "4"));
+    again.then([{}], [{ type: "llm_stream" }]);
+    expect(again.directives.some(({ type }) => type === "summarize")).toBe(false);
+  });
+
+  test("waits for its own summary only", () => {
+    const payload = { fromSeq: 0, toSeq: 1, content: "One sum." };
+    const { entries, directives } = thrifty
+      .given([...history, ask])
+      .when({ type: "summary_result", lane: "default", payload });
+    expect(entries.map(({ kind }) => kind)).toEqual(["summary"]);
+    expect(directives.map(({ type }) => type)).toEqual(["emit"]);
+  });
+
+  test("takes a steer that came while it was written along", () => {
+    thrifty
+      .given([...history, ask, { type: "steer", id: "s", steer: "steer", content: "In words." }])
+      .when({ type: "summary_failed", toSeq: 3, reason: "No." })
+      .then([{ payload: { content: "In words." } }], [{ type: "llm_stream" }]);
+  });
+});
