@@ -1,0 +1,18 @@
+export { type ModelMessage, toModelMessages } from "./providers/ai-sdk/model-messages.ts";
+export { type AISDKOptions, toAISDKPrompt } from "./providers/ai-sdk/prompt.ts";
+export type * from "./providers/ai-sdk/types.ts";
+export type { CacheOption } from "./providers/cache.ts";
+export { type ChatHost, type ChatTurn, chatTurn } from "./runtime/ui-messages/chat-turn.ts";
+export type { UIChunk, UIDataChunk, UIFinishReason } from "./runtime/ui-messages/chunk.ts";
+export { lastUserContent } from "./runtime/ui-messages/last-user-content.ts";
+export type * from "./runtime/ui-messages/message.ts";
+export type { UIMessageSource, UIMessageStreamOptions } from "./runtime/ui-messages/options.ts";
+export {
+  type ProjectionStep,
+  type ProjectionStepInput,
+  type ProjectionStepOptions,
+  projectionStep,
+} from "./runtime/ui-messages/projection-step.ts";
+export { type UIMessageStreamResponseInit, uiMessageStreamResponse } from "./runtime/ui-messages/response.ts";
+export { uiMessageStream } from "./runtime/ui-messages/stream.ts";
+export { type ToUIMessagesOptions, toUIMessages } from "./runtime/ui-messages/to-ui-messages.ts";

@@ -1,0 +1,90 @@
+import type { AgentContext, AgentOutput, AnyAgent } from "../agent/definition/agent.ts";
+import type { JsonValue } from "../thread/json.ts";
+import type { Content } from "../thread/message.ts";
+import type { HostOptions, AgentHost as Port } from "./host/port.ts";
+import { checkHostOptions } from "./option-names.ts";
+import type { AgentRequest } from "./request/request.ts";
+import type { AskOptions, Decider, StopOptions } from "./server/options.ts";
+import type { AgentServer } from "./server/port.ts";
+
+/** One agent on many threads. Each has one live server at most; what is idle costs nothing but a name. */
+export type AgentHost<Given extends AnyAgent = AnyAgent> = Port<Given>;
+
+/**
+ * Makes hosts.
+ *
+ * @example
+ * const host = AgentHost.create({ agent: defineAgent({ model: scriptedModel(["4"]) }), store: memoryStore() });
+ * const request = await host.ask("thread_1", "What's 2+2?");
+ * const { text } = await request.result; // "4"
+ * await host.stop();
+ */
+export const AgentHost = Object.freeze({
+  create<Given extends AnyAgent>(options: HostOptions<Given>): AgentHost<Given> {
+    checkHostOptions(options);
+    return new LazyHost(options);
+  },
+});
+
+/** The host itself is loaded with the first thread that somebody wants. */
+class LazyHost<Given extends AnyAgent> implements AgentHost<Given> {
+  readonly #options: HostOptions<Given>;
+  #host: Promise<AgentHost<Given>> | undefined;
+  #live: AgentHost<Given> | undefined;
+
+  constructor(options: HostOptions<Given>) {
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#live?.size ?? 0;
+  }
+
+  async get(threadId: string): Promise<AgentServer<Given>> {
+    return (await this.#load()).get(threadId);
+  }
+
+  async ask(
+    threadId: string,
+    content: Content,
+    options?: AskOptions<AgentContext<Given>>,
+  ): Promise<AgentRequest<AgentOutput<Given>>> {
+    return (await this.#load()).ask(threadId, content, options);
+  }
+
+  async resume(threadIdOrToken: string): Promise<AgentRequest<AgentOutput<Given>> | undefined> {
+    return (await this.#load()).resume(threadIdOrToken);
+  }
+
+  async recover(): Promise<number> {
+    return (await this.#load()).recover();
+  }
+
+  async approve(threadIdOrToken: string, toolCallId: string, options?: Decider): Promise<void> {
+    await (await this.#load()).approve(threadIdOrToken, toolCallId, options);
+  }
+
+  async deny(threadIdOrToken: string, toolCallId: string, options?: Decider): Promise<void> {
+    await (await this.#load()).deny(threadIdOrToken, toolCallId, options);
+  }
+
+  async answer(threadIdOrToken: string, toolCallId: string, output: JsonValue): Promise<void> {
+    await (await this.#load()).answer(threadIdOrToken, toolCallId, output);
+  }
+
+  async stop(options?: StopOptions): Promise<void> {
+    await (await this.#load()).stop(options);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+  }
+
+  #load(): Promise<AgentHost<Given>> {
+    this.#host ??= import("./host/live-host.ts").then(({ LiveHost }) => {
+      this.#live = new LiveHost(this.#options);
+      return this.#live;
+    });
+    return this.#host;
+  }
+}

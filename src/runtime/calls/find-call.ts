@@ -1,0 +1,52 @@
+import type { CallRecord } from "../../agent/call-record.ts";
+import { threadNotFound } from "../../stores/errors.ts";
+import type { ReadOptions, ThreadStore } from "../../stores/port.ts";
+import type { Entry } from "../../thread/entry.ts";
+import { isPlainObject, type JsonObject } from "../../thread/json.ts";
+import { CallError } from "./call-error.ts";
+
+/** The entry that a model call left, and what was recorded with it. */
+export interface FoundCall {
+  readonly callId: string;
+  readonly entry: Entry;
+  readonly record: CallRecord;
+}
+
+/** The call that an entry tells of. */
+export function callIn(entry: Entry): FoundCall | undefined {
+  const { callId } = entry.refs;
+  const call = (entry.payload as JsonObject)["call"]; // payloads are JSON
+  if (callId === undefined || !isPlainObject(call) || typeof call["fingerprint"] !== "string") return undefined;
+  return { callId, entry, record: call as unknown as CallRecord }; // written by us
+}
+
+/** The model calls of a thread, newest first. */
+export async function* callsBack(
+  store: ThreadStore,
+  threadId: string,
+  within: Pick<ReadOptions, "fromSeq" | "toSeq"> = {},
+): AsyncGenerator<FoundCall, void> {
+  for await (const entry of store.read(threadId, { reverse: true, kinds: ["ai_message", "error"], ...within })) {
+    const found = callIn(entry);
+    if (found !== undefined) yield found;
+  }
+}
+
+/** A past call; who knows the seq of its entry saves the search. */
+export async function findCall(
+  store: ThreadStore,
+  threadId: string,
+  callId: string,
+  atSeq?: number,
+): Promise<FoundCall> {
+  if (atSeq !== undefined) {
+    for await (const entry of store.read(threadId, { fromSeq: atSeq, toSeq: atSeq })) {
+      const found = callIn(entry);
+      if (found?.callId === callId) return found;
+    }
+  }
+  for await (const found of callsBack(store, threadId)) if (found.callId === callId) return found;
+  if ((await store.load(threadId, { last: 1 })) === undefined) throw threadNotFound(threadId);
+  const message = `No model call ${callId} is recorded in thread ${threadId}.`;
+  throw new CallError({ code: "call_not_found", callId, message });
+}

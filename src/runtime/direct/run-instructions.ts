@@ -1,0 +1,105 @@
+import { cmd } from "../../agent/cmd.ts";
+import type { AnyAction } from "../../agent/direct/action.ts";
+import type { DirectAgent } from "../../agent/direct/agent.ts";
+import { type CommandOptions, invalidParams } from "../../agent/direct/decide.ts";
+import { checkParams, type Params } from "../../agent/direct/params.ts";
+import type { DirectDirective, Instruction } from "../../agent/direct/signal.ts";
+import type { Failure } from "../../agent/failure.ts";
+import { HeddleError } from "../../thread/errors.ts";
+
+/** What became of one instruction. */
+export type InstructionOutcome = { readonly instructionId: string; readonly action: string } & (
+  | { readonly status: "ok"; readonly value: unknown }
+  /** `error` is what the action threw, as it was. */
+  | { readonly status: "error"; readonly failure: Failure; readonly error?: unknown }
+  /** One before it failed and `stopOnError` is set, or the signal was aborted: it was not begun. */
+  | { readonly status: "skipped" }
+);
+
+export type RunInstructionsOptions<Context> = CommandOptions & {
+  /** What the actions are given. */
+  readonly context: Context;
+  readonly signal?: AbortSignal | undefined;
+};
+
+/**
+ * Runs instructions one after the other. One that fails does not stop the next, unless the agent has `stopOnError`; the
+ * log of the agent that comes back says which did.
+ *
+ * @example
+ * const add = defineAction({
+ *   name: "add",
+ *   inputSchema: jsonSchema<{ a: number; b: number }>({ type: "object" }),
+ *   run: ({ a, b }) => a + b,
+ * });
+ * const agent = direct({ actions: [add], thread: true });
+ * const instruction = { type: "instruction", action: "add", params: { a: 2, b: 2 } } as const;
+ * const { results } = await runInstructions(agent, [instruction], { context: undefined });
+ * console.log(results[0]?.status); // "ok"
+ */
+export async function runInstructions<Context>(
+  agent: DirectAgent<Context>,
+  instructions: readonly Instruction[],
+  options: RunInstructionsOptions<Context>,
+): Promise<{ readonly agent: DirectAgent<Context>; readonly results: readonly InstructionOutcome[] }> {
+  const { context, signal = new AbortController().signal, thread } = options;
+  const results: InstructionOutcome[] = [];
+  let current = agent;
+  for (const instruction of instructions) {
+    const { action } = instruction;
+    const hasFailed = agent.stopOnError && results.some(({ status }) => status === "error");
+    if (hasFailed || signal.aborted) {
+      const instructionId = instruction.instructionId ?? agent.ports.ids("instruction");
+      results.push({ instructionId, action, status: "skipped" });
+      continue;
+    }
+    const begun = cmd(current, instruction, { thread });
+    for (const directive of begun.directives) {
+      const outcome = await performed(current, directive, action, { context, signal });
+      results.push(outcome);
+      const { instructionId } = directive;
+      const status = outcome.status === "ok" ? "ok" : "error";
+      current = cmd(begun.agent, { type: "instruction_result", instructionId, status }).agent;
+    }
+  }
+  return { agent: current, results };
+}
+
+interface Given<Context> {
+  readonly context: Context;
+  readonly signal: AbortSignal;
+}
+
+async function performed<Context>(
+  { actions }: DirectAgent<Context>,
+  directive: DirectDirective,
+  name: string,
+  given: Given<Context>,
+): Promise<InstructionOutcome> {
+  const { instructionId } = directive;
+  const of = { instructionId, action: name };
+  if (directive.type === "emit_instruction_error") return { ...of, status: "error", failure: directive.failure };
+  const action = actions.find((one) => one.name === name);
+  if (action === undefined) throw new Error("cmd runs known actions only.");
+  try {
+    return { ...of, ...(await run(action, directive.params, given)) };
+  } catch (error) {
+    return { ...of, status: "error", failure: failureOf(name, error), error };
+  }
+}
+
+type Ran = { readonly status: "ok"; readonly value: unknown } | { readonly status: "error"; readonly failure: Failure };
+
+async function run<Context>(action: AnyAction<Context>, params: Params, given: Given<Context>): Promise<Ran> {
+  const checked = await checkParams(action.inputSchema, params);
+  if ("paths" in checked) return { status: "error", failure: invalidParams(action.name, checked.paths) };
+  const value = await action.run(checked.value as never, given); // what its own schema gave
+  return { status: "ok", value };
+}
+
+/** An error of ours says what it is; any other may say anything, so it is handed on as it is and not repeated. */
+function failureOf(action: string, error: unknown): Failure {
+  if (!HeddleError.isInstance(error)) return { code: "action_failed", message: `The action ${action} failed.` };
+  const { code, message, retryable } = error;
+  return { code, message, retryable };
+}

@@ -1,0 +1,119 @@
+import type { ModelAnswer } from "../../agent/answer.ts";
+import type { RequestScope } from "../../agent/definition/config.ts";
+import type { LlmStream } from "../../agent/directive.ts";
+import type { OutputCheck, SentMessages, Signal } from "../../agent/signal.ts";
+import { fingerprintOf } from "../../projection/run/chain.ts";
+import { copyJson, type JsonValue, sameJson } from "../../thread/json.ts";
+import type { Message, ToolSpec } from "../../thread/message.ts";
+import { ModelError } from "../model/error.ts";
+import { withRetries } from "../model/retries.ts";
+import type { ModelSettings } from "../model/settings.ts";
+import { checkOutput } from "../output/check-output.ts";
+import type { LiveRequest } from "../request/request.ts";
+import { failureOf } from "../request/request-error.ts";
+import type { Scene } from "./scene.ts";
+import { untilAborted } from "./until-aborted.ts";
+
+/** Makes a model call; its answer, or why there is none, is the next signal. */
+export function llmStream(scene: Scene, directive: LlmStream): void {
+  const request = scene.request(directive.requestId);
+  if (request === undefined) return;
+  scene.track(call(scene, directive, request));
+}
+
+async function call(scene: Scene, directive: LlmStream, request: LiveRequest): Promise<void> {
+  const { callId } = directive;
+  const span = scene.telemetry.model(directive, scene);
+  const kept = scene.kept.blobs(directive.blobs);
+  kept.catch(() => undefined); // looked at before the call is recorded
+  let sent: SentMessages | undefined;
+  let signal: Extract<Signal, { type: "llm_result" | "llm_error" }>;
+  try {
+    const transformed = await transform(scene, directive, request);
+    sent = transformed.sent;
+    span.sending(transformed);
+    const answer = await span.within(() => ask(scene, directive, request, transformed));
+    span.answered(answer);
+    const output = await outputOf(scene, request, answer);
+    if (output?.ok) scene.objects.set(directive.requestId, output.object);
+    signal = { type: "llm_result", callId, answer, ...(output && { output }) };
+  } catch (error) {
+    const isOfModel = ModelError.isInstance(error);
+    const failure = isOfModel
+      ? error.failure
+      : failureOf(error, { code: "request_transform_failed", message: "transformRequest threw an error." });
+    const partial = isOfModel ? error.partial : undefined;
+    span.failed(failure, partial?.usage);
+    signal = { type: "llm_error", callId, failure, ...(partial && { partial }) };
+  }
+  await kept; // what cannot be kept is a failure of the store: a record must not name what is not there
+  scene.send({ ...signal, ...(sent && { sent }), eventSeq: request.eventSeq });
+}
+
+interface Sent {
+  readonly messages: readonly Message[];
+  readonly toolSpec: readonly ToolSpec[];
+  readonly settings: ModelSettings;
+  readonly sent?: SentMessages;
+}
+
+async function transform(
+  scene: Scene,
+  { messages, toolSpec, settings, requestId }: LlmStream,
+  request: LiveRequest,
+): Promise<Sent> {
+  const { transformRequest } = scene.definition;
+  const plain = { messages, toolSpec, settings: settings as ModelSettings }; // made of the definition's fields
+  if (transformRequest === undefined) return plain;
+  const scope: RequestScope<never> = scene.scope(requestId);
+  const given = { messages, tools: toolSpec, settings };
+  const changed = await untilAborted(request.abort.signal, () => transformRequest(given, scope));
+  const wanted = copyJson({ ...given, ...changed } as unknown as JsonValue, "transformRequest") as unknown as {
+    readonly messages: readonly Message[];
+    readonly tools: readonly ToolSpec[];
+    readonly settings: ModelSettings;
+  }; // JSON is checked here, its meaning by the formatters
+  const { messages: list, tools, settings: set } = wanted;
+  const fingerprint = fingerprintOf(tools, list);
+  const isSame = fingerprint === fingerprintOf(toolSpec, messages) && sameJson(settings, set as JsonValue);
+  if (isSame) return plain;
+  const blob = await scene.kept.blob({ messages: list, tools, settings: set } as unknown as JsonValue);
+  return { messages: list, toolSpec: tools, settings: set, sent: { blob, fingerprint } };
+}
+
+async function ask(scene: Scene, directive: LlmStream, request: LiveRequest, sent: Sent): Promise<ModelAnswer> {
+  const { definition, ports, threadId } = scene;
+  const { callId, iteration } = directive;
+  return withRetries(
+    {
+      model: definition.model,
+      messages: sent.messages,
+      tools: sent.toolSpec,
+      settings: sent.settings,
+      cache: true,
+      streaming: definition.streaming,
+      signal: request.abort.signal,
+      idleTimeoutMs: definition.streamIdleTimeoutMs,
+      onDelta: ({ type, id, text, ...call }) => {
+        request.emit({ kind: "llm_delta", callId, ...call, data: { type, id, text } }, iteration);
+      },
+      onWarning: (warning) => scene.warn(`Thread ${threadId}: the model's package warns: ${warning}`),
+      ports,
+    },
+    {
+      modelMaxRetries: definition.modelMaxRetries,
+      onRetry: (failure, attempt, waitMs) => {
+        request.emit({ kind: "llm_retried", callId, data: { failure, attempt, waitMs } }, iteration);
+      },
+    },
+  );
+}
+
+async function outputOf(
+  { definition: { output } }: Scene,
+  { abort }: LiveRequest,
+  { content, toolCalls }: ModelAnswer,
+): Promise<OutputCheck | undefined> {
+  if (output === undefined || toolCalls.length > 0) return undefined;
+  return untilAborted(abort.signal, () => checkOutput(content, output));
+}

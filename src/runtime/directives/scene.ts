@@ -1,0 +1,49 @@
+import type { AnyAgent } from "../../agent/definition/agent.ts";
+import type { RequestScope } from "../../agent/definition/config.ts";
+import type { Tools } from "../../agent/definition/tool.ts";
+import type { ReactAgent } from "../../agent/react/agent.ts";
+import type { Signal } from "../../agent/signal.ts";
+import type { ThreadStore } from "../../stores/port.ts";
+import type { JsonValue } from "../../thread/json.ts";
+import type { Message } from "../../thread/message.ts";
+import type { RuntimePorts } from "../ports.ts";
+import type { Receipt } from "../request/receipt.ts";
+import type { LiveRequest } from "../request/request.ts";
+import type { Kept } from "../session/kept.ts";
+import type { OperationSettled } from "../session/operation-answer.ts";
+import type { Promised } from "../session/promised.ts";
+import type { Tokens } from "../session/tokens.ts";
+import type { Telemetry } from "../telemetry/telemetry.ts";
+import type { ToolPool } from "../tools/pool.ts";
+
+/** What the executors of directives have around them. */
+export interface Scene {
+  readonly definition: AnyAgent;
+  readonly threadId: string;
+  readonly store: ThreadStore;
+  readonly ports: RuntimePorts;
+  readonly pool: ToolPool;
+  readonly telemetry: Telemetry;
+  /** The tools as they are now: they may be registered and taken away. */
+  readonly tools: () => Tools;
+  readonly agent: () => ReactAgent;
+  readonly request: (requestId: string) => LiveRequest | undefined;
+  readonly scope: (requestId: string) => RequestScope<never>;
+  /** The messages that a model call was shown, as long as it is the last one. */
+  readonly shown: (callId: string) => readonly Message[];
+  /** Tells whoever runs the agent, each thing once. */
+  readonly warn: (message: string) => void;
+  /** Tells the core what happened. Never throws: what cannot be told breaks the request. */
+  readonly send: (signal: Signal) => void;
+  /** Work that goes on while signals are taken; whoever stops waits for it. */
+  readonly track: (work: Promise<unknown>) => void;
+  /** The same, before any other signal that waits; `then` learns how it went. */
+  readonly sendNext: (signal: Signal, then: (error: unknown) => Promise<void>) => void;
+  readonly kept: Kept;
+  readonly receipts: Promised<Receipt>;
+  readonly operations: Promised<OperationSettled>;
+  /** Absent where nobody wants tokens. */
+  readonly tokens: Tokens | undefined;
+  /** What an answer of the right shape is, until the request ends. */
+  readonly objects: Map<string, JsonValue>;
+}

@@ -1,0 +1,38 @@
+import type { Directive } from "../../agent/directive.ts";
+import type { ReactAgent } from "../../agent/react/agent.ts";
+import type { JsonValue } from "../../thread/json.ts";
+import { requestCancelled, requestFailed } from "../request/request-error.ts";
+import { callsIn, type RequestResult } from "../request/result.ts";
+import type { Scene } from "./scene.ts";
+
+/** The request has ended: whoever waits for its result gets it. */
+export function stop(scene: Scene, { requestId }: Extract<Directive, { type: "stop" }>, agent: ReactAgent): void {
+  const request = scene.request(requestId);
+  const { last } = agent.state;
+  const object = scene.objects.get(requestId);
+  scene.objects.delete(requestId);
+  if (request === undefined || last?.run.requestId !== requestId) return;
+  const { end } = last;
+  switch (end.status) {
+    case "completed":
+      request.complete(resultOf(agent, object));
+      break;
+    case "failed":
+      request.reject(requestFailed(requestId, end.failure));
+      break;
+    case "cancelled":
+      request.reject(requestCancelled(requestId, end.reason));
+      break;
+    default:
+      end satisfies never;
+  }
+}
+
+/** The result of the request that ended last, from what the log tells. */
+export function resultOf({ thread, state: { last } }: ReactAgent, object: JsonValue | undefined): RequestResult {
+  const { run, end } = last ?? {};
+  const { requestId = "", runId = "", text = "", usage = {} } = run ?? {};
+  const terminationReason = end?.status === "completed" ? end.terminationReason : "stopped";
+  const calls = callsIn(thread.filterByRef("requestId", requestId));
+  return Object.freeze({ requestId, runId, text, terminationReason, usage, calls, object });
+}

@@ -1,0 +1,124 @@
+import type { GuardVerdict } from "../../agent/definition/config.ts";
+import type { AnyTool } from "../../agent/definition/tool.ts";
+import type { ToolExec } from "../../agent/directive.ts";
+import type { ToolOutcome } from "../../agent/signal.ts";
+import type { LiveRequest } from "../request/request.ts";
+import { approvalNeeded } from "../tools/approval.ts";
+import { failed } from "../tools/outcome.ts";
+import { runTool } from "../tools/run-tool.ts";
+import { settle } from "../tools/settle.ts";
+import { checkArguments } from "../tools/validate.ts";
+import type { Scene } from "./scene.ts";
+import { untilAborted } from "./until-aborted.ts";
+
+/** Executes one call of a tool, when there is a place; its result, or what it waits for, is the next signal. */
+export function toolExec(scene: Scene, directive: ToolExec): void {
+  const request = scene.request(directive.requestId);
+  if (request === undefined) return;
+  const { call } = directive;
+  const execute = async (): Promise<void> => {
+    try {
+      await scene.pool.run(
+        [directive],
+        (item) => executed(scene, item, request),
+        () => undefined,
+      );
+    } catch {
+      const message = `The tool ${call.name} could not be run.`;
+      result(scene, directive, failed({ code: "tool_failed", message }));
+    }
+  };
+  scene.track(execute());
+}
+
+async function executed(scene: Scene, directive: ToolExec, request: LiveRequest): Promise<void> {
+  const { call, callId, approved } = directive;
+  const tools = scene.tools();
+  const tool = Object.hasOwn(tools, call.name) ? tools[call.name] : undefined;
+  if (request.abort.signal.aborted) return result(scene, directive, notRun());
+  if (tool !== undefined && !approved) {
+    const before = await beforehand(scene, directive, tool);
+    if (before === "approval") return scene.send({ type: "approval_needed", callId, toolCallId: call.id });
+    if (before === "answer") return scene.send({ type: "answer_needed", callId, toolCallId: call.id });
+    if (before !== "run") return result(scene, directive, before);
+  }
+  if (tool !== undefined && tool.execute === undefined) {
+    return scene.send({ type: "answer_needed", callId, toolCallId: call.id }); // approved, and for somebody outside
+  }
+  await run(scene, directive, request);
+}
+
+async function run(scene: Scene, directive: ToolExec, request: LiveRequest): Promise<void> {
+  const { definition, ports } = scene;
+  const { call, callId, iteration, requestId } = directive;
+  const named = { callId, toolCallId: call.id, toolName: call.name };
+  const span = scene.telemetry.tool(directive, scene);
+  request.emit({ kind: "tool_started", ...named, data: { arguments: call.arguments } }, iteration);
+  const outcome = await span.within(() =>
+    runTool(call, {
+      tools: scene.tools(),
+      context: scene.scope(requestId).context,
+      messages: scene.shown(callId),
+      signal: request.abort.signal,
+      ports,
+      timeoutMs: definition.toolTimeoutMs,
+      maxRetries: definition.toolMaxRetries,
+      backoffMs: definition.toolRetryBackoffMs,
+      heartbeatMs: definition.toolHeartbeatMs,
+      onHeartbeat: ({ elapsedMs }) =>
+        request.emit({ kind: "keepalive", ...named, data: { runningMs: elapsedMs } }, iteration),
+    }),
+  );
+  span.ended(outcome);
+  result(scene, directive, outcome);
+}
+
+type Beforehand = "run" | "approval" | "answer" | ToolOutcome;
+
+/** What has to be settled before a call runs: its arguments, the guard's word, and whether somebody must approve. */
+async function beforehand(scene: Scene, directive: ToolExec, tool: AnyTool): Promise<Beforehand> {
+  const { call, requestId } = directive;
+  const request = scene.request(requestId);
+  const { guardTools, toolTimeoutMs: timeoutMs } = scene.definition;
+  if (guardTools !== undefined || tool.execute === undefined) {
+    const signal = request?.abort.signal;
+    const limits = { signal, timeoutMs: tool.timeoutMs ?? timeoutMs, graceMs: 0, ports: scene.ports };
+    const checked = await settle(() => checkArguments(call, tool), limits);
+    if (checked.type === "value" && "refused" in checked.value) return checked.value.refused;
+  }
+  const verdict = await verdictOf(scene, directive, request);
+  if (request?.abort.signal.aborted) return notRun();
+  if (typeof verdict === "object") {
+    return failed({ code: "tool_denied", message: `The call was denied and did not run: ${verdict.deny}` });
+  }
+  const { context } = scene.scope(requestId);
+  const messages = scene.shown(directive.callId);
+  const limits = { messages, timeoutMs, ports: scene.ports, ...(request && { signal: request.abort.signal }) };
+  if (verdict === "ask" || (await approvalNeeded(call, tool, context, limits))) return "approval";
+  return tool.execute === undefined ? "answer" : "run";
+}
+
+/** Only a clear "allow" lets a call run. */
+async function verdictOf(
+  scene: Scene,
+  { call, requestId }: ToolExec,
+  request: LiveRequest | undefined,
+): Promise<GuardVerdict> {
+  const { guardTools } = scene.definition;
+  if (guardTools === undefined || request === undefined) return "allow";
+  try {
+    const verdict = await untilAborted(request.abort.signal, () => guardTools(call, scene.scope(requestId)));
+    if (verdict === "allow" || verdict === "ask") return verdict;
+    return { deny: typeof verdict?.deny === "string" ? verdict.deny : "the guard did not allow it." };
+  } catch {
+    return { deny: "the guard failed." };
+  }
+}
+
+function notRun(): ToolOutcome {
+  return failed({ code: "tool_aborted", message: "The request was cancelled before the call ran." });
+}
+
+function result(scene: Scene, { callId, call }: ToolExec, { content, isError }: ToolOutcome): void {
+  scene.send({ type: "tool_result", callId, toolCallId: call.id, outcome: { content, isError } });
+}

@@ -1,0 +1,74 @@
+import type { AnyAgent } from "../../agent/definition/agent.ts";
+import { approvalResolved, resultEntry } from "../../agent/react/entries.ts";
+import type { OpenCall, Run } from "../../agent/react/run.ts";
+import type { ToolOutcome } from "../../agent/signal.ts";
+import { ConflictError } from "../../stores/errors.ts";
+import type { ThreadStore } from "../../stores/port.ts";
+import type { EntryInput } from "../../thread/entry.ts";
+import type { RuntimePorts } from "../ports.ts";
+import { RequestError } from "../request/request-error.ts";
+import { settingsFor } from "../server/settings.ts";
+import { loadAgent } from "../session/load.ts";
+
+export type Decision =
+  | {
+      readonly toolCallId: string;
+      readonly approved: boolean;
+      readonly by?: string | undefined;
+      readonly note?: string | undefined;
+    }
+  | { readonly toolCallId: string; readonly outcome: ToolOutcome };
+
+interface Elsewhere {
+  readonly agent: AnyAgent;
+  readonly store: ThreadStore;
+  readonly threadId: string;
+  readonly ports: RuntimePorts;
+  /** The request that the decision is for, where that is known. */
+  readonly requestId?: string | undefined;
+}
+
+/** Writes a decision into the thread of another process, which follows the log while it waits. */
+export async function decideByEntry(place: Elsewhere, decision: Decision): Promise<void> {
+  const { agent, store, threadId, ports, requestId } = place;
+  const settings = await settingsFor(agent);
+  for (;;) {
+    const { thread, state } = await loadAgent(store, threadId, settings, ports);
+    const { run } = state;
+    const isOf = run !== undefined && (requestId === undefined || run.requestId === requestId);
+    const entry = isOf ? entryFor(agent, run, decision) : undefined;
+    if (entry === undefined) throw notWaiting(decision.toolCallId);
+    try {
+      await store.append(threadId, { id: ports.ids("entry"), ...entry }, { create: false, expectedRev: thread.rev });
+      return;
+    } catch (error) {
+      if (!ConflictError.isInstance(error)) throw error; // they have written: look again
+    }
+  }
+}
+
+function entryFor(agent: AnyAgent, run: Run, decision: Decision): EntryInput | undefined {
+  const { toolCallId } = decision;
+  const open = run.calls.find(({ call, status }) => call.id === toolCallId && status !== "done");
+  if (open === undefined) return undefined;
+  if ("outcome" in decision) {
+    return isForOutside(agent, open) ? resultEntry(run, toolCallId, open.call.name, decision.outcome) : undefined;
+  }
+  const { approved, by, note } = decision;
+  if (open.status !== "approval_requested") return undefined;
+  const said = { approved, ...(by !== undefined && { by }), ...(note !== undefined && { note }) };
+  return approvalResolved(run, toolCallId, said);
+}
+
+/** A tool that is run there is not answered from here. */
+function isForOutside({ tools }: AnyAgent, { call, status }: OpenCall): boolean {
+  const tool = Object.hasOwn(tools, call.name) ? tools[call.name] : undefined;
+  if (tool?.execute !== undefined) return false;
+  // Approved is for the one who answers; what always needs approval has to have it first.
+  return status === "started" ? tool !== undefined : status === "open" && tool?.needsApproval !== true;
+}
+
+export function notWaiting(toolCallId: string): RequestError {
+  const message = `No call ${toolCallId} waits for this. It was decided before, or its request has ended.`;
+  return new RequestError({ code: "not_waiting", message });
+}

@@ -1,0 +1,53 @@
+import type { AgentEvent } from "../../agent/event.ts";
+import type { AgentRequest, EventsOptions, RequestState } from "../request/request.ts";
+import type { RequestResult } from "../request/result.ts";
+
+/** A request in the hands of a host's caller: tells whether anybody still looks at it. */
+export class HostedRequest<Output> implements AgentRequest<Output> {
+  readonly #request: AgentRequest<Output>;
+  #iterating = 0;
+  #isAwaited = false;
+
+  constructor(request: AgentRequest<Output>) {
+    this.#request = request;
+  }
+
+  get id(): string {
+    return this.#request.id;
+  }
+
+  get runId(): string {
+    return this.#request.runId;
+  }
+
+  get state(): RequestState {
+    return this.#request.state;
+  }
+
+  get result(): Promise<RequestResult<Output>> {
+    this.#isAwaited = true;
+    return this.#request.result;
+  }
+
+  get textStream(): AsyncIterable<string> {
+    return this.#watched(this.#request.textStream);
+  }
+
+  events(options?: EventsOptions): AsyncIterable<AgentEvent> {
+    return this.#watched(this.#request.events(options));
+  }
+
+  /** Whether somebody would be left alone if the request went away from here. */
+  get isWatched(): boolean {
+    return this.state !== "done" && (this.#isAwaited || this.#iterating > 0);
+  }
+
+  async *#watched<Item>(items: AsyncIterable<Item>): AsyncGenerator<Item, void> {
+    this.#iterating += 1;
+    try {
+      yield* items;
+    } finally {
+      this.#iterating -= 1;
+    }
+  }
+}

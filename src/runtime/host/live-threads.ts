@@ -1,0 +1,131 @@
+import type { AgentOutput, AnyAgent } from "../../agent/definition/agent.ts";
+import { checkName } from "../../thread/names.ts";
+import type { RuntimePorts } from "../ports.ts";
+import type { AgentRequest } from "../request/request.ts";
+import { RequestError } from "../request/request-error.ts";
+import type { ServerOptions, StopOptions } from "../server/options.ts";
+import type { AgentServer } from "../server/port.ts";
+import { startServer } from "../server/start.ts";
+import { HostedRequest } from "./hosted-request.ts";
+import type { HostOptions } from "./port.ts";
+
+const IDLE_MS = 10_000;
+
+interface Live<Given extends AnyAgent> {
+  readonly server: Promise<AgentServer<Given>>;
+  /** Calls off the release. */
+  keep: () => void;
+  /** Those who are just doing something with it. */
+  users: number;
+  /** The request that was given to somebody last. */
+  hosted: HostedRequest<AgentOutput<Given>> | undefined;
+}
+
+/** What a user of a thread gets. */
+export interface Used<Given extends AnyAgent> {
+  readonly server: AgentServer<Given>;
+  /** The request as it is handed out. */
+  readonly hosted: (request: AgentRequest<AgentOutput<Given>>) => AgentRequest<AgentOutput<Given>>;
+}
+
+/** The threads of a host that are live: each is started for the first who wants it, and released when it is idle. */
+export class LiveThreads<Given extends AnyAgent> {
+  readonly #options: Omit<ServerOptions<Given>, "threadId">;
+  readonly #idleMs: number;
+  readonly #after: RuntimePorts["after"];
+  readonly #live = new Map<string, Live<Given>>();
+  /** Threads that are being let go: whoever wants one again waits for that. */
+  readonly #leaving = new Map<string, Promise<void>>();
+  #isStopped = false;
+
+  constructor({ idleMs = IDLE_MS, revocations: _ofTokens, ...options }: HostOptions<Given>, ports: RuntimePorts) {
+    this.#options = { ...options, holder: options.holder ?? ports.ids("host") };
+    this.#idleMs = idleMs;
+    this.#after = ports.after;
+  }
+
+  get size(): number {
+    return this.#live.size;
+  }
+
+  get isStopped(): boolean {
+    return this.#isStopped;
+  }
+
+  async use<Answer>(
+    threadId: string,
+    use: (used: Used<Given>) => Promise<Answer>,
+    start: Pick<ServerOptions<Given>, "claimWaitMs"> = {},
+  ): Promise<Answer> {
+    checkName("threadId", threadId); // without one a server would make one up, and all who gave none would share it
+    for (let left = this.#leaving.get(threadId); left !== undefined; left = this.#leaving.get(threadId)) {
+      if (this.#isStopped) throw stopped();
+      await left;
+    }
+    if (this.#isStopped) throw stopped();
+    const live = this.#live.get(threadId) ?? this.#start(threadId, start);
+    live.users += 1;
+    live.keep();
+    try {
+      return await use({ server: await live.server, hosted: (request) => hosted(live, request) });
+    } finally {
+      live.users -= 1;
+      this.#releaseLater(threadId, live);
+    }
+  }
+
+  async stop(options: StopOptions): Promise<void> {
+    this.#isStopped = true;
+    for (const [threadId, live] of this.#live) this.#release(threadId, live, options);
+    await Promise.all(this.#leaving.values());
+  }
+
+  #start(threadId: string, start: Pick<ServerOptions<Given>, "claimWaitMs">): Live<Given> {
+    const lost = (): void => this.#release(threadId, live, { graceMs: 0 });
+    const waits = start.claimWaitMs === undefined ? {} : start;
+    const server = startServer<Given>({ ...this.#options, ...waits, threadId }, { lost });
+    const live: Live<Given> = { server, keep: () => undefined, users: 0, hosted: undefined };
+    this.#live.set(threadId, live);
+    server.catch(() => {
+      if (this.#live.get(threadId) === live) this.#live.delete(threadId); // the next one who wants it tries again
+    });
+    return live;
+  }
+
+  /** A thread on which nothing runs is let go after a while; a request that waits lies in the log. */
+  #releaseLater(threadId: string, live: Live<Given>): void {
+    if (live.users > 0 || this.#live.get(threadId) !== live) return;
+    live.keep();
+    live.keep = this.#after(this.#idleMs, () => void this.#releaseIfIdle(threadId, live));
+  }
+
+  async #releaseIfIdle(threadId: string, live: Live<Given>): Promise<void> {
+    const server = await live.server.catch(() => undefined);
+    if (server === undefined || live.users > 0 || this.#live.get(threadId) !== live) return;
+    if (server.request?.state === "running" || live.hosted?.isWatched) this.#releaseLater(threadId, live);
+    else this.#release(threadId, live, { graceMs: 0 });
+  }
+
+  #release(threadId: string, live: Live<Given>, options: StopOptions): void {
+    if (this.#live.get(threadId) !== live) return;
+    live.keep();
+    this.#live.delete(threadId);
+    const left = live.server
+      .then((server) => server.stop(options))
+      .catch(() => undefined) // it never started, or its store is gone: there is nothing to let go
+      .finally(() => this.#leaving.delete(threadId));
+    this.#leaving.set(threadId, left);
+  }
+}
+
+function hosted<Given extends AnyAgent>(
+  live: Live<Given>,
+  request: AgentRequest<AgentOutput<Given>>,
+): AgentRequest<AgentOutput<Given>> {
+  if (live.hosted?.id !== request.id) live.hosted = new HostedRequest(request);
+  return live.hosted;
+}
+
+function stopped(): RequestError {
+  return new RequestError({ code: "server_stopped", message: "This host was stopped. Make another one." });
+}

@@ -1,0 +1,43 @@
+import type { AgentContext, AgentOutput, AnyAgent } from "../../agent/definition/agent.ts";
+import type { Revocations } from "../../checkpoint/revocations.ts";
+import type { JsonValue } from "../../thread/json.ts";
+import type { Content } from "../../thread/message.ts";
+import type { AgentRequest } from "../request/request.ts";
+import type { AskOptions, Decider, ServerOptions, StopOptions } from "../server/options.ts";
+import type { AgentServer } from "../server/port.ts";
+
+export interface HostOptions<Given extends AnyAgent> extends Omit<ServerOptions<Given>, "threadId"> {
+  /** How long a thread stays at hand when nothing runs on it and nobody looks. Default 10 000. */
+  readonly idleMs?: number | undefined;
+  /** Asked whether a token was revoked. */
+  readonly revocations?: Pick<Revocations, "isRevoked"> | undefined;
+}
+
+/** One agent on many threads. Each has one live server at most; what is idle costs nothing but a name. */
+export interface AgentHost<Given extends AnyAgent = AnyAgent> extends AsyncDisposable {
+  /** Threads that are live now. */
+  readonly size: number;
+  /** The live server of a thread, started when there is none: what a crash has interrupted is taken up. When it was idle it stops; get it again. */
+  get(threadId: string): Promise<AgentServer<Given>>;
+  /** Asks. While somebody iterates the events of a request that waits, or has taken its `result`, its thread stays live. */
+  ask(
+    threadId: string,
+    content: Content,
+    options?: AskOptions<AgentContext<Given>>,
+  ): Promise<AgentRequest<AgentOutput<Given>>>;
+  /** Goes on with the request that is open; undefined when none is. With a token, it has to be the token's. */
+  resume(threadIdOrToken: string): Promise<AgentRequest<AgentOutput<Given>> | undefined>;
+  /** Takes up every thread whose request was at work when its process ended; answers how many there were. */
+  recover(): Promise<number>;
+
+  /**
+   * Decides on a call; durable when it resolves. Where another process holds the thread, the decision is written into the log,
+   * and that one acts on it. A token is one of the request's, told when it came to wait: see docs/hosting.md.
+   */
+  approve(threadIdOrToken: string, toolCallId: string, options?: Decider): Promise<void>;
+  deny(threadIdOrToken: string, toolCallId: string, options?: Decider): Promise<void>;
+  answer(threadIdOrToken: string, toolCallId: string, output: JsonValue): Promise<void>;
+
+  /** Lets requests at work end, and all threads go. */
+  stop(options?: StopOptions): Promise<void>;
+}

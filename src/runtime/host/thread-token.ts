@@ -1,0 +1,42 @@
+import type { AnyAgent } from "../../agent/definition/agent.ts";
+import { TokenError } from "../../checkpoint/error.ts";
+import type { Revocations } from "../../checkpoint/revocations.ts";
+import type { ThreadStore } from "../../stores/port.ts";
+import type { RuntimePorts } from "../ports.ts";
+import { settingsFor } from "../server/settings.ts";
+import { loadAgent } from "../session/load.ts";
+import type { TokenPorts } from "../session/tokens.ts";
+import { checkStanding, readToken } from "../standalone/run-token.ts";
+
+/** What somebody points at: a thread, or the request of a token. */
+export interface Target {
+  readonly threadId: string;
+  readonly requestId: string | undefined;
+}
+
+interface Reading extends TokenPorts {
+  readonly agent: AnyAgent;
+  readonly store: ThreadStore;
+  readonly ports: RuntimePorts;
+  readonly revocations?: Pick<Revocations, "isRevoked"> | undefined;
+}
+
+/** Of every format there was; an id that begins so is none of ours. */
+const TOKEN = /^rt\d+\./;
+
+/** The thread that is named, or that a good token refers to, provided that its request is open there and has not gone on. */
+export async function targetOf(threadIdOrToken: string, reading: Reading): Promise<Target> {
+  if (typeof threadIdOrToken !== "string" || !TOKEN.test(threadIdOrToken))
+    return { threadId: threadIdOrToken, requestId: undefined };
+  const { agent, store, ports } = reading;
+  const token = await readToken(threadIdOrToken, agent, reading);
+  const { threadId, state } = token;
+  if (token.thread !== undefined) throw carriesItsRun();
+  checkStanding(await loadAgent(store, threadId, await settingsFor(agent), ports), token);
+  return { threadId, requestId: state.requestId };
+}
+
+function carriesItsRun(): TokenError {
+  const message = "This token carries its run, and no thread of this host has it. Go on with react.continue.";
+  return new TokenError({ code: "invalid_token_state", path: "state.threadRef", message });
+}

@@ -1,0 +1,34 @@
+export { AgentHost } from "./agent-host.ts";
+export { AgentServer } from "./agent-server.ts";
+export { CallError } from "./calls/call-error.ts";
+export type { RebuildOptions, RebuiltCall } from "./calls/rebuild-call.ts";
+export { type InstructionOutcome, type RunInstructionsOptions, runInstructions } from "./direct/run-instructions.ts";
+export type { HostOptions } from "./host/port.ts";
+export { ModelError, type PartialAnswer } from "./model/error.ts";
+export * from "./on-demand.ts";
+export { type RuntimePorts, systemRuntimePorts } from "./ports.ts";
+export { type ReactOptions, react, type Standalone } from "./react.ts";
+export type { Receipt, ReceiptReason, SteerAnswer } from "./request/receipt.ts";
+export type { AgentRequest, EventsOptions, RequestState } from "./request/request.ts";
+export { RequestError } from "./request/request-error.ts";
+export type { CallSummary, RequestResult } from "./request/result.ts";
+export type { AskOptions, Decider, ServerOptions, SteerOptions, StopOptions } from "./server/options.ts";
+export type { OperationAnswer, OperationSettled } from "./session/operation-answer.ts";
+export type {
+  CancelOptions,
+  ContinueOptions,
+  Decisions,
+  RunHandle,
+  RunOptions,
+  RunResult,
+} from "./standalone/options.ts";
+export type {
+  ModelSpan,
+  RequestSpan,
+  SentRequest,
+  SummarySpan,
+  SummaryWork,
+  Telemetry,
+  TelemetryScene,
+  ToolSpan,
+} from "./telemetry/telemetry.ts";

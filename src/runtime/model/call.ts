@@ -1,0 +1,215 @@
+import type { FinishReason, ModelAnswer, Usage } from "../../agent/answer.ts";
+import {
+  type LanguageModel,
+  type ModelReader,
+  type ModelStream,
+  makerOf,
+} from "../../agent/definition/language-model.ts";
+import type { CacheOption } from "../../providers/cache.ts";
+import type { Message, ToolSpec } from "../../thread/message.ts";
+import type { RuntimePorts } from "../ports.ts";
+import { Assembly } from "./answer/assembly.ts";
+import type { ModelDelta } from "./answer/delta.ts";
+import { answerOf } from "./answer/finish.ts";
+import { ModelError } from "./error.ts";
+import { classifyModelError } from "./failure/classify.ts";
+import { Guard } from "./guard.ts";
+import { plainText } from "./plain-json.ts";
+import { promptFor } from "./prompt.ts";
+import { fieldsIn, rawPart } from "./raw-part.ts";
+import { callSettings, type ModelSettings } from "./settings.ts";
+import type { ModelSpec } from "./spec/spec.ts";
+import { specOf } from "./spec/spec-of.ts";
+import { warningText } from "./warning.ts";
+import { weigh } from "./weigh.ts";
+
+/** Far above the longest answer of any model: what is larger does not end by itself. */
+const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
+
+/** More than any package has to say of one call. */
+const MAX_WARNINGS = 100;
+
+export interface ModelCall {
+  readonly model: LanguageModel;
+  readonly messages: readonly Message[];
+  readonly tools?: readonly ToolSpec[];
+  readonly settings?: ModelSettings;
+  /** Cache breakpoints; only Claude reads them. */
+  readonly cache?: CacheOption;
+  /** Whether the answer comes in parts. Default true. */
+  readonly streaming?: boolean;
+  readonly signal?: AbortSignal | undefined;
+  /** How long a stream may be silent, also before its first part. Default: for ever. */
+  readonly idleTimeoutMs?: number;
+  readonly maxAnswerBytes?: number;
+  /** Called for every piece of a stream, in order. What it throws ends the call and is thrown on as it is. */
+  readonly onDelta?: (delta: ModelDelta) => void;
+  /** Called for each thing the package says it does not do as asked, before the answer. What it throws ends the call. */
+  readonly onWarning?: (warning: string) => void;
+  readonly ports: RuntimePorts;
+}
+
+/**
+ * Asks a model once. Every failure is a ModelError, with what had been said by then; an answer is JSON through and
+ * through. What is passed in is not changed, and nothing of it is shared with the package.
+ */
+export async function callModel(call: ModelCall): Promise<ModelAnswer> {
+  const guard = new Guard(call.signal, call.ports);
+  const run: Run = { call, guard, bytes: 0, assembly: undefined, end: {} };
+  try {
+    const spec = specOf(call.model);
+    const { provider, modelId } = makerOf(call.model);
+    const assembly = new Assembly(spec, { provider, model: modelId });
+    run.assembly = assembly;
+    const options = {
+      ...callSettings(call.model, spec, call.settings ?? {}, call),
+      prompt: promptFor(call.model, spec, call.messages, call.cache),
+      abortSignal: guard.signal,
+    };
+    if (call.streaming === false) await generate(run, spec, assembly, options);
+    else await stream(run, spec, assembly, options);
+    return answerOf(assembly, run.end);
+  } catch (error) {
+    guard.abandon();
+    if (error instanceof FromCaller) throw error.cause;
+    throw modelErrorOf(error, run);
+  } finally {
+    guard.release();
+  }
+}
+
+interface Run {
+  readonly call: ModelCall;
+  readonly guard: Guard;
+  bytes: number;
+  assembly: Assembly | undefined;
+  /** What the provider says of the answer as a whole. */
+  end: { usage?: Usage; finishReason?: FinishReason; response?: NonNullable<ModelAnswer["response"]> };
+}
+
+type Options = Parameters<LanguageModel["doStream"]>[0];
+
+/** What the caller's own function threw. */
+class FromCaller extends Error {}
+
+async function generate(run: Run, spec: ModelSpec, assembly: Assembly, options: Options): Promise<void> {
+  const { call, guard } = run;
+  const result = fieldsIn(await guard.until(() => call.model.doGenerate(options)));
+  const content = result["content"];
+  for (const value of Array.isArray(content) ? content : []) {
+    const part = rawPart(value);
+    if (part === undefined) continue;
+    count(run, part);
+    assembly.takeWhole(part);
+  }
+  warn(call, result["warnings"]);
+  addStructured(assembly, result["structuredOutputText"]);
+  run.end = {
+    usage: spec.usage(result["usage"]),
+    finishReason: spec.finishReason(result["finishReason"]),
+    ...responseIn(result["response"]),
+  };
+}
+
+async function stream(run: Run, spec: ModelSpec, assembly: Assembly, options: Options): Promise<void> {
+  const { call, guard } = run;
+  let begun: Promise<ModelStream> | undefined;
+  const begin = (): Promise<ModelStream> => {
+    begun = Promise.resolve().then(() => call.model.doStream(options));
+    return begun;
+  };
+  let reader: ModelReader | undefined;
+  try {
+    reader = (await guard.until(begin, call.idleTimeoutMs)).stream.getReader();
+    await read(run, spec, assembly, reader);
+  } finally {
+    // A stream that was opened is closed, also one that opens only after nobody waits for it any more.
+    cancel(reader ?? begun?.then(({ stream }) => stream.getReader()));
+  }
+}
+
+/** Reads up to the end that the model declares: a stream that does not close then is not waited for. */
+async function read(run: Run, spec: ModelSpec, assembly: Assembly, reader: ModelReader): Promise<void> {
+  const { call, guard } = run;
+  for (;;) {
+    const { done, value } = await guard.until(() => reader.read(), call.idleTimeoutMs);
+    if (done) return;
+    const part = rawPart(value);
+    if (part === undefined) continue;
+    count(run, part);
+    switch (part.type) {
+      case "finish":
+        run.end.usage = spec.usage(part["usage"]);
+        run.end.finishReason = spec.finishReason(part["finishReason"]);
+        return;
+      case "stream-start":
+        warn(call, part["warnings"]);
+        break;
+      case "error":
+        throw part["error"];
+      case "response-metadata":
+        run.end = { ...run.end, ...responseIn(part) };
+        break;
+      default:
+        tell(call, assembly.take(part));
+    }
+  }
+}
+
+/** OpenAI tells the answer of the shape asked for apart; where it is nowhere else, it is the text. */
+function addStructured(assembly: Assembly, text: unknown): void {
+  if (plainText(text) !== "" && !assembly.hasText) assembly.takeWhole({ type: "text", text });
+}
+
+function warn({ onWarning }: ModelCall, warnings: unknown): void {
+  if (onWarning === undefined || !Array.isArray(warnings)) return;
+  for (const warning of warnings.slice(0, MAX_WARNINGS)) {
+    try {
+      onWarning(warningText(warning));
+    } catch (cause) {
+      throw new FromCaller("onWarning threw", { cause });
+    }
+  }
+}
+
+function tell({ onDelta }: ModelCall, delta: ModelDelta | undefined): void {
+  if (delta === undefined) return;
+  try {
+    onDelta?.(delta);
+  } catch (cause) {
+    throw new FromCaller("onDelta threw", { cause });
+  }
+}
+
+function count(run: Run, part: object): void {
+  const limit = run.call.maxAnswerBytes ?? MAX_ANSWER_BYTES;
+  run.bytes += weigh(part, limit);
+  if (run.bytes <= limit) return;
+  throw new ModelError({
+    code: "model_answer_too_large",
+    message: `The answer is larger than ${limit} bytes. Set maxOutputTokens, or raise maxAnswerBytes.`,
+  });
+}
+
+function responseIn(value: unknown): Pick<ModelAnswer, "response"> {
+  const { id, modelId } = fieldsIn(value);
+  const response = { ...text("id", id), ...text("modelId", modelId) };
+  return Object.keys(response).length === 0 ? {} : { response };
+}
+
+function text(field: string, value: unknown): { readonly [field: string]: string } {
+  return plainText(value) === "" ? {} : { [field]: plainText(value) };
+}
+
+function cancel(reader: ModelReader | PromiseLike<ModelReader> | undefined): void {
+  const cancelled = async (): Promise<void> => await (await reader)?.cancel();
+  cancelled().catch(() => undefined); // it has failed, is closed already, or does not care; the call is over
+}
+
+function modelErrorOf(cause: unknown, { call, assembly, end }: Run): ModelError {
+  const content = assembly?.partial() ?? "";
+  const partial = content === "" && end.usage === undefined ? undefined : { content, usage: end.usage ?? {} };
+  const own = ModelError.isInstance(cause);
+  const failure = own ? cause.failure : classifyModelError(cause, call.ports.clock);
+  return new ModelError({ ...failure, partial, cause: own ? cause.cause : cause });
+}

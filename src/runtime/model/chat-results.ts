@@ -1,0 +1,41 @@
+import type { LanguageModel } from "../../agent/definition/language-model.ts";
+import { familyOf } from "../../providers/files.ts";
+import { partsOf } from "../../providers/parts.ts";
+import { runs } from "../../providers/runs.ts";
+import { noteOf } from "../../thread/file-note.ts";
+import type { FilePart, Message, Part, ToolMessage } from "../../thread/message.ts";
+
+/** Chat APIs whose packages refuse an image from the user. */
+const BLIND = /^(cohere|deepseek)\b/;
+
+/**
+ * Chat APIs take results as text, and their packages write the bytes of an image into it as JSON: dear, and nobody sees
+ * it. So a result becomes its text, and its images follow as the user's, behind all results of the exchange.
+ */
+export function withChatResults({ provider }: Pick<LanguageModel, "provider">, messages: readonly Message[]) {
+  if (!/\.chat$/.test(provider) || !messages.some(hasParts)) return messages;
+  const shows = (part: Part): part is FilePart =>
+    part.type === "file" && familyOf(part) === "image" && !BLIND.test(provider);
+  return runs(messages, (a, b) => a.role === "tool" && b.role === "tool").flatMap((group): readonly Message[] => {
+    if (!group.some(hasParts)) return group;
+    const images = group.flatMap((message) =>
+      message.role === "tool" && message.isError !== true ? partsOf(message.content).filter(shows) : [],
+    );
+    const results = group.map((message) => (message.role === "tool" ? asText(message, shows) : message));
+    return images.length === 0 ? results : [...results, { role: "user", content: images }];
+  });
+}
+
+function hasParts(message: Message): message is ToolMessage {
+  return message.role === "tool" && typeof message.content !== "string";
+}
+
+function asText(message: ToolMessage, shows: (part: Part) => boolean): ToolMessage {
+  if (message.isError === true) return message; // its files are notes already
+  const content = partsOf(message.content).flatMap((part): readonly string[] => {
+    if (part.type === "text") return [part.text];
+    if (part.type !== "file") return [];
+    return [shows(part) ? `[${part.mediaType}: see the message behind the results]` : noteOf(part)];
+  });
+  return { ...message, content: content.join("\n") };
+}

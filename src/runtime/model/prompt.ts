@@ -1,0 +1,53 @@
+import { type LanguageModel, modelNameOf, ownerOf } from "../../agent/definition/language-model.ts";
+import { toAISDKPrompt } from "../../providers/ai-sdk/prompt.ts";
+import type { AISDKAssistantPart, AISDKProviderOptions } from "../../providers/ai-sdk/types.ts";
+import type { CacheOption } from "../../providers/cache.ts";
+import type { MetadataOwner } from "../../providers/metadata.ts";
+import type { Message } from "../../thread/message.ts";
+import { OURS } from "./answer/metadata.ts";
+import { withChatResults } from "./chat-results.ts";
+import type { ModelSpec, PromptMessage } from "./spec/spec.ts";
+
+/** The messages as this model takes them; nothing in them is shared with what was passed in. */
+export function promptFor(
+  model: LanguageModel,
+  spec: ModelSpec,
+  messages: readonly Message[],
+  cache?: CacheOption,
+): object[] {
+  const owner = ownerOf(model);
+  const options = {
+    ...(isKnown(owner) && { provider: owner }),
+    ...(cache !== undefined && readsMarks(model) && { cache }),
+  };
+  const name = modelNameOf(model);
+  const prompt = toAISDKPrompt(withChatResults(model, messages), options).flatMap(
+    (message): readonly PromptMessage[] => {
+      if (message.role !== "assistant") return [message];
+      const content = message.content.flatMap((part) => ownPart(part, name));
+      return content.length === 0 ? [] : [{ ...message, content }]; // no provider takes a message without content
+    },
+  );
+  return spec.prompt(prompt);
+}
+
+function isKnown(owner: string): owner is MetadataOwner {
+  return owner === "anthropic" || owner === "openai" || owner === "google";
+}
+
+/** Claude is also behind gateways, which hand the marks on; its name gives it away. */
+function readsMarks(model: LanguageModel): boolean {
+  return ownerOf(model) === "anthropic" || /claude/i.test(model.modelId);
+}
+
+/** What the log knows of a part and the formatter does not: it stands under our own name, which no provider is to see. */
+function ownPart(part: AISDKAssistantPart, model: string): readonly object[] {
+  if (part.type === "custom" && part.kind.startsWith(`${OURS}.`)) return [];
+  if (part.providerOptions?.[OURS] === undefined) return [part];
+  const { providerOptions, ...bare } = part;
+  const { [OURS]: ours, ...others }: AISDKProviderOptions = providerOptions;
+  const kept = Object.keys(others).length === 0 ? bare : { ...bare, providerOptions: others };
+  if (ours?.["reasoningOf"] === undefined) return [kept];
+  // An image drawn while thinking is thinking: only the model that made it can read it.
+  return ours["reasoningOf"] === model ? [{ ...kept, type: "reasoning-file" }] : [];
+}

@@ -1,0 +1,108 @@
+import { AgentError } from "../agent/definition/agent-error.ts";
+import { isAgent } from "../agent/definition/define-agent.ts";
+import type { HostOptions } from "./host/port.ts";
+import { RequestError } from "./request/request-error.ts";
+import type { AskOptions, ServerOptions } from "./server/options.ts";
+import type { ContinueOptions, RunOptions } from "./standalone/options.ts";
+
+// A misspelt option would do nothing, in silence, for whoever has no types to tell him.
+
+type Names<Options> = { readonly [Name in keyof Required<Options>]: true };
+
+const ASK: Names<AskOptions> = {
+  context: true,
+  contextPolicy: true,
+  tools: true,
+  allowedTools: true,
+  maxIterations: true,
+  refs: true,
+  signal: true,
+};
+
+const SERVER: Names<ServerOptions<never>> = {
+  agent: true,
+  store: true,
+  threadId: true,
+  context: true,
+  holder: true,
+  claimTtlMs: true,
+  claimWaitMs: true,
+  telemetry: true,
+  warn: true,
+  ports: true,
+};
+
+const { threadId: _ofOne, ...SHARED } = SERVER;
+const HOST: Names<HostOptions<never>> = { ...SHARED, idleMs: true, revocations: true };
+
+const RUN: Names<RunOptions<never>> = {
+  ...ASK,
+  thread: true,
+  store: true,
+  threadId: true,
+  telemetry: true,
+  warn: true,
+  ports: true,
+};
+
+/** What going on from a token and ending it take; neither minds what only the other knows. */
+const TOKEN: Names<ContinueOptions<never> & { readonly reason: string }> = {
+  context: true,
+  store: true,
+  telemetry: true,
+  warn: true,
+  ports: true,
+  signal: true,
+  approve: true,
+  deny: true,
+  answers: true,
+  revocations: true,
+  reason: true,
+};
+
+interface Parts {
+  readonly agent: unknown;
+  readonly store: unknown;
+}
+
+export function checkAskOptions(options: object): void {
+  checkNames("An ask", options, ASK);
+}
+
+export function checkRunOptions(options: object): void {
+  checkNames("A run", options, RUN);
+}
+
+export function checkTokenOptions(options: object): void {
+  checkNames("A run that goes on", options, TOKEN);
+}
+
+export function checkServerOptions(options: Parts): void {
+  checkNames("A server", options, SERVER);
+  checkParts(options);
+}
+
+export function checkHostOptions(options: Parts): void {
+  checkNames("A host", options, HOST);
+  checkParts(options);
+}
+
+function checkNames(what: string, options: unknown, names: { readonly [name: string]: true }): void {
+  const isObject = typeof options === "object" && options !== null;
+  const unknown = isObject ? Object.keys(options).find((name) => !Object.hasOwn(names, name)) : "";
+  if (unknown === undefined) return;
+  const trouble = unknown === "" ? "takes an object of options" : `has no option ${JSON.stringify(unknown)}`;
+  throw new RequestError({
+    code: "invalid_options",
+    message: `${what} ${trouble}. It has: ${Object.keys(names).join(", ")}.`,
+  });
+}
+
+function checkParts({ agent, store }: Parts): void {
+  if (!isAgent(agent)) {
+    throw new AgentError({ code: "invalid_agent", path: "agent", message: "agent must be made by defineAgent." });
+  }
+  if (typeof Object(store).append === "function" && typeof Object(store).claim === "function") return;
+  const message = "store must be a ThreadStore, such as memoryStore() or `await openStore(url)`.";
+  throw new RequestError({ code: "invalid_options", message });
+}

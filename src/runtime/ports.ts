@@ -1,0 +1,28 @@
+import { type Ports, systemPorts } from "../thread/ports.ts";
+
+/** What the runtime takes from the world; a simulated one passes its own. */
+export interface RuntimePorts extends Ports {
+  /** Calls `run` once after `ms` milliseconds, unless what it returns was called before. */
+  readonly after: (ms: number, run: () => void) => () => void;
+  /** From 0 up to, but not including, 1. */
+  readonly random: () => number;
+}
+
+/** The longest a timer of JavaScript can wait; it fires at once beyond that. */
+const LONGEST = 2 ** 31 - 1;
+
+/**
+ * Clock, ids, chance and timers of the machine. Take them, and put your own in the place of one.
+ *
+ * @example
+ * const ports = { ...systemRuntimePorts, clock: () => 0 };
+ * const server = await AgentServer.start({ agent: defineAgent({ model: scriptedModel([]) }), store, ports });
+ */
+export const systemRuntimePorts: RuntimePorts = {
+  ...systemPorts,
+  after: (ms, run) => {
+    const timer = setTimeout(run, Math.min(ms, LONGEST));
+    return () => clearTimeout(timer);
+  },
+  random: Math.random,
+};

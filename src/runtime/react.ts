@@ -1,0 +1,208 @@
+import type { Agent, AgentOutput, AnyAgent, ContextFor, OutputOf } from "../agent/definition/agent.ts";
+import type { AgentConfig } from "../agent/definition/config.ts";
+import { defineAgent, isAgent } from "../agent/definition/define-agent.ts";
+import type { InputSchema } from "../agent/definition/schema.ts";
+import type { Tools } from "../agent/definition/tool.ts";
+import type { AgentEvent } from "../agent/event.ts";
+import { type ReactAgent, reactAgent } from "../agent/react/agent.ts";
+import { type ReactSettings, reactSettings } from "../agent/react/settings.ts";
+import type { Content } from "../thread/message.ts";
+import type { Ports } from "../thread/ports.ts";
+import type { Thread } from "../thread/thread.ts";
+import { checkRunOptions, checkTokenOptions } from "./option-names.ts";
+import type { RequestResult } from "./request/result.ts";
+import { type Begin, EventStream } from "./standalone/event-stream.ts";
+import type { CancelOptions, ContinueOptions, RunHandle, RunOptions, RunResult } from "./standalone/options.ts";
+
+type Ran<Given extends Tools, Schema extends InputSchema | undefined, Context> = Agent<
+  Given,
+  Context,
+  OutputOf<Schema>
+>;
+
+/** The functions of `react`: agents without a server, for callers that own their loop and their threads. */
+export interface Standalone {
+  /** Asks once and waits for the result. */
+  run<Given extends AnyAgent>(
+    content: Content,
+    agent: Given,
+    options?: RunOptions<Given>,
+  ): Promise<RunResult<AgentOutput<Given>>>;
+  run<
+    Given extends Tools = Record<never, never>,
+    const Schema extends InputSchema | undefined = undefined,
+    Context = ContextFor<Given>,
+  >(
+    content: Content,
+    config: AgentConfig<Given, Context, Schema>,
+    options?: RunOptions<Ran<Given, Schema, Context>>,
+  ): Promise<RunResult<OutputOf<Schema>>>;
+  /**
+   * Asks once and tells the events, as far as they are asked for: the run begins with the first, and goes past a checkpoint
+   * when the event behind it is wanted. Leaving the stream stops the run where it stands; its last token continues it.
+   */
+  stream<Given extends AnyAgent>(
+    content: Content,
+    agent: Given,
+    options?: RunOptions<Given>,
+  ): AsyncIterable<AgentEvent>;
+  stream<
+    Given extends Tools = Record<never, never>,
+    const Schema extends InputSchema | undefined = undefined,
+    Context = ContextFor<Given>,
+  >(
+    content: Content,
+    config: AgentConfig<Given, Context, Schema>,
+    options?: RunOptions<Ran<Given, Schema, Context>>,
+  ): AsyncIterable<AgentEvent>;
+  /** Asks once; when it resolves the run is under way. */
+  start<Given extends AnyAgent>(content: Content, agent: Given, options?: RunOptions<Given>): Promise<RunHandle<Given>>;
+  start<
+    Given extends Tools = Record<never, never>,
+    const Schema extends InputSchema | undefined = undefined,
+    Context = ContextFor<Given>,
+  >(
+    content: Content,
+    config: AgentConfig<Given, Context, Schema>,
+    options?: RunOptions<Ran<Given, Schema, Context>>,
+  ): Promise<RunHandle<Ran<Given, Schema, Context>>>;
+  /** Goes on with the run of a token, from where it stood; with what was decided meanwhile on calls that wait. */
+  continue<Given extends AnyAgent>(
+    token: string,
+    agent: Given,
+    options?: ContinueOptions<Given>,
+  ): Promise<RunHandle<Given>>;
+  continue<Given extends Tools, const Schema extends InputSchema | undefined, Context>(
+    token: string,
+    config: AgentConfig<Given, Context, Schema>,
+    options?: ContinueOptions<Ran<Given, Schema, Context>>,
+  ): Promise<RunHandle<Ran<Given, Schema, Context>>>;
+  /** The result of a run: of its token, which is gone on with if need be. */
+  collect<Given extends AnyAgent>(
+    token: string,
+    agent: Given,
+    options?: ContinueOptions<Given>,
+  ): Promise<RunResult<AgentOutput<Given>>>;
+  collect<Given extends Tools, const Schema extends InputSchema | undefined, Context>(
+    token: string,
+    config: AgentConfig<Given, Context, Schema>,
+    options?: ContinueOptions<Ran<Given, Schema, Context>>,
+  ): Promise<RunResult<OutputOf<Schema>>>;
+  /** The result that events tell of, wherever they were kept: what the run itself gives, without `thread`. */
+  collect<Given extends AnyAgent>(
+    events: AsyncIterable<AgentEvent>,
+    agent: Given,
+  ): Promise<RequestResult<AgentOutput<Given>>>;
+  collect<Given extends Tools, const Schema extends InputSchema | undefined, Context>(
+    events: AsyncIterable<AgentEvent>,
+    config: AgentConfig<Given, Context, Schema>,
+  ): Promise<RequestResult<OutputOf<Schema>>>;
+  /**
+   * Ends the run of a token where it stands; `result` rejects with `request_cancelled`. With a store, or with
+   * `revocations`, no token of the run goes on afterwards.
+   */
+  cancel<Given extends AnyAgent>(
+    token: string,
+    agent: Given,
+    options?: CancelOptions<Given>,
+  ): Promise<RunHandle<Given>>;
+  cancel<Given extends Tools, const Schema extends InputSchema | undefined, Context>(
+    token: string,
+    config: AgentConfig<Given, Context, Schema>,
+    options?: CancelOptions<Ran<Given, Schema, Context>>,
+  ): Promise<RunHandle<Ran<Given, Schema, Context>>>;
+}
+
+/**
+ * Agents without a server. The thread of a run is the caller's: it comes with the result, and goes into the next run.
+ *
+ * @example
+ * const config = { model: scriptedModel(["4", "Because 2+2 is 4."]), systemPrompt: "Be brief." };
+ * const first = await react.run("What's 2+2?", config);
+ * const second = await react.run("Why?", config, { thread: first.thread });
+ * second.thread.entryCount; // 4
+ */
+const standalone: Standalone = Object.freeze({
+  async run(content: Content, config: AnyAgent | AgentConfig, options: RunOptions<AnyAgent> = {}) {
+    const agent = agentOf(config);
+    checkRunOptions(options);
+    const { runOnce } = await import("./standalone/run.ts");
+    return runOnce(agent, content, options);
+  },
+  stream(content: Content, config: AnyAgent | AgentConfig, options: RunOptions<AnyAgent> = {}) {
+    return streamed(agentOf(config), content, options);
+  },
+  start: begun,
+  async continue(token: string, config: AnyAgent | AgentConfig, options: ContinueOptions<AnyAgent> = {}) {
+    checkTokenOptions(options);
+    const { continueRun } = await import("./standalone/continue.ts");
+    return continueRun(agentOf(config), token, options);
+  },
+  async collect(
+    from: string | AsyncIterable<AgentEvent>,
+    config: AnyAgent | AgentConfig,
+    options: ContinueOptions<AnyAgent> = {},
+  ) {
+    if (typeof from === "string") {
+      checkTokenOptions(options);
+      const { continueRun } = await import("./standalone/continue.ts");
+      return (await continueRun(agentOf(config), from, options)).result;
+    }
+    const { collectEvents } = await import("./standalone/collect.ts");
+    return collectEvents(from);
+  },
+  async cancel(token: string, config: AnyAgent | AgentConfig, options: CancelOptions<AnyAgent> = {}) {
+    checkTokenOptions(options);
+    const { cancelRun } = await import("./standalone/cancel.ts");
+    return cancelRun(agentOf(config), token, options);
+  },
+}) as Standalone; // its types are those of the configs it is given
+
+async function begun(
+  content: Content,
+  config: AnyAgent | AgentConfig,
+  options: RunOptions<AnyAgent> = {},
+): Promise<RunHandle> {
+  const agent = agentOf(config);
+  checkRunOptions(options);
+  const { beginRun } = await import("./standalone/run.ts");
+  return (await beginRun(agent, content, options)).handle;
+}
+
+function streamed(agent: AnyAgent, content: Content, options: RunOptions<AnyAgent>): AsyncIterable<AgentEvent> {
+  checkRunOptions(options);
+  const { store, signal } = options;
+  const begin: Begin = async (told) => {
+    const { beginRun } = await import("./standalone/run.ts");
+    return beginRun(agent, content, options, { told });
+  };
+  return new EventStream(begin, { store, signal });
+}
+
+function agentOf(config: AnyAgent | AgentConfig): AnyAgent {
+  return isAgent(config) ? config : (defineAgent(config as AgentConfig) as AnyAgent); // checked there, whatever it is
+}
+
+/**
+ * A ReAct agent as a value, for `cmd`: it asks a model, runs the tools that the answer calls, and asks again until an answer
+ * calls none. Its functions run agents without a server: `react.run`, `stream`, `start`, `continue`, `collect`, `cancel`.
+ *
+ * @example
+ * const agent = react({ tools: [{ name: "add", inputSchema: { type: "object" } }], maxIterations: 3 });
+ * agent.strategy; // "react"
+ */
+export const react: ReactFunction & Standalone = Object.freeze(
+  Object.assign(
+    (settings?: Partial<ReactSettings>, options: ReactOptions = {}) =>
+      reactAgent(reactSettings(settings), options.ports, options.thread),
+    standalone,
+  ),
+);
+
+export interface ReactOptions {
+  /** Default an empty one. To go on with what a thread tells, use `restore`. */
+  readonly thread?: Thread | undefined;
+  readonly ports?: Ports | undefined;
+}
+
+type ReactFunction = (settings?: Partial<ReactSettings>, options?: ReactOptions) => ReactAgent;

@@ -1,0 +1,128 @@
+import type { AgentEvent, EventDraft } from "../../agent/event.ts";
+import type { RuntimePorts } from "../ports.ts";
+import { EventLog } from "./event-log.ts";
+import type { RequestResult } from "./result.ts";
+
+export type RequestState = "running" | "waiting" | "done";
+
+export interface EventsOptions {
+  /** Ends the iteration when the request waits for somebody outside, too. */
+  readonly until?: "waiting" | undefined;
+}
+
+/** A request that was accepted: its ask is durable. */
+export interface AgentRequest<Output = unknown> {
+  readonly id: string;
+  readonly runId: string;
+  readonly state: RequestState;
+  /** Rejects with a RequestError: `request_failed` or `request_cancelled`. Nobody has to look at it. */
+  readonly result: Promise<RequestResult<Output>>;
+  /** The text of the model as it comes. */
+  readonly textStream: AsyncIterable<string>;
+  /** All events from the first on, however late you begin; the last is the terminal one. */
+  events(options?: EventsOptions): AsyncIterable<AgentEvent>;
+}
+
+interface Options {
+  readonly id: string;
+  readonly runId: string;
+  readonly ports: RuntimePorts;
+  readonly captureDeltas: boolean;
+  /** After a crash the numbers go on. */
+  readonly firstEventSeq: number;
+  readonly listen: (event: AgentEvent) => void;
+}
+
+/** The side of a request that the session sees. */
+export class LiveRequest implements AgentRequest {
+  readonly id: string;
+  readonly runId: string;
+  readonly result: Promise<RequestResult>;
+  readonly abort = new AbortController();
+  readonly #log: EventLog;
+  readonly #options: Options;
+  readonly #settle: (result: RequestResult) => void;
+  readonly #fail: (error: unknown) => void;
+  #state: RequestState = "running";
+
+  constructor(options: Options) {
+    this.#options = options;
+    this.id = options.id;
+    this.runId = options.runId;
+    this.#log = new EventLog(
+      options.firstEventSeq,
+      options.captureDeltas ? undefined : ({ kind }) => kind !== "llm_delta",
+    );
+    const { promise, resolve, reject } = Promise.withResolvers<RequestResult>();
+    promise.catch(() => undefined); // reading only events must not raise an unhandled rejection
+    this.result = promise;
+    this.#settle = resolve;
+    this.#fail = reject;
+  }
+
+  get state(): RequestState {
+    return this.#state;
+  }
+
+  get eventSeq(): number {
+    return this.#log.lastSeq;
+  }
+
+  get textStream(): AsyncIterable<string> {
+    return textOf(this.#log);
+  }
+
+  events({ until }: EventsOptions = {}): AsyncIterable<AgentEvent> {
+    return this.#log.iterate(until === "waiting" ? () => this.#state === "waiting" : undefined);
+  }
+
+  /** Whether such an event was told and kept. */
+  hasTold(is: (event: AgentEvent) => boolean): boolean {
+    return this.#log.has(is);
+  }
+
+  /** Gives an event its place. After the terminal one there is none. */
+  emit(event: EventDraft, iteration: number): void {
+    if (this.#state === "done") return;
+    const { ports, runId, listen } = this.#options;
+    const seq = this.#log.lastSeq + 1;
+    const full = { ...event, id: `${runId}.${seq}`, seq, at: ports.clock(), runId, requestId: this.id, iteration };
+    const frozen: AgentEvent = Object.freeze(full);
+    this.#log.push(frozen);
+    listen(frozen);
+  }
+
+  turn(state: Exclude<RequestState, "done">): void {
+    if (this.#state === "done" || this.#state === state) return;
+    this.#state = state;
+    this.#log.wake();
+  }
+
+  complete(result: RequestResult): void {
+    if (this.#end()) this.#settle(result);
+  }
+
+  reject(error: unknown): void {
+    if (this.#end()) this.#fail(error);
+  }
+
+  #end(): boolean {
+    if (this.#state === "done") return false;
+    this.#state = "done";
+    this.#log.close();
+    return true;
+  }
+}
+
+async function* textOf(log: EventLog): AsyncGenerator<string, void> {
+  let streamed = "";
+  for await (const event of log.iterate()) {
+    if (event.kind === "llm_started" || event.kind === "llm_retried") streamed = "";
+    if (event.kind === "llm_delta" && event.data.type === "text") {
+      streamed += event.data.text;
+      yield event.data.text;
+    }
+    // A model that does not stream says it all at once.
+    if (event.kind === "llm_completed" && streamed === "" && event.data.text !== "") yield event.data.text;
+  }
+}

@@ -1,0 +1,36 @@
+import type { Usage } from "../../agent/answer.ts";
+import type { TerminationReason } from "../../agent/event.ts";
+import type { View } from "../../projection/projection.ts";
+import type { Entry } from "../../thread/entry.ts";
+import { isPlainObject, type JsonObject } from "../../thread/json.ts";
+
+/** One model call of a request: what it cost, and what it was shown. `rebuildCall` gives its messages again. */
+export interface CallSummary {
+  readonly callId: string;
+  readonly usage: Usage;
+  readonly view: View;
+}
+
+/** What a request came to. */
+export interface RequestResult<Output = unknown> {
+  readonly requestId: string;
+  readonly runId: string;
+  /** The last text of the model. */
+  readonly text: string;
+  readonly terminationReason: TerminationReason;
+  /** Of all calls together. */
+  readonly usage: Usage;
+  readonly calls: readonly CallSummary[];
+  /** The answer in the shape that `output` asks for. */
+  readonly object: Output;
+}
+
+/** The model calls that entries of a run tell of. */
+export function callsIn(entries: readonly Entry[]): readonly CallSummary[] {
+  return entries.flatMap(({ payload, refs }) => {
+    const call = (payload as JsonObject)["call"]; // payloads are JSON
+    if (!isPlainObject(call) || refs.callId === undefined) return [];
+    const { usage, view } = call as unknown as CallSummary; // written by us
+    return [{ callId: refs.callId, usage, view }];
+  });
+}

@@ -1,0 +1,151 @@
+import type { RequestOptions } from "../../agent/signal.ts";
+import { ContextPolicy } from "../../projection/policy/policy.ts";
+import { copyJson, type JsonValue } from "../../thread/json.ts";
+import type { Content } from "../../thread/message.ts";
+import { untilAborted } from "../directives/until-aborted.ts";
+import type { LiveRequest } from "../request/request.ts";
+import { notAccepted, RequestError } from "../request/request-error.ts";
+import { ensureCounter } from "./exact-counter.ts";
+import type { LiveThread } from "./live-thread.ts";
+import type { AskOptions } from "./options.ts";
+import { itemsOf } from "./toolbox.ts";
+
+interface Ask {
+  readonly content: Content;
+  readonly options: AskOptions<unknown>;
+  readonly settle: (request: LiveRequest) => void;
+  readonly fail: (error: unknown) => void;
+}
+
+/** Puts asks to the core, one after the other; where the agent queues, each when the one before has ended. */
+export class Asking {
+  readonly #live: LiveThread;
+  #waiting: readonly Ask[] = [];
+  #isPutting = false;
+  #isAsking = false;
+
+  constructor(live: LiveThread) {
+    this.#live = live;
+  }
+
+  /** Whether an ask is on its way to the core: nobody knows yet whether it is taken. */
+  get isAsking(): boolean {
+    return this.#isAsking;
+  }
+
+  async ask(given: Content, options: AskOptions<unknown>): Promise<LiveRequest> {
+    const { signal } = options;
+    if (signal?.aborted) throw aborted();
+    const content = copyJson(given as JsonValue, "content") as Content; // content is JSON, and the caller's
+    const { promise, resolve, reject } = Promise.withResolvers<LiveRequest>();
+    const ask: Ask = { content, options, settle: resolve, fail: reject };
+    const leave = (): void => {
+      if (!this.#waiting.includes(ask)) return;
+      this.#waiting = this.#waiting.filter((other) => other !== ask);
+      reject(aborted());
+    };
+    signal?.addEventListener("abort", leave, { once: true });
+    this.#waiting = [...this.#waiting, ask];
+    void this.#putAll();
+    try {
+      return await promise;
+    } finally {
+      signal?.removeEventListener("abort", leave);
+    }
+  }
+
+  /** Those who wait will not get their turn. */
+  close(why: unknown): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const { fail } of waiting) fail(why);
+  }
+
+  async #putAll(): Promise<void> {
+    if (this.#isPutting) return;
+    this.#isPutting = true;
+    while (this.#waiting.length > 0) {
+      if (this.#live.options.definition.busy === "queue") await this.#live.idle();
+      const [ask, ...others] = this.#waiting;
+      this.#waiting = others;
+      if (ask === undefined) continue;
+      this.#isAsking = true;
+      await this.#put(ask).then(ask.settle, ask.fail);
+      this.#isAsking = false;
+      this.#live.changed();
+    }
+    this.#isPutting = false;
+  }
+
+  async #put({ content, options }: Ask): Promise<LiveRequest> {
+    const live = this.#live;
+    const { context, refs, signal, tools } = options;
+    await live.mend(); // what has failed here would look like a request under way
+    const requestId = live.options.ports.ids("req");
+    const isFree = live.agent.state.run === undefined;
+    if (tools !== undefined && isFree) live.toolbox.lend(await this.#wanted(signal, () => itemsOf(tools)));
+    live.requests.setContext(requestId, context);
+    try {
+      const asked = requestOptions(options);
+      await ensureCounter(live.session, asked.contextPolicy, live.agent.contextPolicy);
+      const prompt = isFree ? await this.#wanted(signal, () => live.prompt.of(context)) : {};
+      const rest = { ...(refs && { refs }), ...prompt };
+      const { directives } = await live.submit({ type: "ask", requestId, content, options: asked, ...rest });
+      const refused = directives.find(({ type }) => type === "emit_request_error");
+      if (refused?.type === "emit_request_error") throw notAccepted(requestId, refused.failure);
+    } catch (error) {
+      live.requests.forget(requestId);
+      if (isFree) live.toolbox.takeBack();
+      throw error;
+    }
+    const request = live.requests.get(requestId);
+    if (request === undefined) throw lost(requestId);
+    this.#cancelWith(request, signal);
+    return request;
+  }
+
+  /** What the caller's own code gives, as long as anybody wants it: it may never end. */
+  async #wanted<Answer>(signal: AbortSignal | undefined, work: () => Promise<Answer>): Promise<Answer> {
+    const { stopped } = this.#live;
+    try {
+      return await untilAborted(stopped, () => (signal === undefined ? work() : untilAborted(signal, work)));
+    } catch (error) {
+      throw signal?.aborted ? aborted() : error;
+    }
+  }
+
+  #cancelWith(request: LiveRequest, signal: AbortSignal | undefined): void {
+    if (signal === undefined) return;
+    const cancel = (): void => {
+      request.abort.abort(new Error(ABORTED)); // what is just to begin need not
+      this.#live.scene.send({ type: "cancel", requestId: request.id, reason: ABORTED });
+    };
+    if (signal.aborted) cancel();
+    signal.addEventListener("abort", cancel, { once: true });
+    void request.result.catch(() => undefined).then(() => signal.removeEventListener("abort", cancel));
+  }
+}
+
+const ABORTED = "The signal of the request was aborted.";
+
+function requestOptions({ contextPolicy, allowedTools, maxIterations }: AskOptions<unknown>): RequestOptions {
+  return {
+    ...(contextPolicy && { contextPolicy: ContextPolicy.create(contextPolicy) }),
+    ...(allowedTools && { allowedTools: [...allowedTools] }),
+    ...(maxIterations !== undefined && { maxIterations: wholeFrom1(maxIterations) }),
+  };
+}
+
+function wholeFrom1(maxIterations: number): number {
+  if (Number.isSafeInteger(maxIterations) && maxIterations >= 1) return maxIterations;
+  throw new RequestError({ code: "invalid_options", message: "maxIterations must be a whole number from 1." });
+}
+
+function aborted(): RequestError {
+  return new RequestError({ code: "request_cancelled", message: "The signal was aborted before the ask was put." });
+}
+
+function lost(requestId: string): RequestError {
+  const message = "The store failed right after the ask was taken. Read the log before you ask again.";
+  return new RequestError({ code: "runtime_failed", requestId, message });
+}

@@ -1,0 +1,56 @@
+import type { ReactAgent } from "../../agent/react/agent.ts";
+import type { Run } from "../../agent/react/run.ts";
+import type { Entry } from "../../thread/entry.ts";
+import { isPlainObject, type JsonObject } from "../../thread/json.ts";
+import type { Thread } from "../../thread/thread.ts";
+
+/** request_started and llm_started. */
+const OF_AN_ASK = 2;
+/** llm_completed and a checkpoint. */
+const OF_AN_ANSWER = 2;
+/** That it has started, or is waited for; and a checkpoint when the run comes to wait for it. */
+const OF_A_CALL = 2;
+/** A checkpoint behind its results, and the next model call. */
+const OF_AN_EXCHANGE = 2;
+/** The next model call, or the last checkpoint. */
+const NEXT = 1;
+
+/**
+ * Where the events of a run go on after a crash: behind every event that its entries tell of. A number is left out rather
+ * than given twice; only what was on its way, deltas and signs of life, may be told again under the same numbers.
+ */
+export function nextEventSeq(thread: Thread, run: Run): number {
+  const entries = thread.filterByRef("requestId", run.requestId);
+  const counted = entries.reduce((last, entry) => afterEntry(last, entry), 0);
+  return Math.max(counted, toldIn(thread, run)) + 1;
+}
+
+/** Events that may come between a commit and what is told of it: signs of life of other calls. */
+const MEANWHILE = 8;
+
+/**
+ * Metadata to be written beside the entries of a step, where they do not tell of so many events: signs of life, and what
+ * was told again after a crash, have taken numbers too. `told` is the last number before the step, `more` its own events.
+ */
+export function toldBeside({ thread, state: { run } }: ReactAgent, told: number, more: number): JsonObject {
+  if (run === undefined) return {};
+  const seq = told + more + MEANWHILE;
+  return told + more < nextEventSeq(thread, run) ? {} : { eventSeq: { requestId: run.requestId, seq } };
+}
+
+function toldIn({ metadata }: Thread, { requestId }: Run): number {
+  const { eventSeq } = metadata;
+  if (!isPlainObject(eventSeq) || eventSeq["requestId"] !== requestId) return 0;
+  return typeof eventSeq["seq"] === "number" ? eventSeq["seq"] : 0;
+}
+
+function afterEntry(last: number, { kind, payload }: Entry): number {
+  const { role, steer, call, toolCalls } = payload as JsonObject; // payloads are JSON
+  const counted = isPlainObject(call) ? call["eventSeq"] : undefined;
+  if (typeof counted === "number") {
+    const calls = Array.isArray(toolCalls) ? toolCalls.length : 0;
+    return counted + OF_AN_ANSWER + (calls > 0 ? calls * OF_A_CALL + OF_AN_EXCHANGE : NEXT);
+  }
+  if (kind === "ai_message" && role === "user") return last + (steer === undefined ? OF_AN_ASK : 1);
+  return last + 1;
+}

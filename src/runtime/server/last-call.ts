@@ -1,0 +1,88 @@
+import type { CallEnvironment } from "../../agent/call-record.ts";
+import type { LlmStream } from "../../agent/directive.ts";
+import type { ReactAgent } from "../../agent/react/agent.ts";
+import { counterFor } from "../../agent/react/counter.ts";
+import { toolsFor } from "../../agent/react/view.ts";
+import type { ContextPolicy } from "../../projection/policy/fields.ts";
+import { resolvePolicy } from "../../projection/policy/resolve.ts";
+import type { ExplainedEntry } from "../../projection/projection.ts";
+import { isPlainObject, type JsonObject } from "../../thread/json.ts";
+import type { ToolSpec } from "../../thread/message.ts";
+
+/** The model call that was made last here: what it was shown, and from what. */
+export class LastCall {
+  readonly #warn: (message: string) => void;
+  #environment: string | undefined;
+  #warned = false;
+  #call: { readonly directive: LlmStream; readonly agent: ReactAgent } | undefined;
+
+  constructor(agent: ReactAgent, warn: (message: string) => void) {
+    this.#environment = environmentIn(agent);
+    this.#warn = warn;
+  }
+
+  made(directive: LlmStream, agent: ReactAgent): void {
+    this.#call = { directive, agent };
+    this.#compare(directive.basis.environment, agent.thread.id);
+  }
+
+  /** The messages of a call, as long as it is the last one. */
+  messagesOf(callId: string): LlmStream["messages"] {
+    return this.#call?.directive.callId === callId ? this.#call.directive.messages : [];
+  }
+
+  /** What became of every entry in the view of this call; before the first, in the view that one would have. */
+  explain(now: ReactAgent): readonly ExplainedEntry[] {
+    const { settings } = now;
+    const { projector, model, readers } = settings;
+    const common = { model, readers };
+    if (this.#call === undefined) {
+      const { run, last } = now.state;
+      const asked = run ?? last?.run;
+      const { systemPrompt: system, contextPolicy: definition } = settings;
+      const policy = resolvePolicy({
+        request: asked?.options.contextPolicy,
+        state: now.contextPolicy,
+        definition,
+        model,
+      });
+      const tools = asked === undefined ? settings.tools : toolsFor(now, asked);
+      const tokenCounter = counterFor(policy, settings, now.thread);
+      return projector.explain({ ...common, thread: now.thread, policy, system, tools, tokenCounter });
+    }
+    const { directive, agent } = this.#call;
+    const policy = directive.blobs[0] as unknown as ContextPolicy; // as the core puts them
+    const { systemPrompt: system, tools } = directive.blobs[1] as unknown as CallEnvironment;
+    const { thread } = agent;
+    return projector.explain({
+      ...common,
+      thread: directive.basis.basisLastSeq < thread.lastSeq ? thread.upTo(directive.basis.basisLastSeq) : thread,
+      policy,
+      system,
+      tools: tools as unknown as readonly ToolSpec[],
+      lane: directive.basis.lane,
+      tokenCounter: counterFor(policy, agent.settings, thread),
+    });
+  }
+
+  /** Another prompt or other tools empty the provider's cache, which is easily overlooked. */
+  #compare(environment: string, threadId: string): void {
+    const isOther = this.#environment !== undefined && this.#environment !== environment;
+    this.#environment = environment;
+    if (!isOther || this.#warned) return;
+    this.#warned = true;
+    this.#warn(
+      `Thread ${threadId}: the system prompt, the tools or the settings changed between two calls. ` +
+        "The provider's prompt cache starts anew each time they do.",
+    );
+  }
+}
+
+/** Of the last call that the log tells of, as far as it is loaded. */
+function environmentIn({ thread }: ReactAgent): string | undefined {
+  for (let seq = thread.lastSeq; seq >= thread.firstSeq; seq--) {
+    const call = (thread.at(seq)?.payload as JsonObject | undefined)?.["call"]; // payloads are JSON
+    if (isPlainObject(call) && typeof call["environment"] === "string") return call["environment"];
+  }
+  return undefined;
+}

@@ -1,0 +1,28 @@
+import type { AnyAgent } from "../../agent/definition/agent.ts";
+import type { AgentEvent } from "../../agent/event.ts";
+import type { ReactAgent } from "../../agent/react/agent.ts";
+import type { Signal } from "../../agent/signal.ts";
+import type { ThreadStore } from "../../stores/port.ts";
+import type { Refs } from "../../thread/refs.ts";
+import type { RuntimePorts } from "../ports.ts";
+import type { Holder } from "../session/holder.ts";
+import type { Tokens } from "../session/tokens.ts";
+import type { Telemetry } from "../telemetry/telemetry.ts";
+
+export interface LiveThreadOptions {
+  readonly definition: AnyAgent;
+  readonly threadId: string;
+  readonly store: ThreadStore;
+  readonly ports: RuntimePorts;
+  readonly telemetry: Telemetry;
+  readonly holder: Holder | undefined;
+  readonly warn: (message: string) => void;
+  readonly tokens: Tokens | undefined;
+  /** What to do with a request that is open, instead of what `recover` says. */
+  readonly first: ((agent: ReactAgent) => Signal | undefined) | undefined;
+  /** The context of a request that a crash has interrupted. */
+  readonly context: (threadId: string, refs: Refs) => unknown;
+  readonly listen: (event: AgentEvent) => void;
+  /** Somebody else holds the thread, or the store is gone: nothing more can be done here. */
+  readonly lost: (error: unknown) => void;
+}

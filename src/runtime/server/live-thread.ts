@@ -1,0 +1,308 @@
+import type { Directive } from "../../agent/directive.ts";
+import type { ContextOperation } from "../../agent/operation.ts";
+import { isWaiting, type ReactAgent } from "../../agent/react/agent.ts";
+import type { Signal } from "../../agent/signal.ts";
+import type { JsonValue } from "../../thread/json.ts";
+import type { Refs } from "../../thread/refs.ts";
+import { perform } from "../directives/perform.ts";
+import type { Scene } from "../directives/scene.ts";
+import type { Receipt } from "../request/receipt.ts";
+import type { LiveRequest } from "../request/request.ts";
+import { failureOf, RequestError } from "../request/request-error.ts";
+import { Kept } from "../session/kept.ts";
+import { loadAgent, shortened } from "../session/load.ts";
+import type { OperationSettled } from "../session/operation-answer.ts";
+import { Promised } from "../session/promised.ts";
+import { type Outcome, Session } from "../session/session.ts";
+import { toolPool } from "../tools/pool.ts";
+import { saidOnce } from "../warn.ts";
+import { nextEventSeq, toldBeside } from "./event-seq.ts";
+import { ensureCounter } from "./exact-counter.ts";
+import { Follower } from "./follower.ts";
+import { LastCall } from "./last-call.ts";
+import type { LiveThreadOptions } from "./live-options.ts";
+import { Prompt } from "./prompt.ts";
+import { Requests } from "./requests.ts";
+import { settingsFor } from "./settings.ts";
+import { takeUpOperation } from "./take-up-operation.ts";
+import { itemsOf, Toolbox } from "./toolbox.ts";
+
+/** One thread with its agent at work: the session, the request under way, and what executors need. */
+export class LiveThread {
+  readonly options: LiveThreadOptions;
+  readonly session: Session;
+  readonly scene: Scene;
+  readonly requests: Requests;
+  readonly toolbox: Toolbox;
+  readonly prompt: Prompt;
+  readonly lastCall: LastCall;
+  readonly #follower: Follower;
+  readonly #stopped = new AbortController();
+  readonly #work = new Set<Promise<unknown>>();
+  readonly #looking = new Set<() => void>();
+  #broken: { readonly error: unknown } | undefined;
+  #mending: Promise<void> | undefined;
+  #isResting = false;
+
+  private constructor(options: LiveThreadOptions, agent: ReactAgent, items: Awaited<ReturnType<typeof itemsOf>>) {
+    const { definition, store, ports, threadId, telemetry, holder, listen } = options;
+    const { captureDeltas, totalTimeoutMs, toolConcurrency: concurrency } = definition;
+    this.options = options;
+    this.session = new Session({
+      store,
+      ports,
+      agent,
+      epoch: () => holder?.epoch,
+      perform: (directive, after, before) => this.#perform(directive, after, before),
+      beside: (after, directives) => {
+        const more = directives.filter(({ type }) => type === "emit" || type === "checkpoint").length;
+        return toldBeside(after, this.requests.current?.eventSeq ?? 0, more);
+      },
+      broken: (error) => this.collapse(error),
+    });
+    this.toolbox = new Toolbox(items, (settings) => {
+      this.session.change((now) => ({ ...now, settings: { ...now.settings, ...settings } }));
+    });
+    this.prompt = new Prompt(definition.systemPrompt);
+    this.lastCall = new LastCall(agent, options.warn);
+    this.requests = new Requests({
+      ports,
+      captureDeltas,
+      totalTimeoutMs,
+      listen,
+      span: (of) => telemetry.request(of, this.scene),
+      fail: (failure) => this.scene.send({ type: "fail", failure }),
+    });
+    this.#follower = new Follower(store, this.session, {
+      changed: () => this.#look(),
+      broken: (error) => this.collapse(error),
+    });
+    this.scene = {
+      definition,
+      threadId,
+      store,
+      ports,
+      telemetry,
+      pool: toolPool({ concurrency }),
+      tools: () => this.toolbox.tools,
+      agent: () => this.session.agent,
+      request: (requestId) => this.requests.get(requestId),
+      scope: (requestId) => ({ requestId, threadId, context: this.requests.context(requestId) as never }), // as the caller typed it
+      shown: (callId) => this.lastCall.messagesOf(callId),
+      warn: saidOnce(options.warn),
+      send: (signal) => this.#send(signal),
+      track: (work) => this.#track(work),
+      sendNext: (signal, then) => this.#track(this.session.submitNext(signal).then(() => then(undefined), then)),
+      kept: new Kept(store, threadId, ports),
+      receipts: new Promised<Receipt>(),
+      operations: new Promised<OperationSettled>(),
+      tokens: options.tokens,
+      objects: new Map<string, JsonValue>(),
+    };
+  }
+
+  /** Loads the thread and takes up what a crash has left: a request that is open, an operation that waits. */
+  static async open(options: LiveThreadOptions): Promise<LiveThread> {
+    const { definition, store, threadId, ports } = options;
+    const settings = await settingsFor(definition, saidOnce(options.warn));
+    const agent = await loadAgent(store, threadId, settings, ports);
+    const live = new LiveThread(options, agent, await itemsOf(definition.tools));
+    try {
+      await live.#takeUp();
+    } catch (error) {
+      void live.session.close(error);
+      live.suspend();
+      throw error;
+    }
+    return live;
+  }
+
+  get agent(): ReactAgent {
+    return this.session.agent;
+  }
+
+  /** Aborted when the server stops. */
+  get stopped(): AbortSignal {
+    return this.#stopped.signal;
+  }
+
+  /** What it holds is not what the log says, until it is mended. */
+  get isBroken(): boolean {
+    return this.#broken !== undefined;
+  }
+
+  /** The request that is under way. */
+  get current(): LiveRequest | undefined {
+    return this.requests.current;
+  }
+
+  /** A signal from outside; after a failure of the store the log is read anew first. */
+  async submit(signal: Signal): Promise<Outcome> {
+    if (this.#broken !== undefined) await this.mend();
+    try {
+      return await this.session.submit(signal);
+    } finally {
+      this.#look();
+    }
+  }
+
+  /** Resolves when nothing runs. */
+  async idle(): Promise<void> {
+    while (this.agent.state.run !== undefined && this.current !== undefined) {
+      await this.current.result.catch(() => undefined);
+    }
+  }
+
+  /** Called whenever the state of the request may have changed. Answers what ends it. */
+  onChange(look: () => void): () => void {
+    this.#looking.add(look);
+    return () => this.#looking.delete(look);
+  }
+
+  /** Has those look who wait for a change. */
+  changed(): void {
+    for (const look of this.#looking) look();
+  }
+
+  /** Waits for what executors have begun. */
+  async settle(): Promise<void> {
+    while (this.#work.size > 0) await Promise.allSettled(this.#work);
+  }
+
+  /** What could not be written did not happen: the request has failed, and the log is read anew before anything else. */
+  collapse(error: unknown): void {
+    if (this.#broken !== undefined || this.session.isClosed) return;
+    this.#broken = { error };
+    this.session.halt(error);
+    const failure = failureOf(error, UNKNOWN);
+    // Whoever holds the thread now goes on with the request, and tells its end.
+    if (failure.code === "stale_holder") this.requests.suspend();
+    else this.requests.fail(failure, this.agent.state.run?.iteration ?? 0);
+    this.scene.receipts.settleAll((id) => ({ id, delivered: false, reason: "run_failed" }));
+    this.scene.objects.clear();
+    this.#cleanUp();
+    if (LOST.has(failure.code)) this.options.lost(error);
+  }
+
+  /** What is to be begun next lies in the log, for whoever starts the thread again. */
+  beginNothing(): void {
+    this.#isResting = true;
+  }
+
+  /** Ends what runs here without a word in the log: another process may go on with it. */
+  suspend(): void {
+    this.#stopped.abort(new RequestError({ code: "server_stopped", message: "The server was stopped." }));
+    this.#follower.follow(false);
+    this.requests.suspend();
+  }
+
+  /** The last chance to close in the log what has failed here: whoever starts the thread next would go on with it. */
+  async closeFailed(): Promise<void> {
+    const { code } = failureOf(this.#broken?.error, UNKNOWN);
+    if (!LOST.has(code)) await this.mend().catch(() => undefined); // whoever starts it next reads the log as it is
+  }
+
+  /** Reads the log anew after a failure, and closes there the request that has failed here. */
+  mend(): Promise<void> {
+    if (this.#broken === undefined) return Promise.resolve();
+    this.#mending ??= this.#mend().finally(() => {
+      this.#mending = undefined;
+    });
+    return this.#mending;
+  }
+
+  async #mend(): Promise<void> {
+    const { store, threadId, ports } = this.options;
+    await this.session.replace(async ({ settings, contextPolicy }) => {
+      const fresh = await loadAgent(store, threadId, settings, ports);
+      return { ...fresh, contextPolicy };
+    });
+    this.#broken = undefined;
+    if (this.agent.state.run !== undefined) await this.session.submit({ type: "resume", recover: "fail" });
+    await takeUpOperation(this.scene, this.session, this.options.warn);
+  }
+
+  async #takeUp(): Promise<void> {
+    const { options, agent } = this;
+    const { run } = agent.state;
+    if (run === undefined) options.first?.(agent);
+    else {
+      const context = await options.context(options.threadId, run.refs as Refs); // refs of the ask
+      this.requests.setContext(run.requestId, context);
+      await ensureCounter(this.session, run.options.contextPolicy);
+      const first = options.first?.(agent) ?? { type: "resume", recover: options.definition.recover };
+      const signal = first.type === "resume" ? { ...first, ...(await this.prompt.of(context)) } : first;
+      this.requests.open(run, nextEventSeq(agent.thread, run));
+      await this.session.submit(signal);
+    }
+    await takeUpOperation(this.scene, this.session, this.options.warn);
+    this.#look();
+  }
+
+  async #perform(directive: Directive, after: ReactAgent, before: ReactAgent): Promise<void> {
+    if (this.#broken !== undefined) return; // the request has failed, whatever was still to be done for it
+    if (this.#isResting && BEGINNINGS.has(directive.type)) return;
+    if ("requestId" in directive && "runId" in directive) this.requests.open(directive, 1);
+    if (directive.type === "llm_stream") this.lastCall.made(directive, after);
+    if (directive.type === "stop") this.#ending(directive.requestId);
+    try {
+      await perform(this.scene, directive, after);
+    } catch (error) {
+      if (directive.type === "keep_context_op") {
+        await this.#unkept(before.flight.contextOp);
+        throw error; // whoever asked is told; the request goes on
+      }
+      this.collapse(error);
+    }
+  }
+
+  /** What could not be kept does not wait, before anything else happens; what waited before still does. */
+  async #unkept(contextOp: ContextOperation | undefined): Promise<void> {
+    this.session.change((agent) => ({ ...agent, flight: { ...agent.flight, contextOp } }));
+    await this.scene.kept.keep(contextOp).catch(() => undefined); // nobody knows whether the other one was written
+  }
+
+  #ending(requestId: string): void {
+    this.requests.forget(requestId);
+    this.#cleanUp();
+    void this.session.replace((agent) => shortened(this.options.store, agent)).catch(() => undefined); // it stays long
+  }
+
+  #cleanUp(): void {
+    this.toolbox.takeBack();
+    this.#follower.follow(false);
+    this.changed();
+  }
+
+  /** Whether the request waits for somebody outside. */
+  #look(): void {
+    if (this.current !== undefined) {
+      const waits = isWaiting(this.agent);
+      this.requests.turn(waits);
+      this.#follower.follow(waits);
+    }
+    this.changed();
+  }
+
+  #send(signal: Signal): void {
+    // What comes from a request that has failed here is told nobody: the log is read anew without it.
+    if (this.#broken !== undefined) return;
+    this.session.submit(signal).then(
+      () => this.#look(),
+      (error: unknown) => this.collapse(error),
+    );
+  }
+
+  #track(work: Promise<unknown>): void {
+    const tracked = work.catch((error: unknown) => this.collapse(error)).finally(() => this.#work.delete(tracked));
+    this.#work.add(tracked);
+  }
+}
+
+const UNKNOWN = { code: "runtime_failed", message: "The runtime met an error that it does not know." } as const;
+
+/** What begins work. */
+const BEGINNINGS: ReadonlySet<Directive["type"]> = new Set(["llm_stream", "tool_exec", "summarize"]);
+
+/** After these nothing can be written here any more. */
+const LOST: ReadonlySet<string> = new Set(["stale_holder", "store_closed", "thread_held"]);

@@ -1,0 +1,58 @@
+import type { AgentContext, AnyAgent } from "../../agent/definition/agent.ts";
+import type { Tools } from "../../agent/definition/tool.ts";
+import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
+import type { ThreadStore } from "../../stores/port.ts";
+import type { Refs } from "../../thread/refs.ts";
+import type { RuntimePorts } from "../ports.ts";
+import type { Telemetry } from "../telemetry/telemetry.ts";
+
+export interface ServerOptions<Given extends AnyAgent> {
+  readonly agent: Given;
+  readonly store: ThreadStore;
+  /** Default a fresh one. */
+  readonly threadId?: string | undefined;
+  /** The context of a request that a crash has interrupted; contexts are never stored. */
+  readonly context?: ((threadId: string, refs: Refs) => AgentContext<Given> | Promise<AgentContext<Given>>) | undefined;
+  /** Who claims the thread. Default a name of its own; a lasting one takes over at once after a crash. */
+  readonly holder?: string | undefined;
+  /** How long the thread stays held when the process dies. Default 10 000. */
+  readonly claimTtlMs?: number | undefined;
+  /** How long to wait for a holder that may be dead. Default: as long as its claim lasts. */
+  readonly claimWaitMs?: number | undefined;
+  readonly telemetry?: Telemetry | undefined;
+  /** Where warnings go. Default `console.warn`. */
+  readonly warn?: ((message: string) => void) | undefined;
+  /** Clock, ids, timers and chance; for tests and replays. */
+  readonly ports?: Partial<RuntimePorts> | undefined;
+}
+
+export interface AskOptions<Context = unknown> {
+  /** Handed to tools, guards and the system prompt; never stored. */
+  readonly context?: Context | undefined;
+  readonly contextPolicy?: ContextPolicyInput | undefined;
+  /** Tools of this request, beside the agent's. */
+  readonly tools?: Tools | undefined;
+  /** Only these tools of the agent. */
+  readonly allowedTools?: readonly string[] | undefined;
+  readonly maxIterations?: number | undefined;
+  /** What the entries of the request refer to. */
+  readonly refs?: Refs | undefined;
+  /** Cancels the request. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface Decider {
+  readonly by?: string | undefined;
+  readonly note?: string | undefined;
+}
+
+export interface SteerOptions {
+  /** Only into this request. */
+  readonly requestId?: string | undefined;
+  readonly id?: string | undefined;
+}
+
+export interface StopOptions {
+  /** How long a request at work may go on before it is left to whoever starts the thread next. Default 30 000. */
+  readonly graceMs?: number | undefined;
+}

@@ -1,0 +1,62 @@
+import type { AgentContext, AgentOutput, AnyAgent } from "../../agent/definition/agent.ts";
+import type { AnyTool } from "../../agent/definition/tool.ts";
+import type { ContextOperation } from "../../agent/operation.ts";
+import type { WaitingCall } from "../../agent/react/waiting.ts";
+import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
+import type { ExplainedEntry } from "../../projection/projection.ts";
+import type { JsonValue } from "../../thread/json.ts";
+import type { Content } from "../../thread/message.ts";
+import type { Thread } from "../../thread/thread.ts";
+import type { SteerAnswer } from "../request/receipt.ts";
+import type { AgentRequest } from "../request/request.ts";
+import type { OperationAnswer } from "../session/operation-answer.ts";
+import type { AskOptions, Decider, SteerOptions, StopOptions } from "./options.ts";
+
+/** An agent on one thread, which it holds as long as it runs: of two processes only one gets it. */
+export interface AgentServer<Given extends AnyAgent = AnyAgent> extends AsyncDisposable {
+  readonly threadId: string;
+  /** The request that is under way, also one that was taken up after a crash. */
+  readonly request: AgentRequest<AgentOutput<Given>> | undefined;
+  /**
+   * Asks. When this resolves the ask is durable and the model is at work. An ask that is not accepted is a RequestError
+   * (`busy`, `empty_ask`, `unknown_tool`, `pending_overflow`, `not_accepted`), and the thread is as it was.
+   */
+  ask(content: Content, options?: AskOptions<AgentContext<Given>>): Promise<AgentRequest<AgentOutput<Given>>>;
+  /** The thread as it is now; of a long one the end. */
+  thread(): Thread;
+  /** What became of every entry in the view of the last model call. */
+  explain(): readonly ExplainedEntry[];
+
+  /** The calls that wait for somebody outside, to approve them or to answer them. */
+  waiting(): readonly WaitingCall[];
+  /** Lets a call run that waits for approval. The decision is durable when this resolves. */
+  approve(toolCallId: string, options?: Decider): Promise<void>;
+  deny(toolCallId: string, options?: Decider): Promise<void>;
+  /** The result of a call of a tool that has no `execute`. */
+  answer(toolCallId: string, output: JsonValue): Promise<void>;
+
+  /** Words of the user for the request under way, before its next model call. */
+  steer(content: Content, options?: SteerOptions): SteerAnswer;
+  /** The same from somebody else, who is named in the log. */
+  inject(content: Content, options: SteerOptions & { readonly source: string }): SteerAnswer;
+  /** Words for when the request would be done: it goes on with them. */
+  followUp(content: Content, options?: SteerOptions): SteerAnswer;
+  /** Resolves when the request has ended; false when there was none. */
+  cancel(requestId?: string, reason?: string): Promise<boolean>;
+
+  /** Changes what a lane shows; while a request runs it waits, and the last one wins. */
+  modifyContext(operation: Partial<ContextOperation> & Pick<ContextOperation, "operation">): Promise<OperationAnswer>;
+  /** The model forgets what was; the thread does not. */
+  reset(): Promise<OperationAnswer>;
+  /** Has a summary written of what stands up to `toSeq`; default all but the turns that the policy keeps. */
+  summarize(range?: { readonly fromSeq?: number; readonly toSeq?: number }): Promise<{ readonly seq: number }>;
+
+  setContextPolicy(policy: ContextPolicyInput): void;
+  /** From the next model call on; a function is asked from the next request on. */
+  setSystemPrompt(systemPrompt: NonNullable<Given["systemPrompt"]>): void;
+  registerTool(name: string, tool: AnyTool): Promise<void>;
+  unregisterTool(name: string): Promise<boolean>;
+
+  /** Takes no more asks, lets a request at work end, and lets others have the thread. */
+  stop(options?: StopOptions): Promise<void>;
+}

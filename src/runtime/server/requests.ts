@@ -1,0 +1,108 @@
+import type { AgentEvent } from "../../agent/event.ts";
+import type { Failure } from "../../agent/failure.ts";
+import type { RuntimePorts } from "../ports.ts";
+import { LiveRequest } from "../request/request.ts";
+import { RequestError, requestFailed } from "../request/request-error.ts";
+import type { RequestSpan } from "../telemetry/telemetry.ts";
+import { RequestTimer } from "./request-timer.ts";
+
+export interface RequestsOptions {
+  readonly ports: RuntimePorts;
+  readonly captureDeltas: boolean;
+  readonly totalTimeoutMs: number | undefined;
+  readonly listen: (event: AgentEvent) => void;
+  readonly span: (of: Asked) => RequestSpan;
+  readonly fail: (failure: Failure) => void;
+}
+
+export interface Asked {
+  readonly requestId: string;
+  readonly runId: string;
+}
+
+/** The request under way, and what of it is only here: its context, its time, its span. */
+export class Requests {
+  readonly #options: RequestsOptions;
+  readonly #contexts = new Map<string, unknown>();
+  #current: LiveRequest | undefined;
+  #span: RequestSpan | undefined;
+  #timer: RequestTimer | undefined;
+
+  constructor(options: RequestsOptions) {
+    this.#options = options;
+  }
+
+  /** The request that has not ended here. */
+  get current(): LiveRequest | undefined {
+    return this.#current?.state === "done" ? undefined : this.#current;
+  }
+
+  /** The request of this id, as long as it is the last one. */
+  get(requestId: string): LiveRequest | undefined {
+    return this.#current?.id === requestId ? this.#current : undefined;
+  }
+
+  /** Begins a request here, unless it is known; one that has ended here does not begin again. */
+  open(asked: Asked, firstEventSeq: number): void {
+    const { requestId: id, runId } = asked;
+    if (this.#current?.id === id) return;
+    const { ports, captureDeltas, listen, totalTimeoutMs } = this.#options;
+    const span = this.#options.span(asked);
+    this.#span = span;
+    const told = (event: AgentEvent): void => {
+      span.event(event);
+      listen(event);
+    };
+    this.#current = new LiveRequest({ id, runId, ports, captureDeltas, firstEventSeq, listen: told });
+    if (totalTimeoutMs === undefined) return;
+    const message = `The request was at work for more than ${totalTimeoutMs} ms. Raise totalTimeoutMs, or ask for less.`;
+    const fail = (): void => this.#options.fail({ code: "request_timeout", message });
+    this.#timer = new RequestTimer(ports, totalTimeoutMs, fail);
+  }
+
+  /** What a request is given by its caller; never stored. */
+  context(requestId: string): unknown {
+    return this.#contexts.get(requestId);
+  }
+
+  setContext(requestId: string, context: unknown): void {
+    this.#contexts.set(requestId, context);
+  }
+
+  /** Its time stands still while it waits for somebody outside. */
+  turn(waits: boolean): void {
+    this.current?.turn(waits ? "waiting" : "running");
+    if (waits) this.#timer?.pause();
+    else this.#timer?.go();
+  }
+
+  forget(requestId: string): void {
+    this.#contexts.delete(requestId);
+    if (this.#current?.id !== requestId) return;
+    this.#timer?.cancel();
+    this.#timer = undefined;
+  }
+
+  /** Ends it with a failure that the log does not tell of. */
+  fail(failure: Failure, iteration: number): void {
+    const request = this.current;
+    if (request === undefined) return;
+    this.forget(request.id);
+    request.abort.abort(new RequestError({ code: failure.code, message: failure.message }));
+    request.emit({ kind: "request_failed", data: { failure } }, iteration);
+    request.reject(requestFailed(request.id, failure));
+  }
+
+  /** Ends it here without a word: another process may go on with it. */
+  suspend(): void {
+    const request = this.current;
+    if (request === undefined) return;
+    this.forget(request.id);
+    this.#span?.suspended();
+    const error = new RequestError({ code: "request_suspended", requestId: request.id, message: SUSPENDED });
+    request.abort.abort(error);
+    request.reject(error);
+  }
+}
+
+const SUSPENDED = "The server was stopped while the request was open. It goes on where the thread is started again.";

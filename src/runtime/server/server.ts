@@ -1,0 +1,185 @@
+import type { AgentContext, AgentOutput, AnyAgent } from "../../agent/definition/agent.ts";
+import type { AnyTool } from "../../agent/definition/tool.ts";
+import type { SteerKind } from "../../agent/event.ts";
+import type { ContextOperation } from "../../agent/operation.ts";
+import { type WaitingCall, waitingCalls } from "../../agent/react/waiting.ts";
+import type { Signal } from "../../agent/signal.ts";
+import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
+import { ContextPolicy } from "../../projection/policy/policy.ts";
+import type { ExplainedEntry } from "../../projection/projection.ts";
+import type { JsonValue } from "../../thread/json.ts";
+import type { Content } from "../../thread/message.ts";
+import { resultText } from "../../thread/results.ts";
+import type { Thread } from "../../thread/thread.ts";
+import { checkAskOptions } from "../option-names.ts";
+import type { SteerAnswer } from "../request/receipt.ts";
+import type { AgentRequest } from "../request/request.ts";
+import { RequestError } from "../request/request-error.ts";
+import type { OperationAnswer } from "../session/operation-answer.ts";
+import { jsonOf } from "../tools/json-result.ts";
+import type { Asking } from "./asking.ts";
+import type { LiveThread } from "./live-thread.ts";
+import { modify } from "./modify.ts";
+import type { AskOptions, Decider, SteerOptions, StopOptions } from "./options.ts";
+import type { AgentServer } from "./port.ts";
+import { steer } from "./steer.ts";
+import type { Stopping } from "./stopping.ts";
+import { summarizeRange } from "./summarize-range.ts";
+import { itemsOf } from "./toolbox.ts";
+
+/** An agent on one thread, at work. */
+export class LiveServer<Given extends AnyAgent> implements AgentServer<Given> {
+  readonly #live: LiveThread;
+  readonly #asking: Asking;
+  readonly #stopping: Stopping;
+
+  constructor(live: LiveThread, asking: Asking, stopping: Stopping) {
+    this.#live = live;
+    this.#asking = asking;
+    this.#stopping = stopping;
+  }
+
+  get threadId(): string {
+    return this.#live.options.threadId;
+  }
+
+  get request(): AgentRequest<AgentOutput<Given>> | undefined {
+    return this.#live.current as AgentRequest<AgentOutput<Given>> | undefined; // its result is of the definition's output
+  }
+
+  async ask(
+    content: Content,
+    options: AskOptions<AgentContext<Given>> = {},
+  ): Promise<AgentRequest<AgentOutput<Given>>> {
+    this.#stopping.check();
+    checkAskOptions(options);
+    const request = await this.#asking.ask(content, options);
+    return request as AgentRequest<AgentOutput<Given>>; // its result is of the definition's output
+  }
+
+  thread(): Thread {
+    return this.#live.agent.thread;
+  }
+
+  explain(): readonly ExplainedEntry[] {
+    return this.#live.lastCall.explain(this.#live.agent);
+  }
+
+  waiting(): readonly WaitingCall[] {
+    return this.#live.isBroken ? [] : waitingCalls(this.#live.agent);
+  }
+
+  async approve(toolCallId: string, { by, note }: Decider = {}): Promise<void> {
+    await this.#decide({
+      type: "approve",
+      toolCallId,
+      ...(by !== undefined && { by }),
+      ...(note !== undefined && { note }),
+    });
+  }
+
+  async deny(toolCallId: string, { by, note }: Decider = {}): Promise<void> {
+    await this.#decide({
+      type: "deny",
+      toolCallId,
+      ...(by !== undefined && { by }),
+      ...(note !== undefined && { note }),
+    });
+  }
+
+  async answer(toolCallId: string, output: JsonValue): Promise<void> {
+    await this.#decide({ type: "answer", toolCallId, outcome: resultText(jsonOf(output)) });
+  }
+
+  steer(content: Content, options?: SteerOptions): SteerAnswer {
+    return this.#steer("steer", content, options);
+  }
+
+  inject(content: Content, options: SteerOptions & { readonly source: string }): SteerAnswer {
+    return this.#steer("inject", content, options, options.source);
+  }
+
+  followUp(content: Content, options?: SteerOptions): SteerAnswer {
+    return this.#steer("follow_up", content, options);
+  }
+
+  async cancel(requestId?: string, reason?: string): Promise<boolean> {
+    const request = this.#live.current;
+    if (request === undefined || (requestId !== undefined && request.id !== requestId)) return false;
+    await this.#live.submit({
+      type: "cancel",
+      requestId: request.id,
+      ...(reason !== undefined && { reason: reason.toWellFormed() }),
+    });
+    await request.result.catch(() => undefined);
+    return true;
+  }
+
+  modifyContext(operation: Partial<ContextOperation> & Pick<ContextOperation, "operation">): Promise<OperationAnswer> {
+    this.#stopping.check();
+    return modify(this.#live, operation);
+  }
+
+  reset(): Promise<OperationAnswer> {
+    const resultContext = { id: this.#live.options.ports.ids("ctx"), entries: [] };
+    return this.modifyContext({ operation: { type: "replace", reason: "manual", resultContext } });
+  }
+
+  async summarize(
+    range: { readonly fromSeq?: number; readonly toSeq?: number } = {},
+  ): Promise<{ readonly seq: number }> {
+    this.#stopping.check();
+    return summarizeRange(this.#live, range);
+  }
+
+  setContextPolicy(policy: ContextPolicyInput): void {
+    const contextPolicy = ContextPolicy.create(policy);
+    this.#live.session.change((agent) => ({ ...agent, contextPolicy }));
+  }
+
+  setSystemPrompt(systemPrompt: NonNullable<Given["systemPrompt"]>): void {
+    checkPrompt(systemPrompt);
+    const { prompt, session } = this.#live;
+    prompt.set(systemPrompt);
+    const text = typeof systemPrompt === "string" ? systemPrompt : undefined;
+    session.change((agent) => ({
+      ...agent,
+      settings: { ...agent.settings, systemPrompt: text },
+      flight: text === undefined ? agent.flight : { ...agent.flight, systemPrompt: text },
+    }));
+  }
+
+  async registerTool(name: string, tool: AnyTool): Promise<void> {
+    this.#live.toolbox.add(await itemsOf({ [name]: tool }));
+  }
+
+  async unregisterTool(name: string): Promise<boolean> {
+    return this.#live.toolbox.remove(name);
+  }
+
+  async stop(options: StopOptions = {}): Promise<void> {
+    await this.#stopping.stop(options);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+  }
+
+  #steer(kind: SteerKind, content: Content, options: SteerOptions = {}, source?: string): SteerAnswer {
+    return steer(this.#live, { kind, content, source, ...options }, this.#stopping.isStopped);
+  }
+
+  /** A decision on a call that does not wait for one is a mistake somebody should hear of. */
+  async #decide(signal: Extract<Signal, { readonly toolCallId: string }>): Promise<void> {
+    this.#stopping.check();
+    const { before, after } = await this.#live.submit(signal);
+    if (after.thread.rev > before.thread.rev) return;
+    const message = `No call ${signal.toolCallId} waits for this. It was decided before, or its request has ended.`;
+    throw new RequestError({ code: "not_waiting", message });
+  }
+}
+
+function checkPrompt(systemPrompt: unknown): void {
+  if (typeof systemPrompt === "string" || typeof systemPrompt === "function") return;
+  throw new RequestError({ code: "invalid_options", message: "systemPrompt must be text or a function." });
+}

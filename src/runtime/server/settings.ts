@@ -1,0 +1,97 @@
+import type { Usage } from "../../agent/answer.ts";
+import type { AnyAgent } from "../../agent/definition/agent.ts";
+import type { ToolChoice } from "../../agent/definition/config.ts";
+import { modelNameOf } from "../../agent/definition/language-model.ts";
+import type { AnyTool, Tools } from "../../agent/definition/tool.ts";
+import type { ReactSettings, ToolTraits } from "../../agent/react/settings.ts";
+import { createProjector } from "../../projection/projector.ts";
+import type { JsonObject } from "../../thread/json.ts";
+import type { ToolSpec } from "../../thread/message.ts";
+import { loadExactCounter } from "../../tokens/load-exact.ts";
+import { outputSchemaOf } from "../output/output-schema.ts";
+import { RequestError } from "../request/request-error.ts";
+import { toolSpecsOf } from "../tools/specs.ts";
+
+/** What the core has to know of an agent: its definition without what runs. */
+export async function settingsFor(
+  definition: AnyAgent,
+  warn: (message: string) => void = () => undefined,
+): Promise<ReactSettings> {
+  const { name, model, systemPrompt, contextPolicy, maxIterations, outputRetries, tools, output, readers } = definition;
+  const wantsExact = contextPolicy?.tokenEstimator === "exact" && definition.tokenCounter === undefined;
+  const modelName = modelNameOf(model);
+  return {
+    name,
+    model: modelName,
+    systemPrompt: typeof systemPrompt === "string" ? systemPrompt : undefined,
+    contextPolicy,
+    ...(await toolSettings(tools)),
+    maxIterations,
+    outputRetries,
+    call: callSettings(definition, output === undefined ? undefined : await outputSchemaOf(output)),
+    projector: definition.projector ?? createProjector({ keep: 4 }),
+    readers,
+    exactCounter: wantsExact ? await loadExactCounter(modelName) : definition.tokenCounter,
+    summarizes: true,
+    isSpent: spending(definition.limits, warn),
+    accept:
+      definition.accept && ((agent, pending) => refusalIn(definition.accept?.({ thread: agent.thread }, pending))),
+  };
+}
+
+/** Of all tools together: what the model is told of them, and how their calls may be treated. */
+export async function toolSettings(tools: Tools): Promise<Pick<ReactSettings, "tools" | "traits">> {
+  const specs: readonly ToolSpec[] = await toolSpecsOf(tools);
+  const traits = Object.entries(tools).map(([name, tool]) => [name, traitsOf(tool)] as const);
+  return { tools: specs, traits: Object.fromEntries(traits) };
+}
+
+/** A function may say of a call that nobody has to approve it: only `true` is a promise. */
+function traitsOf({ repeatable, needsApproval, execute }: AnyTool): ToolTraits {
+  return { repeatable: repeatable === true, needsApproval: needsApproval === true, client: execute === undefined };
+}
+
+function callSettings(definition: AnyAgent, schema: JsonObject | undefined): JsonObject {
+  const { maxOutputTokens, temperature, toolChoice, providerOptions, reasoning } = definition;
+  return {
+    ...(maxOutputTokens !== undefined && { maxOutputTokens }),
+    ...(temperature !== undefined && { temperature }),
+    ...(reasoning !== undefined && { reasoning }),
+    ...(toolChoice !== "auto" && { toolChoice: choiceOf(toolChoice) }),
+    ...(schema !== undefined && { responseFormat: { type: "json", schema } }),
+    ...(providerOptions !== undefined && { providerOptions }),
+  };
+}
+
+function choiceOf(choice: ToolChoice): string | JsonObject {
+  return typeof choice === "string" ? choice : { type: "tool", toolName: choice.tool };
+}
+
+/** Of a caller without types: anything but a text or nothing would be taken for a refusal without words. */
+function refusalIn(said: unknown): string | undefined {
+  if (said === undefined || typeof said === "string") return said;
+  if (said instanceof Promise) said.catch(() => undefined); // nobody waits for it
+  const message = "The agent's accept has to answer at once, with a text that refuses the ask, or undefined.";
+  throw new RequestError({ code: "not_accepted", message });
+}
+
+function spending(
+  limits: AnyAgent["limits"],
+  warn: (message: string) => void,
+): ((usage: Usage) => boolean) | undefined {
+  if (limits === undefined) return undefined;
+  const { maxTokens = Number.POSITIVE_INFINITY, maxCostUsd = Number.POSITIVE_INFINITY, costUsd } = limits;
+  const cost = (usage: Usage): number => {
+    try {
+      const told: unknown = costUsd === undefined ? 0 : costUsd(usage);
+      if (typeof told === "number" && !Number.isNaN(told)) return told;
+    } catch {
+      // told below
+    }
+    warn(
+      "limits.costUsd threw or gave no number: what a request has cost is unknown, so that it makes no further call.",
+    );
+    return Number.POSITIVE_INFINITY;
+  };
+  return (usage) => (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0) >= maxTokens || cost(usage) >= maxCostUsd;
+}

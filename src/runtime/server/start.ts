@@ -1,0 +1,94 @@
+import type { AnyAgent } from "../../agent/definition/agent.ts";
+import { AgentError } from "../../agent/definition/agent-error.ts";
+import { isAgent } from "../../agent/definition/define-agent.ts";
+import type { AgentEvent } from "../../agent/event.ts";
+import type { ReactAgent } from "../../agent/react/agent.ts";
+import type { Signal } from "../../agent/signal.ts";
+import { systemRuntimePorts } from "../ports.ts";
+import { Holder } from "../session/holder.ts";
+import { referring, type TokenPorts, type Tokens, tokenConfigOf } from "../session/tokens.ts";
+import { guarded } from "../telemetry/guarded.ts";
+import { silent } from "../telemetry/telemetry.ts";
+import { harmless, systemWarn } from "../warn.ts";
+import { Asking } from "./asking.ts";
+import { LiveThread } from "./live-thread.ts";
+import type { ServerOptions } from "./options.ts";
+import type { AgentServer } from "./port.ts";
+import { LiveServer } from "./server.ts";
+import { Stopping } from "./stopping.ts";
+
+const CLAIM_TTL_MS = 10_000;
+
+export interface StartHooks {
+  readonly listen?: (event: AgentEvent) => void;
+  readonly tokens?: Tokens;
+  /** The thread is nobody else's: a store of one's own needs no claim. */
+  readonly unclaimed?: boolean;
+  /** What to do with a request that is open, instead of what `recover` says; what it throws ends the start. */
+  readonly first?: (agent: ReactAgent) => Signal | undefined;
+  /** Called when the thread is held, before it is read; what it throws ends the start. */
+  readonly claimed?: () => Promise<void>;
+  /** Called when the server stops by itself: somebody else has the thread, or the store is gone. */
+  readonly lost?: () => void;
+  /** For tests that compare what is live with what the log tells. */
+  readonly opened?: (live: LiveThread) => void;
+}
+
+export async function startServer<Given extends AnyAgent>(
+  options: ServerOptions<Given>,
+  hooks: StartHooks = {},
+): Promise<AgentServer<Given>> {
+  const { agent, store, context = () => undefined as never } = options;
+  const warn = harmless(options.warn ?? systemWarn);
+  const telemetry = options.telemetry === undefined ? silent : guarded(options.telemetry);
+  if (!isAgent(agent)) {
+    throw new AgentError({ code: "invalid_agent", path: "agent", message: "agent must be made by defineAgent." });
+  }
+  const ports = { ...systemRuntimePorts, ...options.ports };
+  const threadId = options.threadId ?? ports.ids("thread");
+  const ttlMs = options.claimTtlMs ?? CLAIM_TTL_MS;
+  let live: LiveThread | undefined;
+  const lost = (error: unknown): void => live?.collapse(error);
+  const claim = {
+    holder: options.holder ?? ports.ids("holder"),
+    ttlMs,
+    waitMs: options.claimWaitMs ?? ttlMs,
+    ports,
+    lost,
+  };
+  const holder = hooks.unclaimed ? undefined : await Holder.claim(store, threadId, claim);
+  let stopping: Stopping | undefined;
+  try {
+    const tokens = hooks.tokens ?? tokensOf(agent, threadId, { warn, clock: ports.clock });
+    await hooks.claimed?.();
+    live = await LiveThread.open({
+      definition: agent,
+      threadId,
+      store,
+      ports,
+      telemetry,
+      holder,
+      warn,
+      context,
+      tokens,
+      first: hooks.first,
+      listen: hooks.listen ?? (() => undefined),
+      lost: () => {
+        stopping?.stop({ graceMs: 0 }).catch(() => undefined); // the claim runs out by itself
+        hooks.lost?.();
+      },
+    });
+    hooks.opened?.(live);
+    const asking = new Asking(live);
+    stopping = new Stopping(live, asking);
+    return new LiveServer<Given>(live, asking, stopping);
+  } catch (error) {
+    await holder?.release().catch(() => undefined); // what went wrong first is what is told
+    throw error;
+  }
+}
+
+/** A server's tokens refer to its thread: whoever resumes reads the log. */
+function tokensOf(agent: AnyAgent, threadId: string, ports: TokenPorts): Tokens | undefined {
+  return agent.tokenSecret === undefined ? undefined : referring(tokenConfigOf(agent, ports), threadId);
+}

@@ -1,0 +1,62 @@
+import type { SteerKind } from "../../agent/event.ts";
+import { MAX_STEERS, steered } from "../../agent/react/steering.ts";
+import { contentOf as readContent } from "../../projection/transcript/content.ts";
+import { copyJson, type JsonValue } from "../../thread/json.ts";
+import type { Content } from "../../thread/message.ts";
+import type { ReceiptReason, SteerAnswer } from "../request/receipt.ts";
+import { RequestError } from "../request/request-error.ts";
+import type { LiveThread } from "./live-thread.ts";
+import type { SteerOptions } from "./options.ts";
+
+interface Words extends SteerOptions {
+  readonly kind: SteerKind;
+  readonly content: Content;
+  readonly source?: string | undefined;
+}
+
+/** Answers at once whether the words are taken; the receipt tells later what became of them. */
+export function steer(live: LiveThread, words: Words, isStopped: boolean): SteerAnswer {
+  const { kind, requestId, source, id = live.options.ports.ids("steer") } = words;
+  const content = contentOf(words.content);
+  for (const name of [id, source ?? ""]) copyJson(name, "steer"); // they go into the log, which takes JSON only
+  const signal = {
+    type: "steer" as const,
+    id,
+    steer: kind,
+    content,
+    ...(requestId !== undefined && { requestId }),
+    ...(source !== undefined && { source }),
+  };
+  const reason = refusal(live, signal, isStopped);
+  if (reason !== undefined) {
+    return { id, accepted: false, reason, receipt: Promise.resolve({ id, delivered: false, reason }) };
+  }
+  const receipt = live.scene.receipts.wait(id);
+  live.scene.send(signal);
+  return { id, accepted: true, receipt };
+}
+
+/** The caller's words as they are now. What no log can hold is refused here: later it would be the request that fails. */
+function contentOf(given: Content): Content {
+  const content = copyJson(given as JsonValue, "content"); // as its type says; here it is checked
+  try {
+    const words = readContent(content);
+    return typeof words === "string" ? words.trim() : words;
+  } catch (cause) {
+    const message = 'The words must be text, or parts: { type: "text", text }, a file. See `cause`.';
+    throw new RequestError({ code: "invalid_options", message, cause });
+  }
+}
+
+type Given = Parameters<typeof steered>[1];
+
+function refusal(live: LiveThread, given: Given, isStopped: boolean): ReceiptReason | undefined {
+  if (isStopped) return "closed";
+  if (live.isBroken) return "idle"; // the request has failed here
+  const { receipts } = live.scene;
+  if (receipts.has(given.id)) return undefined; // on its way already
+  // The core is asked as the session will ask it, now that the answer is wanted.
+  const directive = steered(live.agent, given).directives[0];
+  if (directive?.type === "receipt" && !directive.delivered) return directive.reason as ReceiptReason; // the core knows no other words
+  return receipts.size >= MAX_STEERS && directive === undefined ? "queue_full" : undefined; // also those it has not seen yet
+}

@@ -1,0 +1,67 @@
+import type { ContextOperation } from "../../agent/operation.ts";
+import type { ThreadStore } from "../../stores/port.ts";
+import type { JsonValue } from "../../thread/json.ts";
+import type { RuntimePorts } from "../ports.ts";
+import { patiently } from "./patiently.ts";
+
+/** Blobs of a thread, policies and environments of past calls, that are known to be there. */
+const REMEMBERED = 64;
+/** The same of all threads of a store: agents of one definition name the same ones. */
+const REMEMBERED_OF_STORE = 256;
+
+/** Only what is durable is in here, so that nobody waits for the write of another who may have died. */
+const durable = new WeakMap<ThreadStore, Set<string>>();
+
+/** What of a thread lies in its store beside the log. */
+export class Kept {
+  readonly #store: ThreadStore;
+  readonly #key: string;
+  readonly #ports: RuntimePorts;
+  readonly #blobs = new Set<string>();
+
+  constructor(store: ThreadStore, threadId: string, ports: RuntimePorts) {
+    this.#store = store;
+    this.#key = `context_op:${threadId}`;
+    this.#ports = ports;
+  }
+
+  /** Each is written once; it may be named by many calls, and by those of other threads. */
+  async blobs(blobs: readonly JsonValue[]): Promise<void> {
+    const ofStore = durable.get(this.#store) ?? new Set();
+    durable.set(this.#store, ofStore);
+    const keep = async (blob: JsonValue): Promise<void> => {
+      const text = JSON.stringify(blob);
+      if (this.#blobs.has(text) || ofStore.has(text)) return;
+      await this.blob(blob);
+      remember(this.#blobs, text, REMEMBERED);
+      remember(ofStore, text, REMEMBERED_OF_STORE);
+    };
+    await Promise.all(blobs.map(keep));
+  }
+
+  blob(blob: JsonValue): Promise<string> {
+    return patiently(this.#ports, () => this.#store.putBlob(blob));
+  }
+
+  /** The operation that waits for a run to end. */
+  async operation(): Promise<ContextOperation | undefined> {
+    const operation = await this.#store.getCheckpoint(this.#key);
+    return operation === undefined ? undefined : (operation as unknown as ContextOperation); // checked when it is applied
+  }
+
+  async keep(operation: ContextOperation | undefined): Promise<void> {
+    await patiently(this.#ports, async () => {
+      if (operation === undefined) await this.#store.deleteCheckpoint(this.#key);
+      else await this.#store.putCheckpoint(this.#key, operation as unknown as JsonValue); // operations are JSON
+    });
+  }
+}
+
+/** The oldest make room. */
+function remember(texts: Set<string>, text: string, limit: number): void {
+  texts.add(text);
+  for (const oldest of texts) {
+    if (texts.size <= limit) return;
+    texts.delete(oldest);
+  }
+}

@@ -1,0 +1,89 @@
+import type { ReactAgent } from "../../agent/react/agent.ts";
+import { endIn } from "../../agent/react/end.ts";
+import { isAsk, restore } from "../../agent/react/restore.ts";
+import type { ReactSettings } from "../../agent/react/settings.ts";
+import { evolve } from "../../agent/react/state.ts";
+import { ProjectionError } from "../../projection/error.ts";
+import { extended } from "../../stores/extend-tail.ts";
+import type { ThreadStore } from "../../stores/port.ts";
+import type { JsonObject } from "../../thread/json.ts";
+import type { Ports } from "../../thread/ports.ts";
+import { Thread } from "../../thread/thread.ts";
+import type { RuntimePorts } from "../ports.ts";
+
+/** Entries read at first: enough for most windows, and the same for a thread of any length. */
+const FIRST = 200;
+
+/** The agent of a thread, from its last entries; a thread that is not there yet is an empty one. */
+export async function loadAgent(
+  store: ThreadStore,
+  threadId: string,
+  settings: ReactSettings,
+  ports: RuntimePorts,
+): Promise<ReactAgent> {
+  const tail = await store.load(threadId, { last: FIRST });
+  return restored(store, tail ?? Thread.create({ ...ports, id: threadId }), settings, ports);
+}
+
+async function restored(store: ThreadStore, tail: Thread, settings: ReactSettings, ports: Ports): Promise<ReactAgent> {
+  const lastAskSeq = tail.firstSeq === 0 ? undefined : await lastAskOf(store, tail);
+  for (let thread = tail; ; ) {
+    try {
+      return restore(settings, thread, ports, { lastAskSeq });
+    } catch (error) {
+      thread = await withMore(store, thread, error);
+    }
+  }
+}
+
+/** Where the request that may be open begins; -1 when none is, whatever lies before the tail. */
+async function lastAskOf(store: ThreadStore, tail: Thread): Promise<number> {
+  for (const entry of tail.toArray().toReversed()) {
+    if (isAsk(entry)) return entry.seq;
+    if (entry.refs.requestId !== undefined && endIn(entry.payload as JsonObject) !== undefined) return -1; // payloads are JSON
+  }
+  const older = store.read(tail.id, {
+    toSeq: tail.firstSeq - 1,
+    reverse: true,
+    kinds: ["ai_message", "note", "error"],
+  });
+  for await (const entry of older) {
+    if (isAsk(entry)) return entry.seq;
+    if (endIn(entry.payload as JsonObject) !== undefined) return -1; // payloads are JSON
+  }
+  return -1;
+}
+
+/** Entries that may stay loaded between two requests, and how many of them are kept when there are more. */
+const LOADED = 4096;
+const KEPT = 512;
+
+/** The agent with the end of its thread only, when much more is loaded and nothing runs: a server may live for long. */
+export async function shortened(store: ThreadStore, agent: ReactAgent): Promise<ReactAgent> {
+  const { thread, state, settings, ports } = agent;
+  if (state.run !== undefined || thread.rev - thread.firstSeq <= LOADED) return agent;
+  const tail = await store.load(thread.id, { last: KEPT });
+  if (tail === undefined || tail.rev < thread.rev) return agent;
+  const fresh = await restored(store, tail, settings, ports);
+  return { ...agent, thread: fresh.thread, state: fresh.state };
+}
+
+/** The thread with the older entries that an error asks for; any other error is thrown on. */
+export async function withMore(store: ThreadStore, thread: Thread, error: unknown): Promise<Thread> {
+  const isShort = ProjectionError.isInstance(error) && error.code === "tail_too_short";
+  if (!isShort || error.neededFromSeq === undefined || error.neededFromSeq >= thread.firstSeq) throw error;
+  return extended(store, thread, error.neededFromSeq);
+}
+
+/** The agent with what others have written since. */
+export async function caughtUp(store: ThreadStore, agent: ReactAgent): Promise<ReactAgent> {
+  const { thread } = agent;
+  const fresh: Parameters<Thread["append"]>[0][] = [];
+  for await (const entry of store.read(thread.id, { fromSeq: thread.rev })) {
+    const { seq: _place, ...input } = entry;
+    fresh.push(input);
+  }
+  const grown = fresh.reduce<Thread>((before, entry) => before.append(entry), thread);
+  const state = grown.slice(thread.rev, grown.lastSeq).reduce(evolve, agent.state);
+  return { ...agent, thread: grown, state };
+}

@@ -1,0 +1,174 @@
+import type { Directive } from "../../agent/directive.ts";
+import { isWaiting, type ReactAgent } from "../../agent/react/agent.ts";
+import { decide } from "../../agent/react/decide.ts";
+import type { Signal } from "../../agent/signal.ts";
+import { ConflictError } from "../../stores/errors.ts";
+import type { ThreadStore } from "../../stores/port.ts";
+import type { JsonObject } from "../../thread/json.ts";
+import type { RuntimePorts } from "../ports.ts";
+import { commit } from "./commit.ts";
+import { Jobs } from "./jobs.ts";
+import { caughtUp, withMore } from "./load.ts";
+import { patiently } from "./patiently.ts";
+
+/** What a signal came to. */
+export interface Outcome {
+  readonly before: ReactAgent;
+  readonly after: ReactAgent;
+  readonly directives: readonly Directive[];
+}
+
+export interface SessionOptions {
+  readonly store: ThreadStore;
+  readonly ports: RuntimePorts;
+  readonly agent: ReactAgent;
+  readonly epoch: () => number | undefined;
+  /** Performs one directive; what takes time it starts and does not wait for. What it throws, the sender of the signal gets. */
+  readonly perform: (directive: Directive, after: ReactAgent, before: ReactAgent) => Promise<void> | void;
+  /** Metadata to be written beside the entries of a step. */
+  readonly beside: (agent: ReactAgent, directives: readonly Directive[]) => JsonObject;
+  /** An append failed for good: what the log does not have did not happen. */
+  readonly broken: (error: unknown) => void;
+}
+
+/** Where a run comes to wait for somebody outside is a place to go on from: results that came in meanwhile are kept. */
+function comesToWait({ before, after }: Outcome): Directive | undefined {
+  const { run } = after.state;
+  if (run === undefined || isWaiting(before) || !isWaiting(after)) return undefined;
+  const { requestId, runId, iteration } = run;
+  return { type: "checkpoint", requestId, runId, iteration, reason: "after_llm" };
+}
+
+type Change = (agent: ReactAgent) => ReactAgent;
+
+/**
+ * One thread at work: takes signals one after the other, and for each lets the core decide, makes what it decided durable,
+ * and only then has it performed.
+ */
+export class Session {
+  readonly #options: SessionOptions;
+  readonly #jobs = new Jobs();
+  #agent: ReactAgent;
+  /** Made while a signal was at work: they hold for what comes of it, too. */
+  #changes: readonly Change[] = [];
+
+  constructor(options: SessionOptions) {
+    this.#options = options;
+    this.#agent = options.agent;
+  }
+
+  get agent(): ReactAgent {
+    return this.#agent;
+  }
+
+  get isClosed(): boolean {
+    return this.#jobs.isClosed;
+  }
+
+  /** Resolves when the signal's entries are durable and its directives were begun. */
+  submit(signal: Signal): Promise<Outcome> {
+    return this.#jobs.add(() => this.#take(signal));
+  }
+
+  /** The same, before anything else that waits. */
+  submitNext(signal: Signal): Promise<Outcome> {
+    return this.#jobs.addNext(() => this.#take(signal));
+  }
+
+  /** Reads from the agent; when that needs more of the thread than is loaded, it is loaded. */
+  read<Answer>(read: (agent: ReactAgent) => Answer): Promise<Answer> {
+    return this.#jobs.add(async () => {
+      for (;;) {
+        try {
+          return read(this.#agent);
+        } catch (error) {
+          await this.#extend(error);
+        }
+      }
+    });
+  }
+
+  /** Changes what no entry tells: policy, prompt, tools. A change may be made twice. */
+  change(change: Change): void {
+    this.#agent = change(this.#agent);
+    this.#changes = [...this.#changes, change];
+  }
+
+  /** Another agent of the same thread, such as the log tells of anew; after `halt` signals are taken again. */
+  replace(make: (agent: ReactAgent) => Promise<ReactAgent>): Promise<void> {
+    return this.#jobs.restart(async () => {
+      this.#changes = [];
+      this.#set(await make(this.#agent));
+    });
+  }
+
+  /** Takes no signals until the agent is replaced: what it holds is not what the log says. */
+  halt(why: unknown): void {
+    this.#jobs.halt(why);
+  }
+
+  /** Takes no more signals; resolves when the one at work is done. */
+  close(why: unknown): Promise<void> {
+    return this.#jobs.close(why);
+  }
+
+  async #take(signal: Signal): Promise<Outcome> {
+    const { perform, store } = this.#options;
+    if (signal.type === "notice") await this.#catchUp(store);
+    const outcome = await this.#decided(signal);
+    for (const directive of outcome.directives) await perform(directive, outcome.after, outcome.before);
+    const marked = comesToWait(outcome);
+    if (marked !== undefined) await perform(marked, outcome.after, outcome.before);
+    return outcome;
+  }
+
+  async #decided(signal: Signal): Promise<Outcome> {
+    const { store, ports, epoch, broken, beside } = this.#options;
+    for (;;) {
+      this.#changes = [];
+      const before = this.#agent;
+      let step: ReturnType<typeof decide>;
+      try {
+        step = decide(before, signal);
+      } catch (error) {
+        await this.#extend(error);
+        continue;
+      }
+      try {
+        const after = await commit(
+          { store, epoch: epoch(), ports, beside: beside(step.agent, step.directives) },
+          before,
+          step.agent,
+        );
+        this.#set(after);
+        return { before, after, directives: step.directives };
+      } catch (error) {
+        const isOthers = ConflictError.isInstance(error) && (await this.#catchUp(store));
+        if (!isOthers) {
+          if (step.agent.thread.rev > before.thread.rev) broken(error);
+          throw error;
+        }
+        // They may have decided something. What goes wrong then goes wrong again with the next signal.
+        if (signal.type !== "notice") this.submitNext({ type: "notice" }).catch(() => undefined);
+      }
+    }
+  }
+
+  async #extend(error: unknown): Promise<void> {
+    const { store, ports } = this.#options;
+    const thread = await patiently(ports, () => withMore(store, this.#agent.thread, error));
+    this.#agent = { ...this.#agent, thread };
+  }
+
+  /** Whether others had written anything. */
+  async #catchUp(store: ThreadStore): Promise<boolean> {
+    const { rev } = this.#agent.thread;
+    const { thread, state } = await patiently(this.#options.ports, () => caughtUp(store, this.#agent));
+    this.#agent = { ...this.#agent, thread, state };
+    return thread.rev > rev;
+  }
+
+  #set(agent: ReactAgent): void {
+    this.#agent = this.#changes.reduce((before, change) => change(before), agent);
+  }
+}

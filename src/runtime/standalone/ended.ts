@@ -1,0 +1,78 @@
+import type { AgentOutput, AnyAgent } from "../../agent/definition/agent.ts";
+import type { AgentEvent, EventDraft } from "../../agent/event.ts";
+import type { ReactAgent } from "../../agent/react/agent.ts";
+import type { EndedRun } from "../../agent/react/state.ts";
+import { isPlainObject, type JsonValue } from "../../thread/json.ts";
+import type { Content } from "../../thread/message.ts";
+import { resultOf } from "../directives/stop.ts";
+import { checkOutput } from "../output/check-output.ts";
+import { requestCancelled, requestFailed } from "../request/request-error.ts";
+import { nextEventSeq } from "../server/event-seq.ts";
+import type { RunHandle, RunResult } from "./options.ts";
+
+/** The handle of a run that had ended when its token was minted: the log tells what it came to, and nothing is called. */
+export function endedHandle<Given extends AnyAgent>(
+  definition: Given,
+  stood: ReactAgent,
+  ended: EndedRun,
+  token: string,
+): RunHandle<Given> {
+  const { runId, requestId } = ended.run;
+  const result = toldAgain(definition, stood, ended) as Promise<RunResult<AgentOutput<Given>>>; // its output is of the definition
+  result.catch(() => undefined); // nobody has to look at it
+  return Object.freeze({ runId, requestId, token, result, events: terminalEvent(stood, ended, result) });
+}
+
+async function toldAgain(definition: AnyAgent, stood: ReactAgent, { end, run }: EndedRun): Promise<RunResult> {
+  if (end.status === "failed") throw requestFailed(run.requestId, end.failure);
+  if (end.status === "cancelled") throw requestCancelled(run.requestId, end.reason);
+  return Object.freeze({ ...resultOf(stood, await objectOf(definition, stood, run.callId)), thread: stood.thread });
+}
+
+/** Objects are not in the log: the last answer is read once more. */
+async function objectOf(
+  { output }: AnyAgent,
+  { thread }: ReactAgent,
+  callId: string | undefined,
+): Promise<JsonValue | undefined> {
+  if (output === undefined || callId === undefined) return undefined;
+  const answer = thread.filterByRef("callId", callId).find(({ payload }) => isAnswer(payload));
+  const content = (answer?.payload as { readonly content?: Content } | undefined)?.content; // written by us
+  if (content === undefined) return undefined;
+  const checked = await checkOutput(content, output);
+  return checked.ok ? checked.object : undefined;
+}
+
+function isAnswer(payload: unknown): boolean {
+  return isPlainObject(payload) && payload["role"] === "assistant";
+}
+
+/** Every handle's events end with the terminal one, so that whoever only reads events learns how it ended. */
+function terminalEvent(stood: ReactAgent, ended: EndedRun, result: Promise<RunResult>): AsyncIterable<AgentEvent> {
+  return {
+    async *[Symbol.asyncIterator]() {
+      const { run, end, seq: endSeq } = ended;
+      const object = end.status === "completed" ? ((await result).object as JsonValue | undefined) : undefined;
+      const seq = nextEventSeq(stood.thread, run);
+      const { runId, requestId, iteration } = run;
+      const at = stood.thread.at(endSeq)?.at ?? 0;
+      yield Object.freeze({ ...draftOf(ended, object), id: `${runId}.${seq}`, seq, at, runId, requestId, iteration });
+    },
+  };
+}
+
+function draftOf({ run: { text, usage }, end }: EndedRun, object: JsonValue | undefined): EventDraft {
+  switch (end.status) {
+    case "completed": {
+      const { terminationReason } = end;
+      const data = { text, terminationReason, usage, ...(object !== undefined && { object }) };
+      return { kind: "request_completed", data };
+    }
+    case "failed":
+      return { kind: "request_failed", data: { failure: end.failure } };
+    case "cancelled":
+      return { kind: "request_cancelled", data: { reason: end.reason } };
+    default:
+      return end satisfies never;
+  }
+}

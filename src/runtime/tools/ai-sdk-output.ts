@@ -1,0 +1,51 @@
+import { isPlainObject, type JsonValue } from "../../thread/json.ts";
+import type { Content, Part } from "../../thread/message.ts";
+import { textOf } from "../../thread/results.ts";
+import { isOutputPart, partOf } from "./ai-sdk-parts.ts";
+import { jsonOf } from "./json-result.ts";
+import { reported, type ToolAnswer } from "./outcome.ts";
+
+/** What `toModelOutput` gives, in the words of the AI SDK; anything else is taken as a result. */
+export function outputAnswer(name: string, output: unknown): ToolAnswer {
+  const { type, value, reason } = isPlainObject(output) ? output : {};
+  switch (type) {
+    case "text":
+      return { content: textOf(jsonOf(value)), isError: false };
+    case "json":
+      return { content: textOf(jsonOf(value)), isError: false };
+    case "error-text":
+      return reported(name, textOf(jsonOf(value)));
+    case "error-json":
+      return reported(name, errorText(jsonOf(value)));
+    case "execution-denied":
+      return reported(name, errorText({ type: "denied", message: textOf(jsonOf(reason ?? "The call was denied.")) }));
+    case "content":
+      return { content: contentParts(Array.isArray(value) ? value : []), isError: false };
+    default:
+      return { content: textOf(jsonOf(output)), isError: false };
+  }
+}
+
+function errorText(error: JsonValue): string {
+  return JSON.stringify({ error });
+}
+
+export type ContentOutput = { readonly type: "content"; readonly value: readonly unknown[] };
+
+/** Parts that a tool gives as its result. So that no other data is taken for them, every part must be known. */
+export function isContentOutput(output: unknown): output is ContentOutput {
+  if (!isPlainObject(output) || output["type"] !== "content" || Object.keys(output).length !== 2) return false;
+  const { value } = output;
+  return Array.isArray(value) && value.length > 0 && value.every(isOutputPart);
+}
+
+/** A single text is told as text. */
+export function contentParts(values: readonly unknown[]): Content {
+  return contentOf(values.flatMap(partOf));
+}
+
+export function contentOf(parts: readonly Part[]): Content {
+  const [first, ...others] = parts;
+  if (first === undefined) return "";
+  return first.type === "text" && first.metadata === undefined && others.length === 0 ? first.text : parts;
+}

@@ -1,0 +1,88 @@
+import type { AnyTool, Tools } from "../../agent/definition/tool.ts";
+import { checkTools } from "../../agent/definition/tool-checks.ts";
+import { ToolError } from "../../agent/definition/tool-error.ts";
+import { copyJsonObject, describe, isPlainObject, type JsonObject } from "../../thread/json.ts";
+import type { ToolSpec } from "../../thread/message.ts";
+import type { LoadModule } from "../../tokens/load-exact.ts";
+import { converted } from "./converters.ts";
+import { fieldOf, isJsonSchema, isStandard, resolved } from "./schema-kinds.ts";
+
+export interface SpecOptions {
+  /** For descriptions that are functions of it. */
+  readonly context?: unknown;
+  readonly load?: LoadModule;
+}
+
+/**
+ * The tools as a model is told of them: draft-07 JSON Schemas, frozen, in the order given. A tool that no model can be
+ * told of is a ToolError: `tool_name_invalid`, `invalid_tool`, `tool_schema_unsupported`.
+ *
+ * @example
+ * const inputSchema = { type: "object", properties: { city: { type: "string" } } } as const;
+ * const [spec] = await toolSpecsOf({ weather: { description: "The weather of a city", inputSchema } });
+ * console.log(spec?.name); // weather
+ */
+export async function toolSpecsOf(tools: Tools, options: SpecOptions = {}): Promise<readonly ToolSpec[]> {
+  checkTools(tools);
+  const specs = await Promise.all(Object.entries(tools).map(([name, tool]) => specOf(name, tool, options)));
+  return Object.freeze(specs);
+}
+
+async function specOf(name: string, tool: AnyTool, options: SpecOptions): Promise<ToolSpec> {
+  if (fieldOf(tool, "type") === "provider") {
+    throw unsupported(name, "It is a tool of a provider; only tools with a schema of their own can be used.");
+  }
+  const inputSchema = await schemaOf(name, tool.inputSchema, options.load);
+  const { description } = tool;
+  const told =
+    typeof description === "function"
+      ? description({ context: options.context } as never) // AnyTool does not know the type of its context
+      : description;
+  return Object.freeze({ name, ...(told === undefined ? {} : { description: told.toWellFormed() }), inputSchema });
+}
+
+async function schemaOf(name: string, given: unknown, load: LoadModule | undefined): Promise<JsonObject> {
+  const schema = await convertedSchema(name, given, load);
+  if (!isPlainObject(schema)) throw unsupported(name, `Its schema is ${describe(schema)}.`);
+  const { $schema: _, ...copy } = copied(name, schema);
+  const type = copy["type"];
+  if (type !== undefined && type !== "object") {
+    throw unsupported(name, "Its schema must describe an object: wrap the value in one.");
+  }
+  // A union of objects says no type of its own, and providers ask for one.
+  return Object.freeze(type === undefined ? { type: "object", ...copy } : copy);
+}
+
+async function convertedSchema(name: string, given: unknown, load: LoadModule | undefined): Promise<unknown> {
+  try {
+    const schema = resolved(given);
+    if (isStandard(schema)) {
+      const { vendor, jsonSchema } = schema["~standard"];
+      const found = jsonSchema?.input({ target: "draft-07" }) ?? (await converted(vendor, schema, load));
+      if (found !== undefined) return found;
+      throw unsupported(
+        name,
+        `No converter of ${vendor} is known; give its JSON Schema with jsonSchema(schema, { validate }).`,
+      );
+    }
+    return isJsonSchema(schema) ? await schema.jsonSchema : schema;
+  } catch (cause) {
+    if (ToolError.isInstance(cause) && cause.code === "tool_schema_unsupported") {
+      throw cause.path === undefined ? unsupported(name, cause.message, cause) : cause;
+    }
+    throw unsupported(name, "It has something that JSON Schema cannot say, such as a date or a custom check.", cause);
+  }
+}
+
+function copied(name: string, schema: unknown): JsonObject {
+  try {
+    return copyJsonObject(schema, "inputSchema");
+  } catch (cause) {
+    throw unsupported(name, "Its JSON Schema is no JSON.", cause);
+  }
+}
+
+function unsupported(name: string, trouble: string, cause?: unknown): ToolError {
+  const message = `The tool ${name} has an inputSchema that no model can be told of. ${trouble}`;
+  return new ToolError({ code: "tool_schema_unsupported", message, path: `${name}.inputSchema`, cause });
+}

@@ -1,0 +1,31 @@
+import type { AgentEvent } from "../../agent/event.ts";
+import type { Failure } from "../../agent/failure.ts";
+import type { Thread } from "../../thread/thread.ts";
+import type { AgentRequest } from "../request/request.ts";
+import type { UIDataChunk } from "./chunk.ts";
+
+/** What is streamed: a request, or anything else that tells its events. */
+export type UIMessageSource = Pick<AgentRequest, "id" | "state" | "result" | "events">;
+
+export interface UIMessageStreamOptions {
+  /** The id of the message that is streamed. Default the request's id, which `toUIMessages` gives it too. */
+  readonly messageId?: string | undefined;
+  /** Whether thinking is sent. Default true. */
+  readonly sendReasoning?: boolean | undefined;
+  /**
+   * What the user reads of a request that failed, and of a tool that failed. Called once for each. By default a failed
+   * request says only that; a tool says what Heddle or a ToolError says of it, and of anything else it threw nothing.
+   */
+  readonly onError?: ((failure: Failure) => string) | undefined;
+  /** Called with each event that is streamed; what it gives is added to the stream. */
+  readonly data?: ((event: AgentEvent) => UIDataChunk | readonly UIDataChunk[] | undefined) | undefined;
+  /** Called with each event that is streamed; what it gives is merged into the metadata of the message. */
+  readonly messageMetadata?: ((event: AgentEvent) => unknown) | undefined;
+  /** Goes on with a message that the client has: only events with a greater seq are streamed. See `chatTurn`. */
+  readonly after?: number | undefined;
+  /**
+   * The thread of the request. A call that waits for somebody holds back what is told of the calls behind it; with the thread
+   * their results are streamed all the same before the stream ends.
+   */
+  readonly thread?: (() => Thread) | undefined;
+}

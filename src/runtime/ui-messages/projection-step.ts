@@ -1,0 +1,158 @@
+import type { Tools } from "../../agent/definition/tool.ts";
+import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
+import type { Projection } from "../../projection/projection.ts";
+import { type ModelMessage, toModelMessages } from "../../providers/ai-sdk/model-messages.ts";
+import { isPlainObject, type JsonObject, type JsonValue, sameJson } from "../../thread/json.ts";
+import type { Message, ToolSpec } from "../../thread/message.ts";
+import type { TokenCounter } from "../../tokens/counter.ts";
+import { toolSpecsOf } from "../tools/specs.ts";
+import { ModelLog, type StepModel } from "./model-log.ts";
+
+export interface ProjectionStepOptions {
+  readonly policy?: ContextPolicyInput | undefined;
+  /** Instead of the instructions of the call. Either is counted. */
+  readonly system?: string | undefined;
+  /** The tools of the call, so that they are counted. */
+  readonly tools?: Tools | undefined;
+  /** Default `heuristic`. */
+  readonly tokenCounter?: TokenCounter | undefined;
+}
+
+/** What `prepareStep` is told, as far as it is looked at. */
+export interface ProjectionStepInput<M extends object> {
+  readonly model: StepModel;
+  readonly messages: readonly M[];
+  /** Since version 7; before it `messages` was always all that was said. */
+  readonly initialMessages?: readonly M[] | undefined;
+  readonly responseMessages?: readonly M[] | undefined;
+  readonly steps: readonly {
+    readonly response: { readonly messages: readonly M[] };
+    readonly experimental_steeringMessages?: readonly M[] | undefined;
+  }[];
+  readonly experimental_steeringMessages?: readonly M[] | undefined;
+  readonly instructions?: unknown;
+}
+
+/** A `prepareStep`. */
+export type ProjectionStep = <M extends object>(
+  step: ProjectionStepInput<M>,
+) => Promise<{ messages: M[]; instructions?: string }>;
+
+/**
+ * A `prepareStep` for `generateText`, `streamText` and `ToolLoopAgent`: each step is shown what `project` shows of
+ * all that was said, so the messages fit the budget, no call loses its result, the ask stays, and the prefix is stable. A
+ * message that is shown as it was said is the very same object. What cannot fit is a ProjectionError.
+ *
+ * @example
+ * const prepareStep = projectionStep({ policy: { maxInputTokens: 32_000 } });
+ * console.log(typeof prepareStep); // function, for generateText({ model, tools, prompt, prepareStep })
+ */
+export function projectionStep(options: ProjectionStepOptions = {}): ProjectionStep {
+  const { policy, system, tools = {}, tokenCounter } = options;
+  let specs: Promise<readonly ToolSpec[]> | undefined;
+  let known: { readonly log: ModelLog; readonly model: string; readonly system: string } | undefined;
+
+  return async <M extends object>(step: ProjectionStepInput<M>) => {
+    specs ??= toolSpecsOf(withoutProviders(tools));
+    const [lead, messages] = split(logOf(step));
+    const prompt = [system ?? textOf(step.instructions), ...lead.map(textOf)]
+      .filter((text) => text !== "")
+      .join("\n\n");
+    const model = JSON.stringify(
+      typeof step.model === "string" ? step.model : [step.model.provider, step.model.modelId],
+    );
+    const isKnown = known?.model === model && known.system === prompt && known.log.isBeginningOf(messages);
+    if (known === undefined || !isKnown) {
+      const input = { policy, system: prompt === "" ? undefined : prompt, tools: await specs, tokenCounter };
+      known = { log: new ModelLog(input, step.model), model, system: prompt };
+    }
+    const { log } = known;
+    log.take(messages, askIndexOf(step, lead.length));
+    const shown = [...lead, ...(shownOf(log, log.project()) as M[])]; // its own messages, and others of the same shape
+    return { messages: shown, ...(system !== undefined && { instructions: system }) };
+  };
+}
+
+/** All that was said, whatever steps before were shown of it: `messages` would forget what is out of sight for a moment. */
+function logOf<M extends object>(step: ProjectionStepInput<M>): readonly M[] {
+  const { initialMessages, responseMessages = [], steps, experimental_steeringMessages: steering = [] } = step;
+  if (initialMessages === undefined) return step.messages;
+  const ofSteps = steps.flatMap(({ response }) => response.messages);
+  const before = responseMessages.slice(0, responseMessages.length - ofSteps.length);
+  const since = steps.flatMap(({ experimental_steeringMessages: steered = [], response }) => [
+    ...steered,
+    ...response.messages,
+  ]);
+  return [...initialMessages, ...before, ...since, ...steering];
+}
+
+/** System messages at the beginning stay where they are. */
+function split<M extends object>(messages: readonly M[]): readonly [readonly M[], readonly M[]] {
+  const end = messages.findIndex((message) => roleOf(message) !== "system");
+  return end < 0 ? [messages, []] : [messages.slice(0, end), messages.slice(end)];
+}
+
+function askIndexOf<M extends object>({ messages, initialMessages = messages }: ProjectionStepInput<M>, lead: number) {
+  return Math.max(0, initialMessages.findLastIndex((message) => roleOf(message) === "user") - lead);
+}
+
+function roleOf(message: object): unknown {
+  return "role" in message ? message.role : undefined;
+}
+
+/** The text of instructions: a text, a system message, or several. */
+function textOf(instructions: unknown): string {
+  if (typeof instructions === "string") return instructions;
+  if (Array.isArray(instructions)) return instructions.map(textOf).join("\n\n");
+  return isPlainObject(instructions) ? textOf(instructions["content"]) : "";
+}
+
+/** A provider's own tools have no schema that could be counted. */
+function withoutProviders(tools: Tools): Tools {
+  return Object.fromEntries(Object.entries(tools).filter(([, tool]) => !("type" in tool) || tool.type !== "provider"));
+}
+
+/** Messages that are shown as they were said are handed back themselves; the others are made anew. */
+function shownOf(log: ModelLog, { messages, provenance }: Projection): readonly object[] {
+  const shown: object[] = [];
+  let made: Message[] = [];
+  const flush = (): void => {
+    shown.push(...toModelMessages(made).map(withoutLooseItems));
+    made = [];
+  };
+  for (let at = 0; at < messages.length; ) {
+    const message = messages[at];
+    if (message === undefined) break;
+    const seqs = provenance[at]?.seqs ?? [];
+    const index = seqs.length === 1 ? log.indexes[seqs[0] ?? -1] : undefined;
+    const count = index === undefined ? 0 : (log.counts[index] ?? 0);
+    const isWhole =
+      count > 0 &&
+      Array.from({ length: count }, (_, next) => at + next).every((place) => {
+        const [seq = -1, ...others] = provenance[place]?.seqs ?? [];
+        return others.length === 0 && log.indexes[seq] === index && isAsSaid(messages[place], log.payload(seq));
+      });
+    if (isWhole && index !== undefined) {
+      flush();
+      shown.push(log.messages[index] as object); // each index is one of its messages
+      at += count;
+    } else {
+      if (message.role !== "system" || provenance[at]?.segment !== "system") made.push(message);
+      at += 1;
+    }
+  }
+  flush();
+  return shown;
+}
+
+function isAsSaid(message: Message | undefined, { contextRef: _lane, call: _call, ...said }: JsonObject): boolean {
+  return message !== undefined && sameJson(message as unknown as JsonValue, said);
+}
+
+/** OpenAI takes an item by its id only together with the thinking that led to it; without the id it stands alone. */
+function withoutLooseItems(message: ModelMessage): ModelMessage {
+  if (message.role !== "assistant" || typeof message.content === "string") return message;
+  if (message.content.some(({ type }) => type === "reasoning")) return message;
+  for (const { providerOptions } of message.content) delete providerOptions?.["openai"]?.["itemId"]; // made here a moment ago
+  return message;
+}

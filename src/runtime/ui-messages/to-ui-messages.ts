@@ -1,0 +1,110 @@
+import { switchTarget } from "../../lanes/operation.ts";
+import { DEFAULT_LANE } from "../../lanes/track.ts";
+import type { Entry } from "../../thread/entry.ts";
+import type { JsonObject } from "../../thread/json.ts";
+import type { Content, ToolCall } from "../../thread/message.ts";
+import { messagesFrom } from "../../thread/messages/to-messages.ts";
+import type { Thread } from "../../thread/thread.ts";
+import type { ErrorText } from "./error-text.ts";
+import type { UIChatMessage } from "./message.ts";
+import { uiPartsOfUser } from "./parts.ts";
+import { SpokenMessage } from "./spoken.ts";
+
+export interface ToUIMessagesOptions {
+  /** As in `uiMessageStream`: what the user reads of a tool that failed. */
+  readonly onError?: ErrorText;
+}
+
+/** What the agent writes of a request, as far as it is looked at here. */
+interface Written {
+  readonly role?: string;
+  readonly content: Content;
+  readonly toolCalls?: readonly ToolCall[];
+  readonly isError?: boolean;
+  readonly steer?: string;
+  readonly approved?: boolean;
+  readonly note?: string;
+}
+
+/**
+ * The messages that `useChat` begins with: one of the assistant for each request, as `uiMessageStream` streams it and with the
+ * same id, with its calls, their results, and what waits to be approved. What was taken in as a list of messages comes as
+ * `thread.toMessages({ format: "ui-messages" })` gives it.
+ *
+ * @example
+ * const server = await AgentServer.start({ agent: defineAgent({ model: scriptedModel(["4"]) }), store: memoryStore() });
+ * await (await server.ask("What's 2+2?")).result;
+ * console.log(toUIMessages(server.thread()).map(({ role }) => role)); // [ 'user', 'assistant' ]
+ * await server.stop();
+ */
+export function toUIMessages(thread: Thread, { onError }: ToUIMessagesOptions = {}): UIChatMessage[] {
+  const messages: (UIChatMessage | SpokenById)[] = [];
+  const spoken = new Map<string, SpokenById>();
+  const { entries, switched } = activeLane(thread);
+  let others: Entry[] = [];
+  const flush = (): void => {
+    if (others.length > 0) messages.push(...(messagesFrom([...switched, ...others], "ui-messages") as UIChatMessage[])); // as the format has it
+    others = [];
+  };
+  for (const entry of entries) {
+    const { requestId } = entry.refs;
+    if (requestId === undefined || !KINDS.has(entry.kind) || "original" in entry.payload) {
+      others.push(entry);
+      continue;
+    }
+    flush();
+    const { role, steer, content } = entry.payload as unknown as Written; // written by us
+    if (role === "user" && steer === undefined) {
+      messages.push({ id: entry.id, role, parts: uiPartsOfUser(content) });
+      continue;
+    }
+    const known = spoken.get(requestId);
+    const { message } = known ?? { message: new SpokenMessage(onError) };
+    if (known === undefined) {
+      const made = { id: requestId, message };
+      spoken.set(requestId, made);
+      messages.push(made);
+    }
+    read(message, entry);
+  }
+  flush();
+  return messages.flatMap((one): UIChatMessage[] => {
+    if ("role" in one) return [one];
+    return one.message.isEmpty ? [] : [{ id: one.id, role: "assistant", parts: one.message.parts() }];
+  });
+}
+
+interface SpokenById {
+  readonly id: string;
+  readonly message: SpokenMessage;
+}
+
+const KINDS: ReadonlySet<string> = new Set(["ai_message", "approval_requested", "approval_resolved"]);
+
+function read(message: SpokenMessage, { id, kind, payload, refs }: Entry): void {
+  const { role, content, toolCalls = [], isError = false, steer, approved, note } = payload as unknown as Written; // written by us
+  const { callId, toolCallId = "", signalId = id } = refs;
+  if (kind === "approval_requested") message.asked(callId, toolCallId);
+  else if (kind === "approval_resolved") message.decided(callId, toolCallId, approved === true, note);
+  else if (role === "assistant") message.answer(callId, { content, toolCalls });
+  else if (role === "tool") message.result(callId, toolCallId, { content, isError });
+  else if (steer === "repair") message.takeBack();
+  else if (steer === "steer" || steer === "follow_up") message.steered(signalId, content);
+}
+
+/** The entries of the lane that is active at the end, and the switch to it, which tells whose the entries without a lane are. */
+function activeLane(thread: Thread): { readonly entries: readonly Entry[]; readonly switched: readonly Entry[] } {
+  let active = thread.base?.activeLane ?? DEFAULT_LANE;
+  let switched: Entry | undefined;
+  const placed = thread.toArray().map((entry) => {
+    const target = entry.kind === "ai_context_operation" ? switchTarget(entry) : undefined;
+    if (target !== undefined) {
+      active = target;
+      switched = entry;
+    }
+    const { contextRef } = entry.payload as JsonObject; // payloads are JSON
+    return { entry, lane: contextRef || active };
+  });
+  const entries = placed.flatMap(({ entry, lane }) => (lane === active && entry !== switched ? [entry] : []));
+  return { entries, switched: switched === undefined ? [] : [switched] };
+}

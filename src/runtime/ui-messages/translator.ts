@@ -1,0 +1,215 @@
+import type { AgentEvent, EventData } from "../../agent/event.ts";
+import type { Failure } from "../../agent/failure.ts";
+import { isPlainObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
+import { StreamedAnswer } from "./answer.ts";
+import { approvalIdOf } from "./approval-id.ts";
+import type { UIChunk, UIFinishReason } from "./chunk.ts";
+import { requestErrorText, toolErrorText } from "./error-text.ts";
+import type { UIMessageStreamOptions } from "./options.ts";
+import { uiPartsOfUser } from "./parts.ts";
+import { toolOutput } from "./tool-output.ts";
+
+type EventOf<Kind extends AgentEvent["kind"]> = Extract<AgentEvent, { kind: Kind }>;
+
+type OfCall = Pick<AgentEvent, "callId" | "toolCallId" | "toolName">;
+
+interface Outcome {
+  readonly callId?: string | undefined;
+  readonly toolCallId?: string;
+  readonly data: EventData["tool_completed"];
+}
+
+/** A step of the message: one call of the model, and the tools that it called. */
+interface Step {
+  readonly answer: StreamedAnswer;
+  isAnswered: boolean;
+}
+
+/** What is told of one call of a tool. */
+interface Told {
+  readonly toolCallId: string;
+  isAsked?: boolean;
+  isDenied?: boolean;
+  isDone?: boolean;
+}
+
+/** Says what a request tells as a stream of useChat does. */
+export class Translator {
+  readonly #options: UIMessageStreamOptions;
+  readonly #told = new Map<string, Told>();
+  #blocks = 0;
+  #step: Step | undefined;
+  #finishReason: UIFinishReason = "other";
+
+  constructor(options: UIMessageStreamOptions) {
+    this.#options = options;
+  }
+
+  take(event: AgentEvent): readonly UIChunk[] {
+    switch (event.kind) {
+      case "llm_started":
+        return this.#begin();
+      case "llm_delta":
+        return this.#step?.answer.delta(event.data, event.toolCallId, event.toolName) ?? [];
+      case "llm_retried":
+        return this.#startOver();
+      case "llm_completed":
+        return this.#complete(event);
+      case "tool_started":
+      case "answer_requested":
+        return this.#introduce(event, event.data.arguments);
+      case "approval_requested":
+        return [...this.#introduce(event, event.data.arguments), ...this.#ask(event)];
+      case "approval_resolved":
+        return this.#resolve(event);
+      case "tool_completed":
+        return [...this.#introduce(event), this.#outcome(event)];
+      case "input_injected": {
+        const { id, steer, content } = event.data;
+        // What others put in, and what the agent asks itself, the user has not said.
+        const isUsers = steer === "steer" || steer === "follow_up";
+        const parts = isUsers ? uiPartsOfUser(content) : [];
+        return [...this.#end(), ...(parts.length > 0 ? [{ type: "steering-message", id, parts } as const] : [])];
+      }
+      case "output_repaired":
+        return [{ type: "reset-step" }];
+      case "request_completed":
+        return [...this.#end(), { type: "finish", finishReason: this.#finishReason }];
+      case "request_failed":
+        return this.fail(event.data.failure);
+      case "request_cancelled":
+        return [...this.#close(), { type: "abort", reason: event.data.reason }];
+      case "request_started":
+      case "keepalive":
+      case "context_op_applied":
+      case "summary_started":
+      case "summary_completed":
+      case "summary_failed":
+      case "checkpoint":
+        return [];
+      default:
+        return event satisfies never;
+    }
+  }
+
+  /** The request waits for somebody outside, and goes on in another stream. */
+  rest(): readonly UIChunk[] {
+    return [...this.#heldBack(), ...this.#end(), { type: "finish", finishReason: "tool-calls" }];
+  }
+
+  fail(failure: Failure): readonly UIChunk[] {
+    const errorText = requestErrorText(failure, this.#options.onError);
+    const isOpen = this.#step !== undefined;
+    const closed = this.#close();
+    const finished: readonly UIChunk[] = isOpen ? [{ type: "finish-step" }] : [];
+    return [...closed, { type: "error", errorText }, ...finished, { type: "finish", finishReason: "error" }];
+  }
+
+  #begin(): readonly UIChunk[] {
+    // A call that came to nothing is made again: what it said is taken back.
+    if (this.#step?.isAnswered === false) return this.#startOver();
+    const ended = this.#end();
+    this.#step = this.#newStep();
+    return [...ended, { type: "start-step" }];
+  }
+
+  #startOver(): readonly UIChunk[] {
+    const saidSomething = this.#step?.answer.saysSomething === true;
+    this.#step = this.#newStep();
+    return saidSomething ? [{ type: "reset-step" }] : [];
+  }
+
+  #newStep(): Step {
+    const ids = (type: string): string => {
+      this.#blocks += 1;
+      return `${type}-${this.#blocks}`;
+    };
+    return { answer: new StreamedAnswer(ids, this.#options.sendReasoning !== false), isAnswered: false };
+  }
+
+  /** A step ends with what comes after it: its tools are a part of it. */
+  #end(): readonly UIChunk[] {
+    if (this.#step === undefined) return [];
+    const taken: readonly UIChunk[] = this.#step.isAnswered ? [] : this.#startOver();
+    this.#step = undefined;
+    return [...taken, { type: "finish-step" }];
+  }
+
+  /** What was said of an answer that broke stays. */
+  #close(): readonly UIChunk[] {
+    const closed = this.#step?.answer.close() ?? [];
+    this.#step = undefined;
+    return closed;
+  }
+
+  #complete({ callId, data }: EventOf<"llm_completed">): readonly UIChunk[] {
+    const step = this.#step ?? this.#newStep();
+    const begun: readonly UIChunk[] = this.#step === undefined ? [{ type: "start-step" }] : [];
+    this.#step = step;
+    step.isAnswered = true;
+    this.#finishReason = data.finishReason;
+    for (const { id } of data.toolCalls) this.#told.set(approvalIdOf(callId, id), { toolCallId: id });
+    return [...begun, ...step.answer.complete(data)];
+  }
+
+  /** A call that this stream has not told of: the process that made it may have ended. */
+  #introduce(call: OfCall, given?: JsonValue): readonly UIChunk[] {
+    const { callId, toolCallId = "", toolName = "" } = call;
+    const key = approvalIdOf(callId, toolCallId);
+    if (this.#told.has(key)) return [];
+    this.#told.set(key, { toolCallId });
+    if (this.#options.after !== undefined) return []; // it is in the message that the client has
+    const input = given ?? this.#argumentsOf(call) ?? {};
+    return [{ type: "tool-input-available", toolCallId, toolName, input }];
+  }
+
+  #ask({ callId, toolCallId = "" }: OfCall): readonly UIChunk[] {
+    const approvalId = approvalIdOf(callId, toolCallId);
+    const told = this.#told.get(approvalId);
+    if (told !== undefined) told.isAsked = true;
+    return [{ type: "tool-approval-request", approvalId, toolCallId }];
+  }
+
+  #resolve(event: EventOf<"approval_resolved">): readonly UIChunk[] {
+    const { approved, note } = event.data;
+    const approvalId = approvalIdOf(event.callId, event.toolCallId);
+    const introduced = this.#introduce(event);
+    const told = this.#told.get(approvalId);
+    const asked = told?.isAsked || this.#options.after !== undefined ? [] : this.#ask(event);
+    if (told !== undefined) told.isDenied = !approved;
+    const reason = note === undefined ? {} : { reason: note };
+    return [...introduced, ...asked, { type: "tool-approval-response", approvalId, approved, ...reason }];
+  }
+
+  #outcome({ callId, toolCallId = "", data: { content, isError } }: Outcome): UIChunk {
+    const told = this.#told.get(approvalIdOf(callId, toolCallId));
+    if (told !== undefined) told.isDone = true;
+    if (told?.isDenied) return { type: "tool-output-denied", toolCallId };
+    if (!isError) return { type: "tool-output-available", toolCallId, output: toolOutput(content) };
+    return { type: "tool-output-error", toolCallId, errorText: toolErrorText(content, this.#options.onError) };
+  }
+
+  /** Results that are in, and are told only when a call before them has its own. */
+  #heldBack(): readonly UIChunk[] {
+    const thread = this.#options.thread?.();
+    if (thread === undefined) return [];
+    return [...this.#told].flatMap(([key, { toolCallId, isDone }]) => {
+      if (isDone) return [];
+      const entry = thread.filterByRef("toolCallId", toolCallId).findLast(({ payload, refs }) => {
+        return approvalIdOf(refs.callId, toolCallId) === key && "role" in payload && payload["role"] === "tool";
+      });
+      if (entry === undefined) return [];
+      const { content, isError = false } = entry.payload as EventData["tool_completed"]; // written by us
+      return [this.#outcome({ callId: entry.refs.callId, toolCallId, data: { content, isError } })];
+    });
+  }
+
+  #argumentsOf({ callId = "", toolCallId }: OfCall): JsonValue | undefined {
+    const entries = this.#options.thread?.().filterByRef("callId", callId) ?? [];
+    const calls = entries.flatMap(
+      ({ payload }) => ((payload as JsonObject)["toolCalls"] as readonly JsonValue[]) ?? [],
+    ); // written by us
+    const call = calls.find((one) => isPlainObject(one) && one["id"] === toolCallId) as JsonObject | undefined;
+    return call?.["arguments"];
+  }
+}

@@ -1,0 +1,222 @@
+import { type AgentRequest, AgentServer, checkpointRevocations, react, tokenIdOf } from "heddle";
+import { describe, expect, test } from "vitest";
+import { ASK, agentOf, anything, careful, house, PAY, realTime, SECRET } from "./support/hosts.ts";
+
+async function tokenOf(request: AgentRequest): Promise<string> {
+  let token = "";
+  for await (const event of request.events({ until: "waiting" }))
+    if (event.kind === "checkpoint") token = event.data.token;
+  return token;
+}
+
+async function comesToWait(request: AgentRequest): Promise<void> {
+  for await (const _event of request.events({ until: "waiting" }));
+}
+
+describe("a decision where another process holds the thread goes by entry, and that one acts on it", () => {
+  for (const [what, decide, result] of [
+    [
+      "approve",
+      (host: ReturnType<Awaited<ReturnType<typeof house>>["host"]>) => host.approve("thread_1", "call_p", { by: "u1" }),
+      ["call_p"],
+    ],
+    [
+      "deny",
+      (host: ReturnType<Awaited<ReturnType<typeof house>>["host"]>) => host.deny("thread_1", "call_p", { note: "no" }),
+      [],
+    ],
+  ] as const) {
+    test(what, async () => {
+      const { host: make, end, store } = await house();
+      const { agent, ran } = careful([PAY, "Done."]);
+      const holder = make({ agent });
+      const request = await end(holder.ask("thread_1", "Pay"));
+      await comesToWait(request);
+      const other = make({ agent: careful([]).agent });
+      await decide(other);
+      expect((await end(request.result)).text).toBe("Done.");
+      expect(ran).toEqual(result);
+      const [resolved, ...more] = (await store.load("thread_1"))?.filterByKind("approval_resolved") ?? [];
+      expect([resolved?.payload.approved, more]).toEqual([what === "approve", []]);
+      await end(other.stop());
+      await end(holder.stop());
+    });
+  }
+
+  test("answer", async () => {
+    const { host: make, end } = await house();
+    const holder = make({ agent: careful([ASK, "Thanks."]).agent });
+    const request = await end(holder.ask("thread_1", "Hi"));
+    await comesToWait(request);
+    const other = make({ agent: careful([]).agent });
+    await other.answer("thread_1", "call_q", 42);
+    expect((await end(request.result)).text).toBe("Thanks.");
+    await end(holder.stop());
+    await end(other.stop());
+  });
+
+  test("what does not wait for it is refused and writes nothing", async () => {
+    const { host: make, end, store } = await house();
+    const holder = make({ agent: careful([PAY]).agent });
+    await comesToWait(await end(holder.ask("thread_1", "Pay")));
+    const other = make({ agent: careful([]).agent });
+    const rev = (await store.load("thread_1"))?.rev;
+    await expect(other.approve("thread_1", "call_x")).rejects.toMatchObject({ code: "not_waiting" });
+    await expect(other.answer("thread_1", "call_p", 1)).rejects.toMatchObject({ code: "not_waiting" });
+    expect((await store.load("thread_1"))?.rev).toBe(rev);
+    await end(holder.stop());
+    await end(other.stop());
+  });
+
+  test("a client's call that has to be approved first is not answered before", async () => {
+    const { host: make, end } = await house();
+    const tools = { ask: { inputSchema: anything, needsApproval: true } };
+    const holder = make({ agent: agentOf([ASK], { tools }) });
+    await comesToWait(await end(holder.ask("thread_1", "Hi")));
+    const other = make({ agent: agentOf([], { tools }) });
+    await expect(other.answer("thread_1", "call_q", 1)).rejects.toMatchObject({ code: "not_waiting" });
+    await end(holder.stop());
+    await end(other.stop());
+  });
+
+  test("of two who decide at once, one does", async () => {
+    const { host: make, end, store } = await house();
+    const { agent, ran } = careful([PAY, "Done."]);
+    const holder = make({ agent });
+    const request = await end(holder.ask("thread_1", "Pay"));
+    await comesToWait(request);
+    const others = [make({ agent: careful([]).agent }), make({ agent: careful([]).agent })];
+    const settled = await Promise.allSettled(
+      others.map((host, n) => (n === 0 ? host.approve("thread_1", "call_p") : host.deny("thread_1", "call_p"))),
+    );
+    expect(settled.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
+    await end(request.result);
+    expect((await store.load("thread_1"))?.filterByKind("approval_resolved")).toHaveLength(1);
+    expect(ran.length).toBe(settled[0]?.status === "fulfilled" ? 1 : 0);
+    for (const host of [holder, ...others]) await end(host.stop());
+  });
+});
+
+test("a decision is acted on here when the holder had died: after its claim has run out", async () => {
+  const { host: make, end, pass, store } = await house();
+  const first = careful([PAY]);
+  const dead = make({ agent: first.agent });
+  await comesToWait(await end(dead.ask("thread_1", "Pay")));
+  await end(dead.stop());
+  await store.claim("thread_1", { holder: "dead", ttlMs: 5_000 });
+  const { agent, ran } = careful(["Paid."]);
+  const host = make({ agent });
+  await host.approve("thread_1", "call_p");
+  expect(ran).toEqual([]);
+  await pass(10_000);
+  expect(ran).toEqual(["call_p"]);
+  await end(host.stop());
+});
+
+test("stopping forgets what was to be looked at later: no timer stays", async () => {
+  const { host: make, end, store, ports } = await house();
+  const timers = new Set<object>();
+  const after: typeof ports.after = (ms, run) => {
+    const key = {};
+    timers.add(key);
+    const cancel = ports.after(ms, run);
+    return () => {
+      timers.delete(key);
+      cancel();
+    };
+  };
+  const dead = make({ agent: careful([PAY]).agent });
+  await comesToWait(await end(dead.ask("thread_1", "Pay")));
+  await end(dead.stop());
+  await store.claim("thread_1", { holder: "dead", ttlMs: 5_000 });
+  const host = make({ agent: careful([]).agent, ports: { ...ports, after } });
+  await host.approve("thread_1", "call_p");
+  expect(timers.size).toBe(1);
+  await end(host.stop());
+  expect([timers.size, host.size]).toEqual([0, 0]);
+});
+
+describe("by signed token", () => {
+  const signed = { tokenSecret: SECRET };
+
+  test("a token of the request resumes it, and decides on its calls", async () => {
+    const { host: make, end } = await house(undefined, realTime());
+    const { agent, ran } = careful([PAY, "Paid."], signed);
+    const first = make({ agent });
+    const token = await tokenOf(await end(first.ask("thread_1", "Pay")));
+    await end(first.stop());
+    const host = make({ agent });
+    const request = await host.resume(token);
+    expect(request?.state).toBe("waiting");
+    await host.approve(token, "call_p", { by: "u1" });
+    if (request !== undefined) expect((await end(request.result)).text).toBe("Paid.");
+    expect(ran).toEqual(["call_p"]);
+    await end(host.stop());
+  });
+
+  test("also where another process holds the thread", async () => {
+    const { host: make, end } = await house(undefined, realTime());
+    const { agent, ran } = careful([PAY, "Paid."], signed);
+    const holder = make({ agent });
+    const request = await end(holder.ask("thread_1", "Pay"));
+    const token = await tokenOf(request);
+    const other = make({ agent: careful([], signed).agent });
+    await other.approve(token, "call_p");
+    expect((await end(request.result)).text).toBe("Paid.");
+    expect(ran).toEqual(["call_p"]);
+    await expect(other.approve(token, "call_p")).rejects.toMatchObject({ code: "token_superseded" });
+    await end(holder.stop());
+    await end(other.stop());
+  });
+
+  test("what is not a good token of an open request here is refused", async () => {
+    const { host: make, end, store } = await house(undefined, realTime());
+    const { agent } = careful([PAY, "Not.", PAY], signed);
+    const revocations = checkpointRevocations(store);
+    const host = make({ agent, revocations });
+    const first = await end(host.ask("thread_1", "Pay"));
+    const token = await tokenOf(first);
+    const other = make({ agent: agentOf([], { tokenSecret: `${SECRET} other` }) });
+    await expect(other.approve(token, "call_p")).rejects.toMatchObject({ code: "invalid_token_signature" });
+    await expect(host.approve(`${token}x`, "call_p")).rejects.toMatchObject({ name: "TokenError" });
+    await expect(host.resume("rt1.a.b")).rejects.toMatchObject({ code: "invalid_token_prefix" });
+    await host.deny(token, "call_p");
+    await end(first.result);
+    await expect(host.deny(token, "call_p")).rejects.toMatchObject({ code: "token_superseded" });
+    const second = await end(host.ask("thread_1", "Pay again"));
+    await expect(host.approve(token, "call_p")).rejects.toMatchObject({ code: "token_superseded" }); // the same id in another request
+    const newer = await tokenOf(second);
+    await revocations.revoke(tokenIdOf(newer));
+    await expect(host.approve(newer, "call_p")).rejects.toMatchObject({ code: "token_revoked" });
+    const carried = await react
+      .start("Hi", careful([PAY], signed).agent)
+      .then((handle) => handle.result.catch(() => handle.token ?? ""));
+    await expect(host.resume(carried as string)).rejects.toMatchObject({ code: "invalid_token_state" });
+    await end(host.stop());
+    await end(other.stop());
+  });
+
+  test("a server tells a token whenever its request comes to wait", async () => {
+    const { store, ports, end } = await house(undefined, realTime());
+    const calls = {
+      calls: [
+        { id: "call_1", name: "pay" },
+        { id: "call_2", name: "pay" },
+      ],
+    };
+    const server = await end(AgentServer.start({ agent: careful([calls, "Done."], signed).agent, store, ports }));
+    const request = await end(server.ask("Pay twice"));
+    const kinds: string[] = [];
+    const reading = (async () => {
+      for await (const { kind } of request.events()) kinds.push(kind);
+    })();
+    await comesToWait(request);
+    await end(server.approve("call_1"));
+    await comesToWait(request);
+    await end(server.approve("call_2"));
+    await end(reading);
+    const behindRequests = kinds.slice(kinds.indexOf("approval_requested"));
+    expect(behindRequests.slice(0, 3)).toEqual(["approval_requested", "approval_requested", "checkpoint"]);
+    await end(server.stop());
+  });
+});

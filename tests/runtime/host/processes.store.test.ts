@@ -1,0 +1,62 @@
+import { expect, test } from "vitest";
+import { type Child, startChild } from "../../support/child.ts";
+import { fastFile } from "../../support/temp-folder.ts";
+
+const PAY = { calls: [{ id: "call_p", name: "pay" }] };
+
+type Said = readonly [string, ...string[]];
+
+function worker(path: string, script: readonly unknown[]) {
+  const child: Child = startChild(new URL("./support/worker.ts", import.meta.url), path, JSON.stringify(script));
+  const said = (): readonly Said[] => child.lines.map((line) => JSON.parse(line) as Said);
+  return {
+    child,
+    tell: (...command: readonly string[]) => child.tell(JSON.stringify(command)),
+    /** The last line that begins so; waits until so many have come. */
+    async hears(...words: Said): Promise<Said> {
+      for (let count = 1; ; count++) {
+        const found = said().findLast((line) => words.every((word, index) => line[index] === word));
+        if (found !== undefined) return found;
+        await child.wrote(Math.max(count, said().length + 1));
+        if (count > 200) throw new Error(`Never heard ${words.join(" ")}: ${child.lines.join("\n")}`);
+      }
+    },
+    said,
+  };
+}
+
+test("approved by token in a process that the thread was never in, after the one that asked was killed", async () => {
+  const path = fastFile();
+  const first = worker(path, [PAY]);
+  first.tell("ask", "thread_1", "Pay");
+  const [, token = ""] = await first.hears("waiting");
+  await first.child.kill();
+  const second = worker(path, ["Paid."]);
+  second.tell("approve", token, "call_p");
+  await second.hears("did", "approve");
+  await second.hears("ran");
+  second.tell("resume", "thread_1");
+  expect((await second.hears("did", "resume"))[2]).toMatch(/^(Paid\.|nothing)$/);
+  second.tell("approve", token, "call_p");
+  expect((await second.hears("failed", "approve"))[2]).toBe("token_superseded");
+  second.tell("stop");
+  await second.child.ended;
+  expect(second.said().filter(([word]) => word === "ran")).toHaveLength(1);
+});
+
+test("approved from another process while the one that asked is waiting: that one acts", async () => {
+  const path = fastFile();
+  const first = worker(path, [PAY, "Paid."]);
+  first.tell("ask", "thread_1", "Pay");
+  await first.hears("waiting");
+  const second = worker(path, []);
+  await second.hears("ready");
+  second.tell("approve", "thread_1", "call_p");
+  await second.hears("did", "approve");
+  expect(await first.hears("completed")).toEqual(["completed", "Paid."]);
+  expect([first, second].map(({ said }) => said().filter(([word]) => word === "ran").length)).toEqual([1, 0]);
+  for (const { tell, child } of [first, second]) {
+    tell("stop");
+    await child.ended;
+  }
+});

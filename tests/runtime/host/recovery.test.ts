@@ -1,0 +1,62 @@
+import { memoryStore } from "heddle";
+import { expect, test, vi } from "vitest";
+import { agentOf, careful, house, PAY } from "./support/hosts.ts";
+
+test("recover takes up what was at work, and nothing else", async () => {
+  const { host: make, end, store } = await house();
+  const crashed = make({ agent: agentOf(["done", { hang: true }, { hang: true }]) });
+  await end((await end(crashed.ask("thread_done", "Hi"))).result);
+  await end(crashed.ask("thread_a", "Hi"));
+  await end(crashed.ask("thread_b", "Hi"));
+  await end(crashed.stop({ graceMs: 0 }));
+  const waits = make({ agent: careful([PAY]).agent });
+  const waiting = await end(waits.ask("thread_waits", "Pay"));
+  for await (const _event of waiting.events({ until: "waiting" }));
+  await end(waits.stop());
+  const host = make({ agent: agentOf(["a", "b"]) });
+  expect(await end(host.recover())).toBe(2);
+  expect(host.size).toBe(2);
+  await end(host.stop());
+  const statuses = (await store.list({ order: "id" })).threads.map(({ id, status }) => [id, status]);
+  expect(statuses).toEqual([
+    ["thread_a", "completed"],
+    ["thread_b", "completed"],
+    ["thread_done", "completed"],
+    ["thread_waits", "waiting"],
+  ]);
+});
+
+test("threads of a process that died are taken up when its claims have run out, all in one go; those of a living one are left", async () => {
+  const { host: make, end, store, ports } = await house();
+  const living = make({ agent: agentOf([{ hang: true }]) });
+  await end(living.ask("thread_living", "Hi"));
+  const crashed = make({ agent: agentOf(Array.from({ length: 40 }, () => ({ hang: true }))) });
+  for (let n = 0; n < 40; n++) await end(crashed.ask(`thread_${n}`, "Hi"));
+  await end(crashed.stop({ graceMs: 0 }));
+  for (let n = 0; n < 40; n++) await store.claim(`thread_${n}`, { holder: "dead", ttlMs: 8_000 });
+  const before = ports.clock();
+  const host = make({ agent: agentOf(Array.from({ length: 40 }, () => "ok")) });
+  expect(await end(host.recover())).toBe(40);
+  expect(ports.clock() - before).toBeLessThanOrEqual(10_000);
+  expect(living.size).toBe(1);
+  await end(host.stop());
+  await end(living.stop({ graceMs: 0 }));
+});
+
+test("a thread that cannot be taken up is told, and keeps nobody else from going on", async () => {
+  const inner = memoryStore();
+  const { host: make, end, warnings } = await house(inner);
+  const crashed = make({ agent: agentOf([{ hang: true }, { hang: true }]) });
+  await end(crashed.ask("thread_a", "Hi"));
+  await end(crashed.ask("thread_b", "Hi"));
+  await end(crashed.stop({ graceMs: 0 }));
+  const load = inner.load.bind(inner);
+  vi.spyOn(inner, "load").mockImplementation((id, options) =>
+    id === "thread_a" ? Promise.reject(new Error("a secret of the database")) : load(id, options),
+  );
+  const host = make({ agent: agentOf(["ok"]) });
+  expect(await end(host.recover())).toBe(1);
+  expect(warnings).toEqual([expect.stringContaining("thread_a could not be taken up")]);
+  expect(warnings.join()).not.toContain("secret");
+  await end(host.stop());
+});

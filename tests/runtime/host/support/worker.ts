@@ -1,0 +1,67 @@
+import { writeSync } from "node:fs";
+import { argv } from "node:process";
+import { createInterface } from "node:readline";
+import type { AnyAgent } from "../../../../src/agent/definition/agent.ts";
+import { defineAgent } from "../../../../src/agent/definition/define-agent.ts";
+import { AgentHost } from "../../../../src/runtime/agent-host.ts";
+import { sqliteStore } from "../../../../src/stores/sqlite/sqlite-store.ts";
+import { scriptedModel } from "../../../../src/testing/scripted-model/scripted-model.ts";
+
+// One process with a host. Reads commands, one JSON list in each line, and writes what came of them.
+
+const [, , path = "", script = "[]"] = argv;
+const say = (...words: readonly unknown[]): void => void writeSync(1, `${JSON.stringify(words)}\n`);
+
+const pay = {
+  inputSchema: { type: "object" as const },
+  needsApproval: true,
+  execute: () => {
+    say("ran");
+    return "paid";
+  },
+};
+const agent = defineAgent({
+  model: scriptedModel(JSON.parse(script)),
+  tools: { pay },
+  tokenSecret: "a secret of at least 32 bytes....",
+}) as AnyAgent;
+const store = sqliteStore(path);
+const host = AgentHost.create({ agent, store, claimTtlMs: 500 });
+
+async function obey([command, threadId, argument]: readonly string[]): Promise<unknown> {
+  switch (command) {
+    case "ask": {
+      const request = await host.ask(threadId ?? "", argument ?? "");
+      let asked = false;
+      for await (const event of request.events()) {
+        if (event.kind === "approval_requested") asked = true;
+        if (event.kind === "checkpoint" && asked) say("waiting", event.data.token);
+        if (event.kind === "request_completed") say("completed", event.data.text);
+      }
+      return "read";
+    }
+    case "approve":
+      await host.approve(threadId ?? "", argument ?? "");
+      return "approved";
+    case "resume": {
+      const request = await host.resume(threadId ?? "");
+      return request === undefined ? "nothing" : (await request.result).text;
+    }
+    default:
+      await host.stop({ graceMs: 0 });
+      await store.close();
+      return "stopped";
+  }
+}
+
+createInterface({ input: process.stdin }).on("line", (line) => {
+  const command = JSON.parse(line) as string[];
+  obey(command).then(
+    (answer) => {
+      say("did", command[0], answer);
+      if (command[0] === "stop") process.exit(0);
+    },
+    (error: { readonly code?: string }) => say("failed", command[0], error.code),
+  );
+});
+say("ready");

@@ -1,0 +1,160 @@
+import type { Message } from "heddle";
+import { describe, expect, test } from "vitest";
+import { callModel } from "../../../src/runtime/model/call.ts";
+import { callOf, fake, finish, says, text } from "./support/fakes.ts";
+
+// What single packages do otherwise than the specification would have it.
+
+describe("results with pictures, where a package would write their bytes into the text", () => {
+  const image = { type: "file", mediaType: "image/png", data: { base64: "AQID" } } as const;
+  const table = { type: "file", mediaType: "text/csv", filename: "a.csv", data: { base64: "AQID" } } as const;
+  const result = (toolCallId: string, content: Message["content"], isError = false): Message => ({
+    role: "tool",
+    toolCallId,
+    name: "f",
+    content,
+    ...(isError && { isError }),
+  });
+  const calls = ["a", "b", "c"].map((id) => ({ id, name: "f", arguments: {} }));
+  const messages: readonly Message[] = [
+    { role: "user", content: "Look." },
+    { role: "assistant", content: "", toolCalls: calls },
+    result("a", [{ type: "text", text: "here" }, image]),
+    result("b", "plain"),
+    result("c", [{ type: "text", text: "no" }, image], true),
+    { role: "user", content: "And this?" },
+  ];
+
+  async function promptOf(provider: string, list = messages): Promise<readonly object[]> {
+    const model = says([finish], { provider });
+    await callModel(callOf(model, { messages: list }));
+    return JSON.parse(JSON.stringify(model.calls[0]?.prompt));
+  }
+
+  test("are text, and the pictures follow behind all results", async () => {
+    expect((await promptOf("local.chat")).slice(2)).toEqual([
+      {
+        role: "tool",
+        content: [
+          {
+            ...{ type: "tool-result", toolCallId: "a", toolName: "f" },
+            output: { type: "text", value: "here\n[image/png: see the message behind the results]" },
+          },
+          { type: "tool-result", toolCallId: "b", toolName: "f", output: { type: "text", value: "plain" } },
+          {
+            ...{ type: "tool-result", toolCallId: "c", toolName: "f" },
+            output: { type: "error-text", value: "no\n[A file (image/png) that cannot be shown here]" },
+          },
+        ],
+      },
+      { role: "user", content: [{ type: "file", mediaType: "image/png", data: { type: "data", data: "AQID" } }] },
+      { role: "user", content: [{ type: "text", text: "And this?" }] },
+    ]);
+  });
+
+  test("have notes for what a chat API does not take from the user either", async () => {
+    const list = [...messages.slice(0, 2), result("a", [table]), result("b", [image]), result("c", "ok")];
+    expect(JSON.stringify(await promptOf("cohere.chat", list))).not.toContain("AQID");
+    const shown = JSON.stringify(await promptOf("local.chat", list));
+    expect(shown.match(/AQID/g)).toHaveLength(1);
+    expect(shown).toContain("[A file (a.csv, text/csv) that cannot be shown here]");
+  });
+
+  test("stay as they are for the others", async () => {
+    expect(JSON.stringify((await promptOf("anthropic.messages"))[2])).toContain('"data":"AQID"');
+  });
+});
+
+describe("Claude's stream", () => {
+  test("tells how it begins, which is no part of the answer", async () => {
+    const start = { type: "custom", kind: "anthropic.message_start", providerMetadata: { anthropic: { id: "msg_1" } } };
+    const other = { type: "custom", kind: "anthropic.fallback", providerMetadata: { anthropic: { from: {} } } };
+    expect((await callModel(callOf(says([start, ...text("0", "Hi"), finish])))).content).toBe("Hi");
+    expect((await callModel(callOf(says([other, ...text("0", "Hi"), finish])))).content).toHaveLength(2);
+  });
+});
+
+describe("thinking with a fixed budget", () => {
+  const providerOptions = { anthropic: { thinking: { type: "enabled", budgetTokens: 1024 }, effort: "high" } };
+  const call = { id: "c", name: "f", arguments: {} };
+  const ask: Message = { role: "user", content: "Look." };
+  const blank: Message = { role: "assistant", content: "", toolCalls: [call] };
+  const thought = { type: "thinking", text: "Hm", metadata: { anthropic: { signature: "s" } } } as const;
+  const thinking: Message = { ...blank, content: [thought] };
+  const unsigned: Message = { ...blank, content: [{ type: "thinking", text: "Hm" }] };
+  const result: Message = { role: "tool", toolCallId: "c", name: "f", content: "ok" };
+
+  async function thinkingOf(messages: readonly Message[], provider = "anthropic.messages"): Promise<unknown> {
+    const model = says([finish], { provider });
+    await callModel(callOf(model, { messages, settings: { providerOptions } }));
+    expect(model.calls[0]?.providerOptions?.["anthropic"]?.["effort"]).toBe("high");
+    return model.calls[0]?.providerOptions?.["anthropic"]?.["thinking"];
+  }
+
+  test.each<readonly [string, readonly Message[], string]>([
+    ["is there for an ask", [ask], "enabled"],
+    ["is there for an ask behind a loop without it", [ask, blank, result, { ...blank, toolCalls: [] }, ask], "enabled"],
+    ["is there in a loop that shows it", [ask, thinking, result], "enabled"],
+    ["is there in a loop that began with it", [ask, thinking, result, blank, result], "enabled"],
+    ["is off in a loop that has lost it", [ask, blank, result], "disabled"],
+    ["is off where only an earlier loop has it", [ask, thinking, result, thinking, ask, blank, result], "disabled"],
+    ["is off where nobody can read it", [ask, unsigned, result], "disabled"],
+    ["is there where it was shown before a steer", [ask, thinking, result, ask, blank, result], "enabled"],
+    ["is off before a steer too", [ask, blank, result, ask], "disabled"],
+  ])("%s", async (_, messages, type) => {
+    expect(await thinkingOf(messages)).toMatchObject({ type });
+  });
+
+  test("is nobody else's affair", async () => {
+    expect(await thinkingOf([ask, blank, result], "openrouter.chat")).toMatchObject({ type: "enabled" });
+  });
+});
+
+test("an answer of the shape asked for is the text where there is no other", async () => {
+  const answering = (...content: readonly object[]) => {
+    const model = says([...content, finish]);
+    const doGenerate: typeof model.doGenerate = async (options) =>
+      ({ ...(await model.doGenerate(options)), structuredOutputText: '{"a":1}' }) as never; // what V4 has besides
+    return callModel(callOf({ ...model, doGenerate }, { streaming: false }));
+  };
+  expect((await answering()).content).toBe('{"a":1}');
+  expect((await answering({ type: "text", text: "No." })).content).toBe("No.");
+});
+
+describe("warnings of a package", () => {
+  const warnings = [
+    { type: "unsupported", feature: "temperature", details: "it thinks" },
+    { type: "unsupported-setting", setting: "seed" },
+    { type: "unsupported-tool", tool: { type: "function", name: "f" } },
+    { type: "other", message: "Mind the gap." },
+    { type: "deprecated", setting: "x", message: "use y" },
+    null,
+  ];
+  const lines = [
+    "unsupported temperature: it thinks",
+    "unsupported-setting seed",
+    "unsupported-tool f",
+    "Mind the gap.",
+    "deprecated x: use y",
+    "a warning without words",
+  ];
+
+  test.each([true, false])("are told, streaming: %s", async (streaming) => {
+    const told: string[] = [];
+    const model = fake(() => [{ type: "stream-start", warnings }, finish]);
+    const doGenerate: typeof model.doGenerate = async (options) =>
+      ({ ...(await model.doGenerate(options)), warnings }) as never; // the spec's results have them
+    await callModel(callOf({ ...model, doGenerate }, { streaming, onWarning: (warning) => void told.push(warning) }));
+    expect(told).toEqual(lines);
+  });
+
+  test("end the call where they make somebody throw", async () => {
+    const model = says([{ type: "stream-start", warnings }, finish]);
+    const call = callOf(model, {
+      onWarning: () => {
+        throw new RangeError("no warnings here");
+      },
+    });
+    await expect(callModel(call)).rejects.toThrow(RangeError);
+  });
+});

@@ -1,0 +1,121 @@
+import { describe, expect, test } from "vitest";
+import { checkOutput } from "../../../src/runtime/output/check-output.ts";
+import { anything, eventsOf, expectWhole, failureOf, proveAll, stage, told } from "../support/stage.ts";
+
+/** A Standard Schema for { n: number }, which doubles. */
+const numbered = {
+  "~standard": {
+    version: 1,
+    vendor: "test",
+    validate: (value: unknown) => {
+      const { n } = Object(value) as { n?: unknown };
+      return typeof n === "number"
+        ? { value: { n, twice: 2 * n } }
+        : { issues: [{ path: ["n"], message: "must be a number" }] };
+    },
+    jsonSchema: {
+      input: () => ({ type: "object", properties: { n: { type: "number" } } }),
+      output: () => ({ type: "object" }),
+    },
+  },
+} as const;
+
+describe("an answer in a shape", () => {
+  test.each([
+    ["alone", '{"n":1}'],
+    ["in a fence", '```json\n{"n":1}\n```'],
+    ["in a fence in one line", 'Here: ```{"n":1}``` Enjoy.'],
+    ["in a fence with words around it", 'Sure!\n```JSON\n{"n": 1}\n```\nDone.'],
+  ])("is found %s", async (_where, text) => {
+    expect(await checkOutput(text, numbered as never)).toEqual({ ok: true, object: { n: 1, twice: 2 } });
+  });
+
+  test("may hold fences itself", async () => {
+    const code = "```js\n1\n```";
+    expect(await checkOutput(JSON.stringify({ code }), { type: "object" })).toEqual({ ok: true, object: { code } });
+    const fenced = `\`\`\`json\n${JSON.stringify({ code })}\n\`\`\``;
+    expect(await checkOutput(fenced, { type: "object" })).toEqual({ ok: true, object: { code } });
+  });
+
+  test.each([
+    ['{"n":1,"list":["a"],"kind":"x"}', []],
+    ["[]", ["it must be object"]],
+    ['{"list":[1]}', ["n: is missing", "list[0]: must be string"]],
+    ['{"n":1.5,"kind":"z"}', ["n: must be integer or null", "kind: must be one of the values allowed"]],
+    ['{"n":null,"deep":{"v":2}}', ["deep.v: must be the value given"]],
+  ])("is held against a plain JSON Schema, where nobody brings a validator: %s", async (text, issues) => {
+    const schema = {
+      type: "object",
+      required: ["n"],
+      properties: {
+        n: { type: ["integer", "null"] },
+        list: { type: "array", items: { type: "string" } },
+        kind: { enum: ["x", "y"] },
+        deep: { properties: { v: { const: 1 } }, unknownKeyword: true },
+      },
+    } as const;
+    const found = await checkOutput(text, schema);
+    expect(found.ok ? [] : found.issues).toEqual(issues);
+    expect(await checkOutput(text, { jsonSchema: schema })).toEqual(found);
+  });
+
+  test("that is not JSON, or not of the shape, says what is wrong with it", async () => {
+    expect(await checkOutput("four", numbered as never)).toEqual({ ok: false, issues: ["it is not JSON"] });
+    expect(await checkOutput('{"n":"x"}', numbered as never)).toEqual({ ok: false, issues: ["n: must be a number"] });
+  });
+});
+
+describe("a request with an output", () => {
+  test("gives it as result.object, typed by the schema, also behind tools", async () => {
+    const on = await stage();
+    const look = { inputSchema: anything, execute: () => 1 };
+    const server = await on.start({
+      script: [{ calls: [{ name: "look" }] }, '```json\n{"n":1}\n```'],
+      tools: { look },
+      output: numbered as never,
+    });
+    const request = await on.end(server.ask("Count."));
+    expect((await on.end(request.result)).object).toEqual({ n: 1, twice: 2 });
+    const events = await eventsOf(request);
+    expectWhole(events);
+    expect(events.at(-1)?.data).toMatchObject({ object: { n: 1, twice: 2 } });
+    await proveAll(on.store, on.threadId);
+  });
+
+  test.each([0, 1, 2, 3])("sends a wrong answer back as often as outputRetries says: %i", async (outputRetries) => {
+    for (const isRightAtLast of [true, false]) {
+      const on = await stage();
+      const wrong = Array.from({ length: outputRetries }, () => "four");
+      const server = await on.start({
+        script: [...wrong, isRightAtLast ? '{"n":4}' : "five"],
+        output: numbered as never,
+        outputRetries,
+      });
+      const request = await on.end(server.ask("Count."));
+      if (isRightAtLast) expect((await on.end(request.result)).object).toEqual({ n: 4, twice: 8 });
+      else expect((await failureOf(on.end(request.result))).failure?.code).toBe("output_invalid");
+      const events = await eventsOf(request);
+      expectWhole(events);
+      expect(events.filter(({ kind }) => kind === "output_repaired")).toHaveLength(outputRetries);
+      expect(told(await on.log()).filter((line) => line.startsWith("repair"))).toHaveLength(outputRetries);
+      await proveAll(on.store, on.threadId);
+    }
+  });
+
+  test("takes a JSON Schema and one with a validator of its own", async () => {
+    const validate = (value: unknown) =>
+      Array.isArray((value as { list?: unknown }).list)
+        ? { success: true as const, value }
+        : { success: false as const, error: new Error("list is missing") };
+    for (const output of [{ type: "object" }, { jsonSchema: { type: "object" }, validate }]) {
+      const on = await stage();
+      const server = await on.start({ script: ['{"list":[]}'], output: output as never });
+      const request = await on.end(server.ask("List."));
+      expect((await on.end(request.result)).object).toEqual({ list: [] });
+    }
+    expect(await checkOutput("{}", { jsonSchema: { type: "object" }, validate } as never)).toEqual({
+      ok: false,
+      issues: ["list is missing"],
+    });
+  });
+});

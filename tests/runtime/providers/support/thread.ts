@@ -1,0 +1,2 @@
+/** The thread of every agent in these tests. */
+export const THREAD = "t";

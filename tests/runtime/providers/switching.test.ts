@@ -1,0 +1,75 @@
+import { describe, expect, test } from "vitest";
+import { APIS, EVERY_WAY, modelAt, WAYS } from "./support/models.ts";
+import { expectAccepted, proveBodies, stage, weatherIn } from "./support/stage.ts";
+
+// What one model thought is nobody else's, and what changes before it makes it worthless.
+
+test.each(WAYS)("a thread goes from model to model and back, $way", async ({ streaming }) => {
+  const scene = await stage({ api: "anthropic", streaming, options: { bindThinking: true } });
+  const { provider } = scene;
+  for (const api of [...APIS, ...APIS]) {
+    provider.answer(
+      { thinking: `I am ${api}.`, text: "Looking.", calls: [weatherIn("Bern"), weatherIn("Rome")] },
+      { thinking: `I am still ${api}.`, text: `Sunny, says ${api}.` },
+    );
+    const server = await scene.start({ model: modelAt(provider.url, api) });
+    expect((await (await server.ask(`Weather, ${api}?`)).result).text).toBe(`Sunny, says ${api}.`);
+    await server.stop();
+  }
+  expect(provider.requests.filter(({ accepted }) => !accepted)).toEqual([]);
+  const seals = { anthropic: /"signature":/g, "openai-responses": /"encrypted_content":"/g } as const;
+  for (const [api, seal] of Object.entries(seals)) {
+    const bodies = provider.requests.filter((request) => request.api === api).map(({ body }) => JSON.stringify(body));
+    expect(bodies.map((body) => body.match(seal)?.length ?? 0)).toEqual([0, 1, 2, 3]);
+  }
+});
+
+describe.each(EVERY_WAY)("$api, $way", (setting) => {
+  const thoughtful = { thinking: "Let me see.", text: "Looking.", calls: [weatherIn("Bern")] };
+  const last = { thinking: "Done.", text: `Sunny. ${"I am quite sure of it. ".repeat(20)}` };
+
+  test("a summary, a reset and other tools between two asks", async () => {
+    const scene = await stage({ ...setting, options: { bindThinking: true } });
+    const { provider } = scene;
+    const server = await scene.start();
+    const ask = async (): Promise<void> => {
+      provider.answer(thoughtful, last);
+      await (await server.ask(`Weather? ${"Please. ".repeat(20)}`)).result;
+    };
+    for (let times = 0; times < 4; times++) await ask();
+    provider.answer({ text: "They talked of the weather." });
+    await server.summarize();
+    await ask();
+    await server.unregisterTool("other");
+    await server.registerTool("other", { inputSchema: { type: "object" }, execute: async () => "ok" });
+    await ask();
+    await server.reset();
+    await ask();
+    expect(provider.requests.filter(({ accepted }) => !accepted)).toEqual([]);
+    expect(await proveBodies(scene)).toBe(14);
+  });
+
+  test("a cancel while tools are at work", async () => {
+    const scene = await stage({ ...setting, options: { bindThinking: true } });
+    const { provider } = scene;
+    const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+    const hang = async (): Promise<never> => {
+      begin();
+      return new Promise(() => undefined);
+    };
+    const server = await scene.start();
+    await server.registerTool("hang", { inputSchema: { type: "object" }, execute: hang });
+    provider.answer({
+      thinking: "Hm.",
+      calls: [weatherIn("Bern"), { name: "hang", arguments: {} }, { name: "hang", arguments: {} }],
+    });
+    const request = await server.ask("Weather?");
+    await begun;
+    await server.cancel();
+    await expect(request.result).rejects.toMatchObject({ code: "request_cancelled" });
+    provider.answer({ text: "Sunny." });
+    expect((await (await server.ask("And now?")).result).text).toBe("Sunny.");
+    expectAccepted(scene);
+    expect(await proveBodies(scene)).toBe(2);
+  });
+});

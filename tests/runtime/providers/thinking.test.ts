@@ -1,0 +1,145 @@
+import type { JsonObject, View } from "heddle";
+import { sqliteStore } from "heddle/sqlite";
+import { describe, expect, test } from "vitest";
+import { tool } from "../../../src/agent/definition/tool.ts";
+import type { ApiName } from "../../support/protocol/server.ts";
+import { fastFile } from "../../support/temp-folder.ts";
+import { SEALING, WAYS } from "./support/models.ts";
+import { expectAccepted, proveBodies, stage, weatherIn } from "./support/stage.ts";
+
+// Thinking goes back as it came for as long as its provider takes it, and is left out from there on.
+
+/** What each provider seals its thinking with. */
+const SEAL: { readonly [api in ApiName]?: RegExp } = {
+  "openai-responses": /"encrypted_content":"[^"]+"/g,
+  anthropic: /"signature":"[^"]+"|"redacted_thinking"/g,
+  gemini: /"thoughtSignature":"(?!skip)[^"]+"/g,
+};
+
+function sealsIn(api: ApiName, body: JsonObject | undefined): number {
+  return JSON.stringify(body).match(SEAL[api] ?? /$^/g)?.length ?? 0;
+}
+
+const EVERY = SEALING.flatMap((api) => WAYS.map((way) => ({ api, ...way })));
+
+describe.each(EVERY)("$api, $way", (setting) => {
+  const { api } = setting;
+
+  test("each step of a loop gets back what the steps before it thought, and so does the next ask", async () => {
+    const scene = await stage({ ...setting, options: { bindThinking: true } });
+    scene.provider.answer(
+      { thinking: "Bern first.", text: "Looking.", calls: [weatherIn("Bern")] },
+      { thinking: "Now two.", calls: [weatherIn("Basel"), weatherIn("Rome")] },
+      { thinking: "One more.", calls: [weatherIn("Oslo")] },
+      { thinking: "Done.", text: "Sunny everywhere." },
+      { text: "You are welcome." },
+    );
+    const server = await scene.start();
+    expect((await (await server.ask("Weather?")).result).text).toBe("Sunny everywhere.");
+    expect((await (await server.ask("Thanks")).result).text).toBe("You are welcome.");
+    expectAccepted(scene);
+    expect(scene.provider.requests.map(({ body }) => sealsIn(api, body))).toEqual([0, 1, 2, 3, 4]);
+    expect(await proveBodies(scene)).toBe(5);
+  });
+
+  test("a loop that another process goes on with has the thinking it began with", async () => {
+    const path = fastFile();
+    const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+    let runs = 0;
+    const weather = tool({
+      inputSchema: { type: "object", properties: { city: { type: "string" } } },
+      repeatable: true,
+      execute: async () => {
+        runs++;
+        if (runs !== 2) return "Sunny.";
+        begin();
+        return new Promise<string>(() => undefined);
+      },
+    });
+    const scene = await stage({ ...setting, options: { bindThinking: true }, store: sqliteStore(path) });
+    scene.provider.answer(
+      { thinking: "Bern first.", calls: [weatherIn("Bern")] },
+      { thinking: "Now Basel.", text: "Hm.", calls: [weatherIn("Basel")] },
+      { thinking: "Done.", text: "Sunny." },
+      { text: "You are welcome." },
+    );
+    const first = await scene.start({ tools: { weather } });
+    await first.ask("Weather?");
+    await begun;
+    await first.stop({ graceMs: 0 });
+    await scene.store.close();
+
+    const again = await stage({ ...setting, store: sqliteStore(path) });
+    const server = await again.start({ tools: { weather }, model: scene.model });
+    await server.request?.result;
+    const { text } = await (await server.ask("Thanks")).result;
+    expect(text).toBe("You are welcome.");
+    expectAccepted(scene);
+    expect(scene.provider.requests.map(({ body }) => sealsIn(api, body))).toEqual([0, 1, 2, 3]);
+    expect(runs).toBe(3);
+    expect(await proveBodies({ ...scene, store: again.store })).toBe(4);
+  });
+
+  test("where the window is cut, what was thought before the cut is left out, and the list stays legal", async () => {
+    const scene = await stage({ ...setting, options: { bindThinking: true } });
+    let steps = 0;
+    scene.provider.answer(() => {
+      steps++;
+      if (steps % 4 === 0) return { thinking: `Done ${steps}.`, text: `It is sunny, I say for the time ${steps}.` };
+      return {
+        thinking: `Step ${steps}.`,
+        text: steps % 2 === 0 ? "Looking." : "",
+        calls: [weatherIn(`City ${steps}`)],
+      };
+    });
+    const server = await scene.start({ contextPolicy: { maxInputTokens: 800, reserveOutputTokens: 200 } });
+    const views: View[] = [];
+    for (let ask = 1; ask <= 6; ask++) {
+      const { calls } = await (await server.ask(`Weather, for the time ${ask}?`)).result;
+      views.push(...calls.map(({ view }) => view));
+    }
+    expectAccepted(scene);
+    expect(views.some(({ startSeq }) => (startSeq ?? 0) > 0)).toBe(true);
+    expect(views.some(({ thinkingDropped }) => thinkingDropped.length > 0)).toBe(true);
+    // What Gemini has signed is a call or a text, and goes on with it.
+    if (api !== "gemini") expect(sealsIn(api, scene.provider.requests.at(-1)?.body)).toBeLessThan(2);
+    expect(await proveBodies(scene)).toBe(24);
+  });
+});
+
+test.each(WAYS)("anthropic, $way: thinking that only Anthropic can read goes back too", async ({ streaming }) => {
+  const scene = await stage({ api: "anthropic", streaming, options: { bindThinking: true } });
+  scene.provider.answer({ redacted: "secret", calls: [weatherIn("Bern")] }, { thinking: "Hm.", text: "Sunny." });
+  scene.provider.answer({ text: "You are welcome." });
+  const server = await scene.start();
+  await (await server.ask("Weather?")).result;
+  await (await server.ask("Thanks")).result;
+  expectAccepted(scene);
+  expect(scene.provider.requests.map(({ body }) => sealsIn("anthropic", body))).toEqual([0, 1, 2]);
+  expect(await proveBodies(scene)).toBe(3);
+});
+
+test.each(WAYS)(
+  "anthropic, $way: with a fixed budget a long loop goes on when its own thinking was cut",
+  async ({ streaming }) => {
+    const scene = await stage({ api: "anthropic", streaming, options: { bindThinking: true } });
+    let steps = 0;
+    scene.provider.answer(() => {
+      steps++;
+      return steps === 16 ? { text: "Sunny." } : { thinking: `Step ${steps}.`, calls: [weatherIn(`City ${steps}`)] };
+    });
+    const server = await scene.start({
+      maxIterations: 20,
+      contextPolicy: { maxInputTokens: 800, reserveOutputTokens: 200 },
+      providerOptions: { anthropic: { thinking: { type: "enabled", budgetTokens: 1024 } } },
+    });
+    const { text, calls } = await (await server.ask("Weather?")).result;
+    expect(text).toBe("Sunny.");
+    expect(calls.some(({ view }) => view.thinkingDropped.length > 0)).toBe(true);
+    expectAccepted(scene);
+    const thinks = scene.provider.requests.map(({ body }) => (body["thinking"] as JsonObject | undefined)?.["type"]);
+    expect(thinks[0]).toBe("enabled");
+    expect(new Set(thinks.slice(thinks.indexOf("disabled")))).toEqual(new Set(["disabled"]));
+    expect(await proveBodies(scene)).toBe(16);
+  },
+);

@@ -1,0 +1,177 @@
+import { describe, expect, test } from "vitest";
+import { anything, eventsOf, expectWhole, failureOf, proveAll, stage, told } from "../support/stage.ts";
+
+const script = [{ text: "I'll pay.", calls: [{ name: "pay", arguments: { to: "Ann" } }] }, "Paid."];
+
+function paying() {
+  const paid: unknown[] = [];
+  const pay = { inputSchema: anything, needsApproval: true, execute: (input: unknown) => `paid ${paid.push(input)}` };
+  return { paid, tools: { pay } };
+}
+
+describe("a call that needs approval", () => {
+  test("waits, runs once when it is approved, and cannot be decided again", async () => {
+    const on = await stage();
+    const { paid, tools } = paying();
+    const server = await on.start({ script, tools });
+    const request = await on.end(server.ask("Pay Ann."));
+    await on.settled();
+    expect({ state: request.state, paid }).toEqual({ state: "waiting", paid: [] });
+    expect((await failureOf(server.approve("call_9"))).code).toBe("not_waiting");
+    expect((await failureOf(server.answer("call_1", "no"))).code).toBe("not_waiting");
+    await on.end(server.approve("call_1", { by: "Bea", note: "fine" }));
+    expect((await failureOf(server.deny("call_1"))).code).toBe("not_waiting");
+    expect((await on.end(request.result)).text).toBe("Paid.");
+    expect(paid).toEqual([{ to: "Ann" }]);
+    const events = await eventsOf(request);
+    expectWhole(events);
+    expect(events.find(({ kind }) => kind === "approval_resolved")?.data).toEqual({
+      approved: true,
+      by: "Bea",
+      note: "fine",
+    });
+    expect((await failureOf(server.approve("call_1"))).code).toBe("not_waiting");
+    await proveAll(on.store, on.threadId);
+  });
+
+  test("does not run when it is denied, and the model reads why", async () => {
+    const on = await stage();
+    const { paid, tools } = paying();
+    const server = await on.start({
+      script: [
+        script[0] as never,
+        { expect: { endsWith: [{ results: [{ value: /too much/, isError: true }] }] }, text: "Not paid." },
+      ],
+      tools,
+    });
+    const request = await on.end(server.ask("Pay Ann."));
+    await on.settled();
+    await on.end(server.deny("call_1", { note: "too much" }));
+    expect((await on.end(request.result)).text).toBe("Not paid.");
+    expect(paid).toEqual([]);
+  });
+
+  test("waits in a server that is started again, and its tool runs exactly once", async () => {
+    const on = await stage();
+    const { paid, tools } = paying();
+    const first = await on.start({ script: script.slice(0, 1), tools });
+    const left = await on.end(first.ask("Pay Ann."));
+    const before = await on.end(eventsOf(left, { until: "waiting" }));
+    await on.end(first.stop());
+    expect((await failureOf(left.result)).code).toBe("request_suspended");
+
+    const second = await on.start({ script: script.slice(1), tools });
+    const { request } = second;
+    expect({ id: request?.id, state: request?.state }).toEqual({ id: left.id, state: "waiting" });
+    if (request === undefined) throw new Error("no request");
+    const again = await eventsOf(request, { until: "waiting" });
+    expect(again.map(({ kind, toolCallId }) => [kind, toolCallId])).toEqual([["approval_requested", "call_1"]]);
+    expect(again[0]?.seq).toBeGreaterThan(before.at(-1)?.seq ?? 0);
+    await on.end(second.approve("call_1"));
+    expect((await on.end(request.result)).text).toBe("Paid.");
+    expect(paid).toHaveLength(1);
+    expectWhole(await eventsOf(request), again[0]?.seq);
+    await proveAll(on.store, on.threadId);
+  });
+
+  test("can be decided by another process, which writes an entry", async () => {
+    const on = await stage();
+    const { paid, tools } = paying();
+    const server = await on.start({ script, tools });
+    const request = await on.end(server.ask("Pay Ann."));
+    await on.settled();
+    const asked = (await on.log()).find(({ kind }) => kind === "approval_requested");
+    const payload = { contextRef: "default", toolCallId: "call_1", approved: true };
+    await on.store.append(on.threadId, { kind: "approval_resolved", payload, refs: asked?.refs ?? {} });
+    expect((await on.end(request.result)).text).toBe("Paid.");
+    expect(request.state).toBe("done");
+    expect(paid).toHaveLength(1);
+    expectWhole(await eventsOf(request));
+    await proveAll(on.store, on.threadId);
+  });
+
+  test("that another process decides on is no longer waited for, however long it runs", async () => {
+    const on = await stage();
+    const pay = { inputSchema: anything, needsApproval: true, execute: () => new Promise(() => undefined) };
+    const server = await on.start({ script, tools: { pay } });
+    const request = await on.end(server.ask("Pay Ann."));
+    await on.settled();
+    const asked = (await on.log()).find(({ kind }) => kind === "approval_requested");
+    const payload = { contextRef: "default", toolCallId: "call_1", approved: true };
+    await on.store.append(on.threadId, { kind: "approval_resolved", payload, refs: asked?.refs ?? {} });
+    await on.settled();
+    expect(request.state).toBe("running");
+    await on.end(server.cancel());
+  });
+
+  test("beside one that does not: that one runs at once, and the model waits for both", async () => {
+    const on = await stage();
+    const { tools, paid } = paying();
+    const look = { inputSchema: anything, execute: () => "seen" };
+    const both = [{ calls: [{ name: "pay" }, { name: "look" }] }, "Both."];
+    const server = await on.start({ script: both, tools: { ...tools, look } });
+    const request = await on.end(server.ask("Go."));
+    await on.settled();
+    expect(told(await on.log())).toEqual([
+      "ask Go.",
+      "calls call_1,call_2",
+      "approval_requested call_1",
+      "result call_2",
+    ]);
+    await on.end(server.approve("call_1"));
+    expect((await on.end(request.result)).text).toBe("Both.");
+    expect(paid).toHaveLength(1);
+    const completed = (await eventsOf(request)).filter(({ kind }) => kind === "tool_completed");
+    expect(completed.map(({ toolCallId }) => toolCallId)).toEqual(["call_1", "call_2"]);
+  });
+
+  test("is left waiting by a server that stops, and closed by a cancel in the next", async () => {
+    const on = await stage();
+    const { tools, paid } = paying();
+    const first = await on.start({ script, tools });
+    await on.end(first.ask("Pay Ann."));
+    await on.settled();
+    await on.end(first.stop());
+    const second = await on.start({ script: [], tools });
+    const { request } = second;
+    expect(await on.end(second.cancel())).toBe(true);
+    if (request === undefined) throw new Error("no request");
+    expect((await failureOf(request.result)).code).toBe("request_cancelled");
+    expect(paid).toEqual([]);
+    expect(told(await on.log()).slice(-2)).toEqual(["result call_1", "error end:cancelled"]);
+  });
+});
+
+describe("a tool without execute", () => {
+  const tools = { ask_user: { inputSchema: anything } };
+  const asks = [
+    { calls: [{ name: "ask_user", arguments: { question: "Which?" } }] },
+    { expect: { endsWith: [{ results: [{ value: '{"pick":1}' }] }] }, text: "One." },
+  ];
+
+  test("waits for its answer", async () => {
+    const on = await stage();
+    const server = await on.start({ script: asks, tools });
+    const request = await on.end(server.ask("Pick."));
+    await on.settled();
+    expect(request.state).toBe("waiting");
+    expect((await failureOf(server.approve("call_1"))).code).toBe("not_waiting");
+    await on.end(server.answer("call_1", { pick: 1 }));
+    expect((await on.end(request.result)).text).toBe("One.");
+    expectWhole(await eventsOf(request));
+  });
+
+  test("waits in a server that is started again", async () => {
+    const on = await stage();
+    const first = await on.start({ script: asks.slice(0, 1), tools });
+    await on.end(first.ask("Pick."));
+    await on.settled();
+    await on.end(first.stop());
+    const second = await on.start({ script: asks.slice(1), tools });
+    expect(second.request?.state).toBe("waiting");
+    const { request } = second;
+    await on.end(second.answer("call_1", { pick: 1 }));
+    expect((await on.end(request?.result ?? Promise.reject(new Error("none")))).text).toBe("One.");
+    await proveAll(on.store, on.threadId);
+  });
+});

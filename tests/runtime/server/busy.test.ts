@@ -1,0 +1,126 @@
+import { describe, expect, test } from "vitest";
+import { eventsOf, expectWhole, failureOf, proveAll, stage, told } from "../support/stage.ts";
+
+const slowly = (text: string) => ({ text, delayMs: 50 });
+
+test("an ask while a request runs is refused, and leaves the thread as it is", async () => {
+  const on = await stage();
+  const server = await on.start({ script: [slowly("One.")] });
+  const request = await on.end(server.ask("One?"));
+  const error = await failureOf(on.end(server.ask("Two?")));
+  expect({ code: error.code, retryable: error.retryable }).toEqual({ code: "busy", retryable: true });
+  expect(await on.log()).toHaveLength(1);
+  expect((await on.end(request.result)).text).toBe("One.");
+});
+
+describe("an agent that queues", () => {
+  test("answers asks one after the other, in their order", async () => {
+    const on = await stage();
+    const script = ["One.", "Two.", "Three."].map((text) => ({ expect: text.replace(".", "?"), ...slowly(text) }));
+    const server = await on.start({ script, busy: "queue" });
+    const asked = ["One?", "Two?", "Three?"].map(async (text) => (await server.ask(text)).result);
+    expect((await on.end(Promise.all(asked))).map(({ text }) => text)).toEqual(["One.", "Two.", "Three."]);
+    expect(told(await on.log()).filter((line) => line.startsWith("ask"))).toEqual([
+      "ask One?",
+      "ask Two?",
+      "ask Three?",
+    ]);
+    await proveAll(on.store, on.threadId);
+  });
+
+  test("lets one leave the queue by its signal at once, and keeps the order of the others", async () => {
+    const on = await stage();
+    const server = await on.start({ script: [slowly("One."), slowly("Three."), "Four."], busy: "queue" });
+    const one = await on.end(server.ask("One?"));
+    const controller = new AbortController();
+    const two = server.ask("Two?", { signal: controller.signal });
+    const others = ["Three?", "Four?"].map(async (text) => (await server.ask(text)).result);
+    await on.settled();
+    controller.abort();
+    expect((await failureOf(two)).code).toBe("request_cancelled");
+    expect(one.state).toBe("running");
+    expect((await on.end(Promise.all(others))).map(({ text }) => text)).toEqual(["Three.", "Four."]);
+    expect(told(await on.log()).filter((line) => line.startsWith("ask"))).toEqual([
+      "ask One?",
+      "ask Three?",
+      "ask Four?",
+    ]);
+  });
+
+  test("goes on with the next when one is refused, fails or is cancelled", async () => {
+    const on = await stage();
+    const server = await on.start({
+      script: [{ error: { status: 400 }, delayMs: 10 }, { hang: true }, "Three."],
+      busy: "queue",
+    });
+    const one = await on.end(server.ask("One?"));
+    const empty = failureOf(server.ask(" "));
+    const two = server.ask("Two?");
+    const three = server.ask("Three?");
+    expect((await failureOf(on.end(one.result))).code).toBe("request_failed");
+    expect((await on.end(empty)).code).toBe("empty_ask");
+    const running = await on.end(two);
+    await on.end(server.cancel(running.id));
+    expect((await failureOf(running.result)).code).toBe("request_cancelled");
+    expect((await on.end((await on.end(three)).result)).text).toBe("Three.");
+  });
+
+  test("refuses those who wait when its server stops, and lets the one at work end", async () => {
+    const on = await stage();
+    const server = await on.start({ script: [slowly("One.")], busy: "queue" });
+    const one = await on.end(server.ask("One?"));
+    const two = server.ask("Two?");
+    await on.settled();
+    const stop = server.stop();
+    expect((await failureOf(two)).code).toBe("server_stopped");
+    await on.end(stop);
+    expect((await one.result).text).toBe("One.");
+    expectWhole(await eventsOf(one));
+    expect((await failureOf(server.ask("Three?"))).code).toBe("server_stopped");
+  });
+});
+
+describe("a server that stops", () => {
+  test("leaves what does not end in time to the next, which goes on with it", async () => {
+    const on = await stage();
+    const first = await on.start({ script: [{ text: "One", hang: true }] });
+    const request = await on.end(first.ask("One?"));
+    await on.settled();
+    const stop = first.stop({ graceMs: 1_000 });
+    await on.pass(999);
+    expect(request.state).toBe("running");
+    await on.end(stop);
+    expect((await failureOf(request.result)).code).toBe("request_suspended");
+    expect(told(await on.log())).toEqual(["ask One?"]);
+    const second = await on.start({ script: [slowly("Two.")] });
+    expect((await on.end(second.request?.result ?? Promise.reject(new Error("none")))).text).toBe("Two.");
+    await on.end(second.stop());
+    await on.end(second.stop());
+  });
+
+  test("lets another have the thread, which nobody gets before", async () => {
+    const on = await stage();
+    const first = await on.start({ script: [] });
+    await expect(on.start({ script: [] }, { claimWaitMs: 0 })).rejects.toMatchObject({ code: "thread_held" });
+    await on.end(first.stop());
+    const second = await on.start({ script: ["Hi."] }, { claimWaitMs: 0 });
+    await on.end((await on.end(second.ask("Hello."))).result);
+    await on.pass(60_000); // the claim is renewed all along
+    await expect(on.start({ script: [] }, { claimWaitMs: 0 })).rejects.toMatchObject({ code: "thread_held" });
+  });
+
+  test("notices that its claim ran out and another has the thread, and takes no more asks", async () => {
+    const on = await stage();
+    let isAsleep = false;
+    const after = on.ports.after;
+    const sleepy = { ...on.ports, after: (ms: number, run: () => void) => after(isAsleep ? ms + 30_000 : ms, run) };
+    const first = await on.start({ script: ["Hi."] }, { ports: sleepy, claimTtlMs: 1_000 });
+    isAsleep = true; // its process is suspended: no timer fires in time
+    await on.pass(400);
+    const second = await on.start({ script: ["Ho."] });
+    isAsleep = false;
+    await on.pass(60_000);
+    expect((await failureOf(first.ask("Hello."))).code).toBe("server_stopped");
+    expect((await on.end((await on.end(second.ask("Hello."))).result)).text).toBe("Ho.");
+  });
+});

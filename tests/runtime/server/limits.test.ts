@@ -1,0 +1,139 @@
+import type { AgentRequest } from "heddle";
+import { describe, expect, test } from "vitest";
+import { anything, eventsOf, expectWhole, failureOf, proveAll, stage, told } from "../support/stage.ts";
+
+const look = { inputSchema: anything, execute: () => "seen" };
+const looking = { text: "Looking.", calls: [{ name: "look" }] };
+
+describe("the time of a request", () => {
+  test("is limited by totalTimeoutMs", async () => {
+    const on = await stage();
+    const server = await on.start({ script: [{ hang: true }], totalTimeoutMs: 500 });
+    const request = await on.end(server.ask("Go."));
+    await on.pass(499);
+    expect(request.state).toBe("running");
+    await on.pass(1);
+    const error = await failureOf(on.end(request.result));
+    expect({ code: error.code, failure: error.failure?.code }).toEqual({
+      code: "request_failed",
+      failure: "request_timeout",
+    });
+    expectWhole(await eventsOf(request));
+  });
+
+  test("stands still while it waits for somebody", async () => {
+    const on = await stage();
+    const pay = { inputSchema: anything, needsApproval: true, execute: () => "paid" };
+    const server = await on.start({
+      script: [{ calls: [{ name: "pay" }], delayMs: 300 }, { hang: true }],
+      tools: { pay },
+      totalTimeoutMs: 500,
+    });
+    const request = await on.end(server.ask("Go."));
+    await on.pass(100_000);
+    expect(request.state).toBe("waiting");
+    await server.approve("call_1");
+    await on.pass(199);
+    expect(request.state).toBe("running");
+    await on.pass(1);
+    expect((await failureOf(on.end(request.result))).failure?.code).toBe("request_timeout");
+  });
+
+  test("is not that of a silent model, which streamIdleTimeoutMs ends", async () => {
+    const on = await stage();
+    const server = await on.start({
+      script: [{ text: "One", hang: true }],
+      streamIdleTimeoutMs: 50,
+      modelMaxRetries: 0,
+    });
+    const request = await on.end(server.ask("Go."));
+    expect((await failureOf(on.end(request.result))).failure?.code).toBe("model_stream_idle");
+    expect(told(await on.log()).slice(-2)).toEqual(["says One", "error end:failed"]);
+  });
+});
+
+describe("the calls of a request", () => {
+  const ended = async (on: Awaited<ReturnType<typeof stage>>, request: AgentRequest) => {
+    const { text, terminationReason, calls } = await on.end(request.result);
+    expectWhole(await eventsOf(request));
+    await proveAll(on.store, on.threadId);
+    return { text, terminationReason, calls: calls.length };
+  };
+
+  test("are no more than maxIterations, and the last text is kept", async () => {
+    const on = await stage();
+    const server = await on.start({ script: [looking, looking], tools: { look }, maxIterations: 2 });
+    const request = await on.end(server.ask("Go."));
+    expect(await ended(on, request)).toEqual({ text: "Looking.", terminationReason: "max_iterations", calls: 2 });
+  });
+
+  test("may be fewer for one request", async () => {
+    const on = await stage();
+    const server = await on.start({ script: [looking], tools: { look } });
+    const request = await on.end(server.ask("Go.", { maxIterations: 1 }));
+    expect(await ended(on, request)).toEqual({ text: "Looking.", terminationReason: "max_iterations", calls: 1 });
+    expect((await failureOf(server.ask("Go.", { maxIterations: 0 }))).code).toBe("invalid_options");
+  });
+
+  test("end when they have cost what they may", async () => {
+    const on = await stage();
+    const costly = { ...looking, usage: { inputTokens: 90, outputTokens: 20 } };
+    const server = await on.start({ script: [costly], tools: { look }, limits: { maxTokens: 100 } });
+    const request = await on.end(server.ask("Go."));
+    expect(await ended(on, request)).toEqual({ text: "Looking.", terminationReason: "limit", calls: 1 });
+  });
+});
+
+test("a tool is chosen, tokens are limited, and what is sent may be changed: the record proves what was sent", async () => {
+  const on = await stage();
+  const sent: unknown[] = [];
+  const script = [
+    (request: { messages: readonly { text?: string }[]; toolChoice?: unknown }) => {
+      sent.push(request.messages.map(({ text }) => text));
+      return "Hi.";
+    },
+  ];
+  const server = await on.start({
+    script,
+    tools: { look },
+    toolChoice: "required",
+    maxOutputTokens: 50,
+    transformRequest: ({ messages, settings }) => ({
+      messages: messages.map((message) => (message.role === "user" ? { ...message, content: "Changed." } : message)),
+      settings: { ...settings, temperature: 1 },
+    }),
+  });
+  const request = await on.end(server.ask("Original."));
+  await on.end(request.result);
+  expect(sent).toEqual([["Changed."]]);
+  const { rebuildCall } = await import("heddle");
+  const [call] = (await request.result).calls;
+  const rebuilt = await rebuildCall(on.store, on.threadId, call?.callId ?? "");
+  expect(rebuilt.messages).toEqual([{ role: "user", content: "Changed." }]);
+  expect(rebuilt.settings).toMatchObject({ toolChoice: "required", maxOutputTokens: 50, temperature: 1 });
+  expect(told(await on.log())[0]).toBe("ask Original.");
+});
+
+test("a transformer that throws or gives nonsense fails the request", async () => {
+  for (const transformRequest of [() => Promise.reject(new Error("no")), () => ({ messages: [() => 1] })]) {
+    const on = await stage();
+    const server = await on.start({ script: [], transformRequest } as never);
+    const request = await on.end(server.ask("Go."));
+    const error = await failureOf(on.end(request.result));
+    expect(error.code).toBe("request_failed");
+    expectWhole(await eventsOf(request));
+  }
+});
+
+test("what the agent does not accept leaves the thread as it is", async () => {
+  const on = await stage();
+  const accept = (_agent: unknown, { content }: { content: unknown }) => (content === "No." ? "not that" : undefined);
+  const server = await on.start({ script: ["Yes."], accept } as never);
+  const error = await failureOf(on.end(server.ask("No.")));
+  expect({ code: error.code, message: error.message }).toEqual({ code: "not_accepted", message: "not that" });
+  expect((await failureOf(on.end(server.ask("x".repeat(1_000_000))))).code).toBe("pending_overflow");
+  expect((await failureOf(on.end(server.ask("  ")))).code).toBe("empty_ask");
+  expect(await on.log()).toEqual([]);
+  await on.end((await on.end(server.ask("Yes?"))).result);
+  expect(await on.log()).toHaveLength(2);
+});

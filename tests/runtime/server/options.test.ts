@@ -1,0 +1,55 @@
+import { AgentHost, AgentServer, defineAgent, memoryStore, openStore, react } from "heddle";
+import { scriptedModel } from "heddle/testing";
+import { describe, expect, test } from "vitest";
+
+const agent = defineAgent({ model: scriptedModel([]) });
+const store = memoryStore();
+
+/** As somebody without types would say it. */
+function untyped(options: object): never {
+  return options as never;
+}
+
+describe("an option that does not exist is refused, and those that do are named", () => {
+  test.each([
+    ["a server", () => AgentServer.start(untyped({ agent, store, thread: "t1" })), '"thread"', "threadId"],
+    ["a host", async () => AgentHost.create(untyped({ agent, store, idle: 1 })), '"idle"', "idleMs"],
+    ["a run", () => react.run("Hi.", agent, untyped({ threads: 1 })), '"threads"', "threadId"],
+    ["a continued run", () => react.continue("rt2.a.b", agent, untyped({ approved: [] })), '"approved"', "approve"],
+    ["a collected run", () => react.collect("rt2.a.b", agent, untyped({ answer: {} })), '"answer"', "answers"],
+    ["a cancelled run", () => react.cancel("rt2.a.b", agent, untyped({ why: "" })), '"why"', "reason"],
+  ])("%s", async (_, start, wrong, known) => {
+    const error: unknown = await start().catch((caught: unknown) => caught);
+    expect(error).toMatchObject({ name: "RequestError", code: "invalid_options" });
+    expect(error).toMatchObject({ message: expect.stringMatching(new RegExp(`${wrong}.* It has: .*\\b${known}\\b`)) });
+  });
+
+  test("a stream, before anything runs", () => {
+    expect(() => react.stream("Hi.", agent, untyped({ threads: 1 }))).toThrow(/"threads"/);
+  });
+
+  test("an ask, and the thread is as it was", async () => {
+    await using server = await AgentServer.start({ agent, store });
+    await expect(server.ask("Hi.", untyped({ contxt: 1 }))).rejects.toMatchObject({ code: "invalid_options" });
+    expect(server.thread().rev).toBe(0);
+  });
+});
+
+test.each([
+  ["a promise of one", openStore("memory:")],
+  ["its URL", "memory:"],
+  ["nothing", undefined],
+])("a store that is %s is refused before it is used", async (_, given) => {
+  const options = untyped({ agent, store: given });
+  const refused = { code: "invalid_options", message: expect.stringContaining("await openStore(url)") };
+  await expect(AgentServer.start(options)).rejects.toMatchObject(refused);
+  expect(() => AgentHost.create(options)).toThrow(expect.objectContaining(refused));
+});
+
+test("messages are no content of an ask, and parts that no model can read say nothing", async () => {
+  await using server = await AgentServer.start({ agent, store });
+  const messages = [{ role: "user", content: "Hi." }] as never; // no part has a type
+  await expect(server.ask(messages)).rejects.toMatchObject({ code: "invalid_ask" });
+  const image = [{ type: "image", image: "x" }] as never; // a part of another library
+  await expect(server.ask(image)).rejects.toMatchObject({ code: "empty_ask" });
+});

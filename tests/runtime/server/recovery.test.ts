@@ -1,0 +1,173 @@
+import type { AgentEvent, AgentServer, Entry } from "heddle";
+import { scriptedModel } from "heddle/testing";
+import { describe, expect, test } from "vitest";
+import { startServer } from "../../../src/runtime/server/start.ts";
+import { defineAgent, toAll } from "../support/recovery-tools.ts";
+import { type Spied, spied } from "../support/spied-store.ts";
+import { anything, eventsOf, expectWhole, failureOf, proveAll, type Stage, stage, told } from "../support/stage.ts";
+
+/** What may be told again after a crash: it was only on its way. */
+const TRANSIENT: readonly string[] = ["llm_delta", "keepalive", "llm_retried"];
+
+interface Ran {
+  readonly look: string[];
+  readonly charge: string[];
+  readonly pay: string[];
+}
+
+function toolsOf(ran: Ran) {
+  const run =
+    (list: string[]) =>
+    (_input: unknown, { toolCallId }: { toolCallId: string }) =>
+      `ok ${list.push(toolCallId)}`;
+  return {
+    look: { inputSchema: anything, repeatable: true, execute: run(ran.look) },
+    charge: { inputSchema: anything, execute: run(ran.charge) },
+    pay: { inputSchema: anything, needsApproval: true, execute: run(ran.pay) },
+  };
+}
+
+/** First three tools at once, then one more, then the answer; whatever the results were. */
+function model({ ports: { after } }: Stage) {
+  const step = ({ messages }: { messages: readonly { calls?: readonly unknown[] }[] }) => {
+    const rounds = messages.filter(({ calls }) => (calls ?? []).length > 0).length;
+    if (rounds === 0)
+      return { delayMs: 5, text: "First.", calls: [{ name: "look" }, { name: "charge" }, { name: "pay" }] };
+    if (rounds === 1) return { delayMs: 5, calls: [{ name: "charge" }] };
+    return { delayMs: 5, text: ["All ", "done."] };
+  };
+  return scriptedModel(
+    Array.from({ length: 12 }, () => step as never),
+    { after },
+  );
+}
+
+interface Recorded {
+  readonly on: Stage;
+  readonly log: readonly Entry[];
+  /** The seq of the last event told before the entry of that seq was written. */
+  readonly toldBefore: readonly number[];
+}
+
+async function recorded(): Promise<Recorded> {
+  const spies: Spied[] = [];
+  const on = await stage({
+    around: (store) => {
+      spies.push(spied(store));
+      return spies[0]?.store ?? store;
+    },
+  });
+  const events: AgentEvent[] = [];
+  const toldBefore: number[] = [];
+  const [spy] = spies;
+  if (spy === undefined) throw new Error("no spy");
+  spy.trouble = (write, _number, entries) => {
+    const last = events.filter(({ kind }) => !TRANSIENT.includes(kind)).at(-1)?.seq ?? 0;
+    if (write === "append") for (const _entry of entries) toldBefore.push(last);
+    return undefined;
+  };
+  const ran: Ran = { look: [], charge: [], pay: [] };
+  const agent = defineAgent({ model: model(on), tools: toolsOf(ran) as never });
+  const { store, threadId, ports } = on;
+  const server = await startServer({ agent, store, threadId, ports }, { listen: (event) => void events.push(event) });
+  const request = await on.end(server.ask("Go."));
+  await on.pass(10);
+  server.steer("And be quick.");
+  await on.end(server.approve("call_3"));
+  await on.end(request.result);
+  toldBefore.push(events.at(-2)?.seq ?? 0);
+  await on.end(server.stop());
+  return { on, log: await on.log(), toldBefore };
+}
+
+async function decideAll(on: Stage, server: AgentServer): Promise<void> {
+  for (let turn = 0; turn < 8 && server.request !== undefined; turn++) {
+    await on.pass(20);
+    if (server.request?.state === "waiting") await on.end(server.approve("call_3"));
+  }
+}
+
+describe("a log that ends anywhere", () => {
+  test("is gone on with: legal, proven, numbered on, and nothing that must not run twice runs twice", async () => {
+    const { on, log, toldBefore } = await recorded();
+    expect(told(log)).toEqual([
+      "ask Go.",
+      "calls call_1,call_2,call_3",
+      "approval_requested call_3",
+      "result call_1",
+      "result call_2",
+      "approval_resolved call_3",
+      "result call_3",
+      "steer And be quick.",
+      "calls call_4",
+      "result call_4",
+      "says All done. end:completed",
+    ]);
+    for (const { seq } of log.slice(0, -1)) {
+      const cut = `cut_${seq}`;
+      await on.store.fork(on.threadId, { atSeq: seq, newId: cut });
+      const ran: Ran = { look: [], charge: [], pay: [] };
+      const agent = defineAgent({ model: model(on), tools: toolsOf(ran) as never });
+      const server = await on.end(startServer({ agent, store: on.store, threadId: cut, ports: on.ports }));
+      const { request } = server;
+      await decideAll(on, server);
+      if (request === undefined) throw new Error(`nothing was taken up at ${seq}`);
+      const { text, calls } = await on.end(request.result);
+      expect(text).toBe("All done.");
+      expect(calls.length).toBe(3);
+      const events = await eventsOf(request);
+      expectWhole(events, events[0]?.seq);
+      expect(events[0]?.seq).toBeGreaterThan(toldBefore[seq + 1] ?? 0);
+      const before = told(log.slice(0, seq + 1));
+      const known = (call: string) => before.some((line) => line.startsWith("calls") && line.includes(call));
+      const expected = (call: string) => (known(call) ? [] : [call]);
+      expect(ran.charge.filter((call) => call === "call_2")).toEqual(expected("call_2"));
+      const isDecided = before.includes("approval_resolved call_3");
+      expect(ran.pay).toEqual(isDecided ? [] : ["call_3"]);
+      expect(await proveAll(on.store, cut)).toBe(3);
+      await toAll(on.store, cut);
+      await on.end(server.stop());
+    }
+  });
+
+  test("is closed when the agent wants that, and the next ask works", async () => {
+    const { on, log } = await recorded();
+    for (const { seq } of log.slice(0, -1)) {
+      const cut = `cut_${seq}`;
+      await on.store.fork(on.threadId, { atSeq: seq, newId: cut });
+      const ran: Ran = { look: [], charge: [], pay: [] };
+      const config = { model: model(on), tools: toolsOf(ran) as never, recover: "fail" } as const;
+      const server = await on.end(
+        startServer({ agent: defineAgent(config), store: on.store, threadId: cut, ports: on.ports }),
+      );
+      expect(server.request).toBeUndefined();
+      expect(ran).toEqual({ look: [], charge: [], pay: [] });
+      const closed = (await on.store.load(cut))?.toArray() ?? [];
+      expect(told(closed).at(-1)).toBe("error end:failed");
+      expect(closed.at(-1)?.payload).toMatchObject({ code: "request_interrupted" });
+      await toAll(on.store, cut);
+      await on.end(server.stop());
+    }
+  });
+
+  test("whose request had ended has nothing to take up", async () => {
+    const { on } = await recorded();
+    const server = await on.start({ script: ["Hello."] });
+    expect(server.request).toBeUndefined();
+    await on.end((await on.end(server.ask("Hi."))).result);
+  });
+});
+
+test("a prompt that needs the context gets it again, from the server that takes the request up", async () => {
+  const on = await stage();
+  const systemPrompt = (context: { user: string } | undefined) => `You serve ${context?.user.toUpperCase()}.`;
+  const first = await on.start({ script: [{ hang: true }], systemPrompt } as never);
+  await on.end(first.ask("Hi.", { context: { user: "ann" } as never, refs: { user: "ann" } as never }));
+  await on.end(first.stop({ graceMs: 0 }));
+  const broken = on.start({ script: [], systemPrompt: () => Promise.reject(new Error("no")) } as never);
+  expect((await failureOf(broken)).code).toBe("system_prompt_failed");
+  const context = (_threadId: string, refs: object) => ({ user: String(Reflect.get(refs, "user")) });
+  const script = [{ expect: { system: "You serve ANN." }, text: "Hi Ann.", delayMs: 20 }];
+  const second = await on.start({ script, systemPrompt } as never, { context: context as never });
+  expect((await on.end(second.request?.result ?? Promise.reject(new Error("none")))).text).toBe("Hi Ann.");
+});

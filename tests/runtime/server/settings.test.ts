@@ -1,0 +1,126 @@
+import { loadExactCounter, memoryStore, RequestError, type Thread } from "heddle";
+import { describe, expect, test } from "vitest";
+import { anything, failureOf, proveAll, stage } from "../support/stage.ts";
+
+const ask = async (
+  on: Awaited<ReturnType<typeof stage>>,
+  server: Awaited<ReturnType<typeof on.start>>,
+  ...texts: string[]
+) => {
+  for (const text of texts) await on.end((await on.end(server.ask(text))).result);
+};
+
+describe("the system prompt", () => {
+  test("may be set anew, as text or as a function of the context, with one warning", async () => {
+    const on = await stage();
+    const script = ["Be A.", "Be B.", "Be C for ann.", "Be D."].map((system) => ({ expect: { system }, text: "Ok." }));
+    const server = await on.start({ script, systemPrompt: "Be A." });
+    await ask(on, server, "1?");
+    server.setSystemPrompt("Be B.");
+    await ask(on, server, "2?");
+    server.setSystemPrompt(((context: { user: string }) => `Be C for ${context.user}.`) as never);
+    await on.end((await on.end(server.ask("3?", { context: { user: "ann" } as never }))).result);
+    server.setSystemPrompt("Be D.");
+    await ask(on, server, "4?");
+    expect(on.warnings).toHaveLength(1);
+    expect(on.warnings[0]).toContain("prompt cache");
+    expect(() => server.setSystemPrompt(7 as never)).toThrow(RequestError);
+    await proveAll(on.store, on.threadId);
+  });
+
+  test("that changed since the last process is warned of too", async () => {
+    const on = await stage();
+    const first = await on.start({ script: ["1."], systemPrompt: "Be A." });
+    await ask(on, first, "1?");
+    await on.end(first.stop());
+    const second = await on.start({ script: ["2."], systemPrompt: "Be B." });
+    await ask(on, second, "2?");
+    expect(on.warnings).toHaveLength(1);
+  });
+
+  test("whose function throws or gives no text refuses the ask", async () => {
+    for (const systemPrompt of [() => Promise.reject(new Error("no")), () => 7]) {
+      const on = await stage();
+      const server = await on.start({ script: [], systemPrompt } as never);
+      expect((await failureOf(on.end(server.ask("1?")))).code).toBe("system_prompt_failed");
+      expect(await on.log()).toEqual([]);
+    }
+  });
+});
+
+test("the policy can be set on the running server, holds at once, and also when it is set while something is written", async () => {
+  const on = await stage();
+  const server = await on.start({ script: ["1.", "2.", { expect: { messages: [{ text: "3?" }] }, text: "3." }] });
+  await ask(on, server, "1?", "2?");
+  const asked = server.ask("3?");
+  server.setContextPolicy({ maxTurns: 1, keepLastTurns: 1 });
+  const { result } = await on.end(asked);
+  expect((await on.end(result)).text).toBe("3.");
+  expect(() => server.setContextPolicy({ maxInputTokens: -1 })).toThrow();
+  await proveAll(on.store, on.threadId);
+});
+
+test("a policy that wants exact counts gets them, also for a single request", async () => {
+  const on = await stage();
+  const model = "openai:gpt-4o";
+  const { scriptedModel } = await import("heddle/testing");
+  await loadExactCounter(model); // loaded by now: virtual time does not wait for a module
+  const [provider = "", modelId = ""] = model.split(":");
+  const server = await on.start({ model: scriptedModel(["1.", "2."], { provider, modelId }) });
+  const one = await on.end(server.ask("1?", { contextPolicy: { tokenEstimator: "exact" } }));
+  await on.end(one.result);
+  server.setContextPolicy({ tokenEstimator: "exact" });
+  await ask(on, server, "2?");
+  const counters = (await on.log()).flatMap(({ payload }) =>
+    "call" in payload ? [(payload["call"] as { counter: { id: string } }).counter.id] : [],
+  );
+  expect(counters).toHaveLength(2);
+  expect(counters).not.toContain("heuristic");
+});
+
+test("explain says what became of every entry in the view of the last call", async () => {
+  const on = await stage();
+  const look = { inputSchema: anything, execute: () => "seen" };
+  const server = await on.start({
+    script: ["1.", { calls: [{ name: "look" }] }, "2."],
+    tools: { look },
+    contextPolicy: { maxTurns: 1, keepLastTurns: 1 },
+  });
+  expect(server.explain()).toEqual([]);
+  await ask(on, server, "1?", "2?");
+  expect(server.explain().map(({ seq, status }) => [seq, status])).toEqual([
+    [0, "cut"],
+    [1, "cut"],
+    [2, "shown"],
+    [3, "shown"],
+    [4, "shown"],
+  ]);
+});
+
+test("a long thread is not kept in memory: after many requests only its end is loaded", async () => {
+  const on = await stage();
+  let thread: Thread | undefined;
+  const script = Array.from({ length: 8 }, (_, index) => `${index}.`);
+  const entries = Array.from({ length: 4_500 }, (_, index) => ({
+    kind: "ai_message",
+    payload: { contextRef: "default", role: index % 2 === 0 ? "user" : "assistant", content: `Word ${index}.` },
+  }));
+  await on.store.append(on.threadId, entries);
+  const server = await on.start({ script });
+  for (let index = 0; index < 4; index++) {
+    await ask(on, server, `${index}?`);
+    await on.settled();
+    thread = server.thread();
+    expect(thread.rev).toBe(4_500 + 2 * (index + 1));
+  }
+  expect((thread?.rev ?? 0) - (thread?.firstSeq ?? 0)).toBeLessThan(4_096);
+  await ask(on, server, "Last?");
+  await proveAll(on.store, on.threadId);
+});
+
+test("a thread with no name gets one, and an agent that was not defined is refused", async () => {
+  const on = await stage({ store: memoryStore() });
+  const server = await on.start({ script: ["Hi."] }, { threadId: undefined });
+  expect(server.threadId).toMatch(/^thread_/);
+  await expect(on.start({}, { agent: {} as never })).rejects.toMatchObject({ code: "invalid_agent" });
+});

@@ -1,0 +1,55 @@
+import { sqliteStore } from "heddle/sqlite";
+import { expect, test } from "vitest";
+import { fastFile } from "../../support/temp-folder.ts";
+import { anything, eventsOf, expectWhole, proveAll, stage, told } from "../support/stage.ts";
+
+test("a request that waits goes on in a process that opens the file again, and its tool runs once", async () => {
+  const path = fastFile();
+  let paid = 0;
+  const pay = { inputSchema: anything, needsApproval: true, execute: () => `paid ${++paid}` };
+  const before = await stage({ store: sqliteStore(path) });
+  const first = await before.start({ script: [{ calls: [{ name: "pay" }] }], tools: { pay } });
+  await before.end(eventsOf(await before.end(first.ask("Pay.")), { until: "waiting" }));
+  const op = await before.end(first.reset());
+  expect(op.status).toBe("deferred");
+  await before.end(first.stop());
+  await before.store.close();
+
+  const after = await stage({ store: sqliteStore(path) });
+  const second = await after.start({ script: [{ text: "Paid.", delayMs: 5 }], tools: { pay } });
+  const { request } = second;
+  if (request === undefined) throw new Error("nothing was taken up");
+  expect(request.state).toBe("waiting");
+  await after.end(second.approve("call_1"));
+  expect((await after.end(request.result)).text).toBe("Paid.");
+  const events = await eventsOf(request);
+  expectWhole(events, events[0]?.seq);
+  await after.end(second.stop());
+  expect(paid).toBe(1);
+  expect(told(await after.log()).at(-1)).toBe("ai_context_operation");
+  expect(await proveAll(after.store, after.threadId)).toBe(2);
+  await after.store.close();
+});
+
+test("a long thread is started with its end, and projects a window of it", async () => {
+  const store = sqliteStore(fastFile());
+  const on = await stage({ store });
+  const words = Array.from({ length: 5_000 }, (_, index) => ({
+    kind: "message",
+    payload: { role: index % 2 === 0 ? "user" : "assistant", content: `Word ${index}. ${"and so on ".repeat(10)}` },
+  }));
+  await store.append(on.threadId, words);
+  const contextPolicy = { maxInputTokens: 4_000, reserveOutputTokens: 500 };
+  const first = await on.start({ script: ["One."], contextPolicy });
+  await on.end((await on.end(first.ask("One?"))).result);
+  await on.end(first.stop());
+  const second = await on.start({ script: ["Two."], contextPolicy });
+  await on.end((await on.end(second.ask("Two?"))).result);
+  const { rev, firstSeq } = second.thread();
+  expect(rev).toBe(5_004);
+  expect(firstSeq).toBeGreaterThan(4_700);
+  expect(second.explain().length).toBeLessThan(300);
+  expect(await proveAll(store, on.threadId)).toBe(2);
+  await on.end(second.stop());
+  await store.close();
+});

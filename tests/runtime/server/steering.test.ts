@@ -1,0 +1,148 @@
+import type { Receipt } from "heddle";
+import { describe, expect, test } from "vitest";
+import { anything, eventsOf, expectWhole, failureOf, gate, proveAll, stage, told } from "../support/stage.ts";
+
+const look = () => {
+  const hold = gate<string>();
+  return { hold, tools: { look: { inputSchema: anything, execute: () => hold.promise } } };
+};
+const looking = { calls: [{ name: "look" }] };
+
+describe("what is steered", () => {
+  test("is delivered before the next model call and never between a call and its result", async () => {
+    const on = await stage();
+    const { hold, tools } = look();
+    const script = [
+      looking,
+      { expect: { endsWith: [{ role: "tool" }, { text: "Be brief." }, { text: "It rains." }] }, text: "Ok." },
+    ];
+    const server = await on.start({ script: script as never, tools });
+    const request = await on.end(server.ask("Go."));
+    await on.settled();
+    const steer = server.steer("  Be brief.  ");
+    const inject = server.inject("It rains.", { source: "weather" });
+    expect([steer.accepted, inject.accepted]).toEqual([true, true]);
+    await on.settled();
+    hold.resolve("seen");
+    await on.end(request.result);
+    expect(told(await on.log())).toEqual([
+      "ask Go.",
+      "calls call_1",
+      "result call_1",
+      "steer Be brief.",
+      "inject It rains.",
+      "says Ok. end:completed",
+    ]);
+    expect(await on.end(steer.receipt)).toEqual({ id: steer.id, delivered: true, seq: 3 });
+    expect(await on.end(inject.receipt)).toEqual({ id: inject.id, delivered: true, seq: 4 });
+    expect((await on.log())[4]?.payload).toMatchObject({ source: "weather" });
+    const events = await eventsOf(request);
+    expectWhole(events);
+    expect(events.filter(({ kind }) => kind === "input_injected")).toHaveLength(2);
+    await proveAll(on.store, on.threadId);
+  });
+
+  test("while the last answer is being said goes on with the request; what follows waits for its end", async () => {
+    const on = await stage();
+    const script = [
+      { text: "One.", delayMs: 20 },
+      { expect: "Two?", text: "Two.", delayMs: 20 },
+      { expect: "Three?", text: "Three." },
+    ];
+    const server = await on.start({ script });
+    const request = await on.end(server.ask("One?"));
+    const follow = server.followUp("Three?");
+    const steer = server.steer("Two?");
+    expect((await on.end(request.result)).text).toBe("Three.");
+    expect(await on.end(Promise.all([steer.receipt, follow.receipt]))).toMatchObject([{ seq: 2 }, { seq: 4 }]);
+    await proveAll(on.store, on.threadId);
+  });
+
+  test("at the last iteration costs the user nothing", async () => {
+    const on = await stage();
+    const server = await on.start({ script: [{ text: "One.", delayMs: 20 }], maxIterations: 1 });
+    const request = await on.end(server.ask("Go."));
+    const { receipt } = server.steer("Wait!");
+    const { text, terminationReason } = await on.end(request.result);
+    expect({ text, terminationReason }).toEqual({ text: "One.", terminationReason: "final_answer" });
+    expect(await on.end(receipt)).toMatchObject({ delivered: false, reason: "closed" });
+  });
+
+  test("with the same id is delivered once, and both are told", async () => {
+    const on = await stage();
+    const { hold, tools } = look();
+    const server = await on.start({ script: [looking, "Ok."], tools });
+    const request = await on.end(server.ask("Go."));
+    const steers = [server.steer("Be brief.", { id: "s1" }), server.steer("Be brief.", { id: "s1" })];
+    hold.resolve("seen");
+    await on.end(request.result);
+    expect(await on.end(Promise.all(steers.map(({ receipt }) => receipt)))).toEqual([
+      { id: "s1", delivered: true, seq: 3 },
+      { id: "s1", delivered: true, seq: 3 },
+    ]);
+    expect(told(await on.log()).filter((line) => line.startsWith("steer"))).toHaveLength(1);
+  });
+});
+
+describe("what is not taken says why at once", () => {
+  const reasonOf = async ({
+    accepted,
+    reason,
+    receipt,
+  }: {
+    accepted: boolean;
+    reason?: string;
+    receipt: Promise<Receipt>;
+  }) => {
+    const settled = await receipt;
+    expect({ accepted, delivered: settled.delivered }).toEqual({ accepted: false, delivered: false });
+    expect(settled).toMatchObject({ reason });
+    return reason;
+  };
+
+  test("idle, request_mismatch, empty_content, closed", async () => {
+    const on = await stage();
+    const server = await on.start({ script: [{ hang: true }] });
+    expect(await reasonOf(server.steer("Hm?"))).toBe("idle");
+    await on.end(server.ask("Go."));
+    expect(await reasonOf(server.steer("Hm?", { requestId: "other" }))).toBe("request_mismatch");
+    expect(await reasonOf(server.steer("  \n"))).toBe("empty_content");
+    await on.end(server.stop({ graceMs: 0 }));
+    expect(await reasonOf(server.steer("Hm?"))).toBe("closed");
+  });
+
+  test("queue_full behind 64, also of one turn of the loop", async () => {
+    const on = await stage();
+    const { hold, tools } = look();
+    const server = await on.start({ script: [looking, "Ok."], tools });
+    const request = await on.end(server.ask("Go."));
+    await on.settled();
+    const steers = Array.from({ length: 66 }, (_, index) => server.steer(`Word ${index}.`));
+    expect(steers.map(({ accepted }) => accepted)).toEqual([...Array.from({ length: 64 }, () => true), false, false]);
+    expect(await reasonOf(steers[65] as never)).toBe("queue_full");
+    hold.resolve("seen");
+    await on.end(request.result);
+    const receipts = await on.end(Promise.all(steers.slice(0, 64).map(({ receipt }) => receipt)));
+    expect(receipts.every(({ delivered }) => delivered)).toBe(true);
+    expect(receipts.map((one) => (one.delivered ? one.seq : -1))).toEqual(receipts.map((_, index) => index + 3));
+  });
+
+  test("and what was taken and could not be delivered says so later: cancelled, run_failed, closed", async () => {
+    const on = await stage();
+    const server = await on.start({
+      script: [{ hang: true }, { error: { status: 400 }, delayMs: 50 }, { hang: true }],
+    });
+    await on.end(server.ask("One."));
+    const one = server.steer("Hm?");
+    await on.end(server.cancel());
+    expect(await on.end(one.receipt)).toMatchObject({ delivered: false, reason: "cancelled" });
+    const second = await on.end(server.ask("Two."));
+    const two = server.steer("Hm?");
+    await failureOf(on.end(second.result));
+    expect(await on.end(two.receipt)).toMatchObject({ delivered: false, reason: "run_failed" });
+    await on.end(server.ask("Three."));
+    const three = server.steer("Hm?");
+    await on.end(server.stop({ graceMs: 0 }));
+    expect(await on.end(three.receipt)).toEqual({ id: three.id, delivered: false, reason: "closed" });
+  });
+});

@@ -1,0 +1,241 @@
+import type { AgentEvent, AgentServer } from "heddle";
+import { describe, expect, test } from "vitest";
+import { anything, eventsOf, expectWhole, failureOf, gate, proveAll, stage, told } from "../support/stage.ts";
+
+const results = (events: readonly AgentEvent[]) =>
+  events.flatMap((event) =>
+    event.kind === "tool_completed" ? [[event.toolCallId, event.data.content, event.data.isError]] : [],
+  );
+
+describe("tools of one answer", () => {
+  test("run side by side, are committed as they end, and are told in the order of the calls", async () => {
+    const on = await stage();
+    const slow = gate<string>();
+    const tools = {
+      slow: { inputSchema: anything, execute: () => slow.promise },
+      fast: { inputSchema: anything, execute: () => slow.resolve("slow") ?? "fast" },
+    };
+    const server = await on.start({ script: [{ calls: [{ name: "slow" }, { name: "fast" }] }, "Done."], tools });
+    const request = await server.ask("Go.");
+    await on.end(request.result);
+    const events = await eventsOf(request);
+    expectWhole(events);
+    expect(results(events)).toEqual([
+      ["call_1", "slow", false],
+      ["call_2", "fast", false],
+    ]);
+    await proveAll(on.store, on.threadId);
+  });
+
+  test("whatever they do wrong, the model reads it and goes on", async () => {
+    const on = await stage();
+    const tools = {
+      throws: {
+        inputSchema: anything,
+        execute: () => {
+          throw new Error("secret");
+        },
+      },
+      slow: { inputSchema: anything, execute: () => new Promise(() => undefined), timeoutMs: 50 },
+      big: { inputSchema: anything, execute: () => "x".repeat(40 * 1024 * 1024) },
+      odd: { inputSchema: anything, execute: () => 1n },
+    };
+    const names = ["nobody", "throws", "slow", "big", "odd"];
+    const calls = [...names.map((name) => ({ name })), { name: "odd", input: "{not json" }];
+    const server = await on.start({ script: [{ calls }, "Done."], tools });
+    const request = await on.end(server.ask("Go."));
+    expect((await on.end(request.result)).text).toBe("Done.");
+    const told = results(await eventsOf(request));
+    expect(told).toHaveLength(6);
+    expect(told.filter(([, , isError]) => isError !== true)).toEqual([]);
+    expect(JSON.stringify(told).length).toBeLessThan(10_000);
+    await proveAll(on.store, on.threadId);
+  });
+
+  test("are no more at once than toolConcurrency says, and give signs of life", async () => {
+    const on = await stage();
+    let atOnce = 0;
+    let most = 0;
+    const work = {
+      inputSchema: anything,
+      execute: () =>
+        new Promise((resolve) => {
+          most = Math.max(most, ++atOnce);
+          on.ports.after(25, () => resolve(--atOnce));
+        }),
+    };
+    const calls = Array.from({ length: 5 }, () => ({ name: "work" }));
+    const server = await on.start({
+      script: [{ calls }, "Done."],
+      tools: { work },
+      toolConcurrency: 2,
+      toolHeartbeatMs: 10,
+    });
+    const request = await on.end(server.ask("Go."));
+    await on.end(request.result);
+    expect(most).toBe(2);
+    const beats = (await eventsOf(request)).filter(({ kind }) => kind === "keepalive");
+    expect(beats).toHaveLength(10);
+  });
+
+  test("may call the server that runs them", async () => {
+    const on = await stage();
+    const found: unknown[] = [];
+    let server: AgentServer | undefined;
+    const call = {
+      inputSchema: anything,
+      execute: async () => {
+        const { accepted } = server?.steer("Be brief.") ?? {};
+        found.push(accepted, await server?.ask("Me too.").catch(({ code }) => code), (await server?.reset())?.status);
+        return "ok";
+      },
+    };
+    server = await on.start({ script: [{ calls: [{ name: "call" }] }, "Done."], tools: { call } });
+    const request = await on.end(server.ask("Go."));
+    await on.end(request.result);
+    expect(found).toEqual([true, "busy", "deferred"]);
+    expect(told(await on.log())).toEqual([
+      "ask Go.",
+      "calls call_1",
+      "result call_1",
+      "steer Be brief.",
+      "says Done. end:completed",
+      "ai_context_operation",
+    ]);
+    await proveAll(on.store, on.threadId);
+  });
+
+  test("are given the conversation, the context of the request, and an id to be idempotent by", async () => {
+    const on = await stage();
+    const seen: unknown[] = [];
+    const look = {
+      inputSchema: anything,
+      execute: (_input: unknown, given: { context: unknown; toolCallId: string; messages: readonly unknown[] }) => {
+        seen.push(given.context, given.toolCallId, given.messages.length);
+        return "ok";
+      },
+    };
+    const server = await on.start({ script: [{ calls: [{ name: "look" }] }, "Done."], tools: { look } as never });
+    const request = await on.end(server.ask("Go.", { context: { user: "u1" } as never }));
+    await on.end(request.result);
+    expect(seen).toEqual([{ user: "u1" }, "call_1", 1]);
+  });
+});
+
+describe("the tools of an agent", () => {
+  const ok = (say: string) => ({ inputSchema: anything, execute: () => say });
+
+  test("may be joined by those of one request, which are gone with it", async () => {
+    const on = await stage();
+    const script = [
+      { expect: { tools: ["own", "mine"] }, calls: [{ name: "mine" }] },
+      { expect: { endsWith: [{ results: [{ value: "mine" }] }] }, text: "One." },
+      { expect: { tools: ["own"] }, text: "Two." },
+      { expect: { tools: ["own", "late"] }, text: "Three." },
+    ];
+    const server = await on.start({ script, tools: { own: ok("own") } });
+    const first = await on.end(server.ask("Go.", { tools: { mine: ok("mine") } }));
+    await on.end(first.result);
+    const second = await on.end(server.ask("Go."));
+    await on.end(second.result);
+    const third = await on.end(server.ask("Go.", { tools: { late: ok("late") } }));
+    expect((await on.end(third.result)).text).toBe("Three.");
+    await proveAll(on.store, on.threadId);
+  });
+
+  test("that are refused with their ask are gone, and do no harm to the request that runs", async () => {
+    const on = await stage();
+    const model = [
+      { expect: { tools: ["own", "mine"] }, text: "One.", delayMs: 20 },
+      { expect: { tools: ["own"] }, text: "Two." },
+    ];
+    const server = await on.start({ script: model, tools: { own: ok("own") } });
+    const [first, second] = await on.end(
+      Promise.allSettled([
+        server.ask("Go.", { tools: { mine: ok("mine") } }),
+        server.ask("Go.", { tools: { other: ok("") } }),
+      ]),
+    );
+    expect(second).toMatchObject({ status: "rejected", reason: { code: "busy" } });
+    if (first?.status !== "fulfilled") throw new Error("the first ask was refused");
+    await on.end(first.value.result);
+    await expect(on.end(server.ask(" ", { tools: { other: ok("") } }))).rejects.toMatchObject({ code: "empty_ask" });
+    const last = await on.end(server.ask("Go."));
+    expect((await on.end(last.result)).text).toBe("Two.");
+  });
+
+  test("can be registered and taken away, also while a request has its own", async () => {
+    const on = await stage();
+    const script = [
+      { text: "One.", delayMs: 20 },
+      { expect: { tools: ["own", "new", "newer"] }, text: "Two." },
+      { expect: { tools: ["new", "newer"] }, text: "Three." },
+    ];
+    const server = await on.start({ script, tools: { own: ok("own") } });
+    const first = await on.end(server.ask("Go.", { tools: { mine: ok("mine") } }));
+    await on.end(Promise.all([server.registerTool("new", ok("new")), server.registerTool("newer", ok("newer"))]));
+    await on.end(first.result);
+    await on.end((await on.end(server.ask("Go."))).result);
+    expect(await server.unregisterTool("own")).toBe(true);
+    expect(await server.unregisterTool("own")).toBe(false);
+    expect((await on.end((await on.end(server.ask("Go."))).result)).text).toBe("Three.");
+    await expect(server.registerTool("no good name", ok(""))).rejects.toMatchObject({ code: "tool_name_invalid" });
+  });
+
+  test("may be narrowed for one request", async () => {
+    const on = await stage();
+    const script = [
+      { expect: { tools: ["a"] }, calls: [{ name: "b" }] },
+      { expect: { tools: ["a"], endsWith: [{ results: [{ isError: true }] }] }, text: "One." },
+    ];
+    const server = await on.start({ script, tools: { a: ok("a"), b: ok("b") } });
+    const request = await on.end(server.ask("Go.", { allowedTools: ["a"] }));
+    expect((await on.end(request.result)).text).toBe("One.");
+    await expect(on.end(server.ask("Go.", { allowedTools: ["c"] }))).rejects.toMatchObject({ code: "unknown_tool" });
+  });
+});
+
+describe("the guard of tools", () => {
+  const run = async (guardTools: (call: { name: string }) => unknown) => {
+    const on = await stage();
+    let ran = 0;
+    const pay = { inputSchema: anything, execute: () => `paid ${++ran}` };
+    const server = await on.start({
+      script: [{ calls: [{ name: "pay" }] }, "Done."],
+      tools: { pay },
+      guardTools: guardTools as never,
+    });
+    const request = await on.end(server.ask("Pay."));
+    return { on, server, request, ran: () => ran };
+  };
+
+  test.each([
+    ["allows", () => "allow", "paid 1"],
+    ["denies with a reason", () => ({ deny: "not today" }), /not today/],
+    ["throws", () => Promise.reject(new Error("x")), /guard failed/],
+    ["says something else", () => undefined, /did not allow/],
+  ])("that %s", async (_what, guard, result) => {
+    const { on, request, ran } = await run(guard);
+    await on.end(request.result);
+    const [told] = results(await eventsOf(request));
+    expect(String(told?.[1])).toMatch(result);
+    expect(ran()).toBe(result === "paid 1" ? 1 : 0);
+  });
+
+  test("that asks makes the call wait for approval", async () => {
+    const { on, server, request, ran } = await run(() => "ask");
+    await on.settled();
+    expect({ state: request.state, ran: ran() }).toEqual({ state: "waiting", ran: 0 });
+    await on.end(server.approve("call_1"));
+    await on.end(request.result);
+    expect(ran()).toBe(1);
+  });
+
+  test("that never answers is left behind when the request is cancelled", async () => {
+    const { on, server, request, ran } = await run(() => new Promise(() => undefined));
+    await on.settled();
+    expect(await on.end(server.cancel())).toBe(true);
+    expect((await failureOf(request.result)).code).toBe("request_cancelled");
+    expect(ran()).toBe(0);
+  });
+});

@@ -1,0 +1,254 @@
+import { ConflictError, StaleHolderError, StoreError, StoreFullError } from "heddle";
+import { scriptedModel } from "heddle/testing";
+import { describe, expect, test } from "vitest";
+import { startServer } from "../../../src/runtime/server/start.ts";
+import { defineAgent } from "../support/recovery-tools.ts";
+import { type Spied, spied } from "../support/spied-store.ts";
+import { anything, eventsOf, expectWhole, failureOf, proveAll, type Stage, stage, told } from "../support/stage.ts";
+
+async function watched(): Promise<{ readonly on: Stage; readonly spy: Spied }> {
+  const spies: Spied[] = [];
+  const on = await stage({
+    around: (store) => {
+      spies.push(spied(store));
+      return spies[0]?.store ?? store;
+    },
+  });
+  const [spy] = spies;
+  if (spy === undefined) throw new Error("no spy");
+  return { on, spy };
+}
+
+const broken = () => new StoreError({ code: "store_failed", message: "The disk is on fire." });
+const look = { inputSchema: anything, execute: () => "seen" };
+const answer = (request: { messages: readonly { role: string; results?: unknown }[] }) =>
+  request.messages.at(-1)?.results === undefined ? { calls: [{ name: "look" }, { name: "look" }] } : { text: "Seen." };
+const script = Array.from({ length: 20 }, () => answer as never);
+
+/** Writes of the first request, counted once without trouble. */
+async function writes(): Promise<number> {
+  const { on, spy } = await watched();
+  let count = 0;
+  spy.trouble = (_write, number) => {
+    count = number;
+    return undefined;
+  };
+  const server = await on.start({ script, tools: { look } });
+  const { result } = await server.ask("Look.");
+  await on.end(result);
+  return count;
+}
+
+describe.each([false, true])("a write that fails, after it was done: %s", (after) => {
+  test("ends the request with one terminal event, and the next ask works on an intact log", async () => {
+    const all = await writes();
+    expect(all).toBe(7); // the ask, two blobs, the calls, two results, the answer
+    for (let fatal = 1; fatal <= all; fatal++) {
+      const { on, spy } = await watched();
+      const server = await on.start({ script, tools: { look } });
+      spy.trouble = (_write, number) => (number === fatal ? { error: broken, after } : undefined);
+      const asked = server.ask("Look.");
+      const request = await on.end(asked).catch(() => undefined);
+      if (request === undefined) {
+        await expect(asked).rejects.toMatchObject({ code: "store_failed" });
+      } else {
+        const error = await failureOf(on.end(request.result));
+        expect({ code: error.code, failure: error.failure?.code }).toEqual({
+          code: "request_failed",
+          failure: "store_failed",
+        });
+        const events = await on.end(eventsOf(request));
+        expectWhole(events);
+        expect(events.at(-1)?.kind).toBe("request_failed");
+      }
+      expect(server.request).toBeUndefined();
+      const again = await on.end(server.ask("Again."));
+      expect((await on.end(again.result)).text).toBe("Seen.");
+      const log = told(await on.log());
+      expect(log.filter((line) => line.includes("end:")).length).toBe(
+        log.filter((line) => line.startsWith("ask")).length,
+      );
+      expect((await on.store.verify(on.threadId)).ok).toBe(true);
+      expect(await proveAll(on.store, on.threadId)).toBeGreaterThan(0);
+    }
+  });
+});
+
+test("every n-th write fails: nothing hangs, every ask ends, and what was accepted is in the log", async () => {
+  for (const every of [2, 3, 5, 7]) {
+    const { on, spy } = await watched();
+    const server = await on.start({ script, tools: { look } });
+    spy.trouble = (_write, number) => (number % every === 0 ? { error: broken, after: number % 2 === 0 } : undefined);
+    const accepted: string[] = [];
+    for (let ask = 0; ask < 6; ask++) {
+      const request = await on.end(server.ask(`Look ${ask}.`)).catch(() => undefined);
+      if (request === undefined) continue;
+      accepted.push(`ask Look ${ask}.`);
+      expectWhole(await on.end(eventsOf(request)));
+    }
+    spy.trouble = () => undefined;
+    const last = await on.end(server.ask("Last."));
+    await on.end(last.result);
+    const log = told(await on.log());
+    for (const line of accepted) expect(log).toContain(line);
+    await proveAll(on.store, on.threadId);
+  }
+});
+
+test("a full disk is tried again and passes, or fails the request with its code", async () => {
+  const { on, spy } = await watched();
+  const server = await on.start({ script, tools: { look } });
+  let left = 2;
+  spy.trouble = (write) =>
+    write === "append" && left-- > 0 ? { error: () => new StoreFullError(undefined) } : undefined;
+  const request = await on.end(server.ask("Look."));
+  expect((await on.end(request.result)).text).toBe("Seen.");
+  spy.trouble = (write, _number, [entry]) =>
+    write === "append" && entry?.payload?.["role"] === "assistant"
+      ? { error: () => new StoreFullError(undefined) }
+      : undefined;
+  const next = await on.end(server.ask("Look."));
+  const error = await failureOf(on.end(next.result));
+  expect(error.failure?.code).toBe("store_full");
+});
+
+test("a holder that is stale stops: the request is suspended, for whoever holds the thread now, and no further ask is taken", async () => {
+  const { on, spy } = await watched();
+  const server = await on.start({ script, tools: { look } });
+  spy.trouble = (write, number) =>
+    write === "append" && number > 3 ? { error: () => new StaleHolderError(on.threadId, 1, 2) } : undefined;
+  const request = await on.end(server.ask("Look."));
+  expect((await failureOf(on.end(request.result))).code).toBe("request_suspended");
+  const kinds = await Array.fromAsync(request.events(), ({ kind }) => kind);
+  expect(kinds.filter((kind) => /^request_(completed|failed|cancelled)$/.test(kind))).toEqual([]);
+  await on.settled();
+  expect((await failureOf(server.ask("Again."))).code).toBe("server_stopped");
+});
+
+test("a store that is closed under way fails the request, and stopping is quiet", async () => {
+  const on = await stage();
+  const server = await on.start({ script: [{ text: "Hi.", delayMs: 50 }] });
+  const request = await on.end(server.ask("Hello."));
+  await on.store.close();
+  expect((await failureOf(on.end(request.result))).failure?.code).toBe("store_closed");
+  await on.end(server.stop());
+});
+
+test("a thread that was deleted under way fails the request instead of writing for ever", async () => {
+  const on = await stage();
+  const server = await on.start({ script: [{ text: "Hi.", delayMs: 50 }, "Hello again."] });
+  const request = await on.end(server.ask("Hello."));
+  await on.store.delete(on.threadId);
+  const error = await failureOf(on.end(request.result));
+  expect(error.failure?.code).toBe("conflict");
+  expect(ConflictError.isInstance(error)).toBe(false);
+  const again = await on.end(server.ask("Again."));
+  expect((await on.end(again.result)).text).toBe("Hello again.");
+});
+
+test("an operation that cannot be kept is refused, and the request goes on", async () => {
+  const { on, spy } = await watched();
+  const server = await on.start({ script: [{ text: "Hi.", delayMs: 50 }] });
+  const request = await on.end(server.ask("Hello."));
+  spy.trouble = (write) => (write === "putCheckpoint" ? { error: broken } : undefined);
+  await expect(on.end(server.reset())).rejects.toMatchObject({ code: "store_failed" });
+  expect((await on.end(request.result)).text).toBe("Hi.");
+  expect(told(await on.log())).toEqual(["ask Hello.", "says Hi. end:completed"]);
+});
+
+test("an operation that cannot be kept leaves the one that waited before it, in memory and in the store", async () => {
+  const { on, spy } = await watched();
+  const server = await on.start({ script: [{ text: "Hi.", delayMs: 50 }] });
+  const request = await on.end(server.ask("Hello."));
+  const first = await on.end(server.reset());
+  let lost = false;
+  spy.trouble = (write) => {
+    if (write !== "putCheckpoint" || lost) return undefined;
+    lost = true;
+    return { error: broken, after: true };
+  };
+  await expect(on.end(server.reset())).rejects.toMatchObject({ code: "store_failed" });
+  expect(await on.store.getCheckpoint(`context_op:${on.threadId}`)).toMatchObject({ opId: first.opId });
+  await on.end(request.result);
+  expect(await on.end(first.settled)).toEqual({ status: "applied" });
+  expect((await on.log()).at(-1)?.payload["opId"]).toBe(first.opId);
+});
+
+test("an operation that was deferred is applied after a failure of the store too", async () => {
+  const { on, spy } = await watched();
+  const server = await on.start({ script: [{ text: "Hi.", delayMs: 50 }, "Two."] });
+  const request = await on.end(server.ask("Hello."));
+  const reset = await on.end(server.reset());
+  spy.trouble = (write, _number, [entry]) =>
+    write === "append" && entry?.kind === "ai_context_operation" ? { error: broken } : undefined;
+  await on.end(request.result);
+  await on.settled();
+  spy.trouble = () => undefined;
+  const again = await on.end(server.ask("Again."));
+  expect(await on.end(reset.settled)).toEqual({ status: "applied" });
+  await on.end(again.result);
+  expect(told(await on.log())).toEqual([
+    "ask Hello.",
+    "says Hi. end:completed",
+    "ai_context_operation",
+    "ask Again.",
+    "says Two. end:completed",
+  ]);
+});
+
+test("a token that cannot be minted fails the request, and nothing more is done for it", async () => {
+  const on = await stage();
+  let ran = 0;
+  const work = { inputSchema: anything, execute: () => ++ran };
+  const model = scriptedModel([{ calls: [{ name: "work" }] }]);
+  const { store, threadId, ports } = on;
+  const carry = () => {
+    throw broken();
+  };
+  const tokens = { config: { tokenSecret: "s".repeat(32) }, carry } as never;
+  const server = await on.end(
+    startServer({ agent: defineAgent({ model, tools: { work } }), store, threadId, ports }, { tokens }),
+  );
+  const request = await on.end(server.ask("Go."));
+  expect((await failureOf(on.end(request.result))).failure?.code).toBe("store_failed");
+  const events = await eventsOf(request);
+  expectWhole(events);
+  expect({ ran, started: events.some(({ kind }) => kind === "tool_started") }).toEqual({ ran: 0, started: false });
+});
+
+test("an operation whose acknowledgement was lost is tried again, and applied once", async () => {
+  const { on, spy } = await watched();
+  const server = await on.start({ script });
+  let lost = false;
+  spy.trouble = () => {
+    if (lost) return undefined;
+    lost = true;
+    return { error: () => new StoreFullError(undefined), after: true };
+  };
+  expect((await on.end(server.reset())).status).toBe("applied");
+  expect(told(server.thread())).toEqual(["ai_context_operation"]);
+  expect(told(await on.log())).toEqual(["ai_context_operation"]);
+});
+
+test("what others write between two entries is taken in, and the request goes on", async () => {
+  const { on, spy } = await watched();
+  const bare = on.store;
+  let slipped = false;
+  spy.trouble = (write, _number, [entry]) => {
+    if (slipped || write !== "append" || entry?.payload?.["role"] !== "assistant") return undefined;
+    slipped = true;
+    return { error: () => new ConflictError(on.threadId, 1, 2) };
+  };
+  const slowly = [...script.slice(0, 1), { text: "Seen.", delayMs: 50 }];
+  const server = await on.start({ script: slowly, tools: { look } });
+  const asked = server.ask("Look.");
+  const request = await on.end(asked);
+  expect(slipped).toBe(true);
+  // Nothing new was there: the conflict is a failure, and not a reason to try for ever.
+  expect((await failureOf(on.end(request.result))).failure?.code).toBe("conflict");
+  spy.trouble = () => undefined;
+  const next = await on.end(server.ask("Slowly."));
+  await bare.append(on.threadId, { kind: "note", payload: { text: "mine" } });
+  expect((await on.end(next.result)).text).toBe("Seen.");
+  await proveAll(on.store, on.threadId);
+});

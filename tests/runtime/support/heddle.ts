@@ -1,0 +1,2 @@
+export * from "heddle";
+export { validateMessages } from "heddle/providers";

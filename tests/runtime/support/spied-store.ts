@@ -1,0 +1,46 @@
+import type { Entry, EntryInput, ThreadStore } from "heddle";
+import { told } from "./stage.ts";
+
+const WRITES = ["append", "putCheckpoint", "deleteCheckpoint", "putBlob"] as const;
+type Write = (typeof WRITES)[number];
+
+/** What becomes of a write: an error before it, or after it, which loses only the acknowledgement. */
+interface Trouble {
+  readonly error: () => unknown;
+  readonly after?: boolean;
+}
+
+export interface Spied {
+  readonly store: ThreadStore;
+  /** What was written, in order, when it was acknowledged; tests add what else happened. */
+  readonly journal: string[];
+  /** Asked before each write: its number from 1, and what it is. */
+  trouble: (write: Write, number: number, entries: readonly EntryInput[]) => Trouble | undefined;
+}
+
+/** A store that tells what is written, and fails when it is told to. */
+export function spied(inner: ThreadStore): Spied {
+  let count = 0;
+  const journal: string[] = [];
+  const spy: Spied = { store: inner, journal, trouble: () => undefined };
+  const wrapped =
+    (name: Write) =>
+    async (...args: unknown[]) => {
+      const entries = name === "append" ? ([args[1]].flat() as readonly EntryInput[]) : [];
+      const trouble = spy.trouble(name, ++count, entries);
+      if (trouble !== undefined && trouble.after !== true) throw trouble.error();
+      const answer: unknown = await Reflect.apply(Reflect.get(inner, name), inner, args);
+      if (trouble !== undefined) throw trouble.error();
+      journal.push(...(name === "append" ? told(entries as readonly Entry[]) : [name]));
+      return answer;
+    };
+  const overrides = new Map<PropertyKey, unknown>(WRITES.map((name) => [name, wrapped(name)]));
+  const store = new Proxy(inner, {
+    get: (target, key) => {
+      if (overrides.has(key)) return overrides.get(key);
+      const value: unknown = Reflect.get(target, key);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+  return Object.assign(spy, { store });
+}

@@ -1,0 +1,137 @@
+import { context, SpanStatusCode, trace } from "@opentelemetry/api";
+import { afterEach, expect, test } from "vitest";
+import type { AgentConfig } from "../../../src/agent/definition/config.ts";
+import { defineAgent } from "../../../src/agent/definition/define-agent.ts";
+import type { AnyTool } from "../../../src/agent/definition/tool.ts";
+import { AgentServer } from "../../../src/runtime/agent-server.ts";
+import { openTelemetry } from "../../../src/runtime/telemetry/open-telemetry.ts";
+import type { Telemetry } from "../../../src/runtime/telemetry/telemetry.ts";
+import { memoryStore } from "../../../src/stores/memory/memory-store.ts";
+import { type ScriptedRequest, type ScriptedStep, scriptedModel } from "../../../src/testing/scripted-model/index.ts";
+import { KeptContext } from "./support/kept-context.ts";
+import { recorder } from "./support/recorder.ts";
+
+const ASK = "How warm is it in Ghent?";
+const calls: ScriptedStep = { calls: [{ name: "weather", arguments: { city: "Ghent" } }] };
+const weather: AnyTool = { inputSchema: { type: "object" }, execute: () => "18 degrees" };
+
+function started(telemetry: Telemetry, script: readonly ScriptedStep[], config: Partial<AgentConfig> = {}) {
+  const agent = defineAgent({ name: "support", model: scriptedModel(script), tools: { weather }, ...config });
+  return AgentServer.start({ agent, store: memoryStore(), telemetry, threadId: "thread_1" });
+}
+
+afterEach(() => context.disable());
+
+test("a request with a tool is one trace: the agent, its two calls of the model, and the tool between them", async () => {
+  const record = await recorder();
+  const server = await started(record.telemetry, [calls, "It is 18 degrees in Ghent."]);
+  const request = await server.ask(ASK);
+  await request.result;
+  await server.stop();
+
+  const root = record.span("invoke_agent support");
+  const inside = record.spans().filter((span) => span !== root);
+  expect(inside.map(({ name }) => name.split(" ")[0])).toEqual(["chat", "execute_tool", "chat"]);
+  for (const span of inside) expect(span.parentSpanContext?.spanId).toBe(root.spanContext().spanId);
+  for (const { attributes } of record.spans()) {
+    expect(attributes).toMatchObject({
+      "gen_ai.conversation.id": "thread_1",
+      "gen_ai.agent.name": "support",
+      "heddle.request.id": request.id,
+    });
+  }
+  expect(root.attributes["heddle.request.status"]).toBe("completed");
+  expect(JSON.stringify(record.spans().map(({ attributes, events }) => [attributes, events]))).not.toContain("Ghent");
+  const names = new Set((await record.measured()).map(({ name }) => name));
+  expect([...names].sort()).toEqual([
+    "gen_ai.client.operation.duration",
+    "gen_ai.client.token.usage",
+    "gen_ai.execute_tool.duration",
+    "gen_ai.invoke_agent.duration",
+  ]);
+});
+
+test("what the model and the tool trace themselves belongs below their spans", async () => {
+  context.setGlobalContextManager(new KeptContext());
+  const record = await recorder();
+  const active: (string | undefined)[] = [];
+  const look = (): boolean => active.push(trace.getActiveSpan()?.spanContext().spanId) > 0;
+  const looking = { ...weather, execute: () => String(look()) };
+  const server = await started(record.telemetry, [calls, { expect: look, text: "It is 18 degrees." }], {
+    tools: { weather: looking },
+  });
+  const request = await server.ask(ASK);
+  await request.result;
+  await server.stop();
+  expect(active).toEqual(
+    record
+      .spans()
+      .slice(1, 3)
+      .map((span) => span.spanContext().spanId),
+  );
+});
+
+test("a call is told as it was sent, after transformRequest", async () => {
+  const record = await recorder();
+  const transformRequest = () => ({ settings: { temperature: 0.9 } });
+  const server = await started(record.telemetry, ["It is 18 degrees."], { transformRequest, temperature: 0.1 });
+  await (await server.ask(ASK)).result;
+  await server.stop();
+  expect(record.span("chat scripted-model").attributes["gen_ai.request.temperature"]).toBe(0.9);
+});
+
+test("a summary that a request calls for is a part of it, with the tokens that it cost", async () => {
+  const record = await recorder();
+  const contextPolicy = {
+    autoSummarize: true,
+    summarization: "request_new",
+    summarizeThreshold: 2,
+    keepLastTurns: 1,
+  } as const;
+  const usage = { inputTokens: 70, outputTokens: 7 };
+  const long = "It is warm. ".repeat(100);
+  const answers = (request: ScriptedRequest) => (request.tools.length > 0 ? long : { text: "Warm.", usage });
+  const server = await started(record.telemetry, [answers, answers, answers, answers, answers], { contextPolicy });
+  await (await server.ask(ASK)).result;
+  const second = await server.ask(ASK);
+  await second.result;
+  await server.stop();
+  const summary = record.span("heddle.summarize");
+  expect(summary.attributes["heddle.request.id"]).toBe(second.id);
+  const asked = record.spans().find((span) => span.parentSpanContext?.spanId === summary.spanContext().spanId);
+  expect(asked?.attributes).toMatchObject({ "gen_ai.usage.input_tokens": 70, "gen_ai.usage.output_tokens": 7 });
+});
+
+test("a request whose model fails is an error, in the call and in the whole", async () => {
+  const record = await recorder();
+  const server = await started(record.telemetry, [{ error: { status: 401 } }]);
+  const request = await server.ask(ASK);
+  await expect(request.result).rejects.toThrow();
+  await server.stop();
+  expect(record.spans().map(({ status, attributes }) => [status.code, attributes["error.type"]])).toEqual([
+    [SpanStatusCode.ERROR, "model_auth"],
+    [SpanStatusCode.ERROR, "model_auth"],
+  ]);
+});
+
+test("a request that waits for approval when the server stops ends as suspended", async () => {
+  const record = await recorder();
+  const server = await started(record.telemetry, [calls], { tools: { weather: { ...weather, needsApproval: true } } });
+  const request = await server.ask(ASK);
+  for await (const _ of request.events({ until: "waiting" }));
+  await server.stop({ graceMs: 0 });
+  const { attributes, events } = record.span("invoke_agent support");
+  expect(attributes["heddle.request.status"]).toBe("suspended");
+  expect(events.map(({ name }) => name)).toEqual(["heddle.approval_requested"]);
+});
+
+test("a run is the same under telemetry that breaks", async () => {
+  const broken = (): never => {
+    throw new Error("the tracer is broken");
+  };
+  const telemetry = await openTelemetry({ tracer: { startSpan: broken }, meter: { createHistogram: broken } });
+  const server = await started(telemetry, [calls, "It is 18 degrees in Ghent."]);
+  const request = await server.ask(ASK);
+  expect((await request.result).text).toBe("It is 18 degrees in Ghent.");
+  await server.stop();
+});

@@ -1,0 +1,174 @@
+import {
+  lastAssistantMessageIsCompleteWithApprovalResponses,
+  lastAssistantMessageIsCompleteWithToolCalls,
+  type UIMessage,
+} from "ai";
+import { AgentHost, memoryStore, RequestError, type ThreadStore, type Tools } from "heddle";
+import { chatTurn, toUIMessages, type UIMessageStreamOptions, uiMessageStream } from "heddle/ai-sdk";
+import type { ScriptedStep } from "heddle/testing";
+import { describe, expect, test } from "vitest";
+import { agentOf, anything, logged, readBySdk } from "./chat.ts";
+
+const user = (text: string): UIMessage => ({ id: "m1", role: "user", parts: [{ type: "text", text }] });
+
+const tools: Tools = {
+  pay: { inputSchema: anything, needsApproval: true, execute: () => ({ paid: true }) },
+  look: { inputSchema: anything, execute: () => "seen" },
+  locate: { inputSchema: anything },
+};
+
+function hostOn(store: ThreadStore, script: readonly ScriptedStep[]) {
+  return AgentHost.create({ agent: agentOf(script, { tools }), store, warn: () => undefined });
+}
+
+/** What a browser does with an answer: it reads it into its last message, when that is the assistant's. */
+async function post(host: AgentHost, messages: readonly UIMessage[], options: UIMessageStreamOptions = {}) {
+  const { request, ...turn } = await chatTurn(host, "thread_c", messages, { by: "ada" });
+  const last = messages.at(-1);
+  const { message, errors } = await readBySdk(
+    uiMessageStream(request, { ...options, ...turn }),
+    last?.role === "assistant" ? last : undefined,
+  );
+  expect(errors).toEqual([]);
+  return { request, message };
+}
+
+/** What `addToolApprovalResponse` does. */
+function decide(message: UIMessage, approved: boolean, reason?: string): UIMessage {
+  const parts = message.parts.map((part) => {
+    if (!("approval" in part) || part.state !== "approval-requested") return part;
+    return {
+      ...part,
+      state: "approval-responded",
+      approval: { id: part.approval.id, approved, ...(reason && { reason }) },
+    };
+  });
+  return { ...message, parts } as UIMessage;
+}
+
+const paying = { text: "I pay.", calls: [{ name: "pay", arguments: { n: 1 } }, { name: "look" }] };
+
+describe("a chat whose calls need approval", () => {
+  test("streams up to the question, and after the answer what is new, into one message", async () => {
+    const store = memoryStore();
+    const host = hostOn(store, [paying, "Paid."]);
+    const asked = user("Pay");
+    const first = await post(host, [asked]);
+    expect(first.request.state).toBe("waiting");
+    // The call behind the one that waits has its result, so that the client knows that only the approval is missing.
+    expect(first.message.parts).toEqual([
+      { type: "step-start" },
+      { type: "text", text: "I pay.", state: "done" },
+      {
+        type: "tool-pay",
+        toolCallId: "call_1",
+        state: "approval-requested",
+        input: { n: 1 },
+        approval: { id: expect.stringMatching(/:call_1$/) },
+      },
+      { type: "tool-look", toolCallId: "call_2", state: "output-available", input: {}, output: "seen" },
+    ]);
+    expect(await logged(store)).toEqual(first.message);
+    const decided = decide(first.message, true);
+    expect(lastAssistantMessageIsCompleteWithApprovalResponses({ messages: [asked, decided] })).toBe(true);
+    const second = await post(host, [asked, decided]);
+    expect(second.message.id).toBe(first.message.id);
+    expect(second.message.parts.slice(2)).toEqual([
+      {
+        type: "tool-pay",
+        toolCallId: "call_1",
+        state: "output-available",
+        input: { n: 1 },
+        output: { paid: true },
+        approval: { id: expect.any(String), approved: true },
+      },
+      { type: "tool-look", toolCallId: "call_2", state: "output-available", input: {}, output: "seen" },
+      { type: "step-start" },
+      { type: "text", text: "Paid.", state: "done" },
+    ]);
+    expect(await logged(store)).toEqual(second.message);
+    const resolved = (await store.load("thread_c"))?.filterByKind("approval_resolved");
+    expect(resolved?.[0]?.payload).toMatchObject({ approved: true, by: "ada" });
+    await host.stop();
+  });
+
+  test("tells the model when they are denied", async () => {
+    const store = memoryStore();
+    const host = hostOn(store, [paying, "Not paid."]);
+    const first = await post(host, [user("Pay")]);
+    const { message } = await post(host, [user("Pay"), decide(first.message, false, "Too much.")]);
+    expect(message.parts[2]).toEqual({
+      type: "tool-pay",
+      toolCallId: "call_1",
+      state: "output-denied",
+      input: { n: 1 },
+      approval: { id: expect.any(String), approved: false, reason: "Too much." },
+    });
+    expect(message.parts.at(-1)).toMatchObject({ text: "Not paid." });
+    expect(await logged(store)).toEqual(message);
+    await host.stop();
+  });
+
+  test("goes on in another process, with messages that came from the log", async () => {
+    const store = memoryStore();
+    const before = hostOn(store, [paying]);
+    await post(before, [user("Pay")]);
+    await before.stop();
+    const thread = await store.load("thread_c");
+    if (thread === undefined) throw new Error("There is no thread.");
+    const messages = toUIMessages(thread) as UIMessage[];
+    const decided = decide(messages[1] as UIMessage, true);
+    const after = hostOn(store, ["Paid."]);
+    const { message } = await post(after, [messages[0] as UIMessage, decided]);
+    expect(message.parts.at(-1)).toMatchObject({ text: "Paid." });
+    expect(await logged(store)).toEqual(message);
+    await after.stop();
+  });
+
+  test("refuses what decides nothing that waits", async () => {
+    const host = hostOn(memoryStore(), [paying, "Paid."]);
+    const first = await post(host, [user("Pay")]);
+    const decided = decide(first.message, true);
+    const forged = JSON.parse(
+      JSON.stringify(decided).replace(/"id":"[^"]*:call_1"/, '"id":"other:call_1"'),
+    ) as UIMessage;
+    const skipped = {
+      ...first.message,
+      parts: [{ type: "tool-pay", toolCallId: "call_1", state: "output-available", input: {}, output: 1 }],
+    };
+    for (const message of [forged, skipped, first.message, { ...first.message, parts: undefined }]) {
+      await expect(chatTurn(host, "thread_c", [user("Pay"), message as UIMessage])).rejects.toMatchObject({
+        code: "not_waiting",
+      });
+    }
+    await post(host, [user("Pay"), decided]);
+    const again = await chatTurn(host, "thread_c", [user("Pay"), decided]).catch((error: unknown) => error);
+    expect(RequestError.isInstance(again)).toBe(true);
+    await host.stop();
+  });
+});
+
+test("a tool of the browser is answered by the browser, also when it failed there", async () => {
+  for (const [outcome, shown] of [
+    [
+      { state: "output-available", output: { lat: 47 } },
+      { state: "output-available", output: { lat: 47 } },
+    ],
+    [
+      { state: "output-error", errorText: "No GPS." },
+      { state: "output-error", errorText: "The tool failed." },
+    ],
+  ] as const) {
+    const store = memoryStore();
+    const host = hostOn(store, [{ calls: [{ name: "locate" }] }, "In Bern."]);
+    const first = await post(host, [user("Where?")]);
+    expect(first.message.parts.at(-1)).toMatchObject({ type: "tool-locate", state: "input-available" });
+    const parts = first.message.parts.map((part) => ("toolCallId" in part ? { ...part, ...outcome } : part));
+    const answered = { ...first.message, parts } as UIMessage;
+    expect(lastAssistantMessageIsCompleteWithToolCalls({ messages: [answered] })).toBe(true);
+    const { message } = await post(host, [user("Where?"), answered]);
+    expect(message.parts).toMatchObject([{}, { type: "tool-locate", ...shown }, {}, { text: "In Bern." }]);
+    expect(await logged(store)).toEqual(message);
+    await host.stop();
+  }
+});

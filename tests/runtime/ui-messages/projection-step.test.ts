@@ -1,0 +1,268 @@
+import {
+  experimental_createSteering,
+  generateText,
+  isStepCount,
+  jsonSchema,
+  type ModelMessage,
+  streamText,
+  ToolLoopAgent,
+  tool,
+} from "ai";
+import { ProjectionError } from "heddle";
+import { projectionStep } from "heddle/ai-sdk";
+import { validateMessages } from "heddle/providers";
+import { type ScriptedStep, scriptedModel } from "heddle/testing";
+import { describe, expect, test } from "vitest";
+
+const read = tool({
+  description: "Reads a page",
+  inputSchema: jsonSchema<{ page: number }>({ type: "object", properties: { page: { type: "number" } } }),
+  execute: ({ page }) => `page ${page}: ${"word ".repeat(200)}`,
+});
+const tools = { read };
+
+/** So many calls, two at a time, and then an answer. */
+function reading(steps: number, more: object = {}): readonly ScriptedStep[] {
+  const calls = Array.from({ length: steps }, (_, step) => ({
+    calls: [0, 1].map((at) => ({ name: "read", arguments: { page: 2 * step + at } })),
+    ...more,
+  }));
+  return [...calls, "All read."];
+}
+
+const policy = { maxInputTokens: 4000, reserveOutputTokens: 500, keepLastTurns: 1 } as const;
+const prompt = "Read the whole book and tell me who did it.";
+
+type Prompt = readonly { readonly role: string; readonly content: unknown }[];
+
+function promptsOf(model: ReturnType<typeof scriptedModel>): readonly Prompt[] {
+  return model.requests.map(({ options }) => options["prompt"] as unknown as Prompt);
+}
+
+function sharedPrefix(a: Prompt, b: Prompt): number {
+  const differs = a.findIndex((message, index) => JSON.stringify(message) !== JSON.stringify(b[index]));
+  return differs < 0 ? a.length : differs;
+}
+
+describe("a tool loop of the AI SDK that projectionStep prepares", () => {
+  const loops = {
+    generateText: async (model: ReturnType<typeof scriptedModel>, prepareStep: ReturnType<typeof projectionStep>) => {
+      await generateText({ model, tools, instructions: "Be exact.", prompt, stopWhen: isStepCount(50), prepareStep });
+    },
+    streamText: async (model: ReturnType<typeof scriptedModel>, prepareStep: ReturnType<typeof projectionStep>) => {
+      await streamText({ model, tools, instructions: "Be exact.", prompt, stopWhen: isStepCount(50), prepareStep })
+        .text;
+    },
+    ToolLoopAgent: async (model: ReturnType<typeof scriptedModel>, prepareStep: ReturnType<typeof projectionStep>) => {
+      await new ToolLoopAgent({
+        model,
+        tools,
+        instructions: "Be exact.",
+        stopWhen: isStepCount(50),
+        prepareStep,
+      }).generate({ prompt });
+    },
+  };
+  for (const [name, loop] of Object.entries(loops)) {
+    test(`fits, keeps the ask, is legal, and moves in coarse steps: ${name}`, async () => {
+      const model = scriptedModel(reading(30));
+      await loop(model, projectionStep({ policy, tools }));
+      model.assertComplete();
+      const prompts = promptsOf(model);
+      expect(prompts.length).toBe(31);
+      let moves = 0;
+      for (const [index, sent] of prompts.entries()) {
+        expect(tokensIn(sent)).toBeLessThanOrEqual(3500);
+        expect(sent[0]).toMatchObject({ role: "system", content: "Be exact." });
+        expect(JSON.stringify(sent[1])).toContain(prompt);
+        const before = prompts[index - 1];
+        if (before !== undefined && sharedPrefix(before, sent) < before.length) moves += 1;
+      }
+      expect(moves).toBeGreaterThan(2);
+      expect(moves).toBeLessThan(15);
+      for (const { messages } of model.requests) expect(pairs(messages)).toEqual([]);
+    });
+  }
+
+  test("is sent every message as it is, as long as all fits", async () => {
+    const plain = scriptedModel(reading(3));
+    await generateText({ model: plain, tools, prompt, stopWhen: isStepCount(9) });
+    const ours = scriptedModel(reading(3));
+    await generateText({
+      model: ours,
+      tools,
+      prompt,
+      stopWhen: isStepCount(9),
+      prepareStep: projectionStep({ tools }),
+    });
+    expect(promptsOf(ours)).toEqual(promptsOf(plain));
+  });
+
+  test("is refused when the ask alone does not fit", async () => {
+    const model = scriptedModel(["No."]);
+    const long = "word ".repeat(5000);
+    const asked = generateText({ model, tools, prompt: long, prepareStep: projectionStep({ policy, tools }) });
+    await expect(asked).rejects.toSatisfy((error) => ProjectionError.isInstance(error));
+  });
+
+  test("keeps what was steered into it, beside the ask", async () => {
+    const steering = experimental_createSteering();
+    let count = 0;
+    const steered = tool({
+      ...read,
+      execute: ({ page }: { page: number }) => {
+        count += 1;
+        if (count === 4) void steering.steer("Only the butler matters.");
+        return `page ${page}: ${"word ".repeat(200)}`;
+      },
+    });
+    const model = scriptedModel(reading(20));
+    const result = streamText({
+      model,
+      tools: { read: steered },
+      prompt,
+      stopWhen: isStepCount(50),
+      prepareStep: projectionStep({ policy, tools }),
+      experimental_steering: steering,
+    });
+    await result.text;
+    const last = JSON.stringify(promptsOf(model).at(-1));
+    expect(last).toContain(prompt);
+    expect(last).toContain("Only the butler matters.");
+    expect(promptsOf(model).filter((sent) => JSON.stringify(sent).includes("butler")).length).toBeGreaterThan(15);
+  });
+
+  test("loses thinking only where what stood before it has changed", async () => {
+    const model = scriptedModel(reading(20, { thinking: "Hm.", metadata: { anthropic: { signature: "s" } } }), {
+      provider: "anthropic",
+      modelId: "claude",
+    });
+    await generateText({
+      model,
+      tools,
+      prompt,
+      stopWhen: isStepCount(50),
+      prepareStep: projectionStep({ policy, tools }),
+    });
+    const prompts = promptsOf(model);
+    for (const [index, sent] of prompts.entries()) {
+      const before = prompts[index - 1];
+      const isMoved = before !== undefined && sharedPrefix(before, sent) < before.length;
+      const thinks = sent
+        .filter(({ role }) => role === "assistant")
+        .map((message) => JSON.stringify(message).includes('"reasoning"'));
+      // Behind a move all that is older is without its thinking; what came since has it.
+      expect(thinks, `step ${index}`).toEqual([...thinks].sort((a, b) => Number(a) - Number(b)));
+      if (isMoved) expect(thinks).not.toContain(true);
+      else expect(thinks.at(-1) ?? true).toBe(true);
+    }
+  });
+});
+
+test("a message that is shown as it was said is the very same object, with all that only the AI SDK knows of it", async () => {
+  const messages: ModelMessage[] = [
+    { role: "system", content: "Be kind." },
+    { role: "user", content: "First", providerOptions: { anthropic: { cacheControl: { type: "ephemeral" } } } },
+    {
+      role: "assistant",
+      content: [
+        { type: "text", text: "Look." },
+        { type: "tool-call", toolCallId: "a", toolName: "read", input: { page: 1 } },
+        { type: "tool-call", toolCallId: "b", toolName: "read", input: { page: 2 } },
+        { type: "tool-approval-request", approvalId: "1", toolCallId: "a" },
+      ],
+    },
+    {
+      role: "tool",
+      content: [
+        { type: "tool-result", toolCallId: "a", toolName: "read", output: { type: "json", value: { n: 1 } } },
+        { type: "tool-result", toolCallId: "b", toolName: "read", output: { type: "text", value: "x" } },
+      ],
+    },
+    {
+      role: "user",
+      content: [
+        { type: "text", text: "Second" },
+        { type: "file", mediaType: "image/png", data: new Uint8Array([1, 2]) },
+      ],
+    },
+  ];
+  const step = {
+    model: { provider: "p", modelId: "m" },
+    messages,
+    initialMessages: messages,
+    responseMessages: [],
+    steps: [],
+  };
+  const shown = (await projectionStep()(step)).messages;
+  expect(shown.length).toBe(messages.length);
+  for (const [index, message] of messages.entries()) expect(shown[index]).toBe(message);
+});
+
+test("a step is shown what was said, not what was shown of it before", async () => {
+  const said = (content: string): ModelMessage => ({ role: "user", content });
+  const answered = (content: string): ModelMessage => ({ role: "assistant", content });
+  const [first, before, between, reply, now] = [
+    said("First"),
+    answered("Before"),
+    said("Between"),
+    answered("Reply"),
+    said("Now"),
+  ];
+  const step = {
+    model: "anthropic/claude",
+    messages: [now],
+    initialMessages: [first],
+    responseMessages: [before, reply],
+    steps: [{ experimental_steeringMessages: [between], response: { messages: [reply] } }],
+    experimental_steeringMessages: [now],
+  };
+  expect((await projectionStep()(step)).messages).toEqual([first, before, between, reply, now]);
+  const older = { model: "anthropic/claude", messages: [first, before, now], steps: [] };
+  expect(await projectionStep({ system: "Be kind." })(older)).toEqual({
+    messages: [first, before, now],
+    instructions: "Be kind.",
+  });
+});
+
+test("calls that nobody answered get a result, and illegal ids others", async () => {
+  const call = (toolCallId: string) => ({ type: "tool-call" as const, toolCallId, toolName: "read", input: {} });
+  const result = (toolCallId: string) => ({
+    type: "tool-result" as const,
+    toolCallId,
+    toolName: "read",
+    output: { type: "text" as const, value: "x" },
+  });
+  const messages: ModelMessage[] = [
+    { role: "user", content: "Go" },
+    { role: "assistant", content: [call("a"), call("not legal!")] },
+    { role: "tool", content: [result("not legal!")] },
+    { role: "user", content: "On" },
+  ];
+  const step = { model: "anthropic/claude", messages, initialMessages: messages, responseMessages: [], steps: [] };
+  const shown = (await projectionStep()(step)).messages;
+  expect(shown.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "user"]);
+  const [, calls, results] = shown as unknown as readonly { content: readonly { toolCallId: string }[] }[];
+  const ids = calls?.content.map(({ toolCallId }) => toolCallId) ?? [];
+  expect(results?.content.map(({ toolCallId }) => toolCallId)).toEqual(ids);
+  expect(ids).toEqual(["a", expect.stringMatching(/^[\w-]{1,40}$/)]);
+});
+
+/** What the texts alone come to. */
+function tokensIn(sent: Prompt): number {
+  const texts = [...JSON.stringify(sent).matchAll(/"(?:value|text|content)":"([^"]*)"/g)].map(([, text = ""]) => text);
+  return texts.reduce((sum, text) => sum + Math.floor(text.length / 4) + 10, 0);
+}
+
+/** Rules that a prompt breaks, as far as the scripted model can tell of it. */
+function pairs(asked: ReturnType<typeof scriptedModel>["requests"][number]["messages"]): readonly unknown[] {
+  const messages = asked.flatMap(({ role, text = "", calls, results = [] }): readonly object[] => {
+    if (role === "tool")
+      return results.map(({ id, name }) => ({ role: "tool" as const, toolCallId: id, name, content: "x" }));
+    if (role === "assistant") return [{ role, content: text, ...(calls && { toolCalls: calls }) }];
+    return [{ role: "user" as const, content: text }];
+  });
+  return (["openai-chat", "anthropic", "gemini"] as const).flatMap((provider) =>
+    validateMessages(messages as never, provider),
+  );
+}

@@ -1,0 +1,61 @@
+import { createUIMessageStreamResponse, DefaultChatTransport, type UIMessage, type UIMessageChunk } from "ai";
+import { uiMessageStream, uiMessageStreamResponse } from "heddle/ai-sdk";
+import { describe, expect, test } from "vitest";
+import { anything, chat, chunksIn } from "./chat.ts";
+
+describe("the response of a route", () => {
+  test("is the one that the AI SDK makes of the stream", async () => {
+    const { server } = await chat(["Hello"]);
+    const request = await server.ask("Hi");
+    const theirs = createUIMessageStreamResponse({
+      stream: uiMessageStream(request) as ReadableStream<UIMessageChunk>,
+    });
+    const ours = uiMessageStreamResponse(request);
+    expect([ours.status, Object.fromEntries(ours.headers)]).toEqual([200, Object.fromEntries(theirs.headers)]);
+    expect(await ours.text()).toBe(await theirs.text());
+  });
+
+  test("is read by the transport of useChat", async () => {
+    const { server } = await chat(["Hello"]);
+    const request = await server.ask("Hi");
+    const fetch = async (): Promise<Response> => uiMessageStreamResponse(request);
+    const transport = new DefaultChatTransport<UIMessage>({ api: "http://localhost/api/chat", fetch });
+    const options = { chatId: "1", messages: [], abortSignal: undefined, messageId: undefined };
+    const stream = await transport.sendMessages({ trigger: "submit-message", ...options });
+    const chunks: unknown[] = [];
+    for await (const chunk of stream) chunks.push(chunk);
+    expect(chunks).toEqual(await chunksIn(uiMessageStream(request)));
+  });
+
+  test("takes status and headers of yours, and keeps those that the client needs", async () => {
+    const { server } = await chat(["Hello"]);
+    const request = await server.ask("Hi");
+    const { status, headers } = uiMessageStreamResponse(request, {
+      status: 201,
+      headers: { "x-mine": "1", "cache-control": "no-store" },
+    });
+    expect(status).toBe(201);
+    expect(Object.fromEntries(headers)).toMatchObject({
+      "x-mine": "1",
+      "cache-control": "no-store",
+      "x-vercel-ai-ui-message-stream": "v1",
+    });
+  });
+
+  test("is kept open by the heartbeats of a tool", async () => {
+    const beats: (() => void)[] = [];
+    const { server } = await chat([{ calls: [{ name: "slow" }] }, "Done."], {
+      toolHeartbeatMs: 1,
+      tools: {
+        slow: { inputSchema: anything, execute: () => new Promise((resolve) => beats.push(() => resolve("ok"))) },
+      },
+    });
+    const request = await server.ask("Go");
+    for await (const { kind } of request.events()) {
+      if (kind === "keepalive") for (const end of beats) end();
+    }
+    const text = await uiMessageStreamResponse(request).text();
+    expect(text).toContain("\n\n: keepalive\n\n");
+    expect(text.endsWith("data: [DONE]\n\n")).toBe(true);
+  });
+});

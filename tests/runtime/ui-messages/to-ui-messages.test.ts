@@ -1,0 +1,129 @@
+import { convertToModelMessages, type UIMessage, validateUIMessages } from "ai";
+import { AgentServer, memoryStore, Thread } from "heddle";
+import { toUIMessages } from "heddle/ai-sdk";
+import { describe, expect, test } from "vitest";
+import { agentOf, anything, chat } from "./chat.ts";
+
+const imported = [
+  { id: "u", role: "user", parts: [{ type: "text", text: "Before" }], metadata: { at: 1 } },
+  { id: "a", role: "assistant", parts: [{ type: "text", text: "Said", state: "done" }] },
+];
+
+describe("the messages of a thread", () => {
+  test("are one of the assistant for each request, under its id, and are taken by the AI SDK", async () => {
+    const { server } = await chat([{ text: "Look.", calls: [{ name: "look" }] }, "One.", "Two."], {
+      tools: { look: { inputSchema: anything, execute: () => ({ seen: 1 }) } },
+    });
+    const first = await server.ask("First");
+    await first.result;
+    const second = await server.ask([
+      { type: "file", mediaType: "image/png", data: { base64: "aGk=" } },
+      { type: "text", text: "Second" },
+    ]);
+    await second.result;
+    const messages = toUIMessages(server.thread());
+    expect(messages.map(({ id, role }) => (role === "assistant" ? id : role))).toEqual([
+      "user",
+      first.id,
+      "user",
+      second.id,
+    ]);
+    expect(messages[2]?.parts).toEqual([
+      { type: "file", mediaType: "image/png", url: "data:image/png;base64,aGk=" },
+      { type: "text", text: "Second" },
+    ]);
+    const valid = await validateUIMessages({ messages });
+    expect((await convertToModelMessages(valid)).map(({ role }) => role)).toEqual([
+      "user",
+      "assistant",
+      "tool",
+      "assistant",
+      "user",
+      "assistant",
+    ]);
+  });
+
+  test("are those that were taken in, as they were, and behind them what the agent wrote", async () => {
+    const store = memoryStore();
+    const thread = Thread.fromMessages(imported, { id: "thread_c", format: "ui-messages" });
+    await store.append("thread_c", thread.toArray());
+    const server = await AgentServer.start({ agent: agentOf(["Now."]), store, threadId: "thread_c" });
+    const request = await server.ask("Again");
+    await request.result;
+    const messages = toUIMessages(server.thread());
+    expect(messages.slice(0, 2)).toEqual(imported);
+    expect(messages.slice(2).map(({ role, parts }) => [role, parts.at(-1)])).toEqual([
+      ["user", { type: "text", text: "Again" }],
+      ["assistant", { type: "text", text: "Now.", state: "done" }],
+    ]);
+    await server.stop();
+  });
+
+  test("are those of the lane that is active", async () => {
+    const { server } = await chat(["In the first.", "In the second."]);
+    await (await server.ask("One")).result;
+    await server.modifyContext({ contextRef: "second", operation: { type: "switch", reason: "manual" } });
+    expect(toUIMessages(server.thread())).toEqual([]);
+    await (await server.ask("Two")).result;
+    const texts = toUIMessages(server.thread()).map(({ parts }) => parts.at(-1));
+    expect(texts).toMatchObject([{ text: "Two" }, { text: "In the second." }]);
+    const noted = server.thread().append([
+      { kind: "message", payload: { role: "user", content: "Without a lane" } },
+      { kind: "message", payload: { role: "assistant", content: "In it", contextRef: "second" } },
+      { kind: "message", payload: { role: "user", content: "In another", contextRef: "default" } },
+    ]);
+    expect(toUIMessages(noted).slice(2)).toMatchObject([
+      { role: "user", parts: [{ type: "text", text: "Without a lane" }] },
+      { role: "assistant", parts: [{ type: "step-start" }, { type: "text", text: "In it" }] },
+    ]);
+  });
+
+  test("share nothing with the thread", async () => {
+    const { server } = await chat([{ calls: [{ name: "look", arguments: { a: { b: 1 } } }] }, "Ok."], {
+      tools: { look: { inputSchema: anything, execute: () => ({ c: [1] }) } },
+    });
+    await (await server.ask("Go")).result;
+    const [, message] = toUIMessages(server.thread()) as [unknown, UIMessage];
+    const part = message.parts[1] as unknown as { input: { a: { b: number } }; output: { c: number[] } };
+    part.input.a.b = 2;
+    part.output.c.push(2);
+    expect(toUIMessages(server.thread())[1]?.parts[1]).toMatchObject({ input: { a: { b: 1 } }, output: { c: [1] } });
+  });
+
+  test("keep what providers want back, and sources", () => {
+    const refs = { requestId: "r", callId: "c" };
+    const metadata = { anthropic: { signature: "sig" } };
+    const content = [
+      { type: "thinking", text: "t", metadata },
+      { type: "source", sourceType: "url", id: "s1", url: "https://example.com", title: "A page" },
+      { type: "provider_call", id: "p", name: "web_search", arguments: { q: 1 } },
+      { type: "provider_result", id: "p", name: "web_search", result: { hits: 2 } },
+      { type: "custom", kind: "openai.compaction" },
+    ];
+    const thread = Thread.create().append({
+      kind: "ai_message",
+      payload: { contextRef: "default", role: "assistant", content } as never,
+      refs,
+    });
+    expect(toUIMessages(thread)).toEqual([
+      {
+        id: "r",
+        role: "assistant",
+        parts: [
+          { type: "step-start" },
+          { type: "reasoning", text: "t", state: "done", providerMetadata: metadata },
+          { type: "source-url", sourceId: "s1", url: "https://example.com", title: "A page" },
+          {
+            type: "tool-web_search",
+            toolCallId: "p",
+            providerExecuted: true,
+            state: "output-available",
+            input: { q: 1 },
+            output: { hits: 2 },
+          },
+          { type: "custom", kind: "openai.compaction" },
+        ],
+      },
+    ]);
+  });
+});

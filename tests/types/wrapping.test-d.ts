@@ -1,0 +1,84 @@
+import {
+  type Agent,
+  type AgentRequest,
+  AgentServer,
+  type ContextFor,
+  defineAgent,
+  type InputOf,
+  type InputSchema,
+  type JsonObject,
+  memoryStore,
+  type OutputOf,
+  react,
+  type ToolOptions,
+  type Tools,
+  tool,
+} from "heddle";
+import { scriptedModel } from "heddle/testing";
+import { expectTypeOf, test } from "vitest";
+import * as z from "zod";
+
+const model = scriptedModel([]);
+const store = memoryStore();
+interface Ctx {
+  readonly user: string;
+}
+const look = tool({
+  inputSchema: z.object({ id: z.string() }),
+  execute: ({ id }, { context }: ToolOptions<Ctx>) => `${context.user} ${id}`,
+});
+
+test("functions around defineAgent keep what it infers, and their types can be written down", () => {
+  function withTools<Given extends Tools>(tools: Given): Agent<Given, ContextFor<Given>, unknown> {
+    return defineAgent({ model, tools });
+  }
+  function withOutput<Schema extends InputSchema>(
+    output: Schema,
+  ): Agent<Record<never, never>, unknown, OutputOf<Schema>> {
+    return defineAgent({ model, output });
+  }
+  expectTypeOf(withTools({ look })).toEqualTypeOf<Agent<{ look: typeof look }, Ctx, unknown>>();
+  expectTypeOf(withOutput(z.object({ n: z.number() }))).toEqualTypeOf<
+    Agent<Record<never, never>, unknown, { n: number }>
+  >();
+  expectTypeOf<InputOf<typeof look.inputSchema>>().toEqualTypeOf<{ id: string }>();
+  expectTypeOf<InputOf<{ readonly type: "object" }>>().toEqualTypeOf<JsonObject>();
+});
+
+test("a prompt and a guard are told the context that the tools need", () => {
+  defineAgent({
+    model,
+    tools: { look },
+    systemPrompt: (context) => {
+      expectTypeOf(context).toEqualTypeOf<Ctx>();
+      return context.user;
+    },
+    guardTools: (_call, { context }) => {
+      expectTypeOf(context).toEqualTypeOf<Ctx>();
+      return "allow";
+    },
+  });
+});
+
+test("a schema given in place types the object of a server and of a run", async () => {
+  const output = z.object({ n: z.number() });
+  const server = await AgentServer.start({ agent: defineAgent({ model, output: z.object({ n: z.number() }) }), store });
+  expectTypeOf(server.ask).returns.resolves.toEqualTypeOf<AgentRequest<{ n: number }>>();
+  const { object } = await react.run("Count.", { model, output });
+  expectTypeOf(object).toEqualTypeOf<{ n: number }>();
+});
+
+test("what is misspelt or of another kind does not compile", () => {
+  // @ts-expect-error a model's name is no model
+  defineAgent({ model: "gpt-5" });
+  // @ts-expect-error no field of this name
+  defineAgent({ model, maxIteration: 3 });
+  // @ts-expect-error tools are named
+  defineAgent({ model, tools: [look] });
+  // @ts-expect-error the input has no such field
+  tool({ inputSchema: z.object({ q: z.string() }), execute: ({ p }) => p });
+  // @ts-expect-error a config is no agent
+  AgentServer.start({ agent: { model }, store });
+  // @ts-expect-error no option of this name
+  react.run("Hi.", { model }, { threads: 1 });
+});
