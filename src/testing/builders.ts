@@ -30,21 +30,37 @@ export function toolCall(id: string, name: string, args: JsonValue, extras: Entr
   return { ...extras, kind: "tool_call", payload: { id, name, arguments: args } };
 }
 
+/** The answer to a `toolCall`. */
 export function toolResult(toolCallId: string, name: string, result: JsonValue, extras: EntryExtras = {}): EntryInput {
   return { ...extras, kind: "tool_result", payload: { toolCallId, name, result } };
 }
 
-/** Any payload at all, for tests that are not about conversations. */
+/**
+ * Any payload at all, for tests that are not about conversations.
+ *
+ * @example
+ * await store.append("thread_1", note({ n: 1 }));
+ */
 export function note(payload: JsonObject = {}, extras: EntryExtras = {}): EntryInput {
   return { ...extras, kind: "note", payload };
 }
 
-/** So many notes, numbered from 0. */
+/**
+ * So many notes, numbered from 0.
+ *
+ * @example
+ * await store.append("thread_1", notes(1000));
+ */
 export function notes(count: number, extras: EntryExtras = {}): EntryInput[] {
   return Array.from({ length: count }, (_, n) => note({ n }, extras));
 }
 
-/** A summary of the entries from one seq to another, both included. */
+/**
+ * A summary of the entries from one seq to another, both included.
+ *
+ * @example
+ * await store.append("thread_1", [user("What's 2+2?"), assistant("4"), summary(0, 1, "2+2 is 4.")]);
+ */
 export function summary(
   fromSeq: number,
   toSeq: number,
@@ -54,14 +70,24 @@ export function summary(
   return { ...extras, kind: "summary", payload: { fromSeq, toSeq, content } };
 }
 
-/** Gives a lane a new content; entries after `baseSeq` stay visible. */
+/**
+ * Gives a lane a new content; entries after `baseSeq` stay visible.
+ *
+ * @example
+ * await store.append("thread_1", [user("Forget this."), replace("default")]);
+ */
 export function replace(lane: string, baseSeq?: number, extras: EntryExtras = {}): EntryInput {
   const resultContext = { id: systemPorts.ids("ctx"), entries: [] };
   const operation = { type: "replace", reason: "manual", resultContext, ...(baseSeq !== undefined && { baseSeq }) };
   return contextOperation(lane, operation, extras);
 }
 
-/** Makes a lane the active one. */
+/**
+ * Makes a lane the active one.
+ *
+ * @example
+ * await store.append("thread_1", [switchTo("research"), user("Look this up.")]);
+ */
 export function switchTo(lane: string, extras: EntryExtras = {}): EntryInput {
   return contextOperation(lane, { type: "switch", reason: "manual" }, extras);
 }

@@ -1,0 +1,138 @@
+import { type RuntimePorts, systemRuntimePorts } from "../../runtime/ports.ts";
+import { type Answer, answerOf } from "./answer.ts";
+import { choose, type ScriptOrder } from "./choose.ts";
+import { invalidScript, ScriptMismatch } from "./errors.ts";
+import type { V4CallOptions, V4GenerateResult, V4StreamResult } from "./language-model.ts";
+import { contentOf, finishOf } from "./output.ts";
+import { paceOf } from "./pace.ts";
+import { type Step, stepOf } from "./parse.ts";
+import { requestOf, type ScriptedRequest } from "./request.ts";
+import type { ScriptedStep } from "./script.ts";
+import { type Response, streamOf } from "./stream.ts";
+
+export interface ScriptedModelOptions {
+  /** Default: "scripted". */
+  readonly provider?: string;
+  /** Default: "scripted-model". */
+  readonly modelId?: string;
+  /** "strict", the default: one step after the other. "any": the first unused step that fits, for parallel requests. */
+  readonly order?: ScriptOrder;
+  /** The timer behind all delays. Default: the system's. */
+  readonly after?: RuntimePorts["after"];
+}
+
+/** A language model of the AI SDK, specification v4, that asks nobody. */
+export interface ScriptedModel {
+  readonly specificationVersion: "v4";
+  readonly provider: string;
+  readonly modelId: string;
+  readonly supportedUrls: Record<string, RegExp[]>;
+  doGenerate(options: V4CallOptions): Promise<V4GenerateResult>;
+  doStream(options: V4CallOptions): Promise<V4StreamResult>;
+  /** What was asked so far, in order; also what no step answered. */
+  readonly requests: readonly ScriptedRequest[];
+  /**
+   * Throws what went wrong first, also when somebody swallowed it: a request that is not as expected, or one too many; and
+   * when nothing did but steps are left, `script_incomplete`.
+   */
+  assertComplete(): void;
+}
+
+/**
+ * A model that answers from a script, and says what it expects to be asked. It can be given to an agent, and to any
+ * function of the AI SDK.
+ *
+ * @example
+ * const model = scriptedModel([
+ *   { expect: "What's 2+2?", calls: [{ name: "add", arguments: { a: 2, b: 2 } }] },
+ *   { expect: { endsWith: [{ results: [{ name: "add", value: 4 }] }] }, text: "4" },
+ * ]);
+ */
+export function scriptedModel(script: readonly ScriptedStep[], options: ScriptedModelOptions = {}): ScriptedModel {
+  const {
+    provider = "scripted",
+    modelId = "scripted-model",
+    order = "strict",
+    after = systemRuntimePorts.after,
+  } = options;
+  if (order !== "strict" && order !== "any") throw invalidScript('order is neither "strict" nor "any"');
+  if (!Array.isArray(script)) throw invalidScript("it is no list of steps");
+  const steps = script.map(stepOf);
+  const used = new Set<Step>();
+  const requests: ScriptedRequest[] = [];
+  const wrong: unknown[] = [];
+  let calls = 0;
+
+  function take(request: ScriptedRequest): Step {
+    const unused = steps.filter((step) => !used.has(step));
+    const step = choose(unused, steps.length, order, request);
+    if (step instanceof ScriptMismatch) {
+      wrong.push(step);
+      throw step;
+    }
+    used.add(step);
+    return step;
+  }
+
+  async function answer(step: Step, request: ScriptedRequest): Promise<Answer> {
+    try {
+      return answerOf(await step.answer(request), request, () => `call_${++calls}`);
+    } catch (error) {
+      wrong.push(error); // an assertion inside a step fails the test as any mismatch does
+      throw error;
+    }
+  }
+
+  /** Up to the first await all is done at once, so that requests get their steps in the order in which they came. */
+  async function ask(given: V4CallOptions, streaming: boolean) {
+    const { abortSignal } = given;
+    abortSignal?.throwIfAborted();
+    const request = requestOf(given, requests.length + 1, streaming);
+    requests.push(request);
+    const pace = paceOf(after, abortSignal);
+    const step = take(request);
+    const said = await pace.race(answer(step, request));
+    const response: Response = { id: `response_${request.number}`, modelId };
+    return { said, pace, response };
+  }
+
+  return {
+    specificationVersion: "v4",
+    provider,
+    modelId,
+    supportedUrls: {},
+    get requests() {
+      return Object.freeze([...requests]);
+    },
+    doGenerate: async (given) => {
+      const { said, pace, response } = await ask(given, false);
+      await pace.wait(said.delayMs);
+      if (said.failure !== undefined) throw said.failure.error;
+      if (said.hang) await pace.hang();
+      const { usage, finishReason } = said;
+      return { content: contentOf(said), finishReason: finishOf(finishReason), usage, response, warnings: [] };
+    },
+    doStream: async (given) => {
+      const { said, pace, response } = await ask(given, true);
+      if (said.failure !== undefined && said.failure.after === undefined) {
+        await pace.wait(said.delayMs);
+        throw said.failure.error;
+      }
+      return { stream: streamOf(said, response, after, given.abortSignal) };
+    },
+    assertComplete: () => {
+      if (wrong.length > 0) throw wrong[0];
+      const left = steps.filter((step) => !used.has(step));
+      if (left.length > 0) throw incomplete(left, steps.length, requests.length);
+    },
+  };
+}
+
+function incomplete(left: readonly Step[], total: number, asked: number): ScriptMismatch {
+  const numbers = left.map(({ number }) => number).join(", ");
+  const steps = left.length === 1 ? `step ${numbers}` : `steps ${numbers}`;
+  return new ScriptMismatch({
+    code: "script_incomplete",
+    message: `The model was asked ${asked === 1 ? "once" : `${asked} times`}, and ${steps} of ${total} stayed unused. Remove what is not needed, or find out why it was not asked for.`,
+  });
+}

@@ -1,0 +1,59 @@
+import type { AskedMessage, ScriptedRequest } from "./request.ts";
+import type { ExpectedMessage } from "./script.ts";
+
+/** Of two lines that begin alike, so much of the beginning stays. */
+const LEAD = 30;
+const LONGEST = 160;
+
+/** A message in one line, asked or expected. */
+export function showMessage(message: AskedMessage | ExpectedMessage): string {
+  const { role = "any role", text, thinking, calls, results, files } = message;
+  return [
+    role,
+    ...(thinking === undefined ? [] : [`thinking ${showValue(thinking)}`]),
+    ...(text === undefined ? [] : [showValue(text)]),
+    ...(calls === undefined ? [] : [showList("calls", calls.map(showCall))]),
+    ...(results === undefined ? [] : [showList("results", results.map(showResult))]),
+    ...(files === undefined ? [] : [showList("files", files)]),
+  ].join(" ");
+}
+
+export function showValue(value: unknown): string {
+  return value instanceof RegExp ? String(value) : (JSON.stringify(value) ?? "undefined");
+}
+
+/** The last message of a request, to recognise it by. */
+export function showEnd({ messages }: ScriptedRequest): string {
+  const last = messages.at(-1);
+  return last === undefined ? "It has no messages." : `It ends with ${cut(showMessage(last))}`;
+}
+
+/** Both lines, shortened around the place where they part. */
+export function showPair(expected: string, actual: string): readonly [string, string] {
+  let same = 0;
+  while (same < expected.length && expected[same] === actual[same]) same++;
+  const from = Math.max(expected.length, actual.length) <= LONGEST ? 0 : Math.max(0, same - LEAD);
+  return [cut(expected, from), cut(actual, from)];
+}
+
+function cut(line: string, from = 0): string {
+  const end = from + LONGEST;
+  const piece = `${from > 0 ? "…" : ""}${line.slice(from, end)}${line.length > end ? "…" : ""}`;
+  return piece.toWellFormed(); // a cut may go through an emoji
+}
+
+function showCall(call: NonNullable<ExpectedMessage["calls"]>[number]): string {
+  const { id, name = "any tool" } = call;
+  const input = call.arguments === undefined ? "" : ` ${showValue(call.arguments)}`;
+  return `${name}${input}${id === undefined ? "" : ` #${id}`}`;
+}
+
+function showResult(result: NonNullable<ExpectedMessage["results"]>[number]): string {
+  const { id, name = "any tool", value, isError } = result;
+  const sign = isError === true ? "failed with" : "=";
+  return `${name}${value === undefined ? "" : ` ${sign} ${showValue(value)}`}${id === undefined ? "" : ` #${id}`}`;
+}
+
+function showList(word: string, items: readonly string[]): string {
+  return items.length === 0 ? `no ${word}` : `${word} ${items.join(", ")}`;
+}

@@ -1,0 +1,108 @@
+import { cmd } from "../../agent/cmd.ts";
+import type { DirectAgent } from "../../agent/direct/agent.ts";
+import type { CommandOptions } from "../../agent/direct/decide.ts";
+import type { DirectDirective, DirectSignal } from "../../agent/direct/signal.ts";
+import type { Directive } from "../../agent/directive.ts";
+import { type ReactAgent, reactAgent } from "../../agent/react/agent.ts";
+import { restore } from "../../agent/react/restore.ts";
+import { type ReactSettings, reactSettings } from "../../agent/react/settings.ts";
+import { evolve } from "../../agent/react/state.ts";
+import type { Signal } from "../../agent/signal.ts";
+import type { EntryInput } from "../../thread/entry.ts";
+import type { Ports } from "../../thread/ports.ts";
+import { Thread } from "../../thread/thread.ts";
+import { Outcome } from "./outcome.ts";
+import { numberedPorts } from "./ports.ts";
+
+/** What an agent is told in a specification: entries that are there already, and signals that have come. */
+export type Given<AnySignal> = readonly (EntryInput | AnySignal)[];
+
+/** Rules of an agent, said by example. */
+export interface Specification<Agent, AnySignal extends object, AnyDirective extends object> {
+  /** What has happened before: entries as they stand in a thread, and signals, in their order. */
+  given(history: Given<AnySignal>): Specification<Agent, AnySignal, AnyDirective>;
+  /** What happens now. */
+  when(signal: AnySignal, options?: CommandOptions): Outcome<Agent, AnyDirective>;
+}
+
+/**
+ * Says by example what an agent does: given what has happened, when a signal comes, then these entries are written and these
+ * directives given. Every specification begins on an empty thread, with ids that are numbered (req_1, run_1, call_1,
+ * entry_1) and a clock that counts, so what it says can be written down. Settings, a ReAct agent or a Direct one.
+ *
+ * @example
+ * specify({ maxIterations: 1 })
+ *   .given([asked("What's 2+2?")])
+ *   .when(modelSaid("call_1", "4"))
+ *   .then(
+ *     [{ kind: "ai_message", payload: { role: "assistant", content: "4" } }],
+ *     [{ type: "emit", event: { kind: "request_completed" } }, { type: "stop", status: "completed" }],
+ *   );
+ */
+export function specify(of?: Partial<ReactSettings> | ReactAgent): Specification<ReactAgent, Signal, Directive>;
+export function specify<Context>(
+  of: DirectAgent<Context>,
+): Specification<DirectAgent<Context>, DirectSignal, DirectDirective>;
+export function specify<Context>(
+  of: Partial<ReactSettings> | ReactAgent | DirectAgent<Context> = {},
+): Specification<ReactAgent, Signal, Directive> | Specification<DirectAgent<Context>, DirectSignal, DirectDirective> {
+  return isDirect(of) ? ofDirect(of, []) : ofReact(of, []);
+}
+
+function ofReact(
+  of: Partial<ReactSettings> | ReactAgent,
+  history: Given<Signal>,
+): Specification<ReactAgent, Signal, Directive> {
+  return {
+    given: (more) => ofReact(of, [...history, ...more]),
+    when: (signal) => {
+      const before = history.reduce<ReactAgent>(
+        (agent, item) => (isSignal(item) ? cmd(agent, item).agent : written(agent, item)),
+        fresh(of, numberedPorts()),
+      );
+      return Outcome.of(before, () => cmd(before, signal));
+    },
+  };
+}
+
+function ofDirect<Context>(
+  of: DirectAgent<Context>,
+  history: Given<DirectSignal>,
+): Specification<DirectAgent<Context>, DirectSignal, DirectDirective> {
+  return {
+    given: (more) => ofDirect(of, [...history, ...more]),
+    when: (signal, options) => {
+      const ports = numberedPorts();
+      const start: DirectAgent<Context> = { ...of, ports, thread: Thread.create(ports), running: [] };
+      const before = history.reduce<DirectAgent<Context>>((agent, item) => {
+        return isSignal(item) ? cmd(agent, item).agent : withEntry(agent, item);
+      }, start);
+      return Outcome.of(before, () => cmd(before, signal, options));
+    },
+  };
+}
+
+function fresh(of: Partial<ReactSettings> | ReactAgent, ports: Ports): ReactAgent {
+  if (!("strategy" in of)) return reactAgent(reactSettings(of), ports);
+  return { ...restore(of.settings, Thread.create(ports), ports), contextPolicy: of.contextPolicy };
+}
+
+/** Entries that nobody here has seen being written: the state is folded, as it is when a thread is restored. */
+function written(agent: ReactAgent, entry: EntryInput): ReactAgent {
+  const thread = agent.thread.append({ id: agent.ports.ids("entry"), at: agent.ports.clock(), ...entry });
+  const state = thread.slice(agent.thread.rev, thread.lastSeq).reduce(evolve, agent.state);
+  return { ...agent, thread, state };
+}
+
+function withEntry<Context>(agent: DirectAgent<Context>, entry: EntryInput): DirectAgent<Context> {
+  const { ids, clock } = agent.ports;
+  return { ...agent, thread: agent.thread.append({ id: ids("entry"), at: clock(), ...entry }) };
+}
+
+function isDirect<Context>(of: object): of is DirectAgent<Context> {
+  return "strategy" in of && of.strategy === "direct";
+}
+
+function isSignal<AnySignal extends { readonly type: string }>(item: EntryInput | AnySignal): item is AnySignal {
+  return "type" in item;
+}

@@ -1,0 +1,30 @@
+import type { Random } from "../random.ts";
+
+const UNKNOWN = "teleport";
+
+/** Makes the calls that a model makes. Every call has a number of its own, so that its runs can be counted. */
+export class ScriptedCalls {
+  readonly #names: readonly [string, ...string[]];
+  #made = 0;
+
+  constructor(names: readonly [string, ...string[]]) {
+    this.#names = names;
+  }
+
+  /** One to four, side by side. Ids are sometimes missing, and mostly the same in every answer, as of many servers. */
+  some(random: Random): readonly object[] {
+    const count = random.pick([1, 1, 2, 2, 3, 4]);
+    const own = random.oneIn(3);
+    return random.list(count, (index) => {
+      const serial = this.#made++;
+      const toolCallId = own ? `c${serial}` : random.oneIn(20) ? "" : `call_${index}`;
+      const toolName = random.oneIn(20) ? UNKNOWN : random.pick(this.#names);
+      return { type: "tool-call", toolCallId, toolName, input: input(random, serial) };
+    });
+  }
+}
+
+function input(random: Random, serial: number): string {
+  if (!random.oneIn(12)) return JSON.stringify({ serial });
+  return random.pick(['{"serial":', "[1]", '{"serial":"no number"}', "", '"text"']);
+}

@@ -1,0 +1,52 @@
+import { HeddleError } from "../../thread/errors.ts";
+import type { SimulatedProcess } from "./process.ts";
+import { isOfStore } from "./requests.ts";
+import type { SimulatedWorld } from "./world.ts";
+
+/** What anybody may be told at any time: the server is not there any more, or its store does not answer. */
+const ALWAYS: ReadonlySet<string> = new Set(["server_stopped", "request_lost"]);
+
+/** What the user has asked for and not heard of yet, with what may be answered. */
+export class Asked {
+  readonly #world: SimulatedWorld;
+  readonly #open = new Map<Promise<void>, { readonly process: SimulatedProcess; readonly what: string }>();
+
+  constructor(world: SimulatedWorld) {
+    this.#world = world;
+  }
+
+  /** What still waits in processes that are alive. */
+  get waiting(): readonly string[] {
+    return [...this.#open.values()].filter(({ process }) => process.isAlive).map(({ what }) => what);
+  }
+
+  /** Follows a call to its end. A refusal has to be one of those that are expected of it. */
+  begin<Result>(
+    process: SimulatedProcess,
+    what: string,
+    call: () => Promise<Result>,
+    refusals: readonly string[],
+    done: (result: Result) => void = () => undefined,
+  ): void {
+    const { journal } = this.#world;
+    journal.note(`${process.name}: ${what}`);
+    const followed = Promise.resolve()
+      .then(call)
+      .then(
+        (result) => {
+          if (process.isAlive) done(result);
+        },
+        (error: unknown) => {
+          if (!process.isAlive) return; // nobody hears it
+          const code = HeddleError.isInstance(error) ? error.code : undefined;
+          journal.note(`${process.name}: ${what} was refused: ${code ?? String(error)}`);
+          const isExpected = code !== undefined && (ALWAYS.has(code) || isOfStore(code) || refusals.includes(code));
+          if (!isExpected)
+            journal.broken("what is refused is refused for an expected reason", `${what}: ${String(error)}`, error);
+          if (code === "server_stopped" && this.#world.current === process) this.#world.current = undefined;
+        },
+      )
+      .finally(() => this.#open.delete(followed));
+    this.#open.set(followed, { process, what });
+  }
+}

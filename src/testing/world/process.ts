@@ -1,0 +1,102 @@
+import type { AnyAgent } from "../../agent/definition/agent.ts";
+import type { ReactAgent } from "../../agent/react/agent.ts";
+import type { AgentServer } from "../../runtime/agent-server.ts";
+import { type Decision, decideByEntry } from "../../runtime/host/decide-by-entry.ts";
+import type { RuntimePorts } from "../../runtime/ports.ts";
+import { startServer } from "../../runtime/server/start.ts";
+import type { ThreadStore } from "../../stores/port.ts";
+import type { FaultOptions, FaultStore } from "../fault-store/fault-options.ts";
+import { faultStore } from "../fault-store/fault-store.ts";
+import type { VirtualTime } from "./time.ts";
+
+export interface ProcessOptions {
+  readonly name: string;
+  readonly time: VirtualTime;
+  readonly store: ThreadStore;
+  readonly faults?: Pick<FaultOptions, "plan" | "seed" | "every"> | undefined;
+  /** From 0 to 1. */
+  readonly chance: () => number;
+  /** The agent of this process: what it does ends with it. */
+  readonly agent: (process: SimulatedProcess) => AnyAgent;
+}
+
+export interface Starting {
+  readonly threadId: string;
+  readonly holder?: string | undefined;
+  readonly claimWaitMs: number;
+}
+
+/** How long a dead process keeps its thread. */
+export const CLAIM_TTL_MS = 1_000;
+
+/** A process that is none: it has its own ports and its own way to the store, and can be killed. */
+export class SimulatedProcess {
+  readonly name: string;
+  readonly ports: RuntimePorts;
+  readonly store: FaultStore;
+  server: AgentServer | undefined;
+  readonly #agent: (process: SimulatedProcess) => AnyAgent;
+  #live: (() => ReactAgent) | undefined;
+  #alive = true;
+
+  constructor({ name, time, store, faults, chance, agent }: ProcessOptions) {
+    this.name = name;
+    this.#agent = agent;
+    this.ports = {
+      clock: () => time.now,
+      ids: numbered(name),
+      random: chance,
+      after: (ms, run) => time.after(ms, () => this.#alive && run()),
+    };
+    this.store = faultStore(store, { ...faults, after: this.ports.after });
+  }
+
+  /** Also what its store has let die. */
+  get isAlive(): boolean {
+    return this.#alive && !this.store.isDead;
+  }
+
+  /** The agent as this process has it. */
+  get agent(): ReactAgent | undefined {
+    return this.#live?.();
+  }
+
+  async start({ threadId, holder = this.name, claimWaitMs }: Starting): Promise<AgentServer> {
+    const { store, ports } = this;
+    this.server = await startServer(
+      {
+        agent: this.#agent(this),
+        store,
+        threadId,
+        holder,
+        claimTtlMs: CLAIM_TTL_MS,
+        claimWaitMs,
+        ports,
+        warn: () => undefined,
+      },
+      {
+        opened: (live) => {
+          this.#live = () => live.agent;
+        },
+      },
+    );
+    return this.server;
+  }
+
+  /** Decides on a call of a thread that another process has. */
+  decide(threadId: string, decision: Decision): Promise<void> {
+    const { store, ports } = this;
+    return decideByEntry({ agent: this.#agent(this), store, threadId, ports }, decision);
+  }
+
+  /** Nothing in it gets a last word. */
+  kill(): void {
+    this.#alive = false;
+    this.store.crash();
+  }
+}
+
+function numbered(name: string): RuntimePorts["ids"] {
+  let made = 0;
+  return (prefix) => `${prefix}_${name}_${made++}`;
+}

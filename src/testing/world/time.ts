@@ -1,0 +1,39 @@
+/** Some day; whole, as every clock of ours tells it. */
+const START = 1_700_000_000_000;
+
+interface Timer {
+  readonly at: number;
+  readonly n: number;
+  readonly run: () => void;
+}
+
+/** Time that passes only when somebody says so: from one timer to the next. */
+export class VirtualTime {
+  readonly #timers: Timer[] = [];
+  #now = START;
+  #made = 0;
+
+  get now(): number {
+    return this.#now;
+  }
+
+  /** Of two timers for one moment the one that was made first fires first. */
+  after(ms: number, run: () => void): () => void {
+    const timer: Timer = { at: this.#now + Math.max(0, Math.ceil(ms)), n: this.#made++, run };
+    const later = this.#timers.findIndex(({ at }) => at > timer.at);
+    this.#timers.splice(later < 0 ? this.#timers.length : later, 0, timer);
+    return () => {
+      const place = this.#timers.indexOf(timer);
+      if (place >= 0) this.#timers.splice(place, 1);
+    };
+  }
+
+  /** Goes on to the next timer and fires it; false when there is none. */
+  next(): boolean {
+    const timer = this.#timers.shift();
+    if (timer === undefined) return false;
+    this.#now = Math.max(this.#now, timer.at);
+    timer.run();
+    return true;
+  }
+}

@@ -1,0 +1,96 @@
+import { asked, modelSaid, numberedPorts, SpecificationFailure, specify } from "heddle/testing";
+import { describe, expect, test } from "vitest";
+import { defineAction } from "../../../src/agent/direct/action.ts";
+import { direct } from "../../../src/agent/direct/agent.ts";
+import { reactAgent } from "../../../src/agent/react/agent.ts";
+import { reactSettings } from "../../../src/agent/react/settings.ts";
+
+const agent = specify({ systemPrompt: "You are a calculator." });
+const ask = asked("What's 2+2?");
+
+describe("a specification that does not hold says where", () => {
+  test("an entry differs", () => {
+    const said = messageOf(() => agent.when(ask).then([{ payload: { role: "assistant" } }]));
+    expect(said).toContain('entries[0].payload.role: expected "assistant", got "user"');
+  });
+
+  test("an entry is missing, or there is one too many", () => {
+    expect(messageOf(() => agent.when(ask).then([{}, {}]))).toContain("entries[1]: expected {}, got undefined");
+    expect(messageOf(() => agent.when(ask).then([]))).toContain("entries[0]: expected nothing, got {");
+  });
+
+  test("a directive is missing, in wrong order, or differs", () => {
+    const when = agent.when(ask);
+    expect(messageOf(() => when.then([{}], [{ type: "stop" }]))).toContain("Given were: emit, emit, llm_stream.");
+    expect(messageOf(() => when.then([{}], [{ type: "llm_stream" }, { type: "emit" }]))).toContain(
+      "after directives[2]",
+    );
+    const differs = messageOf(() => when.then([{}], [{ type: "llm_stream", iteration: 2 }]));
+    expect(differs).toContain("directives[2].iteration: expected 2, got 1");
+    expect(messageOf(() => when.then([{}], []))).toContain("directives[0]: expected nothing");
+  });
+
+  test("it was accepted, refused for another reason, or refused and changed all the same", () => {
+    expect(messageOf(() => agent.when(ask).thenRejects("busy"))).toContain("it was accepted");
+    expect(messageOf(() => agent.given([ask]).when(ask).thenRejects("empty_ask"))).toContain("got busy");
+  });
+
+  test("both sides are there for a diff, cut to what was said", () => {
+    const failure = failureOf(() => agent.when(ask).then([{ kind: "note" }]));
+    expect(failure.expected).toEqual([{ kind: "note" }]);
+    expect(failure.actual).toEqual([{ kind: "ai_message" }]);
+  });
+});
+
+test("what is thrown reaches whoever wants to see what came of it", () => {
+  const operation = { opId: "", contextRef: "default", operation: { type: "switch", reason: "manual" } } as const;
+  const outcome = agent.when({ type: "context_op", operation });
+  outcome.thenRejects("context_op_invalid");
+  expect(() => outcome.then([])).toThrow("opId");
+});
+
+test("awaiting one is a mistake that is told", async () => {
+  const outcome: unknown = agent.when(ask); // the compiler refuses it too, when it knows the type
+  await expect(Promise.resolve(outcome)).rejects.toThrow("not to be awaited");
+});
+
+test("matchers of the runner stand for what cannot be written down", () => {
+  agent.when(ask).then([{ payload: { content: expect.stringMatching(/2\+2/) } }]);
+  expect(messageOf(() => agent.when(ask).then([{ payload: { content: expect.stringMatching(/3/) } }]))).toContain(
+    "entries[0].payload.content",
+  );
+});
+
+test("each specification begins anew, with the same ids and times", () => {
+  const [first, second] = [agent.given([ask]), agent.given([ask])].map(
+    (given) => given.when(modelSaid("call_1", "4")).agent,
+  );
+  expect(JSON.stringify(first?.thread)).toBe(JSON.stringify(second?.thread));
+  expect(first?.thread.id).toBe("thread_1");
+  agent.when(ask).then([{ id: "entry_1", at: 1, refs: { requestId: "req_1", runId: "run_1" } }]);
+});
+
+test("an agent, settings and a Direct agent can be specified", () => {
+  const whole = reactAgent(reactSettings({ maxIterations: 1 }), numberedPorts());
+  specify({ ...whole, contextPolicy: { systemPrompt: "Set while it runs." } })
+    .when(ask)
+    .then([{}], [{ type: "llm_stream", messages: [{ content: "Set while it runs." }, {}] }]);
+  const add = defineAction({ name: "add", inputSchema: { type: "object" }, run: () => 4 });
+  specify(direct({ actions: [add] }))
+    .when({ type: "instruction", action: "add" })
+    .then([], [{ type: "run_action" }]);
+});
+
+function failureOf(run: () => unknown): SpecificationFailure {
+  try {
+    run();
+  } catch (error) {
+    if (error instanceof SpecificationFailure) return error;
+    throw error;
+  }
+  return expect.fail("the specification holds");
+}
+
+function messageOf(run: () => unknown): string {
+  return failureOf(run).message;
+}

@@ -1,0 +1,24 @@
+/** Entries that the text of the core seems to allow for a signal, and that no run writes; each with its reason. */
+export const IMPOSSIBLE: Readonly<Record<string, string>> = {
+  "ask > steerEntry": "words wait only for a request that runs",
+  "ask > resultEntry": "a request begins without calls",
+  "ask > endEntry": "an ask that cannot be shown is refused before anything is written",
+  "resume > steerEntry": "words on their way are lost with their process, as their receipts say",
+  "llm_error > resultEntry": "no call is open while a model is asked",
+  "approval_needed > steerEntry": "a call that needs approval ends its exchange only where the request ends",
+  "answer_needed > steerEntry": "a call that needs an answer ends its exchange only where the request ends",
+  "approve > resultEntry": "what is approved runs, and its result is another signal",
+  "approve > endEntry": "what is approved runs first",
+  "approve > steerEntry": "what is approved runs first",
+  "fail > resultEntry": "the time limit stands still while nothing is at work; what is at work reports first",
+  "fail > endEntry": "the time limit stands still while nothing is at work; what is at work reports first",
+  "finish > endEntry": "the runtime does not send this signal",
+  "summary_result > resultEntry": "no call is open while a summary is awaited",
+  "summary_failed > resultEntry": "no call is open while a summary is awaited",
+};
+
+/** Rooms of the runtime that write and are killed in tests of their own. */
+export const KILLED_ELSEWHERE: Readonly<Record<string, string>> = {
+  "src/runtime/standalone/":
+    "a standalone run belongs to its caller: its tokens outlive it, and tests/runtime/standalone resumes them in each phase",
+};

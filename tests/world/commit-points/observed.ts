@@ -1,0 +1,48 @@
+import { WRITES } from "../../../src/testing/fault-store/fault.ts";
+import { FaultyStore } from "../../../src/testing/fault-store/faulty-store.ts";
+import type { EntryInput } from "../../../src/thread/entry.ts";
+
+/** One write of the runtime: where it stands in the sources, and which entries it wrote because of which signal. */
+export interface CommitPoint {
+  readonly site: string;
+  readonly appends: readonly string[];
+}
+
+/** Notes every write that the runtime asks for; answers what ends it. */
+export function recordCommitPoints(signal: () => string, seen: CommitPoint[]): () => void {
+  const spies = WRITES.map((method) => {
+    const original = Reflect.get(FaultyStore.prototype, method) as (...given: unknown[]) => unknown;
+    Reflect.set(FaultyStore.prototype, method, function (this: unknown, ...given: unknown[]) {
+      const site = `${siteOf(new Error("here").stack ?? "")} ${method}`;
+      const isOfCore = site.includes("session/commit.ts");
+      const entries = isOfCore ? ([given[1]].flat() as EntryInput[]) : [];
+      seen.push({ site, appends: entries.map((entry) => `${signal()} > ${makerOf(entry)}`) });
+      return original.apply(this, given);
+    });
+    return () => Reflect.set(FaultyStore.prototype, method, original);
+  });
+  return () => {
+    for (const restore of spies) restore();
+  };
+}
+
+/** The file of the runtime that called, from the stack of the call. */
+function siteOf(stack: string): string {
+  return /\/(src\/runtime\/[\w/-]+\.ts)/.exec(stack)?.[1] ?? "nowhere";
+}
+
+/** Which function of the core has made an entry. */
+function makerOf({ kind = "note", payload = {} }: EntryInput): string {
+  const { role, steer, end, call } = payload as { readonly [field: string]: unknown };
+  if (kind === "ai_message") {
+    if (role === "assistant") return "answerEntry";
+    if (role === "tool") return "resultEntry";
+    if (steer === undefined) return "askEntry";
+    return steer === "repair" ? "repairEntry" : "steerEntry";
+  }
+  if (end !== undefined) return "endEntry";
+  if (kind === "error" && call !== undefined) return "callErrorEntry";
+  if (kind === "approval_requested") return "approvalRequested";
+  if (kind === "approval_resolved") return "approvalResolved";
+  return kind === "tool_started" ? "toolStarted" : kind;
+}
