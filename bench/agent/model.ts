@@ -1,0 +1,66 @@
+import { ANSWER, TOOL } from "./conversation.ts";
+
+const USAGE = {
+  inputTokens: { total: 100, noCache: 100, cacheRead: 0, cacheWrite: 0 },
+  outputTokens: { total: 100, text: 100, reasoning: 0 },
+};
+
+/** What the models of the bench saw, so that it can be seen that they were shown the conversation. */
+export interface Seen {
+  /** Messages of the last prompt that were shown, the system's left out. */
+  messages: number;
+}
+
+interface Prompted {
+  readonly prompt: readonly object[];
+}
+
+/**
+ * A LanguageModelV4 that answers at once, for all that take one: text, or first a call of the tool. What is left is what
+ * the agent around it costs.
+ */
+export function instantModel(usesTool: boolean, seen: Seen) {
+  let calls = 0;
+  const look = ({ prompt }: Prompted): boolean => {
+    const roles = prompt.map((message) => Reflect.get(message, "role"));
+    seen.messages = roles.filter((role) => role !== "system").length;
+    return usesTool && roles.at(-1) !== "tool";
+  };
+  const toolCall = () => ({
+    type: "tool-call",
+    toolCallId: `call_${calls++}`,
+    toolName: TOOL.name,
+    input: JSON.stringify(TOOL.input),
+  });
+  const finish = (unified: string) => ({ usage: USAGE, finishReason: { unified, raw: unified } });
+  return {
+    specificationVersion: "v4" as const,
+    provider: "bench",
+    modelId: "instant",
+    supportedUrls: {},
+    async doGenerate(options: Prompted) {
+      const content = look(options) ? [toolCall()] : [{ type: "text", text: ANSWER }];
+      return { content, ...finish(content[0]?.type === "text" ? "stop" : "tool-calls"), warnings: [] };
+    },
+    async doStream(options: Prompted) {
+      const said = look(options)
+        ? [toolCall(), { type: "finish", ...finish("tool-calls") }]
+        : [
+            { type: "text-start", id: "0" },
+            { type: "text-delta", id: "0", delta: ANSWER },
+            { type: "text-end", id: "0" },
+            { type: "finish", ...finish("stop") },
+          ];
+      return { stream: streamOf([{ type: "stream-start", warnings: [] }, ...said]) };
+    },
+  };
+}
+
+function streamOf(parts: readonly object[]): ReadableStream<object> {
+  return new ReadableStream({
+    start(controller) {
+      for (const part of parts) controller.enqueue(part);
+      controller.close();
+    },
+  });
+}

@@ -1,0 +1,36 @@
+/** How much is measured. */
+export interface Sizes {
+  readonly rounds: number;
+  /** Of one agent: conversations after one another, and turns of each. */
+  readonly short: readonly [conversations: number, turns: number];
+  readonly longTurns: number;
+  readonly agents: number;
+  readonly turnsPerAgent: number;
+  readonly idleThreads: number;
+  /** Entries of the threads whose process is killed. */
+  readonly entries: readonly [few: number, many: number, most: number];
+  readonly kills: number;
+}
+
+export const FULL: Sizes = {
+  rounds: 5,
+  short: [10, 10],
+  longTurns: 200,
+  agents: 256,
+  turnsPerAgent: 4,
+  idleThreads: 10_000,
+  entries: [10, 1000, 100_000],
+  kills: 7,
+};
+
+/** To see that everything runs. */
+export const QUICK: Sizes = {
+  rounds: 3,
+  short: [2, 10],
+  longTurns: 60,
+  agents: 64,
+  turnsPerAgent: 2,
+  idleThreads: 500,
+  entries: [10, 1000, 5000],
+  kills: 3,
+};

@@ -1,0 +1,34 @@
+/** A project that runs agents, as a user would run one. */
+export interface AgentPeer {
+  readonly name: string;
+  /** Names and versions of what is measured, as installed. */
+  readonly packages: readonly string[];
+  /** What one has to know to compare fairly, a sentence each. */
+  readonly notes: readonly string[];
+  /** One agent with its storage, in this empty folder. */
+  open(folder: string, kind: AgentKind): Promise<PeerAgent>;
+}
+
+interface AgentKind {
+  /** Its model calls the tool once in each request. */
+  readonly usesTool: boolean;
+}
+
+export interface PeerAgent {
+  /** Begins a conversation. */
+  begin(id: string): Promise<Conversation>;
+  /** Messages that the model was shown last, the system's left out. */
+  readonly seen: number;
+  /** Waits until whatever is let go of when nothing runs is let go. */
+  rest?(): Promise<void>;
+  /** How durable an answer is when it is given. */
+  durability(): Promise<string>;
+  close(): Promise<void>;
+}
+
+export interface Conversation {
+  /** The whole request, up to the answer's text. */
+  ask(text: string): Promise<string>;
+  /** Whatever has to be let go of. What was said stays. */
+  end(): Promise<void>;
+}
