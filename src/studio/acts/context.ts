@@ -1,0 +1,44 @@
+import type { ContextOperation } from "../../agent/operation.ts";
+import type { OperationAnswer } from "../../runtime/session/operation-answer.ts";
+import { objectOf } from "../http/body.ts";
+import { badField } from "../http/error.ts";
+import { optionalObject, optionalSeq, optionalText } from "../http/fields.ts";
+import { json } from "../http/reply.ts";
+import type { Call } from "../http/router.ts";
+
+/** POST /api/threads/{id}/context: replaces what a lane shows, or switches to another lane. */
+export async function changeContext({ studio, request, param }: Call): Promise<Response> {
+  const body = await objectOf(request);
+  const operation = optionalObject(body, "operation");
+  if (operation === undefined) throw badField("operation", "an object, and is missing");
+  const contextRef = optionalText(body, "contextRef");
+  const opId = optionalText(body, "opId");
+  const server = await studio.serverOf(param("id"));
+  const answer = await server.modifyContext({
+    operation: operation as unknown as ContextOperation["operation"], // checked by modifyContext
+    ...(contextRef !== undefined && { contextRef }),
+    ...(opId !== undefined && { opId }),
+  });
+  return told(answer);
+}
+
+/** POST /api/threads/{id}/reset: the model forgets, the thread does not. */
+export async function reset({ studio, param }: Call): Promise<Response> {
+  return told(await (await studio.serverOf(param("id"))).reset());
+}
+
+/** POST /api/threads/{id}/summarize: answers when the summary is in the log. */
+export async function summarize({ studio, request, param }: Call): Promise<Response> {
+  const body = await objectOf(request);
+  const [fromSeq, toSeq] = [optionalSeq(body, "fromSeq"), optionalSeq(body, "toSeq")];
+  const server = await studio.serverOf(param("id"));
+  const { seq } = await server.summarize({
+    ...(fromSeq !== undefined && { fromSeq }),
+    ...(toSeq !== undefined && { toSeq }),
+  });
+  return json({ seq });
+}
+
+function told({ opId, status }: OperationAnswer): Response {
+  return json({ opId, status }, status === "deferred" ? 202 : 200);
+}

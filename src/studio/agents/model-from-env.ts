@@ -1,0 +1,70 @@
+import type { LanguageModel } from "../../agent/definition/language-model.ts";
+import { StudioError } from "../http/error.ts";
+
+type Env = { readonly [name: string]: string | undefined };
+
+interface Maker {
+  /** The package that has it, an optional one. */
+  readonly pack: string;
+  readonly create: string;
+  readonly settings: { readonly [name: string]: string };
+  readonly modelId: string;
+}
+
+/**
+ * The model that the environment has a key for: ANTHROPIC_API_KEY, OPENAI_API_KEY, GOOGLE_GENERATIVE_AI_API_KEY, or
+ * OPENAI_BASE_URL for any server that speaks OpenAI's Chat API; HEDDLE_MODEL names another model than the usual one.
+ * Undefined where there is no key. The provider's package is loaded now; where it is missing, the error says how to get it.
+ *
+ * @example
+ * const model = await modelFromEnv(process.env);
+ * const studio = await startStudio({ port: 0, url: "memory:", agent: model && assistant(model) });
+ * await studio.stop();
+ */
+export async function modelFromEnv(env: Env): Promise<LanguageModel | undefined> {
+  const maker = makerFor(env);
+  if (maker === undefined) return undefined;
+  const { pack, create, settings, modelId } = maker;
+  const make = (await loaded(pack))[create];
+  if (typeof make !== "function") throw missing(pack);
+  return make(settings)(modelId) as LanguageModel; // every provider of the AI SDK is a function of model ids
+}
+
+function makerFor(env: Env): Maker | undefined {
+  const { ANTHROPIC_API_KEY, OPENAI_API_KEY, GOOGLE_GENERATIVE_AI_API_KEY, OPENAI_BASE_URL } = env;
+  const model = env["HEDDLE_MODEL"]?.replace(/^[a-z-]+[:/](?=.)/, "");
+  const provider = /^(anthropic|openai|google)[:/]/.exec(env["HEDDLE_MODEL"] ?? "")?.[1];
+  const wants = (name: string): boolean => provider === undefined || provider === name;
+  if (OPENAI_BASE_URL) {
+    const key = OPENAI_API_KEY ? { apiKey: OPENAI_API_KEY } : {};
+    const settings = { name: "openai-compatible", baseURL: OPENAI_BASE_URL, ...key };
+    const modelId = env["HEDDLE_MODEL"] ?? "default"; // other servers' models may have a slash in their names
+    return { pack: "@ai-sdk/openai-compatible", create: "createOpenAICompatible", settings, modelId };
+  }
+  if (ANTHROPIC_API_KEY && wants("anthropic")) {
+    const settings = { apiKey: ANTHROPIC_API_KEY };
+    return { pack: "@ai-sdk/anthropic", create: "createAnthropic", settings, modelId: model ?? "claude-sonnet-5" };
+  }
+  if (OPENAI_API_KEY && wants("openai")) {
+    const settings = { apiKey: OPENAI_API_KEY };
+    return { pack: "@ai-sdk/openai", create: "createOpenAI", settings, modelId: model ?? "gpt-5" };
+  }
+  if (GOOGLE_GENERATIVE_AI_API_KEY && wants("google")) {
+    const settings = { apiKey: GOOGLE_GENERATIVE_AI_API_KEY };
+    return { pack: "@ai-sdk/google", create: "createGoogleGenerativeAI", settings, modelId: model ?? "gemini-3-flash" };
+  }
+  return undefined;
+}
+
+async function loaded(pack: string): Promise<{ readonly [name: string]: unknown }> {
+  try {
+    return await import(pack);
+  } catch {
+    throw missing(pack);
+  }
+}
+
+function missing(pack: string): StudioError {
+  const message = `There is a key for a model, but the package ${pack} is not installed. Install it: npm install ${pack}`;
+  return new StudioError({ code: "provider_missing", status: 500, message });
+}

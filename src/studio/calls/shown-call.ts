@@ -1,0 +1,78 @@
+import type { CallEnvironment, CallRecord } from "../../agent/call-record.ts";
+import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
+import type { ExplainedEntry, Projection, ProjectionMeta, Provenance } from "../../projection/projection.ts";
+import { fingerprintOf } from "../../projection/run/chain.ts";
+import { CallError } from "../../runtime/calls/call-error.ts";
+import type { FoundCall } from "../../runtime/calls/find-call.ts";
+import { renderCall, sentMessages } from "../../runtime/calls/render-call.ts";
+import type { JsonObject } from "../../thread/json.ts";
+import type { Message, ToolSpec } from "../../thread/message.ts";
+import type { Studio } from "../studio.ts";
+
+/** A past call as it was shown to the model, with everything that can be told of it; what cannot be is a problem. */
+export interface ShownCall {
+  readonly callId: string;
+  readonly record: CallRecord;
+  readonly messages: readonly Message[];
+  readonly toolSpec: readonly ToolSpec[];
+  readonly settings: JsonObject;
+  /** One for each message; of a message that a transformer made, without entries. */
+  readonly provenance: readonly Provenance[];
+  readonly meta?: ProjectionMeta;
+  readonly explained: readonly ExplainedEntry[];
+  readonly policy?: ContextPolicyInput;
+  readonly environment?: CallEnvironment;
+  /** Whether the messages are those of the projection, not what a transformer made of them. */
+  readonly transformed: boolean;
+  readonly proven: boolean;
+  readonly problem?: { readonly code: string; readonly message: string };
+}
+
+export async function shownCall(studio: Studio, threadId: string, { callId, record }: FoundCall): Promise<ShownCall> {
+  const { readers, exactCounter: tokenCounter } = await studio.settings;
+  try {
+    const rendered = await renderCall(studio.store, threadId, record, { readers, tokenCounter });
+    const { projection, policy, environment } = rendered;
+    const sent = record.sent === undefined ? undefined : await sentMessages(studio.store, record.sent);
+    const messages = sent?.messages ?? projection.messages;
+    const toolSpec = sent?.tools ?? projection.toolSpec;
+    const fingerprint = fingerprintOf(toolSpec, messages);
+    const proven = fingerprint === record.fingerprint;
+    return {
+      callId,
+      record,
+      messages,
+      toolSpec,
+      settings: sent?.settings ?? environment.settings,
+      provenance: sent === undefined ? projection.provenance : matched(messages, projection),
+      meta: projection.meta,
+      explained: rendered.explain(),
+      policy,
+      environment,
+      transformed: sent !== undefined,
+      proven,
+      ...(!proven && { problem: unproven(callId) }),
+    };
+  } catch (error) {
+    if (!CallError.isInstance(error)) throw error;
+    const { code, message } = error;
+    const nothing = { messages: [], toolSpec: [], settings: {}, provenance: [], explained: [], transformed: false };
+    return { callId, record, ...nothing, proven: false, problem: { code, message } };
+  }
+}
+
+/** Where the messages come from that a transformer has left as they were. */
+function matched(messages: readonly Message[], projection: Projection): readonly Provenance[] {
+  const left = new Map(
+    projection.messages.map((message, index) => [JSON.stringify(message), projection.provenance[index]]),
+  );
+  return messages.map((message) => {
+    const segment = message.role === "system" ? ("system" as const) : ("history" as const);
+    return left.get(JSON.stringify(message)) ?? { segment, seqs: [], tokens: 0 };
+  });
+}
+
+function unproven(callId: string): { readonly code: string; readonly message: string } {
+  const message = `Call ${callId} comes out otherwise than it was sent. The log was changed, or a reader is missing: verify it.`;
+  return { code: "call_not_proven", message };
+}

@@ -1,0 +1,84 @@
+import type { AnyAgent } from "../agent/definition/agent.ts";
+import { openStore } from "../stores/open-store.ts";
+import type { ThreadStore } from "../stores/port.ts";
+import { demoAgent } from "./demo/demo-agent.ts";
+import { StudioError } from "./http/error.ts";
+import { failed } from "./http/failed.ts";
+import { type GuardOptions, guarded } from "./http/guard.ts";
+import { routed } from "./http/router.ts";
+import type { StudioOptions } from "./options.ts";
+import { Page } from "./page.ts";
+import { ROUTES } from "./routes.ts";
+import { Studio } from "./studio.ts";
+
+/** A Studio to be called with requests; `stop` ends its streams and lets its threads go. */
+export interface StudioHandler {
+  (request: Request): Promise<Response>;
+  /** Goes on with what a crash has interrupted. `startStudio` does it by itself. */
+  takeUp(holder?: string): Promise<void>;
+  stop(options?: { readonly graceMs?: number | undefined }): Promise<void>;
+}
+
+/** What a handler is made for: the hosts that may be named, once it is known where it listens. */
+export interface Mounted {
+  readonly hosts?: (() => readonly string[] | undefined) | undefined;
+}
+
+/**
+ * Studio for a server of your own: its API under `/api`, its page under everything else. Mount it at the root of a host
+ * name. Give it a token, or see to it yourself that nobody else can call it.
+ *
+ * @example
+ * const studio = await studioHandler({ store: memoryStore() });
+ * const response = await studio(new Request("http://localhost/api/info"));
+ * console.log(response.status); // 200
+ * await studio.stop();
+ */
+export async function studioHandler(options: StudioOptions = {}, mounted: Mounted = {}): Promise<StudioHandler> {
+  const { store: given, url = "sqlite:./heddle.db", token, ui } = options;
+  if (token !== undefined && !/^[\w.~+/=-]{8,}$/.test(token)) {
+    const message = "token must have at least 8 characters, letters and digits.";
+    throw new StudioError({ code: "invalid_options", status: 400, message });
+  }
+  const store = given ?? (await openStore(url));
+  const agent: AnyAgent = options.agent ?? demoAgent({ ports: options.ports });
+  const page = ui === false ? undefined : new Page(ui);
+  const studio = new Studio(store, agent, { ...options, ...(given === undefined && { url }) }, page);
+  const guards = (): GuardOptions => ({ token, hosts: mounted.hosts?.() ?? options.hosts });
+  const handle = (request: Request): Promise<Response> => answered(studio, page, request, guards());
+  return Object.assign(handle, {
+    takeUp: (holder?: string) => studio.takeUp(holder),
+    stop: ({ graceMs }: { readonly graceMs?: number | undefined } = {}) =>
+      stop(studio, given === undefined ? store : undefined, graceMs),
+  });
+}
+
+async function answered(
+  studio: Studio,
+  page: Page | undefined,
+  request: Request,
+  guards: GuardOptions,
+): Promise<Response> {
+  try {
+    const url = new URL(request.url);
+    const early = guarded(request, url, guards);
+    if (early !== undefined) return early;
+    const isApi = url.pathname === "/api" || url.pathname.startsWith("/api/") || page === undefined;
+    const response = isApi ? await routed(ROUTES, studio, request, url) : await page.serve(request, url);
+    return request.method === "HEAD" ? withoutBody(response) : response;
+  } catch (error) {
+    const response = failed(error);
+    if (response.status === 500) studio.warn(error);
+    return response;
+  }
+}
+
+async function withoutBody(response: Response): Promise<Response> {
+  await response.body?.cancel();
+  return new Response(null, { status: response.status, headers: response.headers });
+}
+
+async function stop(studio: Studio, own: ThreadStore | undefined, graceMs: number | undefined): Promise<void> {
+  await studio.stop(graceMs);
+  await own?.close();
+}

@@ -1,0 +1,70 @@
+import type { Studio } from "../studio.ts";
+import { StudioError } from "./error.ts";
+
+export interface Call {
+  readonly studio: Studio;
+  readonly request: Request;
+  readonly query: URLSearchParams;
+  /** What stands in the path where the pattern has a name; "" when there is none of that name. */
+  readonly param: (name: string) => string;
+}
+
+export interface Route {
+  readonly method: "GET" | "POST" | "DELETE";
+  /** Parts in braces are parameters: `/api/threads/{id}`. */
+  readonly path: string;
+  /** Refused where Studio is read-only. */
+  readonly writes?: true;
+  readonly run: (call: Call) => Promise<Response>;
+}
+
+/** Answers by the route that fits; HEAD is GET without a body. */
+export async function routed(routes: readonly Route[], studio: Studio, request: Request, url: URL): Promise<Response> {
+  const { pathname, searchParams: query } = url;
+  const fitting = routes.flatMap((route) => {
+    const params = paramsOf(route.path, pathname);
+    return params === undefined ? [] : [{ route, params }];
+  });
+  if (fitting.length === 0) throw notFound();
+  const method = request.method === "HEAD" ? "GET" : request.method;
+  const found = fitting.find(({ route }) => route.method === method);
+  if (found === undefined) throw notAllowed(fitting.map(({ route }) => route.method).join(", "));
+  const { route, params } = found;
+  if (route.writes && studio.readOnly) throw readOnly();
+  return route.run({ studio, request, query, param: (name) => params.get(name) ?? "" });
+}
+
+function paramsOf(pattern: string, path: string): ReadonlyMap<string, string> | undefined {
+  const [wanted, given] = [pattern.split("/"), path.split("/")];
+  if (wanted.length !== given.length) return undefined;
+  const params = new Map<string, string>();
+  for (const [index, part] of wanted.entries()) {
+    const text = given[index] ?? "";
+    if (part.startsWith("{")) params.set(part.slice(1, -1), decoded(text));
+    else if (part !== text) return undefined;
+  }
+  return params;
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw notFound();
+  }
+}
+
+function notFound(): StudioError {
+  const message = "There is nothing here. /api/openapi.json lists what there is.";
+  return new StudioError({ code: "route_not_found", status: 404, message });
+}
+
+function notAllowed(allow: string): StudioError {
+  const message = `Here only ${allow} can be done.`;
+  return new StudioError({ code: "method_not_allowed", status: 405, message, allow });
+}
+
+function readOnly(): StudioError {
+  const message = "This Studio is read-only. Start it without readOnly to change anything.";
+  return new StudioError({ code: "read_only", status: 403, message });
+}

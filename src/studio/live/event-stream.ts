@@ -1,0 +1,78 @@
+import type { RuntimePorts } from "../../runtime/ports.ts";
+import { reply } from "../http/reply.ts";
+
+/** Proxies and browsers give up on what is silent for long. */
+const HEARTBEAT_MS = 15_000;
+/** Messages that may wait for a slow reader before their makers wait too. */
+const BUFFERED = 64;
+
+export interface Message {
+  readonly event: string;
+  readonly data: unknown;
+  /** Where a reader goes on who has lost the connection. */
+  readonly id?: string;
+}
+
+/** Resolves when there is room for another message. */
+export type Send = (message: Message) => Promise<void>;
+
+interface Options {
+  readonly ports: RuntimePorts;
+  /** The reader's own, and Studio's. */
+  readonly signals: readonly AbortSignal[];
+}
+
+/** Server-sent events of several makers, none of which runs ahead of the reader. The stream ends with the first that fails. */
+export function eventStream(
+  { ports, signals }: Options,
+  makers: readonly ((send: Send, signal: AbortSignal) => Promise<void>)[],
+): Response {
+  const ended = new AbortController();
+  const { signal } = ended;
+  for (const outer of signals) {
+    if (outer.aborted) ended.abort();
+    outer.addEventListener("abort", () => ended.abort(), { once: true, signal });
+  }
+  let room = Promise.withResolvers<void>();
+  const encoder = new TextEncoder();
+  const stream = new ReadableStream<Uint8Array>(
+    {
+      start: (controller) => {
+        const write = (text: string): void => {
+          if (!signal.aborted) controller.enqueue(encoder.encode(text));
+        };
+        const send: Send = async (message) => {
+          write(textOf(message));
+          while (!signal.aborted && (controller.desiredSize ?? 0) <= 0) await room.promise;
+        };
+        let cancelBeat = (): void => undefined;
+        const beat = (): void => {
+          if ((controller.desiredSize ?? 0) > 0) write(": still here\n\n");
+          cancelBeat = ports.after(HEARTBEAT_MS, beat);
+        };
+        cancelBeat = ports.after(HEARTBEAT_MS, beat);
+        signal.addEventListener("abort", () => {
+          cancelBeat();
+          room.resolve();
+          try {
+            controller.close();
+          } catch {} // the reader has gone
+        });
+        write("retry: 1000\n\n");
+        for (const make of makers) make(send, signal).catch(() => ended.abort());
+        if (signal.aborted) controller.close();
+      },
+      pull: () => {
+        room.resolve();
+        room = Promise.withResolvers<void>();
+      },
+      cancel: () => ended.abort(),
+    },
+    { highWaterMark: BUFFERED },
+  );
+  return reply(stream, "text/event-stream; charset=utf-8", 200, { "x-accel-buffering": "no" });
+}
+
+function textOf({ event, data, id }: Message): string {
+  return `event: ${event}\n${id === undefined ? "" : `id: ${id}\n`}data: ${JSON.stringify(data)}\n\n`;
+}

@@ -1,0 +1,54 @@
+import type { AnyAgent } from "../agent/definition/agent.ts";
+import type { RuntimePorts } from "../runtime/ports.ts";
+import type { ThreadStore } from "../stores/port.ts";
+
+/** A thing to try, offered on the empty page. */
+export interface OfferedPrompt {
+  readonly title: string;
+  readonly text: string;
+  /** Asked one after the other, each when the one before has been answered. */
+  readonly next?: readonly string[];
+}
+
+export interface StudioOptions {
+  /** The threads to show; it is not closed. */
+  readonly store?: ThreadStore | undefined;
+  /** Instead of a store: opened here, and closed when Studio stops. Default "sqlite:./heddle.db". */
+  readonly url?: string | undefined;
+  /** Who answers. Default the offline demo. */
+  readonly agent?: AnyAgent | undefined;
+  /** The context of every ask, and of a request that a crash has interrupted. */
+  readonly context?: ((threadId: string) => unknown) | undefined;
+  readonly readOnly?: boolean | undefined;
+  /** Asked of everybody. Needed, and made when there is none, for any address that is not this machine's own. */
+  readonly token?: string | undefined;
+  /** The folder of the page; false for the API alone. Default the one that comes with the package. */
+  readonly ui?: string | false | undefined;
+  /** What the page calls the store. Default its kind. */
+  readonly label?: string | undefined;
+  /** Offered on the empty page. Default the demo's. */
+  readonly prompts?: readonly OfferedPrompt[] | undefined;
+  /** Names that the Host header may have beside the address it listens on. */
+  readonly hosts?: readonly string[] | undefined;
+  /** How long a thread stays at hand when nothing runs on it. Default 10 000. */
+  readonly idleMs?: number | undefined;
+  readonly warn?: ((message: string) => void) | undefined;
+  /** Clock, ids, timers and chance; for tests. */
+  readonly ports?: Partial<RuntimePorts> | undefined;
+}
+
+export interface StartOptions extends StudioOptions {
+  /** Default 4747; 0 is any that is free. */
+  readonly port?: number | undefined;
+  /** Default "127.0.0.1". */
+  readonly host?: string | undefined;
+}
+
+/** A Studio that listens. */
+export interface RunningStudio extends AsyncDisposable {
+  /** Open this; it carries the token where one is needed. */
+  readonly url: string;
+  readonly port: number;
+  /** Ends streams, lets requests at work end, lets the threads go. */
+  stop(options?: { readonly graceMs?: number | undefined }): Promise<void>;
+}

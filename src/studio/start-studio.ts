@@ -1,0 +1,84 @@
+import { createHash, randomBytes } from "node:crypto";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { hostname } from "node:os";
+import { studioHandler } from "./handler.ts";
+import { StudioError } from "./http/error.ts";
+import { listener } from "./http/listener.ts";
+import type { RunningStudio, StartOptions } from "./options.ts";
+
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1)$/;
+
+/**
+ * Starts Studio: a page and an API on the threads of a store. It listens on this machine alone unless another `host` is
+ * given, which then needs the token that its `url` carries.
+ *
+ * @example
+ * const studio = await startStudio({ store: memoryStore(), port: 0 });
+ * const info = await fetch(new URL("/api/info", studio.url));
+ * console.log(info.status); // 200
+ * await studio.stop();
+ */
+export async function startStudio(options: StartOptions = {}): Promise<RunningStudio> {
+  const { port = 4747, host = "127.0.0.1" } = options;
+  const isLocal = LOOPBACK.test(host);
+  const token = options.token ?? (isLocal ? undefined : randomBytes(24).toString("base64url"));
+  const server = createServer();
+  // First the port: whoever has it is the only Studio here that takes up what a killed one has left.
+  const bound = await listening(server, port, host);
+  try {
+    const hosts = isLocal ? [...(options.hosts ?? []), ...localHosts(bound, host)] : options.hosts;
+    const handle = await studioHandler({ ...options, token }, { hosts: () => hosts });
+    server.on("request", listener(handle, isLocal ? `localhost:${bound}` : `${host}:${bound}`));
+    handle.takeUp(holderName(host, bound)).catch(() => undefined); // a store that cannot be read says so when it is asked
+    const stop: RunningStudio["stop"] = async (given) => {
+      const closed = closing(server);
+      await handle.stop(given);
+      server.closeAllConnections();
+      await closed;
+    };
+    return { url: urlOf(host, bound, token), port: bound, stop, [Symbol.asyncDispose]: () => stop() };
+  } catch (error) {
+    await closing(server);
+    throw error;
+  }
+}
+
+function listening(server: Server, port: number, host: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once("error", (error: NodeJS.ErrnoException) => reject(notListening(error, port, host)));
+    server.listen(port, host, () => resolve((server.address() as AddressInfo).port)); // it listens on a port, not on a pipe
+  });
+}
+
+function closing(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeIdleConnections();
+  });
+}
+
+function localHosts(port: number, host: string): readonly string[] {
+  const names = ["localhost", "127.0.0.1", "[::1]", host.includes(":") ? `[${host}]` : host];
+  return names.flatMap((name) => (port === 80 ? [name, `${name}:80`] : [`${name}:${port}`]));
+}
+
+function urlOf(host: string, port: number, token: string | undefined): string {
+  const name = host === "0.0.0.0" || host === "::" ? hostname() : host.includes(":") ? `[${host}]` : host;
+  return `http://${name}:${port}/${token === undefined ? "" : `?token=${encodeURIComponent(token)}`}`;
+}
+
+/** The same after a restart, so that a killed Studio's threads need not wait for its claims to run out. */
+function holderName(host: string, port: number): string {
+  return `studio_${createHash("sha256").update(`${hostname()} ${host} ${port}`).digest("hex").slice(0, 16)}`;
+}
+
+function notListening({ code }: NodeJS.ErrnoException, port: number, host: string): StudioError {
+  const status = 500;
+  if (code === "EADDRINUSE") {
+    const message = `Port ${port} of ${host} is in use. Choose another one, or 0 for any that is free.`;
+    return new StudioError({ code: "port_in_use", status, message });
+  }
+  const message = `Studio cannot listen on port ${port} of ${host} (${code ?? "unknown"}). Choose another port or address.`;
+  return new StudioError({ code: "cannot_listen", status, message });
+}

@@ -1,0 +1,171 @@
+import type { AnyAgent } from "../agent/definition/agent.ts";
+import { modelNameOf } from "../agent/definition/language-model.ts";
+import type { ReactSettings } from "../agent/react/settings.ts";
+import { AgentHost } from "../runtime/agent-host.ts";
+import { interruptedThreads } from "../runtime/host/interrupted.ts";
+import { type RuntimePorts, systemRuntimePorts } from "../runtime/ports.ts";
+import type { AgentServer } from "../runtime/server/port.ts";
+import { settingsFor } from "../runtime/server/settings.ts";
+import { systemWarn } from "../runtime/warn.ts";
+import { ThreadHeldError, threadNotFound } from "../stores/errors.ts";
+import type { ThreadStore } from "../stores/port.ts";
+import { CallSeqs } from "./calls/call-seqs.ts";
+import { isDemo } from "./demo/demo-agent.ts";
+import { DEMO_PROMPTS } from "./demo/prompts.ts";
+import { StudioError } from "./http/error.ts";
+import { LiveRequests } from "./live/live-requests.ts";
+import type { OfferedPrompt, StudioOptions } from "./options.ts";
+import type { Page } from "./page.ts";
+import { ForkIndex } from "./threads/fork-index.ts";
+import { TitledStore } from "./threads/titled-store.ts";
+import { Titles } from "./threads/titles.ts";
+
+/** Threads that are taken up at once after a start. */
+const AT_ONCE = 8;
+const CLAIM_TTL_MS = 10_000;
+/** How long whoever acts on a thread waits for another process to let it go. */
+const CLAIM_WAIT_MS = 2000;
+
+/** What every route works on: a store to read, a host to act through, and the requests that are live in this process. */
+export class Studio {
+  readonly store: ThreadStore;
+  readonly agent: AnyAgent;
+  readonly readOnly: boolean;
+  readonly ports: RuntimePorts;
+  readonly live = new LiveRequests();
+  readonly titles: Titles;
+  readonly label: string;
+  readonly prompts: readonly OfferedPrompt[];
+  /** Aborted when Studio stops. */
+  readonly stopped = new AbortController();
+  readonly #options: StudioOptions;
+  #host: AgentHost | undefined;
+  #settings: Promise<ReactSettings> | undefined;
+  #titled: TitledStore | undefined;
+  #holder: string | undefined;
+
+  readonly callSeqs: CallSeqs;
+  readonly forks: ForkIndex;
+  readonly page: Page | undefined;
+
+  constructor(store: ThreadStore, agent: AnyAgent, options: StudioOptions, page?: Page) {
+    this.page = page;
+    this.callSeqs = new CallSeqs(store);
+    this.forks = new ForkIndex(store);
+    this.store = store;
+    this.agent = agent;
+    this.readOnly = options.readOnly ?? false;
+    this.ports = { ...systemRuntimePorts, ...options.ports };
+    this.titles = new Titles(store);
+    this.label = labelOf(options);
+    this.prompts = options.prompts ?? (this.isDemo ? DEMO_PROMPTS : []);
+    this.#options = options;
+  }
+
+  /** The agent as the core knows it, for what is projected and not asked. */
+  get settings(): Promise<ReactSettings> {
+    this.#settings ??= settingsFor(this.agent);
+    return this.#settings;
+  }
+
+  get model(): string {
+    return modelNameOf(this.agent.model);
+  }
+
+  get isDemo(): boolean {
+    return isDemo(this.agent);
+  }
+
+  /** The store that names threads by their first ask. */
+  get titled(): TitledStore {
+    this.#titled ??= new TitledStore(this.store, this.agent.name);
+    return this.#titled;
+  }
+
+  /** Claims threads, so nothing that only reads asks for it. */
+  get host(): AgentHost {
+    if (this.stopped.signal.aborted) throw stopped();
+    const { warn, idleMs, context } = this.#options;
+    this.#host ??= AgentHost.create({
+      agent: this.agent,
+      store: this.titled.store,
+      ports: this.ports,
+      warn,
+      idleMs,
+      holder: this.#holder,
+      claimTtlMs: CLAIM_TTL_MS,
+      claimWaitMs: CLAIM_WAIT_MS,
+      ...(context && { context: (threadId: string) => context(threadId) as never }), // as the agent's own code typed it
+    });
+    return this.#host;
+  }
+
+  /** The live server of a thread that is there; a mistyped id is no new thread. */
+  async serverOf(threadId: string): Promise<AgentServer> {
+    if ((await this.store.load(threadId, { last: 1 })) === undefined) throw threadNotFound(threadId);
+    const server = await this.host.get(threadId);
+    if (server.request !== undefined) this.live.attach(threadId, server.request);
+    return server;
+  }
+
+  contextOf(threadId: string): never | undefined {
+    return this.#options.context?.(threadId) as never; // as the agent's own code typed it
+  }
+
+  /** Goes on with what a crash has interrupted. Under a lasting name, a killed Studio's threads are its successor's at once. */
+  async takeUp(holder?: string): Promise<void> {
+    this.#holder = holder;
+    if (this.readOnly) return;
+    const held = await this.#resumeAll(await interruptedThreads(this.store));
+    if (held.length === 0) return;
+    // Whoever holds them may have died: its claims have run out by then.
+    const cancel = this.ports.after(CLAIM_TTL_MS, () => void this.#resumeAll(held));
+    this.stopped.signal.addEventListener("abort", cancel, { once: true });
+  }
+
+  /** Those that somebody else holds. */
+  async #resumeAll(threadIds: readonly string[]): Promise<readonly string[]> {
+    const left = [...threadIds];
+    const held: string[] = [];
+    const take = async (): Promise<void> => {
+      for (let id = left.shift(); id !== undefined && !this.stopped.signal.aborted; id = left.shift()) {
+        if (await this.resume(id)) held.push(id);
+      }
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, take));
+    return held;
+  }
+
+  /** Follows the request that is open in a thread, if it can be had here; whether somebody else has it. */
+  async resume(threadId: string): Promise<boolean> {
+    try {
+      const request = await this.host.resume(threadId);
+      if (request !== undefined) this.live.attach(threadId, request);
+    } catch (error) {
+      if (ThreadHeldError.isInstance(error)) return true; // its entries tell what becomes of it
+      if (!this.stopped.signal.aborted) this.warn(error);
+    }
+    return false;
+  }
+
+  /** What is not told to whoever called is told here. */
+  warn(error: unknown): void {
+    (this.#options.warn ?? systemWarn)(`Studio: ${error instanceof Error ? error.stack : String(error)}`);
+  }
+
+  async stop(graceMs = 5000): Promise<void> {
+    if (this.stopped.signal.aborted) return;
+    this.stopped.abort();
+    await this.#host?.stop({ graceMs });
+  }
+}
+
+/** Where the threads are, without what nobody else should know. */
+function labelOf({ label, url }: StudioOptions): string {
+  if (label !== undefined) return label;
+  return /^[a-z]+(?=:)/.exec(url ?? "")?.[0] ?? (url === undefined ? "store" : "memory");
+}
+
+function stopped(): StudioError {
+  return new StudioError({ code: "server_stopped", status: 503, message: "This Studio was stopped." });
+}

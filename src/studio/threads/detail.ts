@@ -1,0 +1,63 @@
+import type { AnyAgent } from "../../agent/definition/agent.ts";
+import { advance, type LaneTrack, NO_LANES } from "../../lanes/track.ts";
+import { loadAgent } from "../../runtime/session/load.ts";
+import { threadNotFound } from "../../stores/errors.ts";
+import type { JsonValue } from "../../thread/json.ts";
+import type { Thread } from "../../thread/thread.ts";
+import { json } from "../http/reply.ts";
+import type { Call } from "../http/router.ts";
+import type { Studio } from "../studio.ts";
+import { rowOf } from "./row.ts";
+
+const TAIL = 64;
+
+/** GET /api/threads/{id} */
+export async function threadDetail({ studio, param }: Call): Promise<Response> {
+  const id = param("id");
+  const thread = await studio.store.load(id, { last: TAIL });
+  if (thread === undefined) throw threadNotFound(id);
+  const [row, request, forks] = await Promise.all([
+    rowOf(studio, thread),
+    openRequest(studio, thread),
+    studio.forks.of(id),
+  ]);
+  const { active, lanes } = lanesOf(thread);
+  const names = [...new Set([...Object.keys(lanes), active])];
+  return json({ ...row, lanes: names, activeLane: active, ...(request && { request }), forks });
+}
+
+function lanesOf(thread: Thread): LaneTrack {
+  const { base } = thread;
+  const before: LaneTrack =
+    base === undefined ? NO_LANES : { active: base.activeLane, lanes: base.lanes as LaneTrack["lanes"] }; // only names count
+  return thread.toArray().reduce((track, entry) => advance(track, entry, 0), before);
+}
+
+/** A call that somebody outside has to decide on. */
+interface Waiting {
+  readonly toolCallId: string;
+  readonly name: string;
+  readonly arguments: JsonValue;
+  readonly kind: "approval" | "answer";
+}
+
+/** The request that is open, as far as the log tells; what a status does not announce is not searched for. */
+async function openRequest(studio: Studio, { id, metadata }: Thread) {
+  if (metadata["status"] !== "running" && metadata["status"] !== "waiting") return undefined;
+  const settings = await studio.settings;
+  const { run } = (await loadAgent(studio.store, id, settings, studio.ports)).state;
+  if (run === undefined) return undefined;
+  const waiting = run.calls.flatMap(({ call, status }): readonly Waiting[] => {
+    const { id: toolCallId, name, arguments: given } = call;
+    if (status === "approval_requested") return [{ toolCallId, name, arguments: given, kind: "approval" }];
+    const isOpen = status === "open" && isForOutside(studio.agent, name);
+    return isOpen ? [{ toolCallId, name, arguments: given, kind: "answer" }] : [];
+  });
+  const state = studio.live.get(id)?.state ?? (waiting.length > 0 ? "waiting" : "running");
+  return { id: run.requestId, state, iteration: run.iteration, waiting };
+}
+
+/** A tool without `execute` waits for somebody to give its result. */
+function isForOutside({ tools }: AnyAgent, name: string): boolean {
+  return Object.hasOwn(tools, name) && tools[name]?.execute === undefined;
+}

@@ -1,0 +1,56 @@
+import type { ThreadInfo, ThreadStore } from "../../stores/port.ts";
+
+const PAGE = 1000;
+
+export interface Fork {
+  readonly id: string;
+  readonly forkSeq: number;
+}
+
+/** Which threads are forks of which. The store's list is read once; after that only what was made since. */
+export class ForkIndex {
+  readonly #store: ThreadStore;
+  readonly #forks = new Map<string, Map<string, number>>();
+  #upTo = Number.NEGATIVE_INFINITY;
+  #reading: Promise<void> = Promise.resolve();
+
+  constructor(store: ThreadStore) {
+    this.#store = store;
+  }
+
+  async of(threadId: string): Promise<readonly Fork[]> {
+    this.#reading = this.#reading.catch(() => undefined).then(() => this.#read());
+    await this.#reading;
+    const known = [...(this.#forks.get(threadId) ?? [])];
+    const still = await Promise.all(
+      known.map(async ([id, forkSeq]): Promise<readonly Fork[]> => {
+        const isThere = (await this.#store.load(id, { last: 1 })) !== undefined; // it may be deleted by now
+        return isThere ? [{ id, forkSeq }] : [];
+      }),
+    );
+    return still.flat();
+  }
+
+  /** A thread that comes from elsewhere may be older than what was read. */
+  note({ id, metadata }: Pick<ThreadInfo, "id" | "metadata">): void {
+    const { parentThreadId, forkSeq } = metadata;
+    if (typeof parentThreadId !== "string" || typeof forkSeq !== "number") return;
+    const forks = this.#forks.get(parentThreadId) ?? new Map<string, number>();
+    this.#forks.set(parentThreadId, forks.set(id, forkSeq));
+  }
+
+  async #read(): Promise<void> {
+    let cursor: string | undefined;
+    let newest = this.#upTo;
+    do {
+      const page = await this.#store.list({ order: "created", limit: cursor === undefined ? 20 : PAGE, cursor });
+      for (const info of page.threads) {
+        newest = Math.max(newest, info.createdAt);
+        this.note(info);
+      }
+      // Threads of one millisecond: those of the newest known are read again.
+      cursor = (page.threads.at(-1)?.createdAt ?? 0) < this.#upTo ? undefined : page.cursor;
+    } while (cursor !== undefined);
+    this.#upTo = newest;
+  }
+}

@@ -1,0 +1,54 @@
+import { cmd } from "../../agent/cmd.ts";
+import { restore } from "../../agent/react/restore.ts";
+import { loadAgent, withMore } from "../../runtime/session/load.ts";
+import { threadNotFound } from "../../stores/errors.ts";
+import type { Thread } from "../../thread/thread.ts";
+import { objectOf } from "../http/body.ts";
+import { optionalText, requiredSeq } from "../http/fields.ts";
+import { json } from "../http/reply.ts";
+import type { Call } from "../http/router.ts";
+import type { Studio } from "../studio.ts";
+import { rowOfThread } from "./row.ts";
+
+/** Entries read to see whether a request is open at the place of a fork. */
+const TAIL = 200;
+
+/** POST /api/threads/{id}/fork: another thread with the same past up to `atSeq`, ready to be asked. */
+export async function forkThread({ studio, request, param }: Call): Promise<Response> {
+  const id = param("id");
+  const body = await objectOf(request);
+  const atSeq = requiredSeq(body, "atSeq");
+  const given = optionalText(body, "title")?.trim();
+  const { title } = await rowOfThread(studio, id);
+  const status = await statusAt(studio, id, atSeq);
+  const metadata = { title: given || `${title} (fork)`, ...(status !== undefined && { status }) };
+  const { id: newId } = await studio.store.fork(id, { atSeq, newId: studio.ports.ids("thread"), metadata });
+  if (status === "open") await close(studio, newId);
+  studio.live.changes.ring();
+  return json(await rowOfThread(studio, newId), 201);
+}
+
+/** How the agent stood there: the status of the parent is of its end. What no agent has written has none. */
+async function statusAt(studio: Studio, id: string, atSeq: number): Promise<string | undefined> {
+  let thread: Thread | undefined = await studio.store.load(id, { last: TAIL, upToSeq: atSeq });
+  if (thread === undefined) throw threadNotFound(id);
+  if (thread.metadata["status"] === undefined) return undefined;
+  const settings = await studio.settings;
+  for (;;) {
+    try {
+      const { run, last } = restore(settings, thread, studio.ports).state;
+      return run === undefined ? (last?.end.status ?? "completed") : "open";
+    } catch (error) {
+      thread = await withMore(studio.store, thread, error);
+    }
+  }
+}
+
+/** A request that was open at the place of the fork is closed in it: nobody has asked for it to go on twice. */
+async function close({ settings, store, ports }: Studio, id: string): Promise<void> {
+  const agent = await loadAgent(store, id, await settings, ports);
+  const { thread } = cmd(agent, { type: "resume", recover: "fail" }).agent;
+  const stored = agent.thread.rev;
+  const entries = thread.slice(stored, thread.lastSeq).map(({ seq: _place, ...entry }) => entry);
+  await store.append(id, entries, { create: false, expectedRev: stored, metadata: { status: "failed" } });
+}

@@ -1,0 +1,44 @@
+import { threadNotFound } from "../../stores/errors.ts";
+import type { ThreadInfo } from "../../stores/port.ts";
+import type { Studio } from "../studio.ts";
+
+/** A thread in a list. */
+export interface ThreadRow {
+  readonly id: string;
+  readonly title: string;
+  readonly status?: string;
+  /** Whether a request of it is at work, or waits, in this process. */
+  readonly live: boolean;
+  readonly rev: number;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly agent?: string;
+  readonly parentThreadId?: string;
+  readonly forkSeq?: number;
+}
+
+type Told = Pick<ThreadInfo, "id" | "rev" | "createdAt" | "updatedAt" | "metadata">;
+
+export async function rowOf(studio: Studio, info: Told): Promise<ThreadRow> {
+  const { id, rev, createdAt, updatedAt, metadata } = info;
+  const { status, agent, parentThreadId, forkSeq } = metadata;
+  return {
+    id,
+    title: await studio.titles.of(info),
+    ...(typeof status === "string" && { status }),
+    live: studio.live.isLive(id),
+    rev,
+    createdAt,
+    updatedAt,
+    ...(typeof agent === "string" && { agent }),
+    ...(typeof parentThreadId === "string" && { parentThreadId }),
+    ...(typeof forkSeq === "number" && { forkSeq }),
+  };
+}
+
+/** The row of one thread, of which a single entry is read. */
+export async function rowOfThread(studio: Studio, threadId: string): Promise<ThreadRow> {
+  const thread = await studio.store.load(threadId, { last: 1 });
+  if (thread === undefined) throw threadNotFound(threadId);
+  return rowOf(studio, thread);
+}

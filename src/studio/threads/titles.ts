@@ -1,0 +1,65 @@
+import type { ThreadInfo, ThreadStore } from "../../stores/port.ts";
+import type { Entry } from "../../thread/entry.ts";
+import { isPlainObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
+
+const LONGEST = 80;
+const KEPT = 20_000;
+/** Where the first words of a user have to be, so that a thread that has none is not read to its end. */
+const LOOKED_AT = 32;
+
+/** What threads are called: by their metadata, else by the first thing a user said, which never changes. */
+export class Titles {
+  readonly #store: ThreadStore;
+  readonly #known = new Map<string, string>();
+
+  constructor(store: ThreadStore) {
+    this.#store = store;
+  }
+
+  async of({ id, rev, metadata }: Pick<ThreadInfo, "id" | "rev" | "metadata">): Promise<string> {
+    const { title } = metadata;
+    if (typeof title === "string" && title !== "") return title;
+    return (rev === 0 ? undefined : await this.firstWords(id, rev)) ?? "Untitled";
+  }
+
+  /** What the user said first. */
+  async firstWords(threadId: string, rev: number): Promise<string | undefined> {
+    const known = this.#known.get(threadId);
+    if (known !== undefined) return known || undefined;
+    let found = "";
+    for await (const entry of this.#store.read(threadId, { fromSeq: 0, toSeq: LOOKED_AT })) {
+      found = userText(entry);
+      if (found !== "") break;
+    }
+    if (found !== "" || rev > LOOKED_AT) this.#keep(threadId, found);
+    return found || undefined;
+  }
+
+  #keep(threadId: string, title: string): void {
+    if (this.#known.size >= KEPT) this.#known.clear();
+    this.#known.set(threadId, title);
+  }
+}
+
+function userText({ kind, payload }: Entry): string {
+  if (kind !== "ai_message" && kind !== "message") return "";
+  const { role, content } = payload as JsonObject; // payloads are JSON
+  return role === "user" ? titleOf(content) : "";
+}
+
+/** The first words of a content, as a title. */
+export function titleOf(content: unknown): string {
+  const text = typeof content === "string" ? content : Array.isArray(content) ? content.map(partText).join(" ") : "";
+  const line = text.trim().replaceAll(/\s+/g, " ");
+  const letters = [...line];
+  return letters.length <= LONGEST
+    ? line
+    : `${letters
+        .slice(0, LONGEST - 1)
+        .join("")
+        .trimEnd()}…`;
+}
+
+function partText(part: JsonValue): string {
+  return isPlainObject(part) && typeof part["text"] === "string" ? part["text"] : "";
+}

@@ -1,0 +1,155 @@
+import { useComputed, useSignal } from "@preact/signals";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { Markdown } from "../parts/markdown.tsx";
+import { Loading, Problem } from "../parts/states.tsx";
+import type { OpenThread } from "../state/open-thread.ts";
+import { route } from "../state/route.ts";
+import { Composer } from "./composer.tsx";
+import { type ChatItem, conversation } from "./conversation.ts";
+import { AssistantTurn, Line, Thinking, UserTurn } from "./turns.tsx";
+import { Welcome } from "./welcome.tsx";
+
+const FIRST = 150;
+const MORE = 200;
+
+export function ChatView({ thread }: { readonly thread: OpenThread }) {
+  const shown = useSignal(FIRST);
+  const { detail, log, live } = thread;
+  useEffect(() => {
+    void log.ensure(log.rev.value - shown.value, log.rev.value - 1).catch(() => undefined);
+  }, [log.rev.value, shown.value]);
+  const entries = useComputed(() => {
+    void log.version.value;
+    return log.loadedBack(Math.max(0, log.rev.value - shown.value), log.rev.value - 1);
+  });
+  const items = useComputed(() => conversation(entries.value));
+  const state = detail.value;
+  if (state.state === "loading") return <Loading what="the conversation" />;
+  if (state.state === "failed") return <Problem {...state} retry={() => void thread.refresh()} />;
+
+  const waiting = new Map((state.value.request?.waiting ?? []).map((call) => [call.toolCallId, call.kind]));
+  const firstLoaded = entries.value[0]?.seq ?? 0;
+  const isEmpty = log.rev.value === 0 && live.value === undefined;
+  const isComing = entries.value.length === 0 && log.rev.value > 0;
+  return (
+    <section class="chat" aria-label="Chat">
+      <Scroller thread={thread} length={items.value.length}>
+        {isEmpty && <Welcome thread={thread} />}
+        {isComing && <Loading what="the conversation" />}
+        {firstLoaded > 0 && !isComing && (
+          <button type="button" class="earlier" onClick={() => (shown.value += MORE)}>
+            Show earlier entries
+          </button>
+        )}
+        {items.value.map((item) => (
+          <Item key={item.seq} item={item} thread={thread} waiting={waiting} />
+        ))}
+        <LiveTurn thread={thread} />
+      </Scroller>
+      <Composer thread={thread} />
+    </section>
+  );
+}
+
+interface ItemProps {
+  readonly item: ChatItem;
+  readonly thread: OpenThread;
+  readonly waiting: ReadonlyMap<string, "approval" | "answer">;
+}
+
+function Item({ item, thread, waiting }: ItemProps) {
+  switch (item.type) {
+    case "user":
+      return <UserTurn item={item} />;
+    case "assistant":
+      return <AssistantTurn item={item} thread={thread} waiting={waiting} />;
+    case "line":
+      return <Line item={item} />;
+    default:
+      return item satisfies never;
+  }
+}
+
+/** What the model says right now. */
+function LiveTurn({ thread }: { readonly thread: OpenThread }) {
+  const live = thread.live.value;
+  if (live === undefined || live.state === "done") return null;
+  const { text, thinking, input, note, tools } = live;
+  const isSaying = text !== "" || thinking !== "" || input !== "";
+  const isAtTools = Object.values(tools).some(({ state }) => state === "running");
+  return (
+    <div class="turn assistant live" aria-live="off">
+      {thinking !== "" && <Thinking text={thinking} open={text === ""} />}
+      {text !== "" && <Markdown text={text} />}
+      {input !== "" && <pre class="tool-input">{input}</pre>}
+      {note ? <p class="live-note">{note}</p> : null}
+      {!isSaying && live.state === "running" && (
+        <p class="live-note">
+          <span class="pulse" aria-hidden="true" /> {isAtTools ? "Tools are running" : "Waiting for the model"}
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** Stays at the end as long as the reader is there, and says when there is more below. */
+function Scroller({
+  thread,
+  length,
+  children,
+}: {
+  thread: OpenThread;
+  length: number;
+  children: preact.ComponentChildren;
+}) {
+  const box = useRef<HTMLDivElement>(null);
+  const isAtEnd = useSignal(true);
+  const live = thread.live.value;
+  const wanted = route.value.seq;
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (element !== null && isAtEnd.value && wanted === undefined) element.scrollTop = element.scrollHeight;
+  }, [length, live?.text.length, live?.thinking.length, live?.state]);
+  useEffect(() => {
+    // A card that opens, or a text that wraps anew, moves the end as well.
+    const column = box.current?.firstElementChild;
+    if (!column) return;
+    const observer = new ResizeObserver(() => {
+      const element = box.current;
+      if (element !== null && isAtEnd.peek() && route.peek().seq === undefined)
+        element.scrollTop = element.scrollHeight;
+    });
+    observer.observe(column);
+    return () => observer.disconnect();
+  }, []);
+  useEffect(() => {
+    if (wanted !== undefined) document.getElementById(`seq-${wanted}`)?.scrollIntoView({ block: "center" });
+  }, [wanted, length > 0]);
+  return (
+    <div class="chat-area">
+      <div
+        ref={box}
+        class="chat-scroll"
+        tabIndex={0}
+        role="log"
+        aria-label="Conversation"
+        onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {
+          isAtEnd.value = scrollHeight - scrollTop - clientHeight < 60;
+        }}
+      >
+        <div class="chat-column">{children}</div>
+      </div>
+      {!isAtEnd.value && (
+        <button
+          type="button"
+          class="to-end"
+          onClick={() => {
+            if (box.current) box.current.scrollTop = box.current.scrollHeight;
+          }}
+        >
+          ↓ To the end
+        </button>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,128 @@
+import { useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import type { SteerWay } from "../data/source.ts";
+import { Icon } from "../parts/icon.tsx";
+import type { OpenThread } from "../state/open-thread.ts";
+import { info } from "../state/studio.ts";
+import { attempt, tell } from "../state/toasts.ts";
+
+/** Asks when nothing runs, and steers what does. */
+export function Composer({ thread }: { readonly thread: OpenThread }) {
+  const text = useSignal("");
+  const way = useSignal<SteerWay>("steer");
+  const isSending = useSignal(false);
+  const box = useRef<HTMLTextAreaElement>(null);
+  const actions = thread.source.act;
+  const isBusy = thread.isBusy.value;
+  useEffect(() => {
+    // Only where there is nothing else to do: elsewhere the keys are shortcuts.
+    if (thread.log.rev.peek() === 0) box.current?.focus({ preventScroll: true });
+  }, [thread.id]);
+  if (actions === undefined) {
+    return (
+      <p class="read-only">
+        {thread.source.kind === "file"
+          ? "An exported thread: it can be read, not changed."
+          : "Read-only: this Studio changes nothing."}
+      </p>
+    );
+  }
+
+  async function send(): Promise<void> {
+    const content = text.value.trim();
+    if (content === "" || actions === undefined || isSending.value) return;
+    isSending.value = true;
+    const sent = await attempt(async () => {
+      if (!isBusy) await actions.ask(thread.id, content);
+      else {
+        const { id, accepted, reason } = await actions.steer(thread.id, content, way.value);
+        if (!accepted)
+          throw Object.assign(new Error(`It came too late or was not taken: ${reason ?? "unknown"}.`), {
+            code: reason,
+          });
+        thread.steers.value = [...thread.steers.value, { id, content }];
+      }
+      return true;
+    });
+    isSending.value = false;
+    if (sent) text.value = "";
+    box.current?.focus();
+  }
+
+  const who = info.value.state === "there" ? info.value.value : undefined;
+  return (
+    <form
+      class={isBusy ? "composer busy" : "composer"}
+      onSubmit={(event) => {
+        event.preventDefault();
+        void send();
+      }}
+    >
+      {thread.steers.value.map(({ id, content }) => (
+        <p key={id} class="queued">
+          <span class="pulse" aria-hidden="true" /> waits for the next step: {content}
+        </p>
+      ))}
+      <div class="composer-box">
+        <label class="visually-hidden" for="composer">
+          {isBusy ? "Steer the request" : "Message"}
+        </label>
+        <textarea
+          id="composer"
+          ref={box}
+          rows={Math.min(8, text.value.split("\n").length)}
+          placeholder={isBusy ? "Steer it while it runs…" : "Ask something…"}
+          value={text.value}
+          onInput={(event) => (text.value = event.currentTarget.value)}
+          onKeyDown={(event) => {
+            if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+            event.preventDefault();
+            void send();
+          }}
+        />
+        {isBusy && (
+          <button type="button" class="stop" onClick={() => void cancel(thread)} title="Cancel the request (.)">
+            <Icon name="stop" /> Cancel
+          </button>
+        )}
+        <button
+          type="submit"
+          class="primary send"
+          disabled={text.value.trim() === "" || isSending.value}
+          aria-label={isBusy ? "Steer" : "Send"}
+        >
+          <Icon name="send" />
+        </button>
+      </div>
+      <p class="composer-foot">
+        {isBusy ? (
+          <label>
+            Words go{" "}
+            <select value={way.value} onChange={(event) => (way.value = event.currentTarget.value as SteerWay)}>
+              <option value="steer">before the next model call</option>
+              <option value="follow_up">when the request is done</option>
+            </select>
+          </label>
+        ) : (
+          <span>
+            <kbd>Enter</kbd> sends, <kbd>Shift</kbd> <kbd>Enter</kbd> breaks the line
+          </span>
+        )}
+        {who && (
+          <span class="who">
+            {who.demo && <span class="pill demo">offline demo</span>} {who.model}
+          </span>
+        )}
+      </p>
+    </form>
+  );
+}
+
+export async function cancel(thread: OpenThread): Promise<void> {
+  const done = await attempt(async () => {
+    await thread.source.act?.cancel(thread.id);
+    return true;
+  });
+  if (done) tell("Cancelled.");
+  await thread.refreshDetail();
+}

@@ -1,0 +1,34 @@
+import type { CallRecord, Entry, JsonObject } from "heddle";
+import type { CallRow } from "./contract.ts";
+
+/** What an entry records of a model call, if it is one that a call left. */
+export function recordIn({ payload, refs }: Entry): CallRecord | undefined {
+  const call = (payload as JsonObject)["call"]; // payloads are JSON
+  const isRecord = refs.callId !== undefined && typeof call === "object" && call !== null && "fingerprint" in call;
+  return isRecord ? (call as unknown as CallRecord) : undefined; // written by heddle
+}
+
+/** The model calls that entries tell of, newest first, as the server lists them. */
+export function callRows(entries: readonly Entry[]): CallRow[] {
+  return entries
+    .flatMap((entry) => {
+      const record = recordIn(entry);
+      return record === undefined ? [] : [rowOf(entry, record)];
+    })
+    .reverse();
+}
+
+function rowOf({ seq, at, kind, refs, payload }: Entry, record: CallRecord): CallRow {
+  const { code, message } = payload as JsonObject;
+  const { estimatedTokens, usage, finishReason, fingerprint, basisLastSeq, model } = record;
+  return {
+    callId: String(refs.callId),
+    seq,
+    at,
+    ...(refs.requestId !== undefined && { requestId: String(refs.requestId) }),
+    ...(refs.iteration !== undefined && { iteration: Number(refs.iteration) }),
+    ...(model !== undefined && { model }),
+    ...{ estimatedTokens, usage, finishReason, fingerprint, basisLastSeq },
+    ...(kind === "error" && { error: { code: String(code), message: String(message) } }),
+  };
+}

@@ -1,0 +1,64 @@
+import { type Entry, project, Thread } from "heddle";
+import { callRows } from "./calls.ts";
+import type { CallRow, ExportedThread, ThreadDetail, ThreadRow } from "./contract.ts";
+import { rebuilt } from "./rebuild.ts";
+import { Refusal, type Source } from "./source.ts";
+
+/** The data that an exported page carries, if this page is one. */
+export function embeddedData(): ExportedThread | undefined {
+  const text = document.getElementById("heddle-data")?.textContent?.trim();
+  if (!text?.startsWith("{")) return undefined;
+  return JSON.parse(text) as ExportedThread;
+}
+
+/** A thread in the page itself: nothing is fetched, and nothing can be changed. */
+export function embeddedSource({ thread: { blobs = {}, ...data }, row }: ExportedThread): Source {
+  const thread = Thread.fromJSON(data);
+  const entries = thread.toArray();
+  const rows = callRows(entries);
+  const detail = detailOf(thread, entries, row);
+  const find = (callId: string): CallRow => {
+    const row = rows.find((each) => each.callId === callId);
+    if (row === undefined) throw new Refusal("call_not_found", `The file records no model call ${callId}.`, 404);
+    return row;
+  };
+  const named = rows[0]?.model ?? "unknown model";
+  return {
+    kind: "file",
+    info: async () => ({
+      ...{ name: "heddle", version: "", readOnly: true, demo: named.includes("demo"), model: named },
+      ...{ prompts: [], store: "exported file", providers: [] },
+    }),
+    threads: async () => ({ threads: [detail] }),
+    thread: async () => detail,
+    entries: async (_, from, to) => ({
+      entries: entries.slice(from - thread.firstSeq, to + 1 - thread.firstSeq),
+      rev: thread.rev,
+    }),
+    view: async (_, { atSeq, ...input }) => project({ ...input, thread: thread.upTo(atSeq) }),
+    calls: async (_, { before = Number.POSITIVE_INFINITY, limit }) =>
+      rows.filter(({ seq }) => seq < before).slice(0, limit),
+    call: async (_, callId) => rebuilt(thread, find(callId), rows[rows.indexOf(find(callId)) + 1], blobs),
+    listen: (_, { onState }) => {
+      onState("open");
+      return () => undefined;
+    },
+    exportUrl: () => undefined,
+    act: undefined,
+  };
+}
+
+function detailOf(thread: Thread, entries: readonly Entry[], row: ThreadRow | undefined): ThreadDetail {
+  const lanes = new Set(
+    entries.flatMap(({ payload }) => ("contextRef" in payload ? [String(payload.contextRef)] : [])),
+  );
+  const { id, rev, createdAt, updatedAt } = thread;
+  return {
+    ...{ id, rev, createdAt, updatedAt, title: id },
+    ...row,
+    live: false,
+    lanes: lanes.size === 0 ? ["default"] : [...lanes],
+    activeLane: "default",
+    forks: [],
+  };
+}

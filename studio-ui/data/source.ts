@@ -1,0 +1,91 @@
+import type { ContextPolicyInput, JsonObject, JsonValue, ToolSpec } from "heddle";
+import type {
+  CallDetail,
+  CallRow,
+  EntryWindow,
+  Info,
+  StreamEvent,
+  ThreadDetail,
+  ThreadPage,
+  ThreadQuery,
+  ThreadRow,
+  ViewAnswer,
+} from "./contract.ts";
+
+/** Closed is for good: the server has nothing to tell here. */
+export type LinkState = "connecting" | "open" | "lost" | "closed";
+
+export interface Listening {
+  onEvent(event: StreamEvent): void;
+  onState(state: LinkState): void;
+}
+
+interface ViewWish {
+  readonly atSeq: number;
+  readonly lane?: string | undefined;
+  readonly policy: ContextPolicyInput;
+  readonly system?: string | undefined;
+  readonly tools?: readonly ToolSpec[] | undefined;
+}
+
+export type SteerWay = "steer" | "follow_up";
+
+/** Where the page gets what it shows: a server, or the file it was exported to. */
+export interface Source {
+  readonly kind: "server" | "file";
+  info(): Promise<Info>;
+  threads(query: ThreadQuery): Promise<ThreadPage>;
+  thread(id: string): Promise<ThreadDetail>;
+  /** Both ends included. */
+  entries(id: string, from: number, to: number): Promise<EntryWindow>;
+  /** What a model would be shown, projected where the entries are: for threads too long to be in the page. */
+  view(id: string, wish: ViewWish): Promise<ViewAnswer>;
+  calls(id: string, page: { readonly before?: number; readonly limit: number }): Promise<readonly CallRow[]>;
+  call(id: string, callId: string): Promise<CallDetail>;
+  /** Until the function it answers is called. */
+  listen(id: string | undefined, listening: Listening): () => void;
+  /** The address of a download; a file has none. */
+  exportUrl(id: string, format: "json" | "jsonl" | "html"): string | undefined;
+  readonly act: Actions | undefined;
+}
+
+/** What changes something; a file and a read-only server have none of it. */
+export interface Actions {
+  create(title?: string): Promise<ThreadRow>;
+  ask(id: string, content: string): Promise<{ readonly requestId: string }>;
+  steer(id: string, content: string, kind: SteerWay): Promise<{ id: string; accepted: boolean; reason?: string }>;
+  cancel(id: string): Promise<unknown>;
+  decide(id: string, toolCallId: string, approved: boolean): Promise<unknown>;
+  answer(id: string, toolCallId: string, output: JsonValue): Promise<unknown>;
+  reset(id: string): Promise<unknown>;
+  summarize(
+    id: string,
+    range?: { readonly fromSeq?: number; readonly toSeq?: number },
+  ): Promise<{ readonly seq: number }>;
+  /** Switches to a lane, or replaces what one shows. */
+  context(id: string, contextRef: string, operation: JsonObject): Promise<{ readonly status: string }>;
+  fork(id: string, atSeq: number): Promise<ThreadRow>;
+  remove(id: string): Promise<unknown>;
+}
+
+/** What went wrong, in the words of the server. */
+export class Refusal extends Error {
+  readonly code: string;
+  readonly status: number;
+
+  constructor(code: string, message: string, status: number) {
+    super(message);
+    this.name = "Refusal";
+    this.code = code;
+    this.status = status;
+  }
+}
+
+/** Whatever was thrown, as code and words for a person. */
+export function problemOf(error: unknown): { readonly code: string; readonly message: string } {
+  if (error instanceof Error) {
+    const { code = "error", message } = error as Error & { readonly code?: string };
+    return { code, message };
+  }
+  return { code: "error", message: String(error) };
+}

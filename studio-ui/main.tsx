@@ -1,0 +1,9 @@
+import { render } from "preact";
+import { App } from "./shell/app.tsx";
+import { start } from "./state/studio.ts";
+import "./css/app.css";
+
+const place = document.getElementById("app");
+if (place === null) throw new Error("The page has no place for the app.");
+render(<App />, place);
+void start();

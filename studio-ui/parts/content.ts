@@ -1,0 +1,46 @@
+import type { Content, JsonObject, JsonValue, Part } from "heddle";
+import { oneLine } from "./format.ts";
+
+/** The words of a content: text only. */
+export function textOf(content: Content | JsonValue | undefined): string {
+  if (typeof content === "string") return content;
+  if (!Array.isArray(content)) return content === undefined ? "" : JSON.stringify(content);
+  return (content as readonly Part[]) // content has no other list
+    .flatMap((part) => (part.type === "text" ? [part.text as string] : []))
+    .join("\n");
+}
+
+export function thinkingOf(content: Content): string {
+  if (typeof content === "string") return "";
+  return content.flatMap((part) => (part.type === "thinking" ? [part.text as string] : [])).join("\n");
+}
+
+/** Parts that are neither text nor thinking, told in a word. */
+export function othersOf(content: Content): string[] {
+  if (typeof content === "string") return [];
+  return content.flatMap((part) => {
+    if (part.type === "text" || part.type === "thinking" || part.type === "tool_call") return [];
+    if (part.type === "file") return [`${part.filename ?? "file"} (${part.mediaType})`];
+    return [part.type.replace("_", " ")];
+  });
+}
+
+export interface CallOf {
+  readonly id: string;
+  readonly name: string;
+  readonly arguments: JsonValue;
+}
+
+export function callsOf(payload: JsonObject): readonly CallOf[] {
+  const calls = payload["toolCalls"];
+  return Array.isArray(calls) ? (calls as unknown as readonly CallOf[]) : []; // written by heddle
+}
+
+/** `name(argument: value, …)`, as short as it can be and still tell one call from another. */
+export function callLine({ name, arguments: given }: Pick<CallOf, "name" | "arguments">): string {
+  if (typeof given !== "object" || given === null || Array.isArray(given)) {
+    return `${name}(${given === null ? "" : oneLine(JSON.stringify(given), 80)})`;
+  }
+  const fields = Object.entries(given).map(([key, value]) => `${key}: ${oneLine(JSON.stringify(value), 60)}`);
+  return `${name}(${fields.join(", ")})`;
+}

@@ -1,0 +1,118 @@
+import type { Content, Entry, JsonObject } from "heddle";
+import { callLine, callsOf, othersOf, textOf, thinkingOf } from "./content.ts";
+import { oneLine } from "./format.ts";
+
+/** What an entry is to a reader; also the name of its colour. */
+type Tone = "user" | "assistant" | "tool" | "summary" | "context" | "system" | "error" | "approval" | "note";
+
+export interface EntryLine {
+  readonly tone: Tone;
+  readonly label: string;
+  readonly text: string;
+  /** It opens a turn. */
+  readonly turn?: boolean;
+}
+
+/** One line for an entry of any kind. */
+export function lineOf({ kind, payload }: Pick<Entry, "kind" | "payload">): EntryLine {
+  const said = payload as JsonObject; // payloads are JSON
+  switch (kind) {
+    case "message":
+    case "ai_message":
+      return messageLine(said);
+    case "tool_call":
+      return {
+        tone: "tool",
+        label: "call",
+        text: callLine({ name: String(said["name"]), arguments: said["arguments"] ?? null }),
+      };
+    case "tool_result":
+      return { tone: "tool", label: "result", text: `${said["name"]} → ${oneLine(textOf(said["result"] as Content))}` };
+    case "summary":
+      return {
+        tone: "summary",
+        label: "summary",
+        text: `#${said["fromSeq"]}–#${said["toSeq"]} ${oneLine(String(said["content"] ?? ""))}`,
+      };
+    case "ai_context_operation":
+      return operationLine(said);
+    case "error":
+      return { tone: "error", label: "error", text: [said["code"], said["message"]].filter(Boolean).join(" — ") };
+    case "approval_requested":
+      return { tone: "approval", label: "approval", text: `waits for a word on ${said["name"]}` };
+    case "approval_resolved":
+      return approvalLine(said);
+    case "tool_started":
+      return { tone: "tool", label: "started", text: String(said["name"]) };
+    case "instruction_start":
+    case "instruction_end":
+      return {
+        tone: "tool",
+        label: kind.slice(12),
+        text: [said["action"], said["status"]].filter(Boolean).join(" · "),
+      };
+    case "note":
+      return { tone: "note", label: "note", text: noteText(said) };
+    default:
+      return { tone: "note", label: kind, text: oneLine(JSON.stringify(said)) };
+  }
+}
+
+function messageLine(said: JsonObject): EntryLine {
+  const content = (said["content"] ?? "") as Content;
+  const text = oneLine([textOf(content), ...othersOf(content).map((other) => `[${other}]`)].filter(Boolean).join(" "));
+  switch (said["role"]) {
+    case "user":
+      return said["steer"] === undefined
+        ? { tone: "user", label: "user", text, turn: true }
+        : { tone: "user", label: String(said["steer"]).replace("_", " "), text };
+    case "assistant": {
+      const calls = callsOf(said).map(callLine).join("  ");
+      const thought = thinkingOf(content) === "" ? "" : "✻ ";
+      const label = calls === "" ? "assistant" : "calls";
+      return {
+        tone: "assistant",
+        label: said["partial"] === true ? "partial" : label,
+        text: `${thought}${[text, calls].filter(Boolean).join("  ")}`,
+      };
+    }
+    case "tool":
+      return {
+        tone: said["isError"] === true ? "error" : "tool",
+        label: "result",
+        text: `${said["name"] ?? "tool"} → ${text}`,
+      };
+    default:
+      return { tone: "system", label: String(said["role"]), text };
+  }
+}
+
+function operationLine({ operation, contextRef }: JsonObject): EntryLine {
+  const { type, reason, baseSeq, from } = (operation ?? {}) as JsonObject;
+  const details = [
+    contextRef,
+    reason,
+    baseSeq === undefined ? "" : `from #${baseSeq}`,
+    from === undefined ? "" : `off ${from}`,
+  ];
+  return { tone: "context", label: String(type ?? "context"), text: details.filter(Boolean).join(" · ") };
+}
+
+function approvalLine({ approved, by, note }: JsonObject): EntryLine {
+  const words = [approved === true ? "approved" : "denied", by === undefined ? "" : `by ${by}`, note].filter(Boolean);
+  return { tone: "approval", label: "decision", text: words.join(" · ") };
+}
+
+function noteText(said: JsonObject): string {
+  const end = said["end"] as JsonObject | undefined; // written by heddle
+  if (end !== undefined) {
+    return `request ${end["status"]}${end["terminationReason"] === undefined ? "" : ` · ${end["terminationReason"]}`}`;
+  }
+  const text = said["text"] ?? said["message"];
+  return typeof text === "string" ? oneLine(text) : oneLine(JSON.stringify(said));
+}
+
+export function laneOf({ payload }: Pick<Entry, "payload">): string | undefined {
+  const lane = (payload as JsonObject)["contextRef"];
+  return typeof lane === "string" ? lane : undefined;
+}

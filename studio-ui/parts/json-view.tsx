@@ -1,0 +1,45 @@
+import type { JsonValue } from "heddle";
+import type { ComponentChildren } from "preact";
+import { tell } from "../state/toasts.ts";
+import { Icon } from "./icon.tsx";
+
+const TOKEN = /("(?:\\.|[^"\\])*")(\s*:)?|\b(true|false|null)\b|(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)/g;
+/** Beyond this colours cost more than they help. */
+const COLOURED = 60_000;
+
+/** JSON to read and to copy. */
+export function JsonView({ value, label }: { readonly value: JsonValue | object; readonly label: string }) {
+  const text = JSON.stringify(value, null, 2) ?? "";
+  return (
+    <div class="json">
+      <button type="button" class="ghost copy" title="Copy" aria-label={`Copy ${label}`} onClick={() => copy(text)}>
+        <Icon name="copy" size={14} />
+      </button>
+      <pre tabIndex={0} role="region" aria-label={label}>
+        {text.length > COLOURED ? text : coloured(text)}
+      </pre>
+    </div>
+  );
+}
+
+function coloured(text: string): ComponentChildren[] {
+  const out: ComponentChildren[] = [];
+  let end = 0;
+  for (const { 0: all, 1: quoted, 2: colon, 3: word, index } of text.matchAll(TOKEN)) {
+    if (index > end) out.push(text.slice(end, index));
+    const kind = colon !== undefined ? "key" : quoted !== undefined ? "string" : word !== undefined ? "word" : "number";
+    out.push(<span class={`j-${kind}`}>{all}</span>);
+    end = index + all.length;
+  }
+  out.push(text.slice(end));
+  return out;
+}
+
+async function copy(text: string): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(text);
+    tell("Copied.");
+  } catch {
+    tell("The browser did not let the page copy.");
+  }
+}

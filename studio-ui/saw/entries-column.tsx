@@ -1,0 +1,106 @@
+import { type Signal, useComputed, useSignal } from "@preact/signals";
+import type { EntryStatus } from "heddle";
+import type { CallDetail } from "../data/contract.ts";
+import { lineOf } from "../parts/entry-line.ts";
+import { count } from "../parts/format.ts";
+import { REASONS, STATUS } from "../parts/reasons.ts";
+import { revealing, VirtualList } from "../parts/virtual-list.tsx";
+import type { OpenThread } from "../state/open-thread.ts";
+import { inspected } from "../state/studio.ts";
+import { litEntries, type Pointed } from "./pointed.ts";
+
+interface Props {
+  readonly thread: OpenThread;
+  readonly detail: CallDetail;
+  readonly pointed: Signal<Pointed>;
+}
+
+type Filter = EntryStatus | "all" | "hidden";
+
+/** Every entry with what became of it, and why. */
+export function EntriesColumn({ thread, detail, pointed }: Props) {
+  const filter = useSignal<Filter>("all");
+  const rows = useComputed(() => detail.explained.filter(({ status }) => fits(status, filter.value)));
+  const counts = Map.groupBy(detail.explained, ({ status }) => status);
+  const hidden = detail.explained.filter(({ status }) => fits(status, "hidden")).length;
+  const lit = litEntries(pointed.value, detail);
+  const { seq, message } = pointed.value;
+  const selected = rows.value.findIndex((row) => row.seq === seq);
+  const end = useSignal(revealing(detail.explained.length - 1));
+  const first = message === undefined ? -1 : rows.value.findIndex((row) => lit.has(row.seq));
+  return (
+    <aside class="entries" aria-label="Entries and why">
+      <div class="chips" role="group" aria-label="Show entries that are">
+        <Chip filter={filter} value="all" text="all" n={detail.explained.length} />
+        <Chip filter={filter} value="hidden" text="not shown" n={hidden} />
+        {[...counts].map(([status, entries]) => (
+          <Chip key={status} filter={filter} value={status} text={STATUS[status]} n={entries.length} />
+        ))}
+      </div>
+      {(detail.explained[0]?.seq ?? 0) > 0 && (
+        <p class="hint">Entries before #{detail.explained[0]?.seq} lie before everything shown and were not read.</p>
+      )}
+      {rows.value.length === 0 && <p class="hint">No entry is that.</p>}
+      <VirtualList
+        label="Entries of the thread, with the reason"
+        length={rows.value.length}
+        rowHeight={44}
+        selected={selected < 0 ? undefined : selected}
+        reveal={first >= 0 ? { index: first, moment: first + 1e6 } : end.value}
+        idOf={(index) => `why-${rows.value[index]?.seq}`}
+        onSelect={(index) => {
+          const row = rows.value[index];
+          if (row === undefined) return;
+          pointed.value = { seq: row.seq };
+          inspected.value = { seq: row.seq };
+        }}
+        onWindow={(from, to) => {
+          const [a, b] = [rows.value[from]?.seq, rows.value[Math.max(from, to)]?.seq];
+          if (a !== undefined && b !== undefined)
+            void thread.log.ensure(a, Math.min(b, a + 400)).catch(() => undefined);
+        }}
+        row={(index) => {
+          void thread.log.version.value;
+          const row = rows.value[index];
+          if (row === undefined) return null;
+          const entry = thread.log.get(row.seq);
+          const line = entry ? lineOf(entry) : { tone: "note", label: row.kind, text: "" };
+          return (
+            <div
+              class={`why status-${row.status}${lit.has(row.seq) ? " lit" : ""}`}
+              onMouseEnter={() => (pointed.value = { seq: row.seq })}
+              onMouseLeave={() => (pointed.value = {})}
+            >
+              <span class="seq">{row.seq}</span>
+              <span class={`kind tone-${line.tone}`}>{line.label}</span>
+              <span class="text">{line.text}</span>
+              <span class={`status ${row.status}`}>{STATUS[row.status]}</span>
+              <span class="reason">{REASONS[row.rule]}</span>
+              <span class="tokens">{row.tokens > 0 ? count(row.tokens) : ""}</span>
+            </div>
+          );
+        }}
+      />
+    </aside>
+  );
+}
+
+const SHOWN: readonly EntryStatus[] = ["shown", "repaired", "cleared"];
+
+function fits(status: EntryStatus, filter: Filter): boolean {
+  if (filter === "all") return true;
+  return filter === "hidden" ? !SHOWN.includes(status) : status === filter;
+}
+
+function Chip({ filter, value, text, n }: { filter: Signal<Filter>; value: Filter; text: string; n: number }) {
+  return (
+    <button
+      type="button"
+      class={`chip ${value}`}
+      aria-pressed={filter.value === value}
+      onClick={() => (filter.value = value)}
+    >
+      {text} <b>{count(n)}</b>
+    </button>
+  );
+}

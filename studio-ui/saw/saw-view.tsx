@@ -1,0 +1,44 @@
+import { Empty, Loading, Problem } from "../parts/states.tsx";
+import { useLoaded } from "../state/loaded.ts";
+import type { OpenThread } from "../state/open-thread.ts";
+import { go, route } from "../state/route.ts";
+import { CallPage } from "./call-page.tsx";
+import { CallStrip } from "./call-strip.tsx";
+
+/** What the model saw: one call of the thread after the other. */
+export function SawView({ thread }: { readonly thread: OpenThread }) {
+  const calls = thread.calls.value;
+  if (calls.state === "loading") return <Loading what="the model calls" />;
+  if (calls.state === "failed") return <Problem {...calls} retry={() => void thread.refreshCalls()} />;
+  const callId = route.value.callId ?? calls.value[0]?.callId;
+  if (callId === undefined) {
+    return (
+      <Empty title="No model call yet">
+        <p>After the first answer you see here, message by message, what the model was shown, and why.</p>
+      </Empty>
+    );
+  }
+  return (
+    <section class="saw" aria-label="What the model saw">
+      <CallStrip thread={thread} calls={calls.value} callId={callId} />
+      <OneCall key={callId} thread={thread} callId={callId} />
+    </section>
+  );
+}
+
+function OneCall({ thread, callId }: { readonly thread: OpenThread; readonly callId: string }) {
+  const detail = useLoaded(`${thread.id} ${callId}`, () => thread.callDetail(callId)).value;
+  if (detail.state === "loading") return <Loading what="the call" />;
+  if (detail.state === "failed") return <Problem {...detail} />;
+  return <CallPage thread={thread} detail={detail.value} />;
+}
+
+/** `[` and `]`: the call before, the call after. */
+export function stepCall(thread: OpenThread, step: 1 | -1): void {
+  const calls = thread.calls.peek();
+  if (calls.state !== "there") return;
+  const { callId } = route.peek();
+  const at = callId === undefined ? 0 : calls.value.findIndex((call) => call.callId === callId);
+  const next = calls.value[at - step]; // the newest comes first
+  if (next !== undefined) go({ threadId: thread.id, callId: next.callId });
+}

@@ -1,0 +1,68 @@
+import { useEffect } from "preact/hooks";
+import { Empty, Loading, Problem } from "../parts/states.tsx";
+import { info, source, thread } from "../state/studio.ts";
+import { ContextDialog } from "./context-dialog.tsx";
+import { Help } from "./help.tsx";
+import { Inspector } from "./inspector.tsx";
+import { listenToKeys } from "./keys.ts";
+import { panels } from "./panels.ts";
+import { Sidebar } from "./sidebar.tsx";
+import { Start } from "./start.tsx";
+import { ThreadPage } from "./thread-page.tsx";
+import { Toasts } from "./toasts.tsx";
+
+export function App() {
+  useEffect(listenToKeys, []);
+  const state = info.value;
+  if (state.state === "loading") return <Loading what="Studio" />;
+  if (state.state === "failed") {
+    return (
+      <main class="lonely">
+        {state.code === "unauthorized" ? <TokenForm /> : <Problem {...state} retry={() => location.reload()} />}
+      </main>
+    );
+  }
+  const open = thread.value;
+  const isFile = source.value.kind === "file";
+  const classes = [
+    "app",
+    isFile && "is-file",
+    panels.list.value && "list-open",
+    panels.inspector.value && "inspector-open",
+  ];
+  return (
+    <div class={classes.filter(Boolean).join(" ")}>
+      <button type="button" class="skip" onClick={() => document.getElementById("main")?.focus()}>
+        Skip to the thread
+      </button>
+      {!isFile && <Sidebar />}
+      <main id="main" tabIndex={-1}>
+        {open ? (
+          <ThreadPage key={open.id} thread={open} />
+        ) : isFile ? (
+          <Empty title="There is no thread in this file" />
+        ) : (
+          <Start />
+        )}
+      </main>
+      {open && panels.inspector.value && <Inspector thread={open} />}
+      {open?.source.act && <ContextDialog key={open.id} thread={open} act={open.source.act} />}
+      <Help />
+      <Toasts />
+    </div>
+  );
+}
+
+/** The server takes the token out of the address and keeps it where no script can read it. */
+function TokenForm() {
+  return (
+    <form class="state" method="get" action="/">
+      <p class="state-title">This Studio asks for its token</p>
+      <label for="token">It is in the address that was printed when Studio started.</label>
+      <input id="token" name="token" type="password" autocomplete="off" required />
+      <button type="submit" class="primary">
+        Open
+      </button>
+    </form>
+  );
+}

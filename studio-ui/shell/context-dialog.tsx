@@ -1,0 +1,122 @@
+import { useSignal } from "@preact/signals";
+import type { JsonObject, JsonValue } from "heddle";
+import type { Actions } from "../data/source.ts";
+import { Icon } from "../parts/icon.tsx";
+import type { OpenThread } from "../state/open-thread.ts";
+import { attempt, tell } from "../state/toasts.ts";
+import { useDialog } from "./dialog.ts";
+import { panels } from "./panels.ts";
+
+type Way = "replace" | "switch" | "branch";
+
+const WAYS: Readonly<Record<Way, { readonly title: string; readonly hint: string }>> = {
+  replace: { title: "Replace", hint: "From now on the model sees these messages in place of the lane's history." },
+  switch: { title: "Switch", hint: "Another lane becomes active; a new one begins empty." },
+  branch: { title: "Branch", hint: "A new lane begins with what this one held at an entry." },
+};
+
+/** Changes what the model is shown. The thread keeps all that was. */
+export function ContextDialog({ thread, act }: { readonly thread: OpenThread; readonly act: Actions }) {
+  const dialog = useDialog(panels.context);
+  const way = useSignal<Way>("replace");
+  const close = () => (panels.context.value = false);
+  const detail = thread.detail.value;
+  const active = detail.state === "there" ? detail.value.activeLane : "default";
+  const lanes = detail.state === "there" ? detail.value.lanes : [];
+
+  async function apply(form: FormData): Promise<void> {
+    const text = (name: string) => form.get(name)?.toString().trim() ?? "";
+    const done = await attempt(() =>
+      act.context(thread.id, text("lane") || active, operationOf(way.value, text, active)),
+    );
+    if (done === undefined) return;
+    tell(done.status === "deferred" ? "It is done as soon as the request has ended." : "The context was changed.");
+    close();
+    await thread.refreshDetail();
+  }
+
+  return (
+    <dialog ref={dialog} class="help context-dialog" aria-labelledby="context-title" onClose={close}>
+      <header>
+        <h2 id="context-title">Replace or switch context</h2>
+        <button type="button" class="ghost" aria-label="Close" onClick={close}>
+          <Icon name="close" />
+        </button>
+      </header>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void apply(new FormData(event.currentTarget));
+        }}
+      >
+        <div class="chips" role="group" aria-label="What to do">
+          {(Object.keys(WAYS) as Way[]).map((each) => (
+            <button
+              key={each}
+              type="button"
+              class="chip"
+              aria-pressed={way.value === each}
+              onClick={() => (way.value = each)}
+            >
+              {WAYS[each].title}
+            </button>
+          ))}
+        </div>
+        <p class="hint">{WAYS[way.value].hint}</p>
+        <label>
+          Lane
+          <input
+            key={way.value}
+            name="lane"
+            list="lanes"
+            defaultValue={way.value === "replace" ? active : ""}
+            required
+          />
+        </label>
+        <datalist id="lanes">
+          {lanes.map((lane) => (
+            <option key={lane} value={lane} />
+          ))}
+        </datalist>
+        {way.value === "branch" && (
+          <label>
+            At entry
+            <input name="atSeq" type="number" min={-1} defaultValue={String(thread.log.rev.value - 1)} required />
+          </label>
+        )}
+        {way.value === "replace" && (
+          <>
+            <label>
+              System prompt, if it changes
+              <textarea name="systemPrompt" rows={2} />
+            </label>
+            <label>
+              Messages: a JSON list, or plain text as the user's
+              <textarea name="messages" rows={4} placeholder='[{ "role": "user", "content": "…" }]' />
+            </label>
+          </>
+        )}
+        <button type="submit" class="primary">
+          {WAYS[way.value].title}
+        </button>
+      </form>
+    </dialog>
+  );
+}
+
+function operationOf(way: Way, text: (name: string) => string, active: string): JsonObject {
+  if (way === "switch") return { type: "switch", reason: "manual" };
+  if (way === "branch") return { type: "switch", reason: "manual", from: active, atSeq: Number(text("atSeq")) };
+  const systemPrompt = text("systemPrompt");
+  const entries = messagesIn(text("messages"));
+  const resultContext = { id: crypto.randomUUID(), entries, ...(systemPrompt !== "" && { systemPrompt }) };
+  return { type: "replace", reason: "manual", resultContext };
+}
+
+function messagesIn(text: string): JsonValue[] {
+  if (text === "") return [];
+  if (!text.startsWith("[")) return [{ role: "user", content: text }];
+  const list: unknown = JSON.parse(text);
+  if (!Array.isArray(list)) throw new Error("The messages are not a list.");
+  return list as JsonValue[]; // parsed JSON; the server checks what they say
+}

@@ -1,0 +1,38 @@
+import { Prompts } from "../chat/welcome.tsx";
+import { Icon } from "../parts/icon.tsx";
+import { act, info, newThread } from "../state/studio.ts";
+import { panels } from "./panels.ts";
+
+/** No thread is open. */
+export function Start() {
+  if (info.value.state !== "there") return null;
+  const { demo, model, prompts, store } = info.value.value;
+  return (
+    <section class="start" aria-label="Start">
+      <button type="button" class="ghost only-narrow" onClick={() => (panels.list.value = true)}>
+        <Icon name="menu" /> Threads
+      </button>
+      <div class="welcome">
+        <h1>Heddle Studio</h1>
+        <p>
+          The thread is what happened. The context is what the model is shown. Here you see both, and why the second is
+          what it is.
+        </p>
+        <p class="start-facts">
+          {demo ? <span class="pill demo">offline demo</span> : null} <b>{model}</b> answers
+          {demo && ", a small program on this machine"} · threads are kept in <b>{store}</b>
+        </p>
+        {act.value ? (
+          <>
+            <Prompts prompts={prompts} onPick={(text) => void newThread(text)} />
+            <button type="button" class="primary" onClick={() => void newThread()}>
+              <Icon name="plus" /> New thread <kbd>n</kbd>
+            </button>
+          </>
+        ) : (
+          <p class="hint">Read-only: choose a thread on the left.</p>
+        )}
+      </div>
+    </section>
+  );
+}

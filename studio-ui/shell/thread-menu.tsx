@@ -1,0 +1,88 @@
+import { useEffect, useRef } from "preact/hooks";
+import { Icon } from "../parts/icon.tsx";
+import type { OpenThread } from "../state/open-thread.ts";
+import { removeThread } from "../state/studio.ts";
+import { attempt, tell } from "../state/toasts.ts";
+import { panels } from "./panels.ts";
+
+const FORMATS = [
+  { format: "html", title: "one page (HTML)" },
+  { format: "json", title: "JSON" },
+  { format: "jsonl", title: "JSON lines" },
+] as const;
+
+/** What can be done with a thread as a whole. */
+export function ThreadMenu({ thread }: { readonly thread: OpenThread }) {
+  const box = useRef<HTMLDetailsElement>(null);
+  const { source, id } = thread;
+  const { act } = source;
+  useEffect(() => {
+    const close = (event: Event) => {
+      if (box.current && !(event.target instanceof Node && box.current.contains(event.target)))
+        box.current.open = false;
+    };
+    addEventListener("pointerdown", close);
+    return () => removeEventListener("pointerdown", close);
+  }, []);
+  if (source.kind === "file") return null;
+
+  function run(doIt: () => Promise<unknown> | undefined, done: string): void {
+    if (box.current) box.current.open = false;
+    void attempt(async () => {
+      await doIt();
+      return true;
+    }).then((ok) => ok && tell(done));
+  }
+
+  return (
+    <details class="menu" ref={box}>
+      <summary class="ghost" aria-label="More" title="More">
+        <Icon name="more" />
+      </summary>
+      <div class="menu-items">
+        {act && (
+          <>
+            <button type="button" onClick={() => run(() => act.summarize(id), "Summarised.")}>
+              Summarise older turns
+            </button>
+            <button
+              type="button"
+              onClick={() => run(() => act.reset(id), "The model has forgotten; the thread has not.")}
+            >
+              Reset the context
+            </button>
+            <button
+              type="button"
+              onClick={() => {
+                if (box.current) box.current.open = false;
+                panels.context.value = true;
+              }}
+            >
+              Replace or switch context…
+            </button>
+            <hr />
+          </>
+        )}
+        {FORMATS.map(({ format, title }) => (
+          <a key={format} href={source.exportUrl(id, format) ?? ""} download>
+            Export as {title}
+          </a>
+        ))}
+        {act && (
+          <>
+            <hr />
+            <button
+              type="button"
+              class="danger"
+              onClick={() => {
+                if (confirm("Delete this thread for good?")) void removeThread(id);
+              }}
+            >
+              Delete the thread
+            </button>
+          </>
+        )}
+      </div>
+    </details>
+  );
+}

@@ -1,0 +1,90 @@
+import { useEffect } from "preact/hooks";
+import { ChatView } from "../chat/chat-view.tsx";
+import { Icon } from "../parts/icon.tsx";
+import { TabBar } from "../parts/tab-bar.tsx";
+import { SawView } from "../saw/saw-view.tsx";
+import type { OpenThread } from "../state/open-thread.ts";
+import { go, route, TABS, type Tab } from "../state/route.ts";
+import { TimelineView } from "../timeline/timeline-view.tsx";
+import { WhatIfView } from "../what-if/what-if-view.tsx";
+import { panels } from "./panels.ts";
+import { stateOf } from "./sidebar.tsx";
+import { ThreadMenu } from "./thread-menu.tsx";
+
+const FACES = TABS.map(({ tab, title }) => ({ id: tab, title }));
+
+export function ThreadPage({ thread }: { readonly thread: OpenThread }) {
+  const { tab } = route.value;
+  const state = thread.detail.value;
+  const detail = state.state === "there" ? state.value : undefined;
+  const title = state.state === "failed" ? "Unknown thread" : detail?.title || "Untitled";
+  const status = thread.isBusy.value
+    ? (thread.live.value?.state ?? "running")
+    : detail && stateOf({ ...detail, live: false });
+  useEffect(() => {
+    document.title = `${title} · Heddle`;
+  }, [title]);
+  return (
+    <>
+      <header class="thread-head">
+        {thread.source.kind === "server" && (
+          <button
+            type="button"
+            class="ghost only-narrow"
+            aria-label="Threads"
+            onClick={() => (panels.list.value = true)}
+          >
+            <Icon name="menu" />
+          </button>
+        )}
+        <h1 title={thread.id}>{title}</h1>
+        {status && status !== "idle" && (
+          <span class={`pill state-${status}`} role="status">
+            {status}
+          </span>
+        )}
+        {thread.link.value === "lost" && (
+          <span class="pill warn" role="status">
+            connection lost, trying again
+          </span>
+        )}
+        <span class="spacer" />
+        <TabBar
+          label="Views of the thread"
+          tabs={FACES}
+          selected={tab}
+          onSelect={(next) => go({ threadId: thread.id, tab: next })}
+        />
+        <ThreadMenu thread={thread} />
+        <button
+          type="button"
+          class="ghost"
+          title="Inspector (i)"
+          aria-label="Inspector"
+          aria-pressed={panels.inspector.value}
+          onClick={() => (panels.inspector.value = !panels.inspector.value)}
+        >
+          <Icon name="panel" />
+        </button>
+      </header>
+      <div class="view" role="tabpanel" aria-label={TABS.find((each) => each.tab === tab)?.title}>
+        <View tab={tab} thread={thread} />
+      </div>
+    </>
+  );
+}
+
+function View({ tab, thread }: { readonly tab: Tab; readonly thread: OpenThread }) {
+  switch (tab) {
+    case "chat":
+      return <ChatView thread={thread} />;
+    case "timeline":
+      return <TimelineView thread={thread} />;
+    case "saw":
+      return <SawView thread={thread} />;
+    case "what-if":
+      return <WhatIfView thread={thread} />;
+    default:
+      return tab satisfies never;
+  }
+}

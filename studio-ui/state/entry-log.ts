@@ -1,0 +1,99 @@
+import { signal } from "@preact/signals";
+import type { Entry } from "heddle";
+import type { Source } from "../data/source.ts";
+
+const PAGE = 200;
+/** Pages kept at hand; a thread of a million entries is never held as a whole. */
+const PAGES = 60;
+
+/** The entries of one thread as far as somebody has looked at them, in pages; in order of use, the oldest first. */
+export class EntryLog {
+  readonly rev = signal(0);
+  /** Grows with whatever arrives, for those who show entries. */
+  readonly version = signal(0);
+  readonly #pages = new Map<number, Entry[]>();
+  readonly #coming = new Map<number, Promise<void>>();
+  readonly #source: Source;
+  readonly #threadId: string;
+
+  constructor(source: Source, threadId: string) {
+    this.#source = source;
+    this.#threadId = threadId;
+  }
+
+  get(seq: number): Entry | undefined {
+    return this.#pages.get(Math.floor(seq / PAGE))?.[seq % PAGE];
+  }
+
+  /** What is loaded from one seq to another, both included, up to the first gap seen from the end. */
+  loadedBack(from: number, to: number): Entry[] {
+    const found: Entry[] = [];
+    for (let seq = to; seq >= from; seq--) {
+      const entry = this.get(seq);
+      if (entry === undefined) break;
+      found.push(entry);
+    }
+    return found.reverse();
+  }
+
+  /** Resolves when the entries from one seq to another are there. */
+  async ensure(from: number, to: number): Promise<void> {
+    const last = Math.min(to, this.rev.peek() - 1);
+    const waiting: Promise<void>[] = [];
+    for (let page = Math.floor(Math.max(0, from) / PAGE); page * PAGE <= last; page++) {
+      const have = this.#pages.get(page)?.length ?? 0;
+      const want = Math.min(PAGE, this.rev.peek() - page * PAGE);
+      if (have < want) waiting.push(this.#load(page));
+      else this.#use(page);
+    }
+    await Promise.all(waiting);
+  }
+
+  /** An entry that the stream has brought. */
+  take(entry: Entry): void {
+    const page = Math.floor(entry.seq / PAGE);
+    const rows = this.#pages.get(page) ?? [];
+    if (entry.seq % PAGE === rows.length && entry.seq === this.rev.peek()) {
+      rows.push(entry);
+      this.#keep(page, rows);
+    }
+    this.grow(entry.seq + 1);
+  }
+
+  grow(rev: number): void {
+    if (rev > this.rev.peek()) this.rev.value = rev;
+    this.version.value += 1;
+  }
+
+  #load(page: number): Promise<void> {
+    const coming = this.#coming.get(page);
+    if (coming !== undefined) return coming;
+    const from = page * PAGE;
+    const load = this.#source
+      .entries(this.#threadId, from, from + PAGE - 1)
+      .then(({ entries, rev }) => {
+        if (entries.length >= (this.#pages.get(page)?.length ?? 0)) this.#keep(page, [...entries]);
+        this.grow(rev);
+      })
+      .finally(() => this.#coming.delete(page));
+    this.#coming.set(page, load);
+    return load;
+  }
+
+  #keep(page: number, rows: Entry[]): void {
+    this.#pages.set(page, rows);
+    this.#use(page);
+    while (this.#pages.size > PAGES) {
+      const [oldest] = this.#pages.keys();
+      if (oldest === undefined) return;
+      this.#pages.delete(oldest);
+    }
+  }
+
+  #use(page: number): void {
+    const rows = this.#pages.get(page);
+    if (rows === undefined) return;
+    this.#pages.delete(page);
+    this.#pages.set(page, rows);
+  }
+}

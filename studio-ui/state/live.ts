@@ -1,0 +1,87 @@
+import type { AgentEvent, JsonValue } from "heddle";
+
+/** A call of a tool while it happens. */
+export interface LiveTool {
+  readonly toolCallId: string;
+  readonly name: string;
+  readonly state: "running" | "approval" | "answer" | "done";
+  readonly runningMs?: number;
+  readonly arguments?: JsonValue;
+}
+
+/** What a request tells while it runs and the log does not say yet. */
+export interface Live {
+  readonly requestId: string;
+  readonly eventSeq: number;
+  readonly state: "running" | "waiting" | "done";
+  readonly iteration: number;
+  readonly callId?: string;
+  readonly text: string;
+  readonly thinking: string;
+  readonly input: string;
+  readonly tools: { readonly [toolCallId: string]: LiveTool };
+  readonly note?: string;
+  readonly outcome?: { readonly kind: "completed" | "failed" | "cancelled"; readonly message?: string };
+}
+
+const FRESH = { eventSeq: 0, state: "running", iteration: 0, text: "", thinking: "", input: "", tools: {} } as const;
+
+/** What is known after one more event. Events come again after a reconnect: what is known already changes nothing. */
+export function evolve(live: Live | undefined, event: AgentEvent): Live {
+  const same = live?.requestId === event.requestId;
+  if (same && event.seq <= live.eventSeq) return live;
+  const before: Live = same ? live : { ...FRESH, requestId: event.requestId };
+  return { ...before, ...changed(before, event), eventSeq: event.seq, iteration: event.iteration };
+}
+
+function changed(live: Live, event: AgentEvent): Partial<Live> {
+  switch (event.kind) {
+    case "llm_started":
+      return { ...SILENT, ...(event.callId !== undefined && { callId: event.callId }), state: "running" };
+    case "llm_delta":
+      return delta(live, event.data.type, event.data.text);
+    case "llm_retried":
+      return { text: "", thinking: "", input: "", note: `${event.data.failure.message} Trying again.` };
+    case "llm_completed":
+      return { note: "" };
+    case "tool_started":
+      return { ...SILENT, ...tool(live, event, { state: "running", arguments: event.data.arguments }) };
+    case "approval_requested":
+      return { state: "waiting", ...tool(live, event, { state: "approval", arguments: event.data.arguments }) };
+    case "answer_requested":
+      return { state: "waiting", ...tool(live, event, { state: "answer", arguments: event.data.arguments }) };
+    case "approval_resolved":
+      return { state: "running", ...tool(live, event, { state: event.data.approved ? "running" : "done" }) };
+    case "keepalive":
+      return tool(live, event, { runningMs: event.data.runningMs });
+    case "tool_completed":
+      return { state: "running", ...tool(live, event, { state: "done" }) };
+    case "summary_started":
+      return { note: "Summarising earlier conversation…" };
+    case "summary_completed":
+    case "summary_failed":
+      return { note: "" };
+    case "request_completed":
+      return { ...SILENT, state: "done", outcome: { kind: "completed" } };
+    case "request_failed":
+      return { ...SILENT, state: "done", outcome: { kind: "failed", message: event.data.failure.message } };
+    case "request_cancelled":
+      return { ...SILENT, state: "done", outcome: { kind: "cancelled", message: event.data.reason } };
+    default:
+      return {};
+  }
+}
+
+/** Nothing is being said: what was, stands in the log. */
+export const SILENT = { text: "", thinking: "", input: "", note: "" } as const;
+
+function delta(live: Live, type: "text" | "thinking" | "tool_input", text: string): Partial<Live> {
+  if (type === "text") return { text: live.text + text };
+  return type === "thinking" ? { thinking: live.thinking + text } : { input: live.input + text };
+}
+
+function tool(live: Live, { toolCallId, toolName }: AgentEvent, change: Partial<LiveTool>): Partial<Live> {
+  if (toolCallId === undefined) return {};
+  const before = live.tools[toolCallId] ?? { toolCallId, name: toolName ?? "tool", state: "running" };
+  return { tools: { ...live.tools, [toolCallId]: { ...before, ...change } } };
+}

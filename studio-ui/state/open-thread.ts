@@ -1,0 +1,154 @@
+import { computed, signal } from "@preact/signals";
+import type { AgentEvent, Entry, JsonObject } from "heddle";
+import { recordIn } from "../data/calls.ts";
+import type { CallDetail, CallRow, StreamEvent, ThreadDetail, ThreadRow } from "../data/contract.ts";
+import type { LinkState, Source } from "../data/source.ts";
+import { EntryLog } from "./entry-log.ts";
+import { evolve, type Live, SILENT } from "./live.ts";
+import { failed, LOADING, type Loaded } from "./loaded.ts";
+
+const CALLS = 60;
+
+/** The thread that is looked at, kept in step with its stream. */
+export class OpenThread {
+  readonly id: string;
+  readonly source: Source;
+  readonly log: EntryLog;
+  readonly detail = signal<Loaded<ThreadDetail>>(LOADING);
+  readonly live = signal<Live | undefined>(undefined);
+  readonly link = signal<LinkState>("connecting");
+  /** Newest first, as far as somebody has looked. */
+  readonly calls = signal<Loaded<readonly CallRow[]>>(LOADING);
+  readonly hasMoreCalls = signal(false);
+  /** Steers that were accepted and not delivered yet. */
+  readonly steers = signal<readonly { readonly id: string; readonly content: string }[]>([]);
+  readonly isBusy = computed(() => {
+    const { value: live } = this.live;
+    const { value: detail } = this.detail;
+    const request = detail.state === "there" ? detail.value.request : undefined;
+    if (live !== undefined && (request === undefined || request.id === live.requestId)) return live.state !== "done";
+    return request !== undefined && request.state !== "done";
+  });
+  readonly #details = new Map<string, Promise<CallDetail>>();
+  readonly #stop: () => void;
+  #waiting: AgentEvent[] = [];
+  /** The call whose answer came last. */
+  #said: string | undefined;
+
+  constructor(source: Source, id: string) {
+    this.source = source;
+    this.id = id;
+    this.log = new EntryLog(source, id);
+    this.#stop = source.listen(id, { onEvent: (event) => this.#take(event), onState: (state) => this.#linked(state) });
+    void this.refresh();
+  }
+
+  close(): void {
+    this.#stop();
+  }
+
+  async refresh(): Promise<void> {
+    await Promise.all([this.refreshDetail(), this.refreshCalls()]);
+  }
+
+  async refreshDetail(): Promise<void> {
+    try {
+      const detail = await this.source.thread(this.id);
+      this.log.grow(detail.rev);
+      this.detail.value = { state: "there", value: detail };
+      if (detail.request === undefined && this.live.peek()?.state !== "done") this.live.value = undefined;
+    } catch (error) {
+      // Words on the screen stay while the server is away: the link says that it is.
+      if (this.detail.peek().state !== "there") this.detail.value = failed(error);
+    }
+  }
+
+  async refreshCalls(): Promise<void> {
+    try {
+      const known = this.calls.peek();
+      const limit = Math.max(CALLS, known.state === "there" ? known.value.length : 0);
+      const calls = await this.source.calls(this.id, { limit });
+      this.calls.value = { state: "there", value: calls };
+      this.hasMoreCalls.value = calls.length >= limit;
+    } catch (error) {
+      if (this.calls.peek().state !== "there") this.calls.value = failed(error);
+    }
+  }
+
+  async moreCalls(): Promise<void> {
+    const known = this.calls.peek();
+    if (known.state !== "there") return;
+    const before = known.value.at(-1)?.seq;
+    if (before === undefined) return;
+    const more = await this.source.calls(this.id, { before, limit: CALLS });
+    this.calls.value = { state: "there", value: [...known.value, ...more] };
+    this.hasMoreCalls.value = more.length >= CALLS;
+  }
+
+  /** A past call never changes, so it is asked for once. */
+  callDetail(callId: string): Promise<CallDetail> {
+    const known = this.#details.get(callId);
+    if (known !== undefined) return known;
+    const asked = this.source.call(this.id, callId);
+    this.#details.set(callId, asked);
+    asked.catch(() => this.#details.delete(callId));
+    return asked;
+  }
+
+  #linked(state: LinkState): void {
+    const before = this.link.peek();
+    this.link.value = state;
+    if (state !== "open" || before !== "lost") return;
+    // The request is told anew from its first event; after a crash its numbers may begin below those that were told before.
+    const live = this.live.peek();
+    if (live !== undefined) this.live.value = { ...live, ...SILENT, eventSeq: 0 };
+    void this.refresh();
+  }
+
+  #take(event: StreamEvent): void {
+    if (event.event === "entry") this.#entry(event.entry);
+    else if (event.event === "agent") this.#agent(event.agent);
+    else if (event.event === "thread") this.#row(event.thread);
+  }
+
+  #entry(entry: Entry): void {
+    this.log.take(entry);
+    const { callId, signalId } = entry.refs;
+    const live = this.live.peek();
+    const { role } = entry.payload as JsonObject; // payloads are JSON
+    if (callId !== undefined && role === "assistant") {
+      this.#said = String(callId);
+      if (live?.callId === callId) this.live.value = { ...live, ...SILENT };
+    }
+    if (signalId !== undefined) this.steers.value = this.steers.peek().filter(({ id }) => id !== signalId);
+    if (recordIn(entry) !== undefined) void this.refreshCalls();
+  }
+
+  /** Deltas come by the hundred: they are put together and shown once a frame. */
+  #agent(event: AgentEvent): void {
+    this.#waiting.push(event);
+    if (this.#waiting.length > 1) return;
+    const show = () => {
+      const events = this.#waiting;
+      this.#waiting = [];
+      const live = events.reduce<Live | undefined>(evolve, this.live.peek());
+      // Of an answer that stands in the log already, deltas may still be on their way.
+      this.live.value = live?.callId !== undefined && live.callId === this.#said ? { ...live, ...SILENT } : live;
+      const isOver = events.some(
+        ({ kind }) => kind.startsWith("request_") || kind.startsWith("approval_") || kind === "answer_requested",
+      );
+      if (isOver) void this.refreshDetail();
+      if (this.live.peek()?.state === "done") this.steers.value = [];
+    };
+    // A hidden page gets no frames.
+    if (document.visibilityState === "visible") requestAnimationFrame(show);
+    else setTimeout(show, 50);
+  }
+
+  #row(row: ThreadRow): void {
+    if (row.id !== this.id) return;
+    const detail = this.detail.peek();
+    this.log.grow(row.rev);
+    if (detail.state === "there") this.detail.value = { state: "there", value: { ...detail.value, ...row } };
+  }
+}

@@ -1,0 +1,69 @@
+import { computed, signal } from "@preact/signals";
+
+export type Tab = "chat" | "timeline" | "saw" | "what-if";
+
+/** Where the page stands; all of it is in the hash, so every view has an address. */
+export interface Route {
+  readonly threadId?: string;
+  readonly tab: Tab;
+  readonly callId?: string;
+  readonly seq?: number;
+}
+
+export const TABS: readonly { readonly tab: Tab; readonly title: string }[] = [
+  { tab: "chat", title: "Chat" },
+  { tab: "timeline", title: "Timeline" },
+  { tab: "saw", title: "Model saw" },
+  { tab: "what-if", title: "What-if" },
+];
+
+const hash = signal(location.hash);
+addEventListener("hashchange", () => {
+  hash.value = location.hash;
+});
+
+export const route = computed(() => read(hash.value));
+
+function read(text: string): Route {
+  const [root, id, word, value] = text.replace(/^#\/?/, "").split("/").map(decoded);
+  if (root !== "t" || !id) return { tab: "chat" };
+  const seq = value !== undefined && /^\d+$/.test(value) ? { seq: Number(value) } : {};
+  switch (word) {
+    case "call":
+      return { threadId: id, tab: "saw", ...(value && { callId: value }) };
+    case "saw":
+      return { threadId: id, tab: "saw" };
+    case "timeline":
+    case "what-if":
+      return { threadId: id, tab: word, ...seq };
+    default:
+      return { threadId: id, tab: "chat", ...seq };
+  }
+}
+
+/** An address that somebody typed may be cut in the middle of an escape. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+export function hrefOf({ threadId, tab = "chat", callId, seq }: Partial<Route>): string {
+  if (threadId === undefined) return "#/";
+  const thread = `#/t/${encodeURIComponent(threadId)}`;
+  if (callId !== undefined) return `${thread}/call/${encodeURIComponent(callId)}`;
+  if (seq !== undefined) return `${thread}/${tab}/${seq}`;
+  return tab === "chat" ? thread : `${thread}/${tab}`;
+}
+
+export function go(to: Partial<Route>, how: "push" | "replace" = "push"): void {
+  const href = hrefOf(to);
+  if (href === location.hash) return;
+  if (how === "push") location.hash = href;
+  else {
+    history.replaceState(null, "", href);
+    hash.value = href;
+  }
+}

@@ -1,0 +1,220 @@
+import { useComputed, useSignal } from "@preact/signals";
+import { ContextPolicy, type ContextPolicyInput, type Thread } from "heddle";
+import { useEffect } from "preact/hooks";
+import type { CallDetail, CallRow, ThreadDetail } from "../data/contract.ts";
+import { problemOf } from "../data/source.ts";
+import { BudgetBar } from "../parts/budget-bar.tsx";
+import { count, plural } from "../parts/format.ts";
+import { MessageCard } from "../parts/message-card.tsx";
+import { Empty, Loading, Problem } from "../parts/states.tsx";
+import { diffMessages } from "../saw/diff.ts";
+import { ChangeList } from "../saw/diff-view.tsx";
+import { useLoaded } from "../state/loaded.ts";
+import type { OpenThread } from "../state/open-thread.ts";
+import { go, hrefOf, route } from "../state/route.ts";
+import { Plot } from "./plot.tsx";
+import { PolicyForm } from "./policy-form.tsx";
+import { type Outcome, sharedPrefix, whatIf, wishOf } from "./what-if.ts";
+import { MOST_IN_PAGE, wholeThread } from "./whole-thread.ts";
+
+/** Any moment of the thread, by any policy, beside what was really sent. */
+export function WhatIfView({ thread }: { readonly thread: OpenThread }) {
+  const detail = thread.detail.value;
+  const calls = thread.calls.value;
+  if (detail.state === "loading" || calls.state === "loading") return <Loading what="the thread" />;
+  if (detail.state === "failed") return <Problem {...detail} retry={() => void thread.refresh()} />;
+  if (calls.state === "failed") return <Problem {...calls} retry={() => void thread.refreshCalls()} />;
+  if (thread.log.rev.value === 0) return <Empty title="Nothing has happened yet, so nothing could be shown" />;
+  return <Laboratory thread={thread} detail={detail.value} calls={calls.value} />;
+}
+
+function Laboratory({
+  thread,
+  detail,
+  calls,
+}: {
+  readonly thread: OpenThread;
+  readonly detail: ThreadDetail;
+  readonly calls: readonly CallRow[];
+}) {
+  const last = thread.log.rev.value - 1;
+  const seq = Math.min(last, route.value.seq ?? calls[0]?.basisLastSeq ?? last);
+  const real = callAt(calls, seq);
+  const isInPage = last < MOST_IN_PAGE;
+  const whole = useLoaded(isInPage ? `${thread.id} ${thread.log.rev.value}` : "", async () =>
+    isInPage ? await wholeThread(thread.source, { ...detail, rev: thread.log.rev.peek() }) : undefined,
+  ).value;
+  const realDetail = useLoaded(real?.callId ?? "none", async () =>
+    real ? await thread.callDetail(real.callId) : undefined,
+  ).value;
+  return (
+    <section class="what-if" aria-label="What-if">
+      <Plot thread={thread} calls={calls} seq={seq} />
+      <div class="slider">
+        <label for="seq">
+          After entry <b>#{seq}</b>
+        </label>
+        <input
+          id="seq"
+          type="range"
+          min={0}
+          max={last}
+          value={seq}
+          onInput={(event) =>
+            go({ threadId: thread.id, tab: "what-if", seq: event.currentTarget.valueAsNumber }, "replace")
+          }
+        />
+        <span class="dim">
+          {real === undefined ? (
+            "no model call yet"
+          ) : (
+            <>
+              beside{" "}
+              <a href={hrefOf({ threadId: thread.id, callId: real.callId })}>
+                call {calls.length - calls.indexOf(real)}
+              </a>
+              , made after #{real.basisLastSeq}
+            </>
+          )}
+        </span>
+      </div>
+      {whole.state === "failed" && <Problem {...whole} />}
+      {(whole.state === "loading" || realDetail.state === "loading") && <Loading what="the entries" />}
+      {whole.state === "there" && realDetail.state !== "loading" && (
+        <Beside
+          key={real?.callId}
+          thread={thread}
+          whole={whole.value}
+          seq={seq}
+          real={realDetail.state === "there" ? realDetail.value : undefined}
+        />
+      )}
+    </section>
+  );
+}
+
+/** The call that was made from the entries up to here, else the last one before. */
+function callAt(calls: readonly CallRow[], seq: number): CallRow | undefined {
+  return calls.find(({ basisLastSeq }) => basisLastSeq <= seq) ?? calls.at(-1);
+}
+
+/** What somebody has changed stays while the slider moves from call to call. */
+let kept: ContextPolicyInput = {};
+
+interface BesideProps {
+  readonly thread: OpenThread;
+  readonly whole: Thread | undefined;
+  readonly seq: number;
+  readonly real: CallDetail | undefined;
+}
+
+function Beside({ thread, whole, seq, real }: BesideProps) {
+  const base = ContextPolicy.create(real?.policy);
+  const draft = useSignal<ContextPolicyInput>({ ...base, ...kept });
+  const served = useSignal<Outcome | undefined>(undefined);
+  useEffect(() => {
+    kept = changedFrom(base, draft.value);
+  }, [draft.value]);
+  useEffect(() => {
+    if (whole !== undefined) return;
+    const timer = setTimeout(() => {
+      const started = performance.now();
+      thread.source.view(thread.id, wishOf(seq, draft.value, real)).then(
+        (shown) => (served.value = { state: "shown", shown, ms: performance.now() - started }),
+        (error) => (served.value = { state: "refused", ...problemOf(error) }),
+      );
+    }, 150);
+    return () => clearTimeout(timer);
+  }, [whole, seq, draft.value]);
+  const here = useComputed(() => draft.value);
+  const outcome = whole === undefined ? served.value : whatIf(whole, seq, here.value, real);
+  return (
+    <div class="lab">
+      <PolicyForm base={base} draft={draft} />
+      <div class="outcome" aria-live="polite">
+        {outcome === undefined && <Loading what="the view" />}
+        {outcome?.state === "refused" && (
+          <div class="refused">
+            <p>
+              <b>Heddle would refuse this call</b> <code>{outcome.code}</code>
+            </p>
+            <p>{outcome.message}</p>
+          </div>
+        )}
+        {outcome?.state === "shown" && <Result outcome={outcome} real={real} isServed={whole === undefined} />}
+      </div>
+    </div>
+  );
+}
+
+function changedFrom(base: ContextPolicyInput, now: ContextPolicyInput): ContextPolicyInput {
+  const before = base as Record<string, unknown>;
+  return Object.fromEntries(
+    Object.entries(now).filter(([key, value]) => JSON.stringify(value) !== JSON.stringify(before[key])),
+  );
+}
+
+const isSame = (real: CallDetail, { messages }: { readonly messages: readonly unknown[] }) =>
+  JSON.stringify(real.messages) === JSON.stringify(messages);
+
+interface ResultProps {
+  readonly outcome: Extract<Outcome, { state: "shown" }>;
+  readonly real: CallDetail | undefined;
+  readonly isServed: boolean;
+}
+
+function Result({ outcome: { shown, ms }, real, isServed }: ResultProps) {
+  const { meta } = shown;
+  return (
+    <>
+      <div class="versus">
+        <section>
+          <h3>
+            What if{" "}
+            <span class="dim">{isServed ? "projected by the server" : `projected here in ${ms.toFixed(1)} ms`}</span>
+          </h3>
+          <p class="figures">
+            <b>{count(meta.estimatedTokens)}</b> tokens, {plural(meta.messagesIncluded, "message")},{" "}
+            {plural(meta.entriesIncluded, "entry", "entries")}
+            {meta.truncated && <span class="pill warn">cut before #{meta.cutSeq}</span>}
+            {meta.floorViolated && <span class="pill warn">fewer turns than asked to keep</span>}
+            {meta.summaryUsed && <span class="pill">summary used</span>}
+            {meta.needsSummary && <span class="pill">asks for a summary: {meta.needsSummaryReason}</span>}
+          </p>
+          <BudgetBar budget={meta.budget} label="Budget, what if" />
+        </section>
+        {real?.meta && (
+          <section>
+            <h3>Really sent</h3>
+            <p class="figures">
+              <b>{count(real.meta.estimatedTokens)}</b> tokens, {plural(real.meta.messagesIncluded, "message")},{" "}
+              {plural(real.meta.entriesIncluded, "entry", "entries")}
+            </p>
+            <BudgetBar budget={real.meta.budget} label="Budget, really sent" />
+          </section>
+        )}
+      </div>
+      {real && (
+        <p class="hint">
+          {isSame(real, shown)
+            ? "Exactly what was sent: the same messages, byte for byte."
+            : `${plural(sharedPrefix(real, shown), "message")} at the beginning would be the same: so much could come from the provider's cache.`}
+        </p>
+      )}
+      {real ? (
+        <ChangeList
+          changes={diffMessages(real.messages, shown.messages)}
+          before={real}
+          after={shown}
+          words={{ removed: "really sent only", added: "what-if only" }}
+        />
+      ) : (
+        <div class="changes">
+          {shown.messages.map((message, index) => (
+            <MessageCard key={index} message={message} index={index} provenance={shown.provenance[index]} />
+          ))}
+        </div>
+      )}
+    </>
+  );
+}

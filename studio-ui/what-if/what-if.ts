@@ -1,0 +1,69 @@
+import {
+  type ContextPolicyInput,
+  type Message,
+  type ProjectionMeta,
+  type Provenance,
+  project,
+  type Thread,
+  type ToolSpec,
+} from "heddle";
+import type { CallDetail } from "../data/contract.ts";
+import { inputOf } from "../data/rebuild.ts";
+import { problemOf } from "../data/source.ts";
+import { sameMessages } from "../saw/diff.ts";
+
+export interface Shown {
+  readonly messages: readonly Message[];
+  readonly provenance: readonly Provenance[];
+  readonly meta: ProjectionMeta;
+}
+
+export type Outcome =
+  | { readonly state: "shown"; readonly shown: Shown; readonly ms: number }
+  | { readonly state: "refused"; readonly code: string; readonly message: string };
+
+/** What the model would be shown at a moment, by any policy; the rest is as in a real call. */
+export function whatIf(
+  thread: Thread,
+  atSeq: number,
+  policy: ContextPolicyInput,
+  like: CallDetail | undefined,
+): Outcome {
+  const started = performance.now();
+  try {
+    const environment = like?.environment;
+    const rest = like && environment ? inputOf(like.record, environment) : {};
+    const { systemPrompt: _, ...others } = policy;
+    // A prompt that is written here wins, which in a projection the one of the input would.
+    const input =
+      policy.systemPrompt === undefined
+        ? { ...rest, policy }
+        : { ...rest, policy: others, system: policy.systemPrompt };
+    const { messages, provenance, meta } = project({ ...input, thread: thread.upTo(atSeq) });
+    return { state: "shown", shown: { messages, provenance, meta }, ms: performance.now() - started };
+  } catch (error) {
+    return { state: "refused", ...problemOf(error) };
+  }
+}
+
+/** What the server is asked where the thread is too long for the page. */
+export function wishOf(atSeq: number, policy: ContextPolicyInput, like: CallDetail | undefined) {
+  const { environment, record } = like ?? {};
+  return {
+    atSeq,
+    policy,
+    system: policy.systemPrompt ?? environment?.systemPrompt,
+    tools: environment?.tools as readonly ToolSpec[] | undefined, // written by heddle
+    lane: record?.lane,
+  };
+}
+
+/** The share of the tokens that could come from the cache of the call before. */
+export function prefixShare({ messages, provenance, previous }: CallDetail): number {
+  if (previous === undefined || messages.length === 0) return 0;
+  const tokens = provenance.map((each) => each.tokens);
+  const sum = (to: number) => tokens.slice(0, to).reduce((total, each) => total + each, 0);
+  return sum(tokens.length) === 0 ? 0 : sum(previous.stablePrefix) / sum(tokens.length);
+}
+
+export const sharedPrefix = (real: CallDetail, shown: Shown) => sameMessages(real.messages, shown.messages);

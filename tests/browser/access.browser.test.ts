@@ -1,0 +1,63 @@
+import { defineAgent, memoryStore, tool } from "heddle";
+import { scriptedModel } from "heddle/testing";
+import { describe, expect, test } from "vitest";
+import { ask, atRest, chromium, Stage, seriousViolations, shoot } from "./support/stage.ts";
+
+describe.runIf(chromium)("Access", () => {
+  test("a read-only Studio shows everything and offers no action", async () => {
+    const store = memoryStore();
+    await store.append("thread_1", { kind: "message", payload: { role: "user", content: "Only to be read" } });
+    const stage = await Stage.open({ store, readOnly: true });
+    try {
+      const { page } = stage;
+      await page.locator(".thread-row", { hasText: "Only to be read" }).click();
+      await page.getByText("Read-only: this Studio changes nothing.").waitFor();
+      expect(await page.getByRole("button", { name: /fork|new thread|send/i }).count()).toBe(0);
+      await shoot(page, "read-only");
+      expect(await seriousViolations(page)).toEqual([]);
+      expect(stage.complaints).toEqual([]);
+    } finally {
+      await stage.close();
+    }
+  });
+
+  test("who has no token is asked for it, and who gives it is in", async () => {
+    const stage = await Stage.open({ token: "a-token-of-the-tests" });
+    try {
+      const page = await stage.window();
+      await page.goto(new URL("/", stage.studio.url).href);
+      await page.getByText("This Studio asks for its token").waitFor();
+      await shoot(page, "token");
+      expect(await seriousViolations(page)).toEqual([]);
+      await page.fill("#token", "a-token-of-the-tests");
+      await page.keyboard.press("Enter");
+      await page.locator(".prompt").first().waitFor();
+      expect(page.url()).not.toContain("token");
+    } finally {
+      await stage.close();
+    }
+  });
+
+  test("a tool that runs outside is answered by hand", async () => {
+    const pick = tool({ description: "Asks a person", inputSchema: { type: "object" } as const });
+    const model = scriptedModel([
+      { calls: [{ name: "pick", arguments: { of: ["red", "blue"] } }] },
+      "You picked blue.",
+    ]);
+    const stage = await Stage.open({ agent: defineAgent({ model, tools: { pick } }) });
+    try {
+      const { page } = stage;
+      await page.getByRole("main").getByRole("button", { name: "New thread" }).click();
+      await ask(page, "Which colour?");
+      await page.getByLabel("Your answer for pick").fill("blue");
+      await shoot(page, "answer-by-hand");
+      expect(await seriousViolations(page)).toEqual([]);
+      await page.getByRole("button", { name: "Answer" }).click();
+      await page.locator(".turn.assistant", { hasText: "You picked blue." }).waitFor();
+      await atRest(page);
+      expect(stage.complaints).toEqual([]);
+    } finally {
+      await stage.close();
+    }
+  });
+});

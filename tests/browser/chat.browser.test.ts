@@ -1,0 +1,138 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { ask, atRest, chromium, NARROW, Stage, seriousViolations, shoot, shortcut, talk } from "./support/stage.ts";
+
+describe.runIf(chromium)("Chat", () => {
+  let stage: Stage;
+  beforeEach(async () => {
+    stage = await Stage.open({ wordMs: 4 });
+  });
+  afterEach(() => stage.close());
+
+  test("a first-time visitor chats, sees a tool call, and sees what the model saw", async () => {
+    const { page } = stage;
+    await page.locator(".prompt").first().waitFor();
+    await shoot(page, "start");
+    expect(await seriousViolations(page)).toEqual([]);
+    await page.locator(".prompt", { hasText: "(17 + 25) * 3" }).click();
+    await page.locator(".tool", { hasText: "calculator" }).waitFor();
+    await atRest(page);
+    expect(await page.locator(".turn.assistant .markdown").last().textContent()).toContain("126");
+    await page.locator(".tool").first().click();
+    await shoot(page, "first-chat");
+    expect(await seriousViolations(page)).toEqual([]);
+    await page.locator(".foot-link", { hasText: "saw" }).last().click();
+    await page.locator(".badge.proven").waitFor();
+    expect(page.url()).toContain("/call/");
+    await page.locator(".message").nth(3).waitFor();
+    await shoot(page, "model-saw");
+    expect(await seriousViolations(page)).toEqual([]);
+    expect(stage.complaints).toEqual([]);
+  });
+
+  test("two calls run in parallel and stand as two cards", async () => {
+    const { page } = stage;
+    await page.locator(".prompt", { hasText: "Oslo and Cairo" }).click();
+    await page.locator(".tool").nth(1).waitFor();
+    await shoot(page, "parallel-running");
+    await atRest(page);
+    expect(await page.locator(".tool-state.done").count()).toBe(2);
+    await shoot(page, "parallel");
+    expect(stage.complaints).toEqual([]);
+  });
+
+  test("what runs is steered, then cancelled, and the thread says both", async () => {
+    const { page } = stage;
+    await page.locator(".prompt", { hasText: "one call at a time" }).click();
+    await page.locator(".tool").nth(2).waitFor();
+    await ask(page, "Only the even ones, please.");
+    await page.locator(".turn-kind", { hasText: "steer" }).waitFor();
+    await shoot(page, "steered");
+    await page.locator(".stop").waitFor({ state: "detached" }); // the demo model takes the steer for its new task
+    await ask(page, "Add up the numbers from 1 to 30, one call at a time.");
+    await page.locator(".tool-state.done").nth(5).waitFor();
+    await page.locator(".stop").click();
+    await page.locator(".thread-head .pill.state-cancelled").waitFor();
+    await shoot(page, "cancelled");
+    expect(await page.locator(".stop").count()).toBe(0);
+    expect(await seriousViolations(page)).toEqual([]);
+    expect(stage.complaints).toEqual([]);
+  });
+
+  test("a call waits for approval, and runs when it is given", async () => {
+    const { page } = stage;
+    await page.locator(".prompt", { hasText: "Send 20 euros" }).click();
+    await page.getByRole("button", { name: "Approve" }).waitFor();
+    await shoot(page, "approval");
+    expect(await seriousViolations(page)).toEqual([]);
+    await page.setViewportSize(NARROW);
+    await shoot(page, "approval-narrow");
+    await page.getByRole("button", { name: "Approve" }).click();
+    await atRest(page);
+    expect(await page.locator(".tool-state.done").count()).toBe(1);
+    await talk(page, "How warm is it on the moon?");
+    expect(await page.locator(".tool-state.error").count()).toBe(1);
+    await shoot(page, "tool-failed-narrow");
+    expect(stage.complaints).toEqual([]);
+  });
+
+  test("a fork goes its own way, and its parent stays", async () => {
+    const { page } = stage;
+    await page.locator(".prompt").first().click();
+    await atRest(page);
+    await talk(page, "What is 5 * 5?");
+    const parent = page.url();
+    const first = page.locator(".turn.assistant", { hasText: "126" }).last();
+    await first.hover();
+    await first.getByRole("button", { name: "fork from here" }).click();
+    await page.waitForURL((url) => url.href !== parent);
+    await page.locator(".turn.user").first().waitFor();
+    expect(await page.locator(".turn.user").count()).toBe(1);
+    await talk(page, "And times 3?");
+    await page.locator(".thread-row", { hasText: "fork of" }).waitFor();
+    await shoot(page, "fork");
+    await page.goto(parent);
+    await page.locator(".turn.user").nth(1).waitFor();
+    expect(await page.locator(".turn.user").count()).toBe(2);
+    await shortcut(page, "2");
+    await page.locator(".pill.fork").waitFor();
+    await shoot(page, "fork-in-timeline");
+    expect(stage.complaints).toEqual([]);
+  });
+
+  test("the context is replaced, and the thread keeps all of it", async () => {
+    const { page } = stage;
+    await page.locator(".prompt").first().click();
+    await atRest(page);
+    await page.locator(".menu summary").click();
+    await page.getByRole("button", { name: "Replace or switch context" }).click();
+    await shoot(page, "context-dialog");
+    expect(await seriousViolations(page)).toEqual([]);
+    await page.getByLabel("Messages: a JSON list").fill("My lucky number is 7.");
+    await page.locator(".context-dialog button[type=submit]").click();
+    await page.locator(".chat-line", { hasText: "replace" }).waitFor();
+    await talk(page, "What is 5 * 5?");
+    await shortcut(page, "3");
+    await page.locator(".badge.proven").waitFor();
+    await page.locator(".message", { hasText: "My lucky number is 7." }).waitFor();
+    await page.locator(".why .reason", { hasText: "before the lane was replaced" }).first().waitFor();
+    await shoot(page, "replaced");
+    expect(stage.complaints).toEqual([]);
+  });
+
+  test("search and filters narrow the list, and an unknown thread says so", async () => {
+    const { page } = stage;
+    await page.locator(".prompt").first().click();
+    await atRest(page);
+    await shortcut(page, "/");
+    await page.keyboard.type("nothing like it");
+    await page.getByText("No thread is like that.").waitFor();
+    await page.fill("#search", "17 + 25");
+    await page.locator(".thread-row").waitFor();
+    await page.getByLabel("Status").selectOption("failed");
+    await page.getByText("No thread is like that.").waitFor();
+    await page.goto(`${stage.studio.url}#/t/thread_nowhere`);
+    await page.locator(".problem", { hasText: "thread_not_found" }).waitFor();
+    await shoot(page, "unknown-thread");
+    expect(await seriousViolations(page)).toEqual([]);
+  });
+});

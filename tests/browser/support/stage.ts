@@ -1,0 +1,149 @@
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import axe from "axe-core";
+import { type AnyAgent, memoryStore, type ThreadStore } from "heddle";
+import { demoAgent, type RunningStudio, startStudio } from "heddle/studio";
+import type { Browser, Page } from "playwright-core";
+import { buildStudio } from "../../../scripts/build-studio.ts";
+import { findBrowser, launch, NO_BROWSER } from "./browser.ts";
+
+const WIDE = { width: 1440, height: 900 } as const;
+export const NARROW = { width: 420, height: 860 } as const;
+
+/** Kept to be looked at; not in the repository. */
+const SHOTS = join(tmpdir(), "heddle-studio-shots");
+
+export const chromium = findBrowser();
+if (chromium === undefined) console.warn(`The browser tests are skipped. ${NO_BROWSER}`);
+
+let ui: string | undefined;
+
+/** The page, built afresh for the tests of a file, so that what is tested is what stands in the sources. */
+async function builtPage(): Promise<string> {
+  if (ui !== undefined) return ui;
+  const folder = mkdtempSync(join(tmpdir(), "heddle-ui-"));
+  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+  await buildStudio(folder);
+  ui = folder;
+  return folder;
+}
+
+export interface StageOptions {
+  readonly store?: ThreadStore;
+  /** Between two words of the demo model. */
+  readonly wordMs?: number;
+  /** Instead of the demo. */
+  readonly agent?: AnyAgent;
+  readonly readOnly?: boolean;
+  readonly token?: string;
+}
+
+/** A Studio, a browser, and as many windows as a story needs. */
+export class Stage {
+  readonly studio: RunningStudio;
+  readonly store: ThreadStore;
+  readonly page: Page;
+  /** What a page has complained of: nothing may. */
+  readonly complaints: string[];
+  readonly #browser: Browser;
+
+  private constructor(parts: {
+    studio: RunningStudio;
+    store: ThreadStore;
+    page: Page;
+    complaints: string[];
+    browser: Browser;
+  }) {
+    this.studio = parts.studio;
+    this.store = parts.store;
+    this.page = parts.page;
+    this.complaints = parts.complaints;
+    this.#browser = parts.browser;
+  }
+
+  static async open({ store = memoryStore(), wordMs = 0, ...options }: StageOptions = {}): Promise<Stage> {
+    const agent = demoAgent({ wordMs });
+    const studio = await startStudio({ store, port: 0, agent, ui: await builtPage(), label: "memory", ...options });
+    const browser = await launchBrowser();
+    const complaints: string[] = [];
+    const page = await newPage(browser, complaints);
+    await page.goto(studio.url);
+    return new Stage({ studio, store, page, complaints, browser });
+  }
+
+  window(): Promise<Page> {
+    return newPage(this.#browser, this.complaints);
+  }
+
+  async close(): Promise<void> {
+    await this.#browser.close();
+    await this.studio.stop({ graceMs: 100 });
+    await this.store.close();
+  }
+}
+
+export async function launchBrowser(): Promise<Browser> {
+  if (chromium === undefined) throw new Error(NO_BROWSER);
+  return launch(chromium);
+}
+
+export async function newPage(browser: Browser, complaints: string[]): Promise<Page> {
+  const page = await browser.newPage({ viewport: WIDE, colorScheme: "light" });
+  page.setDefaultTimeout(15_000);
+  page.on("pageerror", ({ message }) => complaints.push(message));
+  page.on("console", (said) => {
+    if (said.type() === "error") complaints.push(said.text());
+  });
+  return page;
+}
+
+/** A picture in light and dark. */
+export async function shoot(page: Page, name: string): Promise<void> {
+  mkdirSync(SHOTS, { recursive: true });
+  for (const colorScheme of ["dark", "light"] as const) {
+    await page.emulateMedia({ colorScheme });
+    await page.screenshot({ path: join(SHOTS, `${name}-${colorScheme}.png`), animations: "disabled" });
+  }
+}
+
+/** What axe finds serious, in light and dark. */
+export async function seriousViolations(page: Page): Promise<string[]> {
+  const found: string[] = [];
+  for (const colorScheme of ["dark", "light"] as const) {
+    await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+    await page.evaluate(axe.source); // by the debugger, so that the page's own policy stays what it is
+    const { violations } = await page.evaluate(() => (globalThis as unknown as { axe: typeof axe }).axe.run());
+    for (const { id, impact, nodes } of violations) {
+      if (impact !== "serious" && impact !== "critical") continue;
+      found.push(
+        ...nodes.map(({ target, failureSummary }) => `${colorScheme} ${id} ${target.join(" ")} ${failureSummary}`),
+      );
+    }
+  }
+  return found;
+}
+
+export async function ask(page: Page, text: string): Promise<void> {
+  await page.fill("#composer", text);
+  await page.press("#composer", "Enter");
+}
+
+/** Presses a shortcut, outside of whatever field has the focus. */
+export async function shortcut(page: Page, key: string): Promise<void> {
+  await page.locator("main").focus();
+  await page.keyboard.press(key);
+}
+
+/** Asks and waits for the end of the answer. */
+export async function talk(page: Page, text: string): Promise<void> {
+  const before = await page.locator(".turn.user").count();
+  await ask(page, text);
+  await page.locator(".turn.user").nth(before).waitFor();
+  await atRest(page);
+}
+
+export async function atRest(page: Page): Promise<void> {
+  await page.locator(".thread-head .pill.state-completed").waitFor();
+  await page.locator(".stop").waitFor({ state: "detached" });
+}
