@@ -1,0 +1,85 @@
+import type { ContextPolicyInput } from "../projection/policy/fields.ts";
+import type { StudioInfo, ThreadDetail } from "./answers.ts";
+import { pathOf } from "./calls.ts";
+import type { Call } from "./command.ts";
+import { follow } from "./follow.ts";
+import { POLICY_HELP, policyGiven } from "./given.ts";
+import type { Interrupts } from "./interrupts.ts";
+import type { Options } from "./options.ts";
+import type { Place } from "./place.ts";
+
+/** How something is asked. */
+export const ASKING = {
+  thread: { type: "string", short: "t", value: "thread", help: "the thread to go on with; default a new one" },
+  title: { type: "string", value: "text", help: "of a new thread; default the first words" },
+  policy: { type: "string", value: "policy", help: POLICY_HELP },
+  tool: {
+    type: "string",
+    multiple: true,
+    value: "name",
+    help: "only this tool may be called; several times for several",
+  },
+} as const satisfies Options;
+
+interface Asking {
+  readonly call: Call<typeof ASKING>;
+  readonly contextPolicy: ContextPolicyInput | undefined;
+  readonly place: Place;
+  readonly interrupts: Interrupts;
+}
+
+/** Read before anything is begun, so that a policy that says nothing leaves nothing behind. */
+export async function policyAsked({ io, options }: Asking["call"]): Promise<ContextPolicyInput | undefined> {
+  return options.policy === undefined ? undefined : policyGiven(io, options.policy);
+}
+
+/** Asks and follows to the end. Answers the exit code. */
+export async function asked(asking: Asking, content: string): Promise<number> {
+  return askIn(asking, await threadFor(asking), content);
+}
+
+/** The thread that was named, or a new one. */
+export async function threadFor({ call, place }: Asking): Promise<string> {
+  const { thread, title } = call.options;
+  if (thread !== undefined) return place.threadId(thread);
+  const { id } = await place.post<{ readonly id: string }>("/api/threads", title === undefined ? {} : { title });
+  return id;
+}
+
+export async function askIn(asking: Asking, threadId: string, content: string): Promise<number> {
+  const { call, contextPolicy, place, interrupts } = asking;
+  const { tool } = call.options;
+  if (call.options.thread !== undefined) await noteOther(call, place, threadId);
+  const body = { content, next: [], ...(contextPolicy && { contextPolicy }), ...(tool && { allowedTools: tool }) };
+  const begin = async (): Promise<string> => {
+    const { requestId } = await place
+      .post<{ readonly requestId: string }>(pathOf(threadId, "ask"), body)
+      .catch((error: unknown) => takenBack(asking, threadId, error));
+    if (call.out.isJson) await call.out.json({ kind: "request", threadId, requestId });
+    else if (call.options.thread === undefined)
+      await call.out.say(call.out.talk("dim", `thread ${threadId} · go on with --thread ${threadId}`));
+    return requestId;
+  };
+  return follow({ call: call as Call, place, threadId, interrupts, begin });
+}
+
+/** What was refused leaves no empty thread behind. */
+async function takenBack({ call, place }: Asking, threadId: string, error: unknown): Promise<never> {
+  if (call.options.thread === undefined)
+    await place.send(pathOf(threadId), { method: "DELETE" }).catch(() => undefined);
+  throw error;
+}
+
+/** Another agent may go on with a thread, but hardly anybody means that. */
+async function noteOther({ out }: Asking["call"], place: Place, threadId: string): Promise<void> {
+  if (place.isServer) return;
+  const [{ agent: of }, { agent }] = await Promise.all([
+    place.get<ThreadDetail>(pathOf(threadId)),
+    place.get<StudioInfo>("/api/info"),
+  ]);
+  if (of !== undefined && of !== agent) {
+    await out.say(
+      `${out.talk("yellow", "warning:")} this thread is of the agent ${of}, and ${agent} answers. See --agent.`,
+    );
+  }
+}

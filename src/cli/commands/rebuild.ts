@@ -1,0 +1,60 @@
+import { bodyFor, WIRES } from "../../studio/calls/wire.ts";
+import { callDetail } from "../calls.ts";
+import { defineCommand } from "../command.ts";
+import { EXIT } from "../exit.ts";
+import { printExplained } from "../explained.ts";
+import { printMessages, printTools } from "../messages.ts";
+import { AGENT, PLACE } from "../options.ts";
+import { oneOf } from "../parse.ts";
+import { at } from "../place.ts";
+import { count } from "../text.ts";
+
+export const rebuild = defineCommand({
+  args: "<thread> [call]",
+  options: {
+    explain: { type: "boolean", help: "what became of every entry, instead of the messages" },
+    provider: { type: "string", value: "name", help: `the body as it goes to ${WIRES.join(", ")}` },
+    ...PLACE,
+    ...AGENT,
+  },
+  notes: [
+    "A call is an id, `last` (default), or `last~2`. It is made again from the log and compared with the fingerprint of what",
+    "was sent; one that cannot be proven ends with 1. An agent with readers or a counter of its own is named by --agent.",
+  ],
+  examples: [
+    { run: "heddle rebuild last", does: "what the newest call was sent" },
+    { run: "heddle rebuild last last~1 --explain", does: "the one before, entry by entry" },
+    { run: "heddle rebuild last --provider anthropic", does: "as JSON for a provider" },
+  ],
+  run: (call) =>
+    at(call, {}, async (place) => {
+      const { out, options, args } = call;
+      const provider = options.provider === undefined ? undefined : oneOf(WIRES, options.provider, "--provider");
+      const id = await place.threadId(args[0] ?? "");
+      const detail = await callDetail(place, id, args[1]);
+      const { proven, problem, messages, toolSpec, provenance, explained, record, previous } = detail;
+      if (provider !== undefined) {
+        const body = bodyFor(provider, messages, toolSpec);
+        await (out.isJson ? out.json({ provider, proven, body }) : out.data(JSON.stringify(body, null, 2)));
+      } else if (out.isJson) await out.json({ threadId: id, ...detail });
+      else if (options.explain === true) await printExplained(out, explained);
+      else {
+        await printTools(out, toolSpec);
+        await printMessages(out, messages, provenance);
+      }
+      if (!proven) {
+        await out.error(
+          `${out.talk("red", "not proven:")} ${problem?.message ?? "it comes out otherwise than it was sent."}`,
+        );
+        return EXIT.failed;
+      }
+      await out.say(
+        `${out.talk("green", "proven:")} ${record.fingerprint} · ${count(record.estimatedTokens, "token")} estimated`,
+      );
+      if (previous?.firstChange !== undefined)
+        await out.say(
+          out.talk("dim", `other than before from message ${previous.firstChange.index}: ${previous.firstChange.why}`),
+        );
+      return undefined;
+    }),
+});

@@ -1,0 +1,56 @@
+import { pathOf } from "../calls.ts";
+import { defineCommand } from "../command.ts";
+import { badUsage, CliError, EXIT } from "../exit.ts";
+import { contentGiven } from "../given.ts";
+import { SERVER } from "../options.ts";
+import { oneOf } from "../parse.ts";
+import { serverOf } from "../place.ts";
+
+const REASONS: { readonly [reason: string]: string } = {
+  idle: "no request is at work in this thread",
+  request_mismatch: "another request is at work",
+  queue_full: "too much waits to be said already",
+};
+
+export const steer = defineCommand({
+  args: "<thread> [text...]",
+  options: {
+    kind: {
+      type: "string",
+      value: "kind",
+      help: "steer (default), follow_up when it would be done, inject for another source",
+    },
+    source: { type: "string", value: "name", help: "with inject: who says it" },
+    ...SERVER,
+  },
+  notes: ["The process that runs the request has to hear it, so a Studio is needed: --server or HEDDLE_SERVER."],
+  examples: [
+    { run: 'heddle steer last "In euros, please." --server http://127.0.0.1:4747', does: "before its next model call" },
+  ],
+  run: async (call) => {
+    const { io, out, options, args } = call;
+    const kind = oneOf(["steer", "follow_up", "inject"], options.kind ?? "steer", "--kind");
+    if (kind === "inject" && options.source === undefined) throw badUsage("--kind inject needs --source.");
+    const place = serverOf({ io, options });
+    if (place === undefined) throw serverNeeded();
+    const content = await contentGiven(io, args.slice(1));
+    const id = await place.threadId(args[0] ?? "");
+    // What is not accepted is told with 409, as an answer of its own.
+    const told = await place.post<{ readonly id: string; readonly accepted: boolean; readonly reason?: string }>(
+      pathOf(id, "steer"),
+      { content, kind, source: options.source },
+      [409],
+    );
+    if (out.isJson) await out.json(told);
+    if (told.accepted) return EXIT.ok;
+    if (!out.isJson) await out.error(`Not delivered: ${REASONS[told.reason ?? ""] ?? told.reason}.`);
+    return EXIT.refused;
+  },
+});
+
+function serverNeeded(): CliError {
+  const message =
+    "Only the process that runs a request hears what is said to it. Run threads in a Studio (heddle studio) and name it: " +
+    "--server http://127.0.0.1:4747";
+  return new CliError({ code: "server_needed", exit: EXIT.usage, message });
+}

@@ -1,0 +1,83 @@
+import { StudioError } from "../../studio/http/error.ts";
+import { startStudio } from "../../studio/start-studio.ts";
+import { agentFor } from "../agent.ts";
+import { defineCommand } from "../command.ts";
+import { badUsage, CliError, EXIT } from "../exit.ts";
+import { openNamed } from "../open-store.ts";
+import { AGENT, STORE } from "../options.ts";
+
+export const studio = defineCommand({
+  args: "",
+  options: {
+    port: {
+      type: "string",
+      short: "p",
+      value: "number",
+      help: "default 4747, 0 for any that is free; also HEDDLE_PORT",
+    },
+    host: {
+      type: "string",
+      value: "address",
+      help: "default 127.0.0.1, this machine alone; others need the token it prints",
+    },
+    "read-only": { type: "boolean", help: "nothing can be asked or changed" },
+    token: { type: "string", value: "token", help: "asked of everybody; also HEDDLE_TOKEN" },
+    open: { type: "boolean", help: "open it in the browser" },
+    ...STORE,
+    ...AGENT,
+  },
+  notes: [
+    "Its address is the one line on stdout. Ctrl-C stops it; a request at work is gone on with at the next start.",
+  ],
+  examples: [
+    { run: "heddle studio", does: "http://127.0.0.1:4747, on ./heddle.db" },
+    { run: "heddle studio --port 0 --open", does: "any free port, in the browser" },
+    { run: "heddle studio --port 0 --read-only --store sqlite:./heddle.db", does: "only to look" },
+  ],
+  run: async ({ io, out, options }) => {
+    const port = portOf(options.port ?? (io.env["HEDDLE_PORT"] || "4747"));
+    const token = options.token ?? (io.env["HEDDLE_TOKEN"] || undefined);
+    const stopped = Promise.withResolvers<void>();
+    let isAsked = false;
+    const off = io.onInterrupt(() => {
+      if (isAsked) io.leave(EXIT.interrupted);
+      isAsked = true;
+      stopped.resolve();
+    });
+    const { store, label } = await openNamed(io, options, true);
+    try {
+      const agent = await agentFor(io, out, options.agent);
+      const warn = (message: string): void =>
+        void out.say(`${out.talk("yellow", "warning:")} ${message.split("\n")[0]}`);
+      const { "read-only": readOnly, host } = options;
+      const running = await startStudio({ store, label, agent, port, host, readOnly, token, warn }).catch(portHint);
+      try {
+        if (out.isJson)
+          await out.json({ url: running.url, port: running.port, store: label, readOnly: readOnly === true });
+        else await out.data(running.url);
+        if (options.open === true) io.open(running.url);
+        await stopped.promise;
+        await out.say(out.talk("dim", "Stopping. Again leaves at once."));
+      } finally {
+        await running.stop();
+      }
+    } finally {
+      off();
+      await store.close();
+    }
+    return EXIT.ok;
+  },
+});
+
+function portOf(text: string): number {
+  const port = Number(text);
+  if (/^\d{1,5}$/.test(text) && port < 65_536) return port;
+  throw badUsage("--port must be a number from 0 to 65535.");
+}
+
+function portHint(error: unknown): never {
+  if (!StudioError.isInstance(error) || error.code !== "port_in_use") throw error;
+  const { code, message } = error;
+  const how = "On the command line: --port 4848, or HEDDLE_PORT.";
+  throw new CliError({ code, exit: EXIT.refused, message: `${message} ${how}`, cause: error });
+}

@@ -1,0 +1,43 @@
+import type { JsonObject } from "../../thread/json.ts";
+import type { EntriesWindow, ThreadDetail } from "../answers.ts";
+import { pathOf } from "../calls.ts";
+import { defineCommand } from "../command.ts";
+import { CliError, EXIT } from "../exit.ts";
+import { AGENT, PLACE } from "../options.ts";
+import { wholeNumber } from "../parse.ts";
+import { at } from "../place.ts";
+import { contentText } from "../text.ts";
+
+export const summarize = defineCommand({
+  args: "<thread>",
+  options: {
+    from: { type: "string", value: "seq", help: "default behind the last summary" },
+    to: { type: "string", value: "seq", help: "default all but the turns that the policy keeps" },
+    ...PLACE,
+    ...AGENT,
+  },
+  notes: ["The entries stay; what is shown of them from now on is the summary, which is written to stdout."],
+  examples: [{ run: "heddle summarize last --to 3", does: "of the beginning of the newest thread" }],
+  run: (call) =>
+    at(call, { acts: true }, async (place) => {
+      const { out, options, args } = call;
+      const id = await place.threadId(args[0] ?? "");
+      const { status } = await place.get<ThreadDetail>(pathOf(id));
+      if (!place.isServer && (status === "running" || status === "waiting")) throw busy(status);
+      const { seq } = await place.post<{ readonly seq: number }>(pathOf(id, "summarize"), {
+        fromSeq: wholeNumber(options.from, "--from"),
+        toSeq: wholeNumber(options.to, "--to"),
+      });
+      const { entries } = await place.get<EntriesWindow>(pathOf(id, "entries"), { from: seq, to: seq });
+      const { content, fromSeq, toSeq } = (entries[0]?.payload ?? {}) as JsonObject; // payloads are JSON
+      if (out.isJson) await out.json({ threadId: id, seq, fromSeq, toSeq, content });
+      else await out.data(contentText(content));
+      await out.say(out.talk("dim", `Entry ${seq} stands for the entries ${fromSeq} to ${toSeq}.`));
+      return undefined;
+    }),
+});
+
+function busy(status: string): CliError {
+  const message = `A request is ${status} in this thread. Wait for its end, or name the Studio that runs it: --server.`;
+  return new CliError({ code: "busy", exit: EXIT.refused, retryable: true, message });
+}

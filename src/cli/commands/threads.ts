@@ -1,0 +1,65 @@
+import type { ThreadRow } from "../../studio/threads/row.ts";
+import type { ThreadsPage } from "../answers.ts";
+import { defineCommand } from "../command.ts";
+import { PLACE } from "../options.ts";
+import { oneOf, wholeNumber } from "../parse.ts";
+import { at } from "../place.ts";
+import { table, when } from "../text.ts";
+
+const USUAL = 20;
+const PAGE = 200;
+
+export const threads = defineCommand({
+  args: "",
+  options: {
+    search: { type: "string", value: "text", help: "in ids, titles and what was said" },
+    status: { type: "string", value: "status", help: "running, waiting, completed, failed, cancelled" },
+    agent: { type: "string", value: "name", help: "whose" },
+    since: { type: "string", value: "time", help: "2026-01-31, or milliseconds since 1970" },
+    until: { type: "string", value: "time", help: "likewise" },
+    order: { type: "string", value: "order", help: "updated (default) or created, newest first" },
+    limit: { type: "string", short: "n", value: "number", help: `default ${USUAL}` },
+    ...PLACE,
+  },
+  examples: [
+    { run: "heddle threads", does: "the newest" },
+    { run: "heddle threads --search weather --since 2020-01-01 --limit 5", does: "those where it was spoken of" },
+    { run: "heddle threads --status waiting --json", does: "those that wait for somebody" },
+  ],
+  run: (call) =>
+    at(call, {}, async (place) => {
+      const { options, out } = call;
+      const { search, status, agent, since, until } = options;
+      const limit = wholeNumber(options.limit, "--limit") ?? USUAL;
+      const order = oneOf(["updated", "created"], options.order ?? "updated", "--order");
+      const found: ThreadRow[] = [];
+      let cursor: string | undefined;
+      do {
+        const query = {
+          search,
+          status,
+          agent,
+          since,
+          until,
+          order,
+          cursor,
+          limit: Math.min(PAGE, limit - found.length),
+        };
+        const page: ThreadsPage = await place.get("/api/threads", query);
+        found.push(...page.threads);
+        cursor = page.cursor;
+      } while (cursor !== undefined && found.length < limit);
+      const rows = found.slice(0, limit);
+      if (out.isJson) await out.json({ threads: rows, ...(cursor !== undefined && { more: true }) });
+      else for (const line of table(rows.map(cells), out.width)) await out.data(line);
+      if (rows.length === 0) await out.say('No threads. Begin one: heddle ask "What is 6 * 7?"');
+      else if (cursor !== undefined && !out.isJson)
+        await out.say(out.talk("dim", "There are more: --limit shows them."));
+      return undefined;
+    }),
+});
+
+function cells({ id, status, rev, updatedAt, title, parentThreadId, forkSeq }: ThreadRow): readonly string[] {
+  const fork = parentThreadId === undefined ? "" : ` (fork at ${forkSeq})`;
+  return [id, status ?? "-", String(rev), when(updatedAt), `${title}${title.endsWith("(fork)") ? "" : fork}`];
+}

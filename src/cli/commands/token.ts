@@ -1,0 +1,111 @@
+import { fromBase64url } from "../../checkpoint/base64url.ts";
+import { settingsOf } from "../../checkpoint/config.ts";
+import { TokenError } from "../../checkpoint/error.ts";
+import { checkPrefix, split, tokenIdOf } from "../../checkpoint/format.ts";
+import { claimsOf, readPayload, stateOf, type TokenClaims } from "../../checkpoint/payload.ts";
+import type { ResumeState } from "../../checkpoint/state.ts";
+import { verify } from "../../checkpoint/verify.ts";
+import { defineCommand } from "../command.ts";
+import { badUsage, EXIT } from "../exit.ts";
+import { table, when } from "../text.ts";
+
+export const token = defineCommand({
+  args: "[token]",
+  options: {
+    secret: { type: "boolean", help: "fail unless HEDDLE_TOKEN_SECRET is set and signed it" },
+  },
+  notes: [
+    "Without a token, or with `-`, it is read from stdin, which keeps it out of the shell's history. Its signature is checked",
+    "where HEDDLE_TOKEN_SECRET is set. What the token carries of the conversation is only measured, not shown.",
+  ],
+  examples: [
+    { run: "heddle token < token.txt", does: "run, phase, expiry, thread, size" },
+    { run: "heddle token --json < token.txt", does: "the same as JSON" },
+  ],
+  run: async ({ io, out, args, options }) => {
+    const given = (args[0] === undefined || args[0] === "-" ? await piped(io) : args[0]).trim();
+    const { claims, state } = await opened(given);
+    const signature = await signatureOf(given, claims, io.env["HEDDLE_TOKEN_SECRET"] || undefined);
+    const isExpired = claims.expMs !== undefined && io.now() > claims.expMs;
+    const facts = factsOf(given, claims, state);
+    if (out.isJson) await out.json({ ...facts, expired: isExpired, signature });
+    else for (const line of table(linesOf(facts, isExpired, signature), out.width)) await out.data(line);
+    if (signature === "bad") await out.error("HEDDLE_TOKEN_SECRET did not sign this token.");
+    const isMissing = options.secret === true && signature === "not checked";
+    if (isMissing) await out.error("The signature was not checked: set HEDDLE_TOKEN_SECRET.");
+    return signature === "bad" || isMissing ? EXIT.failed : EXIT.ok;
+  },
+});
+
+async function piped(io: { readonly stdinIsTerminal: boolean; text(): Promise<string> }): Promise<string> {
+  if (io.stdinIsTerminal) throw badUsage("Give the token, or pipe it in: heddle token < token.txt");
+  return io.text();
+}
+
+/** What it says, whoever signed it. */
+async function opened(given: string): Promise<{ readonly claims: TokenClaims; readonly state: ResumeState }> {
+  checkPrefix(given);
+  const bytes = fromBase64url(split(given).payload);
+  if (bytes === undefined) {
+    const message =
+      "The payload of this token is not unpadded base64url. It was changed or cut on its way: pass it whole.";
+    throw new TokenError({ code: "invalid_base64", message });
+  }
+  const payload = await readPayload(bytes, settingsOf({ warn: () => undefined }));
+  return { claims: claimsOf(payload), state: stateOf(payload) };
+}
+
+/** Only whether the secret signed it: everything else that `verify` asks for is taken from the token itself. */
+async function signatureOf(
+  given: string,
+  { iss, iatMs, bind, configFingerprint }: TokenClaims,
+  tokenSecret: string | undefined,
+): Promise<"good" | "bad" | "not checked"> {
+  if (tokenSecret === undefined) return "not checked";
+  const same = { tokenIssuer: iss, configFingerprint, clock: () => iatMs, ...(bind !== null && { tokenBind: bind }) };
+  try {
+    await verify(given, { tokenSecret, ...same });
+    return "good";
+  } catch (error) {
+    if (TokenError.isInstance(error) && error.code === "invalid_token_signature") return "bad";
+    throw error;
+  }
+}
+
+function factsOf(given: string, { iss, iatMs, expMs, bind, configFingerprint }: TokenClaims, state: ResumeState) {
+  const { runId, requestId, phase, threadRef, context } = state;
+  return {
+    tokenId: tokenIdOf(given),
+    phase,
+    runId,
+    requestId,
+    issuer: iss,
+    issuedAt: iatMs,
+    ...(expMs !== undefined && { expiresAt: expMs }),
+    bound: bind !== null,
+    configFingerprint,
+    ...(threadRef && { threadRef }),
+    bytes: given.length,
+    contextBytes: context === undefined ? 0 : Buffer.byteLength(JSON.stringify(context)),
+  };
+}
+
+function linesOf(facts: ReturnType<typeof factsOf>, isExpired: boolean, signature: string): readonly string[][] {
+  const { threadRef, expiresAt } = facts;
+  return [
+    ["phase", facts.phase],
+    ["run", facts.runId],
+    ["request", facts.requestId],
+    [
+      "thread",
+      threadRef === undefined ? "none: it carries its context" : `${threadRef.threadId} at rev ${threadRef.rev}`,
+    ],
+    ["issued", `${when(facts.issuedAt)} by ${facts.issuer}`],
+    ["expires", expiresAt === undefined ? "never" : `${when(expiresAt)}${isExpired ? " (expired)" : ""}`],
+    ["bound", facts.bound ? "to somebody" : "to nobody"],
+    ["config", facts.configFingerprint || "none"],
+    ["size", `${facts.bytes} bytes, ${facts.contextBytes} of context`],
+    ["id", facts.tokenId],
+    ["signature", signature],
+  ];
+}

@@ -1,0 +1,102 @@
+import { callsBack } from "../../runtime/calls/find-call.ts";
+import type { VerifyReport } from "../../stores/port.ts";
+import { shownCall } from "../../studio/calls/shown-call.ts";
+import { HeddleError } from "../../thread/errors.ts";
+import { type Call, defineCommand } from "../command.ts";
+import { EXIT } from "../exit.ts";
+import { AGENT, STORE } from "../options.ts";
+import { type LocalPlace, localPlace } from "../place.ts";
+import { Progress } from "../progress.ts";
+import { count } from "../text.ts";
+
+const VERIFYING = {
+  calls: { type: "boolean", help: "also rebuild every model call and compare it with its fingerprint" },
+  ...STORE,
+  ...AGENT,
+} as const;
+
+export const verify = defineCommand({
+  args: "[thread...]",
+  options: VERIFYING,
+  notes: ["Without a thread, all of them. Ends with 1 when anything is bad, and names the first bad entry."],
+  examples: [
+    { run: "heddle verify", does: "every thread of the store" },
+    { run: "heddle verify last --calls --json", does: "one thread, and what its calls were sent" },
+  ],
+  run: async (call) => {
+    const { io, out, args } = call;
+    const place = await localPlace({ ...call, options: { ...call.options, server: undefined, token: undefined } }, {});
+    const progress = new Progress(out, "verifying", io.now);
+    try {
+      const wanted = await threadsOf(place, args);
+      const total = wanted.reduce((sum, { rev }) => sum + rev, 0);
+      const reports: Report[] = [];
+      let done = 0;
+      for (const { id, rev } of wanted) {
+        await progress.at(done, total);
+        const report = await verified(call, place, id);
+        reports.push(report);
+        done += rev;
+        if (out.isJson) continue;
+        await progress.end();
+        await out.data(lineOf(report));
+      }
+      await progress.end();
+      const isGood = reports.every(isOk);
+      if (out.isJson) await out.json({ ok: isGood, threads: reports });
+      const bad = reports.filter((report) => !isOk(report)).length;
+      await out.say(`${count(reports.length, "thread")} verified, ${bad === 0 ? "all good" : `${bad} bad`}.`);
+      return isGood ? EXIT.ok : EXIT.failed;
+    } finally {
+      await place.close();
+    }
+  },
+});
+
+interface Report extends VerifyReport {
+  readonly calls?: { readonly proven: number; readonly bad: readonly { callId: string; reason: string }[] };
+}
+
+async function threadsOf(place: LocalPlace, given: readonly string[]) {
+  const threads: { readonly id: string; readonly rev: number }[] = [];
+  for (const name of given) threads.push({ id: await place.threadId(name), rev: 1 });
+  if (given.length > 0) return threads;
+  let cursor: string | undefined;
+  do {
+    const page = await place.store.list({ order: "id", limit: 1000, cursor });
+    threads.push(...page.threads);
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+  return threads;
+}
+
+async function verified({ options }: Call<typeof VERIFYING>, place: LocalPlace, id: string): Promise<Report> {
+  const report = await place.store.verify(id);
+  if (options.calls !== true || !report.ok) return report;
+  const bad: { callId: string; reason: string }[] = [];
+  let proven = 0;
+  for await (const found of callsBack(place.store, id)) {
+    const { callId } = found;
+    try {
+      const shown = await shownCall(place.studio, id, found);
+      if (shown.proven) proven++;
+      else bad.push({ callId, reason: shown.problem?.message ?? "it comes out otherwise" });
+    } catch (error) {
+      if (!HeddleError.isInstance(error)) throw error;
+      bad.push({ callId, reason: error.message });
+    }
+  }
+  return { ...report, calls: { proven, bad } };
+}
+
+function isOk({ ok, calls }: Report): boolean {
+  return ok && (calls === undefined || calls.bad.length === 0);
+}
+
+function lineOf({ threadId, entries, hash, bad, calls }: Report): string {
+  const of = `${threadId}  ${count(entries, "good entry", "good entries")}`;
+  if (bad !== undefined) return `bad  ${of}  entry ${bad.seq}: ${bad.reason}`;
+  if (calls === undefined) return `ok   ${of}  ${hash}`;
+  const troubles = calls.bad.map(({ callId, reason }) => `\n     ${callId}: ${reason}`).join("");
+  return `${calls.bad.length === 0 ? "ok " : "bad"}  ${of}, ${count(calls.proven, "call")} proven  ${hash}${troubles}`;
+}

@@ -1,0 +1,53 @@
+import type { WaitingCall } from "./answers.ts";
+import { pathOf } from "./calls.ts";
+import type { Io } from "./io.ts";
+import type { Output } from "./output.ts";
+import type { Place } from "./place.ts";
+import { line } from "./text.ts";
+
+interface Asking {
+  readonly io: Io;
+  readonly out: Output;
+  readonly place: Place;
+  readonly threadId: string;
+}
+
+/** Whether there is somebody to ask. */
+export function canAsk(
+  io: Io,
+  options: { readonly "no-input"?: boolean | undefined; readonly json?: boolean | undefined },
+) {
+  return io.stdinIsTerminal && io.stderr.isTerminal && options["no-input"] !== true && options.json !== true;
+}
+
+/** Has somebody at the terminal decide on a call; false when they would rather not now. */
+export async function decided({ io, out, place, threadId }: Asking, waiting: WaitingCall): Promise<boolean> {
+  const { toolCallId, name, kind } = waiting;
+  const call = `${out.talk("bold", name)} ${line(JSON.stringify(waiting.arguments), 200)}`;
+  if (kind === "answer") {
+    const given = (await io.ask(`What is the result of ${call}? `))?.trim();
+    if (!given) return false;
+    await place.post(pathOf(threadId, "answer"), { toolCallId, output: asJson(given) });
+    return true;
+  }
+  const given = (await io.ask(`May ${call} run? [y/n] `))?.trim().toLowerCase();
+  if (given === undefined || !/^(y|yes|n|no)$/.test(given)) return false;
+  await place.post(pathOf(threadId, given.startsWith("y") ? "approve" : "deny"), { toolCallId, by: "terminal" });
+  return true;
+}
+
+/** JSON as it is, other words as text. */
+export function asJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+/** How somebody goes on who finds a request waiting. */
+export function howToDecide(threadId: string, { toolCallId, name, kind }: WaitingCall): string {
+  return kind === "answer"
+    ? `${name} waits for its result: heddle answer ${threadId} ${toolCallId} <output>`
+    : `${name} waits for approval: heddle approve ${threadId} ${toolCallId}, or heddle deny`;
+}

@@ -1,0 +1,83 @@
+import type { StudioInfo, ThreadDetail, WaitingCall } from "./answers.ts";
+import { pathOf } from "./calls.ts";
+import type { Call } from "./command.ts";
+import { badUsage, CliError, EXIT } from "./exit.ts";
+import { follow } from "./follow.ts";
+import { type Interrupts, interruptible } from "./interrupts.ts";
+import { AGENT, type Options, PLACE } from "./options.ts";
+import { at, type Place } from "./place.ts";
+
+export const DECIDING = {
+  detach: { type: "boolean", help: "with --server: do not follow the request to its end" },
+  ...PLACE,
+  ...AGENT,
+} as const satisfies Options;
+
+interface Decision {
+  readonly verdict: "approve" | "deny" | "answer";
+  readonly toolCallId: string | undefined;
+  readonly body: object;
+}
+
+/** Decides on a call that waits, and follows its request as it goes on. */
+export function decide(call: Call<typeof DECIDING>, given: string, decision: Decision): Promise<number> {
+  return interruptible(call, (interrupts) => decideWhile(interrupts, call, given, decision));
+}
+
+async function decideWhile(
+  interrupts: Interrupts,
+  call: Call<typeof DECIDING>,
+  given: string,
+  decision: Decision,
+): Promise<number> {
+  const { out, options } = call;
+  const { verdict, body } = decision;
+  // Awaited here: what ends first would no longer hear a Ctrl-C.
+  return at(call, { acts: true }, async (place) => {
+    if (options.detach === true && !place.isServer)
+      throw badUsage("--detach needs --server: nobody else goes on with it.");
+    const threadId = await place.threadId(given);
+    const { request } = await place.get<ThreadDetail>(pathOf(threadId));
+    const waiting = chosen(request?.waiting ?? [], decision);
+    if (request === undefined) throw nothingWaits();
+    await checkTools(place, request.waiting);
+    const begin = async (): Promise<string> => {
+      await place.post(pathOf(threadId, verdict), { toolCallId: waiting.toolCallId, by: "command line", ...body });
+      return request.id;
+    };
+    if (options.detach !== true) return follow({ call: call as unknown as Call, place, threadId, interrupts, begin });
+    const requestId = await begin();
+    if (out.isJson) await out.json({ threadId, requestId, toolCallId: waiting.toolCallId, verdict });
+    return EXIT.ok;
+  });
+}
+
+function chosen(waiting: readonly WaitingCall[], { verdict, toolCallId }: Decision): WaitingCall {
+  const kind = verdict === "answer" ? "answer" : "approval";
+  const fitting = waiting.filter(
+    (one) => one.kind === kind && (toolCallId === undefined || one.toolCallId === toolCallId),
+  );
+  const [first, second] = fitting;
+  if (first === undefined) throw nothingWaits(waiting);
+  if (second === undefined) return first;
+  const ids = fitting.map((one) => `${one.toolCallId} (${one.name})`).join(", ");
+  throw badUsage(`Several calls wait. Say which: ${ids}`);
+}
+
+function nothingWaits(waiting: readonly WaitingCall[] = []): CliError {
+  const others = waiting.map(
+    ({ toolCallId, kind }) => `${toolCallId} for ${kind === "answer" ? "its result" : "approval"}`,
+  );
+  const message = `No such call waits in this thread.${others.length === 0 ? "" : ` What waits: ${others.join(", ")}.`}`;
+  return new CliError({ code: "not_waiting", exit: EXIT.refused, message });
+}
+
+/** Going on here means running the tools here: an agent that does not have them would only spoil the request. */
+async function checkTools(place: Place, waiting: readonly WaitingCall[]): Promise<void> {
+  if (place.isServer) return;
+  const { tools, agent } = await place.get<StudioInfo>("/api/info");
+  const missing = waiting.find(({ name }) => !tools.some((tool) => tool.name === name));
+  if (missing === undefined) return;
+  const message = `The agent ${agent} has no tool ${missing.name}. Name the agent of this thread with --agent, or a --server.`;
+  throw new CliError({ code: "tool_missing", exit: EXIT.refused, message });
+}

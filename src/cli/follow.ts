@@ -1,0 +1,177 @@
+import type { AgentEvent } from "../agent/event.ts";
+import type { ThreadRow } from "../studio/threads/row.ts";
+import type { Entry } from "../thread/entry.ts";
+import type { JsonObject } from "../thread/json.ts";
+import type { EntriesWindow, ThreadDetail, WaitingCall } from "./answers.ts";
+import { pathOf } from "./calls.ts";
+import type { Call } from "./command.ts";
+import { canAsk, decided, howToDecide } from "./decide.ts";
+import { CliError, EXIT } from "./exit.ts";
+import type { Interrupts } from "./interrupts.ts";
+import type { Place } from "./place.ts";
+import { messagesIn } from "./sse.ts";
+import { Telling } from "./telling.ts";
+import { contentText } from "./text.ts";
+
+const ATTEMPTS = 5;
+/** How long the events of a request that has ended in the log may still be under way. */
+const LATE_MS = 1500;
+const ENDED: ReadonlySet<string | undefined> = new Set(["completed", "failed", "cancelled"]);
+
+interface Following {
+  readonly call: Call;
+  readonly place: Place;
+  readonly threadId: string;
+  readonly interrupts: Interrupts;
+  /** Sets the request going, or on its way again; answers its id. Called when its events are listened to. */
+  readonly begin: () => Promise<string>;
+}
+
+/** Follows a request to its end, or until it waits for somebody who is not there. Answers the exit code. */
+export async function follow(following: Following): Promise<number> {
+  const follower = new Follower(following);
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+    const end = await follower.read();
+    if (end !== undefined) return end;
+  }
+  const message = `The events of the thread broke off. heddle show ${following.threadId} --follow tells how it goes on.`;
+  throw new CliError({ code: "stream_ended", exit: EXIT.failed, retryable: true, message });
+}
+
+class Follower {
+  readonly #following: Following;
+  readonly #telling: Telling;
+  readonly #decided = new Set<string>();
+  #requestId: string | undefined;
+  #lastSeq = 0;
+  /** Whether the stream that is read has told anything of the request. */
+  #isHeard = false;
+  #loggedStatus: string | undefined;
+
+  constructor(following: Following) {
+    this.#following = following;
+    this.#telling = new Telling(following.call.out);
+  }
+
+  /** One stream; undefined when it broke off. */
+  async read(): Promise<number | undefined> {
+    const { place, threadId } = this.#following;
+    const ended = new AbortController();
+    this.#isHeard = false;
+    try {
+      const { body } = await place.open(pathOf(threadId, "events"), {}, { signal: ended.signal });
+      await this.#begin();
+      for await (const { event, data } of messagesIn(body ?? new ReadableStream())) {
+        const end = await this.#told(event, data, ended);
+        if (end !== undefined) return end;
+      }
+    } catch (error) {
+      if (!ended.signal.aborted && (this.#requestId === undefined || !isBroken(error))) throw error;
+    } finally {
+      await this.#telling.end();
+      ended.abort();
+    }
+    return this.#loggedStatus === undefined ? undefined : this.#endOfLog(this.#loggedStatus);
+  }
+
+  async #begin(): Promise<void> {
+    if (this.#requestId !== undefined) return;
+    const { place, threadId, interrupts, begin } = this.#following;
+    const requestId = await begin();
+    this.#requestId = requestId;
+    interrupts.onCancel(() => place.post(pathOf(threadId, "cancel"), { requestId, reason: "interrupted" }));
+  }
+
+  async #told(event: string, data: string, ended: AbortController): Promise<number | undefined> {
+    if (event === "agent") return this.#agentEvent(JSON.parse(data) as AgentEvent); // written by Studio
+    if (event === "thread") return this.#row(JSON.parse(data) as ThreadRow, ended); // written by Studio
+    return undefined;
+  }
+
+  async #agentEvent(event: AgentEvent): Promise<number | undefined> {
+    if (event.requestId !== this.#requestId) return undefined;
+    this.#isHeard = true;
+    if (event.seq <= this.#lastSeq) return undefined;
+    this.#lastSeq = event.seq;
+    await this.#telling.event(event);
+    switch (event.kind) {
+      case "request_completed":
+        return EXIT.ok;
+      case "request_failed":
+        return this.#failed(event.data.failure.message);
+      case "request_cancelled":
+        return this.#cancelled();
+      default:
+        return undefined;
+    }
+  }
+
+  async #row(row: ThreadRow, ended: AbortController): Promise<number | undefined> {
+    if (row.status === "waiting") return this.#waiting();
+    if (this.#isHeard || this.#loggedStatus !== undefined || row.live || !ENDED.has(row.status)) return undefined;
+    // Perhaps it runs elsewhere, and its end is only in the log; perhaps what was told is of the request before.
+    const { place, threadId } = this.#following;
+    const { status, live } = await place.get<ThreadDetail>(pathOf(threadId));
+    if (live || !ENDED.has(status)) return undefined;
+    this.#loggedStatus = status;
+    setTimeout(() => this.#isHeard || ended.abort(), LATE_MS).unref();
+    return undefined;
+  }
+
+  async #waiting(): Promise<number | undefined> {
+    const { call, place, threadId, interrupts } = this.#following;
+    const { request } = await place.get<ThreadDetail>(pathOf(threadId));
+    if (request === undefined || request.id !== this.#requestId || interrupts.isAsked) return undefined;
+    const open = request.waiting.filter(({ toolCallId }) => !this.#decided.has(toolCallId));
+    for (const one of open) {
+      await this.#telling.end();
+      const isDone =
+        canAsk(call.io, call.options) && (await decided({ io: call.io, out: call.out, place, threadId }, one));
+      if (!isDone) return interrupts.isAsked ? undefined : this.#left(open);
+      this.#decided.add(one.toolCallId);
+    }
+    return undefined;
+  }
+
+  async #left(waiting: readonly WaitingCall[]): Promise<number> {
+    const { call, threadId } = this.#following;
+    const told = { kind: "waiting", threadId, requestId: this.#requestId, waiting };
+    if (call.out.isJson) await this.#telling.data(() => call.out.json(told));
+    for (const one of waiting) await call.out.error(howToDecide(threadId, one));
+    return EXIT.refused;
+  }
+
+  async #endOfLog(status: string): Promise<number> {
+    const { call, place, threadId } = this.#following;
+    const { entries } = await place.get<EntriesWindow>(pathOf(threadId, "entries"), { last: 50 });
+    const last = entries.findLast((entry) => isAnswerOf(entry, this.#requestId));
+    const text = contentText((last?.payload as JsonObject | undefined)?.["content"]); // payloads are JSON
+    const told = { kind: `request_${status}`, requestId: this.#requestId, data: { text } };
+    if (call.out.isJson) await this.#telling.data(() => call.out.json(told));
+    else if (status === "completed") await this.#telling.data(() => call.out.data(text));
+    if (status === "completed") return EXIT.ok;
+    return status === "cancelled" ? this.#cancelled() : this.#failed("The log tells why: heddle show.");
+  }
+
+  async #failed(message: string): Promise<number> {
+    const { out } = this.#following.call;
+    await this.#telling.end();
+    if (!out.isJson) await out.error(`${out.talk("red", "failed:")} ${message}`);
+    return EXIT.failed;
+  }
+
+  async #cancelled(): Promise<number> {
+    const { interrupts } = this.#following;
+    await this.#telling.line("Cancelled. What was said so far is in the thread.");
+    return interrupts.isAsked ? interrupts.exit : EXIT.failed;
+  }
+}
+
+function isAnswerOf({ kind, payload, refs }: Entry, requestId: string | undefined): boolean {
+  return kind === "ai_message" && refs["requestId"] === requestId && (payload as JsonObject)["role"] === "assistant"; // payloads are JSON
+}
+
+/** A connection that was lost, which is worth another attempt. */
+function isBroken(error: unknown): boolean {
+  return error instanceof TypeError || (CliError.isInstance(error) && error.code === "server_unreachable");
+}

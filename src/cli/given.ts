@@ -1,0 +1,61 @@
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import type { ContextPolicyInput } from "../projection/policy/fields.ts";
+import { ContextPolicy } from "../projection/policy/policy.ts";
+import { isPlainObject, type JsonValue } from "../thread/json.ts";
+import { badUsage, CliError, EXIT } from "./exit.ts";
+import type { Io } from "./io.ts";
+
+// What is given on the command line, or in a file that it names.
+
+const PRESETS: { readonly [name: string]: (() => ContextPolicyInput) | undefined } = {
+  default: () => ContextPolicy.create(),
+  short: () => ContextPolicy.shortContext(),
+  long: () => ContextPolicy.longContext(),
+  tools: () => ContextPolicy.toolFocused(),
+};
+
+export const POLICY_HELP = 'short, long, tools, default, model:<name>, {"maxInputTokens":4000}, or @file.json';
+
+/** A preset, the policy of a model, JSON, or a file of it. */
+export async function policyGiven(io: Io, text: string): Promise<ContextPolicyInput> {
+  const preset = Object.hasOwn(PRESETS, text) ? PRESETS[text] : undefined;
+  if (preset !== undefined) return preset();
+  if (text.startsWith("model:")) return ContextPolicy.forModel(text.slice("model:".length));
+  const value = await jsonGiven(io, text, `--policy must be ${POLICY_HELP}.`);
+  if (isPlainObject(value)) return ContextPolicy.create(value as ContextPolicyInput); // checked by create
+  throw badUsage(`--policy must be ${POLICY_HELP}.`);
+}
+
+/** JSON, or `@` and the name of a file that holds it. */
+export async function jsonGiven(io: Io, text: string, otherwise: string): Promise<JsonValue> {
+  const json = await textGiven(io, text);
+  try {
+    return JSON.parse(json);
+  } catch {
+    throw badUsage(otherwise);
+  }
+}
+
+/** Text, or `@` and the name of the file that holds it. */
+export async function textGiven(io: Io, text: string): Promise<string> {
+  return text.startsWith("@") ? fileGiven(io, text.slice(1)) : text;
+}
+
+export async function fileGiven(io: Io, path: string): Promise<string> {
+  try {
+    return await readFile(resolve(io.cwd, path), "utf8");
+  } catch (cause) {
+    const isMissing = (cause as NodeJS.ErrnoException).code === "ENOENT"; // readFile throws these
+    const message = isMissing ? `There is no file ${path}.` : `The file ${path} cannot be read.`;
+    throw new CliError({ code: "file_unreadable", exit: isMissing ? EXIT.notFound : EXIT.failed, message, cause });
+  }
+}
+
+/** What is said: the arguments, or stdin where there are none or a dash. */
+export async function contentGiven(io: Io, args: readonly string[]): Promise<string> {
+  const isPiped = args.length === 0 ? !io.stdinIsTerminal : args.length === 1 && args[0] === "-";
+  const text = (isPiped ? await io.text() : args.join(" ")).trim();
+  if (text !== "") return text;
+  throw badUsage('There is nothing to say. Give the text, or pipe it in: echo "What is 6 * 7?" | heddle ask');
+}

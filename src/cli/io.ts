@@ -1,0 +1,29 @@
+/** Where text goes. Resolves when there is room for more; a reader that has gone is a BrokenPipe. */
+export interface Sink {
+  readonly isTerminal: boolean;
+  readonly columns: number;
+  write(text: string): Promise<void>;
+}
+
+/** All that a command has of the process it runs in; tests bring their own. */
+export interface Io {
+  readonly stdout: Sink;
+  readonly stderr: Sink;
+  readonly env: { readonly [name: string]: string | undefined };
+  readonly cwd: string;
+  readonly now: () => number;
+  readonly stdinIsTerminal: boolean;
+  /** The lines of stdin, as they come. */
+  lines(): AsyncIterable<string>;
+  /** All of stdin. */
+  text(): Promise<string>;
+  /** Asks somebody at a terminal; undefined when they left without an answer. */
+  ask(question: string): Promise<string | undefined>;
+  /** Told of Ctrl-C and of a friendly kill, until what it answers is called. Without anybody to tell, the process ends. */
+  onInterrupt(handler: (signal: "SIGINT" | "SIGTERM") => void): () => void;
+  /** Ends the process at once. */
+  leave(code: number): void;
+  /** Opens an address in the browser of whoever sits there. */
+  open(url: string): void;
+  readonly fetch: typeof fetch;
+}

@@ -1,0 +1,89 @@
+import { styleText } from "node:util";
+import { BrokenPipe } from "./exit.ts";
+import type { Io, Sink } from "./io.ts";
+
+type Style = "bold" | "dim" | "red" | "green" | "yellow" | "cyan" | "magenta";
+
+export type Paint = (style: Style, text: string) => string;
+
+interface OutputOptions {
+  readonly json?: boolean | undefined;
+  readonly quiet?: boolean | undefined;
+  readonly "no-color"?: boolean | undefined;
+}
+
+/** stdout is data, stderr is talk. */
+export class Output {
+  readonly isJson: boolean;
+  readonly isQuiet: boolean;
+  /** For stdout. */
+  readonly paint: Paint;
+  /** For stderr. */
+  readonly talk: Paint;
+  readonly #io: Io;
+
+  constructor(io: Io, options: OutputOptions) {
+    this.#io = io;
+    this.isJson = options.json === true;
+    this.isQuiet = options.quiet === true;
+    this.paint = painter(io, io.stdout, options["no-color"] === true);
+    this.talk = painter(io, io.stderr, options["no-color"] === true);
+  }
+
+  get width(): number {
+    return this.#io.stdout.isTerminal ? this.#io.stdout.columns : 120;
+  }
+
+  /** Whether there is somebody to see a bar move. */
+  get showsProgress(): boolean {
+    return this.#io.stderr.isTerminal && this.#io.env["TERM"] !== "dumb" && !this.isQuiet;
+  }
+
+  async data(line: string): Promise<void> {
+    await this.raw(`${line}\n`);
+  }
+
+  /** As it is, but that a terminal is sent nothing it would act on. */
+  async raw(text: string): Promise<void> {
+    await this.#io.stdout.write(this.#io.stdout.isTerminal ? harmless(text) : text);
+  }
+
+  async json(value: unknown): Promise<void> {
+    await this.#io.stdout.write(`${JSON.stringify(value)}\n`);
+  }
+
+  async say(line: string): Promise<void> {
+    if (!this.isQuiet) await this.error(line);
+  }
+
+  /** Said also to those who want quiet. */
+  async error(line: string): Promise<void> {
+    await this.#talk(`${this.#io.stderr.isTerminal ? harmless(line) : line}\n`);
+  }
+
+  /** Moves what stands on the last line of the terminal. */
+  async status(text: string): Promise<void> {
+    if (this.showsProgress) await this.#talk(`\r\u001b[K${text}`);
+  }
+
+  async #talk(text: string): Promise<void> {
+    try {
+      await this.#io.stderr.write(text);
+    } catch (error) {
+      if (!(error instanceof BrokenPipe)) throw error; // nobody listens; the data may still be wanted
+    }
+  }
+}
+
+function painter(io: Io, sink: Sink, isOff: boolean): Paint {
+  const { NO_COLOR, FORCE_COLOR, TERM } = io.env;
+  const isForced = FORCE_COLOR !== undefined && FORCE_COLOR !== "0" && FORCE_COLOR !== "false";
+  const isOn = !isOff && !NO_COLOR && (isForced || (sink.isTerminal && TERM !== "dumb" && FORCE_COLOR === undefined));
+  return (style, text) => (isOn ? styleText(style, text, { validateStream: false }) : text);
+}
+
+/** Colours stay, for they are ours; what else would steer a terminal is told, not done. */
+function harmless(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that are looked for
+  return text.replaceAll(/\u001b(?!\[\d{1,3}m)|[\u0000-\u0008\u000b-\u001a\u001c-\u001f\u007f-\u009f]/g, "\ufffd");
+}

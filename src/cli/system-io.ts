@@ -1,0 +1,99 @@
+import { spawn } from "node:child_process";
+import { createInterface, type Interface } from "node:readline";
+import { text } from "node:stream/consumers";
+import type { WriteStream } from "node:tty";
+import { BrokenPipe } from "./exit.ts";
+import type { Io, Sink } from "./io.ts";
+
+type Interrupt = Parameters<Io["onInterrupt"]>[0];
+
+/** The process itself. */
+export function systemIo(): Io {
+  const handlers = new Set<Interrupt>();
+  let toldAt = Number.NEGATIVE_INFINITY;
+  const tell = (signal: "SIGINT" | "SIGTERM"): void => {
+    const now = performance.now();
+    if (now - toldAt < SAME_MS) return;
+    toldAt = now;
+    for (const handler of [...handlers]) handler(signal);
+  };
+  return {
+    stdout: sinkOf(process.stdout),
+    stderr: sinkOf(process.stderr),
+    env: process.env,
+    cwd: process.cwd(),
+    now: Date.now,
+    stdinIsTerminal: process.stdin.isTTY === true,
+    lines: () => createInterface({ input: process.stdin }),
+    text: () => text(process.stdin),
+    ask: (question) => ask(question, () => (handlers.size > 0 ? tell("SIGINT") : process.exit(130))),
+    onInterrupt: (handler) => {
+      if (handlers.size === 0) for (const signal of SIGNALS) process.on(signal, tell);
+      handlers.add(handler);
+      return () => {
+        handlers.delete(handler);
+        if (handlers.size === 0) for (const signal of SIGNALS) process.off(signal, tell);
+      };
+    },
+    leave: (code) => process.exit(code),
+    open,
+    fetch: (...given) => fetch(...given),
+  };
+}
+
+/** npx and others hand on a Ctrl-C that the terminal has sent us already: that is one, not two. */
+const SAME_MS = 250;
+const SIGNALS = ["SIGINT", "SIGTERM"] as const;
+
+function sinkOf(stream: NodeJS.WriteStream | WriteStream): Sink {
+  let broken = false;
+  let drained = Promise.withResolvers<void>();
+  stream.on("error", () => {
+    broken = true; // EPIPE, in the end the only thing that can go wrong with it
+    drained.resolve();
+  });
+  stream.on("drain", () => {
+    drained.resolve();
+    drained = Promise.withResolvers<void>();
+  });
+  return {
+    isTerminal: stream.isTTY === true,
+    get columns() {
+      return stream.columns ?? 100;
+    },
+    write: async (piece) => {
+      if (broken) throw new BrokenPipe();
+      if (!stream.write(piece)) await drained.promise;
+      if (broken) throw new BrokenPipe();
+    },
+  };
+}
+
+/** A terminal in raw mode sends no signal for Ctrl-C, readline tells of it. */
+function ask(question: string, interrupted: () => void): Promise<string | undefined> {
+  const reader: Interface = createInterface({ input: process.stdin, output: process.stderr });
+  return new Promise((resolve) => {
+    reader.on("SIGINT", () => {
+      reader.close();
+      interrupted();
+    });
+    reader.on("close", () => resolve(undefined));
+    reader.question(question, (answer) => {
+      resolve(answer);
+      reader.close();
+    });
+  });
+}
+
+function open(url: string): void {
+  const [command, ...args] =
+    process.platform === "darwin"
+      ? ["open"]
+      : process.platform === "win32"
+        ? ["rundll32", "url.dll,FileProtocolHandler"]
+        : ["xdg-open"];
+  if (command === undefined) return;
+  const child = spawn(command, [...args, url], { stdio: "ignore", detached: true });
+  child.on("error", () => undefined); // there is no browser; the address was printed
+  child.unref();
+}

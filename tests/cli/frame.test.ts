@@ -1,0 +1,140 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { COMMANDS } from "../../src/cli/commands.ts";
+import { BrokenPipe } from "../../src/cli/exit.ts";
+import { Interrupts } from "../../src/cli/interrupts.ts";
+import type { Io } from "../../src/cli/io.ts";
+import { nearest } from "../../src/cli/nearest.ts";
+import { Output } from "../../src/cli/output.ts";
+import { messagesIn } from "../../src/cli/sse.ts";
+import { table } from "../../src/cli/text.ts";
+
+interface Terminal {
+  readonly io: Io;
+  readonly written: string[];
+  readonly left: number[];
+  interrupt(): void;
+}
+
+function terminal(env: Io["env"] = {}, isTerminal = true): Terminal {
+  const written: string[] = [];
+  const left: number[] = [];
+  const handlers = new Set<(signal: "SIGINT") => void>();
+  const sink = { isTerminal, columns: 80, write: async (text: string) => void written.push(text) };
+  const io = {
+    stdout: sink,
+    stderr: sink,
+    env,
+    onInterrupt: (handler: (signal: "SIGINT") => void) => {
+      handlers.add(handler);
+      return () => handlers.delete(handler);
+    },
+    leave: (code: number) => void left.push(code),
+  } as unknown as Io; // what these tests use of it
+  return {
+    io,
+    written,
+    left,
+    interrupt: () => {
+      for (const handler of handlers) handler("SIGINT");
+    },
+  };
+}
+
+describe("interrupts", () => {
+  test("the first cancels, the second leaves with 130, and one that came early is not lost", () => {
+    const { io, left, interrupt } = terminal();
+    const interrupts = new Interrupts(io, new Output(io, {}));
+    let cancelled = 0;
+    interrupt();
+    interrupts.onCancel(async () => cancelled++);
+    expect({ cancelled, left }).toEqual({ cancelled: 1, left: [] });
+    interrupt();
+    expect({ cancelled, left }).toEqual({ cancelled: 1, left: [130] });
+    interrupts.end();
+    interrupt();
+    expect(left).toEqual([130]);
+  });
+});
+
+describe("output", () => {
+  const looks: readonly (readonly [Io["env"], boolean, boolean])[] = [
+    [{}, true, true],
+    [{}, false, false],
+    [{ NO_COLOR: "1" }, true, false],
+    [{ TERM: "dumb" }, true, false],
+    [{ FORCE_COLOR: "1" }, false, true],
+    [{ FORCE_COLOR: "1", NO_COLOR: "1" }, true, false],
+    [{ FORCE_COLOR: "0" }, true, false],
+  ];
+  test.for(looks)("with %j on a terminal (%s) there is colour: %s", ([env, isTerminal, isPainted]) => {
+    const { paint } = new Output(terminal(env, isTerminal).io, {});
+    expect(paint("red", "x") !== "x").toBe(isPainted);
+  });
+
+  test("a model cannot steer the terminal it is shown on; a pipe gets what it said", async () => {
+    const said = "a\u001b]0;title\u0007b\u001b[2Jc\rd\u009b1me\n\tf";
+    const [seen, piped] = [terminal(), terminal({}, false)];
+    await new Output(seen.io, {}).raw(said);
+    await new Output(piped.io, {}).raw(said);
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that must not be there
+    expect(seen.written.join("")).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/);
+    expect(piped.written.join("")).toBe(said);
+  });
+
+  test("what is said is lost when nobody listens to stderr; data that nobody reads ends the command", async () => {
+    const { io } = terminal();
+    const write = async (): Promise<void> => {
+      throw new BrokenPipe();
+    };
+    const out = new Output({ ...io, stdout: { ...io.stdout, write }, stderr: { ...io.stderr, write } }, {});
+    await expect(out.say("hello")).resolves.toBeUndefined();
+    await expect(out.data("hello")).rejects.toBeInstanceOf(BrokenPipe);
+  });
+});
+
+describe("words", () => {
+  test("a command with one slip in it is recognised", () => {
+    const names = COMMANDS.map(({ name }) => name);
+    const slip = fc.tuple(fc.constantFrom(...names.filter(({ length }) => length > 3)), fc.nat()).map(([name, at]) => {
+      const index = at % (name.length - 1);
+      return [name, `${name.slice(0, index)}${name[index + 1]}${name[index]}${name.slice(index + 2)}`] as const;
+    });
+    fc.assert(
+      fc.property(slip, ([name, slipped]) => {
+        expect(nearest(slipped, names)).toBe(name);
+      }),
+    );
+    expect(nearest("xyzzy", names)).toBeUndefined();
+  });
+
+  test("no line of a table is wider than it may be, whatever stands in its last column", () => {
+    const rows = fc.array(fc.tuple(fc.string({ maxLength: 5 }), fc.string({ maxLength: 300 })));
+    fc.assert(
+      fc.property(rows, (given) => {
+        for (const line of table(given, 40)) expect([...line].length).toBeLessThanOrEqual(40);
+      }),
+    );
+  });
+});
+
+describe("event streams", () => {
+  test("messages come out whole, wherever the chunks are cut", async () => {
+    const messages = fc.array(fc.record({ event: fc.constantFrom("agent", "entry"), data: fc.json() }), {
+      maxLength: 8,
+    });
+    await fc.assert(
+      fc.asyncProperty(messages, fc.integer({ min: 1, max: 40 }), async (given, size) => {
+        const text = given
+          .map(({ event, data }, at) => `event: ${event}\nid: e${at}\ndata: ${data}\n\n: still here\n\n`)
+          .join("");
+        const bytes = new TextEncoder().encode(text);
+        const chunks = Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) =>
+          bytes.slice(at * size, (at + 1) * size),
+        );
+        const told = await Array.fromAsync(messagesIn(ReadableStream.from(chunks)));
+        expect(told).toEqual(given.map((message, at) => ({ ...message, id: `e${at}` })));
+      }),
+    );
+  });
+});

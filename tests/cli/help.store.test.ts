@@ -1,0 +1,115 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { mint } from "heddle";
+import { describe, expect, test } from "vitest";
+import { COMMANDS } from "../../src/cli/commands.ts";
+import { fastFolder } from "../support/temp-folder.ts";
+import { run } from "./support/fake-io.ts";
+import { wordsOf } from "./support/words.ts";
+
+/** What an example finds before it runs, where that is more than a thread that was answered. */
+const BEFORE: { readonly [name: string]: (cwd: string) => Promise<void> } = {
+  approve: waiting,
+  deny: waiting,
+  cancel: waiting,
+  answer: async (cwd) => {
+    writeFileSync(join(cwd, "agent.ts"), AGENT);
+    await run(["ask", "How warm is it?", "--agent", "agent.ts"], { cwd });
+  },
+  import: async (cwd) => {
+    await run(["export", "last", "-o", "thread.jsonl"], { cwd });
+    writeFileSync(join(cwd, "messages.json"), JSON.stringify([{ role: "user", content: "Hello" }]));
+  },
+  summarize: async (cwd) => {
+    for (const text of ["And times 2?", "And plus 1?"]) await run(["ask", "-t", "last", text], { cwd });
+  },
+};
+/** Ends with something else than 0, and says so. */
+const CODES: { readonly [name: string]: number } = { steer: 4 };
+
+const AGENT = `
+import { defineAgent } from ${JSON.stringify(new URL("../../src/agent/definition/define-agent.ts", import.meta.url).href)};
+import { scriptedModel } from ${JSON.stringify(new URL("../../src/testing/scripted-model/scripted-model.ts", import.meta.url).href)};
+const sensor = { inputSchema: { type: "object", properties: {} } };
+export const agent = defineAgent({
+  name: "sensors",
+  tools: { sensor },
+  model: scriptedModel([{ calls: [{ id: "call_1", name: "sensor", arguments: {} }] }, "Cold."]),
+});
+`;
+
+async function waiting(cwd: string): Promise<void> {
+  const { code } = await run(["ask", "Send 20 euros to Ada."], { cwd });
+  expect(code).toBe(4);
+}
+
+const loaded = await Promise.all(COMMANDS.map(async (listed) => ({ ...listed, ...(await listed.load()) })));
+const examples = loaded.flatMap(({ name, examples }) => examples.map(({ run: line }) => ({ name, line })));
+
+describe("help", () => {
+  test.for(loaded)("of $name shows an example", async ({ name, summary, examples: own }) => {
+    expect(own.length).toBeGreaterThan(0);
+    const { code, stdout } = await run([name, "--help"], { cwd: fastFolder() });
+    expect(code).toBe(0);
+    expect(stdout).toContain(summary);
+    for (const { run: line } of own) expect(stdout).toContain(line);
+  });
+
+  test.for(examples)("the example works: $line", async ({ name, line }) => {
+    const cwd = fastFolder();
+    for (const text of ["What is (17 + 25) * 3?", "And times 2?"]) {
+      const thread = text.startsWith("And") ? ["--thread", "last"] : [];
+      expect(await run(["ask", ...thread, text], { cwd })).toMatchObject({ code: 0 });
+    }
+    await BEFORE[name]?.(cwd);
+    const { words, stdin } = wordsOf(line);
+    expect(words[0]).toBe("heddle");
+    const token = await mint(
+      { runId: "run_1", requestId: "req_1", phase: "after_llm", context: {} },
+      { tokenSecret: "s".repeat(32) },
+    );
+    const given = { "token.txt": `${token}\n`, "questions.txt": "What is 1 + 1?\n" }[stdin ?? ""];
+    const ran = await withServer(words, cwd, (args) =>
+      run(args, {
+        cwd,
+        ...(given !== undefined && { stdin: given }),
+        onWrite: (text, interrupt) => {
+          const isUp = name === "studio" ? /http:/.test(text) : words.includes("--follow") && /^\d+ /.test(text);
+          if (isUp) queueMicrotask(interrupt);
+        },
+      }),
+    );
+    const usual = words.includes("--follow") ? 130 : 0;
+    expect(ran, ran.stderr).toMatchObject({ code: CODES[name] ?? usual });
+    if (words.includes("--json"))
+      for (const one of ran.stdout.trim().split("\n")) expect(() => JSON.parse(one)).not.toThrow();
+  });
+});
+
+/** Where an example names a Studio there is one, on a port of its own. */
+async function withServer<Result>(
+  words: readonly string[],
+  cwd: string,
+  work: (args: readonly string[]) => Promise<Result>,
+): Promise<Result> {
+  const isCalled = words.includes("http://127.0.0.1:4747");
+  const isStarted = words[1] === "studio" && !words.includes("--port");
+  if (!isCalled) return work([...words.slice(1), ...(isStarted ? ["--port", "0"] : [])]);
+  const { promise: url, resolve } = Promise.withResolvers<string>();
+  const { promise: isOver, resolve: end } = Promise.withResolvers<void>();
+  const studio = run(["studio", "--port", "0"], {
+    cwd,
+    onWrite: (text, interrupt) => {
+      if (!text.startsWith("http")) return;
+      resolve(text.trim());
+      void isOver.then(interrupt);
+    },
+  });
+  try {
+    const address = await url;
+    return await work(words.slice(1).map((word) => (word === "http://127.0.0.1:4747" ? address : word)));
+  } finally {
+    end();
+    await studio;
+  }
+}

@@ -1,0 +1,100 @@
+import { expect, onTestFinished, test } from "vitest";
+import { fastFolder } from "../support/temp-folder.ts";
+import { run } from "./support/fake-io.ts";
+
+/** A Studio on the store of a folder; its address. */
+async function studioIn(cwd: string, ...args: readonly string[]): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  const { promise: isOver, resolve: end } = Promise.withResolvers<void>();
+  const studio = run(["studio", "--port", "0", ...args], {
+    cwd,
+    onWrite: (text, interrupt) => {
+      if (!text.startsWith("http")) return;
+      void isOver.then(interrupt);
+      resolve(text.trim());
+    },
+  });
+  studio.catch(reject);
+  onTestFinished(async () => {
+    end();
+    await studio;
+  });
+  return promise;
+}
+
+test("every command that looks says the same of a store and of the Studio that has it", async () => {
+  const cwd = fastFolder();
+  await run(["ask", "What is (17 + 25) * 3?"], { cwd });
+  await run(["ask", "-t", "last", "And times 2?"], { cwd });
+  const address = await studioIn(cwd);
+  const looks = [
+    ["threads", "--json"],
+    ["show", "last", "--all"],
+    ["calls", "last", "--json"],
+    ["rebuild", "last", "last~1", "--json"],
+    ["context", "last", "--at", "2", "--explain"],
+    ["context", "last", "--policy", "short", "--provider", "gemini"],
+    ["diff", "last"],
+    ["export", "last", "--format", "json"],
+  ];
+  for (const args of looks) {
+    const here = await run(args, { cwd });
+    const there = await run([...args, "--server", address], { cwd: fastFolder() });
+    expect(here.code, here.stderr).toBe(0);
+    expect(there).toEqual(here);
+  }
+});
+
+test("a Studio with a token is reached with it, a read-only one changes nothing, and what it refuses is told", async () => {
+  const cwd = fastFolder();
+  const address = await studioIn(cwd, "--token", "a-good-token");
+  const bare = new URL(address).origin;
+  expect(address).toContain("a-good-token");
+  expect(await run(["threads", "--server", bare], { cwd })).toMatchObject({
+    code: 4,
+    stderr: expect.stringContaining("token"),
+  });
+  expect(await run(["threads", "--server", bare, "--token", "a-good-token"], { cwd })).toMatchObject({ code: 0 });
+  expect(await run(["ask", "What is 1 + 1?", "--server", address], { cwd })).toMatchObject({
+    code: 0,
+    stdout: "1 + 1 is **2**.\n",
+  });
+  expect(await run(["steer", "last", "hi", "--server", address], { cwd })).toMatchObject({
+    code: 4,
+    stderr: expect.stringContaining("no request"),
+  });
+  const readOnly = await studioIn(cwd, "--read-only");
+  expect(await run(["ask", "What is 1 + 1?", "--server", readOnly], { cwd })).toMatchObject({
+    code: 4,
+    stderr: expect.stringContaining("read-only"),
+  });
+  expect(await run(["threads", "--server", "http://127.0.0.1:1"], { cwd })).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("heddle studio"),
+  });
+});
+
+test("a decision given by the store reaches the Studio that holds the thread, and the end is told from the log", async () => {
+  const cwd = fastFolder();
+  const address = await studioIn(cwd);
+  expect(await run(["ask", "Send 20 euros to Ada.", "--server", address], { cwd })).toMatchObject({ code: 4 });
+  const approved = await run(["approve", "last"], { cwd });
+  expect(approved, approved.stderr).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining("Done: 20 euros for Ada."),
+  });
+});
+
+test("with --detach the Studio goes on alone", async () => {
+  const cwd = fastFolder();
+  const address = await studioIn(cwd);
+  await run(["ask", "Send 20 euros to Ada.", "--server", address], { cwd });
+  const decided = await run(["approve", "last", "--detach", "--json", "--server", address], { cwd });
+  expect(JSON.parse(decided.stdout)).toMatchObject({ verdict: "approve", toolCallId: "call_1" });
+  const shown = await run(["show", "last", "--follow", "--server", address], {
+    cwd,
+    onWrite: (text, interrupt) => text.includes("Done: 20 euros") && interrupt(),
+  });
+  expect(shown.code).toBe(130);
+  expect(await run(["approve", "last", "--detach"], { cwd })).toMatchObject({ code: 2 });
+});

@@ -1,0 +1,88 @@
+import { BrokenPipe } from "../../../src/cli/exit.ts";
+import type { Io, Sink } from "../../../src/cli/io.ts";
+import { main } from "../../../src/cli/main.ts";
+
+type Interrupt = Parameters<Io["onInterrupt"]>[0];
+
+export interface Ran {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface FakeOptions {
+  readonly cwd: string;
+  readonly stdin?: string;
+  readonly env?: { readonly [name: string]: string };
+  /** A terminal on both sides, where this is answered to questions, one after the other. */
+  readonly answers?: readonly (string | undefined)[];
+  readonly isTerminal?: boolean;
+  /** Told what was written so far, with the means to interrupt. */
+  readonly onWrite?: (written: string, interrupt: () => void) => void;
+  /** stdout breaks after so many writes. */
+  readonly breaksAfter?: number;
+  readonly now?: () => number;
+}
+
+/** Runs a command in this process; the demo speaks without pauses. */
+export async function run(args: readonly string[], options: FakeOptions): Promise<Ran> {
+  const fake = new Fake(options);
+  const code = await main(args, fake.io);
+  return { code, stdout: fake.stdout, stderr: fake.stderr };
+}
+
+class Fake {
+  stdout = "";
+  stderr = "";
+  readonly io: Io;
+
+  constructor({ cwd, stdin = "", env = {}, answers, isTerminal, onWrite, breaksAfter, now }: FakeOptions) {
+    const isTty = isTerminal ?? answers !== undefined;
+    const left = [...(answers ?? [])];
+    const handlers = new Set<Interrupt>();
+    const interrupt = (): void => {
+      for (const handler of [...handlers]) handler("SIGINT");
+    };
+    let writes = 0;
+    const sink = (write: (text: string) => void): Sink => ({
+      isTerminal: isTty,
+      columns: 100,
+      write: async (text) => {
+        write(text);
+        onWrite?.(text, interrupt);
+      },
+    });
+    this.io = {
+      stdout: sink((text) => {
+        if (breaksAfter !== undefined && writes++ >= breaksAfter) throw new BrokenPipe();
+        this.stdout += text;
+      }),
+      stderr: sink((text) => {
+        this.stderr += text;
+      }),
+      env: { HEDDLE_DEMO_WORD_MS: "0", ...env },
+      cwd,
+      now: now ?? Date.now,
+      stdinIsTerminal: isTty,
+      lines: async function* () {
+        yield* stdin.split("\n");
+      },
+      text: async () => stdin,
+      ask: async (question) => {
+        this.stderr += question;
+        return left.shift();
+      },
+      onInterrupt: (handler) => {
+        handlers.add(handler);
+        return () => handlers.delete(handler);
+      },
+      leave: (code) => {
+        throw new Error(`left with ${code}`);
+      },
+      open: (url) => {
+        this.stderr += `opened ${url}\n`;
+      },
+      fetch,
+    };
+  }
+}

@@ -1,0 +1,66 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { onTestFinished } from "vitest";
+
+const DOOR = fileURLToPath(new URL("../../../src/cli.ts", import.meta.url));
+
+export interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** `heddle` as a process of its own, without a terminal. */
+export class Heddle {
+  stdout = "";
+  stderr = "";
+  readonly child: ChildProcess;
+  readonly ended: Promise<Ended>;
+  readonly #waiting = new Set<() => void>();
+
+  constructor(args: readonly string[], cwd: string, env: { readonly [name: string]: string | undefined } = {}) {
+    const clean = { PATH: process.env["PATH"], HOME: process.env["HOME"], ...env };
+    this.child = spawn(process.execPath, [DOOR, ...args], { cwd, env: clean, stdio: ["pipe", "pipe", "pipe"] });
+    onTestFinished(() => void this.child.kill("SIGKILL"));
+    this.child.stdin?.on("error", () => {}); // it ended before it read
+    this.child.stdout?.on("data", (chunk) => this.#got("stdout", String(chunk)));
+    this.child.stderr?.on("data", (chunk) => this.#got("stderr", String(chunk)));
+    this.ended = new Promise((resolve) => {
+      this.child.on("close", (code) => {
+        resolve({ code, stdout: this.stdout, stderr: this.stderr });
+        for (const check of this.#waiting) check();
+      });
+    });
+  }
+
+  /** Resolves when it has written that, or has ended. */
+  async wrote(pattern: RegExp): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const check = (): void => {
+      if (pattern.test(this.stdout + this.stderr) || this.child.exitCode !== null) resolve();
+    };
+    this.#waiting.add(check);
+    check();
+    await promise;
+    this.#waiting.delete(check);
+  }
+
+  say(text: string): this {
+    this.child.stdin?.end(text);
+    return this;
+  }
+
+  #got(name: "stdout" | "stderr", text: string): void {
+    this[name] += text;
+    for (const check of this.#waiting) check();
+  }
+}
+
+/** Runs it to its end, with nothing on stdin. */
+export function heddle(
+  args: readonly string[],
+  cwd: string,
+  env?: { readonly [name: string]: string },
+): Promise<Ended> {
+  return new Heddle(args, cwd, env).say("").ended;
+}
