@@ -53,6 +53,16 @@ export default defineConfig({
           hookTimeout: 60_000,
         },
       },
+      {
+        extends: true,
+        test: {
+          ...shared,
+          name: "browser",
+          include: browser,
+          testTimeout: 60_000,
+          hookTimeout: 300_000, // where no Chromium is installed, it is installed first
+        },
+      },
       ...(process.env["HEDDLE_SOAK"] === "1"
         ? [
             {

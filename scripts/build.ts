@@ -1,7 +1,9 @@
-// src -> dist with plain tsc. Starts from an empty dist, so a file that was renamed cannot be published.
+// src -> dist with plain tsc, and the Studio's page beside it. Starts from an empty dist, so a file that was renamed cannot be published.
 import { rmSync } from "node:fs";
+import { buildStudio } from "./build-studio.ts";
 import { loudly } from "./command.ts";
 import { root } from "./root.ts";
 
 rmSync(`${root}dist`, { recursive: true, force: true });
 process.exitCode = await loudly("tsc -p tsconfig.build.json");
+if (process.exitCode === 0) console.log(await buildStudio());

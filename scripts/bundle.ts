@@ -6,12 +6,13 @@ type Bundle = BuildResult<{ metafile: true; write: false }>;
 
 /**
  * Bundles a built file for a browser, following only what loads at once: a dynamic import is a door the user opens.
- * Node built-ins stay outside, so the metafile names who asked for them.
+ * Node built-ins stay outside, so the metafile names who asked for them. With names, only what they need is bundled.
  */
-export function bundle(entry: string): Promise<Bundle> {
+export function bundle(entry: string, names?: readonly string[]): Promise<Bundle> {
+  const contents = `export { ${names?.join(", ")} } from "./${entry}";`;
   return build({
     absWorkingDir: root,
-    entryPoints: [entry],
+    ...(names === undefined ? { entryPoints: [entry] } : { stdin: { contents, resolveDir: root } }),
     bundle: true,
     minify: true,
     format: "esm",

@@ -1,6 +1,7 @@
 import { globSync, readFileSync } from "node:fs";
 import * as heddle from "heddle";
 import * as sqlite from "heddle/sqlite";
+import * as studio from "heddle/studio";
 import * as testing from "heddle/testing";
 import { root } from "./built.ts";
 
@@ -11,7 +12,7 @@ export interface DocExample {
   readonly text: string;
 }
 
-const DOORS = { heddle, "heddle/sqlite": sqlite, "heddle/testing": testing };
+const DOORS = { heddle, "heddle/sqlite": sqlite, "heddle/testing": testing, "heddle/studio": studio };
 
 /** What an example may name without saying where it comes from. A new one that needs more is a line here. */
 const DECLARED = `
@@ -43,12 +44,15 @@ function examplesIn(path: string): readonly DocExample[] {
 /** A module that compiles when the example does. */
 export function moduleOf({ path, text }: DocExample): string {
   if (/^declare module/m.test(text)) return `import "heddle";\n${text}`;
-  const doors = Object.entries(DOORS).map(([door, names]) => importOf(Object.keys(names), door));
-  const known = new Set(Object.values(DOORS).flatMap((names) => Object.keys(names)));
-  const own = importOf(
-    ownNames(path).filter((name) => !known.has(name)),
-    `../${path.replace(/^src\//, "").replace(/\.ts$/, ".js")}`,
-  );
+  const taken = new Set(ownNames(path)); // two doors may have one name: what is nearest comes first
+  const own = importOf([...taken], `../${path.replace(/^src\//, "").replace(/\.ts$/, ".js")}`);
+  const isNear = (door: string): boolean => path.startsWith(`src/${door.replace("heddle/", "")}`);
+  const sorted = Object.entries(DOORS).sort(([a], [b]) => Number(isNear(b)) - Number(isNear(a)));
+  const doors = sorted.map(([door, names]) => {
+    const free = Object.keys(names).filter((name) => !taken.has(name));
+    for (const name of free) taken.add(name);
+    return importOf(free, door);
+  });
   return `${doors.join("\n")}\n${own}\n${DECLARED}\nasync function example(): Promise<void> {\n${text}\n}`;
 }
 

@@ -10,12 +10,14 @@ const documented = [...page.matchAll(/^\| `([a-z_]+)` \|/gm)].map((match) => mat
 /** How our codes begin: one that is handed on as an argument is found by this, the others by `code: "..."`. */
 const CODE =
   /code: "([a-z_]+)"|"((?:budget|call|entry|invalid|not|pending|seq|stale|store|thread|too|unknown)_[a-z_]+)"/g;
-/** Words that begin so and are none: what explain() says of an entry, and why a summary is discarded. */
+/** Words that begin so and are none: what explain() says of an entry, why a summary is discarded, names of threads. */
 const OTHER_WORDS: ReadonlySet<string> = new Set([
   "call_interrupted",
   "call_not_shown",
   "not_projectable",
   "not_smaller",
+  "thread_of_a_step",
+  "thread_world",
 ]);
 const thrown = globSync("src/**/*.ts", { cwd: root })
   .flatMap((path) =>

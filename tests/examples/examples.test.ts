@@ -12,6 +12,34 @@ the model called add
 seq 3: assistant said 4
 seq 0: user said What's 2+2?
 loaded from seq 2 to 3, revision 4`,
+  agent: `
+add {"a":2,"b":2}
+  gave 4
+> 2+2 
+> is 4.
+2+2 is 4. (final_answer, 2 model calls)
+the second call saw system, user, assistant, tool; proven: true`,
+  approval: `
+may transfer run? {"to":"Ada","amount":500}
+the request is waiting; the process may end
+in another process the request is waiting
+Done: 500 for Ada.
+approved by the boss`,
+  steering: `
+steered while the tool runs; accepted: true
+delivered as entry 3
+The Grand has a room.
+0 user: Book me a way to Oslo.
+1 assistant: (calls a tool)
+2 tool: 3 flights
+3 user: Take the train instead.
+4 assistant: There is a night train.
+5 user: And a hotel?
+6 assistant: The Grand has a room.`,
+  "own-loop": `
+Moby-Dick.
+Herman Melville.
+7 messages, 7 entries`,
   "two-writers": `
 north: sold 6
 south: expected revision 1, it is 2; looking again

@@ -1,0 +1,31 @@
+// A user who changes their mind while the agent works, and one who waits for the end.
+import { AgentServer, defineAgent, memoryStore, tool } from "heddle";
+import { scriptedModel } from "heddle/testing";
+
+const model = scriptedModel([
+  { calls: [{ name: "search", arguments: { for: "flights to Oslo" } }] },
+  { expect: { lastUser: "Take the train instead." }, text: "There is a night train." },
+  { expect: { lastUser: "And a hotel?" }, text: "The Grand has a room." },
+]);
+
+const search = tool({
+  description: "Searches",
+  inputSchema: { type: "object" },
+  execute: () => {
+    const { accepted, receipt } = server.steer("Take the train instead.");
+    console.log(`steered while the tool runs; accepted: ${accepted}`);
+    void receipt.then((told) => console.log(told.delivered ? `delivered as entry ${told.seq}` : told.reason));
+    server.followUp("And a hotel?");
+    return "3 flights";
+  },
+});
+
+const server = await AgentServer.start({ agent: defineAgent({ model, tools: { search } }), store: memoryStore() });
+const request = await server.ask("Book me a way to Oslo.");
+const { text } = await request.result;
+console.log(text);
+for (const { seq, payload } of server.thread().filterByKind("ai_message")) {
+  console.log(`${seq} ${payload.role}: ${payload.content || "(calls a tool)"}`);
+}
+model.assertComplete();
+await server.stop();
