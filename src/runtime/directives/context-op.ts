@@ -17,7 +17,7 @@ export function applyContextOp(scene: Scene, { operation }: Extract<Directive, {
   scene.sendNext({ type: "context_op", operation }, async (error) => {
     // What the store could not take it may take later: the operation stays kept.
     if (error !== undefined && !ContextOpError.isInstance(error)) return;
-    await scene.kept.keep(undefined);
+    await scene.kept.forget(opId);
     scene.operations.settle(opId, error === undefined ? { status: "applied" } : { status: "failed", error });
   });
 }

@@ -15,12 +15,12 @@ export async function takeUpOperation(
     await session.submit({ type: "context_op", operation });
   } catch (error) {
     if (!ContextOpError.isInstance(error)) throw error;
-    await kept.keep(undefined);
+    await kept.forget(opId);
     operations.settle(opId, { status: "failed", error });
     warn(`Thread ${threadId}: the operation ${opId} had waited and cannot be applied: ${error.message}`);
     return;
   }
   if (session.agent.state.run !== undefined) return; // it waits on
-  await kept.keep(undefined);
+  await kept.forget(opId);
   operations.settle(opId, { status: "applied" });
 }

@@ -18,6 +18,10 @@ export class Kept {
   readonly #key: string;
   readonly #ports: RuntimePorts;
   readonly #blobs = new Set<string>();
+  /** The operation that is kept last. */
+  #waiting: string | undefined;
+  /** One write after the other: they are of one record. */
+  #written: Promise<unknown> = Promise.resolve();
 
   constructor(store: ThreadStore, threadId: string, ports: RuntimePorts) {
     this.#store = store;
@@ -45,15 +49,30 @@ export class Kept {
 
   /** The operation that waits for a run to end. */
   async operation(): Promise<ContextOperation | undefined> {
-    const operation = await this.#store.getCheckpoint(this.#key);
-    return operation === undefined ? undefined : (operation as unknown as ContextOperation); // checked when it is applied
+    const found = await this.#store.getCheckpoint(this.#key);
+    if (found === undefined) return undefined;
+    const operation = found as unknown as ContextOperation; // checked when it is applied
+    this.#waiting = operation.opId;
+    return operation;
   }
 
-  async keep(operation: ContextOperation | undefined): Promise<void> {
-    await patiently(this.#ports, async () => {
+  keep(operation: ContextOperation | undefined): Promise<void> {
+    this.#waiting = operation?.opId;
+    return this.#write(async () => {
       if (operation === undefined) await this.#store.deleteCheckpoint(this.#key);
       else await this.#store.putCheckpoint(this.#key, operation as unknown as JsonValue); // operations are JSON
     });
+  }
+
+  /** The operation has had its turn. One that was kept since stays. */
+  async forget(opId: string): Promise<void> {
+    if (this.#waiting === opId) await this.keep(undefined);
+  }
+
+  #write(write: () => Promise<void>): Promise<void> {
+    const written = this.#written.then(() => patiently(this.#ports, write));
+    this.#written = written.catch(() => undefined); // whoever asked for it is told
+    return written;
   }
 }
 
