@@ -42,6 +42,7 @@ export class LiveThread {
   readonly #looking = new Set<() => void>();
   #broken: { readonly error: unknown } | undefined;
   #mending: Promise<void> | undefined;
+  #mendsLater: (() => void) | undefined;
   #isResting = false;
 
   private constructor(options: LiveThreadOptions, agent: ReactAgent, items: Awaited<ReturnType<typeof itemsOf>>) {
@@ -182,6 +183,16 @@ export class LiveThread {
     this.scene.objects.clear();
     this.#cleanUp();
     if (LOST.has(failure.code)) this.options.lost(error);
+    else this.#mendLater(MEND_MS);
+  }
+
+  /** What the log was not told is told it also when nobody asks again: its list of threads should not say "running" for ever. */
+  #mendLater(ms: number): void {
+    this.#mendsLater?.();
+    if (this.session.isClosed) return;
+    this.#mendsLater = this.options.ports.after(ms, () => {
+      this.mend().catch(() => this.#mendLater(Math.min(2 * ms, LONGEST_MEND_MS)));
+    });
   }
 
   /** What is to be begun next lies in the log, for whoever starts the thread again. */
@@ -191,6 +202,7 @@ export class LiveThread {
 
   /** Ends what runs here without a word in the log: another process may go on with it. */
   suspend(): void {
+    this.#mendsLater?.();
     this.#stopped.abort(new RequestError({ code: "server_stopped", message: "The server was stopped." }));
     this.#follower.follow(false);
     this.requests.suspend();
@@ -218,6 +230,7 @@ export class LiveThread {
       return { ...fresh, contextPolicy };
     });
     this.#broken = undefined;
+    this.#mendsLater?.();
     if (this.agent.state.run !== undefined) await this.session.submit({ type: "resume", recover: "fail" });
     await takeUpOperation(this.scene, this.session, this.options.warn);
   }
@@ -300,6 +313,10 @@ export class LiveThread {
 }
 
 const UNKNOWN = { code: "runtime_failed", message: "The runtime met an error that it does not know." } as const;
+
+/** After a failure the log is read anew: at first soon, then more and more rarely. */
+const MEND_MS = 1000;
+const LONGEST_MEND_MS = 60_000;
 
 /** What begins work. */
 const BEGINNINGS: ReadonlySet<Directive["type"]> = new Set(["llm_stream", "tool_exec", "summarize"]);

@@ -112,6 +112,20 @@ test("a full disk is tried again and passes, or fails the request with its code"
   expect(error.failure?.code).toBe("store_full");
 });
 
+test("a request that failed with its store is closed in the log when the store works again, though nobody asks", async () => {
+  const { on, spy } = await watched();
+  const server = await on.start({ script, tools: { look } });
+  let isDown = true;
+  spy.trouble = (write, number) => (isDown && write === "append" && number > 3 ? { error: broken } : undefined);
+  const request = await on.end(server.ask("Look."));
+  expect((await failureOf(on.end(request.result))).failure?.code).toBe("store_failed");
+  isDown = false;
+  await on.pass(60_000);
+  await on.settled();
+  expect((await on.log()).at(-1)?.payload).toMatchObject({ end: { status: "failed" } });
+  expect((await on.store.list()).threads[0]?.status).toBe("failed");
+});
+
 test("a holder that is stale stops: the request is suspended, for whoever holds the thread now, and no further ask is taken", async () => {
   const { on, spy } = await watched();
   const server = await on.start({ script, tools: { look } });
