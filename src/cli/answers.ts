@@ -1,4 +1,5 @@
 import type { CallEnvironment, CallRecord } from "../agent/call-record.ts";
+import type { WaitingCall } from "../agent/react/waiting.ts";
 import type { ContextPolicyInput } from "../projection/policy/fields.ts";
 import type { ExplainedEntry, Projection } from "../projection/projection.ts";
 import type { callRow } from "../studio/calls/call-row.ts";
@@ -6,7 +7,7 @@ import type { Cause, FirstChange } from "../studio/calls/causes.ts";
 import type { Change } from "../studio/calls/changes.ts";
 import type { ThreadRow } from "../studio/threads/row.ts";
 import type { Entry } from "../thread/entry.ts";
-import type { JsonObject, JsonValue } from "../thread/json.ts";
+import type { JsonObject } from "../thread/json.ts";
 import type { Message, ToolSpec } from "../thread/message.ts";
 
 // What Studio's API answers, as its routes write it.
@@ -14,13 +15,6 @@ import type { Message, ToolSpec } from "../thread/message.ts";
 export interface ThreadsPage {
   readonly threads: readonly ThreadRow[];
   readonly cursor?: string;
-}
-
-export interface WaitingCall {
-  readonly toolCallId: string;
-  readonly name: string;
-  readonly arguments: JsonValue;
-  readonly kind: "approval" | "answer";
 }
 
 export interface ThreadDetail extends ThreadRow {

@@ -1,4 +1,4 @@
-import type { WaitingCall } from "./answers.ts";
+import type { WaitingCall } from "../agent/react/waiting.ts";
 import { pathOf } from "./calls.ts";
 import type { Io } from "./io.ts";
 import type { Output } from "./output.ts";

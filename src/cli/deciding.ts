@@ -1,4 +1,5 @@
-import type { StudioInfo, ThreadDetail, WaitingCall } from "./answers.ts";
+import type { WaitingCall } from "../agent/react/waiting.ts";
+import type { StudioInfo, ThreadDetail } from "./answers.ts";
 import { pathOf } from "./calls.ts";
 import type { Call } from "./command.ts";
 import { badUsage, CliError, EXIT } from "./exit.ts";

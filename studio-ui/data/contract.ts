@@ -15,6 +15,7 @@ import type {
   ThreadData,
   ToolSpec,
   Usage,
+  WaitingCall,
 } from "heddle";
 
 export interface Info {
@@ -40,13 +41,6 @@ export interface ThreadRow {
   readonly agent?: string;
   readonly parentThreadId?: string;
   readonly forkSeq?: number;
-}
-
-interface WaitingCall {
-  readonly toolCallId: string;
-  readonly name: string;
-  readonly arguments: JsonValue;
-  readonly kind: "approval" | "answer";
 }
 
 export interface ThreadDetail extends ThreadRow {

@@ -1,8 +1,8 @@
 import type { AnyAgent } from "../../agent/definition/agent.ts";
+import type { WaitingCall } from "../../agent/react/waiting.ts";
 import { advance, type LaneTrack, NO_LANES } from "../../lanes/track.ts";
 import { loadAgent } from "../../runtime/session/load.ts";
 import { threadNotFound } from "../../stores/errors.ts";
-import type { JsonValue } from "../../thread/json.ts";
 import type { Thread } from "../../thread/thread.ts";
 import { json } from "../http/reply.ts";
 import type { Call } from "../http/router.ts";
@@ -33,25 +33,18 @@ function lanesOf(thread: Thread): LaneTrack {
   return thread.toArray().reduce((track, entry) => advance(track, entry, 0), before);
 }
 
-/** A call that somebody outside has to decide on. */
-interface Waiting {
-  readonly toolCallId: string;
-  readonly name: string;
-  readonly arguments: JsonValue;
-  readonly kind: "approval" | "answer";
-}
-
 /** The request that is open, as far as the log tells; what a status does not announce is not searched for. */
 async function openRequest(studio: Studio, { id, metadata }: Thread) {
   if (metadata["status"] !== "running" && metadata["status"] !== "waiting") return undefined;
   const settings = await studio.settings;
   const { run } = (await loadAgent(studio.store, id, settings, studio.ports)).state;
   if (run === undefined) return undefined;
-  const waiting = run.calls.flatMap(({ call, status }): readonly Waiting[] => {
+  const waiting = run.calls.flatMap(({ call, status }): readonly WaitingCall[] => {
     const { id: toolCallId, name, arguments: given } = call;
     if (status === "approval_requested") return [{ toolCallId, name, arguments: given, kind: "approval" }];
-    const isOpen = status === "open" && isForOutside(studio.agent, name);
-    return isOpen ? [{ toolCallId, name, arguments: given, kind: "answer" }] : [];
+    // One that had to be approved first has been begun, and still nobody but somebody outside can end it.
+    const isOpen = status === "open" || status === "started";
+    return isOpen && isForOutside(studio.agent, name) ? [{ toolCallId, name, arguments: given, kind: "answer" }] : [];
   });
   const state = studio.live.get(id)?.state ?? (waiting.length > 0 ? "waiting" : "running");
   return { id: run.requestId, state, iteration: run.iteration, waiting };
