@@ -72,5 +72,5 @@ export type Directive =
     }
   /** Keep an operation that has to wait, or forget it; before whoever asked for it is answered. */
   | { readonly type: "keep_context_op"; readonly operation: ContextOperation | undefined; readonly superseded?: string }
-  /** The run is over: the operation that waited can be applied. */
+  /** The run is over, and the operation that waited is in the log, unless the log did not take it with the end. */
   | { readonly type: "apply_context_op"; readonly operation: ContextOperation };

@@ -2,10 +2,12 @@ import type { JsonValue } from "../../thread/json.ts";
 import type { CallRecord } from "../call-record.ts";
 import type { TerminationReason } from "../event.ts";
 import type { Failure } from "../failure.ts";
+import type { ContextOperation } from "../operation.ts";
 import type { ToolOutcome } from "../signal.ts";
 import { AT_REST, type Ending } from "./agent.ts";
 import type { RequestEnd } from "./end.ts";
 import { endEntry, resultEntry } from "./entries.ts";
+import { applied } from "./operations.ts";
 import { closedBecause, tellResults } from "./results.ts";
 import { type OpenCall, openCalls, type Run } from "./run.ts";
 import { committed, doing, type Step, telling } from "./step.ts";
@@ -44,17 +46,23 @@ export function closedAtEnd({ status }: Ending, what: string): ToolOutcome {
     : closedBecause("interrupted", `The request failed; ${what}.`);
 }
 
-/** What every end of a run has in common, in this order: receipts, the last token, the terminal event, the end itself. */
+/** What every end of a run has in common, in this order: what waited for it, receipts, the last token, the terminal event. */
 export function closing(step: Step, run: Run, end: RequestEnd, object?: JsonValue): Step {
   const { requestId, runId, iteration } = run;
   const { steers, contextOp, triedSeqs } = step.agent.flight;
+  const isOver = step.agent.state.run === undefined; // others may have begun another run
+  const changed = contextOp !== undefined && isOver ? tellApplied(applied(step, contextOp), run, contextOp) : step;
   const left = doing(
-    { ...step, agent: { ...step.agent, flight: { ...AT_REST, triedSeqs } } },
+    { ...changed, agent: { ...changed.agent, flight: { ...AT_REST, triedSeqs } } },
     ...steers.map(({ id }) => ({ type: "receipt", id, delivered: false, reason: REASONS[end.status] }) as const),
     { type: "checkpoint", requestId, runId, iteration, reason: "terminal" },
   );
   const told = doing(tellEnd(left, run, end, object), { type: "stop", requestId, runId, status: end.status });
   return contextOp === undefined ? told : doing(told, { type: "apply_context_op", operation: contextOp });
+}
+
+function tellApplied(step: Step, run: Run, { opId, contextRef }: ContextOperation): Step {
+  return telling(step, run, { kind: "context_op_applied", data: { opId, lane: contextRef } });
 }
 
 /** What became of words that were on their way. */

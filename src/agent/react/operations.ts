@@ -15,7 +15,7 @@ export function operated(agent: ReactAgent, given: ContextOperation): Step {
   const operation = checkOperation(given, agent.thread);
   mustReachBack(operation, agent.thread);
   if (isKnown(agent, operation)) return stay(agent);
-  if (agent.state.run === undefined) return applied(agent, operation);
+  if (agent.state.run === undefined) return applied(stay(agent), operation);
   checkOpenCalls(agent, operation);
   const superseded = agent.flight.contextOp?.opId;
   return doing(inFlight(stay(agent), { contextOp: operation }), {
@@ -26,9 +26,9 @@ export function operated(agent: ReactAgent, given: ContextOperation): Step {
 }
 
 /** The entry's id is the operation's: a store takes it once for the life of the thread. */
-function applied(agent: ReactAgent, operation: ContextOperation): Step {
+export function applied(step: Step, operation: ContextOperation): Step {
   const entry = { id: operationId(operation.opId), kind: "ai_context_operation", payload: operation };
-  return committed(inFlight(stay(agent), { contextOp: undefined }), entry);
+  return committed(inFlight(step, { contextOp: undefined }), entry);
 }
 
 /** Whether the log has it, or it waits; a store, which has all of the log, asks the same of what is not loaded. */

@@ -94,7 +94,7 @@ export class LiveThread {
       send: (signal) => this.#send(signal),
       track: (work) => this.#track(work),
       sendNext: (signal, then) => this.#track(this.session.submitNext(signal).then(() => then(undefined), then)),
-      kept: new Kept(store, threadId, ports),
+      kept: new Kept({ store, threadId, ports, holder }),
       receipts: new Promised<Receipt>(),
       operations: new Promised<OperationSettled>(),
       tokens: options.tokens,
@@ -231,8 +231,8 @@ export class LiveThread {
     });
     this.#broken = undefined;
     this.#mendsLater?.();
+    await takeUpOperation(this.scene, this.session, this.options.warn); // the end of an open run takes it along
     if (this.agent.state.run !== undefined) await this.session.submit({ type: "resume", recover: "fail" });
-    await takeUpOperation(this.scene, this.session, this.options.warn);
   }
 
   async #takeUp(): Promise<void> {
@@ -246,9 +246,10 @@ export class LiveThread {
       const first = options.first?.(agent) ?? { type: "resume", recover: options.definition.recover };
       const signal = first.type === "resume" ? { ...first, ...(await this.prompt.of(context)) } : first;
       this.requests.open(run, nextEventSeq(agent.thread, run));
+      await takeUpOperation(this.scene, this.session, options.warn); // it waits for the end of the run, as it did before
       await this.session.submit(signal);
     }
-    await takeUpOperation(this.scene, this.session, this.options.warn);
+    if (run === undefined) await takeUpOperation(this.scene, this.session, options.warn);
     this.#look();
   }
 
@@ -261,11 +262,10 @@ export class LiveThread {
     try {
       await perform(this.scene, directive, after);
     } catch (error) {
-      if (directive.type === "keep_context_op") {
-        await this.#unkept(before.flight.contextOp);
-        throw error; // whoever asked is told; the request goes on
-      }
-      this.collapse(error);
+      const isKeeping = directive.type === "keep_context_op";
+      if (!isKeeping || LOST.has(failureOf(error, UNKNOWN).code)) this.collapse(error);
+      else await this.#unkept(before.flight.contextOp); // the request goes on
+      if (isKeeping) throw error; // whoever asked is told
     }
   }
 

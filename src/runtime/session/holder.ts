@@ -1,6 +1,7 @@
 import { StaleHolderError, StoreError, ThreadHeldError } from "../../stores/errors.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import type { RuntimePorts } from "../ports.ts";
+import { patiently } from "./patiently.ts";
 
 export interface HolderOptions {
   /** Who claims: a name of its own for each process, or a lasting one, which takes over at once after a crash. */
@@ -45,6 +46,11 @@ export class Holder {
         await pause(ports, Math.min(left, Math.max(10, error.until - ports.clock() + 1)));
       }
     }
+  }
+
+  /** Whether it is still ours: what was written before is seen by whoever takes it next. Throws where others have it. */
+  async confirm(): Promise<void> {
+    await patiently(this.#ports, () => this.#store.renew(this.#threadId, this.epoch));
   }
 
   /** Lets others have it. Safe to call twice, and when it was lost. */

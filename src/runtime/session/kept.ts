@@ -2,6 +2,7 @@ import type { ContextOperation } from "../../agent/operation.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import type { JsonValue } from "../../thread/json.ts";
 import type { RuntimePorts } from "../ports.ts";
+import type { Holder } from "./holder.ts";
 import { patiently } from "./patiently.ts";
 
 /** Blobs of a thread, policies and environments of past calls, that are known to be there. */
@@ -12,21 +13,31 @@ const REMEMBERED_OF_STORE = 256;
 /** Only what is durable is in here, so that nobody waits for the write of another who may have died. */
 const durable = new WeakMap<ThreadStore, Set<string>>();
 
+export interface KeptOptions {
+  readonly store: ThreadStore;
+  readonly threadId: string;
+  readonly ports: RuntimePorts;
+  /** Absent where the thread is nobody else's. */
+  readonly holder: Holder | undefined;
+}
+
 /** What of a thread lies in its store beside the log. */
 export class Kept {
   readonly #store: ThreadStore;
   readonly #key: string;
   readonly #ports: RuntimePorts;
+  readonly #holder: Holder | undefined;
   readonly #blobs = new Set<string>();
   /** The operation that is kept last. */
   #waiting: string | undefined;
   /** One write after the other: they are of one record. */
   #written: Promise<unknown> = Promise.resolve();
 
-  constructor(store: ThreadStore, threadId: string, ports: RuntimePorts) {
+  constructor({ store, threadId, ports, holder }: KeptOptions) {
     this.#store = store;
     this.#key = `context_op:${threadId}`;
     this.#ports = ports;
+    this.#holder = holder;
   }
 
   /** Each is written once; it may be named by many calls, and by those of other threads. */
@@ -61,6 +72,8 @@ export class Kept {
     return this.#write(async () => {
       if (operation === undefined) await this.#store.deleteCheckpoint(this.#key);
       else await this.#store.putCheckpoint(this.#key, operation as unknown as JsonValue); // operations are JSON
+      // Whoever has taken the thread meanwhile may have looked before this was written.
+      if (operation !== undefined) await this.#holder?.confirm();
     });
   }
 

@@ -1,7 +1,9 @@
 import type { Directive } from "../../agent/directive.ts";
+import type { ContextOperation } from "../../agent/operation.ts";
 import { isWaiting, type ReactAgent } from "../../agent/react/agent.ts";
 import { decide } from "../../agent/react/decide.ts";
 import type { Signal } from "../../agent/signal.ts";
+import { ContextOpError } from "../../lanes/context-op-error.ts";
 import { ConflictError } from "../../stores/errors.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import type { JsonObject } from "../../thread/json.ts";
@@ -124,6 +126,7 @@ export class Session {
 
   async #decided(signal: Signal): Promise<Outcome> {
     const { store, ports, epoch, broken, beside } = this.#options;
+    let refused: ContextOperation | undefined;
     for (;;) {
       this.#changes = [];
       const before = this.#agent;
@@ -141,8 +144,15 @@ export class Session {
           step.agent,
         );
         this.#set(after);
-        return { before, after, directives: step.directives };
+        const alone = refused === undefined ? [] : [{ type: "apply_context_op", operation: refused } as const];
+        return { before, after, directives: [...step.directives, ...alone] };
       } catch (error) {
+        if (ContextOpError.isInstance(error) && before.flight.contextOp !== undefined && signal.type !== "context_op") {
+          // What the log does not take must not cost the request its end: it gets its turn alone.
+          refused = before.flight.contextOp;
+          this.#agent = { ...this.#agent, flight: { ...this.#agent.flight, contextOp: undefined } };
+          continue;
+        }
         const isOthers = ConflictError.isInstance(error) && (await this.#catchUp(store));
         if (!isOthers) {
           if (step.agent.thread.rev > before.thread.rev) broken(error);

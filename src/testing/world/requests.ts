@@ -52,7 +52,8 @@ export class FollowedRequests {
   }
 
   async #events(request: AgentRequest, process: SimulatedProcess): Promise<void> {
-    const numbers = new Numbers(this.#journal, this.#lastSeq);
+    const isOwn = request.id.startsWith(`req_${process.name}_`);
+    const numbers = new Numbers(this.#journal, this.#lastSeq, isOwn);
     this.#numbers.add(numbers);
     let last: AgentEvent | undefined;
     for await (const event of request.events()) {
@@ -118,19 +119,23 @@ class Numbers {
   readonly #journal: Journal;
   readonly #lastSeq: Map<string, number>;
   #before: number | undefined;
+  /** Whoever was asked tells it from the beginning, also when others have gone on with it before it knew that it may. */
+  readonly #isOwn: boolean;
   /** Until the next answer of the model, whose number is recorded, it is not known after a crash what was told. */
   isBlurred = false;
 
-  constructor(journal: Journal, lastSeq: Map<string, number>) {
+  constructor(journal: Journal, lastSeq: Map<string, number>, isOwn: boolean) {
     this.#journal = journal;
     this.#lastSeq = lastSeq;
+    this.#isOwn = isOwn;
   }
 
   take(event: AgentEvent): void {
     const { seq, kind, requestId } = event;
     const law = "the numbers of a request's events grow without a gap, and go on after a crash";
     const told = this.#lastSeq.get(requestId) ?? 0;
-    if (this.#before === undefined && seq <= told) {
+    const isBeginning = this.#isOwn && kind === "request_started";
+    if (this.#before === undefined && seq <= told && !isBeginning) {
       this.#journal.broken(law, `${requestId} went on with ${kind} as number ${seq}; ${told} was told before`);
     }
     if (this.#before !== undefined && seq <= this.#before) {

@@ -155,8 +155,13 @@ describe("a context operation while a request runs", () => {
       .given([op("2")])
       .when(modelSaid("call_1", "4"))
       .then(
-        [{ payload: { role: "assistant" } }],
-        [{ type: "stop" }, { type: "apply_context_op", operation: { opId: "2" } }],
+        [{ payload: { role: "assistant" } }, { id: "op_2" }],
+        [
+          { type: "emit", event: { kind: "context_op_applied", data: { opId: "2" } } },
+          { type: "emit", event: { kind: "request_completed" } },
+          { type: "stop" },
+          { type: "apply_context_op", operation: { opId: "2" } },
+        ],
       );
   });
 
@@ -174,11 +179,13 @@ describe("a context operation while a request runs", () => {
   test("is applied however the request ends", () => {
     const failure = { code: "model_error", message: "No." };
     const waiting = calculator.given([ask, op("1")]);
-    waiting.when({ type: "llm_error", callId: "call_1", failure }).then([{}], [{ type: "apply_context_op" }]);
+    waiting
+      .when({ type: "llm_error", callId: "call_1", failure })
+      .then([{}, { id: "op_1" }], [{ type: "apply_context_op" }]);
     waiting
       .given([{ type: "cancel" }])
       .when({ type: "llm_error", callId: "call_1", failure })
-      .then([{}], [{ type: "apply_context_op" }]);
+      .then([{}, { id: "op_1" }], [{ type: "apply_context_op" }]);
   });
 
   test("never touches the running request", () => {

@@ -122,6 +122,43 @@ describe("an operation while a request runs", () => {
     await proveAll(on.store, on.threadId);
   });
 
+  test("is told before the end of the request, and lands with it", async () => {
+    const on = await stage();
+    const server = await on.start({ script: [{ text: "One.", delayMs: 50 }] });
+    const request = await on.end(server.ask("One?"));
+    await on.end(server.modifyContext(replaceBy("A", "a")));
+    await on.end(request.result);
+    const kinds: string[] = [];
+    for await (const { kind } of request.events()) kinds.push(kind);
+    expect(kinds.slice(-2)).toEqual(["context_op_applied", "request_completed"]);
+    expect((await on.log()).map(({ kind }) => kind)).toEqual(["ai_message", "ai_message", "ai_context_operation"]);
+  });
+
+  test("that the log has had for long does not cost the request its end", async () => {
+    const on = await stage();
+    const first = await on.start({ script: [] });
+    await on.end(first.modifyContext(replaceBy("A", "a")));
+    for (let index = 0; index < 300; index++) await on.end(first.modifyContext(replaceBy(`${index}`)));
+    await on.end(first.stop());
+    const script = [
+      { text: "One.", delayMs: 50 },
+      { text: "Two.", delayMs: 50 },
+    ];
+    const server = await on.start({ script });
+    expect(server.thread().firstSeq).toBeGreaterThan(0);
+    for (const [given, end] of [
+      [replaceBy("A", "a"), { status: "applied" }],
+      [replaceBy("B", "a"), { status: "failed", error: { code: "context_op_id_reused" } }],
+    ] as const) {
+      const request = await on.end(server.ask("Again?"));
+      const { status, settled } = await on.end(server.modifyContext(given));
+      expect(status).toBe("deferred");
+      expect((await on.end(request.result)).terminationReason).toBe("final_answer");
+      expect(await on.end(settled)).toMatchObject(end);
+    }
+    expect((await operations(on)).filter((id) => id === "a")).toHaveLength(1);
+  });
+
   test("is in effect for an ask that is put right after the result", async () => {
     const on = await stage();
     const server = await on.start({ script: [{ text: "One.", delayMs: 50 }, sees("Two?")] });

@@ -1,5 +1,6 @@
 import { memoryStore, systemRuntimePorts, type ThreadStore } from "heddle";
 import { expect, test } from "vitest";
+import { Holder } from "../../../src/runtime/session/holder.ts";
 import { Kept } from "../../../src/runtime/session/kept.ts";
 
 function operation(opId: string) {
@@ -23,7 +24,7 @@ function slowToDelete() {
 
 test("an operation that is kept while the one before is being forgotten stays kept", async () => {
   const { store, letGo } = slowToDelete();
-  const kept = new Kept(store, "thread_1", systemRuntimePorts);
+  const kept = new Kept({ store, threadId: "thread_1", ports: systemRuntimePorts, holder: undefined });
   await kept.keep(operation("op_1"));
   const forgotten = kept.forget("op_1");
   const again = kept.keep(operation("op_2"));
@@ -33,11 +34,23 @@ test("an operation that is kept while the one before is being forgotten stays ke
 });
 
 test("an operation that was kept since the last one had its turn is not forgotten with it", async () => {
-  const kept = new Kept(memoryStore(), "thread_1", systemRuntimePorts);
+  const kept = new Kept({ store: memoryStore(), threadId: "thread_1", ports: systemRuntimePorts, holder: undefined });
   await kept.keep(operation("op_1"));
   await kept.keep(operation("op_2"));
   await kept.forget("op_1");
   expect((await kept.operation())?.opId).toBe("op_2");
   await kept.forget("op_2");
   expect(await kept.operation()).toBeUndefined();
+});
+
+test("an operation is not kept by a holder that has lost its thread: whoever has it now may have looked before", async () => {
+  const store = memoryStore();
+  const options = { holder: "one", ttlMs: 60_000, waitMs: 0, ports: systemRuntimePorts, lost: () => undefined };
+  const holder = await Holder.claim(store, "thread_1", options);
+  const kept = new Kept({ store, threadId: "thread_1", ports: systemRuntimePorts, holder });
+  await kept.keep(operation("op_1"));
+  await store.release("thread_1", holder.epoch);
+  await store.claim("thread_1", { holder: "two", ttlMs: 60_000 });
+  await expect(kept.keep(operation("op_2"))).rejects.toMatchObject({ code: "stale_holder" });
+  await holder.release();
 });

@@ -23,18 +23,23 @@ export interface Story {
   readonly slowAppends?: readonly number[];
   /** How the request may have ended when all is over; default only completed. */
   readonly ends?: readonly string[];
+  /** Behind which ask a context operation comes that has to wait for the end of the request. */
+  readonly operationBehindAsk?: number;
 }
 
 /** A story in a world of its own, in which one process may be killed at one write. */
 export class Stage {
   readonly world: SimulatedWorld;
+  readonly #operationBehindAsk: number | undefined;
+  #asks = 0;
   readonly #conditions = new Map<() => boolean, () => void>();
   /** The story's process has died: what the story still wants to do, it cannot. */
   #isOver = false;
   #recover: Recover = "resume";
 
-  private constructor(world: SimulatedWorld) {
+  private constructor(world: SimulatedWorld, { operationBehindAsk }: Story) {
     this.world = world;
+    this.#operationBehindAsk = operationBehindAsk;
   }
 
   static async open(story: Story, plan: FaultPlan): Promise<Stage> {
@@ -56,7 +61,7 @@ export class Stage {
           recover: recoverOf(),
         } as AgentConfig),
     });
-    stage = new Stage(world);
+    stage = new Stage(world, story);
     return stage;
   }
 
@@ -91,6 +96,19 @@ export class Stage {
   async ask(content: string, options: Parameters<AgentServer["ask"]>[1] = {}): Promise<void> {
     const { id } = await this.server.ask(content, options);
     this.world.acknowledged.told(`the ask ${content}`, ({ thread }) => thread.filterByRef("requestId", id).length > 0);
+    this.#asks += 1;
+    if (this.#asks === this.#operationBehindAsk) await this.#defer();
+  }
+
+  /** From the moment that it is said to wait, it is in the log as soon as the request has ended. */
+  async #defer(): Promise<void> {
+    const resultContext = { id: "ctx", entries: [] };
+    const operation = { type: "replace", reason: "manual", resultContext } as const;
+    const { status } = await this.server.modifyContext({ opId: "behind", operation });
+    if (status !== "deferred") throw new Error(`the operation is ${status}: nothing runs that it could wait for`);
+    this.world.acknowledged.told("the operation that waits", ({ thread, state }) => {
+      return state.run !== undefined || thread.filterByKind("ai_context_operation").length > 0;
+    });
   }
 
   /** Waits for something to be so; time goes on meanwhile. */

@@ -41,7 +41,7 @@ function decidedMeanwhile(approved: boolean) {
   };
 }
 
-export const STORIES: readonly Story[] = [
+const TOLD: readonly Story[] = [
   {
     name: "a final answer",
     rules: DONE,
@@ -427,6 +427,31 @@ export const STORIES: readonly Story[] = [
     },
     ends: ["failed", "completed"],
   },
+];
+
+/** Each of these ends its request by another signal; behind which ask the operation comes that waits for it. */
+const WITH_AN_OPERATION: Readonly<Record<string, number>> = {
+  "a final answer": 1,
+  "a model that refuses": 1,
+  "the last iteration": 1,
+  "denied at the last iteration": 1,
+  "denied elsewhere at the last iteration": 1,
+  "answered by the user at the last iteration": 1,
+  "cancelled while it waits": 1,
+  "cancelled while somebody decides who has to approve": 1,
+  "cancelled before the user is asked": 1,
+  "cancelled while a summary is written": 2,
+  "nothing fits any more when the summary is there": 2,
+  "left behind, and closed by who comes next": 1,
+};
+
+export const STORIES: readonly Story[] = [
+  ...TOLD,
+  ...Object.entries(WITH_AN_OPERATION).map(([name, operationBehindAsk]) => {
+    const story = TOLD.find((told) => told.name === name);
+    if (story === undefined) throw new Error(`no story is called ${name}`);
+    return { ...story, name: `${name}, and an operation waits for it`, operationBehindAsk };
+  }),
 ];
 
 async function duringSummary(stage: Stage): Promise<void> {
