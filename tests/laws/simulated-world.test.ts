@@ -16,4 +16,13 @@ describe("in a world where anything goes wrong the laws hold after every step", 
     // Nothing was proven in a world in which nothing happens.
     for (const [what, count] of Object.entries(sum)) expect(count, what).toBeGreaterThan(20);
   });
+
+  test.each([
+    [1219260871, 30],
+    [5005386, 30],
+    [5007233, 30],
+    [20000470, 200],
+  ])("world %i, in which one was broken once", async (seed, steps) => {
+    expect((await simulate({ seed, steps })).entries).toBeGreaterThan(0);
+  });
 });
