@@ -29,7 +29,7 @@ export async function perform(scene: Scene, directive: Directive, after: ReactAg
     case "keep_context_op":
       return keepContextOp(scene, directive);
     case "apply_context_op":
-      return applyContextOp(scene, directive);
+      return applyContextOp(scene, directive, after);
     case "abort":
       return scene.request(directive.requestId)?.abort.abort(new Error(directive.reason));
     case "stop":

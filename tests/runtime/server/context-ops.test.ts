@@ -134,6 +134,19 @@ describe("an operation while a request runs", () => {
     expect((await on.log()).map(({ kind }) => kind)).toEqual(["ai_message", "ai_message", "ai_context_operation"]);
   });
 
+  test.each(["context_op_applied", "request_completed"])("is applied for whoever stops at %s", async (moment) => {
+    const on = await stage();
+    const server = await on.start({ script: [{ text: "One.", delayMs: 50 }] });
+    const request = await on.end(server.ask("One?"));
+    const { settled } = await on.end(server.modifyContext(replaceBy("A", "a")));
+    const stopped = (async () => {
+      for await (const { kind } of request.events()) if (kind === moment) await server.stop({ graceMs: 0 });
+    })();
+    await on.end(stopped);
+    expect(await settled).toEqual({ status: "applied" });
+    expect(await operations(on)).toEqual(["a"]);
+  });
+
   test("that the log has had for long does not cost the request its end", async () => {
     const on = await stage();
     const first = await on.start({ script: [] });
