@@ -162,6 +162,20 @@ describe("a new summary", () => {
     expect(needOf({ ...asks, keepLastTurns: 0 }, [...turns(10), user("so?")]).boundary).toBe(19);
   });
 
+  test("reaches up to what is shown where a single turn outgrows the window, and the ask stays", () => {
+    const rounds = Array.from({ length: 12 }, (_, round) => [
+      toolCall(`c${round}`, "look"),
+      toolResult(`c${round}`, "look", "It has rained for days. ".repeat(4)),
+    ]).flat();
+    const entries = [user("Look everywhere."), ...rounds];
+    const policy = { maxInputTokens: 400, reserveOutputTokens: 0, summarization: "request_new" } as const;
+    const { meta } = project({ thread: given(...entries), policy });
+    expect(meta).toMatchObject({ truncated: true, needsSummaryReason: "truncated", boundary: (meta.cutSeq ?? 0) - 1 });
+    const after = project({ thread: given(...entries, summary(0, meta.boundary ?? 0)), policy });
+    expect(after.meta).toMatchObject({ truncated: false, needsSummary: false, summaryUsed: true });
+    expect(after.messages.some(({ content }) => content === "Look everywhere.")).toBe(true);
+  });
+
   test("is written for the lane that is projected", () => {
     const entries = [...turns(2), switchTo("side"), ...turns(5)];
     expect(needOf({ summarization: "request_new", keepLastTurns: 2 }, entries).boundary).toBe(10);

@@ -21,7 +21,8 @@ function metaOf(run: Run): ProjectionMeta {
   const open = isOpen(run);
   const budget = budgetOf(run);
   const total = thread.rev + pending.length;
-  const question = { truncated, open, first: window.first, total, measure: run.measure };
+  const { first } = window;
+  const question = { truncated, open, first, start: window.start, total, measure: run.measure };
   if (!boundaryIsLoaded(engine, settings, question)) throw tailTooShort(thread);
   return Object.freeze({
     basisRev: thread.rev,

@@ -8,6 +8,8 @@ import { firstIndex } from "../search.ts";
 export interface SummaryQuestion {
   readonly truncated: boolean;
   readonly open: boolean;
+  /** The first block that is shown. */
+  readonly start: number;
   /** The first block no summary covers. */
   readonly first: number;
   /** Entries and pending items. */
@@ -20,7 +22,7 @@ export type SummaryNeed = Pick<ProjectionMeta, "needsSummary" | "needsSummaryRea
 
 /** Whether the policy wants a new summary, why, and how far it should reach. */
 export function summaryNeed(engine: Engine, settings: Settings, question: SummaryQuestion): SummaryNeed {
-  const boundary = boundaryOf(engine, settings, question.open);
+  const boundary = boundaryOf(engine, settings, question);
   const needsSummaryReason = reasonOf(engine, settings, question, boundary !== undefined);
   if (needsSummaryReason === undefined) return { needsSummary: false };
   return { needsSummary: true, needsSummaryReason, ...(boundary !== undefined && { boundary }) };
@@ -42,14 +44,28 @@ function reasonOf(
   return undefined;
 }
 
-/** The last entry before the turns that stay as they are. */
-function boundaryOf({ history, log }: Engine, { policy }: Settings, open: boolean): number | undefined {
+/**
+ * The last entry before the turns that stay as they are. Where a single turn outgrows the window, the last one that is not
+ * shown any more: what was cut can only be gained by summarising it.
+ */
+function boundaryOf(engine: Engine, settings: Settings, question: SummaryQuestion): number | undefined {
+  const { blocks } = engine.history;
+  const atTurns = beforeTurns(engine, settings, question.open);
+  const start = question.truncated ? blocks[question.start] : undefined;
+  return atTurns ?? (start && lastBefore(engine, start.open));
+}
+
+function beforeTurns(engine: Engine, { policy }: Settings, open: boolean): number | undefined {
+  const { turns, blocks } = engine.history;
   const opener = boundaryOpener(policy.keepLastTurns, open);
-  const kept = opener === 0 ? undefined : history.turns.lastOpener(opener);
+  const kept = opener === 0 ? undefined : turns.lastOpener(opener);
   if (opener > 0 && kept === undefined) return undefined;
-  const from = kept === undefined ? Number.POSITIVE_INFINITY : (history.blocks[kept]?.open ?? 0);
-  const { items } = log;
-  const before = items[firstIndex(0, items.length, (index) => (items[index]?.open ?? 0) >= from) - 1];
+  return lastBefore(engine, kept === undefined ? Number.POSITIVE_INFINITY : (blocks[kept]?.open ?? 0));
+}
+
+/** The last entry before a place, if no summary covers it yet. */
+function lastBefore({ history, log: { items } }: Engine, open: number): number | undefined {
+  const before = items[firstIndex(0, items.length, (index) => (items[index]?.open ?? 0) >= open) - 1];
   if (before === undefined || before.snapshot !== undefined) return undefined;
   return before.entry.seq > history.coverage.edge ? before.entry.seq : undefined;
 }
@@ -65,8 +81,9 @@ export function boundaryIsLoaded(engine: Engine, settings: Settings, question: S
   if (log.complete) return true;
   const certain = firstCertain(engine);
   const turns = boundaryOpener(settings.policy.keepLastTurns, question.open);
-  const hasBoundary = turns === 0 || (history.turns.lastOpener(turns) ?? -1) >= certain;
+  const hasTurns = turns === 0 || (history.turns.lastOpener(turns) ?? -1) >= certain || question.first >= certain;
   const reason = reasonOf(engine, settings, question, true);
   const isLongEnough = question.first >= certain || settings.policy.maxThreadTokens === 0 || reason !== undefined;
-  return isLongEnough && (hasBoundary || reason === undefined);
+  const hasCut = !question.truncated || question.start > certain;
+  return isLongEnough && ((hasTurns && hasCut) || reason === undefined);
 }

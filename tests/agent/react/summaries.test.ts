@@ -38,6 +38,18 @@ describe("a policy that wants summaries", () => {
     expect(directives.map(({ type }) => type)).toEqual(["emit"]);
   });
 
+  test("gets one in the middle of a request that outgrows the window by itself", () => {
+    const contextPolicy = { autoSummarize: true, maxInputTokens: 700, reserveOutputTokens: 100 };
+    const small = specify({ ...CALCULATOR, summarizes: true, contextPolicy });
+    const rounds = Array.from({ length: 9 }, (_, index) => [
+      modelCalled(`call_${index + 1}`, [{ id: "c", name: "add" }]),
+      toolGave(`call_${index + 1}`, "c", "A long result. ".repeat(16)),
+    ]).flat();
+    const outcomes = rounds.map((signal, index) => small.given([ask, ...rounds.slice(0, index)]).when(signal));
+    const summarises = outcomes.flatMap(({ directives }) => directives.filter(({ type }) => type === "summarize"));
+    expect(summarises).toMatchObject([{ reason: "automatic", range: { fromSeq: 0 } }]);
+  });
+
   test("takes a steer that came while it was written along", () => {
     thrifty
       .given([...history, ask, { type: "steer", id: "s", steer: "steer", content: "In words." }])

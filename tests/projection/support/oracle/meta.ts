@@ -128,15 +128,20 @@ function droppedIn({ folded, coverage, dropped, window, read }: Facts): number[]
   return ascending([...blank, ...loose, ...late].filter((place) => isEntry(place) && place.seq >= from));
 }
 
-function boundaryOf({ folded, coverage, window, policy }: Facts, open: boolean): number | undefined {
+/** Before the turns that stay; where there is nothing to cover, and one of them is cut, before what is shown. */
+function boundaryOf(facts: Facts, open: boolean): number | undefined {
+  const { window, policy } = facts;
   const { blocks } = window.setting;
-  const own = folded.places.filter(isEntry);
   const openers = openersOf(blocks);
   const last = policy.keepLastTurns > 0 ? openers.at(-policy.keepLastTurns) : open ? openers.at(-1) : blocks.length;
-  if (last === undefined) return undefined;
-  const opener = blocks[last];
-  const before = opener === undefined ? own : own.filter(({ seq }) => seq < openOf(opener));
-  const seq = before.at(-1)?.seq;
+  const atTurns = last === undefined ? undefined : lastBefore(facts, blocks[last]);
+  const start = blocks[window.start];
+  return atTurns ?? (window.start > window.first && start !== undefined ? lastBefore(facts, start) : undefined);
+}
+
+function lastBefore({ folded, coverage }: Facts, block: Block | undefined): number | undefined {
+  const own = folded.places.filter(isEntry);
+  const seq = own.filter((place) => block === undefined || place.seq < openOf(block)).at(-1)?.seq;
   return seq !== undefined && seq > coverage.edge ? seq : undefined;
 }
 
