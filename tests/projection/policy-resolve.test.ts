@@ -15,11 +15,25 @@ test("request, agent state, definition, model, default: the first that is given 
   expect(ContextPolicy.resolve({})).toEqual(ContextPolicy.create());
 });
 
-test("it counts as a whole: what it leaves out is the default, not what the next one says", () => {
+test("it counts as a whole, but for the window, which it has from the next where it names none", () => {
+  const { maxInputTokens, reserveOutputTokens } = definition;
+  const window = { maxInputTokens, reserveOutputTokens };
   expect(ContextPolicy.resolve({ request: { maxTurns: 2 }, definition, model })).toEqual(
-    ContextPolicy.create({ maxTurns: 2 }),
+    ContextPolicy.create({ maxTurns: 2, ...window }),
   );
-  expect(ContextPolicy.resolve({ request: {}, definition })).toEqual(ContextPolicy.create());
+  expect(ContextPolicy.resolve({ request: {}, state: { keepLastTurns: 9 }, definition })).toEqual(
+    ContextPolicy.create(window),
+  );
+  const ofModel = ContextPolicy.resolve({ model });
+  expect(ContextPolicy.resolve({ definition: { autoSummarize: true }, model })).toMatchObject({
+    autoSummarize: true,
+    maxInputTokens: ofModel.maxInputTokens,
+    reserveOutputTokens: ofModel.reserveOutputTokens,
+  });
+  expect(ContextPolicy.resolve({ request: { maxTurns: 2 }, state: { maxInputTokens: 5000 }, model })).toEqual(
+    ContextPolicy.create({ maxTurns: 2, maxInputTokens: 5000 }),
+  );
+  expect(ContextPolicy.resolve({ request: { maxTurns: 2 } })).toEqual(ContextPolicy.create({ maxTurns: 2 }));
 });
 
 test("a model's window is capped at 100 000 for an agent; a smaller one stays, an unknown one is the default", () => {

@@ -164,7 +164,7 @@ describe("a new summary", () => {
 
   test("reaches up to what is shown where a single turn outgrows the window, and the ask stays", () => {
     const rounds = Array.from({ length: 12 }, (_, round) => [
-      toolCall(`c${round}`, "look"),
+      toolCall(`c${round}`, "look", {}),
       toolResult(`c${round}`, "look", "It has rained for days. ".repeat(4)),
     ]).flat();
     const entries = [user("Look everywhere."), ...rounds];

@@ -18,16 +18,35 @@ export interface PolicySources {
 
 /**
  * The policy of an agent's call: the request's, else the agent state's, else the definition's, else the model's with
- * maxInputTokens at most 100 000, else the default. The first that is given counts as a whole: policies are not mixed.
+ * maxInputTokens at most 100 000, else the default. The first that is given counts as a whole, but for the window: one that
+ * names no maxInputTokens has the window of the next.
  *
  * @example
- * resolvePolicy({ request: { maxTurns: 2 }, model: "openai:gpt-5" }).maxInputTokens; // 8000
  * resolvePolicy({ model: "openai:gpt-5" }).maxInputTokens; // 100000
+ * resolvePolicy({ request: { maxTurns: 2 }, model: "openai:gpt-5" }).maxInputTokens; // 100000
+ * resolvePolicy({ request: { maxTurns: 2 }, definition: { maxInputTokens: 6000 } }).maxInputTokens; // 6000
  */
-export function resolvePolicy(sources: PolicySources): ContextPolicy {
-  const { request, state, definition, model, maxOutputTokens = 0 } = sources;
-  const given = request ?? state ?? definition;
-  const policy = given !== undefined || model === undefined ? complete(given ?? {}) : forModelWithin(model, AGENT_CAP);
+export function resolvePolicy({
+  request,
+  state,
+  definition,
+  model,
+  maxOutputTokens = 0,
+}: PolicySources): ContextPolicy {
+  const given = [request, state, definition].filter((input) => input !== undefined);
+  const [first] = given;
+  const hasWindow = first?.maxInputTokens !== undefined;
+  const policy = complete(hasWindow ? first : { ...windowOf(given, model), ...first });
   if (policy.reserveOutputTokens >= maxOutputTokens) return policy;
   return complete({ ...policy, reserveOutputTokens: maxOutputTokens });
+}
+
+/** Without a policy of its own an agent has all of the model's; with one, the room it leaves open. */
+function windowOf(given: readonly ContextPolicyInput[], model: string | undefined): ContextPolicyInput {
+  const named = given.find(({ maxInputTokens }) => maxInputTokens !== undefined);
+  if (named === undefined && model === undefined) return {};
+  const whole = named === undefined && model !== undefined ? forModelWithin(model, AGENT_CAP) : complete(named ?? {});
+  if (given.length === 0) return whole;
+  const { maxInputTokens, reserveOutputTokens } = whole;
+  return { maxInputTokens, reserveOutputTokens };
 }
