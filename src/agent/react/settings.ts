@@ -7,6 +7,7 @@ import type { Thread } from "../../thread/thread.ts";
 import type { TokenCounter } from "../../tokens/counter.ts";
 import type { Usage } from "../answer.ts";
 import { AgentError } from "../definition/agent-error.ts";
+import type { StopCondition } from "../definition/stop-when.ts";
 
 /** What is asked, before it is in the thread. */
 export interface PendingAsk {
@@ -46,6 +47,8 @@ export interface ReactSettings {
   readonly summarizes: boolean;
   /** Says that a request has used up what it may cost. */
   readonly isSpent?: ((usage: Usage) => boolean) | undefined;
+  /** Whether a run is to end behind an exchange with what there is: any of these may say so. */
+  readonly stopWhen?: StopCondition | readonly StopCondition[] | undefined;
   /** The caller's own word on an ask: a reason to refuse it. */
   readonly accept?: ((agent: { readonly thread: Thread }, pending: PendingAsk) => string | undefined) | undefined;
 }
@@ -65,6 +68,7 @@ const FIELDS: { readonly [Field in keyof Required<ReactSettings>]: true } = {
   exactCounter: true,
   summarizes: true,
   isSpent: true,
+  stopWhen: true,
   accept: true,
 };
 

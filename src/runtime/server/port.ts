@@ -43,6 +43,11 @@ export interface AgentServer<Given extends AnyAgent = AnyAgent> extends AsyncDis
   followUp(content: Content, options?: SteerOptions): SteerAnswer;
   /** Resolves when the request has ended; false when there was none. */
   cancel(requestId?: string, reason?: string): Promise<boolean>;
+  /**
+   * Ends the request with what there is, as `stopped`: what is at work may end, nothing else is begun, and nobody outside is
+   * waited for. Resolves when it has ended; false when there was none.
+   */
+  finish(requestId?: string): Promise<boolean>;
 
   /** Changes what a lane shows; while a request runs it waits, and the last one wins. */
   modifyContext(operation: Partial<ContextOperation> & Pick<ContextOperation, "operation">): Promise<OperationAnswer>;

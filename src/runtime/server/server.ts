@@ -115,6 +115,14 @@ export class LiveServer<Given extends AnyAgent> implements AgentServer<Given> {
     return true;
   }
 
+  async finish(requestId?: string): Promise<boolean> {
+    const request = this.#live.current;
+    if (request === undefined || (requestId !== undefined && request.id !== requestId)) return false;
+    await this.#live.submit({ type: "finish", requestId: request.id, terminationReason: "stopped" });
+    await request.result.catch(() => undefined);
+    return true;
+  }
+
   modifyContext(operation: Partial<ContextOperation> & Pick<ContextOperation, "operation">): Promise<OperationAnswer> {
     this.#stopping.check();
     return modify(this.#live, operation);

@@ -17,7 +17,8 @@ export async function settingsFor(
   definition: AnyAgent,
   warn: (message: string) => void = () => undefined,
 ): Promise<ReactSettings> {
-  const { name, model, systemPrompt, contextPolicy, maxIterations, outputRetries, tools, output, readers } = definition;
+  const { name, model, systemPrompt, contextPolicy, maxIterations, outputRetries, stopWhen, tools, output, readers } =
+    definition;
   const wantsExact = contextPolicy?.tokenEstimator === "exact" && definition.tokenCounter === undefined;
   const modelName = modelNameOf(model);
   return {
@@ -33,6 +34,7 @@ export async function settingsFor(
     readers,
     exactCounter: wantsExact ? await loadExactCounter(modelName) : definition.tokenCounter,
     summarizes: true,
+    stopWhen,
     isSpent: spending(definition.limits, warn),
     accept:
       definition.accept && ((agent, pending) => refusalIn(definition.accept?.({ thread: agent.thread }, pending))),

@@ -12,7 +12,7 @@ export const IMPOSSIBLE: Readonly<Record<string, string>> = {
   "approve > steerEntry": "what is approved runs first",
   "fail > resultEntry": "the time limit stands still while nothing is at work; what is at work reports first",
   "fail > endEntry": "the time limit stands still while nothing is at work; what is at work reports first",
-  "finish > endEntry": "the runtime does not send this signal",
+  "finish > steerEntry": "words on their way are told that the request is closed",
   "summary_result > resultEntry": "no call is open while a summary is awaited",
   "summary_failed > resultEntry": "no call is open while a summary is awaited",
 };

@@ -427,6 +427,24 @@ export const STORIES: readonly Story[] = [
     },
     ends: ["failed", "completed"],
   },
+  {
+    name: "finished while it waits",
+    rules: calling(["send", 1], ["ask_user", 2]),
+    play: async (stage) => {
+      await begun(stage);
+      await stage.waiting();
+      await stage.server.finish();
+    },
+  },
+  {
+    name: "stopped by its own word",
+    rules: () => ({ calls: [["look", 1]] }),
+    config: { stopWhen: ({ iteration }) => iteration === 2 },
+    play: async (stage) => {
+      await begun(stage);
+      await stage.ended();
+    },
+  },
 ];
 
 async function duringSummary(stage: Stage): Promise<void> {
