@@ -43,6 +43,8 @@ export interface EventData {
   readonly request_completed: {
     readonly text: string;
     readonly terminationReason: TerminationReason;
+    /** Of the last model call. */
+    readonly finishReason?: FinishReason;
     readonly usage: Usage;
     readonly object?: JsonValue;
   };

@@ -1,4 +1,4 @@
-import type { Usage } from "../../agent/answer.ts";
+import type { FinishReason, Usage } from "../../agent/answer.ts";
 import type { TerminationReason } from "../../agent/event.ts";
 import type { View } from "../../projection/projection.ts";
 import type { Entry } from "../../thread/entry.ts";
@@ -18,6 +18,8 @@ export interface RequestResult<Output = unknown> {
   /** The last text of the model. */
   readonly text: string;
   readonly terminationReason: TerminationReason;
+  /** How the last model call ended: a final answer may have been cut by `length`, or by a `content-filter`. */
+  readonly finishReason?: FinishReason;
   /** Of all calls together. */
   readonly usage: Usage;
   readonly calls: readonly CallSummary[];
