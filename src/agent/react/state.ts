@@ -91,6 +91,8 @@ function afterEntry(run: Run, { kind, payload, refs }: Entry): Run {
       return withStatus(run, fields["toolCallId"], "started", UNFINISHED);
     case "error":
       return afterRefusal(run, fields["call"]);
+    case "summary":
+      return { ...run, usage: addUsage(run.usage, usageIn(fields["call"])) };
     default:
       return run;
   }
@@ -159,7 +161,8 @@ export function cursorIn({ kind, payload }: Entry): number | undefined {
   return typeof seq === "number" ? seq : undefined;
 }
 
-function usageIn(call: JsonValue | undefined): Usage {
+/** What a call has used, as its record says. */
+export function usageIn(call: JsonValue | undefined): Usage {
   const usage = isPlainObject(call) ? call["usage"] : undefined;
   return isPlainObject(usage) ? (usage as Usage) : {}; // written by us
 }

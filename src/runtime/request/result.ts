@@ -20,7 +20,7 @@ export interface RequestResult<Output = unknown> {
   readonly terminationReason: TerminationReason;
   /** How the last model call ended: a final answer may have been cut by `length`, or by a `content-filter`. */
   readonly finishReason?: FinishReason;
-  /** Of all calls together. */
+  /** Of all calls together, also those that wrote summaries for the request. */
   readonly usage: Usage;
   readonly calls: readonly CallSummary[];
   /** The answer in the shape that `output` asks for. */
