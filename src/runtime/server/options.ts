@@ -26,9 +26,23 @@ export interface ServerOptions<Given extends AnyAgent> {
   readonly ports?: Partial<RuntimePorts> | undefined;
 }
 
-export interface AskOptions<Context = unknown> {
-  /** Handed to tools, guards and the system prompt; never stored. */
-  readonly context?: Context | undefined;
+/** What may be said of an ask. An agent whose context cannot be undefined needs one. */
+export type AskOptions<Context = unknown> = AskFields & GivenContext<Context>;
+
+/**
+ * The options of an ask as an argument, which may be left out where none of them is needed. A function around an ask of any agent
+ * takes them as its own and passes them on: `(...options: AskArguments<AskOptions<AgentContext<Given>>>)`.
+ */
+export type AskArguments<Options> = Record<never, never> extends Options ? [options?: Options] : [options: Options];
+
+/** Handed to tools, guards and the system prompt; never stored. */
+type GivenContext<Context> = [Context] extends [never]
+  ? { readonly context?: undefined }
+  : undefined extends Context
+    ? { readonly context?: Context | undefined }
+    : { readonly context: Context };
+
+interface AskFields {
   readonly contextPolicy?: ContextPolicyInput | undefined;
   /** Tools of this request, beside the agent's. */
   readonly tools?: Tools | undefined;

@@ -10,7 +10,7 @@ import type { Thread } from "../../thread/thread.ts";
 import type { SteerAnswer } from "../request/receipt.ts";
 import type { AgentRequest } from "../request/request.ts";
 import type { OperationAnswer } from "../session/operation-answer.ts";
-import type { AskOptions, Decider, SteerOptions, StopOptions } from "./options.ts";
+import type { AskArguments, AskOptions, Decider, SteerOptions, StopOptions } from "./options.ts";
 
 /** An agent on one thread, which it holds as long as it runs: of two processes only one gets it. */
 export interface AgentServer<Given extends AnyAgent = AnyAgent> extends AsyncDisposable {
@@ -21,7 +21,10 @@ export interface AgentServer<Given extends AnyAgent = AnyAgent> extends AsyncDis
    * Asks. When this resolves the ask is durable and the model is at work. An ask that is not accepted is a RequestError
    * (`busy`, `empty_ask`, `unknown_tool`, `pending_overflow`, `not_accepted`), and the thread is as it was.
    */
-  ask(content: Content, options?: AskOptions<AgentContext<Given>>): Promise<AgentRequest<AgentOutput<Given>>>;
+  ask(
+    content: Content,
+    ...options: AskArguments<AskOptions<AgentContext<Given>>>
+  ): Promise<AgentRequest<AgentOutput<Given>>>;
   /** The thread as it is now; of a long one the end. */
   thread(): Thread;
   /** What became of every entry in the view of the last model call. */

@@ -20,7 +20,7 @@ import { jsonOf } from "../tools/json-result.ts";
 import type { Asking } from "./asking.ts";
 import type { LiveThread } from "./live-thread.ts";
 import { modify } from "./modify.ts";
-import type { AskOptions, Decider, SteerOptions, StopOptions } from "./options.ts";
+import type { AskArguments, AskOptions, Decider, SteerOptions, StopOptions } from "./options.ts";
 import type { AgentServer } from "./port.ts";
 import { steer } from "./steer.ts";
 import type { Stopping } from "./stopping.ts";
@@ -49,9 +49,10 @@ export class LiveServer<Given extends AnyAgent> implements AgentServer<Given> {
 
   async ask(
     content: Content,
-    options: AskOptions<AgentContext<Given>> = {},
+    ...given: AskArguments<AskOptions<AgentContext<Given>>>
   ): Promise<AgentRequest<AgentOutput<Given>>> {
     this.#stopping.check();
+    const [options = {}] = given as [options?: AskOptions]; // whatever the context is
     checkAskOptions(options);
     const request = await this.#asking.ask(content, options);
     return request as AgentRequest<AgentOutput<Given>>; // its result is of the definition's output
