@@ -5,7 +5,13 @@ import { expectTypeOf, test } from "vitest";
 const model = scriptedModel([]);
 
 test("stopWhen is a function of the exchange, or a list of them", () => {
-  defineAgent({ model, stopWhen: (exchange) => (expectTypeOf(exchange).toEqualTypeOf<CompletedExchange>(), true) });
+  defineAgent({
+    model,
+    stopWhen: (exchange) => {
+      expectTypeOf(exchange).toEqualTypeOf<CompletedExchange>();
+      return true;
+    },
+  });
   defineAgent({ model, stopWhen: [hasToolCall("done"), ({ iteration, usage }) => iteration > 2 && usage !== null] });
   void react.run("Go.", { model, stopWhen: ({ results }) => results.some(({ isError }) => isError) });
   expectTypeOf(hasToolCall("done")).toEqualTypeOf<StopCondition>();

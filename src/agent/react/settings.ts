@@ -23,6 +23,8 @@ export interface ToolTraits {
   readonly needsApproval?: boolean;
   /** It is answered from outside. */
   readonly client?: boolean;
+  /** Whether somebody has to approve it is asked of each call. */
+  readonly guarded?: boolean;
 }
 
 /** What a ReAct agent is, as plain data and pure functions. */
@@ -34,6 +36,8 @@ export interface ReactSettings {
   readonly contextPolicy?: ContextPolicyInput | undefined;
   readonly tools: readonly ToolSpec[];
   readonly traits: { readonly [tool: string]: ToolTraits };
+  /** Whether any call of a tool is asked about before it runs. */
+  readonly guards?: boolean | undefined;
   /** Model calls of one request. */
   readonly maxIterations: number;
   /** How often an answer of the wrong shape is sent back. */
@@ -60,6 +64,7 @@ const FIELDS: { readonly [Field in keyof Required<ReactSettings>]: true } = {
   contextPolicy: true,
   tools: true,
   traits: true,
+  guards: true,
   maxIterations: true,
   outputRetries: true,
   call: true,

@@ -2,14 +2,14 @@ import type { ToolExec } from "../directive.ts";
 import type { Signal } from "../signal.ts";
 import type { ReactAgent } from "./agent.ts";
 import { isAtWork } from "./agent.ts";
-import { approvalRequested, approvalResolved, type Decision, resultEntry } from "./entries.ts";
+import { approvalRequested, approvalResolved, type Decision, resultEntry, toolStarted } from "./entries.ts";
 import { closedAtEnd, completed, ended, failed } from "./finish.ts";
 import { nextCall } from "./next-call.ts";
 import { closedBecause, NOT_RUN, tellResults } from "./results.ts";
 import { type OpenCall, openCalls, type Run } from "./run.ts";
 import { committed, doing, inFlight, type Step, stay, telling } from "./step.ts";
 import { wantsToStop } from "./stop-when.ts";
-import { takesAnswer } from "./waiting.ts";
+import { isGuarded, takesAnswer } from "./waiting.ts";
 
 type Of<Type extends Signal["type"]> = Extract<Signal, { type: Type }>;
 
@@ -78,7 +78,11 @@ export function answerAsked(agent: ReactAgent, { callId, toolCallId }: Of<"answe
   const step = reported(agent, toolCallId);
   const open = find(run, toolCallId);
   if (open?.status !== "open" && open?.status !== "started") return endIfIdle(step, run);
-  return isEnding(agent) ? notRun(step, run, open) : awaiting(step, run, open, "answer");
+  if (isEnding(agent)) return notRun(step, run, open);
+  // After a crash nobody would know that it was found to be allowed.
+  const isToBeNoted = open.status === "open" && isGuarded(agent.settings, open.call.name);
+  const noted = isToBeNoted ? committed(step, toolStarted(run, toolCallId, open.call.name)) : step;
+  return awaiting(noted, run, open, "answer");
 }
 
 function isEnding({ flight: { ending, finishing } }: ReactAgent): boolean {

@@ -27,6 +27,7 @@ export async function settingsFor(
     systemPrompt: typeof systemPrompt === "string" ? systemPrompt : undefined,
     contextPolicy,
     ...(await toolSettings(tools)),
+    guards: definition.guardTools !== undefined,
     maxIterations,
     outputRetries,
     call: callSettings(definition, output === undefined ? undefined : await outputSchemaOf(output)),
@@ -50,7 +51,12 @@ export async function toolSettings(tools: Tools): Promise<Pick<ReactSettings, "t
 
 /** A function may say of a call that nobody has to approve it: only `true` is a promise. */
 function traitsOf({ repeatable, needsApproval, execute }: AnyTool): ToolTraits {
-  return { repeatable: repeatable === true, needsApproval: needsApproval === true, client: execute === undefined };
+  return {
+    repeatable: repeatable === true,
+    needsApproval: needsApproval === true,
+    client: execute === undefined,
+    guarded: typeof needsApproval === "function",
+  };
 }
 
 function callSettings(definition: AnyAgent, schema: JsonObject | undefined): JsonObject {

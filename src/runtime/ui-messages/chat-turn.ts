@@ -45,7 +45,7 @@ export async function chatTurn<Given extends AnyAgent>(
   const [{ by, ...asked } = {}] = given as [options?: ChatTurnOptions<AnyAgent>]; // whatever the context is
   const last = Array.isArray(messages) ? messages.at(-1) : undefined;
   if (last?.role === "assistant") return goOn(await host.get(threadId), last, by);
-  const request = await host.ask(threadId, lastUserContent(messages), ...([asked] as AskArguments<never>));
+  const request = await host.ask(threadId, lastUserContent(messages), ...([asked] as AskArguments<never>)); // as it was given
   const server = await host.get(threadId);
   return { request, thread: () => server.thread() };
 }

@@ -437,6 +437,17 @@ export const STORIES: readonly Story[] = [
     },
   },
   {
+    name: "answered by the user behind a guard",
+    rules: calling(["ask_user", 1]),
+    config: { guardTools: () => "allow" },
+    play: async (stage) => {
+      await begun(stage);
+      await stage.waiting();
+      await stage.server.answer("call_0", "blue");
+      await stage.ended();
+    },
+  },
+  {
     name: "stopped by its own word",
     rules: () => ({ calls: [["look", 1]] }),
     config: { stopWhen: ({ iteration }) => iteration === 2 },
