@@ -2,6 +2,7 @@ import type { ContextOperation } from "../../agent/operation.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import type { JsonValue } from "../../thread/json.ts";
 import type { RuntimePorts } from "../ports.ts";
+import { threadKey } from "../thread-key.ts";
 import { patiently } from "./patiently.ts";
 
 /** Blobs of a thread, policies and environments of past calls, that are known to be there. */
@@ -25,7 +26,7 @@ export class Kept {
 
   constructor(store: ThreadStore, threadId: string, ports: RuntimePorts) {
     this.#store = store;
-    this.#key = `context_op:${threadId}`;
+    this.#key = threadKey("context_op", threadId);
     this.#ports = ports;
   }
 
