@@ -110,6 +110,7 @@ export class LiveThread {
     const live = new LiveThread(options, agent, await itemsOf(definition.tools));
     try {
       await live.#takeUp();
+      await live.#readAhead();
     } catch (error) {
       void live.session.close(error);
       live.suspend();
@@ -250,6 +251,12 @@ export class LiveThread {
     }
     await takeUpOperation(this.scene, this.session, this.options.warn);
     this.#look();
+  }
+
+  /** Loads of a long thread what a view shows, as the first call would: `explain` answers at once and cannot wait for it. */
+  async #readAhead(): Promise<void> {
+    if (this.agent.thread.firstSeq === 0) return;
+    await this.session.read((agent) => this.lastCall.explain(agent)).catch(() => undefined); // the call will say why
   }
 
   async #perform(directive: Directive, after: ReactAgent, before: ReactAgent): Promise<void> {

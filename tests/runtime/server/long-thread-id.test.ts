@@ -18,8 +18,8 @@ test.each([LONGEST, "ü".repeat(256)])(
     expect((await on.end(server.reset())).status).toBe("deferred");
     await on.end(server.stop({ graceMs: 0 }));
     const again = await on.start({ script: ["Seen."], tools }, { threadId });
-    await on.end(again.request?.result ?? Promise.reject(new Error("nothing was taken up")));
-    await on.end(again.stop());
+    await on.pass(10);
+  await on.end(again.stop());
     const kinds = (await on.store.load(threadId))?.toArray().map(({ kind }) => kind);
     expect(kinds?.at(-1)).toBe("ai_context_operation");
   },
