@@ -88,7 +88,7 @@ export interface AgentConfig<
   readonly toolConcurrency?: number | undefined;
   /** How often a tool at work is told of. Default 5000. */
   readonly toolHeartbeatMs?: number | undefined;
-  /** How long a stream of a model may be silent. Default: the tool timeout and a minute. */
+  /** How long a stream of a model may be silent; a whole answer may take five times as long. Default: the tool timeout and a minute. */
   readonly streamIdleTimeoutMs?: number | undefined;
   /** How long a request may be at work. Default: no limit. */
   readonly totalTimeoutMs?: number | undefined;

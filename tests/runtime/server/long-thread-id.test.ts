@@ -19,7 +19,7 @@ test.each([LONGEST, "ü".repeat(256)])(
     await on.end(server.stop({ graceMs: 0 }));
     const again = await on.start({ script: ["Seen."], tools }, { threadId });
     await on.pass(10);
-  await on.end(again.stop());
+    await on.end(again.stop());
     const kinds = (await on.store.load(threadId))?.toArray().map(({ kind }) => kind);
     expect(kinds?.at(-1)).toBe("ai_context_operation");
   },
