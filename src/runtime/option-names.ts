@@ -24,6 +24,7 @@ const SERVER: Names<ServerOptions<never>> = {
   store: true,
   threadId: true,
   context: true,
+  signal: true,
   holder: true,
   claimTtlMs: true,
   claimWaitMs: true,
@@ -32,7 +33,7 @@ const SERVER: Names<ServerOptions<never>> = {
   ports: true,
 };
 
-const { threadId: _ofOne, ...SHARED } = SERVER;
+const { threadId: _ofOne, signal: _ofStart, ...SHARED } = SERVER;
 const HOST: Names<HostOptions<never>> = { ...SHARED, idleMs: true, revocations: true };
 
 const RUN: Names<RunOptions<never>> = {

@@ -6,7 +6,7 @@ import type { AgentRequest } from "../request/request.ts";
 import type { AskArguments, AskOptions, Decider, ServerOptions, StopOptions } from "../server/options.ts";
 import type { AgentServer } from "../server/port.ts";
 
-export interface HostOptions<Given extends AnyAgent> extends Omit<ServerOptions<Given>, "threadId"> {
+export interface HostOptions<Given extends AnyAgent> extends Omit<ServerOptions<Given>, "threadId" | "signal"> {
   /** How long a thread stays at hand when nothing runs on it and nobody looks. Default 10 000. */
   readonly idleMs?: number | undefined;
   /** Asked whether a token was revoked. */

@@ -22,6 +22,8 @@ export interface LiveThreadOptions {
   readonly first: ((agent: ReactAgent) => Signal | undefined) | undefined;
   /** The context of a request that a crash has interrupted. */
   readonly context: (threadId: string, refs: Refs) => unknown;
+  /** Aborted when nobody wants the start any more. */
+  readonly signal: AbortSignal;
   readonly listen: (event: AgentEvent) => void;
   /** Somebody else holds the thread, or the store is gone: nothing more can be done here. */
   readonly lost: (error: unknown) => void;

@@ -6,6 +6,7 @@ import type { JsonValue } from "../../thread/json.ts";
 import type { Refs } from "../../thread/refs.ts";
 import { perform } from "../directives/perform.ts";
 import type { Scene } from "../directives/scene.ts";
+import { untilAborted } from "../directives/until-aborted.ts";
 import type { Receipt } from "../request/receipt.ts";
 import type { LiveRequest } from "../request/request.ts";
 import { failureOf, RequestError } from "../request/request-error.ts";
@@ -241,11 +242,14 @@ export class LiveThread {
     const { run } = agent.state;
     if (run === undefined) options.first?.(agent);
     else {
-      const context = await options.context(options.threadId, run.refs as Refs); // refs of the ask
+      const { signal: wanted } = options;
+      const contextOf = () => options.context(options.threadId, run.refs as Refs); // refs of the ask
+      const context = await untilAborted(wanted, contextOf);
       this.requests.setContext(run.requestId, context);
       await ensureCounter(this.session, run.options.contextPolicy);
       const first = options.first?.(agent) ?? { type: "resume", recover: options.definition.recover };
-      const signal = first.type === "resume" ? { ...first, ...(await this.prompt.of(context)) } : first;
+      const signal =
+        first.type === "resume" ? { ...first, ...(await untilAborted(wanted, () => this.prompt.of(context))) } : first;
       this.requests.open(run, nextEventSeq(agent.thread, run));
       await this.session.submit(signal);
     }

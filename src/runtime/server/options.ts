@@ -13,6 +13,8 @@ export interface ServerOptions<Given extends AnyAgent> {
   readonly threadId?: string | undefined;
   /** The context of a request that a crash has interrupted; contexts are never stored. */
   readonly context?: ((threadId: string, refs: Refs) => AgentContext<Given> | Promise<AgentContext<Given>>) | undefined;
+  /** Gives up the start, which then is `server_stopped`; a server that has started is stopped by `stop`. */
+  readonly signal?: AbortSignal | undefined;
   /** Who claims the thread. Default a name of its own; a lasting one takes over at once after a crash. */
   readonly holder?: string | undefined;
   /** How long the thread stays held when the process dies. Default 10 000. */

@@ -65,6 +65,9 @@ export interface AgentServer<Given extends AnyAgent = AnyAgent> extends AsyncDis
   registerTool(name: string, tool: AnyTool): Promise<void>;
   unregisterTool(name: string): Promise<boolean>;
 
-  /** Takes no more asks, lets a request at work end, and lets others have the thread. */
+  /**
+   * Takes no more asks, lets a request at work end, and lets others have the thread. Ends ten seconds after the grace, also
+   * when the store never answers: the claim then runs out by itself.
+   */
   stop(options?: StopOptions): Promise<void>;
 }
