@@ -24,6 +24,7 @@ const SERVER: Names<ServerOptions<never>> = {
   store: true,
   threadId: true,
   context: true,
+  tools: true,
   signal: true,
   holder: true,
   claimTtlMs: true,
@@ -49,6 +50,7 @@ const RUN: Names<RunOptions<never>> = {
 /** What going on from a token and ending it take; neither minds what only the other knows. */
 const TOKEN: Names<ContinueOptions<never> & { readonly reason: string }> = {
   context: true,
+  tools: true,
   store: true,
   telemetry: true,
   warn: true,

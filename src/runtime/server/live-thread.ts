@@ -242,9 +242,12 @@ export class LiveThread {
     const { run } = agent.state;
     if (run === undefined) options.first?.(agent);
     else {
-      const { signal: wanted } = options;
-      const contextOf = () => options.context(options.threadId, run.refs as Refs); // refs of the ask
-      const context = await untilAborted(wanted, contextOf);
+      const { signal: wanted, threadId, tools } = options;
+      const refs = run.refs as Refs; // of the ask
+      const context = await untilAborted(wanted, () => options.context(threadId, refs));
+      if (tools !== undefined) {
+        this.toolbox.lend(await untilAborted(wanted, async () => itemsOf(await tools(threadId, refs))));
+      }
       this.requests.setContext(run.requestId, context);
       await ensureCounter(this.session, run.options.contextPolicy);
       const first = options.first?.(agent) ?? { type: "resume", recover: options.definition.recover };

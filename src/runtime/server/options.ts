@@ -13,6 +13,8 @@ export interface ServerOptions<Given extends AnyAgent> {
   readonly threadId?: string | undefined;
   /** The context of a request that a crash has interrupted; contexts are never stored. */
   readonly context?: ((threadId: string, refs: Refs) => AgentContext<Given> | Promise<AgentContext<Given>>) | undefined;
+  /** The tools of its own that such a request had; tools are never stored either. Default none. */
+  readonly tools?: ((threadId: string, refs: Refs) => Tools | Promise<Tools>) | undefined;
   /** Gives up the start, which then is `server_stopped`; a server that has started is stopped by `stop`. */
   readonly signal?: AbortSignal | undefined;
   /** Who claims the thread. Default a name of its own; a lasting one takes over at once after a crash. */

@@ -89,6 +89,7 @@ async function start<Given extends AnyAgent>(
       holder,
       warn,
       context,
+      tools: options.tools,
       tokens,
       signal,
       first: hooks.first,

@@ -39,7 +39,7 @@ interface TokenOptions<Given extends AnyAgent> extends Pick<RunFields, "store" |
 
 export interface ContinueOptions<Given extends AnyAgent>
   extends TokenOptions<Given>,
-    Pick<AskOptions, "signal">,
+    Pick<AskOptions, "signal" | "tools">,
     Decisions {
   /** Asked whether the token, or its run, was revoked. */
   readonly revocations?: Pick<Revocations, "isRevoked"> | undefined;
