@@ -7,6 +7,7 @@ import { closedBecause, tellResults } from "./results.ts";
 import { type OpenCall, openCalls, type Run } from "./run.ts";
 import { evolve, INITIAL } from "./state.ts";
 import { committed, doing, inFlight, type Step, stay, telling } from "./step.ts";
+import { limited } from "./time-limit.ts";
 import { afterResult, afterTools, denied, endIfIdle, executing } from "./tools.ts";
 import { isGuarded } from "./waiting.ts";
 
@@ -27,8 +28,9 @@ export function resumed(
   }
   const open = run.calls.findIndex(({ status }) => status !== "done");
   const told = open < 0 ? run.calls.length : open;
-  const step = inFlight(stay(agent), { runId: run.runId, systemPrompt, told });
-  if (recover === "fail") return failed(step, run, LEFT_BEHIND);
+  const taken = inFlight(stay(agent), { runId: run.runId, systemPrompt, told });
+  if (recover === "fail") return failed(taken, run, LEFT_BEHIND);
+  const step = limited(taken, run);
   if (openCalls(run).length > 0) {
     return openCalls(run).reduce((before, call) => takeUp(before, call, untouched), step);
   }

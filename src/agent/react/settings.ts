@@ -40,6 +40,8 @@ export interface ReactSettings {
   readonly guards?: boolean | undefined;
   /** Model calls of one request. */
   readonly maxIterations: number;
+  /** How long a request may be at work. */
+  readonly totalTimeoutMs?: number | undefined;
   /** How often an answer of the wrong shape is sent back. */
   readonly outputRetries: number;
   /** What goes to the model beside messages and tools: maxOutputTokens, temperature, toolChoice, responseFormat. */
@@ -66,6 +68,7 @@ const FIELDS: { readonly [Field in keyof Required<ReactSettings>]: true } = {
   traits: true,
   guards: true,
   maxIterations: true,
+  totalTimeoutMs: true,
   outputRetries: true,
   call: true,
   projector: true,

@@ -48,7 +48,7 @@ export class LiveThread {
 
   private constructor(options: LiveThreadOptions, agent: ReactAgent, items: Awaited<ReturnType<typeof itemsOf>>) {
     const { definition, store, ports, threadId, telemetry, holder, listen } = options;
-    const { captureDeltas, totalTimeoutMs, toolConcurrency: concurrency } = definition;
+    const { captureDeltas, toolConcurrency: concurrency } = definition;
     this.options = options;
     this.session = new Session({
       store,
@@ -70,10 +70,8 @@ export class LiveThread {
     this.requests = new Requests({
       ports,
       captureDeltas,
-      totalTimeoutMs,
       listen,
       span: (of) => telemetry.request(of, this.scene),
-      fail: (failure) => this.scene.send({ type: "fail", failure }),
     });
     this.#follower = new Follower(store, this.session, {
       changed: () => this.#look(),
@@ -91,6 +89,7 @@ export class LiveThread {
       request: (requestId) => this.requests.get(requestId),
       scope: (requestId) => ({ requestId, threadId, context: this.requests.context(requestId) as never }), // as the caller typed it
       shown: (callId) => this.lastCall.messagesOf(callId),
+      limit: (requestId, ms, over) => this.requests.limit(requestId, ms, over),
       warn: saidOnce(options.warn),
       send: (signal) => this.#send(signal),
       track: (work) => this.#track(work),

@@ -29,6 +29,7 @@ export async function settingsFor(
     ...(await toolSettings(tools)),
     guards: definition.guardTools !== undefined,
     maxIterations,
+    totalTimeoutMs: definition.totalTimeoutMs,
     outputRetries,
     call: callSettings(definition, output === undefined ? undefined : await outputSchemaOf(output)),
     projector: definition.projector ?? createProjector({ keep: 4 }),
