@@ -5,6 +5,7 @@ import type { CallBasis } from "./call-record.ts";
 import type { EventDraft } from "./event.ts";
 import type { Failure } from "./failure.ts";
 import type { ContextOperation } from "./operation.ts";
+import type { Signal } from "./signal.ts";
 
 interface OfRequest {
   readonly requestId: string;
@@ -56,6 +57,12 @@ export type Directive =
     })
   | (OfRequest & { readonly type: "await_approval"; readonly callId: string; readonly call: ToolCall })
   | (OfRequest & { readonly type: "await_answer"; readonly callId: string; readonly call: ToolCall })
+  /** Tell the agent so when the request has been at work for so long; while it waits for somebody outside, its time stands still. */
+  | (OfRequest & {
+      readonly type: "schedule";
+      readonly afterMs: number;
+      readonly signal: Extract<Signal, { type: "fail" }>;
+    })
   /** Interrupt what is running for the request; what it was comes back as signals. */
   | (OfRequest & { readonly type: "abort"; readonly reason: string })
   /** The request has ended. */

@@ -37,12 +37,15 @@ export interface EventData {
   readonly output_repaired: { readonly issues: readonly string[]; readonly attempt: number };
   readonly context_op_applied: { readonly opId: string; readonly lane: string };
   readonly summary_started: { readonly toSeq: number };
-  readonly summary_completed: { readonly fromSeq: number; readonly toSeq: number };
+  /** `usage` is that of the call that wrote it. */
+  readonly summary_completed: { readonly fromSeq: number; readonly toSeq: number; readonly usage?: Usage };
   readonly summary_failed: { readonly toSeq: number; readonly reason: string };
   readonly checkpoint: { readonly token: string; readonly reason: "after_llm" | "after_tools" | "terminal" };
   readonly request_completed: {
     readonly text: string;
     readonly terminationReason: TerminationReason;
+    /** Of the last model call. */
+    readonly finishReason?: FinishReason;
     readonly usage: Usage;
     readonly object?: JsonValue;
   };

@@ -100,7 +100,7 @@ export type Signal =
   /** Something around the run broke: a timeout of the whole, a limit of the caller. */
   | { readonly type: "fail"; readonly failure: Failure }
   /** End the run with what there is. */
-  | { readonly type: "finish"; readonly terminationReason: "limit" | "stopped" }
+  | { readonly type: "finish"; readonly requestId?: string; readonly terminationReason: "limit" | "stopped" }
   | { readonly type: "context_op"; readonly operation: ContextOperation }
   | {
       readonly type: "summary_result";

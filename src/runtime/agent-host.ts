@@ -4,7 +4,7 @@ import type { Content } from "../thread/message.ts";
 import type { HostOptions, AgentHost as Port } from "./host/port.ts";
 import { checkHostOptions } from "./option-names.ts";
 import type { AgentRequest } from "./request/request.ts";
-import type { AskOptions, Decider, StopOptions } from "./server/options.ts";
+import type { AskArguments, AskOptions, Decider, StopOptions } from "./server/options.ts";
 import type { AgentServer } from "./server/port.ts";
 
 /** One agent on many threads. Each has one live server at most; what is idle costs nothing but a name. */
@@ -47,9 +47,9 @@ class LazyHost<Given extends AnyAgent> implements AgentHost<Given> {
   async ask(
     threadId: string,
     content: Content,
-    options?: AskOptions<AgentContext<Given>>,
+    ...options: AskArguments<AskOptions<AgentContext<Given>>>
   ): Promise<AgentRequest<AgentOutput<Given>>> {
-    return (await this.#load()).ask(threadId, content, options);
+    return (await this.#load()).ask(threadId, content, ...options);
   }
 
   async resume(threadIdOrToken: string): Promise<AgentRequest<AgentOutput<Given>> | undefined> {

@@ -24,6 +24,8 @@ const SERVER: Names<ServerOptions<never>> = {
   store: true,
   threadId: true,
   context: true,
+  tools: true,
+  signal: true,
   holder: true,
   claimTtlMs: true,
   claimWaitMs: true,
@@ -32,7 +34,7 @@ const SERVER: Names<ServerOptions<never>> = {
   ports: true,
 };
 
-const { threadId: _ofOne, ...SHARED } = SERVER;
+const { threadId: _ofOne, signal: _ofStart, ...SHARED } = SERVER;
 const HOST: Names<HostOptions<never>> = { ...SHARED, idleMs: true, revocations: true };
 
 const RUN: Names<RunOptions<never>> = {
@@ -48,6 +50,7 @@ const RUN: Names<RunOptions<never>> = {
 /** What going on from a token and ending it take; neither minds what only the other knows. */
 const TOKEN: Names<ContinueOptions<never> & { readonly reason: string }> = {
   context: true,
+  tools: true,
   store: true,
   telemetry: true,
   warn: true,

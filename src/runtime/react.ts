@@ -11,6 +11,7 @@ import type { Ports } from "../thread/ports.ts";
 import type { Thread } from "../thread/thread.ts";
 import { checkRunOptions, checkTokenOptions } from "./option-names.ts";
 import type { RequestResult } from "./request/result.ts";
+import type { AskArguments } from "./server/options.ts";
 import { type Begin, EventStream } from "./standalone/event-stream.ts";
 import type { CancelOptions, ContinueOptions, RunHandle, RunOptions, RunResult } from "./standalone/options.ts";
 
@@ -20,13 +21,18 @@ type Ran<Given extends Tools, Schema extends InputSchema | undefined, Context> =
   OutputOf<Schema>
 >;
 
+/** An agent that is asked without the context it needs must not pass for a config, whose types know less. */
+interface NoAgent {
+  readonly "~types"?: undefined;
+}
+
 /** The functions of `react`: agents without a server, for callers that own their loop and their threads. */
 export interface Standalone {
   /** Asks once and waits for the result. */
   run<Given extends AnyAgent>(
     content: Content,
     agent: Given,
-    options?: RunOptions<Given>,
+    ...options: AskArguments<RunOptions<Given>>
   ): Promise<RunResult<AgentOutput<Given>>>;
   run<
     Given extends Tools = Record<never, never>,
@@ -34,8 +40,8 @@ export interface Standalone {
     Context = ContextFor<Given>,
   >(
     content: Content,
-    config: AgentConfig<Given, Context, Schema>,
-    options?: RunOptions<Ran<Given, Schema, Context>>,
+    config: AgentConfig<Given, Context, Schema> & NoAgent,
+    ...options: AskArguments<RunOptions<Ran<Given, Schema, Context>>>
   ): Promise<RunResult<OutputOf<Schema>>>;
   /**
    * Asks once and tells the events, as far as they are asked for: the run begins with the first, and goes past a checkpoint
@@ -44,7 +50,7 @@ export interface Standalone {
   stream<Given extends AnyAgent>(
     content: Content,
     agent: Given,
-    options?: RunOptions<Given>,
+    ...options: AskArguments<RunOptions<Given>>
   ): AsyncIterable<AgentEvent>;
   stream<
     Given extends Tools = Record<never, never>,
@@ -52,19 +58,23 @@ export interface Standalone {
     Context = ContextFor<Given>,
   >(
     content: Content,
-    config: AgentConfig<Given, Context, Schema>,
-    options?: RunOptions<Ran<Given, Schema, Context>>,
+    config: AgentConfig<Given, Context, Schema> & NoAgent,
+    ...options: AskArguments<RunOptions<Ran<Given, Schema, Context>>>
   ): AsyncIterable<AgentEvent>;
   /** Asks once; when it resolves the run is under way. */
-  start<Given extends AnyAgent>(content: Content, agent: Given, options?: RunOptions<Given>): Promise<RunHandle<Given>>;
+  start<Given extends AnyAgent>(
+    content: Content,
+    agent: Given,
+    ...options: AskArguments<RunOptions<Given>>
+  ): Promise<RunHandle<Given>>;
   start<
     Given extends Tools = Record<never, never>,
     const Schema extends InputSchema | undefined = undefined,
     Context = ContextFor<Given>,
   >(
     content: Content,
-    config: AgentConfig<Given, Context, Schema>,
-    options?: RunOptions<Ran<Given, Schema, Context>>,
+    config: AgentConfig<Given, Context, Schema> & NoAgent,
+    ...options: AskArguments<RunOptions<Ran<Given, Schema, Context>>>
   ): Promise<RunHandle<Ran<Given, Schema, Context>>>;
   /** Goes on with the run of a token, from where it stood; with what was decided meanwhile on calls that wait. */
   continue<Given extends AnyAgent>(

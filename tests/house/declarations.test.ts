@@ -5,8 +5,8 @@ import { inScratch, mustBeBuilt, root, run } from "../docs/built.ts";
 
 /** What a library on top of heddle may export without writing a type down. */
 const LIBRARY = `
-import { AgentHost, AgentServer, defineAction, defineAgent, type InputSchema, type LanguageModel, memoryStore,
-  openTelemetry, react, tool, type Tools } from "heddle";
+import { type Agent, AgentHost, AgentServer, type AskArguments, type ContextFor, defineAction, defineAgent, type InputSchema,
+  type LanguageModel, memoryStore, openTelemetry, react, type RunOptions, tool, type Tools } from "heddle";
 import { chatTurn, projectionStep } from "heddle/ai-sdk";
 import { scriptedModel, specify } from "heddle/testing";
 
@@ -16,7 +16,9 @@ export const withOutput = <Schema extends InputSchema>(output: Schema) => define
 export const echo = <Schema extends InputSchema>(inputSchema: Schema) => tool({ inputSchema, execute: (input) => input });
 export const action = defineAction({ name: "a", inputSchema: { type: "object" }, run: () => 1 });
 export const run = <Schema extends InputSchema>(output: Schema) => react.run("Hi.", { model, output });
-export const started = <Given extends Tools>(tools: Given) => react.start("Hi.", { model, tools });
+type Running<Given extends Tools> = AskArguments<RunOptions<Agent<Given, ContextFor<Given>>>>;
+export const started = <Given extends Tools>(tools: Given, ...options: Running<Given>) =>
+  react.start("Hi.", { model, tools }, ...options);
 export const server = <Given extends Tools>(tools: Given) =>
   AgentServer.start({ agent: withTools(tools), store: memoryStore() });
 export const host = AgentHost.create({ agent: defineAgent({ model }), store: memoryStore() });

@@ -1,6 +1,17 @@
-import { AgentServer, defineAgent, memoryStore, type RequestResult, type ToolOptions } from "heddle";
+import {
+  AgentHost,
+  AgentServer,
+  type AnyAgent,
+  defineAgent,
+  memoryStore,
+  type RequestResult,
+  type RunResult,
+  react,
+  type ToolOptions,
+} from "heddle";
+import { chatTurn } from "heddle/ai-sdk";
 import { scriptedModel } from "heddle/testing";
-import { expectTypeOf, test } from "vitest";
+import { describe, expectTypeOf, test } from "vitest";
 
 const schema = {
   "~standard": {
@@ -31,4 +42,69 @@ test("the context of an ask is what the agent's tools need", async () => {
   await server.ask("Hi.", { context: { user: "ann" } });
   // @ts-expect-error a user is a name
   await server.ask("Hi.", { context: { user: 7 } });
+});
+
+describe("where the tools need a context", () => {
+  const inputSchema = { type: "object" } as const;
+  const tools = {
+    look: { inputSchema, execute: (_input: object, { context }: ToolOptions<{ user: string }>) => context.user },
+  };
+  const needy = defineAgent({ model, tools });
+  const messages = [{ id: "1", role: "user", parts: [{ type: "text", text: "Hi." }] }];
+
+  test("no ask goes without one", async () => {
+    const server = await AgentServer.start({ agent: needy, store });
+    // @ts-expect-error the tools need a user
+    await server.ask("Hi.");
+    // @ts-expect-error the tools need a user
+    await server.ask("Hi.", {});
+    // @ts-expect-error the tools need a user
+    await server.ask("Hi.", { maxIterations: 1, context: undefined });
+    const host = AgentHost.create({ agent: needy, store });
+    await host.ask("thread_1", "Hi.", { context: { user: "ann" } });
+    // @ts-expect-error the tools need a user
+    await host.ask("thread_1", "Hi.");
+    // @ts-expect-error the tools need a user
+    await (await host.get("thread_1")).ask("Hi.", { refs: {} });
+    await chatTurn(host, "thread_1", messages, { context: { user: "ann" }, by: "ann" });
+    // @ts-expect-error the tools need a user
+    await chatTurn(host, "thread_1", messages);
+  });
+
+  test("no run does either, of an agent or of a config", async () => {
+    const context = { user: "ann" };
+    expectTypeOf(await react.run("Hi.", needy, { context })).toEqualTypeOf<RunResult<unknown>>();
+    await react.run("Hi.", { model, tools }, { context });
+    // @ts-expect-error the tools need a user
+    await react.run("Hi.", needy);
+    // @ts-expect-error the tools need a user
+    await react.run("Hi.", { model, tools });
+    // @ts-expect-error the tools need a user
+    react.stream("Hi.", needy, { maxIterations: 1 });
+    // @ts-expect-error the tools need a user
+    await react.start("Hi.", { model, tools });
+  });
+
+  test("and any server is one of any agent", async () => {
+    const server = await AgentServer.start({ agent: needy, store });
+    expectTypeOf(server).toExtend<AgentServer>();
+    expectTypeOf(AgentHost.create({ agent: needy, store })).toExtend<AgentHost>();
+  });
+});
+
+test("where nothing needs a context, nobody has to give one", async () => {
+  const server = await AgentServer.start({ agent: defineAgent({ model }), store });
+  await server.ask("Hi.");
+  await server.ask("Hi.", { context: { whatever: true } });
+  const of = defineAgent({ model, systemPrompt: (context: { user: string } | undefined) => context?.user ?? "" });
+  await (await AgentServer.start({ agent: of, store })).ask("Hi.");
+  await react.run("Hi.", of);
+  const plain = { inputSchema: { type: "object" }, execute: () => "seen" } as const;
+  const host = AgentHost.create({ agent: defineAgent({ model, tools: { plain } }), store });
+  await host.ask("thread_1", "Hi.");
+  const any: AgentServer = await AgentServer.start({ agent: defineAgent({ model }) as AnyAgent, store });
+  await any.ask("Hi.");
+  const prompted = defineAgent({ model, systemPrompt: ({ user }: { user: string }) => user });
+  // @ts-expect-error the prompt needs a user
+  await react.run("Hi.", prompted);
 });

@@ -9,6 +9,7 @@ import type { TokenCounter } from "../../tokens/counter.ts";
 import type { Usage } from "../answer.ts";
 import type { LanguageModel } from "./language-model.ts";
 import type { InputSchema } from "./schema.ts";
+import type { StopCondition } from "./stop-when.ts";
 import type { Tools } from "./tool.ts";
 
 /** What a request is for, and with what: the context is never stored. */
@@ -73,6 +74,8 @@ export interface AgentConfig<
   readonly contextPolicy?: ContextPolicyInput | undefined;
   /** Model calls of one request. Default 10. */
   readonly maxIterations?: number | undefined;
+  /** Ends a request with what there is, before its next model call: any of these may say so. Default none. */
+  readonly stopWhen?: StopCondition | readonly StopCondition[] | undefined;
   /** For each attempt of a tool. Default 60 000. */
   readonly toolTimeoutMs?: number | undefined;
   /** Further attempts of a tool after a timeout or an error with `retryable: true`. Default 0. */
@@ -85,7 +88,7 @@ export interface AgentConfig<
   readonly toolConcurrency?: number | undefined;
   /** How often a tool at work is told of. Default 5000. */
   readonly toolHeartbeatMs?: number | undefined;
-  /** How long a stream of a model may be silent. Default: the tool timeout and a minute. */
+  /** How long a stream of a model may be silent; a whole answer may take five times as long. Default: the tool timeout and a minute. */
   readonly streamIdleTimeoutMs?: number | undefined;
   /** How long a request may be at work. Default: no limit. */
   readonly totalTimeoutMs?: number | undefined;

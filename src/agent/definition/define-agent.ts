@@ -64,6 +64,12 @@ const limits: Check = (value) => {
   return undefined;
 };
 
+const conditions: Check = (value) => {
+  const list = [value].flat();
+  const areFunctions = list.length > 0 && list.every((item) => typeof item === "function");
+  return areFunctions ? undefined : "must be a function of the exchange, or a list of them";
+};
+
 const toolChoice: Check = (value) =>
   isPlainObject(value) && typeof value["tool"] === "string"
     ? undefined
@@ -80,6 +86,7 @@ const CHECKS: { readonly [Field in keyof Required<AgentConfig>]: Check } = {
   tools: () => undefined,
   contextPolicy: () => undefined,
   maxIterations: whole(1),
+  stopWhen: conditions,
   toolTimeoutMs: amount,
   toolMaxRetries: whole(0),
   toolRetryBackoffMs: whole(0),
@@ -196,7 +203,6 @@ const OTHER_NAMES: { readonly [name: string]: keyof AgentConfig } = {
   prompt: "systemPrompt",
   policy: "contextPolicy",
   maxSteps: "maxIterations",
-  stopWhen: "maxIterations",
   maxTokens: "maxOutputTokens",
   maxRetries: "modelMaxRetries",
   schema: "output",

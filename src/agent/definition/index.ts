@@ -13,6 +13,7 @@ export {
   type StandardSchema,
   type Validation,
 } from "./schema.ts";
+export { type CompletedCall, type CompletedExchange, hasToolCall, type StopCondition } from "./stop-when.ts";
 export {
   type AnyTool,
   type ApprovalOptions,

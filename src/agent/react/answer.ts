@@ -9,7 +9,7 @@ import type { RequestEnd } from "./end.ts";
 import { answerEntry, callErrorEntry, repairEntry, resultEntry } from "./entries.ts";
 import { closedAtEnd, completed, ended, failed } from "./finish.ts";
 import { nextCall } from "./next-call.ts";
-import { closedBecause } from "./results.ts";
+import { closedBecause, NOT_RUN } from "./results.ts";
 import type { Run } from "./run.ts";
 import { delivered, due } from "./steering.ts";
 import { committed, doing, inFlight, type Step, stay, telling } from "./step.ts";
@@ -68,6 +68,7 @@ function closedUnrun(
 ): ToolOutcome | undefined {
   const { ending } = agent.flight;
   if (ending !== undefined) return closedAtEnd(ending, "the call did not run");
+  if (agent.flight.finishing !== undefined) return NOT_RUN;
   if (finishReason === "length" || isBroken(finishReason)) {
     return closedBecause("truncated", "The answer was cut before its end; the call may be incomplete and was not run.");
   }
@@ -170,7 +171,9 @@ export function notAnswered(agent: ReactAgent, signal: ModelError): Step {
   const isTooLong = failure.code === "model_context_too_long" && agent.flight.ending === undefined;
   if (isTooLong && run.compactions === 0) {
     const noted = committed(step, callErrorEntry(run, callId, call, failure));
-    return nextCall(noted, noted.agent.state.run ?? run);
+    const { finishing } = agent.flight;
+    const after = noted.agent.state.run ?? run;
+    return finishing === undefined ? nextCall(noted, after) : completed(noted, after, finishing);
   }
   const ending = agent.flight.ending ?? ({ status: "failed", failure } as const);
   if (partial === undefined || !saysSomething(partial.content)) return ended(step, run, ending, { callId, call });

@@ -10,6 +10,7 @@ import { askEntry } from "./entries.ts";
 import { nextCall } from "./next-call.ts";
 import { beginning } from "./state.ts";
 import { committed, doing, inFlight, type Step, stay, telling } from "./step.ts";
+import { limited } from "./time-limit.ts";
 import { viewFor } from "./view.ts";
 
 type Ask = Extract<Signal, { type: "ask" }>;
@@ -41,7 +42,7 @@ function begun(agent: ReactAgent, { options = {}, refs = {}, systemPrompt, conte
     const isOverflow = ProjectionError.isInstance(error) && error.code === "budget_overflow";
     throw isOverflow ? pendingError(step.agent, agent, content) : error;
   }
-  return nextCall(telling(step, run, { kind: "request_started", data: { lane } }), run);
+  return nextCall(telling(limited(step, run), run, { kind: "request_started", data: { lane } }), run);
 }
 
 /** The error of a view in which the ask is pending, because it was not committed. */

@@ -1,10 +1,12 @@
 import type { Failure } from "../failure.ts";
 import type { Signal } from "../signal.ts";
 import { type Ending, isAtWork, type ReactAgent } from "./agent.ts";
+import { resultEntry } from "./entries.ts";
 import { completed } from "./finish.ts";
-import { openCalls } from "./run.ts";
-import { doing, inFlight, type Step, stay } from "./step.ts";
-import { endIfIdle } from "./tools.ts";
+import { NOT_ANSWERED, NOT_RUN, tellResults } from "./results.ts";
+import { type OpenCall, openCalls, type Run } from "./run.ts";
+import { committed, doing, inFlight, type Step, stay } from "./step.ts";
+import { afterTools, endIfIdle } from "./tools.ts";
 
 /** Somebody wants the run to end: what is at work is interrupted, and the end is committed when it has said its last. */
 export function cancelled(
@@ -30,10 +32,28 @@ function ending(agent: ReactAgent, why: Ending): Step {
   return endIfIdle(aborting, run);
 }
 
-/** The run ends with what there is: at once where nothing is open, else when the results are in. */
-export function finished(agent: ReactAgent, { terminationReason }: Extract<Signal, { type: "finish" }>): Step {
+/** The run ends with what there is: at once where nothing is at work, else when the results are in. Nobody outside is waited for. */
+export function finished(
+  agent: ReactAgent,
+  { requestId, terminationReason }: Extract<Signal, { type: "finish" }>,
+): Step {
   const { run } = agent.state;
-  if (run === undefined || agent.flight.ending !== undefined) return stay(agent);
-  if (isAtWork(agent) || openCalls(run).length > 0) return inFlight(stay(agent), { finishing: terminationReason });
-  return completed(stay(agent), run, terminationReason);
+  const isOther = requestId !== undefined && requestId !== run?.requestId;
+  if (run === undefined || isOther || agent.flight.ending !== undefined) return stay(agent);
+  const waiting = openCalls(run).filter(({ call }) => !agent.flight.running.includes(call.id));
+  const finishing = inFlight(stay(agent), { finishing: terminationReason });
+  if (waiting.length > 0) return unwaited(finishing, run, waiting);
+  return isAtWork(agent) ? finishing : completed(finishing, run, terminationReason);
+}
+
+/** Calls that nobody here is at work on get the result that they were not waited for. */
+function unwaited(step: Step, before: Run, waiting: readonly OpenCall[]): Step {
+  const results = waiting.map(({ call, status }) => {
+    const mayHaveRun = status === "open" || status === "started";
+    return resultEntry(before, call.id, call.name, mayHaveRun ? NOT_ANSWERED : NOT_RUN);
+  });
+  const closed = committed(step, ...results);
+  const run = closed.agent.state.run ?? before;
+  const told = tellResults(closed, run);
+  return openCalls(run).length > 0 ? told : afterTools(told, run);
 }

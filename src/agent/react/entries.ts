@@ -101,7 +101,7 @@ export function approvalResolved(run: Run, toolCallId: string, decision: Decisio
   return { kind: "approval_resolved", payload, refs: { ...callRefs(run), toolCallId } };
 }
 
-/** Before a call runs that was approved some time ago: from here on it may have run. */
+/** Before a call runs that was approved some time ago, or when one is found to be for somebody outside: from here on it may have run. */
 export function toolStarted(run: Run, toolCallId: string, name: string): EntryInput {
   return {
     kind: "tool_started",

@@ -71,9 +71,10 @@ const REASONS = { completed: "closed", failed: "run_failed", cancelled: "cancell
 function tellEnd(step: Step, run: Run, end: RequestEnd, object: JsonValue | undefined): Step {
   switch (end.status) {
     case "completed": {
-      const { text, usage } = run;
+      const { text, usage, finishReason } = run;
       const { terminationReason } = end;
-      const data = { text, terminationReason, usage, ...(object !== undefined && { object }) };
+      const ended = { terminationReason, ...(finishReason && { finishReason }) };
+      const data = { text, ...ended, usage, ...(object !== undefined && { object }) };
       return telling(step, run, { kind: "request_completed", data });
     }
     case "failed":

@@ -8,6 +8,13 @@ export function closedBecause(type: string, message: string): { readonly content
   return { content: JSON.stringify({ error: { type, message } }), isError: true };
 }
 
+/** What a call is closed with that a run did not wait for because it was to finish. */
+export const NOT_RUN = closedBecause("stopped", "The request was stopped; the call did not run.");
+export const NOT_ANSWERED = closedBecause(
+  "stopped",
+  "The request was stopped before the call was answered; its outcome is unknown.",
+);
+
 /** Tells of the results that are in, in the order of the calls: one that waits for a slower one is told with it. */
 export function tellResults(step: Step, run: Run): Step {
   const { told } = step.agent.flight;
@@ -28,8 +35,8 @@ export function tellResults(step: Step, run: Run): Step {
   return inFlight(next, { told: told + ready.length });
 }
 
-/** As it was committed. */
-function outcomeOf({ thread }: ReactAgent, { callId, askSeq }: Run, toolCallId: string): ToolOutcome {
+/** What a call came to, as it was committed. */
+export function outcomeOf({ thread }: ReactAgent, { callId, askSeq }: Run, toolCallId: string): ToolOutcome {
   const entry = thread.filterByRef("toolCallId", toolCallId).findLast(({ seq, payload, refs }) => {
     const isOfCall = refs.callId === undefined || refs.callId === callId;
     return seq > askSeq && isOfCall && "role" in payload && payload["role"] === "tool";

@@ -7,7 +7,9 @@ import { closedBecause, tellResults } from "./results.ts";
 import { type OpenCall, openCalls, type Run } from "./run.ts";
 import { evolve, INITIAL } from "./state.ts";
 import { committed, doing, inFlight, type Step, stay, telling } from "./step.ts";
+import { limited } from "./time-limit.ts";
 import { afterResult, afterTools, denied, endIfIdle, executing } from "./tools.ts";
+import { isGuarded } from "./waiting.ts";
 
 const INTERRUPTED = closedBecause(
   "interrupted",
@@ -26,8 +28,9 @@ export function resumed(
   }
   const open = run.calls.findIndex(({ status }) => status !== "done");
   const told = open < 0 ? run.calls.length : open;
-  const step = inFlight(stay(agent), { runId: run.runId, systemPrompt, told });
-  if (recover === "fail") return failed(step, run, LEFT_BEHIND);
+  const taken = inFlight(stay(agent), { runId: run.runId, systemPrompt, told });
+  if (recover === "fail") return failed(taken, run, LEFT_BEHIND);
+  const step = limited(taken, run);
   if (openCalls(run).length > 0) {
     return openCalls(run).reduce((before, call) => takeUp(before, call, untouched), step);
   }
@@ -72,7 +75,9 @@ function takeUp(step: Step, open: OpenCall, untouched: boolean): Step {
   const { call, status } = open;
   if (run === undefined || step.agent.flight.running.includes(call.id)) return step;
   const { requestId, runId, callId = "" } = run;
-  const traits = step.agent.settings.traits[call.name];
+  const { settings } = step.agent;
+  const traits = settings.traits[call.name];
+  const asksFirst = traits?.needsApproval || (traits?.client && isGuarded(settings, call.name));
   switch (status) {
     case "approval_requested":
       return doing(step, { type: "await_approval", requestId, runId, callId, call });
@@ -82,10 +87,9 @@ function takeUp(step: Step, open: OpenCall, untouched: boolean): Step {
       return denied(tellDecision(step, run, open), run, open, decisionOn(step.agent, run, open).note);
     case "open":
       // Who has to be asked first was not: nobody outside has been told of the call.
-      if (traits?.client && !traits.needsApproval)
-        return doing(step, { type: "await_answer", requestId, runId, callId, call });
+      if (traits?.client && !asksFirst) return doing(step, { type: "await_answer", requestId, runId, callId, call });
       // Not asked yet, so it cannot have run.
-      if (untouched || traits?.needsApproval || traits?.repeatable) return executing(step, run, open, false);
+      if (untouched || asksFirst || traits?.repeatable) return executing(step, run, open, false);
       return closed(step, run, open);
     case "started":
       if (traits?.client) return doing(step, { type: "await_answer", requestId, runId, callId, call });

@@ -7,6 +7,7 @@ import type { Thread } from "../../thread/thread.ts";
 import type { TokenCounter } from "../../tokens/counter.ts";
 import type { Usage } from "../answer.ts";
 import { AgentError } from "../definition/agent-error.ts";
+import type { StopCondition } from "../definition/stop-when.ts";
 
 /** What is asked, before it is in the thread. */
 export interface PendingAsk {
@@ -22,6 +23,8 @@ export interface ToolTraits {
   readonly needsApproval?: boolean;
   /** It is answered from outside. */
   readonly client?: boolean;
+  /** Whether somebody has to approve it is asked of each call. */
+  readonly guarded?: boolean;
 }
 
 /** What a ReAct agent is, as plain data and pure functions. */
@@ -33,8 +36,12 @@ export interface ReactSettings {
   readonly contextPolicy?: ContextPolicyInput | undefined;
   readonly tools: readonly ToolSpec[];
   readonly traits: { readonly [tool: string]: ToolTraits };
+  /** Whether any call of a tool is asked about before it runs. */
+  readonly guards?: boolean | undefined;
   /** Model calls of one request. */
   readonly maxIterations: number;
+  /** How long a request may be at work. */
+  readonly totalTimeoutMs?: number | undefined;
   /** How often an answer of the wrong shape is sent back. */
   readonly outputRetries: number;
   /** What goes to the model beside messages and tools: maxOutputTokens, temperature, toolChoice, responseFormat. */
@@ -46,6 +53,8 @@ export interface ReactSettings {
   readonly summarizes: boolean;
   /** Says that a request has used up what it may cost. */
   readonly isSpent?: ((usage: Usage) => boolean) | undefined;
+  /** Whether a run is to end behind an exchange with what there is: any of these may say so. */
+  readonly stopWhen?: StopCondition | readonly StopCondition[] | undefined;
   /** The caller's own word on an ask: a reason to refuse it. */
   readonly accept?: ((agent: { readonly thread: Thread }, pending: PendingAsk) => string | undefined) | undefined;
 }
@@ -57,7 +66,9 @@ const FIELDS: { readonly [Field in keyof Required<ReactSettings>]: true } = {
   contextPolicy: true,
   tools: true,
   traits: true,
+  guards: true,
   maxIterations: true,
+  totalTimeoutMs: true,
   outputRetries: true,
   call: true,
   projector: true,
@@ -65,6 +76,7 @@ const FIELDS: { readonly [Field in keyof Required<ReactSettings>]: true } = {
   exactCounter: true,
   summarizes: true,
   isSpent: true,
+  stopWhen: true,
   accept: true,
 };
 

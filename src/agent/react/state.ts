@@ -3,7 +3,7 @@ import { DEFAULT_LANE } from "../../lanes/track.ts";
 import type { Entry } from "../../thread/entry.ts";
 import { isPlainObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
 import type { Content, ToolCall } from "../../thread/message.ts";
-import { addUsage, type Usage } from "../answer.ts";
+import { addUsage, type FinishReason, type Usage } from "../answer.ts";
 import type { RequestOptions } from "../signal.ts";
 import { textOf } from "./content.ts";
 import { endIn, type RequestEnd } from "./end.ts";
@@ -91,6 +91,8 @@ function afterEntry(run: Run, { kind, payload, refs }: Entry): Run {
       return withStatus(run, fields["toolCallId"], "started", UNFINISHED);
     case "error":
       return afterRefusal(run, fields["call"]);
+    case "summary":
+      return { ...run, usage: addUsage(run.usage, usageIn(fields["call"])) };
     default:
       return run;
   }
@@ -115,6 +117,7 @@ function afterMessage(run: Run, payload: JsonObject, callId: string | undefined)
     callId,
     calls: calls.map((call) => ({ call, status: "open" })),
     usage: addUsage(run.usage, usageIn(payload["call"])),
+    ...finishReasonIn(payload["call"]),
     text: textOf(payload["content"] as Content) || run.text, // written by us
     spoken: calls.length > 0 ? undefined : spoken,
   };
@@ -137,7 +140,7 @@ function afterRefusal(run: Run, call: JsonValue | undefined): Run {
   if (!isPlainObject(call)) return run;
   const { estimatedTokens } = call;
   const refusedTokens = typeof estimatedTokens === "number" ? estimatedTokens : 0;
-  return { ...run, compactions: run.compactions + 1, refusedTokens };
+  return { ...run, ...finishReasonIn(call), compactions: run.compactions + 1, refusedTokens };
 }
 
 function afterOperation(state: ReactState, entry: Entry): ReactState {
@@ -158,7 +161,13 @@ export function cursorIn({ kind, payload }: Entry): number | undefined {
   return typeof seq === "number" ? seq : undefined;
 }
 
-function usageIn(call: JsonValue | undefined): Usage {
+/** What a call has used, as its record says. */
+export function usageIn(call: JsonValue | undefined): Usage {
   const usage = isPlainObject(call) ? call["usage"] : undefined;
   return isPlainObject(usage) ? (usage as Usage) : {}; // written by us
+}
+
+function finishReasonIn(call: JsonValue | undefined): { readonly finishReason?: FinishReason } {
+  const reason = isPlainObject(call) ? call["finishReason"] : undefined;
+  return typeof reason === "string" ? { finishReason: reason as FinishReason } : {}; // written by us
 }

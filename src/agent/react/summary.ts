@@ -2,6 +2,7 @@ import type { Signal } from "../signal.ts";
 import type { ReactAgent } from "./agent.ts";
 import { completed, ended } from "./finish.ts";
 import { nextCall } from "./next-call.ts";
+import { usageIn } from "./state.ts";
 import { committed, inFlight, type Step, stay, telling } from "./step.ts";
 
 /** A summary was written: it is appended, with what its call was made from, and the run that waited for it goes on. */
@@ -10,12 +11,15 @@ export function summarized(
   { lane, payload, call }: Extract<Signal, { type: "summary_result" }>,
 ): Step {
   const { run } = agent.state;
-  const refs = run === undefined ? {} : { requestId: run.requestId, runId: run.runId };
+  // What somebody else has asked for, the request does not pay for.
+  const isOwn = run !== undefined && agent.flight.summary?.toSeq === payload.toSeq;
+  const refs = isOwn ? { requestId: run.requestId, runId: run.runId } : {};
   const said = { ...payload, contextRef: lane, ...(call !== undefined && { call }) };
   const next = committed(stay(agent), { kind: "summary", payload: said, refs });
   if (run === undefined) return next;
   const { fromSeq, toSeq } = payload;
-  return goingOn(telling(next, run, { kind: "summary_completed", data: { fromSeq, toSeq } }), toSeq);
+  const data = { fromSeq, toSeq, ...(call !== undefined && { usage: usageIn(call) }) };
+  return goingOn(telling(next, run, { kind: "summary_completed", data }), toSeq);
 }
 
 export function notSummarized(agent: ReactAgent, { toSeq, reason }: Extract<Signal, { type: "summary_failed" }>): Step {

@@ -2,13 +2,14 @@ import type { ToolExec } from "../directive.ts";
 import type { Signal } from "../signal.ts";
 import type { ReactAgent } from "./agent.ts";
 import { isAtWork } from "./agent.ts";
-import { approvalRequested, approvalResolved, type Decision, resultEntry } from "./entries.ts";
-import { closedAtEnd, completed, ended } from "./finish.ts";
+import { approvalRequested, approvalResolved, type Decision, resultEntry, toolStarted } from "./entries.ts";
+import { closedAtEnd, completed, ended, failed } from "./finish.ts";
 import { nextCall } from "./next-call.ts";
-import { closedBecause, tellResults } from "./results.ts";
+import { closedBecause, NOT_RUN, tellResults } from "./results.ts";
 import { type OpenCall, openCalls, type Run } from "./run.ts";
 import { committed, doing, inFlight, type Step, stay, telling } from "./step.ts";
-import { takesAnswer } from "./waiting.ts";
+import { wantsToStop } from "./stop-when.ts";
+import { isGuarded, takesAnswer } from "./waiting.ts";
 
 type Of<Type extends Signal["type"]> = Extract<Signal, { type: Type }>;
 
@@ -44,6 +45,9 @@ export function afterTools(step: Step, run: Run): Step {
   const marked = doing(step, { type: "checkpoint", requestId, runId, iteration, reason: "after_tools" });
   if (flight.finishing !== undefined) return completed(marked, run, flight.finishing);
   if (settings.isSpent?.(usage)) return completed(marked, run, "limit");
+  const stops = wantsToStop(step.agent, run);
+  if (typeof stops === "object") return failed(marked, run, stops);
+  if (stops) return completed(marked, run, "stopped");
   const isLast = iteration >= (options.maxIterations ?? settings.maxIterations);
   return isLast ? completed(marked, run, "max_iterations") : nextCall(marked, run);
 }
@@ -61,8 +65,7 @@ export function approvalAsked(agent: ReactAgent, { callId, toolCallId }: Of<"app
   const step = reported(agent, toolCallId);
   const open = find(run, toolCallId);
   if (open?.status !== "open") return endIfIdle(step, run);
-  const { ending } = agent.flight;
-  if (ending !== undefined) return notRun(step, run, open);
+  if (isEnding(agent)) return notRun(step, run, open);
   const { call } = open;
   const next = committed(step, approvalRequested(run, toolCallId, call.name));
   return awaiting(next, run, open, "approval");
@@ -75,7 +78,15 @@ export function answerAsked(agent: ReactAgent, { callId, toolCallId }: Of<"answe
   const step = reported(agent, toolCallId);
   const open = find(run, toolCallId);
   if (open?.status !== "open" && open?.status !== "started") return endIfIdle(step, run);
-  return agent.flight.ending === undefined ? awaiting(step, run, open, "answer") : notRun(step, run, open);
+  if (isEnding(agent)) return notRun(step, run, open);
+  // After a crash nobody would know that it was found to be allowed.
+  const isToBeNoted = open.status === "open" && isGuarded(agent.settings, open.call.name);
+  const noted = isToBeNoted ? committed(step, toolStarted(run, toolCallId, open.call.name)) : step;
+  return awaiting(noted, run, open, "answer");
+}
+
+function isEnding({ flight: { ending, finishing } }: ReactAgent): boolean {
+  return ending !== undefined || finishing !== undefined;
 }
 
 function awaiting(step: Step, run: Run, { call }: OpenCall, what: "approval" | "answer"): Step {
@@ -93,8 +104,7 @@ function awaiting(step: Step, run: Run, { call }: OpenCall, what: "approval" | "
 /** The run is ending, and this call was not begun. */
 function notRun(step: Step, run: Run, { call }: OpenCall): Step {
   const { ending } = step.agent.flight;
-  if (ending === undefined) return step;
-  const outcome = closedAtEnd(ending, "the call did not run");
+  const outcome = ending === undefined ? NOT_RUN : closedAtEnd(ending, "the call did not run");
   return afterResult(committed(step, resultEntry(run, call.id, call.name, outcome)), run);
 }
 

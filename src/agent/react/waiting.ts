@@ -1,6 +1,7 @@
 import type { JsonValue } from "../../thread/json.ts";
 import type { ReactAgent } from "./agent.ts";
 import { type OpenCall, openCalls } from "./run.ts";
+import type { ReactSettings } from "./settings.ts";
 
 /** A call that waits for somebody outside. */
 export interface WaitingCall {
@@ -39,16 +40,21 @@ export function takesAnswer({ settings: { traits } }: ReactAgent, { call, status
   return status === "open" || (status === "started" && traits[call.name]?.client === true);
 }
 
+/** Whether each call of the tool is asked about: until the log says that it may, nobody outside has been told of it. */
+export function isGuarded({ guards = false, traits }: ReactSettings, name: string): boolean {
+  return guards || traits[name]?.guarded === true;
+}
+
 /**
  * Whether the log alone tells that the run waits, or comes to wait for nothing but somebody outside. It is written beside the
  * entries: nothing is written any more when a call turns out to wait for its answer.
  */
-export function comesToWait({ state: { run }, settings: { traits } }: ReactAgent): boolean {
+export function comesToWait({ state: { run }, settings }: ReactAgent): boolean {
   const open = run === undefined ? [] : openCalls(run);
   if (open.some(({ status }) => status === "approval_requested")) return true;
   const isForOutside = ({ call, status }: OpenCall): boolean => {
-    const { client = false, needsApproval = false } = traits[call.name] ?? {};
-    return client && (status === "started" || !needsApproval);
+    const { client = false, needsApproval = false } = settings.traits[call.name] ?? {};
+    return client && (status === "started" || (!needsApproval && !isGuarded(settings, call.name)));
   };
   return open.length > 0 && open.every(isForOutside);
 }

@@ -7,6 +7,7 @@ import { emit } from "./emit.ts";
 import { llmStream } from "./llm-stream.ts";
 import { receipt } from "./receipt.ts";
 import type { Scene } from "./scene.ts";
+import { schedule } from "./schedule.ts";
 import { stop } from "./stop.ts";
 import { summarize } from "./summarize.ts";
 import { toolExec } from "./tool-exec.ts";
@@ -30,6 +31,8 @@ export async function perform(scene: Scene, directive: Directive, after: ReactAg
       return keepContextOp(scene, directive);
     case "apply_context_op":
       return applyContextOp(scene, directive, after);
+    case "schedule":
+      return schedule(scene, directive);
     case "abort":
       return scene.request(directive.requestId)?.abort.abort(new Error(directive.reason));
     case "stop":

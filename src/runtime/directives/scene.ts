@@ -33,6 +33,8 @@ export interface Scene {
   readonly shown: (callId: string) => readonly Message[];
   /** Tells whoever runs the agent, each thing once. */
   readonly warn: (message: string) => void;
+  /** Has something happen when the request has been at work for so long. */
+  readonly limit: (requestId: string, ms: number, over: () => void) => void;
   /** Tells the core what happened. Never throws: what cannot be told breaks the request. */
   readonly send: (signal: Signal) => void;
   /** Work that goes on while signals are taken; whoever stops waits for it. */

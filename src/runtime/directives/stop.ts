@@ -31,8 +31,9 @@ export function stop(scene: Scene, { requestId }: Extract<Directive, { type: "st
 /** The result of the request that ended last, from what the log tells. */
 export function resultOf({ thread, state: { last } }: ReactAgent, object: JsonValue | undefined): RequestResult {
   const { run, end } = last ?? {};
-  const { requestId = "", runId = "", text = "", usage = {} } = run ?? {};
+  const { requestId = "", runId = "", text = "", usage = {}, finishReason } = run ?? {};
   const terminationReason = end?.status === "completed" ? end.terminationReason : "stopped";
   const calls = callsIn(thread.filterByRef("requestId", requestId));
-  return Object.freeze({ requestId, runId, text, terminationReason, usage, calls, object });
+  const ended = { terminationReason, ...(finishReason && { finishReason }) };
+  return Object.freeze({ requestId, runId, text, ...ended, usage, calls, object });
 }

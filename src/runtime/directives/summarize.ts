@@ -1,10 +1,11 @@
-import type { LanguageModel } from "../../agent/definition/language-model.ts";
+import { type LanguageModel, modelNameOf } from "../../agent/definition/language-model.ts";
 import type { Summarize } from "../../agent/directive.ts";
 import { textOf } from "../../agent/react/content.ts";
 import { acceptSummary } from "../../projection/summarise/accept.ts";
 import type { SummaryRange } from "../../projection/summarise/range.ts";
 import { summaryRequest } from "../../projection/summarise/request.ts";
 import { HeddleError } from "../../thread/errors.ts";
+import type { JsonObject } from "../../thread/json.ts";
 import { withRetries } from "../model/retries.ts";
 import { RequestError } from "../request/request-error.ts";
 import type { SummarySpan } from "../telemetry/telemetry.ts";
@@ -16,8 +17,8 @@ export function summarize(scene: Scene, { requestId, lane, range, model }: Summa
   const signal = requestId === undefined ? undefined : scene.request(requestId)?.abort.signal;
   const work = async (): Promise<void> => {
     try {
-      const payload = await writeSummary(scene, range, { lane, requestId, model, signal });
-      scene.send({ type: "summary_result", lane, payload });
+      const summary = await writeSummary(scene, range, { lane, requestId, model, signal });
+      scene.send({ type: "summary_result", lane, ...summary });
     } catch (error) {
       const reason = HeddleError.isInstance(error) ? error.message : "The summarizer threw an error.";
       scene.send({ type: "summary_failed", toSeq: range.toSeq, reason });
@@ -33,16 +34,22 @@ interface Wanted {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The payload of a summary, or an error that says why there is none. */
+/** A summary, and the call that wrote it, where a model was asked here. */
+interface Written {
+  readonly content: string;
+  readonly call?: JsonObject;
+}
+
+/** The payload of a summary and the record of its call, or an error that says why there is none. */
 export async function writeSummary(scene: Scene, range: SummaryRange, { lane, requestId, model, signal }: Wanted) {
   const span = scene.telemetry.summary({ range, requestId, model }, scene);
   try {
     const stopped = signal ?? new AbortController().signal;
-    const content = await span.within(() => written(scene, range, span, model, stopped));
+    const { content, ...call } = await span.within(() => written(scene, range, span, model, stopped));
     const verdict = acceptSummary(range, content, { lane });
     if (!verdict.accepted) throw notAccepted(verdict.reason);
     span.ended();
-    return verdict.payload;
+    return { payload: verdict.payload, ...call };
   } catch (error) {
     span.failed(error);
     throw error;
@@ -55,10 +62,10 @@ async function written(
   span: SummarySpan,
   name: string | undefined,
   signal: AbortSignal,
-): Promise<string> {
+): Promise<Written> {
   const { summarizer } = scene.definition;
   if (summarizer !== undefined)
-    return textGiven(await untilAborted(signal, () => summarizer.summarize(range, { signal })));
+    return { content: textGiven(await untilAborted(signal, () => summarizer.summarize(range, { signal }))) };
   const { messages } = summaryRequest(range);
   const model = modelFor(scene, name);
   const { streaming, streamIdleTimeoutMs: idleTimeoutMs, modelMaxRetries } = scene.definition;
@@ -66,7 +73,8 @@ async function written(
   const call = { model, messages, streaming, idleTimeoutMs, signal, ports: scene.ports };
   const answer = await withRetries(call, { modelMaxRetries });
   span.answered(answer);
-  return textOf(answer.content);
+  const { usage, finishReason } = answer;
+  return { content: textOf(answer.content), call: { model: modelNameOf(model), usage, finishReason } };
 }
 
 /** Of a summarizer without types. */

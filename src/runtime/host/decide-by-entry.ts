@@ -61,11 +61,13 @@ function entryFor(agent: AnyAgent, run: Run, decision: Decision): EntryInput | u
 }
 
 /** A tool that is run there is not answered from here. */
-function isForOutside({ tools }: AnyAgent, { call, status }: OpenCall): boolean {
+function isForOutside({ tools, guardTools }: AnyAgent, { call, status }: OpenCall): boolean {
   const tool = Object.hasOwn(tools, call.name) ? tools[call.name] : undefined;
   if (tool?.execute !== undefined) return false;
-  // Approved is for the one who answers; what always needs approval has to have it first.
-  return status === "started" ? tool !== undefined : status === "open" && tool?.needsApproval !== true;
+  // Found to be allowed: for the one who answers. Where that is asked of each call, it has to be found first.
+  if (status === "started") return tool !== undefined;
+  const asksFirst = guardTools !== undefined || (tool?.needsApproval ?? false) !== false;
+  return status === "open" && !asksFirst;
 }
 
 export function notWaiting(toolCallId: string): RequestError {

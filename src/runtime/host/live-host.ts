@@ -6,7 +6,7 @@ import type { Content } from "../../thread/message.ts";
 import { resultText } from "../../thread/results.ts";
 import { type RuntimePorts, systemRuntimePorts } from "../ports.ts";
 import type { AgentRequest } from "../request/request.ts";
-import type { AskOptions, Decider, StopOptions } from "../server/options.ts";
+import type { AskArguments, AskOptions, Decider, StopOptions } from "../server/options.ts";
 import type { AgentServer } from "../server/port.ts";
 import { jsonOf } from "../tools/json-result.ts";
 import { harmless, systemWarn } from "../warn.ts";
@@ -46,9 +46,9 @@ export class LiveHost<Given extends AnyAgent> implements AgentHost<Given> {
   ask(
     threadId: string,
     content: Content,
-    options?: AskOptions<AgentContext<Given>>,
+    ...options: AskArguments<AskOptions<AgentContext<Given>>>
   ): Promise<AgentRequest<AgentOutput<Given>>> {
-    return this.#threads.use(threadId, async ({ server, hosted }) => hosted(await server.ask(content, options)));
+    return this.#threads.use(threadId, async ({ server, hosted }) => hosted(await server.ask(content, ...options)));
   }
 
   async resume(threadIdOrToken: string): Promise<AgentRequest<AgentOutput<Given>> | undefined> {

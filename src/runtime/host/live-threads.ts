@@ -13,6 +13,8 @@ const IDLE_MS = 10_000;
 
 interface Live<Given extends AnyAgent> {
   readonly server: Promise<AgentServer<Given>>;
+  /** Gives up a start that is still under way. */
+  readonly giveUp: () => void;
   /** Calls off the release. */
   keep: () => void;
   /** Those who are just doing something with it. */
@@ -76,15 +78,20 @@ export class LiveThreads<Given extends AnyAgent> {
 
   async stop(options: StopOptions): Promise<void> {
     this.#isStopped = true;
-    for (const [threadId, live] of this.#live) this.#release(threadId, live, options);
+    for (const [threadId, live] of this.#live) {
+      live.giveUp();
+      this.#release(threadId, live, options);
+    }
     await Promise.all(this.#leaving.values());
   }
 
   #start(threadId: string, start: Pick<ServerOptions<Given>, "claimWaitMs">): Live<Given> {
     const lost = (): void => this.#release(threadId, live, { graceMs: 0 });
     const waits = start.claimWaitMs === undefined ? {} : start;
-    const server = startServer<Given>({ ...this.#options, ...waits, threadId }, { lost });
-    const live: Live<Given> = { server, keep: () => undefined, users: 0, hosted: undefined };
+    const wanted = new AbortController();
+    const server = startServer<Given>({ ...this.#options, ...waits, threadId, signal: wanted.signal }, { lost });
+    const giveUp = (): void => wanted.abort();
+    const live: Live<Given> = { server, giveUp, keep: () => undefined, users: 0, hosted: undefined };
     this.#live.set(threadId, live);
     server.catch(() => {
       if (this.#live.get(threadId) === live) this.#live.delete(threadId); // the next one who wants it tries again

@@ -3,10 +3,10 @@ import type { Revocations } from "../../checkpoint/revocations.ts";
 import type { JsonValue } from "../../thread/json.ts";
 import type { Content } from "../../thread/message.ts";
 import type { AgentRequest } from "../request/request.ts";
-import type { AskOptions, Decider, ServerOptions, StopOptions } from "../server/options.ts";
+import type { AskArguments, AskOptions, Decider, ServerOptions, StopOptions } from "../server/options.ts";
 import type { AgentServer } from "../server/port.ts";
 
-export interface HostOptions<Given extends AnyAgent> extends Omit<ServerOptions<Given>, "threadId"> {
+export interface HostOptions<Given extends AnyAgent> extends Omit<ServerOptions<Given>, "threadId" | "signal"> {
   /** How long a thread stays at hand when nothing runs on it and nobody looks. Default 10 000. */
   readonly idleMs?: number | undefined;
   /** Asked whether a token was revoked. */
@@ -23,7 +23,7 @@ export interface AgentHost<Given extends AnyAgent = AnyAgent> extends AsyncDispo
   ask(
     threadId: string,
     content: Content,
-    options?: AskOptions<AgentContext<Given>>,
+    ...options: AskArguments<AskOptions<AgentContext<Given>>>
   ): Promise<AgentRequest<AgentOutput<Given>>>;
   /** Goes on with the request that is open; undefined when none is. With a token, it has to be the token's. */
   resume(threadIdOrToken: string): Promise<AgentRequest<AgentOutput<Given>> | undefined>;

@@ -26,6 +26,9 @@ import { weigh } from "./weigh.ts";
 /** Far above the longest answer of any model: what is larger does not end by itself. */
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 
+/** A whole answer has to come in so many times the silence that a stream may keep: by default ten minutes, as in the SDKs of providers. */
+const SILENCES_OF_A_WHOLE_ANSWER = 5;
+
 /** More than any package has to say of one call. */
 const MAX_WARNINGS = 100;
 
@@ -39,7 +42,7 @@ export interface ModelCall {
   /** Whether the answer comes in parts. Default true. */
   readonly streaming?: boolean;
   readonly signal?: AbortSignal | undefined;
-  /** How long a stream may be silent, also before its first part. Default: for ever. */
+  /** How long a stream may be silent, also before its first part; a whole answer may take five times as long. Default: for ever. */
   readonly idleTimeoutMs?: number;
   readonly maxAnswerBytes?: number;
   /** Called for every piece of a stream, in order. What it throws ends the call and is thrown on as it is. */
@@ -94,7 +97,9 @@ class FromCaller extends Error {}
 
 async function generate(run: Run, spec: ModelSpec, assembly: Assembly, options: Options): Promise<void> {
   const { call, guard } = run;
-  const result = fieldsIn(await guard.until(() => call.model.doGenerate(options)));
+  const { idleTimeoutMs } = call;
+  const timeoutMs = idleTimeoutMs === undefined ? undefined : SILENCES_OF_A_WHOLE_ANSWER * idleTimeoutMs;
+  const result = fieldsIn(await guard.until(() => call.model.doGenerate(options), timeoutMs, late));
   const content = result["content"];
   for (const value of Array.isArray(content) ? content : []) {
     const part = rawPart(value);
@@ -154,6 +159,14 @@ async function read(run: Run, spec: ModelSpec, assembly: Assembly, reader: Model
         tell(call, assembly.take(part));
     }
   }
+}
+
+function late(ms: number): ModelError {
+  return new ModelError({
+    code: "model_answer_timeout",
+    message: `The model gave no answer within ${ms} ms, which is ${SILENCES_OF_A_WHOLE_ANSWER} times streamIdleTimeoutMs. Raise it, or set streaming: true.`,
+    retryable: true,
+  });
 }
 
 /** OpenAI tells the answer of the shape asked for apart; where it is nowhere else, it is the text. */

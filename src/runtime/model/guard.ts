@@ -24,7 +24,8 @@ export class Guard {
     return this.#inner.signal;
   }
 
-  until<T>(begin: () => PromiseLike<T>, idleTimeoutMs?: number): Promise<T> {
+  /** `late` says what it is when it takes longer than that. */
+  until<T>(begin: () => PromiseLike<T>, timeoutMs?: number, late: (ms: number) => ModelError = silent): Promise<T> {
     return new Promise((resolve, reject) => {
       if (this.#stopped !== undefined) {
         reject(this.#stopped);
@@ -39,7 +40,7 @@ export class Guard {
         end();
         reject(error);
       };
-      if (idleTimeoutMs !== undefined) done = this.#ports.after(idleTimeoutMs, () => this.#stop(silent(idleTimeoutMs)));
+      if (timeoutMs !== undefined) done = this.#ports.after(timeoutMs, () => this.#stop(late(timeoutMs)));
       started(begin).then(
         (value) => {
           end();

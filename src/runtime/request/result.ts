@@ -1,4 +1,4 @@
-import type { Usage } from "../../agent/answer.ts";
+import type { FinishReason, Usage } from "../../agent/answer.ts";
 import type { TerminationReason } from "../../agent/event.ts";
 import type { View } from "../../projection/projection.ts";
 import type { Entry } from "../../thread/entry.ts";
@@ -18,7 +18,9 @@ export interface RequestResult<Output = unknown> {
   /** The last text of the model. */
   readonly text: string;
   readonly terminationReason: TerminationReason;
-  /** Of all calls together. */
+  /** How the last model call ended: a final answer may have been cut by `length`, or by a `content-filter`. */
+  readonly finishReason?: FinishReason;
+  /** Of all calls together, also those that wrote summaries for the request. */
   readonly usage: Usage;
   readonly calls: readonly CallSummary[];
   /** The answer in the shape that `output` asks for. */

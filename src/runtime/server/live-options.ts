@@ -1,4 +1,5 @@
 import type { AnyAgent } from "../../agent/definition/agent.ts";
+import type { Tools } from "../../agent/definition/tool.ts";
 import type { AgentEvent } from "../../agent/event.ts";
 import type { ReactAgent } from "../../agent/react/agent.ts";
 import type { Signal } from "../../agent/signal.ts";
@@ -22,6 +23,10 @@ export interface LiveThreadOptions {
   readonly first: ((agent: ReactAgent) => Signal | undefined) | undefined;
   /** The context of a request that a crash has interrupted. */
   readonly context: (threadId: string, refs: Refs) => unknown;
+  /** The tools of its own that it had. */
+  readonly tools: ((threadId: string, refs: Refs) => Tools | Promise<Tools>) | undefined;
+  /** Aborted when nobody wants the start any more. */
+  readonly signal: AbortSignal;
   readonly listen: (event: AgentEvent) => void;
   /** Somebody else holds the thread, or the store is gone: nothing more can be done here. */
   readonly lost: (error: unknown) => void;

@@ -6,6 +6,7 @@ import type { JsonValue } from "../../thread/json.ts";
 import type { Refs } from "../../thread/refs.ts";
 import { perform } from "../directives/perform.ts";
 import type { Scene } from "../directives/scene.ts";
+import { untilAborted } from "../directives/until-aborted.ts";
 import type { Receipt } from "../request/receipt.ts";
 import type { LiveRequest } from "../request/request.ts";
 import { failureOf, RequestError } from "../request/request-error.ts";
@@ -47,7 +48,7 @@ export class LiveThread {
 
   private constructor(options: LiveThreadOptions, agent: ReactAgent, items: Awaited<ReturnType<typeof itemsOf>>) {
     const { definition, store, ports, threadId, telemetry, holder, listen } = options;
-    const { captureDeltas, totalTimeoutMs, toolConcurrency: concurrency } = definition;
+    const { captureDeltas, toolConcurrency: concurrency } = definition;
     this.options = options;
     this.session = new Session({
       store,
@@ -69,10 +70,8 @@ export class LiveThread {
     this.requests = new Requests({
       ports,
       captureDeltas,
-      totalTimeoutMs,
       listen,
       span: (of) => telemetry.request(of, this.scene),
-      fail: (failure) => this.scene.send({ type: "fail", failure }),
     });
     this.#follower = new Follower(store, this.session, {
       changed: () => this.#look(),
@@ -90,6 +89,7 @@ export class LiveThread {
       request: (requestId) => this.requests.get(requestId),
       scope: (requestId) => ({ requestId, threadId, context: this.requests.context(requestId) as never }), // as the caller typed it
       shown: (callId) => this.lastCall.messagesOf(callId),
+      limit: (requestId, ms, over) => this.requests.limit(requestId, ms, over),
       warn: saidOnce(options.warn),
       send: (signal) => this.#send(signal),
       track: (work) => this.#track(work),
@@ -110,6 +110,7 @@ export class LiveThread {
     const live = new LiveThread(options, agent, await itemsOf(definition.tools));
     try {
       await live.#takeUp();
+      await live.#readAhead();
     } catch (error) {
       void live.session.close(error);
       live.suspend();
@@ -240,17 +241,29 @@ export class LiveThread {
     const { run } = agent.state;
     if (run === undefined) options.first?.(agent);
     else {
-      const context = await options.context(options.threadId, run.refs as Refs); // refs of the ask
+      const { signal: wanted, threadId, tools } = options;
+      const refs = run.refs as Refs; // of the ask
+      const context = await untilAborted(wanted, () => options.context(threadId, refs));
+      if (tools !== undefined) {
+        this.toolbox.lend(await untilAborted(wanted, async () => itemsOf(await tools(threadId, refs))));
+      }
       this.requests.setContext(run.requestId, context);
       await ensureCounter(this.session, run.options.contextPolicy);
       const first = options.first?.(agent) ?? { type: "resume", recover: options.definition.recover };
-      const signal = first.type === "resume" ? { ...first, ...(await this.prompt.of(context)) } : first;
+      const signal =
+        first.type === "resume" ? { ...first, ...(await untilAborted(wanted, () => this.prompt.of(context))) } : first;
       this.requests.open(run, nextEventSeq(agent.thread, run));
       await takeUpOperation(this.scene, this.session, options.warn); // it waits for the end of the run, as it did before
       await this.session.submit(signal);
     }
     if (run === undefined) await takeUpOperation(this.scene, this.session, options.warn);
     this.#look();
+  }
+
+  /** Loads of a long thread what a view shows, as the first call would: `explain` answers at once and cannot wait for it. */
+  async #readAhead(): Promise<void> {
+    if (this.agent.thread.firstSeq === 0) return;
+    await this.session.read((agent) => this.lastCall.explain(agent)).catch(() => undefined); // the call will say why
   }
 
   async #perform(directive: Directive, after: ReactAgent, before: ReactAgent): Promise<void> {

@@ -13,6 +13,10 @@ export interface ServerOptions<Given extends AnyAgent> {
   readonly threadId?: string | undefined;
   /** The context of a request that a crash has interrupted; contexts are never stored. */
   readonly context?: ((threadId: string, refs: Refs) => AgentContext<Given> | Promise<AgentContext<Given>>) | undefined;
+  /** The tools of its own that such a request had; tools are never stored either. Default none. */
+  readonly tools?: ((threadId: string, refs: Refs) => Tools | Promise<Tools>) | undefined;
+  /** Gives up the start, which then is `server_stopped`; a server that has started is stopped by `stop`. */
+  readonly signal?: AbortSignal | undefined;
   /** Who claims the thread. Default a name of its own; a lasting one takes over at once after a crash. */
   readonly holder?: string | undefined;
   /** How long the thread stays held when the process dies. Default 10 000. */
@@ -26,9 +30,23 @@ export interface ServerOptions<Given extends AnyAgent> {
   readonly ports?: Partial<RuntimePorts> | undefined;
 }
 
-export interface AskOptions<Context = unknown> {
-  /** Handed to tools, guards and the system prompt; never stored. */
-  readonly context?: Context | undefined;
+/** What may be said of an ask. An agent whose context cannot be undefined needs one. */
+export type AskOptions<Context = unknown> = AskFields & GivenContext<Context>;
+
+/**
+ * The options of an ask as an argument, which may be left out where none of them is needed. A function around an ask of any agent
+ * takes them as its own and passes them on: `(...options: AskArguments<AskOptions<AgentContext<Given>>>)`.
+ */
+export type AskArguments<Options> = Record<never, never> extends Options ? [options?: Options] : [options: Options];
+
+/** Handed to tools, guards and the system prompt; never stored. */
+type GivenContext<Context> = [Context] extends [never]
+  ? { readonly context?: undefined }
+  : undefined extends Context
+    ? { readonly context?: Context | undefined }
+    : { readonly context: Context };
+
+interface AskFields {
   readonly contextPolicy?: ContextPolicyInput | undefined;
   /** Tools of this request, beside the agent's. */
   readonly tools?: Tools | undefined;

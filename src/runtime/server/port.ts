@@ -10,7 +10,7 @@ import type { Thread } from "../../thread/thread.ts";
 import type { SteerAnswer } from "../request/receipt.ts";
 import type { AgentRequest } from "../request/request.ts";
 import type { OperationAnswer } from "../session/operation-answer.ts";
-import type { AskOptions, Decider, SteerOptions, StopOptions } from "./options.ts";
+import type { AskArguments, AskOptions, Decider, SteerOptions, StopOptions } from "./options.ts";
 
 /** An agent on one thread, which it holds as long as it runs: of two processes only one gets it. */
 export interface AgentServer<Given extends AnyAgent = AnyAgent> extends AsyncDisposable {
@@ -21,7 +21,10 @@ export interface AgentServer<Given extends AnyAgent = AnyAgent> extends AsyncDis
    * Asks. When this resolves the ask is durable and the model is at work. An ask that is not accepted is a RequestError
    * (`busy`, `empty_ask`, `unknown_tool`, `pending_overflow`, `not_accepted`), and the thread is as it was.
    */
-  ask(content: Content, options?: AskOptions<AgentContext<Given>>): Promise<AgentRequest<AgentOutput<Given>>>;
+  ask(
+    content: Content,
+    ...options: AskArguments<AskOptions<AgentContext<Given>>>
+  ): Promise<AgentRequest<AgentOutput<Given>>>;
   /** The thread as it is now; of a long one the end. */
   thread(): Thread;
   /** What became of every entry in the view of the last model call. */
@@ -43,6 +46,11 @@ export interface AgentServer<Given extends AnyAgent = AnyAgent> extends AsyncDis
   followUp(content: Content, options?: SteerOptions): SteerAnswer;
   /** Resolves when the request has ended; false when there was none. */
   cancel(requestId?: string, reason?: string): Promise<boolean>;
+  /**
+   * Ends the request with what there is, as `stopped`: what is at work may end, nothing else is begun, and nobody outside is
+   * waited for. Resolves when it has ended; false when there was none.
+   */
+  finish(requestId?: string): Promise<boolean>;
 
   /** Changes what a lane shows; while a request runs it waits, and the last one wins. */
   modifyContext(operation: Partial<ContextOperation> & Pick<ContextOperation, "operation">): Promise<OperationAnswer>;
@@ -57,6 +65,9 @@ export interface AgentServer<Given extends AnyAgent = AnyAgent> extends AsyncDis
   registerTool(name: string, tool: AnyTool): Promise<void>;
   unregisterTool(name: string): Promise<boolean>;
 
-  /** Takes no more asks, lets a request at work end, and lets others have the thread. */
+  /**
+   * Takes no more asks, lets a request at work end, and lets others have the thread. Ends ten seconds after the grace, also
+   * when the store never answers: the claim then runs out by itself.
+   */
   stop(options?: StopOptions): Promise<void>;
 }

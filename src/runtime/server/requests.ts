@@ -9,10 +9,8 @@ import { RequestTimer } from "./request-timer.ts";
 export interface RequestsOptions {
   readonly ports: RuntimePorts;
   readonly captureDeltas: boolean;
-  readonly totalTimeoutMs: number | undefined;
   readonly listen: (event: AgentEvent) => void;
   readonly span: (of: Asked) => RequestSpan;
-  readonly fail: (failure: Failure) => void;
 }
 
 export interface Asked {
@@ -46,7 +44,7 @@ export class Requests {
   open(asked: Asked, firstEventSeq: number): void {
     const { requestId: id, runId } = asked;
     if (this.#current?.id === id) return;
-    const { ports, captureDeltas, listen, totalTimeoutMs } = this.#options;
+    const { ports, captureDeltas, listen } = this.#options;
     const span = this.#options.span(asked);
     this.#span = span;
     const told = (event: AgentEvent): void => {
@@ -54,10 +52,13 @@ export class Requests {
       listen(event);
     };
     this.#current = new LiveRequest({ id, runId, ports, captureDeltas, firstEventSeq, listen: told });
-    if (totalTimeoutMs === undefined) return;
-    const message = `The request was at work for more than ${totalTimeoutMs} ms. Raise totalTimeoutMs, or ask for less.`;
-    const fail = (): void => this.#options.fail({ code: "request_timeout", message });
-    this.#timer = new RequestTimer(ports, totalTimeoutMs, fail);
+  }
+
+  /** Limits the time that a request may be at work. */
+  limit(requestId: string, ms: number, over: () => void): void {
+    if (this.current?.id !== requestId) return;
+    this.#timer?.cancel();
+    this.#timer = new RequestTimer(this.#options.ports, ms, over);
   }
 
   /** What a request is given by its caller; never stored. */

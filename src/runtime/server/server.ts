@@ -20,7 +20,7 @@ import { jsonOf } from "../tools/json-result.ts";
 import type { Asking } from "./asking.ts";
 import type { LiveThread } from "./live-thread.ts";
 import { modify } from "./modify.ts";
-import type { AskOptions, Decider, SteerOptions, StopOptions } from "./options.ts";
+import type { AskArguments, AskOptions, Decider, SteerOptions, StopOptions } from "./options.ts";
 import type { AgentServer } from "./port.ts";
 import { steer } from "./steer.ts";
 import type { Stopping } from "./stopping.ts";
@@ -49,9 +49,10 @@ export class LiveServer<Given extends AnyAgent> implements AgentServer<Given> {
 
   async ask(
     content: Content,
-    options: AskOptions<AgentContext<Given>> = {},
+    ...given: AskArguments<AskOptions<AgentContext<Given>>>
   ): Promise<AgentRequest<AgentOutput<Given>>> {
     this.#stopping.check();
+    const [options = {}] = given as [options?: AskOptions]; // whatever the context is
     checkAskOptions(options);
     const request = await this.#asking.ask(content, options);
     return request as AgentRequest<AgentOutput<Given>>; // its result is of the definition's output
@@ -111,6 +112,14 @@ export class LiveServer<Given extends AnyAgent> implements AgentServer<Given> {
       requestId: request.id,
       ...(reason !== undefined && { reason: reason.toWellFormed() }),
     });
+    await request.result.catch(() => undefined);
+    return true;
+  }
+
+  async finish(requestId?: string): Promise<boolean> {
+    const request = this.#live.current;
+    if (request === undefined || (requestId !== undefined && request.id !== requestId)) return false;
+    await this.#live.submit({ type: "finish", requestId: request.id, terminationReason: "stopped" });
     await request.result.catch(() => undefined);
     return true;
   }

@@ -17,7 +17,8 @@ export async function settingsFor(
   definition: AnyAgent,
   warn: (message: string) => void = () => undefined,
 ): Promise<ReactSettings> {
-  const { name, model, systemPrompt, contextPolicy, maxIterations, outputRetries, tools, output, readers } = definition;
+  const { name, model, systemPrompt, contextPolicy, maxIterations, outputRetries, stopWhen, tools, output, readers } =
+    definition;
   const wantsExact = contextPolicy?.tokenEstimator === "exact" && definition.tokenCounter === undefined;
   const modelName = modelNameOf(model);
   return {
@@ -26,13 +27,16 @@ export async function settingsFor(
     systemPrompt: typeof systemPrompt === "string" ? systemPrompt : undefined,
     contextPolicy,
     ...(await toolSettings(tools)),
+    guards: definition.guardTools !== undefined,
     maxIterations,
+    totalTimeoutMs: definition.totalTimeoutMs,
     outputRetries,
     call: callSettings(definition, output === undefined ? undefined : await outputSchemaOf(output)),
     projector: definition.projector ?? createProjector({ keep: 4 }),
     readers,
     exactCounter: wantsExact ? await loadExactCounter(modelName) : definition.tokenCounter,
     summarizes: true,
+    stopWhen,
     isSpent: spending(definition.limits, warn),
     accept:
       definition.accept && ((agent, pending) => refusalIn(definition.accept?.({ thread: agent.thread }, pending))),
@@ -48,7 +52,12 @@ export async function toolSettings(tools: Tools): Promise<Pick<ReactSettings, "t
 
 /** A function may say of a call that nobody has to approve it: only `true` is a promise. */
 function traitsOf({ repeatable, needsApproval, execute }: AnyTool): ToolTraits {
-  return { repeatable: repeatable === true, needsApproval: needsApproval === true, client: execute === undefined };
+  return {
+    repeatable: repeatable === true,
+    needsApproval: needsApproval === true,
+    client: execute === undefined,
+    guarded: typeof needsApproval === "function",
+  };
 }
 
 function callSettings(definition: AnyAgent, schema: JsonObject | undefined): JsonObject {

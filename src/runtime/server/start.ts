@@ -4,7 +4,9 @@ import { isAgent } from "../../agent/definition/define-agent.ts";
 import type { AgentEvent } from "../../agent/event.ts";
 import type { ReactAgent } from "../../agent/react/agent.ts";
 import type { Signal } from "../../agent/signal.ts";
+import { untilAborted } from "../directives/until-aborted.ts";
 import { systemRuntimePorts } from "../ports.ts";
+import { RequestError } from "../request/request-error.ts";
 import { Holder } from "../session/holder.ts";
 import { referring, type TokenPorts, type Tokens, tokenConfigOf } from "../session/tokens.ts";
 import { guarded } from "../telemetry/guarded.ts";
@@ -34,9 +36,23 @@ export interface StartHooks {
   readonly opened?: (live: LiveThread) => void;
 }
 
+/** Starts a server, as long as anybody wants it: neither the caller's own code nor the store has to answer ever. */
 export async function startServer<Given extends AnyAgent>(
   options: ServerOptions<Given>,
   hooks: StartHooks = {},
+): Promise<AgentServer<Given>> {
+  const { signal = new AbortController().signal } = options;
+  try {
+    return await untilAborted(signal, () => start(options, hooks, signal));
+  } catch (error) {
+    throw signal.aborted ? givenUp() : error;
+  }
+}
+
+async function start<Given extends AnyAgent>(
+  options: ServerOptions<Given>,
+  hooks: StartHooks,
+  signal: AbortSignal,
 ): Promise<AgentServer<Given>> {
   const { agent, store, context = () => undefined as never } = options;
   const warn = harmless(options.warn ?? systemWarn);
@@ -58,7 +74,10 @@ export async function startServer<Given extends AnyAgent>(
   };
   const holder = hooks.unclaimed ? undefined : await Holder.claim(store, threadId, claim);
   let stopping: Stopping | undefined;
+  const letGo = (): void => void holder?.release().catch(() => undefined); // renews no more, whatever comes of it
+  signal.addEventListener("abort", letGo, { once: true });
   try {
+    signal.throwIfAborted();
     const tokens = hooks.tokens ?? tokensOf(agent, threadId, { warn, clock: ports.clock });
     await hooks.claimed?.();
     live = await LiveThread.open({
@@ -70,7 +89,9 @@ export async function startServer<Given extends AnyAgent>(
       holder,
       warn,
       context,
+      tools: options.tools,
       tokens,
+      signal,
       first: hooks.first,
       listen: hooks.listen ?? (() => undefined),
       lost: () => {
@@ -81,11 +102,19 @@ export async function startServer<Given extends AnyAgent>(
     hooks.opened?.(live);
     const asking = new Asking(live);
     stopping = new Stopping(live, asking);
+    if (signal.aborted) await stopping.stop({ graceMs: 0 });
     return new LiveServer<Given>(live, asking, stopping);
   } catch (error) {
     await holder?.release().catch(() => undefined); // what went wrong first is what is told
     throw error;
+  } finally {
+    signal.removeEventListener("abort", letGo);
   }
+}
+
+function givenUp(): RequestError {
+  const message = "The start was given up: its signal was aborted, or its host stopped. Start the thread again.";
+  return new RequestError({ code: "server_stopped", message });
 }
 
 /** A server's tokens refer to its thread: whoever resumes reads the log. */

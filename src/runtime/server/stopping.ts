@@ -1,10 +1,13 @@
 import type { RuntimePorts } from "../ports.ts";
 import { RequestError } from "../request/request-error.ts";
 import type { Asking } from "./asking.ts";
+import { inTime } from "./in-time.ts";
 import type { LiveThread } from "./live-thread.ts";
 import type { StopOptions } from "./options.ts";
 
 const GRACE_MS = 30_000;
+/** How long the store has to take what is still on its way, and the claim. */
+const LETTING_GO_MS = 10_000;
 
 /** The end of a server: it can be asked for many times and happens once. */
 export class Stopping {
@@ -34,17 +37,40 @@ export class Stopping {
   /** A request that waits for somebody outside does not hold it up: it lies in the log. */
   async #stop({ graceMs = GRACE_MS }: StopOptions): Promise<void> {
     const live = this.#live;
-    const { ports, holder } = live.options;
+    const { ports } = live.options;
     this.#asking.close(stopped());
     if (graceMs > 0) await this.#rest(ports, graceMs);
     live.beginNothing();
+    if (!(await inTime(ports, LETTING_GO_MS, this.#letGo()))) this.#giveUp();
+  }
+
+  async #letGo(): Promise<void> {
+    const live = this.#live;
     await live.closeFailed();
     await live.session.close(stopped());
     live.suspend();
     await live.settle();
-    live.scene.receipts.settleAll((id) => ({ id, delivered: false, reason: "closed" }));
-    live.scene.operations.settleAll(() => ({ status: "failed", error: stopped() }));
-    await holder?.release();
+    this.#settleAll();
+    await live.options.holder?.release();
+  }
+
+  /** A store that never answers must not keep anybody from ending. What it still takes later is fenced by the claim. */
+  #giveUp(): void {
+    const live = this.#live;
+    const { threadId, holder, warn } = live.options;
+    const what = `the store did not answer within ${LETTING_GO_MS} ms after its server was stopped`;
+    warn(`Thread ${threadId}: ${what}. What was not acknowledged may be lost, and its claim runs out by itself.`);
+    void live.session.close(stopped());
+    live.suspend();
+    this.#settleAll();
+    holder?.release().catch(() => undefined); // renews no more, whatever comes of it
+  }
+
+  /** Those who wait for an answer from here get the last one there is. */
+  #settleAll(): void {
+    const { receipts, operations } = this.#live.scene;
+    receipts.settleAll((id) => ({ id, delivered: false, reason: "closed" }));
+    operations.settleAll(() => ({ status: "failed", error: stopped() }));
   }
 
   /** Until nothing is at work, but not for ever. */

@@ -27,8 +27,9 @@ export async function summarizeRange(live: LiveThread, given: Given): Promise<{ 
   const { lane, model, range } = await live.session.read((agent) => workFor(agent, given));
   const signal = live.stopped;
   const written = await writeSummary(live.scene, range, { lane, model, signal });
-  const payload = fromSeq === undefined ? written : { ...written, fromSeq: Math.min(fromSeq, written.toSeq) };
-  const { before } = await live.submit({ type: "summary_result", lane, payload });
+  const { payload: whole } = written;
+  const payload = fromSeq === undefined ? whole : { ...whole, fromSeq: Math.min(fromSeq, whole.toSeq) };
+  const { before } = await live.submit({ type: "summary_result", lane, ...written, payload });
   return { seq: before.thread.rev };
 }
 

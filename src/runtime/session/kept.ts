@@ -2,6 +2,7 @@ import type { ContextOperation } from "../../agent/operation.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import type { JsonValue } from "../../thread/json.ts";
 import type { RuntimePorts } from "../ports.ts";
+import { threadKey } from "../thread-key.ts";
 import type { Holder } from "./holder.ts";
 import { patiently } from "./patiently.ts";
 
@@ -35,7 +36,7 @@ export class Kept {
 
   constructor({ store, threadId, ports, holder }: KeptOptions) {
     this.#store = store;
-    this.#key = `context_op:${threadId}`;
+    this.#key = threadKey("context_op", threadId);
     this.#ports = ports;
     this.#holder = holder;
   }

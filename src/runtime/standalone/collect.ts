@@ -13,8 +13,8 @@ export async function collectEvents(events: AsyncIterable<AgentEvent>): Promise<
         calls.push({ callId: event.callId ?? "", usage: event.data.usage, view: event.data.view });
         break;
       case "request_completed": {
-        const { text, terminationReason, usage, object } = event.data;
-        return Object.freeze({ requestId, runId: event.runId, text, terminationReason, usage, calls, object });
+        const { object, ...said } = event.data;
+        return Object.freeze({ requestId, runId: event.runId, ...said, calls, object });
       }
       case "request_failed":
         throw requestFailed(requestId, event.data.failure);

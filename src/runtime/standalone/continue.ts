@@ -1,4 +1,5 @@
 import type { AnyAgent } from "../../agent/definition/agent.ts";
+import type { Tools } from "../../agent/definition/tool.ts";
 import type { AgentEvent } from "../../agent/event.ts";
 import type { Signal } from "../../agent/signal.ts";
 import type { Thread } from "../../thread/thread.ts";
@@ -29,7 +30,8 @@ export async function continueRun<Given extends AnyAgent>(
   if (ended !== undefined) return endedHandle(agent, stood, ended, token);
   if (run !== undefined) checkDecisions(run, options);
   const last = new LastToken(token);
-  const server = await openServer(agent, place, good, { context: options.context, listen: last.listen });
+  const { context, tools } = options;
+  const server = await openServer(agent, place, good, { context, tools, listen: last.listen });
   try {
     const { request } = server;
     if (request === undefined) throw lost(good.state.requestId);
@@ -44,6 +46,8 @@ export async function continueRun<Given extends AnyAgent>(
 
 interface Opening {
   readonly context: unknown;
+  /** Of its own. */
+  readonly tools?: Tools | undefined;
   readonly listen: (event: AgentEvent) => void;
   /** What to do with the run instead of going on. */
   readonly instead?: Signal;
@@ -54,7 +58,7 @@ export async function openServer<Given extends AnyAgent>(
   agent: Given,
   place: Place,
   good: RunToken,
-  { context, listen, instead }: Opening,
+  { context, tools, listen, instead }: Opening,
 ): Promise<AgentServer<Given>> {
   const { store, isOwn, ports, telemetry, warn } = place;
   const { thread, threadId, rev } = good;
@@ -62,7 +66,16 @@ export async function openServer<Given extends AnyAgent>(
   let wentOn = thread === undefined;
   let isAtRest: (thread: Thread) => boolean = () => false;
   return startServer<Given>(
-    { agent, store, threadId, telemetry, ports, warn, context: () => context as never }, // as the caller typed it
+    {
+      agent,
+      store,
+      threadId,
+      telemetry,
+      ports,
+      warn,
+      context: () => context as never, // as the caller typed it
+      ...(tools !== undefined && { tools: () => tools }),
+    },
     {
       unclaimed: isOwn,
       tokens: tokensIn(place, threadId),

@@ -10,7 +10,9 @@ import type { AskOptions, Decider } from "../server/options.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 
 /** Where a standalone run lives: in the caller's hands, unless a store is given. */
-export interface RunOptions<Given extends AnyAgent> extends AskOptions<AgentContext<Given>> {
+export type RunOptions<Given extends AnyAgent> = RunFields & AskOptions<AgentContext<Given>>;
+
+interface RunFields {
   /** What was said before: the `thread` of the last result, or `Thread.fromMessages(list)`. */
   readonly thread?: Thread | undefined;
   /** Keeps the thread here; tokens then refer to it instead of carrying it. */
@@ -30,12 +32,14 @@ export interface Decisions {
 }
 
 /** What going on from a token and ending it have in common. */
-interface TokenOptions<Given extends AnyAgent>
-  extends Pick<RunOptions<Given>, "context" | "store" | "telemetry" | "warn" | "ports"> {}
+interface TokenOptions<Given extends AnyAgent> extends Pick<RunFields, "store" | "telemetry" | "warn" | "ports"> {
+  /** What the tools need, where any is still to run. */
+  readonly context?: AgentContext<Given> | undefined;
+}
 
 export interface ContinueOptions<Given extends AnyAgent>
   extends TokenOptions<Given>,
-    Pick<RunOptions<Given>, "signal">,
+    Pick<AskOptions, "signal" | "tools">,
     Decisions {
   /** Asked whether the token, or its run, was revoked. */
   readonly revocations?: Pick<Revocations, "isRevoked"> | undefined;

@@ -1,8 +1,9 @@
-import type { AgentOutput, AnyAgent } from "../../agent/definition/agent.ts";
+import type { AgentContext, AgentOutput, AnyAgent } from "../../agent/definition/agent.ts";
 import type { TokenConfig } from "../../checkpoint/config.ts";
 import { secretsOf } from "../../checkpoint/secrets.ts";
 import type { Content } from "../../thread/message.ts";
 import { RequestError } from "../request/request-error.ts";
+import type { AskArguments, AskOptions } from "../server/options.ts";
 import type { AgentServer } from "../server/port.ts";
 import { startServer } from "../server/start.ts";
 import { harmless, systemWarn } from "../warn.ts";
@@ -44,11 +45,11 @@ export async function beginRun<Given extends AnyAgent>(
   options: RunOptions<Given>,
   { told, isUnseen = false }: Checkpoints = {},
 ): Promise<Begun<Given>> {
-  const { thread, threadId: given, store: _store, telemetry: _telemetry, ports: _ports, warn: _warn, ...ask } = options;
-  if (thread !== undefined && given !== undefined && given !== thread.id) throw otherThread();
+  const { thread, threadId: named, store: _store, telemetry: _telemetry, ports: _ports, warn: _warn, ...ask } = options;
+  if (thread !== undefined && named !== undefined && named !== thread.id) throw otherThread();
   const place = placeOf(agent, options);
   const { store, isOwn, ports, telemetry, warn } = place;
-  const threadId = given ?? thread?.id ?? ports.ids("thread");
+  const threadId = named ?? thread?.id ?? ports.ids("thread");
   const last = new LastToken();
   const tokens = tokensIn(place, threadId);
   const server = await startServer<Given>(
@@ -67,7 +68,8 @@ export async function beginRun<Given extends AnyAgent>(
     },
   );
   try {
-    return { handle: handleOf(server, await server.ask(content, ask), place, last), server };
+    const given = [ask] as unknown as AskArguments<AskOptions<AgentContext<Given>>>; // what is left of its own options
+    return { handle: handleOf(server, await server.ask(content, ...given), place, last), server };
   } catch (error) {
     await server.stop({ graceMs: 0 }).catch(() => undefined); // why the ask was refused is what is told
     throw error;

@@ -3,7 +3,7 @@ import type { Thread } from "../../thread/thread.ts";
 import type { AgentHost } from "../host/port.ts";
 import type { AgentRequest } from "../request/request.ts";
 import { RequestError } from "../request/request-error.ts";
-import type { AskOptions } from "../server/options.ts";
+import type { AskArguments, AskOptions } from "../server/options.ts";
 import type { AgentServer } from "../server/port.ts";
 import { decisionsFor } from "./decisions.ts";
 import { lastUserContent } from "./last-user-content.ts";
@@ -12,6 +12,11 @@ import { toUIMessages } from "./to-ui-messages.ts";
 
 /** The part of an AgentHost that a chat needs. */
 export type ChatHost<Given extends AnyAgent = AnyAgent> = Pick<AgentHost<Given>, "get" | "ask">;
+
+/** What may be said of an ask, and who decides. */
+export type ChatTurnOptions<Given extends AnyAgent = AnyAgent> = AskOptions<AgentContext<Given>> & {
+  readonly by?: string | undefined;
+};
 
 /** What a post of `useChat` came to; `uiMessageStream(request, turn)` streams what is new. */
 export interface ChatTurn<Output = unknown> {
@@ -35,12 +40,12 @@ export async function chatTurn<Given extends AnyAgent>(
   host: ChatHost<Given>,
   threadId: string,
   messages: readonly UIMessageLike[],
-  options: AskOptions<AgentContext<Given>> & { readonly by?: string | undefined } = {},
+  ...given: AskArguments<ChatTurnOptions<Given>>
 ): Promise<ChatTurn<AgentOutput<Given>>> {
-  const { by, ...asked } = options;
+  const [{ by, ...asked } = {}] = given as [options?: ChatTurnOptions<AnyAgent>]; // whatever the context is
   const last = Array.isArray(messages) ? messages.at(-1) : undefined;
   if (last?.role === "assistant") return goOn(await host.get(threadId), last, by);
-  const request = await host.ask(threadId, lastUserContent(messages), asked);
+  const request = await host.ask(threadId, lastUserContent(messages), ...([asked] as AskArguments<never>)); // as it was given
   const server = await host.get(threadId);
   return { request, thread: () => server.thread() };
 }

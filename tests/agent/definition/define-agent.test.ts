@@ -15,7 +15,7 @@ describe("a field that no agent has is refused, and the message names the one th
     ["maxIteration", "maxIterations"],
     ["toolTimeout", "toolTimeoutMs"],
     ["system", "systemPrompt"],
-    ["stopWhen", "maxIterations"],
+    ["maxSteps", "maxIterations"],
   ])("%s: %s", (field, meant) => {
     expect(() => define({ model, [field]: 3 })).toThrow(
       expect.objectContaining({

@@ -106,6 +106,15 @@ describe("a call that is answered from outside", () => {
       );
   });
 
+  test("and is asked about first waits with one, which says that it may be answered", () => {
+    for (const asks of [{ guards: true }, { traits: { confirm: { client: true, guarded: true } } }]) {
+      specify({ ...CALCULATOR, ...asks })
+        .given([asked("Sure?"), modelCalled("call_1", [{ id: "c", name: "confirm" }])])
+        .when({ type: "answer_needed", callId: "call_1", toolCallId: "c" })
+        .then([{ kind: "tool_started", payload: { toolCallId: "c" } }], [{ type: "emit" }, { type: "await_answer" }]);
+    }
+  });
+
   test("goes on with the answer", () => {
     asking
       .when({ type: "answer", toolCallId: "c", outcome: { content: "yes", isError: false } })

@@ -63,6 +63,31 @@ describe("a process that finds a request under way", () => {
       .then([], [{ type: "await_answer" }]);
   });
 
+  test("asks first again whether a call may be answered, where nobody knows whether that was asked", () => {
+    const answer = { type: "answer_needed", callId: "call_1", toolCallId: "t" } as const;
+    for (const asks of [{ guards: true }, { traits: { confirm: { client: true, guarded: true } } }]) {
+      const guarded = specify({ ...CALCULATOR, ...asks });
+      const called = guarded.given([asked("Sure?"), modelCalled("call_1", [{ id: "t", name: "confirm" }])]);
+      const left = (signal: Parameters<typeof called.when>[0]) =>
+        guarded.given(
+          called
+            .when(signal)
+            .agent.thread.toArray()
+            .map(({ seq: _, ...entry }) => entry),
+        );
+      left({ type: "notice" })
+        .when(resume)
+        .then([], [{ type: "tool_exec", approved: false }]);
+      left(answer)
+        .when(resume)
+        .then([], [{ type: "await_answer" }]);
+      left(answer)
+        .given([resume])
+        .when({ type: "answer", toolCallId: "t", outcome: { content: "yes", isError: false } })
+        .then([{ payload: { content: "yes" } }], [{ type: "llm_stream" }]);
+    }
+  });
+
   test("runs what was approved and not begun, and closes what was approved and begun", () => {
     const refs = { requestId: "req_1", runId: "run_1", callId: "call_1", toolCallId: "t" };
     const approved = { kind: "approval_resolved", payload: { toolCallId: "t", approved: true }, refs };

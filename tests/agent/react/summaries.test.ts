@@ -50,6 +50,46 @@ describe("a policy that wants summaries", () => {
     expect(summarises).toMatchObject([{ reason: "automatic", range: { fromSeq: 0 } }]);
   });
 
+  const call = { model: "test:small", usage: { inputTokens: 50, outputTokens: 5 }, finishReason: "stop" };
+  const summary = { fromSeq: 0, toSeq: 3, content: "A sum." };
+
+  test("pays for it: what its call used is of the request, in its events, its result and its limits", () => {
+    const spent = specify({
+      ...CALCULATOR,
+      summarizes: true,
+      contextPolicy: policy,
+      isSpent: ({ inputTokens = 0 }) => inputTokens >= 53,
+    }).given([...history, ask]);
+    const written = { type: "summary_result", lane: "default", payload: summary, call } as const;
+    const of = { refs: { requestId: "req_3" } };
+    spent
+      .when(written)
+      .then(
+        [{ kind: "summary", payload: { content: "A sum.", call }, ...of }],
+        [
+          { type: "emit", event: { kind: "summary_completed", data: { toSeq: 3, usage: call.usage } } },
+          { type: "llm_stream" },
+        ],
+      );
+    const usage = { inputTokens: 53, outputTokens: 5 };
+    spent
+      .given([written, modelCalled("call_3", [{ id: "a", name: "add" }], { usage: { inputTokens: 3 } })])
+      .when(toolGave("call_3", "a", "4"))
+      .then(
+        [{}, { payload: { end: { terminationReason: "limit" } } }],
+        [{ type: "emit", event: { kind: "request_completed", data: { usage, finishReason: "tool-calls" } } }],
+      );
+  });
+
+  test("pays for no summary that somebody else has asked for", () => {
+    const given = thrifty.given([asked("Question 1"), modelSaid("call_1", "Answer 1"), asked("Question 2")]);
+    const payload = { fromSeq: 0, toSeq: 1, content: "One sum." };
+    const { entries, agent } = given.when({ type: "summary_result", lane: "default", payload, call });
+    expect(entries).toMatchObject([{ kind: "summary", payload: { call }, refs: {} }]);
+    expect(entries[0]?.refs.requestId).toBeUndefined();
+    expect(agent.state.run?.usage).toEqual({});
+  });
+
   test("takes a steer that came while it was written along", () => {
     thrifty
       .given([...history, ask, { type: "steer", id: "s", steer: "steer", content: "In words." }])

@@ -1,4 +1,5 @@
 import type { AgentRequest } from "heddle";
+import { scriptedModel } from "heddle/testing";
 import { describe, expect, test } from "vitest";
 import { anything, eventsOf, expectWhole, failureOf, proveAll, stage, told } from "../support/stage.ts";
 
@@ -49,6 +50,53 @@ describe("the time of a request", () => {
     const request = await on.end(server.ask("Go."));
     expect((await failureOf(on.end(request.result))).failure?.code).toBe("model_stream_idle");
     expect(told(await on.log()).slice(-2)).toEqual(["says One", "error end:failed"]);
+  });
+});
+
+describe("a model whose answer comes whole", () => {
+  test("has five times as long as one that streams may be silent, and is told that nobody waits any more", async () => {
+    const on = await stage();
+    const signals: AbortSignal[] = [];
+    const model = {
+      ...scriptedModel([]),
+      doGenerate: ({ abortSignal }: { readonly abortSignal?: AbortSignal }) => {
+        if (abortSignal !== undefined) signals.push(abortSignal);
+        return new Promise<never>(() => undefined);
+      },
+    };
+    const config = { model: model as never, streaming: false, streamIdleTimeoutMs: 100, modelMaxRetries: 1 };
+    const server = await on.start(config);
+    const request = await on.end(server.ask("Go."));
+    await on.pass(499);
+    expect([signals.length, signals[0]?.aborted]).toEqual([1, false]);
+    const { failure } = await failureOf(on.end(request.result));
+    expect({ ...failure, message: "" }).toEqual({ code: "model_answer_timeout", message: "", retryable: true });
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true, true]);
+    const events = await eventsOf(request);
+    expect(events.flatMap((event) => (event.kind === "llm_retried" ? [event.data.failure.code] : []))).toEqual([
+      "model_answer_timeout",
+    ]);
+    expectWhole(events);
+    expect(told(await on.log()).at(-1)).toBe("error end:failed");
+  });
+
+  test("may take as long as that", async () => {
+    const on = await stage();
+    const server = await on.start({
+      script: [{ text: "At last.", delayMs: 499 }],
+      streaming: false,
+      streamIdleTimeoutMs: 100,
+    });
+    expect((await on.end((await on.end(server.ask("Go."))).result)).text).toBe("At last.");
+  });
+
+  test("writes summaries under the same limit", async () => {
+    const on = await stage();
+    const script = ["1.", "2.", { hang: true }];
+    const contextPolicy = { keepLastTurns: 1 };
+    const server = await on.start({ script, streaming: false, modelMaxRetries: 0, contextPolicy });
+    for (const content of ["One? ".repeat(100), "Two?"]) await on.end((await on.end(server.ask(content))).result);
+    await expect(on.end(server.summarize())).rejects.toMatchObject({ code: "model_answer_timeout" });
   });
 });
 

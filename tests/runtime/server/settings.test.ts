@@ -97,6 +97,23 @@ test("explain says what became of every entry in the view of the last call", asy
   ]);
 });
 
+test("explain tells of a long thread before its first call here, however little of it was loaded at first", async () => {
+  const on = await stage();
+  const entries = Array.from({ length: 3_000 }, (_, index) => ({
+    kind: "message",
+    payload: { role: index % 2 === 0 ? "user" : "assistant", content: `Word ${index}.` },
+  }));
+  await on.store.append(on.threadId, entries);
+  const contextPolicy = { maxInputTokens: 12_000, reserveOutputTokens: 1_000 };
+  const server = await on.start({ script: ["Hi."], contextPolicy });
+  const shown = () => server.explain().filter(({ status }) => status === "shown").length;
+  const before = shown();
+  expect(before).toBeGreaterThan(200);
+  expect(server.thread().firstSeq).toBeGreaterThan(0);
+  await ask(on, server, "Go on.");
+  expect(Math.abs(shown() - before)).toBeLessThan(100);
+});
+
 test("a long thread is not kept in memory: after many requests only its end is loaded", async () => {
   const on = await stage();
   let thread: Thread | undefined;

@@ -24,7 +24,12 @@ describe("a summary that somebody asks for", () => {
     const { seq } = await on.end(server.summarize());
     expect((await on.log())[seq]).toMatchObject({
       kind: "summary",
-      payload: { fromSeq: 0, toSeq: 3, content: "They counted." },
+      payload: {
+        fromSeq: 0,
+        toSeq: 3,
+        content: "They counted.",
+        call: { usage: { outputTokens: expect.any(Number) }, finishReason: "stop", model: expect.any(String) },
+      },
     });
     await asked(on, server, "Four?");
     await proveAll(on.store, on.threadId);
@@ -96,6 +101,11 @@ describe("an automatic summary", () => {
     const events = await eventsOf(request);
     expectWhole(events);
     expect(events.map(({ kind }) => kind)).toEqual(expect.arrayContaining(["summary_started", "summary_completed"]));
+    const { usage, calls } = await request.result;
+    const [completed] = events.filter(({ kind }) => kind === "summary_completed");
+    const ofSummary = completed?.kind === "summary_completed" ? (completed.data.usage?.inputTokens ?? 0) : 0;
+    expect(ofSummary).toBeGreaterThan(0);
+    expect(usage.inputTokens).toBe(ofSummary + (calls[0]?.usage.inputTokens ?? 0));
     await proveAll(on.store, on.threadId);
   });
 

@@ -15,8 +15,7 @@ export const IMPOSSIBLE: Readonly<Record<string, string>> = {
   "fail > resultEntry": "the time limit stands still while nothing is at work; what is at work reports first",
   "fail > endEntry": "the time limit stands still while nothing is at work; what is at work reports first",
   "fail > ai_context_operation": "the time limit stands still while nothing is at work; what is at work reports first",
-  "finish > ai_context_operation": "the runtime does not send this signal",
-  "finish > endEntry": "the runtime does not send this signal",
+  "finish > steerEntry": "words on their way are told that the request is closed",
   "summary_result > resultEntry": "no call is open while a summary is awaited",
   "summary_failed > resultEntry": "no call is open while a summary is awaited",
 };

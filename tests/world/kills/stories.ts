@@ -427,6 +427,35 @@ const TOLD: readonly Story[] = [
     },
     ends: ["failed", "completed"],
   },
+  {
+    name: "finished while it waits",
+    rules: calling(["send", 1], ["ask_user", 2]),
+    play: async (stage) => {
+      await begun(stage);
+      await stage.waiting();
+      await stage.server.finish();
+    },
+  },
+  {
+    name: "answered by the user behind a guard",
+    rules: calling(["ask_user", 1]),
+    config: { guardTools: () => "allow" },
+    play: async (stage) => {
+      await begun(stage);
+      await stage.waiting();
+      await stage.server.answer("call_0", "blue");
+      await stage.ended();
+    },
+  },
+  {
+    name: "stopped by its own word",
+    rules: () => ({ calls: [["look", 1]] }),
+    config: { stopWhen: ({ iteration }) => iteration === 2 },
+    play: async (stage) => {
+      await begun(stage);
+      await stage.ended();
+    },
+  },
 ];
 
 /** Each of these ends its request by another signal; behind which ask the operation comes that waits for it. */
@@ -443,6 +472,7 @@ const WITH_AN_OPERATION: Readonly<Record<string, number>> = {
   "cancelled while a summary is written": 2,
   "nothing fits any more when the summary is there": 2,
   "left behind, and closed by who comes next": 1,
+  "finished while it waits": 1,
 };
 
 export const STORIES: readonly Story[] = [

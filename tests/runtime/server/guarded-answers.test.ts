@@ -1,0 +1,79 @@
+import { StoreError } from "heddle";
+import { describe, expect, test } from "vitest";
+import { spied } from "../support/spied-store.ts";
+import { anything, eventsOf, failureOf, proveAll, stage, told } from "../support/stage.ts";
+
+const script = [{ calls: [{ name: "sign" }] }];
+const statusIn = async (on: Awaited<ReturnType<typeof stage>>) =>
+  (await on.store.load(on.threadId))?.metadata["status"];
+
+const deny = { deny: "not today" } as const;
+const ways = [
+  {
+    name: "by guardTools",
+    config: (says: () => boolean) => ({ guardTools: () => (says() ? ("allow" as const) : deny) }),
+  },
+  {
+    name: "by its needsApproval",
+    config: (says: () => boolean) => ({ tools: { sign: { inputSchema: anything, needsApproval: () => !says() } } }),
+  },
+];
+
+describe.each(ways)("a call for somebody outside that is asked about $name", ({ config }) => {
+  const tools = { sign: { inputSchema: anything } };
+
+  test("is asked about again when the process ended right after the model's answer", async () => {
+    let isDead = false;
+    const on = await stage({
+      around: (store) => {
+        const spy = spied(store);
+        spy.trouble = () =>
+          isDead ? { error: () => new StoreError({ code: "store_closed", message: "gone" }) } : undefined;
+        return spy.store;
+      },
+    });
+    const asked: string[] = [];
+    const says = (allowed: boolean) => () => {
+      asked.push(String(allowed));
+      isDead = allowed;
+      return allowed;
+    };
+    const first = await on.start({ script, tools, ...config(says(true)) });
+    const request = await on.end(first.ask("Sign."));
+    await failureOf(on.end(request.result));
+    expect(told(await on.log())).toEqual(["ask Sign.", "calls call_1"]);
+    isDead = false;
+    await on.pass(20_000);
+    const again = await on.start({ script: ["I may not."], tools, ...config(says(false)) });
+    await on.settled();
+    expect(asked).toEqual(["true", "false"]);
+    expect((await failureOf(again.answer("call_1", "signed"))).code).toBe("not_waiting");
+    const last = told(await on.log()).at(2);
+    expect(["result call_1", "approval_requested call_1"]).toContain(last);
+    await proveAll(on.store, on.threadId);
+  });
+
+  test("is not asked about again when it waits already: it can be answered at once", async () => {
+    const on = await stage();
+    let times = 0;
+    const allowed = config(() => ++times > 0);
+    const first = await on.start({ script, tools, ...allowed });
+    const request = await on.end(first.ask("Sign."));
+    await on.end(eventsOf(request, { until: "waiting" }));
+    expect(await statusIn(on)).toBe("waiting");
+    await on.end(first.stop());
+    const again = await on.start({ script: ["Signed."], tools, ...allowed });
+    await again.answer("call_1", "signed");
+    const taken = again.request;
+    expect((await on.end(taken?.result ?? Promise.reject(new Error("no request")))).text).toBe("Signed.");
+    expect(times).toBe(1);
+    expect(told(await on.log())).toEqual([
+      "ask Sign.",
+      "calls call_1",
+      "tool_started call_1",
+      "result call_1",
+      "says Signed. end:completed",
+    ]);
+    await proveAll(on.store, on.threadId);
+  });
+});
