@@ -24,6 +24,6 @@ describe("in a world where anything goes wrong the laws hold after every step", 
     [20000470, 200],
     [20002680, 200],
   ])("world %i, in which one was broken once", async (seed, steps) => {
-    expect((await simulate({ seed, steps })).entries).toBeGreaterThan(0);
+    expect((await simulate({ seed, steps, readFaultsEvery: false })).entries).toBeGreaterThan(0);
   });
 });

@@ -1,7 +1,7 @@
 import type { RuntimePorts } from "../../runtime/ports.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import type { StoreWrite } from "./fault.ts";
-import type { FaultPlan } from "./seeded-plan.ts";
+import type { FaultPlan, ReadPlan } from "./seeded-plan.ts";
 
 export interface FaultOptions {
   /** Says of each write what goes wrong with it. */
@@ -10,6 +10,10 @@ export interface FaultOptions {
   readonly seed?: number | undefined;
   /** Default 8. */
   readonly every?: number | undefined;
+  /** Says of each read what goes wrong with it. */
+  readonly readPlan?: ReadPlan | undefined;
+  /** Instead of a plan for reads, with a seed: about one read in so many goes wrong. Default none. */
+  readonly readsEvery?: number | undefined;
   /** How delays wait. Default the system's timers. */
   readonly after?: RuntimePorts["after"] | undefined;
 }

@@ -4,7 +4,7 @@ import { FaultyStore } from "./faulty-store.ts";
 
 /**
  * Wraps a store so that writes through it fail, wait, run into other writers, lose their answers, or die with the process.
- * Reading works until the crash. What the store underneath holds can be looked at through that store.
+ * Reads fail or wait only where they are told to. What the store underneath holds can be looked at through that store.
  *
  * @example
  * const faulty = faultStore(store, { plan: ({ n }) => (n === 2 ? { type: "fail" } : undefined) });

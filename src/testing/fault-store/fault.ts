@@ -16,6 +16,14 @@ export const WRITES = [
 
 export type WriteMethod = (typeof WRITES)[number];
 
+/** The methods of a store that read. */
+export const READS = ["load", "list", "getCheckpoint", "getBlob", "verify", "read", "feed", "watch"] as const;
+
+export type ReadMethod = (typeof READS)[number];
+
+/** What goes wrong with one read: it fails, by default with an error that says it may be tried again, or it takes time. */
+export type ReadFault = Extract<Fault, { readonly type: "fail" | "delay" }>;
+
 /** What goes wrong with one write. */
 export type Fault =
   /** Nothing is written, and the caller gets an error: by default one that says it may be tried again. */
@@ -46,4 +54,13 @@ export interface StoreWrite {
   readonly epoch: number | undefined;
   /** What was done to it. */
   readonly fault: Fault["type"] | undefined;
+}
+
+/** One read that somebody asked for. */
+export interface StoreRead {
+  /** From 1. */
+  readonly n: number;
+  readonly method: ReadMethod;
+  /** The thread, or the key of the checkpoint, or the hash of the blob. */
+  readonly name: string | undefined;
 }

@@ -5,9 +5,9 @@ import type { Entry, EntryInput } from "../../thread/entry.ts";
 import type { JsonValue } from "../../thread/json.ts";
 import type { Thread } from "../../thread/thread.ts";
 import { Death } from "./death.ts";
-import type { Fault, StoreWrite, WriteMethod } from "./fault.ts";
+import type { Fault, ReadMethod, StoreWrite, WriteMethod } from "./fault.ts";
 import type { FaultOptions, FaultStore } from "./fault-options.ts";
-import { type FaultPlan, seededPlan } from "./seeded-plan.ts";
+import { type FaultPlan, type ReadPlan, seededPlan, seededReadPlan } from "./seeded-plan.ts";
 
 interface Asked {
   readonly method: WriteMethod;
@@ -23,10 +23,15 @@ export class FaultyStore implements FaultStore {
   readonly #after: RuntimePorts["after"];
   readonly #death = new Death();
   #plan: FaultPlan | undefined;
+  #readPlan: ReadPlan | undefined;
+  #reads = 0;
 
-  constructor(store: Port.ThreadStore, { plan, seed, every = 8, after = systemRuntimePorts.after }: FaultOptions) {
+  constructor(store: Port.ThreadStore, options: FaultOptions) {
+    const { plan, seed, every = 8, readPlan, readsEvery, after = systemRuntimePorts.after } = options;
     this.#store = store;
     this.#after = after;
+    const isSeeded = seed !== undefined && readsEvery !== undefined;
+    this.#readPlan = readPlan ?? (isSeeded ? seededReadPlan(seed, readsEvery) : undefined);
     this.#plan = plan ?? (seed === undefined ? undefined : seededPlan(seed, every));
   }
 
@@ -40,6 +45,7 @@ export class FaultyStore implements FaultStore {
 
   heal(): void {
     this.#plan = undefined;
+    this.#readPlan = undefined;
   }
 
   append(
@@ -89,40 +95,63 @@ export class FaultyStore implements FaultStore {
   }
 
   load(threadId: string, options?: Port.LoadOptions): Promise<Thread | undefined> {
-    return this.#death.orResult(() => this.#store.load(threadId, options));
+    return this.#read("load", threadId, () => this.#store.load(threadId, options));
   }
 
   list(options?: Port.ListOptions): Promise<Port.ThreadPage> {
-    return this.#death.orResult(() => this.#store.list(options));
+    return this.#read("list", undefined, () => this.#store.list(options));
   }
 
   getCheckpoint(key: string): Promise<JsonValue | undefined> {
-    return this.#death.orResult(() => this.#store.getCheckpoint(key));
+    return this.#read("getCheckpoint", key, () => this.#store.getCheckpoint(key));
   }
 
   getBlob(hash: string): Promise<JsonValue | Uint8Array | undefined> {
-    return this.#death.orResult(() => this.#store.getBlob(hash));
+    return this.#read("getBlob", hash, () => this.#store.getBlob(hash));
   }
 
   verify(threadId: string): Promise<Port.VerifyReport> {
-    return this.#death.orResult(() => this.#store.verify(threadId));
+    return this.#read("verify", threadId, () => this.#store.verify(threadId));
   }
 
   read(threadId: string, options?: Port.ReadOptions): AsyncIterable<Entry> {
-    return this.#death.orItems(() => this.#store.read(threadId, options));
+    return this.#items("read", threadId, () => this.#store.read(threadId, options));
   }
 
   feed(options?: Port.FeedOptions): AsyncIterable<Port.FeedItem> {
-    return this.#death.orItems(() => this.#store.feed(options));
+    return this.#items("feed", undefined, () => this.#store.feed(options));
   }
 
   watch(threadId: string, options: Port.WatchOptions): AsyncIterable<Entry> {
-    return this.#death.orItems(() => this.#store.watch(threadId, options));
+    return this.#items("watch", threadId, () => this.#store.watch(threadId, options));
   }
 
   /** Closing is no write: a process that dies has not closed anything. */
   close(): Promise<void> {
     return this.#death.isOver ? Promise.resolve() : this.#store.close();
+  }
+
+  #read<Result>(method: ReadMethod, name: string | undefined, perform: () => Promise<Result>): Promise<Result> {
+    return this.#death.orResult(async () => {
+      await this.#disturbed(method, name);
+      return perform();
+    });
+  }
+
+  /** What goes wrong goes wrong before the first item. */
+  async *#items<Item>(
+    method: ReadMethod,
+    name: string | undefined,
+    begin: () => AsyncIterable<Item>,
+  ): AsyncIterable<Item> {
+    await this.#death.orResult(() => this.#disturbed(method, name));
+    yield* this.#death.orItems(begin);
+  }
+
+  async #disturbed(method: ReadMethod, name: string | undefined): Promise<void> {
+    const fault = this.#readPlan?.({ n: ++this.#reads, method, name });
+    if (fault?.type === "fail") throw fault.error ?? unreachable(`The ${method} did not reach the store.`);
+    if (fault?.type === "delay") await this.#pause(fault.ms);
   }
 
   async #write<Result>({ method, name, kinds = [], epoch }: Asked, perform: () => Promise<Result>): Promise<Result> {

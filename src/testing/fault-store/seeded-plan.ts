@@ -1,9 +1,12 @@
 import { StoreFullError } from "../../stores/errors.ts";
 import { Random } from "../random.ts";
-import type { Fault, StoreWrite } from "./fault.ts";
+import type { Fault, ReadFault, StoreRead, StoreWrite } from "./fault.ts";
 
 /** Says what goes wrong with a write; undefined when all is well. Asked once for each, in order. */
 export type FaultPlan = (write: Omit<StoreWrite, "fault">) => Fault | undefined;
+
+/** The same of a read. */
+export type ReadPlan = (read: StoreRead) => ReadFault | undefined;
 
 const LONGEST_DELAY_MS = 400;
 /** Writes that fail in a row when a store is out: more than anybody tries again. */
@@ -35,5 +38,14 @@ export function seededPlan(seed: number, every: number): FaultPlan {
       default:
         return method === "append" ? { type: "conflict" } : { type: "delay", ms };
     }
+  };
+}
+
+/** About one read in `every` fails, or takes its time. */
+export function seededReadPlan(seed: number, every: number): ReadPlan {
+  const random = new Random(Math.imul(seed ^ 0x5bd1e995, 3)); // what goes wrong with writes stays as it is
+  return () => {
+    if (!random.oneIn(every)) return undefined;
+    return random.oneIn(2) ? { type: "fail" } : { type: "delay", ms: 1 + random.below(LONGEST_DELAY_MS) };
   };
 }

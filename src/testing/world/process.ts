@@ -13,7 +13,7 @@ export interface ProcessOptions {
   readonly name: string;
   readonly time: VirtualTime;
   readonly store: ThreadStore;
-  readonly faults?: Pick<FaultOptions, "plan" | "seed" | "every"> | undefined;
+  readonly faults?: Pick<FaultOptions, "plan" | "seed" | "every" | "readsEvery"> | undefined;
   /** From 0 to 1. */
   readonly chance: () => number;
   /** The agent of this process: what it does ends with it. */
@@ -35,6 +35,8 @@ export class SimulatedProcess {
   readonly ports: RuntimePorts;
   readonly store: FaultStore;
   server: AgentServer | undefined;
+  /** Whether it keeps deltas for those who begin to listen when they were told. */
+  keepsDeltas = false;
   readonly #agent: (process: SimulatedProcess) => AnyAgent;
   #live: (() => ReactAgent) | undefined;
   #alive = true;
@@ -63,9 +65,11 @@ export class SimulatedProcess {
 
   async start({ threadId, holder = this.name, claimWaitMs }: Starting): Promise<AgentServer> {
     const { store, ports } = this;
+    const agent = this.#agent(this);
+    this.keepsDeltas = agent.captureDeltas;
     this.server = await startServer(
       {
-        agent: this.#agent(this),
+        agent,
         store,
         threadId,
         holder,

@@ -53,7 +53,7 @@ export class FollowedRequests {
 
   async #events(request: AgentRequest, process: SimulatedProcess): Promise<void> {
     const isOwn = request.id.startsWith(`req_${process.name}_`);
-    const numbers = new Numbers(this.#journal, this.#lastSeq, isOwn);
+    const numbers = new Numbers(this.#journal, this.#lastSeq, { isOwn, isWhole: process.keepsDeltas });
     this.#numbers.add(numbers);
     let last: AgentEvent | undefined;
     for await (const event of request.events()) {
@@ -121,13 +121,20 @@ class Numbers {
   #before: number | undefined;
   /** Whoever was asked tells it from the beginning, also when others have gone on with it before it knew that it may. */
   readonly #isOwn: boolean;
+  /** Every event is heard: also deltas that were told before anybody listened. */
+  readonly #isWhole: boolean;
   /** Until the next answer of the model, whose number is recorded, it is not known after a crash what was told. */
   isBlurred = false;
 
-  constructor(journal: Journal, lastSeq: Map<string, number>, isOwn: boolean) {
+  constructor(
+    journal: Journal,
+    lastSeq: Map<string, number>,
+    { isOwn, isWhole }: { readonly isOwn: boolean; readonly isWhole: boolean },
+  ) {
     this.#journal = journal;
     this.#lastSeq = lastSeq;
     this.#isOwn = isOwn;
+    this.#isWhole = isWhole;
   }
 
   take(event: AgentEvent): void {
@@ -138,7 +145,8 @@ class Numbers {
     if (this.#before === undefined && seq <= told && !isBeginning) {
       this.#journal.broken(law, `${requestId} went on with ${kind} as number ${seq}; ${told} was told before`);
     }
-    if (this.#before !== undefined && seq <= this.#before) {
+    const isNext = this.#before === undefined || seq === this.#before + 1 || (seq > this.#before && !this.#isWhole);
+    if (!isNext) {
       this.#journal.broken(law, `${requestId} told ${kind} as number ${seq} after ${this.#before}`);
     }
     this.#before = seq;

@@ -16,6 +16,8 @@ export interface SimulationOptions {
   readonly steps?: number | undefined;
   /** About one write in so many goes wrong; `false` is none. Default 12. */
   readonly faultsEvery?: number | false | undefined;
+  /** About one read in so many goes wrong; `false` is none. Default 40. */
+  readonly readFaultsEvery?: number | false | undefined;
   /** An agent of your own, made of the model and the tools of the world. Default another one for each seed. */
   readonly agent?: MakeAgent | undefined;
 }
@@ -49,8 +51,15 @@ export interface Simulation {
  * const { entries, requests } = await simulate({ seed: 7 });
  * const again = await simulate({ seed: 7 }); // the same log, byte for byte
  */
-export async function simulate({ seed, steps = 30, faultsEvery = 12, agent }: SimulationOptions): Promise<Simulation> {
-  const faults = (process: number) => ({ seed: seed * 31 + process, every: Number(faultsEvery) });
+export async function simulate({
+  seed,
+  steps = 30,
+  faultsEvery = 12,
+  readFaultsEvery = 40,
+  agent,
+}: SimulationOptions): Promise<Simulation> {
+  const readsEvery = readFaultsEvery === false ? undefined : readFaultsEvery;
+  const faults = (process: number) => ({ seed: seed * 31 + process, every: Number(faultsEvery), readsEvery });
   const world = await createWorld({
     seed,
     make: agent ?? generatedAgent(stream(seed, "agent")),

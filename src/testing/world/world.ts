@@ -145,7 +145,7 @@ export interface WorldParts {
   readonly store: ThreadStore;
   readonly make: MakeAgent;
   /** What goes wrong with the writes of the first process, the second, and so on. */
-  readonly faults: (process: number) => Pick<FaultOptions, "plan" | "seed" | "every"> | undefined;
+  readonly faults: (process: number) => Pick<FaultOptions, "plan" | "seed" | "every" | "readsEvery"> | undefined;
 }
 
 export function stream(seed: number, name: keyof typeof STREAMS): Random {

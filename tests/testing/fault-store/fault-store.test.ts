@@ -154,3 +154,56 @@ test("every method of a store that writes is one of WRITES, and the others read"
       .sort(),
   ).toEqual([...WRITES].sort());
 });
+
+describe("a read goes wrong as it is told to", () => {
+  test("it fails, and the next one is fine", async () => {
+    const store = memoryStore();
+    await store.append("t", note());
+    const faulty = faultStore(store, { readPlan: ({ n }) => (n <= 2 ? { type: "fail" } : undefined) });
+    await expect(faulty.load("t")).rejects.toMatchObject({ code: "store_unreachable", retryable: true });
+    await expect(Array.fromAsync(faulty.read("t"))).rejects.toMatchObject({ code: "store_unreachable" });
+    expect(await Array.fromAsync(faulty.read("t"))).toHaveLength(1);
+    expect(faulty.writes).toEqual([]);
+  });
+
+  test("it waits, and is then what it is by then", async () => {
+    const { timers, after } = stopped();
+    const store = memoryStore();
+    const faulty = faultStore(store, { readPlan: () => ({ type: "delay", ms: 5 }), after });
+    const loaded = faulty.load("t");
+    await turn();
+    await store.append("t", note());
+    for (const run of timers) run();
+    expect((await loaded)?.rev).toBe(1);
+  });
+
+  test("by the same seed the same reads, and the writes as without them", async () => {
+    const outcomes = async (readsEvery: number | undefined) => {
+      const faulty = faultStore(memoryStore(), {
+        seed: 3,
+        every: 2,
+        readsEvery,
+        after: (_ms, run) => {
+          run();
+          return () => undefined;
+        },
+      });
+      const reads: boolean[] = [];
+      for (let n = 0; n < 20; n++) {
+        await faulty.append("t", note()).catch(() => undefined);
+        reads.push(
+          await faulty.getCheckpoint("k").then(
+            () => true,
+            () => false,
+          ),
+        );
+      }
+      return { reads, writes: faulty.writes.map(({ fault }) => fault) };
+    };
+    const [one, again, none] = [await outcomes(3), await outcomes(3), await outcomes(undefined)];
+    expect(one).toEqual(again);
+    expect(one.reads).toContain(false);
+    expect(none.reads).not.toContain(false);
+    expect(one.writes).toEqual(none.writes);
+  });
+});
