@@ -27,7 +27,10 @@ export interface AgentServer<Given extends AnyAgent = AnyAgent> extends AsyncDis
   ): Promise<AgentRequest<AgentOutput<Given>>>;
   /** The thread as it is now; of a long one the end. */
   thread(): Thread;
-  /** What became of every entry in the view of the last model call. */
+  /**
+   * What became of every entry in the view of the last model call; before the first of this server, in the view that it would have.
+   * A policy that was set since may need more of a long thread than is loaded: `tail_too_short`, until that call.
+   */
   explain(): readonly ExplainedEntry[];
 
   /** The calls that wait for somebody outside, to approve them or to answer them. */

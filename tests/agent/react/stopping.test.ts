@@ -164,9 +164,8 @@ describe("a run that somebody finishes", () => {
   });
 
   test("is the one that is named", () => {
-    calculator
-      .given([ask])
-      .when({ ...finish, requestId: "req_9" })
-      .then([], []);
+    const waiting = calculator.given([ask, modelCalled("call_1", [pay]), needsApproval]);
+    waiting.when({ ...finish, requestId: "req_9" }).then([], []);
+    waiting.when({ ...finish, requestId: "req_1" }).then([{}, { payload: STOPPED }]);
   });
 });

@@ -1,4 +1,5 @@
-import { hasToolCall } from "heddle";
+import { hasToolCall, react } from "heddle";
+import { scriptedModel } from "heddle/testing";
 import { describe, expect, test } from "vitest";
 import { anything, eventsOf, expectWhole, failureOf, gate, proveAll, stage, told } from "../support/stage.ts";
 
@@ -82,6 +83,12 @@ describe("stopWhen ends a request with what there is", () => {
     const { text, terminationReason } = await on.end(request.result);
     expect({ text, terminationReason }).toEqual({ text: "Looking.", terminationReason: "stopped" });
     await proveAll(on.store, on.threadId);
+  });
+
+  test("also in a run without a server", async () => {
+    const model = scriptedModel(script);
+    const result = await react.run("Look.", { model, tools: { look }, stopWhen: hasToolCall("look") });
+    expect([result.terminationReason, result.thread.entryCount]).toEqual(["stopped", 5]);
   });
 
   test("and where it throws the request fails", async () => {

@@ -1,7 +1,8 @@
-import { StoreError } from "heddle";
+import { AgentHost, defineAgent, StoreError } from "heddle";
+import { scriptedModel } from "heddle/testing";
 import { describe, expect, test } from "vitest";
 import { spied } from "../support/spied-store.ts";
-import { anything, eventsOf, failureOf, proveAll, stage, told } from "../support/stage.ts";
+import { anything, eventsOf, failureOf, gate, proveAll, stage, told } from "../support/stage.ts";
 
 const script = [{ calls: [{ name: "sign" }] }];
 const statusIn = async (on: Awaited<ReturnType<typeof stage>>) =>
@@ -76,4 +77,25 @@ describe.each(ways)("a call for somebody outside that is asked about $name", ({ 
     ]);
     await proveAll(on.store, on.threadId);
   });
+});
+
+test("a call for somebody outside is nobody's to answer while it is asked about", async () => {
+  const on = await stage();
+  const verdict = gate<"allow">();
+  const config = { tools: { sign: { inputSchema: anything } }, guardTools: () => verdict.promise };
+  const server = await on.start({ script: [...script, "Signed."], ...config });
+  const request = await on.end(server.ask("Sign."));
+  await on.settled();
+  expect(await statusIn(on)).toBe("running");
+  await import("../../../src/runtime/host/live-host.ts"); // loaded on demand
+  const agent = defineAgent({ model: scriptedModel([]), ...config });
+  const elsewhere = AgentHost.create({ agent, store: on.store, ports: on.ports });
+  const answered = elsewhere.answer(on.threadId, "call_1", "signed");
+  expect((await failureOf(on.end(answered))).code).toBe("not_waiting");
+  verdict.resolve("allow");
+  await on.settled();
+  expect(await statusIn(on)).toBe("waiting");
+  await on.end(elsewhere.answer(on.threadId, "call_1", "signed"));
+  expect((await on.end(request.result)).text).toBe("Signed.");
+  await on.end(elsewhere.stop());
 });
