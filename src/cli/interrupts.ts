@@ -14,10 +14,15 @@ export class Interrupts {
         io.leave(this.exit);
         return;
       }
-      this.#signal = signal;
       void out.say("\nCancelling. Again leaves at once.");
-      this.#run();
+      this.cancel(signal);
     });
+  }
+
+  /** As Ctrl-C does. */
+  cancel(signal: "SIGINT" | "SIGTERM" = "SIGINT"): void {
+    this.#signal ??= signal;
+    this.#run();
   }
 
   get isAsked(): boolean {

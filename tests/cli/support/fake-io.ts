@@ -17,8 +17,8 @@ export interface FakeOptions {
   /** A terminal on both sides, where this is answered to questions, one after the other. */
   readonly answers?: readonly (string | undefined)[];
   readonly isTerminal?: boolean;
-  /** Told what was written so far, with the means to interrupt. */
-  readonly onWrite?: (written: string, interrupt: () => void) => void;
+  /** Told what is written, with the means to interrupt, and to type a line that nothing has asked for. */
+  readonly onWrite?: (written: string, interrupt: () => void, type: (line: string) => void) => void;
   /** stdout breaks after so many writes. */
   readonly breaksAfter?: number;
   readonly now?: () => number;
@@ -43,13 +43,14 @@ class Fake {
     const interrupt = (): void => {
       for (const handler of [...handlers]) handler("SIGINT");
     };
+    let listener: ((line: string) => void) | undefined;
     let writes = 0;
     const sink = (write: (text: string) => void): Sink => ({
       isTerminal: isTty,
       columns: 100,
       write: async (text) => {
         write(text);
-        onWrite?.(text, interrupt);
+        onWrite?.(text, interrupt, (line) => listener?.(line));
       },
     });
     this.io = {
@@ -72,6 +73,18 @@ class Fake {
         this.stderr += question;
         return left.shift();
       },
+      keyboard: () => ({
+        stdout: this.io.stdout,
+        stderr: this.io.stderr,
+        isInterrupted: false,
+        line: this.io.ask,
+        ask: this.io.ask,
+        listen: (handler) => {
+          listener = handler;
+          return () => (listener = undefined);
+        },
+        close: () => undefined,
+      }),
       onInterrupt: (handler) => {
         handlers.add(handler);
         return () => handlers.delete(handler);
