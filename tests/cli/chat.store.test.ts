@@ -71,7 +71,7 @@ test("what is typed as an answer ends is said or asked next, but never lost", as
   const { code, stdout, stderr } = await talk(["What is 6 * 7?", ""], [["**42**", "What is 2 + 3?"]], {
     env: { HEDDLE_DEMO_WORD_MS: "0" },
   });
-  expect(stderr).toMatch(/delivered: /);
+  expect(stderr).toMatch(/delivered:/);
   expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining("2 + 3 is **5**.") });
 });
 
