@@ -34,6 +34,10 @@ export interface Io {
   lines(): AsyncIterable<string>;
   /** All of stdin. */
   text(): Promise<string>;
+  /** Stdin as it comes. */
+  bytes(): AsyncIterable<Uint8Array>;
+  /** Does something again and again, until what it answers is called. */
+  every(ms: number, again: () => void): () => void;
   /** Asks somebody at a terminal; undefined when they left without an answer. */
   ask(question: string): Promise<string | undefined>;
   /** For a talk; until it is closed, nobody else reads stdin. */

@@ -1,8 +1,7 @@
-import { failed as httpAnswer } from "../studio/http/failed.ts";
 import { VERSION } from "../studio/version.ts";
 import { HeddleError } from "../thread/errors.ts";
 import { COMMANDS, type Listed } from "./commands.ts";
-import { BrokenPipe, badUsage, CliError, EXIT, exitOfStatus } from "./exit.ts";
+import { BrokenPipe, badUsage, EXIT, exitOf } from "./exit.ts";
 import { helpOf, helpOfAll } from "./help.ts";
 import type { Io } from "./io.ts";
 import { nearest } from "./nearest.ts";
@@ -77,12 +76,6 @@ async function tell(error: unknown, out: Output, io: Io): Promise<void> {
 function shortOf(error: unknown): string {
   const [first = ""] = (error instanceof Error ? error.message : String(error)).split("\n");
   return `${first} (HEDDLE_DEBUG=1 tells where)`;
-}
-
-/** What HTTP makes of an error says what a shell is to make of it. */
-function exitOf(error: unknown): number {
-  if (CliError.isInstance(error)) return error.exit;
-  return exitOfStatus(httpAnswer(error).status);
 }
 
 function isAsked(given: readonly string[], flag: string): boolean {

@@ -31,7 +31,12 @@ export class Output {
   }
 
   get width(): number {
-    return this.#io.stdout.isTerminal ? this.#io.stdout.columns : 120;
+    const { stdout, env } = this.#io;
+    return stdout.isTerminal ? stdout.columns : (columnsIn(env["COLUMNS"]) ?? 120);
+  }
+
+  get talkWidth(): number {
+    return this.#io.stderr.columns;
   }
 
   /** Whether there is somebody to see a bar move. */
@@ -73,6 +78,11 @@ export class Output {
       if (!(error instanceof BrokenPipe)) throw error; // nobody listens; the data may still be wanted
     }
   }
+}
+
+/** Somebody who sets COLUMNS for a pipe means it. */
+function columnsIn(text: string | undefined): number | undefined {
+  return text !== undefined && /^[1-9]\d{0,3}$/.test(text) ? Number(text) : undefined;
 }
 
 function painter(io: Io, sink: Sink, isOff: boolean): Paint {

@@ -28,6 +28,11 @@ export function systemIo(): Io {
     stdinIsTerminal: process.stdin.isTTY === true,
     lines: () => createInterface({ input: process.stdin }),
     text: () => text(process.stdin),
+    bytes: () => process.stdin,
+    every: (ms, again) => {
+      const timer = setInterval(again, ms).unref();
+      return () => clearInterval(timer);
+    },
     keyboard: () =>
       new TerminalKeyboard({
         stdin: process.stdin,

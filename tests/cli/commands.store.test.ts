@@ -7,6 +7,12 @@ import { COMMANDS } from "../../src/cli/commands.ts";
 import { fastFolder } from "../support/temp-folder.ts";
 import { type FakeOptions, run } from "./support/fake-io.ts";
 
+/** Letters that are seen of a line. */
+function printed(shown: string): number {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: colours begin with one
+  return (shown.split("\n")[0] ?? "").replaceAll(/\u001b\[\d*[mK]/g, "").length;
+}
+
 /** A folder with a store in which something was asked. */
 async function asked(...texts: readonly string[]): Promise<string> {
   const cwd = fastFolder();
@@ -283,7 +289,10 @@ describe("moving", () => {
     const piped = await run(["export", "last", "-o", "many.jsonl"], { cwd });
     expect(piped.stderr).toBe("5,001 entries written to many.jsonl.\n");
     expect((await run(["export", "last", "-o", "many.jsonl"], terminal)).stderr).toContain("exporting");
-    expect((await run(["verify"], terminal)).stderr).toContain("verifying");
+    expect((await run(["verify"], terminal)).stderr, "inside the one thread").toMatch(/verifying \S+ 3,000 of 5,001/);
+    const narrow = await run(["verify"], { ...terminal, columns: 30 });
+    for (const shown of narrow.stderr.split("\r")) expect(printed(shown)).toBeLessThan(30);
+    expect((await run(["fork", "last"], terminal)).stderr).toMatch(/forking . \d+ s/);
     expect((await run(["verify", "-q"], terminal)).stderr).toBe("");
     const { entries } = await jsonOf(["show", "last", "--all"], { cwd });
     expect(entries).toHaveLength(5001);

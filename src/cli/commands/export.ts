@@ -39,7 +39,7 @@ export const exportThread = defineCommand({
       const id = await place.threadId(args[0] ?? "");
       const { rev } = await place.get<ThreadRow>(pathOf(id));
       const { body } = await place.open(pathOf(id, "export"), { format });
-      const progress = new Progress(out, "exporting", io.now);
+      const progress = new Progress(out, "exporting", io);
       let [entries, bytes] = [0, 0];
       const counted = async function* (chunks: AsyncIterable<Uint8Array>) {
         for await (const chunk of chunks) {
@@ -87,7 +87,8 @@ async function written(path: string, chunks: AsyncIterable<Uint8Array>): Promise
 function unwritable(file: string | undefined, cause: unknown): never {
   const { code } = cause as { readonly code?: unknown };
   if (typeof code !== "string" || !/^E[A-Z]+$/.test(code)) throw cause;
-  const message = `${file} cannot be written (${code}). Name another --output.`;
+  const why = code === "ENOENT" ? "its folder does not exist" : code === "EACCES" ? "it may not be" : code;
+  const message = `${file} cannot be written: ${why}. Name another --output.`;
   throw new CliError({ code: "file_unwritable", exit: EXIT.failed, message, cause });
 }
 

@@ -104,8 +104,8 @@ export class FaultyStore implements FaultStore {
     return this.#death.orResult(() => this.#store.getBlob(hash));
   }
 
-  verify(threadId: string): Promise<Port.VerifyReport> {
-    return this.#death.orResult(() => this.#store.verify(threadId));
+  verify(threadId: string, options?: Port.VerifyOptions): Promise<Port.VerifyReport> {
+    return this.#death.orResult(() => this.#store.verify(threadId, options));
   }
 
   read(threadId: string, options?: Port.ReadOptions): AsyncIterable<Entry> {

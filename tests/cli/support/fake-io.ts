@@ -22,6 +22,7 @@ export interface FakeOptions {
   /** stdout breaks after so many writes. */
   readonly breaksAfter?: number;
   readonly now?: () => number;
+  readonly columns?: number;
 }
 
 /** Runs a command in this process; the demo speaks without pauses. */
@@ -36,7 +37,17 @@ class Fake {
   stderr = "";
   readonly io: Io;
 
-  constructor({ cwd, stdin = "", env = {}, answers, isTerminal, onWrite, breaksAfter, now }: FakeOptions) {
+  constructor({
+    cwd,
+    stdin = "",
+    env = {},
+    answers,
+    isTerminal,
+    onWrite,
+    breaksAfter,
+    now,
+    columns = 100,
+  }: FakeOptions) {
     const isTty = isTerminal ?? answers !== undefined;
     const left = [...(answers ?? [])];
     const handlers = new Set<Interrupt>();
@@ -47,7 +58,7 @@ class Fake {
     let writes = 0;
     const sink = (write: (text: string) => void): Sink => ({
       isTerminal: isTty,
-      columns: 100,
+      columns,
       write: async (text) => {
         write(text);
         onWrite?.(text, interrupt, (line) => listener?.(line));
@@ -69,6 +80,13 @@ class Fake {
         yield* stdin.split("\n");
       },
       text: async () => stdin,
+      bytes: async function* () {
+        yield Buffer.from(stdin);
+      },
+      every: (_ms, again) => {
+        again();
+        return () => undefined;
+      },
       ask: async (question) => {
         this.stderr += question;
         return left.shift();
