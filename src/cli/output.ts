@@ -35,6 +35,10 @@ export class Output {
     return stdout.isTerminal ? stdout.columns : (columnsIn(env["COLUMNS"]) ?? 120);
   }
 
+  get isOnTerminal(): boolean {
+    return this.#io.stdout.isTerminal;
+  }
+
   get talkWidth(): number {
     return this.#io.stderr.columns;
   }
