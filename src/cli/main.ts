@@ -1,5 +1,6 @@
 import { VERSION } from "../studio/version.ts";
 import { HeddleError } from "../thread/errors.ts";
+import { adviceOf } from "./advice.ts";
 import { COMMANDS, type Listed } from "./commands.ts";
 import { BrokenPipe, badUsage, EXIT, exitOf } from "./exit.ts";
 import { helpOf, helpOfAll } from "./help.ts";
@@ -62,7 +63,7 @@ function found(name: string): Listed {
 
 async function tell(error: unknown, out: Output, io: Io): Promise<void> {
   const isOurs = HeddleError.isInstance(error);
-  const message = isOurs ? error.message : `heddle met an error that it does not know: ${shortOf(error)}`;
+  const message = isOurs ? adviceOf(error) : `heddle met an error that it does not know: ${shortOf(error)}`;
   const code = isOurs ? error.code : "internal";
   await out.error(
     out.isJson

@@ -1,5 +1,6 @@
 import type { ContextPolicyInput } from "../projection/policy/fields.ts";
 import { HeddleError } from "../thread/errors.ts";
+import { adviceOf } from "./advice.ts";
 import { type ASKING, askIn, threadFor } from "./asked.ts";
 import type { Call } from "./command.ts";
 import { EXIT } from "./exit.ts";
@@ -84,7 +85,7 @@ export class Talk {
       return await this.#answered(content, keyboard);
     } catch (error) {
       if (!HeddleError.isInstance(error)) throw error;
-      await out.error(`${out.talk("red", "error:")} ${error.message}`);
+      await out.error(`${out.talk("red", "error:")} ${adviceOf(error)}`);
       this.#worst = Math.max(this.#worst, EXIT.failed);
       return { exit: EXIT.failed, isInterrupted: false, isLeft: false, unsaid: [] };
     }

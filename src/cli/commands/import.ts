@@ -1,9 +1,12 @@
+import type { ThreadStore } from "../../stores/port.ts";
 import { rowOf, type ThreadRow } from "../../studio/threads/row.ts";
 import { readImport } from "../../studio/transfer/import.ts";
 import { HeddleError } from "../../thread/errors.ts";
+import type { Thread } from "../../thread/thread.ts";
 import { type Call, defineCommand } from "../command.ts";
 import { badUsage, CliError, EXIT } from "../exit.ts";
 import { bytesGiven, type GivenBytes } from "../given.ts";
+import { type Interrupts, interruptible } from "../interrupts.ts";
 import { PLACE } from "../options.ts";
 import { oneOf } from "../parse.ts";
 import { at, LocalPlace, type Place } from "../place.ts";
@@ -133,19 +136,20 @@ function refused(error: unknown, file: string | undefined): never {
 }
 
 /** In batches; what was begun and not finished is taken back. */
-async function saved(
-  { io, out }: Importing,
-  { store, studio }: LocalPlace,
-  text: string,
-  format: string | undefined,
-): Promise<ThreadRow> {
+async function saved(call: Importing, place: LocalPlace, text: string, format: string | undefined): Promise<ThreadRow> {
+  const thread = await readImport(place.studio, text, format);
+  await interruptible(call, (interrupts) => save(call, place.store, thread, interrupts));
+  return rowOf(place.studio, thread);
+}
+
+async function save({ io, out }: Importing, store: ThreadStore, thread: Thread, interrupts: Interrupts): Promise<void> {
   const progress = new Progress(out, "importing", io);
-  const thread = await readImport(studio, text, format);
   const { id, rev } = thread;
   await store.save(thread.upTo(Math.min(BATCH, rev) - 1));
   try {
     for (let from = BATCH; from < rev; from += BATCH) {
       await progress.at(from, rev);
+      interrupts.check();
       const batch = thread.slice(from, Math.min(rev, from + BATCH) - 1).map(({ seq: _place, ...entry }) => entry);
       await store.append(id, batch, { expectedRev: from, create: false });
     }
@@ -155,5 +159,4 @@ async function saved(
   } finally {
     await progress.end();
   }
-  return rowOf(studio, thread);
 }

@@ -87,7 +87,11 @@ async function followed(
   isWanted: (entry: Entry) => boolean,
 ): Promise<number> {
   const ended = new AbortController();
-  const off = io.onInterrupt(() => ended.abort());
+  let exit: number = EXIT.interrupted;
+  const off = io.onInterrupt((signal) => {
+    if (signal === "SIGTERM") exit = EXIT.terminated;
+    ended.abort();
+  });
   try {
     let next = from;
     while (!ended.signal.aborted) {
@@ -101,10 +105,10 @@ async function followed(
         else await printEntry(out, entry);
       }
     }
-    return EXIT.interrupted;
+    return exit;
   } catch (error) {
     if (!ended.signal.aborted) throw error;
-    return EXIT.interrupted;
+    return exit;
   } finally {
     off();
     ended.abort();
