@@ -63,7 +63,7 @@ export async function bytesGiven(io: Io, path: string): Promise<GivenBytes> {
   }
 }
 
-export async function fileGiven(io: Io, path: string): Promise<string> {
+async function fileGiven(io: Io, path: string): Promise<string> {
   try {
     return await readFile(resolve(io.cwd, path), "utf8");
   } catch (cause) {
