@@ -341,8 +341,12 @@ describe("moving", () => {
     expect(piped.stderr).toBe("5,001 entries written to many.jsonl.\n");
     expect((await run(["export", "last", "-o", "many.jsonl"], terminal)).stderr).toContain("exporting");
     expect((await run(["verify"], terminal)).stderr, "inside the one thread").toMatch(/verifying \S+ 3,000 of 5,001/);
-    const narrow = await run(["verify"], { ...terminal, columns: 30 });
-    for (const shown of narrow.stderr.split("\r")) expect(printed(shown)).toBeLessThan(30);
+    for (const columns of [36, 20, 8]) {
+      const narrow = await run(["verify"], { ...terminal, columns });
+      expect(narrow.code, narrow.stderr).toBe(0);
+      const drawn = narrow.stderr.split("\r").filter((shown) => shown.includes("verif") && !shown.includes("verified"));
+      for (const shown of drawn) expect(printed(shown)).toBeLessThan(columns);
+    }
     expect((await run(["fork", "last"], terminal)).stderr).toMatch(/forking . \d+ s/);
     expect((await run(["verify", "-q"], terminal)).stderr).toBe("");
     const { entries } = await jsonOf(["show", "last", "--all"], { cwd });

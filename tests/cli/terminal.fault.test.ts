@@ -1,6 +1,7 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
+import { openAt } from "../support/open-at.ts";
 import { fastFolder } from "../support/temp-folder.ts";
 import { Heddle, hasTerminals, heddle } from "./support/process.ts";
 
@@ -32,10 +33,15 @@ onTerminal(
     await talk.wrote(/← /);
     talk.type("Quick");
     await talk.wrote(/\n?[^\n]*> [^\n]*Quick/);
+    const store = await openAt(`sqlite:${join(cwd, "heddle.db")}`);
+    onTestFinished(() => store.close());
+    const rev = async (): Promise<number> => (await store.list()).threads[0]?.rev ?? 0;
+    const now = await rev();
+    await expect.poll(rev, { timeout: 20_000, message: "the request goes on" }).toBeGreaterThan(now + 3);
+    expect(talk.stdout, "nothing is written into the line while it is typed").toMatch(/> [^\n]*Quick$/);
     talk.type("ly, please.\r");
     await talk.wrote(/delivered: Quickly, please\./);
     await talk.wrote(/> [^\n]*$/);
-    expect(talk.stdout, "nothing is written into the line while it is typed").toContain("Quickly, please.");
     talk.type(`${CTRL_C}${CTRL_C}`);
     await talk.ended;
     expect(await lastThread(cwd)).toContain("Quickly, please.");
