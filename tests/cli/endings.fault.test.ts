@@ -93,7 +93,7 @@ test("a file that is no store, of another program or of a newer Heddle is refuse
   ] as const) {
     const before = readFileSync(join(cwd, file));
     for (const args of [["threads"], ["ask", "What is 1 + 1?"], ["verify"], ["studio", "--port", "0"]]) {
-      const { code, stdout, stderr } = await heddle([...args, "--store", `sqlite:${file}`], cwd, QUICK);
+      const { code, stdout, stderr } = await run([...args, "--store", `sqlite:${file}`], { cwd });
       expect({ code, stdout }, stderr).toEqual({ code: 1, stdout: "" });
       expect(stderr).toContain(words);
     }
