@@ -3,7 +3,7 @@ import type { WaitingCall } from "../agent/react/waiting.ts";
 import type { ContextPolicyInput } from "../projection/policy/fields.ts";
 import type { ExplainedEntry, Projection } from "../projection/projection.ts";
 import type { callRow } from "../studio/calls/call-row.ts";
-import type { Cause, FirstChange } from "../studio/calls/causes.ts";
+import type { FirstChange } from "../studio/calls/causes.ts";
 import type { Change } from "../studio/calls/changes.ts";
 import type { ThreadRow } from "../studio/threads/row.ts";
 import type { Entry } from "../thread/entry.ts";
@@ -55,7 +55,7 @@ export interface DiffAnswer {
   readonly a: readonly Message[];
   readonly b: readonly Message[];
   readonly changes: readonly Change[];
-  readonly causes: readonly Cause[];
+  readonly causes: readonly { readonly rule: string; readonly why: string }[];
   readonly problem?: { readonly code: string; readonly message: string };
 }
 

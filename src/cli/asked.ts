@@ -7,6 +7,7 @@ import { POLICY_HELP, policyGiven } from "./given.ts";
 import type { Interrupts } from "./interrupts.ts";
 import type { Options } from "./options.ts";
 import type { Place } from "./place.ts";
+import type { Steering } from "./steering.ts";
 
 /** How something is asked. */
 export const ASKING = {
@@ -26,6 +27,9 @@ interface Asking {
   readonly contextPolicy: ContextPolicyInput | undefined;
   readonly place: Place;
   readonly interrupts: Interrupts;
+  readonly steering?: Steering | undefined;
+  /** Called when it has been asked. */
+  readonly told?: (() => Promise<void>) | undefined;
 }
 
 /** Read before anything is begun, so that a policy that says nothing leaves nothing behind. */
@@ -35,39 +39,50 @@ export async function policyAsked({ io, options }: Asking["call"]): Promise<Cont
 
 /** Asks and follows to the end. Answers the exit code. */
 export async function asked(asking: Asking, content: string): Promise<number> {
-  return askIn(asking, await threadFor(asking), content);
+  const { call } = asking;
+  const isNew = call.options.thread === undefined;
+  const threadId = await threadFor(asking);
+  const told = async (): Promise<void> => {
+    if (isNew && !call.out.isJson && !asking.place.isForgetful)
+      await call.out.say(call.out.talk("dim", `thread ${threadId} · go on with --thread ${threadId}`));
+  };
+  return askIn({ ...asking, told }, { threadId, isNew }, content);
 }
 
 /** The thread that was named, or a new one. */
 export async function threadFor({ call, place }: Asking): Promise<string> {
   const { thread, title } = call.options;
-  if (thread !== undefined) return place.threadId(thread);
+  if (thread !== undefined) {
+    const id = await place.threadId(thread);
+    await noteOther(call, place, id);
+    return id;
+  }
   const { id } = await place.post<{ readonly id: string }>("/api/threads", title === undefined ? {} : { title });
   return id;
 }
 
-export async function askIn(asking: Asking, threadId: string, content: string): Promise<number> {
-  const { call, contextPolicy, place, interrupts } = asking;
+interface Where {
+  readonly threadId: string;
+  /** Whether nothing was asked there yet: what is refused takes it back. */
+  readonly isNew: boolean;
+}
+
+export async function askIn(asking: Asking, { threadId, isNew }: Where, content: string): Promise<number> {
+  const { call, contextPolicy, place, interrupts, steering } = asking;
   const { tool } = call.options;
-  if (call.options.thread !== undefined) await noteOther(call, place, threadId);
   const body = { content, next: [], ...(contextPolicy && { contextPolicy }), ...(tool && { allowedTools: tool }) };
   const begin = async (): Promise<string> => {
     const { requestId } = await place
       .post<{ readonly requestId: string }>(pathOf(threadId, "ask"), body)
-      .catch((error: unknown) => takenBack(asking, threadId, error));
+      .catch(async (error: unknown) => {
+        if (isNew) await place.send(pathOf(threadId), { method: "DELETE" }).catch(() => undefined);
+        throw error;
+      });
     if (call.out.isJson) await call.out.json({ kind: "request", threadId, requestId });
-    else if (call.options.thread === undefined)
-      await call.out.say(call.out.talk("dim", `thread ${threadId} · go on with --thread ${threadId}`));
+    await asking.told?.();
     return requestId;
   };
-  return follow({ call: call as Call, place, threadId, interrupts, begin });
-}
-
-/** What was refused leaves no empty thread behind. */
-async function takenBack({ call, place }: Asking, threadId: string, error: unknown): Promise<never> {
-  if (call.options.thread === undefined)
-    await place.send(pathOf(threadId), { method: "DELETE" }).catch(() => undefined);
-  throw error;
+  return follow({ call: call as Call, place, threadId, interrupts, begin, steering });
 }
 
 /** Another agent may go on with a thread, but hardly anybody means that. */

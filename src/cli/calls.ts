@@ -1,6 +1,7 @@
 import { CallError } from "../runtime/calls/call-error.ts";
 import type { CallDetail, CallRow } from "./answers.ts";
 import type { Place } from "./place.ts";
+import { count } from "./text.ts";
 
 export function pathOf(threadId: string, ...more: readonly string[]): string {
   return ["/api/threads", ...[threadId, ...more].map(encodeURIComponent)].join("/");
@@ -15,7 +16,8 @@ export async function callNamed(place: Place, threadId: string, given = "last"):
   const { calls } = await place.get<{ calls: readonly CallRow[] }>(pathOf(threadId, "calls"), { limit });
   const found = calls[index];
   if (found !== undefined) return found;
-  const there = calls.length === 0 ? "No model was called in this thread" : `This thread has ${calls.length} calls`;
+  const there =
+    calls.length === 0 ? "No model was called in this thread" : `This thread has ${count(calls.length, "call")}`;
   throw new CallError({ code: "call_not_found", message: `${there}, so there is no ${given}.` });
 }
 

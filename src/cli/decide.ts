@@ -30,8 +30,11 @@ export async function decided({ io, out, place, threadId }: Asking, waiting: Wai
     await place.post(pathOf(threadId, "answer"), { toolCallId, output: asJson(given) });
     return true;
   }
-  const given = (await io.ask(`May ${call} run? [y/n] `))?.trim().toLowerCase();
-  if (given === undefined || !/^(y|yes|n|no)$/.test(given)) return false;
+  let given = (await io.ask(`May ${call} run? [y/n] `))?.trim().toLowerCase();
+  while (given && !/^(y|yes|n|no)$/.test(given)) {
+    given = (await io.ask("Please answer y or n; an empty line leaves it waiting: "))?.trim().toLowerCase();
+  }
+  if (!given) return false;
   await place.post(pathOf(threadId, given.startsWith("y") ? "approve" : "deny"), { toolCallId, by: "terminal" });
   return true;
 }

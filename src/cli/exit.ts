@@ -1,3 +1,4 @@
+import { failed as httpAnswer } from "../studio/http/failed.ts";
 import { type ErrorFacts, HeddleError } from "../thread/errors.ts";
 
 /** What the process ends with; docs/cli.md tells people. */
@@ -30,6 +31,11 @@ export function badUsage(message: string): CliError {
 
 /** Whoever reads what is written has gone: no error, but nothing more is to be said. */
 export class BrokenPipe extends Error {}
+
+/** What HTTP makes of an error says what a shell is to make of it. */
+export function exitOf(error: unknown): ExitCode {
+  return CliError.isInstance(error) ? error.exit : exitOfStatus(httpAnswer(error).status);
+}
 
 /** What an answer of HTTP is to a shell. */
 export function exitOfStatus(status: number): ExitCode {

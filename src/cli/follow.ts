@@ -11,6 +11,7 @@ import { CliError, EXIT } from "./exit.ts";
 import type { Interrupts } from "./interrupts.ts";
 import type { Place } from "./place.ts";
 import { messagesIn } from "./sse.ts";
+import type { Steering } from "./steering.ts";
 import { Telling } from "./telling.ts";
 import { contentText } from "./text.ts";
 
@@ -26,6 +27,8 @@ interface Following {
   readonly interrupts: Interrupts;
   /** Sets the request going, or on its way again; answers its id. Called when its events are listened to. */
   readonly begin: () => Promise<string>;
+  /** What is said to it meanwhile. */
+  readonly steering?: Steering | undefined;
 }
 
 /** Follows a request to its end, or until it waits for somebody who is not there. Answers the exit code. */
@@ -80,6 +83,7 @@ class Follower {
     const { place, threadId, interrupts, begin } = this.#following;
     const requestId = await begin();
     this.#requestId = requestId;
+    this.#following.steering?.began(requestId);
     interrupts.onCancel(() => place.post(pathOf(threadId, "cancel"), { requestId, reason: "interrupted" }));
   }
 
@@ -95,6 +99,7 @@ class Follower {
     if (event.seq <= this.#lastSeq) return undefined;
     this.#lastSeq = event.seq;
     await this.#telling.event(event);
+    await this.#following.steering?.event(event);
     switch (event.kind) {
       case "request_completed":
         return EXIT.ok;

@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { open, readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { ContextPolicyInput } from "../projection/policy/fields.ts";
 import { ContextPolicy } from "../projection/policy/policy.ts";
@@ -42,14 +42,39 @@ export async function textGiven(io: Io, text: string): Promise<string> {
   return text.startsWith("@") ? fileGiven(io, text.slice(1)) : text;
 }
 
-export async function fileGiven(io: Io, path: string): Promise<string> {
+export interface GivenBytes {
+  readonly chunks: AsyncIterable<Uint8Array>;
+  /** Where it can be known beforehand. */
+  readonly size: number | undefined;
+}
+
+/** A file as it is read. */
+export async function bytesGiven(io: Io, path: string): Promise<GivenBytes> {
+  try {
+    const file = await open(resolve(io.cwd, path));
+    const found = await file.stat();
+    if (found.isDirectory()) {
+      await file.close();
+      throw new Error("a folder");
+    }
+    return { chunks: file.createReadStream(), size: found.isFile() ? found.size : undefined };
+  } catch (cause) {
+    throw unreadable(path, cause);
+  }
+}
+
+async function fileGiven(io: Io, path: string): Promise<string> {
   try {
     return await readFile(resolve(io.cwd, path), "utf8");
   } catch (cause) {
-    const isMissing = (cause as NodeJS.ErrnoException).code === "ENOENT"; // readFile throws these
-    const message = isMissing ? `There is no file ${path}.` : `The file ${path} cannot be read.`;
-    throw new CliError({ code: "file_unreadable", exit: isMissing ? EXIT.notFound : EXIT.failed, message, cause });
+    throw unreadable(path, cause);
   }
+}
+
+function unreadable(path: string, cause: unknown): CliError {
+  const isMissing = (cause as NodeJS.ErrnoException).code === "ENOENT"; // what files throw
+  const message = isMissing ? `There is no file ${path}.` : `The file ${path} cannot be read.`;
+  return new CliError({ code: "file_unreadable", exit: isMissing ? EXIT.notFound : EXIT.failed, message, cause });
 }
 
 /** What is said: the arguments, or stdin where there are none or a dash. */

@@ -1,7 +1,7 @@
 import type { Command } from "./command.ts";
 import { COMMANDS } from "./commands.ts";
 import { COMMON, type Options } from "./options.ts";
-import { table } from "./text.ts";
+import { table, wrapped } from "./text.ts";
 
 const WIDTH = 110;
 
@@ -34,7 +34,10 @@ export function helpOfAll(): string {
 function optionLines(options: Options): string {
   const rows = Object.entries(options).map(([name, { short, value, help }]) => {
     const flags = `${short === undefined ? "    " : `-${short}, `}--${name}${value === undefined ? "" : ` <${value}>`}`;
-    return [`  ${flags}`, help];
+    return [`  ${flags}`, help] as const;
   });
-  return table(rows, WIDTH).join("\n");
+  const indent = Math.max(...rows.map(([flags]) => flags.length)) + 2;
+  return rows
+    .map(([flags, help]) => flags.padEnd(indent) + wrapped(help, WIDTH - indent).join(`\n${" ".repeat(indent)}`))
+    .join("\n");
 }

@@ -1,4 +1,4 @@
-import { EXIT } from "./exit.ts";
+import { CliError, EXIT } from "./exit.ts";
 import type { Io } from "./io.ts";
 import type { Output } from "./output.ts";
 
@@ -14,10 +14,15 @@ export class Interrupts {
         io.leave(this.exit);
         return;
       }
-      this.#signal = signal;
-      void out.say("\nCancelling. Again leaves at once.");
-      this.#run();
+      void out.say(`${io.stderr.isTerminal ? "\n" : ""}Cancelling. Again leaves at once.`);
+      this.cancel(signal);
     });
+  }
+
+  /** As Ctrl-C does. */
+  cancel(signal: "SIGINT" | "SIGTERM" = "SIGINT"): void {
+    this.#signal ??= signal;
+    this.#run();
   }
 
   get isAsked(): boolean {
@@ -25,20 +30,24 @@ export class Interrupts {
   }
 
   /** What a shell expects of somebody who was told to go. */
-  get exit(): number {
+  get exit(): typeof EXIT.interrupted | typeof EXIT.terminated {
     return this.#signal === "SIGTERM" ? EXIT.terminated : EXIT.interrupted;
+  }
+
+  /** Ends work that goes step by step, where it was asked for. */
+  check(): void {
+    if (!this.isAsked) return;
+    throw new CliError({
+      code: "interrupted",
+      exit: this.exit,
+      message: "It was interrupted, and nothing is left of it.",
+    });
   }
 
   /** What is to be done about it; at once, where it was asked for already. */
   onCancel(cancel: () => Promise<unknown>): void {
     this.#cancel = cancel;
     if (this.isAsked) this.#run();
-  }
-
-  /** It has been dealt with, and the next one is the first again. */
-  reset(): void {
-    this.#signal = undefined;
-    this.#cancel = undefined;
   }
 
   #run(): void {

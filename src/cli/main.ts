@@ -1,8 +1,8 @@
-import { failed as httpAnswer } from "../studio/http/failed.ts";
 import { VERSION } from "../studio/version.ts";
 import { HeddleError } from "../thread/errors.ts";
+import { adviceOf } from "./advice.ts";
 import { COMMANDS, type Listed } from "./commands.ts";
-import { BrokenPipe, badUsage, CliError, EXIT, exitOfStatus } from "./exit.ts";
+import { BrokenPipe, badUsage, EXIT, exitOf } from "./exit.ts";
 import { helpOf, helpOfAll } from "./help.ts";
 import type { Io } from "./io.ts";
 import { nearest } from "./nearest.ts";
@@ -63,7 +63,7 @@ function found(name: string): Listed {
 
 async function tell(error: unknown, out: Output, io: Io): Promise<void> {
   const isOurs = HeddleError.isInstance(error);
-  const message = isOurs ? error.message : `heddle met an error that it does not know: ${shortOf(error)}`;
+  const message = isOurs ? adviceOf(error) : `heddle met an error that it does not know: ${shortOf(error)}`;
   const code = isOurs ? error.code : "internal";
   await out.error(
     out.isJson
@@ -77,12 +77,6 @@ async function tell(error: unknown, out: Output, io: Io): Promise<void> {
 function shortOf(error: unknown): string {
   const [first = ""] = (error instanceof Error ? error.message : String(error)).split("\n");
   return `${first} (HEDDLE_DEBUG=1 tells where)`;
-}
-
-/** What HTTP makes of an error says what a shell is to make of it. */
-function exitOf(error: unknown): number {
-  if (CliError.isInstance(error)) return error.exit;
-  return exitOfStatus(httpAnswer(error).status);
 }
 
 function isAsked(given: readonly string[], flag: string): boolean {

@@ -10,9 +10,11 @@ export async function printMessages(
   out: Output,
   messages: readonly Message[],
   provenance: readonly Provenance[] = [],
+  /** From this one on they are not what was sent before. */
+  newFrom = Number.POSITIVE_INFINITY,
 ): Promise<void> {
   for (const [index, message] of messages.entries()) {
-    const facts = factsOf(provenance[index]);
+    const facts = [factsOf(provenance[index]), index >= newFrom ? "new" : ""].filter(Boolean).join(" · ");
     await out.data(`${title(out.paint, index, message)}${facts === "" ? "" : out.paint("dim", ` · ${facts}`)}`);
     await out.data(indented(textOf(message)));
   }

@@ -31,7 +31,16 @@ export class Output {
   }
 
   get width(): number {
-    return this.#io.stdout.isTerminal ? this.#io.stdout.columns : 120;
+    const { stdout, env } = this.#io;
+    return stdout.isTerminal ? stdout.columns : (columnsIn(env["COLUMNS"]) ?? 120);
+  }
+
+  get isOnTerminal(): boolean {
+    return this.#io.stdout.isTerminal;
+  }
+
+  get talkWidth(): number {
+    return this.#io.stderr.columns;
   }
 
   /** Whether there is somebody to see a bar move. */
@@ -73,6 +82,11 @@ export class Output {
       if (!(error instanceof BrokenPipe)) throw error; // nobody listens; the data may still be wanted
     }
   }
+}
+
+/** Somebody who sets COLUMNS for a pipe means it. */
+function columnsIn(text: string | undefined): number | undefined {
+  return text !== undefined && /^[1-9]\d{0,3}$/.test(text) ? Number(text) : undefined;
 }
 
 function painter(io: Io, sink: Sink, isOff: boolean): Paint {

@@ -56,12 +56,19 @@ function checkCount({ name, args }: Command, given: readonly string[]): void {
   }
 }
 
-/** The value of an option that is a seq, or another whole number from 0. */
-export function wholeNumber(text: string | undefined, option: string): number | undefined {
+/** The value of an option that is a seq, or another whole number from 0 or from `least`. */
+export function wholeNumber(text: string | undefined, option: string, least = 0): number | undefined {
   if (text === undefined) return undefined;
   const value = Number(text);
-  if (/^\d+$/.test(text) && Number.isSafeInteger(value)) return value;
-  throw badUsage(`${option} must be a whole number from 0.`);
+  if (/^\d+$/.test(text) && Number.isSafeInteger(value) && value >= least) return value;
+  throw badUsage(`${option} must be a whole number from ${least}.`);
+}
+
+/** A date, or milliseconds since 1970, as the API takes it. */
+export function timeGiven(text: string | undefined, option: string): string | undefined {
+  if (text === undefined || /^\d+$/.test(text) || (/^\d{4}-\d{2}/.test(text) && !Number.isNaN(Date.parse(text))))
+    return text;
+  throw badUsage(`${option} must be a date such as 2026-01-31 or 2026-01-31T12:00:00Z, or milliseconds since 1970.`);
 }
 
 export function oneOf<Word extends string>(words: readonly Word[], text: string, option: string): Word {

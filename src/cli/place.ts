@@ -16,6 +16,10 @@ type Query = { readonly [name: string]: string | number | undefined };
 /** Where threads are: a store of this process or a Studio elsewhere. Both answer by the same API. */
 export abstract class Place {
   abstract readonly isServer: boolean;
+  /** Whether all of it is gone when this process ends. */
+  get isForgetful(): boolean {
+    return false;
+  }
 
   async get<Answer>(path: string, query: Query = {}): Promise<Answer> {
     return (await (await this.open(path, query)).json()) as Answer; // the route says what it answers
@@ -57,6 +61,10 @@ export class LocalPlace extends Place {
     super();
     this.store = store;
     this.studio = studio;
+  }
+
+  override get isForgetful(): boolean {
+    return this.studio.label === "memory";
   }
 
   send(path: string, init: RequestInit): Promise<Response> {

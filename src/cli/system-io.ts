@@ -4,6 +4,7 @@ import { text } from "node:stream/consumers";
 import type { WriteStream } from "node:tty";
 import { BrokenPipe } from "./exit.ts";
 import type { Io, Sink } from "./io.ts";
+import { TerminalKeyboard } from "./keyboard.ts";
 
 type Interrupt = Parameters<Io["onInterrupt"]>[0];
 
@@ -17,15 +18,30 @@ export function systemIo(): Io {
     toldAt = now;
     for (const handler of [...handlers]) handler(signal);
   };
+  const [stdout, stderr] = [sinkOf(process.stdout), sinkOf(process.stderr)];
   return {
-    stdout: sinkOf(process.stdout),
-    stderr: sinkOf(process.stderr),
+    stdout,
+    stderr,
     env: process.env,
     cwd: process.cwd(),
     now: Date.now,
     stdinIsTerminal: process.stdin.isTTY === true,
     lines: () => createInterface({ input: process.stdin }),
     text: () => text(process.stdin),
+    bytes: () => process.stdin,
+    every: (ms, again) => {
+      const timer = setInterval(again, ms).unref();
+      return () => clearInterval(timer);
+    },
+    keyboard: () =>
+      new TerminalKeyboard({
+        stdin: process.stdin,
+        screen: process.stderr,
+        stdout,
+        stderr,
+        isDumb: process.env["TERM"] === "dumb",
+        interrupted: () => tell("SIGINT"),
+      }),
     ask: (question) => ask(question, () => (handlers.size > 0 ? tell("SIGINT") : process.exit(130))),
     onInterrupt: (handler) => {
       if (handlers.size === 0) for (const signal of SIGNALS) process.on(signal, tell);
@@ -59,7 +75,7 @@ function sinkOf(stream: NodeJS.WriteStream | WriteStream): Sink {
   return {
     isTerminal: stream.isTTY === true,
     get columns() {
-      return stream.columns ?? 100;
+      return stream.columns || 100; // some terminals say 0
     },
     write: async (piece) => {
       if (broken) throw new BrokenPipe();

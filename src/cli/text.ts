@@ -36,6 +36,17 @@ export function table(rows: readonly (readonly string[])[], width: number): read
   });
 }
 
+/** Lines of so many letters where the words allow it. */
+export function wrapped(text: string, width: number): readonly string[] {
+  const lines: string[] = [];
+  for (const word of text.split(" ")) {
+    const last = lines.at(-1);
+    if (last !== undefined && last.length + 1 + word.length <= width) lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(word);
+  }
+  return lines;
+}
+
 export function when(at: number): string {
   return new Date(at).toISOString().replace("T", " ").slice(0, 19);
 }

@@ -109,8 +109,9 @@ export class StoreHandle implements Port.ThreadStore {
     return this.#run((machinery) => machinery.getBlob(hash));
   }
 
-  async verify(threadId: string): Promise<Port.VerifyReport> {
-    return this.#run((machinery) => machinery.verify(threadId));
+  async verify(threadId: string, options: Port.VerifyOptions = {}): Promise<Port.VerifyReport> {
+    const given = checkOptions(options, ["onProgress"]);
+    return this.#run((machinery) => machinery.verify(threadId, given));
   }
 
   async close(): Promise<void> {

@@ -94,8 +94,8 @@ export class Machinery {
     return getBlob(this.#open(), hash);
   }
 
-  verify(threadId: string): Promise<Port.VerifyReport> {
-    return verify(this.#open(), threadId);
+  verify(threadId: string, options: Port.VerifyOptions = {}): Promise<Port.VerifyReport> {
+    return verify(this.#open(), threadId, options);
   }
 
   close(): Promise<void> {

@@ -61,7 +61,7 @@ export interface ThreadStore {
   getBlob(hash: string): Promise<JsonValue | Uint8Array | undefined>;
 
   /** Reads a whole thread again, checks every hash and link, and names the first bad entry. */
-  verify(threadId: string): Promise<VerifyReport>;
+  verify(threadId: string, options?: VerifyOptions): Promise<VerifyReport>;
 
   /** Waits for appends under way, ends watchers, lets go of the file or the connections. Safe to call twice. */
   close(): Promise<void>;
@@ -166,6 +166,11 @@ export interface ClaimOptions {
 export interface ClaimResult {
   readonly epoch: number;
   readonly until: number;
+}
+
+export interface VerifyOptions {
+  /** Told now and then how many entries have been found good, for a bar that moves; from 0 again where it begins anew. */
+  readonly onProgress?: ((entries: number) => void) | undefined;
 }
 
 export interface VerifyReport {

@@ -7,6 +7,12 @@ import { COMMANDS } from "../../src/cli/commands.ts";
 import { fastFolder } from "../support/temp-folder.ts";
 import { type FakeOptions, run } from "./support/fake-io.ts";
 
+/** Letters that are seen of a line. */
+function printed(shown: string): number {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: colours begin with one
+  return (shown.split("\n")[0] ?? "").replaceAll(/\u001b\[\d*[mK]/g, "").length;
+}
+
 /** A folder with a store in which something was asked. */
 async function asked(...texts: readonly string[]): Promise<string> {
   const cwd = fastFolder();
@@ -43,6 +49,9 @@ describe("usage", () => {
     [["studio", "--port", "99999"], /--port/],
     [["ask", ""], /nothing to say/],
     [["import", "-"], /nothing to import/],
+    [["threads", "--since", "yesterday"], /--since must be a date/],
+    [["threads", "--status", "compleed"], /Did you mean completed/],
+    [["calls", "last", "--limit", "0"], /--limit must be a whole number from 1/],
     [["ask", "--agent", "none.ts", "hi"], /cannot be loaded/],
   ];
   test.for(wrong)("heddle %j ends with 2 and says what is wrong", async ([args, message]) => {
@@ -83,6 +92,54 @@ describe("looking", () => {
     const { changes, causes } = await jsonOf(["diff", "last"], { cwd });
     expect(changes.filter(({ kind }: { kind: string }) => kind !== "same")).toHaveLength(2);
     expect(causes).toMatchObject([{ rule: "appended" }]);
+  });
+
+  test("calls, rebuild and context say where the tokens go, and what a cache can hold of them", async () => {
+    const cwd = await asked("What is (17 + 25) * 3?", "And times 3?");
+    const { calls } = await jsonOf(["calls", "last", "--explain"], { cwd });
+    for (const [index, call] of calls.entries()) {
+      const { system, tools, summary, history, pending } = call.budget;
+      expect(system + tools + summary + history + pending).toBe(call.estimatedTokens);
+      const before = calls[index + 1];
+      expect(call.prefixTokens, "all that was sent before").toBe(before?.estimatedTokens ?? 0);
+    }
+    const rebuilt = await run(["rebuild", "last"], { cwd });
+    expect(rebuilt.stdout.match(/ · new$/gm)).toHaveLength(2);
+    expect(rebuilt.stderr).toMatch(/^proven: \S+\n[\d,]+ of 3,200 tokens · system \d+, tools \d+, summary 0, /);
+    expect(rebuilt.stderr).toMatch(/reported \d+, of those from the cache 0/);
+    expect(rebuilt.stderr).toMatch(
+      /begins as the call before: \d+ of \d+ messages, \d+ tokens, all that was sent then/,
+    );
+    const tight = '{"maxInputTokens":500,"reserveOutputTokens":100,"keepLastTurns":0}';
+    const { stderr } = await run(["context", "last", "--policy", tight], { cwd });
+    expect(stderr).toMatch(/of 400 tokens[\s\S]*of 8 entries shown · cut before entry \d/);
+  });
+
+  test("what moved the prefix is named", async () => {
+    const cwd = await asked("What is 1 + 1?", "And times 3?", "And plus 4?");
+    await run(["ask", "-t", "last", "--policy", '{"maxTurns":1}', "And times 2?"], { cwd });
+    const { calls } = await jsonOf(["calls", "last", "--explain"], { cwd });
+    expect(calls[0].previous.firstChange).toMatchObject({ rule: "window_moved" });
+    expect((await run(["calls", "last", "--explain"], { cwd })).stdout).toMatch(/ \[1\] window_moved: The window/);
+    expect((await run(["rebuild", "last"], { cwd })).stderr).toMatch(/moved at \[1\] by window_moved/);
+  });
+
+  test("two policies: what became of which entries, what each comes to, or that nothing differs", async () => {
+    const cwd = await asked("What is 1 + 1?", "And times 3?");
+    const other = await run(["diff", "last", "--policy", '{"maxTurns":1}'], { cwd });
+    expect(other.stdout).toMatch(/^before_window: entries 0 to 3: shown by the old policy, cut by the new\.$/m);
+    expect(other.stderr).toMatch(/^- [\d,]+ of 3,200 tokens.*\n\+ [\d,]+ of 6,000 tokens/m);
+    const same = await run(["diff", "last", "--policy", "default", "--policy", "default"], { cwd });
+    expect(same.stderr).toContain("Nothing differs.");
+  });
+
+  test("a search that finds nothing, and a window without entries, say so and no more", async () => {
+    const cwd = await asked("What is 1 + 1?");
+    expect((await run(["threads", "--search", "zebra"], { cwd })).stderr).toBe("No thread fits.\n");
+    expect((await run(["show", "last", "--from", "99"], { cwd })).stderr).toMatch(
+      /4 earlier[\s\S]*no such entry from 99 on: the thread ends at 3/,
+    );
+    expect((await run(["show", "last", "--kind", "zebra"], { cwd })).stderr).toMatch(/no such entry from 0 to 3/);
   });
 
   test("another policy is tried without a trace, and the difference told", async () => {
@@ -283,7 +340,14 @@ describe("moving", () => {
     const piped = await run(["export", "last", "-o", "many.jsonl"], { cwd });
     expect(piped.stderr).toBe("5,001 entries written to many.jsonl.\n");
     expect((await run(["export", "last", "-o", "many.jsonl"], terminal)).stderr).toContain("exporting");
-    expect((await run(["verify"], terminal)).stderr).toContain("verifying");
+    expect((await run(["verify"], terminal)).stderr, "inside the one thread").toMatch(/verifying \S+ 3,000 of 5,001/);
+    for (const columns of [36, 20, 8]) {
+      const narrow = await run(["verify"], { ...terminal, columns });
+      expect(narrow.code, narrow.stderr).toBe(0);
+      const drawn = narrow.stderr.split("\r").filter((shown) => shown.includes("verif") && !shown.includes("verified"));
+      for (const shown of drawn) expect(printed(shown)).toBeLessThan(columns);
+    }
+    expect((await run(["fork", "last"], terminal)).stderr).toMatch(/forking . \d+ s/);
     expect((await run(["verify", "-q"], terminal)).stderr).toBe("");
     const { entries } = await jsonOf(["show", "last", "--all"], { cwd });
     expect(entries).toHaveLength(5001);

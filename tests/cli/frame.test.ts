@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import type { AgentEvent } from "../../src/agent/event.ts";
 import { COMMANDS } from "../../src/cli/commands.ts";
 import { BrokenPipe } from "../../src/cli/exit.ts";
 import { Interrupts } from "../../src/cli/interrupts.ts";
@@ -7,6 +8,7 @@ import type { Io } from "../../src/cli/io.ts";
 import { nearest } from "../../src/cli/nearest.ts";
 import { Output } from "../../src/cli/output.ts";
 import { messagesIn } from "../../src/cli/sse.ts";
+import { Steering } from "../../src/cli/steering.ts";
 import { table } from "../../src/cli/text.ts";
 
 interface Terminal {
@@ -54,6 +56,57 @@ describe("interrupts", () => {
     interrupts.end();
     interrupt();
     expect(left).toEqual([130]);
+  });
+});
+
+describe("steering", () => {
+  const steering = (answer: object) => {
+    const { io, written } = terminal({ NO_COLOR: "1" });
+    const said: string[] = [];
+    const place = { post: async (_path: string, { content }: { content: string }) => said.push(content) && answer };
+    const out = new Output(io, {});
+    const interrupts = new Interrupts(io, out);
+    return { said, written, steering: new Steering({ out, place: place as never, threadId: "t", interrupts }) };
+  };
+  const injected = { kind: "input_injected", data: { id: "s1", steer: "steer", content: "hi" } } as AgentEvent;
+
+  test("words wait for the request to be known, and its event is their receipt, whichever comes first", async () => {
+    for (const isEventFirst of [true, false]) {
+      const answer = Promise.withResolvers<object>();
+      const { said, written, steering: one } = steering(answer.promise);
+      one.typed("hi");
+      await Promise.resolve();
+      expect(said).toEqual([]);
+      one.began("r");
+      await expect.poll(() => said).toEqual(["hi"]);
+      if (isEventFirst) await one.event(injected);
+      answer.resolve({ id: "s1", accepted: true });
+      if (!isEventFirst) {
+        await answer.promise;
+        await new Promise(setImmediate);
+        await one.event(injected);
+      }
+      expect(await one.ended()).toEqual([]);
+      expect(written).toEqual(["delivered: hi\n"]);
+    }
+  });
+
+  test("what comes too late, or is taken and never said, is given back; what is refused is told why", async () => {
+    for (const answer of [
+      { id: "s1", accepted: false, reason: "idle" },
+      { id: "s1", accepted: true },
+    ]) {
+      const { written, steering: late } = steering(answer);
+      late.began("r");
+      late.typed("hi");
+      expect(await late.ended()).toEqual(["hi"]);
+      expect(written).toEqual(["not delivered: the request ended first: hi\n"]);
+    }
+    const { written, steering: full } = steering({ id: "s1", accepted: false, reason: "queue_full" });
+    full.began("r");
+    full.typed("hi");
+    await expect.poll(() => written).toEqual(["not delivered: too much waits to be said already: hi\n"]);
+    expect(await full.ended()).toEqual([]);
   });
 });
 

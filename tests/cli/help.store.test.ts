@@ -1,9 +1,9 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { mint } from "heddle";
 import { describe, expect, test } from "vitest";
 import { COMMANDS } from "../../src/cli/commands.ts";
 import { fastFolder } from "../support/temp-folder.ts";
+import { AGENT, stdinOf, withServer } from "./support/examples.ts";
 import { run } from "./support/fake-io.ts";
 import { wordsOf } from "./support/words.ts";
 
@@ -26,17 +26,6 @@ const BEFORE: { readonly [name: string]: (cwd: string) => Promise<void> } = {
 };
 /** Ends with something else than 0, and says so. */
 const CODES: { readonly [name: string]: number } = { steer: 4 };
-
-const AGENT = `
-import { defineAgent } from ${JSON.stringify(new URL("../../src/agent/definition/define-agent.ts", import.meta.url).href)};
-import { scriptedModel } from ${JSON.stringify(new URL("../../src/testing/scripted-model/scripted-model.ts", import.meta.url).href)};
-const sensor = { inputSchema: { type: "object", properties: {} } };
-export const agent = defineAgent({
-  name: "sensors",
-  tools: { sensor },
-  model: scriptedModel([{ calls: [{ id: "call_1", name: "sensor", arguments: {} }] }, "Cold."]),
-});
-`;
 
 async function waiting(cwd: string): Promise<void> {
   const { code } = await run(["ask", "Send 20 euros to Ada."], { cwd });
@@ -64,11 +53,7 @@ describe("help", () => {
     await BEFORE[name]?.(cwd);
     const { words, stdin } = wordsOf(line);
     expect(words[0]).toBe("heddle");
-    const token = await mint(
-      { runId: "run_1", requestId: "req_1", phase: "after_llm", context: {} },
-      { tokenSecret: "s".repeat(32) },
-    );
-    const given = { "token.txt": `${token}\n`, "questions.txt": "What is 1 + 1?\n" }[stdin ?? ""];
+    const given = await stdinOf(stdin);
     const ran = await withServer(words, cwd, (args) =>
       run(args, {
         cwd,
@@ -85,31 +70,3 @@ describe("help", () => {
       for (const one of ran.stdout.trim().split("\n")) expect(() => JSON.parse(one)).not.toThrow();
   });
 });
-
-/** Where an example names a Studio there is one, on a port of its own. */
-async function withServer<Result>(
-  words: readonly string[],
-  cwd: string,
-  work: (args: readonly string[]) => Promise<Result>,
-): Promise<Result> {
-  const isCalled = words.includes("http://127.0.0.1:4747");
-  const isStarted = words[1] === "studio" && !words.includes("--port");
-  if (!isCalled) return work([...words.slice(1), ...(isStarted ? ["--port", "0"] : [])]);
-  const { promise: url, resolve } = Promise.withResolvers<string>();
-  const { promise: isOver, resolve: end } = Promise.withResolvers<void>();
-  const studio = run(["studio", "--port", "0"], {
-    cwd,
-    onWrite: (text, interrupt) => {
-      if (!text.startsWith("http")) return;
-      resolve(text.trim());
-      void isOver.then(interrupt);
-    },
-  });
-  try {
-    const address = await url;
-    return await work(words.slice(1).map((word) => (word === "http://127.0.0.1:4747" ? address : word)));
-  } finally {
-    end();
-    await studio;
-  }
-}

@@ -9,6 +9,8 @@ import { fastFolder } from "../support/temp-folder.ts";
 import { Heddle, heddle } from "./support/process.ts";
 
 const ESCAPE = "\u001b";
+/** Told for so long that it is still at work when the next command has started. */
+const STORY = "Tell me the history of weaving, chapter by chapter.";
 const QUICK = { HEDDLE_DEMO_WORD_MS: "0" };
 
 async function storeIn(cwd: string): Promise<ThreadStore> {
@@ -135,12 +137,12 @@ test("steer and cancel reach the request that a Studio runs", async () => {
   const env = { HEDDLE_SERVER: studio.stdout.trim() };
   const asked = new Heddle(["ask", "Add up the numbers from 1 to 60, one call at a time."], cwd, env);
   await asked.wrote(/← /);
-  expect(await heddle(["steer", "last", "Quickly, please."], cwd, env)).toMatchObject({ code: 0 });
+  expect(await heddle(["steer", "last", STORY], cwd, env)).toMatchObject({ code: 0 });
   expect(await heddle(["cancel", "last"], cwd, env)).toMatchObject({ code: 0 });
   expect(await asked.ended).toMatchObject({ code: 1, stderr: expect.stringContaining("Cancelled") });
   expect(await heddle(["cancel", "last"], cwd, env)).toMatchObject({ code: 4 });
   const shown = await heddle(["show", "last", "--all"], cwd, env);
-  expect(shown.stdout).toContain("Quickly, please.");
+  expect(shown.stdout).toContain(STORY);
 });
 
 test("nothing of a secret is repeated, in whatever way a command fails", async () => {

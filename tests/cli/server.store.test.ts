@@ -1,3 +1,7 @@
+import { writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { fastFolder } from "../support/temp-folder.ts";
 import { run } from "./support/fake-io.ts";
@@ -97,4 +101,42 @@ test("with --detach the Studio goes on alone", async () => {
   });
   expect(shown.code).toBe(130);
   expect(await run(["approve", "last", "--detach"], { cwd })).toMatchObject({ code: 2 });
+});
+
+test("what is imported is sent to a Studio as it is read, and what is too large for it is told with what to do", async () => {
+  const [cwd, elsewhere] = [fastFolder(), fastFolder()];
+  const address = await studioIn(cwd);
+  await run(["ask", "What is 1 + 1?"], { cwd: elsewhere });
+  await run(["export", "last", "-o", "thread.jsonl"], { cwd: elsewhere });
+  const terminal = { cwd: elsewhere, isTerminal: true, now: Date.now };
+  const sent = await run(["import", "thread.jsonl", "--server", address], terminal);
+  expect(sent, sent.stderr).toMatchObject({ code: 0, stderr: expect.stringMatching(/sending \S+ \d+\.\d MiB of/) });
+  expect((await run(["verify", "--calls"], { cwd })).code).toBe(0);
+  const piped = await run(["import", "--format", "neutral", "--server", address], {
+    cwd,
+    stdin: JSON.stringify([{ role: "user", content: "Hello" }]),
+  });
+  expect(piped, piped.stderr).toMatchObject({ code: 0 });
+  const wrong = await run(["import", "--server", address], { cwd, stdin: "{" });
+  expect(wrong).toMatchObject({ code: 2, stderr: "error: What is piped in must be JSON.\n" });
+});
+
+test("a body that a server refuses for its size names the file, the limit and another way", async () => {
+  const cwd = fastFolder();
+  await writeFile(join(cwd, "long.jsonl"), "x".repeat(300_000));
+  const server = createServer((incoming, outgoing) => {
+    incoming.resume();
+    outgoing.writeHead(413, { "content-type": "application/json" });
+    outgoing.end(JSON.stringify({ error: { code: "body_too_large", message: "A body may have 9 MiB. Send less." } }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo; // it listens on a port
+  const { code, stderr } = await run(["import", "long.jsonl", "--server", `http://127.0.0.1:${port}`], { cwd });
+  expect({ code, stderr }).toEqual({
+    code: 2,
+    stderr:
+      "error: long.jsonl is larger than the 9 MiB that this Studio takes. Import it where the store is: heddle import " +
+      "long.jsonl --store <url>\n",
+  });
 });

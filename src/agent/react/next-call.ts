@@ -91,8 +91,19 @@ function summaryUpTo(step: Step, run: Run, { toSeq, model, isEmergency }: Wanted
 /** What a summary up to a seq is to be made of. */
 export function rangeUpTo({ thread, settings }: ReactAgent, lane: string, toSeq: number): SummaryRange | undefined {
   const range = summaryRangeOf({ thread, lane, model: settings.model, readers: settings.readers }, toSeq);
-  if (range !== undefined) mustReachBack(range, thread, lane);
+  if (range === undefined) mustReach(toSeq, thread, lane);
+  else mustReachBack(range, thread, lane);
   return range;
+}
+
+/** Rows that an exchange at the edge may take. */
+const AN_EXCHANGE = 64;
+
+/** Nothing to summarise before what is loaded: whoever says so must have looked there. */
+function mustReach(toSeq: number, thread: Thread, lane: string): void {
+  const neededFromSeq = Math.max(0, toSeq - AN_EXCHANGE);
+  if (thread.firstSeq <= neededFromSeq || foldLane(thread, lane).complete) return;
+  throw tooShort(neededFromSeq, "The summary ends before the entries loaded.");
 }
 
 /** A summary of what happens to be loaded would lose what lies before it. */
@@ -100,7 +111,10 @@ function mustReachBack({ previous }: SummaryRange, thread: Thread, lane: string)
   const { firstSeq } = thread;
   if (firstSeq === 0 || (previous !== undefined && previous.toSeq >= firstSeq - 1)) return;
   if (foldLane(thread, lane).complete) return;
-  const neededFromSeq = previous === undefined ? 0 : previous.toSeq + 1;
-  const message = `The summary begins before the entries loaded. Load the thread from seq ${neededFromSeq}.`;
-  throw new ProjectionError({ code: "tail_too_short", message, neededFromSeq });
+  throw tooShort(previous === undefined ? 0 : previous.toSeq + 1, "The summary begins before the entries loaded.");
+}
+
+function tooShort(neededFromSeq: number, why: string): ProjectionError {
+  const message = `${why} Load the thread from seq ${neededFromSeq}.`;
+  return new ProjectionError({ code: "tail_too_short", message, neededFromSeq });
 }

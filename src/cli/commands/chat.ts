@@ -1,17 +1,17 @@
-import { ASKING, askIn, policyAsked, threadFor } from "../asked.ts";
+import { ASKING, policyAsked } from "../asked.ts";
 import { defineCommand } from "../command.ts";
-import { EXIT } from "../exit.ts";
-import { interruptible } from "../interrupts.ts";
-import type { Io } from "../io.ts";
 import { AGENT, PLACE } from "../options.ts";
+import { Output } from "../output.ts";
 import { at } from "../place.ts";
+import { Talk } from "../talk.ts";
 
 export const chat = defineCommand({
   args: "",
   options: { ...ASKING, ...PLACE, ...AGENT },
   notes: [
-    "Each line is asked when the one before has been answered; an empty line or the end of input ends the talk.",
-    "Ctrl-C cancels the answer; a second one, or one where nothing runs, leaves.",
+    "At a terminal a line that is typed while an answer comes is said to the request at work: /help there tells more.",
+    "An empty line, /quit or the end of input ends the talk; Ctrl-C cancels the answer, or leaves where nothing runs.",
+    "In a pipe each line is asked when the one before has been answered, whatever it begins with.",
   ],
   examples: [
     { run: "heddle chat", does: "begins a thread" },
@@ -22,33 +22,28 @@ export const chat = defineCommand({
     },
   ],
   run: async (call) => {
-    const { io, out, options } = call;
-    const isTerminal = io.stdinIsTerminal && options["no-input"] !== true;
+    const { io, options } = call;
     const contextPolicy = await policyAsked(call);
     return at(call, { creates: true, acts: true }, async (place) => {
-      let threadId: string | undefined;
-      let worst: number = EXIT.ok;
-      for await (const line of isTerminal ? typed(io, out.talk("cyan", "> ")) : io.lines()) {
-        const content = line.trim();
-        if (content === "" && isTerminal) break;
-        if (content === "") continue;
-        const [exit, isInterrupted] = await interruptible(call, async (interrupts) => {
-          threadId ??= await threadFor({ call, contextPolicy, place, interrupts });
-          const named = { ...call, options: { ...options, thread: threadId } };
-          return [
-            await askIn({ call: named, contextPolicy, place, interrupts }, threadId, content),
-            interrupts.isAsked,
-          ] as const;
-        });
-        if (exit === EXIT.refused || (isInterrupted && !isTerminal)) return exit;
-        if (!isInterrupted) worst = Math.max(worst, exit);
+      const isTyped = io.stdinIsTerminal && io.stderr.isTerminal && options["no-input"] !== true;
+      if (!isTyped) return new Talk({ call, contextPolicy, place }).read(io.lines());
+      const keyboard = io.keyboard();
+      // What is written goes by way of the keyboard, which knows when somebody types.
+      const typed = {
+        ...io,
+        stdout: keyboard.stdout,
+        stderr: keyboard.stderr,
+        ask: (text: string) => keyboard.ask(text),
+      };
+      try {
+        return await new Talk({
+          call: { ...call, io: typed, out: new Output(typed, options) },
+          contextPolicy,
+          place,
+        }).typed(keyboard);
+      } finally {
+        keyboard.close();
       }
-      if (threadId !== undefined) await out.say(out.talk("dim", `thread ${threadId}`));
-      return worst;
     });
   },
 });
-
-async function* typed(io: Io, prompt: string): AsyncGenerator<string, void> {
-  for (let line = await io.ask(prompt); line !== undefined; line = await io.ask(prompt)) yield line;
-}

@@ -1,7 +1,7 @@
 import { bodyFor, WIRES } from "../../studio/calls/wire.ts";
-import type { ViewAnswer } from "../answers.ts";
 import { defineCommand } from "../command.ts";
 import { printExplained } from "../explained.ts";
+import { budgetLine, viewLine } from "../facts.ts";
 import { jsonGiven, POLICY_HELP, policyGiven, textGiven } from "../given.ts";
 import { printMessages, printTools } from "../messages.ts";
 import { AGENT, PLACE } from "../options.ts";
@@ -48,7 +48,7 @@ export const context = defineCommand({
         tools:
           options.tools === undefined ? undefined : await jsonGiven(io, options.tools, "--tools must be a JSON list."),
       });
-      const { messages, toolSpec, provenance, explained } = view;
+      const { messages, toolSpec, provenance, explained, meta } = view;
       if (provider !== undefined) {
         const body = bodyFor(provider, messages, toolSpec);
         await (out.isJson ? out.json({ provider, body }) : out.data(JSON.stringify(body, null, 2)));
@@ -58,18 +58,7 @@ export const context = defineCommand({
         await printTools(out, toolSpec);
         await printMessages(out, messages, provenance);
       }
-      if (!out.isJson) await out.say(out.talk("dim", factsOf(view)));
+      if (!out.isJson) for (const told of [budgetLine(meta), viewLine(meta)]) await out.say(out.talk("dim", told));
       return undefined;
     }),
 });
-
-function factsOf({ meta }: ViewAnswer): string {
-  const { estimatedTokens, budget, truncated, cutSeq, entriesIncluded, entriesTotal, needsSummary } = meta;
-  return [
-    `${estimatedTokens} of ${budget.maxInputTokens - budget.reserveOutputTokens} tokens`,
-    `system ${budget.system}, tools ${budget.tools}, summary ${budget.summary}, history ${budget.history}`,
-    `${entriesIncluded} of ${entriesTotal} entries shown`,
-    ...(truncated ? [`cut before entry ${cutSeq}`] : []),
-    ...(needsSummary ? ["needs a summary"] : []),
-  ].join(" · ");
-}

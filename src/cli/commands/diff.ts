@@ -1,8 +1,9 @@
 import { changesOf } from "../../studio/calls/changes.ts";
-import type { DiffAnswer } from "../answers.ts";
+import type { DiffAnswer, ViewAnswer } from "../answers.ts";
 import { callNamed, pathOf } from "../calls.ts";
 import { type Call, defineCommand } from "../command.ts";
 import { badUsage, CliError, EXIT } from "../exit.ts";
+import { budgetLine, entriesOf } from "../facts.ts";
 import { POLICY_HELP, policyGiven } from "../given.ts";
 import { textOf } from "../messages.ts";
 import { AGENT, PLACE } from "../options.ts";
@@ -36,13 +37,18 @@ export const diff = defineCommand({
   run: (call) =>
     at(call, {}, async (place) => {
       const id = await place.threadId(call.args[0] ?? "");
-      const found =
+      const found: Compared =
         call.options.policy === undefined ? await ofCalls(call, place, id) : await ofPolicies(call, place, id);
       if (call.out.isJson) await call.out.json({ threadId: id, ...found });
       else await print(call.out, found);
       return undefined;
     }),
 });
+
+/** What the views come to is told of policies; what calls came to is in `rebuild`. */
+interface Compared extends DiffAnswer {
+  readonly budgets?: readonly [old: string, now: string];
+}
 
 async function ofCalls({ args }: Call<typeof DIFFING>, place: Place, id: string): Promise<DiffAnswer> {
   const [, first = "last~1", second = "last"] = args;
@@ -54,7 +60,7 @@ async function ofCalls({ args }: Call<typeof DIFFING>, place: Place, id: string)
   return answer;
 }
 
-async function ofPolicies({ io, options, args }: Call<typeof DIFFING>, place: Place, id: string): Promise<DiffAnswer> {
+async function ofPolicies({ io, options, args }: Call<typeof DIFFING>, place: Place, id: string): Promise<Compared> {
   const [first = "", second, ...more] = options.policy ?? [];
   if (args.length > 1 || more.length > 0) throw badUsage("Compare two calls, or one or two policies, not both.");
   const atSeq = wholeNumber(options.at, "--at");
@@ -67,10 +73,32 @@ async function ofPolicies({ io, options, args }: Call<typeof DIFFING>, place: Pl
   ]);
   const changes = changesOf(a, b);
   const same = changes.findIndex(({ kind }) => kind !== "same");
-  return { same: same < 0 ? changes.length : same, a: a.messages, b: b.messages, changes, causes: [] };
+  return {
+    same: same < 0 ? changes.length : same,
+    a: a.messages,
+    b: b.messages,
+    changes,
+    causes: becomingOf(a.explained, b.explained),
+    budgets: [budgetLine(a.meta), budgetLine(b.meta)],
+  };
 }
 
-async function print(out: Output, { a, b, changes, causes, same }: DiffAnswer): Promise<void> {
+/** What became of entries by the one policy that did not by the other, those of one rule together. */
+function becomingOf(before: ViewAnswer["explained"], after: ViewAnswer["explained"]): DiffAnswer["causes"] {
+  const groups = new Map<string, { readonly rule: string; readonly how: string; readonly seqs: number[] }>();
+  for (const [index, { seq, status, rule }] of after.entries()) {
+    const was = before[index]?.status;
+    if (was === undefined || (was === status && before[index]?.rule === rule)) continue;
+    const key = `${rule} ${was} ${status}`;
+    const how = `${was.replace("_", " ")} by the old policy, ${status.replace("_", " ")} by the new`;
+    const group = groups.get(key) ?? { rule, how, seqs: [] };
+    group.seqs.push(seq);
+    groups.set(key, group);
+  }
+  return [...groups.values()].map(({ rule, how, seqs }) => ({ rule, why: `${entriesOf(seqs)}: ${how}.` }));
+}
+
+async function print(out: Output, { a, b, changes, causes, same, budgets }: Compared): Promise<void> {
   const { paint } = out;
   for (const { kind, a: before, b: after } of changes) {
     const old = before === undefined ? undefined : a[before];
@@ -85,5 +113,8 @@ async function print(out: Output, { a, b, changes, causes, same }: DiffAnswer): 
   }
   for (const { rule, why } of causes) await out.data(`${paint("yellow", rule)}: ${why}`);
   const changed = changes.filter(({ kind }) => kind !== "same").length;
-  await out.say(out.talk("dim", `${count(same, "message")} the same from the beginning, ${changed} other.`));
+  if (budgets !== undefined)
+    for (const [index, told] of budgets.entries()) await out.say(out.talk("dim", `${index === 0 ? "-" : "+"} ${told}`));
+  const told = `${count(same, "message")} the same from the beginning, ${count(changed, "difference")}.`;
+  await out.say(out.talk("dim", changed === 0 ? "Nothing differs." : told));
 }

@@ -6,6 +6,7 @@ import type { ThreadRow } from "../../studio/threads/row.ts";
 import { pathOf } from "../calls.ts";
 import { type Call, defineCommand } from "../command.ts";
 import { badUsage, CliError, EXIT } from "../exit.ts";
+import { type Interrupts, interruptible } from "../interrupts.ts";
 import { PLACE } from "../options.ts";
 import { oneOf } from "../parse.ts";
 import { at } from "../place.ts";
@@ -39,7 +40,7 @@ export const exportThread = defineCommand({
       const id = await place.threadId(args[0] ?? "");
       const { rev } = await place.get<ThreadRow>(pathOf(id));
       const { body } = await place.open(pathOf(id, "export"), { format });
-      const progress = new Progress(out, "exporting", io.now);
+      const progress = new Progress(out, "exporting", io);
       let [entries, bytes] = [0, 0];
       const counted = async function* (chunks: AsyncIterable<Uint8Array>) {
         for await (const chunk of chunks) {
@@ -56,7 +57,8 @@ export const exportThread = defineCommand({
         await progress.end();
         return undefined;
       }
-      await written(resolve(io.cwd, options.output), chunks).catch((cause: unknown) =>
+      const path = resolve(io.cwd, options.output);
+      await interruptible(call, (interrupts) => written(path, chunks, interrupts)).catch((cause: unknown) =>
         unwritable(options.output, cause),
       );
       await progress.end();
@@ -73,10 +75,16 @@ function formatOf({ options, out }: Call<typeof EXPORTING>): (typeof FORMATS)[nu
 }
 
 /** Under another name first, so that whoever interrupts it finds no half of a thread. */
-async function written(path: string, chunks: AsyncIterable<Uint8Array>): Promise<void> {
+async function written(path: string, chunks: AsyncIterable<Uint8Array>, interrupts: Interrupts): Promise<void> {
   const part = `${path}.part`;
+  const checked = async function* () {
+    for await (const chunk of chunks) {
+      interrupts.check();
+      yield chunk;
+    }
+  };
   try {
-    await pipeline(chunks, createWriteStream(part));
+    await pipeline(checked, createWriteStream(part));
     await rename(part, path);
   } catch (error) {
     await rm(part, { force: true });
@@ -87,7 +95,8 @@ async function written(path: string, chunks: AsyncIterable<Uint8Array>): Promise
 function unwritable(file: string | undefined, cause: unknown): never {
   const { code } = cause as { readonly code?: unknown };
   if (typeof code !== "string" || !/^E[A-Z]+$/.test(code)) throw cause;
-  const message = `${file} cannot be written (${code}). Name another --output.`;
+  const why = code === "ENOENT" ? "its folder does not exist" : code === "EACCES" ? "it may not be" : code;
+  const message = `${file} cannot be written: ${why}. Name another --output.`;
   throw new CliError({ code: "file_unwritable", exit: EXIT.failed, message, cause });
 }
 

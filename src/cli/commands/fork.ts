@@ -5,6 +5,9 @@ import { badUsage } from "../exit.ts";
 import { PLACE } from "../options.ts";
 import { wholeNumber } from "../parse.ts";
 import { at } from "../place.ts";
+import { Progress } from "../progress.ts";
+
+const LONG = 10_000;
 
 export const fork = defineCommand({
   args: "<thread>",
@@ -17,13 +20,17 @@ export const fork = defineCommand({
   examples: [{ run: "heddle fork last --at 0 --title 'Another try'", does: "both go on from the first ask" }],
   run: (call) =>
     at(call, {}, async (place) => {
-      const { out, options, args } = call;
+      const { io, out, options, args } = call;
       const id = await place.threadId(args[0] ?? "");
       const { rev } = await place.get<ThreadRow>(pathOf(id));
       if (rev === 0) throw badUsage("This thread is empty, so there is nothing to share.");
       const atSeq = wholeNumber(options.at, "--at") ?? rev - 1;
-      const row = await place.post<ThreadRow>(pathOf(id, "fork"), { atSeq, title: options.title });
+      const progress = new Progress(out, "forking", io);
+      if (atSeq >= LONG) await progress.at(0, atSeq + 1); // a store of this process may copy without a pause
+      const forking = place.post<ThreadRow>(pathOf(id, "fork"), { atSeq, title: options.title });
+      const row = await progress.during(forking);
       await (out.isJson ? out.json(row) : out.data(row.id));
+      await out.say(out.talk("dim", `It shares ${atSeq === 0 ? "entry 0" : `the entries 0 to ${atSeq}`} with ${id}.`));
       return undefined;
     }),
 });

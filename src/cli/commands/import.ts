@@ -1,12 +1,16 @@
+import type { ThreadStore } from "../../stores/port.ts";
 import { rowOf, type ThreadRow } from "../../studio/threads/row.ts";
 import { readImport } from "../../studio/transfer/import.ts";
+import { HeddleError } from "../../thread/errors.ts";
+import type { Thread } from "../../thread/thread.ts";
 import { type Call, defineCommand } from "../command.ts";
-import { badUsage } from "../exit.ts";
-import { fileGiven } from "../given.ts";
+import { badUsage, CliError, EXIT } from "../exit.ts";
+import { bytesGiven, type GivenBytes } from "../given.ts";
+import { type Interrupts, interruptible } from "../interrupts.ts";
 import { PLACE } from "../options.ts";
 import { oneOf } from "../parse.ts";
-import { at, LocalPlace } from "../place.ts";
-import { Progress } from "../progress.ts";
+import { at, LocalPlace, type Place } from "../place.ts";
+import { megabytes, Progress } from "../progress.ts";
 import { count } from "../text.ts";
 
 const FORMATS = ["jsonl", "json", "neutral", "openai-chat", "anthropic", "model-messages", "ui-messages"] as const;
@@ -30,39 +34,122 @@ export const importThread = defineCommand({
   ],
   run: (call) =>
     at(call, { creates: true }, async (place) => {
-      const { io, out, options, args } = call;
+      const { out, options, args } = call;
       const format = options.format === undefined ? undefined : oneOf(FORMATS, options.format, "--format");
-      const text = await givenText(call, args[0]);
-      const row =
-        place instanceof LocalPlace
-          ? await saved(place, text, format, new Progress(out, "importing", io.now))
-          : ((await (await place.open("/api/import", { format }, { method: "POST", body: text })).json()) as ThreadRow);
+      const given = await givenBytes(call, args[0]);
+      const row = await (place instanceof LocalPlace
+        ? read(call, given).then((text) => saved(call, place, text, format))
+        : uploaded(call, place, given, format)
+      ).catch((error: unknown) => refused(error, args[0]));
       await (out.isJson ? out.json(row) : out.data(row.id));
       await out.say(out.talk("dim", `${row.title} · ${count(row.rev, "entry", "entries")}`));
       return undefined;
     }),
 });
 
-async function givenText({ io }: Call<typeof IMPORTING>, file: string | undefined): Promise<string> {
+type Importing = Call<typeof IMPORTING>;
+
+async function givenBytes({ io }: Importing, file: string | undefined): Promise<GivenBytes> {
   if (file === undefined && io.stdinIsTerminal) throw badUsage("Name the file to import, or pipe it in.");
-  const text = file === undefined || file === "-" ? await io.text() : await fileGiven(io, file);
-  if (text.trim() !== "") return text;
-  throw badUsage("There is nothing to import: the file is empty.");
+  const given =
+    file === undefined || file === "-" ? { chunks: io.bytes(), size: undefined } : await bytesGiven(io, file);
+  if (given.size === 0) throw nothing();
+  return given;
+}
+
+function nothing(): CliError {
+  return badUsage("There is nothing to import: the file is empty.");
+}
+
+async function* counted(
+  { chunks, size }: GivenBytes,
+  progress: Progress,
+  ended?: AbortSignal,
+): AsyncGenerator<Uint8Array, void> {
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    if (ended?.aborted) return;
+    bytes += chunk.byteLength;
+    await progress.at(bytes, size);
+    yield chunk;
+  }
+}
+
+async function read({ io, out }: Importing, given: GivenBytes): Promise<string> {
+  const progress = new Progress(out, "reading", io, megabytes);
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  const parts: string[] = [];
+  try {
+    for await (const chunk of counted(given, progress)) parts.push(decoder.decode(chunk, { stream: true }));
+    parts.push(decoder.decode());
+    const text = parts.join("");
+    if (text.trim() !== "") return text;
+  } catch (cause) {
+    const why = cause instanceof RangeError ? "is larger than this process can hold" : "cannot be read as UTF-8 text";
+    throw new CliError({
+      code: "file_unreadable",
+      exit: EXIT.failed,
+      message: `What is to be imported ${why}.`,
+      cause,
+    });
+  } finally {
+    await progress.end();
+  }
+  throw nothing();
+}
+
+/** As it is read: a Studio may take more than this process wants to hold. */
+async function uploaded(
+  { io, out }: Importing,
+  place: Place,
+  given: GivenBytes,
+  format: string | undefined,
+): Promise<ThreadRow> {
+  const progress = new Progress(out, "sending", io, megabytes);
+  const ended = new AbortController();
+  const headers = given.size === undefined ? {} : { "content-length": String(given.size) };
+  try {
+    const body = ReadableStream.from(counted(given, progress, ended.signal));
+    const answer = await place.open("/api/import", { format }, { method: "POST", body, headers, duplex: "half" });
+    return (await answer.json()) as ThreadRow; // the route says what it answers
+  } finally {
+    ended.abort(); // it may be refused while it is still being sent
+    await progress.end();
+  }
+}
+
+/** The server speaks of a body, and knows nothing of files. */
+function refused(error: unknown, file: string | undefined): never {
+  if (!HeddleError.isInstance(error)) throw error;
+  const { code, message, retryable } = error;
+  const name = file === undefined || file === "-" ? "What is piped in" : file;
+  if (code === "body_too_large") {
+    const limit = /\d+ [KMG]iB/.exec(message)?.[0];
+    const most = limit === undefined ? "what this Studio takes" : `the ${limit} that this Studio takes`;
+    const how = `Import it where the store is: heddle import ${file ?? "-"} --store <url>`;
+    const told = `${name} is larger than ${most}. ${how}`;
+    throw new CliError({ code, retryable, exit: EXIT.usage, message: told, cause: error });
+  }
+  const told = message.replace(/^The body\b/, name).replace(/^options\.format\b/, "--format");
+  if (told === message) throw error;
+  throw new CliError({ code, exit: EXIT.usage, message: told, cause: error });
 }
 
 /** In batches; what was begun and not finished is taken back. */
-async function saved(
-  { store, studio }: LocalPlace,
-  text: string,
-  format: string | undefined,
-  progress: Progress,
-): Promise<ThreadRow> {
-  const thread = await readImport(studio, text, format);
+async function saved(call: Importing, place: LocalPlace, text: string, format: string | undefined): Promise<ThreadRow> {
+  const thread = await readImport(place.studio, text, format);
+  await interruptible(call, (interrupts) => save(call, place.store, thread, interrupts));
+  return rowOf(place.studio, thread);
+}
+
+async function save({ io, out }: Importing, store: ThreadStore, thread: Thread, interrupts: Interrupts): Promise<void> {
+  const progress = new Progress(out, "importing", io);
   const { id, rev } = thread;
   await store.save(thread.upTo(Math.min(BATCH, rev) - 1));
   try {
     for (let from = BATCH; from < rev; from += BATCH) {
       await progress.at(from, rev);
+      interrupts.check();
       const batch = thread.slice(from, Math.min(rev, from + BATCH) - 1).map(({ seq: _place, ...entry }) => entry);
       await store.append(id, batch, { expectedRev: from, create: false });
     }
@@ -72,5 +159,4 @@ async function saved(
   } finally {
     await progress.end();
   }
-  return rowOf(studio, thread);
 }

@@ -3,11 +3,11 @@ import { callDetail } from "../calls.ts";
 import { defineCommand } from "../command.ts";
 import { EXIT } from "../exit.ts";
 import { printExplained } from "../explained.ts";
+import { budgetLine, prefixLine, usageLine, viewLine } from "../facts.ts";
 import { printMessages, printTools } from "../messages.ts";
 import { AGENT, PLACE } from "../options.ts";
 import { oneOf } from "../parse.ts";
 import { at } from "../place.ts";
-import { count } from "../text.ts";
 
 export const rebuild = defineCommand({
   args: "<thread> [call]",
@@ -32,7 +32,7 @@ export const rebuild = defineCommand({
       const provider = options.provider === undefined ? undefined : oneOf(WIRES, options.provider, "--provider");
       const id = await place.threadId(args[0] ?? "");
       const detail = await callDetail(place, id, args[1]);
-      const { proven, problem, messages, toolSpec, provenance, explained, record, previous } = detail;
+      const { proven, problem, messages, toolSpec, provenance, explained, record, meta, previous } = detail;
       if (provider !== undefined) {
         const body = bodyFor(provider, messages, toolSpec);
         await (out.isJson ? out.json({ provider, proven, body }) : out.data(JSON.stringify(body, null, 2)));
@@ -40,7 +40,7 @@ export const rebuild = defineCommand({
       else if (options.explain === true) await printExplained(out, explained);
       else {
         await printTools(out, toolSpec);
-        await printMessages(out, messages, provenance);
+        await printMessages(out, messages, provenance, previous?.stablePrefix);
       }
       if (!proven) {
         await out.error(
@@ -48,13 +48,14 @@ export const rebuild = defineCommand({
         );
         return EXIT.failed;
       }
-      await out.say(
-        `${out.talk("green", "proven:")} ${record.fingerprint} · ${count(record.estimatedTokens, "token")} estimated`,
-      );
-      if (previous?.firstChange !== undefined)
-        await out.say(
-          out.talk("dim", `other than before from message ${previous.firstChange.index}: ${previous.firstChange.why}`),
-        );
+      await out.say(`${out.talk("green", "proven:")} ${record.fingerprint}`);
+      if (out.isJson) return undefined;
+      const facts = [
+        ...(meta === undefined ? [] : [budgetLine(meta), viewLine(meta)]),
+        usageLine(detail),
+        prefixLine(detail),
+      ];
+      for (const told of facts) await out.say(out.talk("dim", told));
       return undefined;
     }),
 });

@@ -10,7 +10,7 @@ import type { Output } from "../output.ts";
 import { wholeNumber } from "../parse.ts";
 import { at, type Place } from "../place.ts";
 import { messagesIn } from "../sse.ts";
-import { contentText, indented, when } from "../text.ts";
+import { contentText, count, indented, when } from "../text.ts";
 
 const USUAL = 50;
 const PAGE = 500;
@@ -44,12 +44,21 @@ export const show = defineCommand({
       if (options.follow === true) return followed(call, place, id, from, isWanted);
       const entries: Entry[] = [];
       if (!out.isJson) await out.say(out.talk("bold", `${thread.title} · ${id} · ${thread.status ?? "no status"}`));
-      if (from > 0 && !out.isJson) await out.say(out.talk("dim", `${from} earlier entries: --all, or --from`));
+      const earlier = Math.min(from, thread.rev);
+      if (earlier > 0 && !out.isJson)
+        await out.say(out.talk("dim", `${count(earlier, "earlier entry", "earlier entries")}: --all, or --from`));
+      let shown = 0;
       for await (const entry of entriesOf(place, id, from, to)) {
         if (!isWanted(entry)) continue;
+        shown += 1;
         if (out.isJson) entries.push(entry);
         else await printEntry(out, entry);
       }
+      if (shown === 0 && thread.rev > 0)
+        await out.say(
+          `There is no such entry ${from > to ? `from ${from} on` : `from ${from} to ${to}`}: the thread ends at ${thread.rev - 1}.`,
+        );
+      if (shown === 0 && thread.rev === 0) await out.say("The thread is empty.");
       if (out.isJson) await out.json({ thread, entries });
       return undefined;
     }),
@@ -58,7 +67,7 @@ export const show = defineCommand({
 function windowOf({ options }: Call<typeof SHOWING>, rev: number): readonly [number, number] {
   const to = Math.min(wholeNumber(options.to, "--to") ?? rev - 1, rev - 1);
   const from = wholeNumber(options.from, "--from");
-  const last = wholeNumber(options.last, "--last") ?? USUAL;
+  const last = wholeNumber(options.last, "--last", 1) ?? USUAL;
   return [from ?? (options.all === true ? 0 : Math.max(0, to - last + 1)), to];
 }
 
@@ -78,7 +87,11 @@ async function followed(
   isWanted: (entry: Entry) => boolean,
 ): Promise<number> {
   const ended = new AbortController();
-  const off = io.onInterrupt(() => ended.abort());
+  let exit: number = EXIT.interrupted;
+  const off = io.onInterrupt((signal) => {
+    if (signal === "SIGTERM") exit = EXIT.terminated;
+    ended.abort();
+  });
   try {
     let next = from;
     while (!ended.signal.aborted) {
@@ -92,10 +105,10 @@ async function followed(
         else await printEntry(out, entry);
       }
     }
-    return EXIT.interrupted;
+    return exit;
   } catch (error) {
     if (!ended.signal.aborted) throw error;
-    return EXIT.interrupted;
+    return exit;
   } finally {
     off();
     ended.abort();

@@ -1,16 +1,10 @@
-import { pathOf } from "../calls.ts";
 import { defineCommand } from "../command.ts";
 import { badUsage, CliError, EXIT } from "../exit.ts";
 import { contentGiven } from "../given.ts";
 import { SERVER } from "../options.ts";
 import { oneOf } from "../parse.ts";
 import { serverOf } from "../place.ts";
-
-const REASONS: { readonly [reason: string]: string } = {
-  idle: "no request is at work in this thread",
-  request_mismatch: "another request is at work",
-  queue_full: "too much waits to be said already",
-};
+import { reasonTold, steerAt } from "../steer-at.ts";
 
 export const steer = defineCommand({
   args: "<thread> [text...]",
@@ -35,15 +29,10 @@ export const steer = defineCommand({
     if (place === undefined) throw serverNeeded();
     const content = await contentGiven(io, args.slice(1));
     const id = await place.threadId(args[0] ?? "");
-    // What is not accepted is told with 409, as an answer of its own.
-    const told = await place.post<{ readonly id: string; readonly accepted: boolean; readonly reason?: string }>(
-      pathOf(id, "steer"),
-      { content, kind, source: options.source },
-      [409],
-    );
+    const told = await steerAt(place, id, { content, kind, source: options.source });
     if (out.isJson) await out.json(told);
     if (told.accepted) return EXIT.ok;
-    if (!out.isJson) await out.error(`Not delivered: ${REASONS[told.reason ?? ""] ?? told.reason}.`);
+    if (!out.isJson) await out.error(`Not delivered: ${reasonTold(told.reason)}.`);
     return EXIT.refused;
   },
 });

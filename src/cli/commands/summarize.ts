@@ -1,11 +1,13 @@
+import { HeddleError } from "../../thread/errors.ts";
 import type { JsonObject } from "../../thread/json.ts";
 import type { EntriesWindow, ThreadDetail } from "../answers.ts";
 import { pathOf } from "../calls.ts";
 import { defineCommand } from "../command.ts";
-import { CliError, EXIT } from "../exit.ts";
+import { CliError, EXIT, exitOf } from "../exit.ts";
 import { AGENT, PLACE } from "../options.ts";
 import { wholeNumber } from "../parse.ts";
 import { at } from "../place.ts";
+import { Progress } from "../progress.ts";
 import { contentText } from "../text.ts";
 
 export const summarize = defineCommand({
@@ -20,14 +22,13 @@ export const summarize = defineCommand({
   examples: [{ run: "heddle summarize last --to 3", does: "of the beginning of the newest thread" }],
   run: (call) =>
     at(call, { acts: true }, async (place) => {
-      const { out, options, args } = call;
+      const { io, out, options, args } = call;
       const id = await place.threadId(args[0] ?? "");
       const { status } = await place.get<ThreadDetail>(pathOf(id));
       if (!place.isServer && (status === "running" || status === "waiting")) throw busy(status);
-      const { seq } = await place.post<{ readonly seq: number }>(pathOf(id, "summarize"), {
-        fromSeq: wholeNumber(options.from, "--from"),
-        toSeq: wholeNumber(options.to, "--to"),
-      });
+      const range = { fromSeq: wholeNumber(options.from, "--from"), toSeq: wholeNumber(options.to, "--to") };
+      const writing = place.post<{ readonly seq: number }>(pathOf(id, "summarize"), range);
+      const { seq } = await new Progress(out, "summarizing", io).during(writing).catch(inOptions);
       const { entries } = await place.get<EntriesWindow>(pathOf(id, "entries"), { from: seq, to: seq });
       const { content, fromSeq, toSeq } = (entries[0]?.payload ?? {}) as JsonObject; // payloads are JSON
       if (out.isJson) await out.json({ threadId: id, seq, fromSeq, toSeq, content });
@@ -36,6 +37,13 @@ export const summarize = defineCommand({
       return undefined;
     }),
 });
+
+/** What the API calls a field is an option here. */
+function inOptions(error: unknown): never {
+  if (!HeddleError.isInstance(error) || !/\b(from|to)Seq\b/.test(error.message)) throw error;
+  const message = error.message.replaceAll(/\b(from|to)Seq\b/g, "--$1");
+  throw new CliError({ code: error.code, exit: exitOf(error), message, cause: error });
+}
 
 function busy(status: string): CliError {
   const message = `A request is ${status} in this thread. Wait for its end, or name the Studio that runs it: --server.`;

@@ -2,18 +2,21 @@ import type { ThreadRow } from "../../studio/threads/row.ts";
 import type { ThreadsPage } from "../answers.ts";
 import { defineCommand } from "../command.ts";
 import { PLACE } from "../options.ts";
-import { oneOf, wholeNumber } from "../parse.ts";
+import { oneOf, timeGiven, wholeNumber } from "../parse.ts";
 import { at } from "../place.ts";
-import { table, when } from "../text.ts";
+import { printTable } from "../print-table.ts";
+import { when } from "../text.ts";
 
 const USUAL = 20;
 const PAGE = 200;
+const STATUSES = ["running", "waiting", "completed", "failed", "cancelled"] as const;
+const COLUMNS = ["thread", "status", "entries", "changed (UTC)", "title"];
 
 export const threads = defineCommand({
   args: "",
   options: {
     search: { type: "string", value: "text", help: "in ids, titles and what was said" },
-    status: { type: "string", value: "status", help: "running, waiting, completed, failed, cancelled" },
+    status: { type: "string", value: "status", help: STATUSES.join(", ") },
     agent: { type: "string", value: "name", help: "whose" },
     since: { type: "string", value: "time", help: "2026-01-31, or milliseconds since 1970" },
     until: { type: "string", value: "time", help: "likewise" },
@@ -29,8 +32,10 @@ export const threads = defineCommand({
   run: (call) =>
     at(call, {}, async (place) => {
       const { options, out } = call;
-      const { search, status, agent, since, until } = options;
-      const limit = wholeNumber(options.limit, "--limit") ?? USUAL;
+      const { search, agent } = options;
+      const status = options.status === undefined ? undefined : oneOf(STATUSES, options.status, "--status");
+      const [since, until] = [timeGiven(options.since, "--since"), timeGiven(options.until, "--until")];
+      const limit = wholeNumber(options.limit, "--limit", 1) ?? USUAL;
       const order = oneOf(["updated", "created"], options.order ?? "updated", "--order");
       const found: ThreadRow[] = [];
       let cursor: string | undefined;
@@ -51,8 +56,10 @@ export const threads = defineCommand({
       } while (cursor !== undefined && found.length < limit);
       const rows = found.slice(0, limit);
       if (out.isJson) await out.json({ threads: rows, ...(cursor !== undefined && { more: true }) });
-      else for (const line of table(rows.map(cells), out.width)) await out.data(line);
-      if (rows.length === 0) await out.say('No threads. Begin one: heddle ask "What is 6 * 7?"');
+      else await printTable(out, COLUMNS, rows.map(cells));
+      const isNarrowed = [search, status, agent, since, until].some((one) => one !== undefined);
+      if (rows.length === 0)
+        await out.say(isNarrowed ? "No thread fits." : 'No threads. Begin one: heddle ask "What is 6 * 7?"');
       else if (cursor !== undefined && !out.isJson)
         await out.say(out.talk("dim", "There are more: --limit shows them."));
       return undefined;

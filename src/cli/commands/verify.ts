@@ -26,7 +26,7 @@ export const verify = defineCommand({
   run: async (call) => {
     const { io, out, args } = call;
     const place = await localPlace({ ...call, options: { ...call.options, server: undefined, token: undefined } }, {});
-    const progress = new Progress(out, "verifying", io.now);
+    const progress = new Progress(out, "verifying", io);
     try {
       const wanted = await threadsOf(place, args);
       const total = wanted.reduce((sum, { rev }) => sum + rev, 0);
@@ -34,7 +34,7 @@ export const verify = defineCommand({
       let done = 0;
       for (const { id, rev } of wanted) {
         await progress.at(done, total);
-        const report = await verified(call, place, id);
+        const report = await verified(call, place, id, (entries) => void progress.at(done + entries, total));
         reports.push(report);
         done += rev;
         if (out.isJson) continue;
@@ -59,7 +59,10 @@ interface Report extends VerifyReport {
 
 async function threadsOf(place: LocalPlace, given: readonly string[]) {
   const threads: { readonly id: string; readonly rev: number }[] = [];
-  for (const name of given) threads.push({ id: await place.threadId(name), rev: 1 });
+  for (const name of given) {
+    const id = await place.threadId(name);
+    threads.push({ id, rev: (await place.store.load(id, { last: 1 }).catch(() => undefined))?.rev ?? 0 }); // verify says what is wrong
+  }
   if (given.length > 0) return threads;
   let cursor: string | undefined;
   do {
@@ -70,13 +73,20 @@ async function threadsOf(place: LocalPlace, given: readonly string[]) {
   return threads;
 }
 
-async function verified({ options }: Call<typeof VERIFYING>, place: LocalPlace, id: string): Promise<Report> {
-  const report = await place.store.verify(id);
+async function verified(
+  { io, out, options }: Call<typeof VERIFYING>,
+  place: LocalPlace,
+  id: string,
+  onProgress: (entries: number) => void,
+): Promise<Report> {
+  const report = await place.store.verify(id, { onProgress });
   if (options.calls !== true || !report.ok) return report;
   const bad: { callId: string; reason: string }[] = [];
   let proven = 0;
+  const progress = new Progress(out, "proving calls", io);
   for await (const found of callsBack(place.store, id)) {
-    const { callId } = found;
+    const { callId, entry } = found;
+    await progress.at(report.entries - entry.seq, report.entries); // from the newest to the oldest
     try {
       const shown = await shownCall(place.studio, id, found);
       if (shown.proven) proven++;
@@ -86,6 +96,7 @@ async function verified({ options }: Call<typeof VERIFYING>, place: LocalPlace, 
       bad.push({ callId, reason: error.message });
     }
   }
+  await progress.end();
   return { ...report, calls: { proven, bad } };
 }
 

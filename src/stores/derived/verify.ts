@@ -5,16 +5,22 @@ import type { StoredRow, ThreadHead } from "../driver.ts";
 import { CorruptionError, threadNotFound } from "../errors.ts";
 import { checkHead } from "../format/head.ts";
 import { NO_TIP, nextRow, parseRow, prepare, type Tip } from "../format/row.ts";
-import type { VerifyReport } from "../port.ts";
+import type { VerifyOptions, VerifyReport } from "../port.ts";
 import type { StoreContext } from "./context.ts";
 import { rowsOf } from "./read.ts";
 import { steadily } from "./steadily.ts";
+
+const TOLD_EVERY = 1000;
 
 /**
  * Writes the thread again, in thought, from what its rows say, and compares every column with what lies there. Then the
  * thread's own record has to agree with the last row, and the store with what lies below it.
  */
-export async function verify(context: StoreContext, threadId: string): Promise<VerifyReport> {
+export async function verify(
+  context: StoreContext,
+  threadId: string,
+  { onProgress }: VerifyOptions = {},
+): Promise<VerifyReport> {
   const { driver, ports } = context;
   checkName("threadId", threadId);
   let tip: Tip = NO_TIP;
@@ -22,8 +28,10 @@ export async function verify(context: StoreContext, threadId: string): Promise<V
     return await steadily(context, threadId, async (head) => {
       if (head === undefined) throw threadNotFound(threadId);
       tip = NO_TIP;
+      onProgress?.(0);
       for await (const row of rowsOf(context, threadId, { from: 0, to: head.rev - 1, limit: head.rev })) {
         tip = checkRow(threadId, tip, row, ports.sha256);
+        if (tip.rev % TOLD_EVERY === 0) onProgress?.(tip.rev);
       }
       checkEnd(threadId, tip, head);
       checkHead(threadId, head, ports.sha256);

@@ -110,8 +110,8 @@ export class FaultyStore implements FaultStore {
     return this.#read("getBlob", hash, () => this.#store.getBlob(hash));
   }
 
-  verify(threadId: string): Promise<Port.VerifyReport> {
-    return this.#read("verify", threadId, () => this.#store.verify(threadId));
+  verify(threadId: string, options?: Port.VerifyOptions): Promise<Port.VerifyReport> {
+    return this.#read("verify", threadId, () => this.#store.verify(threadId, options));
   }
 
   read(threadId: string, options?: Port.ReadOptions): AsyncIterable<Entry> {

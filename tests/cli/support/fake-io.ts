@@ -17,11 +17,12 @@ export interface FakeOptions {
   /** A terminal on both sides, where this is answered to questions, one after the other. */
   readonly answers?: readonly (string | undefined)[];
   readonly isTerminal?: boolean;
-  /** Told what was written so far, with the means to interrupt. */
-  readonly onWrite?: (written: string, interrupt: () => void) => void;
+  /** Told what is written, with the means to interrupt, and to type a line that nothing has asked for. */
+  readonly onWrite?: (written: string, interrupt: () => void, type: (line: string) => void) => void;
   /** stdout breaks after so many writes. */
   readonly breaksAfter?: number;
   readonly now?: () => number;
+  readonly columns?: number;
 }
 
 /** Runs a command in this process; the demo speaks without pauses. */
@@ -36,20 +37,31 @@ class Fake {
   stderr = "";
   readonly io: Io;
 
-  constructor({ cwd, stdin = "", env = {}, answers, isTerminal, onWrite, breaksAfter, now }: FakeOptions) {
+  constructor({
+    cwd,
+    stdin = "",
+    env = {},
+    answers,
+    isTerminal,
+    onWrite,
+    breaksAfter,
+    now,
+    columns = 100,
+  }: FakeOptions) {
     const isTty = isTerminal ?? answers !== undefined;
     const left = [...(answers ?? [])];
     const handlers = new Set<Interrupt>();
     const interrupt = (): void => {
       for (const handler of [...handlers]) handler("SIGINT");
     };
+    let listener: ((line: string) => void) | undefined;
     let writes = 0;
     const sink = (write: (text: string) => void): Sink => ({
       isTerminal: isTty,
-      columns: 100,
+      columns,
       write: async (text) => {
         write(text);
-        onWrite?.(text, interrupt);
+        onWrite?.(text, interrupt, (line) => listener?.(line));
       },
     });
     this.io = {
@@ -68,10 +80,29 @@ class Fake {
         yield* stdin.split("\n");
       },
       text: async () => stdin,
+      bytes: async function* () {
+        yield Buffer.from(stdin);
+      },
+      every: (_ms, again) => {
+        again();
+        return () => undefined;
+      },
       ask: async (question) => {
         this.stderr += question;
         return left.shift();
       },
+      keyboard: () => ({
+        stdout: this.io.stdout,
+        stderr: this.io.stderr,
+        isInterrupted: false,
+        line: this.io.ask,
+        ask: this.io.ask,
+        listen: (handler) => {
+          listener = handler;
+          return () => (listener = undefined);
+        },
+        close: () => undefined,
+      }),
       onInterrupt: (handler) => {
         handlers.add(handler);
         return () => handlers.delete(handler);

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
 
@@ -10,7 +10,7 @@ export interface Ended {
   readonly stderr: string;
 }
 
-/** `heddle` as a process of its own, without a terminal. */
+/** `heddle` as a process of its own; without a terminal, where none of so many columns is asked for. */
 export class Heddle {
   stdout = "";
   stderr = "";
@@ -18,9 +18,18 @@ export class Heddle {
   readonly ended: Promise<Ended>;
   readonly #waiting = new Set<() => void>();
 
-  constructor(args: readonly string[], cwd: string, env: { readonly [name: string]: string | undefined } = {}) {
-    const clean = { PATH: process.env["PATH"], HOME: process.env["HOME"], ...env };
-    this.child = spawn(process.execPath, [DOOR, ...args], { cwd, env: clean, stdio: ["pipe", "pipe", "pipe"] });
+  constructor(
+    args: readonly string[],
+    cwd: string,
+    env: { readonly [name: string]: string | undefined } = {},
+    columns?: number,
+  ) {
+    const clean = { PATH: process.env["PATH"], HOME: process.env["HOME"], TERM: "xterm", ...env };
+    const [command = "", ...given] =
+      columns === undefined
+        ? [process.execPath, DOOR, ...args]
+        : onTerminal([process.execPath, DOOR, ...args], columns);
+    this.child = spawn(command, given, { cwd, env: clean, stdio: ["pipe", "pipe", "pipe"] });
     onTestFinished(() => void this.child.kill("SIGKILL"));
     this.child.stdin?.on("error", () => {}); // it ended before it read
     this.child.stdout?.on("data", (chunk) => this.#got("stdout", String(chunk)));
@@ -45,6 +54,11 @@ export class Heddle {
     this.#waiting.delete(check);
   }
 
+  /** Types it, and stays. */
+  type(text: string): void {
+    this.child.stdin?.write(text);
+  }
+
   say(text: string): this {
     this.child.stdin?.end(text);
     return this;
@@ -54,6 +68,15 @@ export class Heddle {
     this[name] += text;
     for (const check of this.#waiting) check();
   }
+}
+
+/** Whether `script` of util-linux is there, which runs a command on a terminal of its own. */
+export const hasTerminals =
+  process.platform === "linux" && spawnSync("script", ["-qec", "true", "/dev/null"]).status === 0;
+
+function onTerminal(command: readonly string[], columns: number): readonly string[] {
+  const quoted = command.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(" ");
+  return ["script", "-qefc", `stty cols ${columns} rows 30; exec ${quoted}`, "/dev/null"];
 }
 
 /** Runs it to its end, with nothing on stdin. */

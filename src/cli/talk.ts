@@ -1,0 +1,123 @@
+import type { ContextPolicyInput } from "../projection/policy/fields.ts";
+import { HeddleError } from "../thread/errors.ts";
+import { adviceOf } from "./advice.ts";
+import { type ASKING, askIn, threadFor } from "./asked.ts";
+import type { Call } from "./command.ts";
+import { EXIT } from "./exit.ts";
+import { type Interrupts, interruptible } from "./interrupts.ts";
+import type { Keyboard } from "./io.ts";
+import type { Place } from "./place.ts";
+import { CHAT_HELP, commandIn, Steering, unknownCommand } from "./steering.ts";
+
+interface Options {
+  readonly call: Call<typeof ASKING>;
+  readonly contextPolicy: ContextPolicyInput | undefined;
+  readonly place: Place;
+}
+
+interface Answered {
+  readonly exit: number;
+  readonly isInterrupted: boolean;
+  readonly isLeft: boolean;
+  /** What was typed too late for this one. */
+  readonly unsaid: readonly string[];
+}
+
+/** Asks after asks in one thread. */
+export class Talk {
+  readonly #options: Options;
+  #threadId: string | undefined;
+  #worst: number = EXIT.ok;
+
+  constructor(options: Options) {
+    this.#options = options;
+  }
+
+  /** Each line when the one before has been answered; the first trouble is the end. */
+  async read(lines: AsyncIterable<string>): Promise<number> {
+    for await (const line of lines) {
+      const content = line.trim();
+      if (content === "") continue;
+      const { exit, isInterrupted } = await this.#answered(content);
+      if (exit === EXIT.refused || isInterrupted) return exit;
+    }
+    return this.#ended();
+  }
+
+  /** As somebody types it, who may say something while an answer comes. */
+  async typed(keyboard: Keyboard): Promise<number> {
+    const next: string[] = [];
+    const prompt = this.#options.call.out.talk("cyan", "> ");
+    for (;;) {
+      const late = next.shift();
+      const content = late ?? (await keyboard.line(prompt))?.trim() ?? "";
+      const command = late === undefined ? commandIn(content) : undefined;
+      if (content === "" || command?.name === "quit") break;
+      if (command !== undefined) {
+        await this.#told(command.name);
+        continue;
+      }
+      const text = late ?? content.replace(/^\/\//, "/");
+      const { exit, isInterrupted, isLeft, unsaid } = await this.#tried(text, keyboard);
+      if (exit === EXIT.refused) return exit; // it waits, and nothing else can be asked
+      if (isLeft) break;
+      // What came too late for an answer is asked behind it, but not behind one that was broken off.
+      if (exit === EXIT.ok && !isInterrupted) next.push(...unsaid);
+    }
+    if (keyboard.isInterrupted) {
+      await this.#ended();
+      return EXIT.interrupted;
+    }
+    return this.#ended();
+  }
+
+  async #told(command: string): Promise<void> {
+    const { out } = this.#options.call;
+    if (command === "help") await out.say(CHAT_HELP);
+    else if (command === "cancel" || command === "followup") await out.say("Nothing is being answered.");
+    else await out.say(unknownCommand(command));
+  }
+
+  /** What is refused is told, and the talk goes on. */
+  async #tried(content: string, keyboard: Keyboard): Promise<Answered> {
+    const { out } = this.#options.call;
+    try {
+      return await this.#answered(content, keyboard);
+    } catch (error) {
+      if (!HeddleError.isInstance(error)) throw error;
+      await out.error(`${out.talk("red", "error:")} ${adviceOf(error)}`);
+      this.#worst = Math.max(this.#worst, EXIT.failed);
+      return { exit: EXIT.failed, isInterrupted: false, isLeft: false, unsaid: [] };
+    }
+  }
+
+  #answered(content: string, keyboard?: Keyboard): Promise<Answered> {
+    return interruptible(this.#options.call, (interrupts) => this.#asked(content, interrupts, keyboard));
+  }
+
+  async #asked(content: string, interrupts: Interrupts, keyboard: Keyboard | undefined): Promise<Answered> {
+    const { call, contextPolicy, place } = this.#options;
+    const isNew = this.#threadId === undefined && call.options.thread === undefined;
+    const threadId = this.#threadId ?? (await threadFor({ call, contextPolicy, place, interrupts }));
+    const steering = keyboard && new Steering({ out: call.out, place, threadId, interrupts });
+    const off = steering && keyboard.listen((line) => steering.typed(line));
+    let unsaid: readonly string[] = [];
+    let exit: number;
+    try {
+      exit = await askIn({ call, contextPolicy, place, interrupts, steering }, { threadId, isNew }, content);
+      this.#threadId = threadId; // a new one is taken back where this is refused
+    } finally {
+      off?.();
+      unsaid = (await steering?.ended()) ?? [];
+    }
+    const isInterrupted = interrupts.isAsked;
+    if (!isInterrupted) this.#worst = Math.max(this.#worst, exit);
+    return { exit, isInterrupted, isLeft: steering?.isLeft === true, unsaid };
+  }
+
+  async #ended(): Promise<number> {
+    const { out } = this.#options.call;
+    if (this.#threadId !== undefined) await out.say(out.talk("dim", `thread ${this.#threadId}`));
+    return this.#worst;
+  }
+}
