@@ -1,4 +1,5 @@
 import type { SummaryRange } from "heddle";
+import { assistant, user } from "heddle/testing";
 import { describe, expect, test } from "vitest";
 import { eventsOf, expectWhole, failureOf, proveAll, type Stage, stage, told } from "../support/stage.ts";
 
@@ -33,6 +34,23 @@ describe("a summary that somebody asks for", () => {
     });
     await asked(on, server, "Four?");
     await proveAll(on.store, on.threadId);
+  });
+
+  test("reaches to the beginning of a thread of which only the end is loaded", async () => {
+    const on = await stage();
+    const ranges: SummaryRange[] = [];
+    const turns = Array.from({ length: 200 }, (_, n) => [user(`Question ${n}?`), assistant(`Answer ${n}.`)]);
+    await on.store.append(on.threadId, turns.flat());
+    const summarizer = { summarize: async (range: SummaryRange) => `Summary ${ranges.push(range)}.` };
+    const first = await on.start({ script: ["Yes."] });
+    await asked(on, first, "There?");
+    await on.end(first.stop());
+    const contextPolicy = { maxInputTokens: 600, reserveOutputTokens: 100, keepLastTurns: 1 };
+    const server = await on.start({ script: [], summarizer, contextPolicy });
+    expect(server.thread().firstSeq).toBeGreaterThan(20);
+    await on.end(server.summarize({ toSeq: 11 }));
+    expect(ranges.map(({ fromSeq, toSeq, messages }) => [fromSeq, toSeq, messages.length])).toEqual([[0, 11, 12]]);
+    expect(await failureOf(on.end(server.summarize({ toSeq: 11 })))).toMatchObject({ code: "nothing_to_summarize" });
   });
 
   test("rolls: the next one is made from it, and nothing is summarised twice", async () => {
