@@ -9,10 +9,22 @@ import { panels } from "./panels.ts";
 
 type Way = "replace" | "switch" | "branch";
 
-const WAYS: Readonly<Record<Way, { readonly title: string; readonly hint: string }>> = {
-  replace: { title: "Replace", hint: "From now on the model sees these messages in place of the lane's history." },
-  switch: { title: "Switch", hint: "Another lane becomes active; a new one begins empty." },
-  branch: { title: "Branch", hint: "A new lane begins with what this one held at an entry." },
+const WAYS: Readonly<Record<Way, { readonly title: string; readonly hint: string; readonly lane: string }>> = {
+  replace: {
+    title: "Replace",
+    hint: "From now on the model sees these messages in place of the lane's history. The thread keeps all of it.",
+    lane: "Lane",
+  },
+  switch: {
+    title: "Switch",
+    hint: "A lane is a conversation of its own within the thread. Another one becomes active; a new one begins empty.",
+    lane: "Lane to go on with",
+  },
+  branch: {
+    title: "Branch",
+    hint: "A new lane begins with what this one held at an entry, and becomes active.",
+    lane: "Name of the new lane",
+  },
 };
 
 /** Changes what the model is shown. The thread keeps all that was. */
@@ -64,7 +76,7 @@ export function ContextDialog({ thread, act }: { readonly thread: OpenThread; re
         </div>
         <p class="hint">{WAYS[way.value].hint}</p>
         <label>
-          Lane
+          {WAYS[way.value].lane}
           <input
             key={way.value}
             name="lane"

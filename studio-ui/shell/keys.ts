@@ -75,7 +75,7 @@ const ACTIONS: Readonly<Record<string, () => void>> = {
   t: nextTheme,
   c: () => {
     toTab(0);
-    focusOn("#composer");
+    focusOn("#composer, #first-ask");
   },
   ".": () => {
     const open = thread.peek();

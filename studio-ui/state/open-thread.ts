@@ -2,7 +2,7 @@ import { computed, signal } from "@preact/signals";
 import type { AgentEvent, Entry, JsonObject } from "heddle";
 import { recordIn } from "../data/calls.ts";
 import type { CallDetail, CallRow, StreamEvent, ThreadDetail, ThreadRow } from "../data/contract.ts";
-import type { LinkState, Source } from "../data/source.ts";
+import type { LinkState, Source, SteerWay } from "../data/source.ts";
 import { EntryLog } from "./entry-log.ts";
 import { evolve, type Live, SILENT } from "./live.ts";
 import { failed, LOADING, type Loaded } from "./loaded.ts";
@@ -21,7 +21,7 @@ export class OpenThread {
   readonly calls = signal<Loaded<readonly CallRow[]>>(LOADING);
   readonly hasMoreCalls = signal(false);
   /** Steers that were accepted and not delivered yet. */
-  readonly steers = signal<readonly { readonly id: string; readonly content: string }[]>([]);
+  readonly steers = signal<readonly { readonly id: string; readonly content: string; readonly kind: SteerWay }[]>([]);
   readonly isBusy = computed(() => {
     const { value: live } = this.live;
     const { value: detail } = this.detail;
