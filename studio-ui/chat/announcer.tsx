@@ -1,23 +1,22 @@
 import { useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 import { textOf } from "../parts/content.ts";
 import { oneLine } from "../parts/format.ts";
 import type { ChatItem } from "./conversation.ts";
 
 interface Props {
-  readonly isBusy: boolean;
+  /** The request that was seen to end. */
+  readonly ended: string | undefined;
   readonly waiting: number;
   readonly items: readonly ChatItem[];
 }
 
 /** Tells those who listen what has come to an end. Words on their way, and each of thirty calls, would only be noise. */
-export function Announcer({ isBusy, waiting, items }: Props) {
+export function Announcer({ ended, waiting, items }: Props) {
   const said = useSignal("");
-  const wasBusy = useRef(isBusy);
   useEffect(() => {
-    if (wasBusy.current && !isBusy) said.value = ending(items);
-    wasBusy.current = isBusy;
-  }, [isBusy]);
+    if (ended !== undefined) said.value = ending(items);
+  }, [ended]);
   useEffect(() => {
     if (waiting > 0) said.value = waiting === 1 ? "A call waits for you." : `${waiting} calls wait for you.`;
   }, [waiting]);
@@ -29,6 +28,7 @@ export function Announcer({ isBusy, waiting, items }: Props) {
 }
 
 function ending(items: readonly ChatItem[]): string {
-  const last = items.findLast((item) => item.type === "assistant");
-  return last?.type === "assistant" ? `Answer: ${oneLine(textOf(last.content), 600)}` : "The request has ended.";
+  const last = items.at(-1);
+  if (last?.type === "assistant") return `Answer: ${oneLine(textOf(last.content), 600)}`;
+  return last?.type === "line" ? `${last.line.label}: ${last.line.text}` : "The request has ended.";
 }

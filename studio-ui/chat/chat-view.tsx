@@ -56,7 +56,11 @@ export function ChatView({ thread }: { readonly thread: OpenThread }) {
         ))}
         <LiveTurn thread={thread} />
       </Scroller>
-      <Announcer isBusy={thread.isBusy.value} waiting={waiting.size} items={items.value} />
+      <Announcer
+        ended={live.value?.state === "done" ? live.value.requestId : undefined}
+        waiting={waiting.size}
+        items={items.value}
+      />
       <Composer thread={thread} />
     </section>
   );

@@ -6,6 +6,12 @@ import type { OpenThread } from "../state/open-thread.ts";
 import { info } from "../state/studio.ts";
 import { attempt, tell } from "../state/toasts.ts";
 
+let isWanted = false;
+/** Whoever has just begun a thread goes on writing in it. */
+export function wantComposer(): void {
+  isWanted = true;
+}
+
 /** Asks when nothing runs, and steers what does. */
 export function Composer({ thread }: { readonly thread: OpenThread }) {
   const text = useSignal("");
@@ -17,7 +23,8 @@ export function Composer({ thread }: { readonly thread: OpenThread }) {
   const isWaiting = isBusy && thread.live.value?.state === "waiting";
   useEffect(() => {
     // Only where there is nothing else to do: elsewhere the keys are shortcuts.
-    if (thread.log.rev.peek() === 0) box.current?.focus({ preventScroll: true });
+    if (isWanted || thread.log.rev.peek() === 0) box.current?.focus({ preventScroll: true });
+    isWanted = false;
   }, [thread.id]);
   if (actions === undefined) {
     return (

@@ -1,8 +1,14 @@
+import { wantComposer } from "../chat/composer.tsx";
 import { FirstAsk } from "../chat/first-ask.tsx";
 import { Prompts } from "../chat/welcome.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { act, info, newThread } from "../state/studio.ts";
 import { panels } from "./panels.ts";
+
+function begin(text: string): Promise<void> {
+  wantComposer();
+  return newThread(text);
+}
 
 /** No thread is open. */
 export function Start() {
@@ -34,8 +40,8 @@ export function Start() {
         </p>
         {act.value ? (
           <>
-            <FirstAsk onAsk={newThread} />
-            <Prompts prompts={prompts} onPick={(text) => void newThread(text)} />
+            <FirstAsk onAsk={begin} />
+            <Prompts prompts={prompts} onPick={(text) => void begin(text)} />
             <button type="button" onClick={() => void newThread()}>
               <Icon name="plus" /> New thread <kbd>n</kbd>
             </button>

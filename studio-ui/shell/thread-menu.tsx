@@ -82,6 +82,7 @@ export function ThreadMenu({ thread }: { readonly thread: OpenThread }) {
               type="button"
               class="danger"
               onClick={() => {
+                if (box.current) box.current.open = false;
                 if (confirm("Delete this thread for good? Its forks stay.")) void removeThread(id);
               }}
             >
