@@ -34,6 +34,8 @@ test.runIf(chromium)("the list is narrowed by status, agent and time, and by sev
     await choose("Changed", "Last week");
     await shows("week-done");
     await shoot(page, "filtered");
+    const { x, width } = (await page.getByLabel("Agent", { exact: true }).boundingBox()) ?? { x: 0, width: 0 };
+    expect(x + width).toBeLessThan((await page.locator(".sidebar").boundingBox())?.width ?? 0);
     await choose("Changed", "Last day");
     await page.getByText("No thread is like that.").waitFor();
     await choose("Agent", "");
