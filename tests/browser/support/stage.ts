@@ -5,9 +5,9 @@ import axe from "axe-core";
 import { type AnyAgent, memoryStore, type ThreadStore } from "heddle";
 import { demoAgent, type RunningStudio, startStudio } from "heddle/studio";
 import type { Browser, Page } from "playwright-core";
-import { afterAll } from "vitest";
+import { afterAll, inject } from "vitest";
 import { buildStudio } from "../../../scripts/build-studio.ts";
-import { findBrowser, launch, NO_BROWSER } from "./browser.ts";
+import { launch } from "./browser.ts";
 import type { HandClock } from "./hand-clock.ts";
 
 const WIDE = { width: 1440, height: 900 } as const;
@@ -16,8 +16,8 @@ export const NARROW = { width: 420, height: 860 } as const;
 /** Kept to be looked at; not in the repository. */
 const SHOTS = join(tmpdir(), "heddle-studio-shots");
 
-export const chromium = findBrowser();
-if (chromium === undefined) console.warn(`The browser tests are skipped. ${NO_BROWSER}`);
+/** Where the browser is; empty when there is none, and then there is nothing to test with. */
+export const chromium = inject("chromium");
 
 let ui: string | undefined;
 
@@ -103,8 +103,7 @@ export class Stage {
   }
 }
 
-export async function launchBrowser(): Promise<Browser> {
-  if (chromium === undefined) throw new Error(NO_BROWSER);
+export function launchBrowser(): Promise<Browser> {
   return launch(chromium);
 }
 
