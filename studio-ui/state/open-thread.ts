@@ -52,11 +52,14 @@ export class OpenThread {
   }
 
   async refreshDetail(): Promise<void> {
+    const before = this.live.peek();
     try {
       const detail = await this.source.thread(this.id);
       this.log.grow(detail.rev);
       this.detail.value = { state: "there", value: detail };
-      if (detail.request === undefined && this.live.peek()?.state !== "done") this.live.value = undefined;
+      // What has been told since the server was asked is newer than its answer.
+      const isOld = this.live.peek() === before && before?.state !== "done";
+      if (detail.request === undefined && isOld) this.live.value = undefined;
     } catch (error) {
       // Words on the screen stay while the server is away: the link says that it is.
       if (this.detail.peek().state !== "there") this.detail.value = failed(error);
