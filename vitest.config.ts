@@ -62,8 +62,9 @@ export default defineConfig({
           ...shared,
           name: "browser",
           include: browser,
+          globalSetup: ["tests/browser/support/global-setup.ts"],
           testTimeout: 60_000,
-          hookTimeout: 300_000, // where no Chromium is installed, it is installed first
+          hookTimeout: 60_000,
         },
       },
       ...(process.env["HEDDLE_SOAK"] === "1"

@@ -1,9 +1,17 @@
 import { render } from "preact";
 import { App } from "./shell/app.tsx";
+import { Boundary } from "./shell/boundary.tsx";
+import { listenToErrors } from "./shell/unexpected.tsx";
 import { start } from "./state/studio.ts";
 import "./css/app.css";
 
 const place = document.getElementById("app");
 if (place === null) throw new Error("The page has no place for the app.");
-render(<App />, place);
+listenToErrors();
+render(
+  <Boundary>
+    <App />
+  </Boundary>,
+  place,
+);
 void start();

@@ -1,9 +1,11 @@
 import { useComputed, useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { problemOf } from "../data/source.ts";
 import { Markdown } from "../parts/markdown.tsx";
 import { Loading, Problem } from "../parts/states.tsx";
 import type { OpenThread } from "../state/open-thread.ts";
 import { route } from "../state/route.ts";
+import { Announcer } from "./announcer.tsx";
 import { Composer } from "./composer.tsx";
 import { type ChatItem, conversation } from "./conversation.ts";
 import { AssistantTurn, Line, Thinking, UserTurn } from "./turns.tsx";
@@ -15,17 +17,20 @@ const MORE = 200;
 export function ChatView({ thread }: { readonly thread: OpenThread }) {
   const shown = useSignal(FIRST);
   const { detail, log, live } = thread;
-  useEffect(() => {
-    void log.ensure(log.rev.value - shown.value, log.rev.value - 1).catch(() => undefined);
-  }, [log.rev.value, shown.value]);
+  const problem = useSignal<ReturnType<typeof problemOf> | undefined>(undefined);
+  const load = () =>
+    log.ensure(log.rev.value - shown.value, log.rev.value - 1).then(
+      () => (problem.value = undefined),
+      (error) => (problem.value = problemOf(error)),
+    );
+  useEffect(() => void load(), [log.rev.value, shown.value]);
   const entries = useComputed(() => {
     void log.version.value;
     return log.loadedBack(Math.max(0, log.rev.value - shown.value), log.rev.value - 1);
   });
   const items = useComputed(() => conversation(entries.value));
   const state = detail.value;
-  if (state.state === "loading") return <Loading what="the conversation" />;
-  if (state.state === "failed") return <Problem {...state} retry={() => void thread.refresh()} />;
+  if (state.state !== "there") return <Loading what="the conversation" />;
 
   const waiting = new Map((state.value.request?.waiting ?? []).map((call) => [call.toolCallId, call.kind]));
   const firstLoaded = entries.value[0]?.seq ?? 0;
@@ -35,7 +40,12 @@ export function ChatView({ thread }: { readonly thread: OpenThread }) {
     <section class="chat" aria-label="Chat">
       <Scroller thread={thread} length={items.value.length}>
         {isEmpty && <Welcome thread={thread} />}
-        {isComing && <Loading what="the conversation" />}
+        {isComing &&
+          (problem.value ? (
+            <Problem {...problem.value} retry={() => void load()} />
+          ) : (
+            <Loading what="the conversation" />
+          ))}
         {firstLoaded > 0 && !isComing && (
           <button type="button" class="earlier" onClick={() => (shown.value += MORE)}>
             Show earlier entries
@@ -46,6 +56,11 @@ export function ChatView({ thread }: { readonly thread: OpenThread }) {
         ))}
         <LiveTurn thread={thread} />
       </Scroller>
+      <Announcer
+        ended={live.value?.state === "done" ? live.value.requestId : undefined}
+        waiting={waiting.size}
+        items={items.value}
+      />
       <Composer thread={thread} />
     </section>
   );
@@ -78,7 +93,7 @@ function LiveTurn({ thread }: { readonly thread: OpenThread }) {
   const isSaying = text !== "" || thinking !== "" || input !== "";
   const isAtTools = Object.values(tools).some(({ state }) => state === "running");
   return (
-    <div class="turn assistant live" aria-live="off">
+    <div class="turn assistant live">
       {thinking !== "" && <Thinking text={thinking} open={text === ""} />}
       {text !== "" && <Markdown text={text} />}
       {input !== "" && <pre class="tool-input">{input}</pre>}
@@ -108,7 +123,8 @@ function Scroller({
   const wanted = route.value.seq;
   useLayoutEffect(() => {
     const element = box.current;
-    if (element !== null && isAtEnd.value && wanted === undefined) element.scrollTop = element.scrollHeight;
+    if (element !== null && length > 0 && isAtEnd.value && wanted === undefined)
+      element.scrollTop = element.scrollHeight;
   }, [length, live?.text.length, live?.thinking.length, live?.state]);
   useEffect(() => {
     // A card that opens, or a text that wraps anew, moves the end as well.
@@ -116,7 +132,7 @@ function Scroller({
     if (!column) return;
     const observer = new ResizeObserver(() => {
       const element = box.current;
-      if (element !== null && isAtEnd.peek() && route.peek().seq === undefined)
+      if (element?.querySelector(".turn") && isAtEnd.peek() && route.peek().seq === undefined)
         element.scrollTop = element.scrollHeight;
     });
     observer.observe(column);
@@ -132,6 +148,7 @@ function Scroller({
         class="chat-scroll"
         tabIndex={0}
         role="log"
+        aria-live="off"
         aria-label="Conversation"
         onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {
           isAtEnd.value = scrollHeight - scrollTop - clientHeight < 60;

@@ -6,6 +6,12 @@ import type { OpenThread } from "../state/open-thread.ts";
 import { info } from "../state/studio.ts";
 import { attempt, tell } from "../state/toasts.ts";
 
+let isWanted = false;
+/** Whoever has just begun a thread goes on writing in it. */
+export function wantComposer(): void {
+  isWanted = true;
+}
+
 /** Asks when nothing runs, and steers what does. */
 export function Composer({ thread }: { readonly thread: OpenThread }) {
   const text = useSignal("");
@@ -14,9 +20,11 @@ export function Composer({ thread }: { readonly thread: OpenThread }) {
   const box = useRef<HTMLTextAreaElement>(null);
   const actions = thread.source.act;
   const isBusy = thread.isBusy.value;
+  const isWaiting = isBusy && thread.live.value?.state === "waiting";
   useEffect(() => {
     // Only where there is nothing else to do: elsewhere the keys are shortcuts.
-    if (thread.log.rev.peek() === 0) box.current?.focus({ preventScroll: true });
+    if (isWanted || thread.log.rev.peek() === 0) box.current?.focus({ preventScroll: true });
+    isWanted = false;
   }, [thread.id]);
   if (actions === undefined) {
     return (
@@ -40,7 +48,7 @@ export function Composer({ thread }: { readonly thread: OpenThread }) {
           throw Object.assign(new Error(`It came too late or was not taken: ${reason ?? "unknown"}.`), {
             code: reason,
           });
-        thread.steers.value = [...thread.steers.value, { id, content }];
+        thread.steers.value = [...thread.steers.value, { id, content, kind: way.value }];
       }
       return true;
     });
@@ -58,9 +66,10 @@ export function Composer({ thread }: { readonly thread: OpenThread }) {
         void send();
       }}
     >
-      {thread.steers.value.map(({ id, content }) => (
+      {thread.steers.value.map(({ id, content, kind }) => (
         <p key={id} class="queued">
-          <span class="pulse" aria-hidden="true" /> waits for the next step: {content}
+          <span class="pulse" aria-hidden="true" /> waits{" "}
+          {kind === "steer" ? "for the next step" : "for the end of the request"}: {content}
         </p>
       ))}
       <div class="composer-box">
@@ -71,7 +80,8 @@ export function Composer({ thread }: { readonly thread: OpenThread }) {
           id="composer"
           ref={box}
           rows={Math.min(8, text.value.split("\n").length)}
-          placeholder={isBusy ? "Steer it while it runs…" : "Ask something…"}
+          placeholder={isWaiting ? "It waits for you…" : isBusy ? "Steer it while it runs…" : "Ask something…"}
+          dir="auto"
           value={text.value}
           onInput={(event) => (text.value = event.currentTarget.value)}
           onKeyDown={(event) => {
@@ -97,14 +107,14 @@ export function Composer({ thread }: { readonly thread: OpenThread }) {
       <p class="composer-foot">
         {isBusy ? (
           <label>
-            Words go{" "}
+            Your words reach it{" "}
             <select value={way.value} onChange={(event) => (way.value = event.currentTarget.value as SteerWay)}>
               <option value="steer">before the next model call</option>
               <option value="follow_up">when the request is done</option>
             </select>
           </label>
         ) : (
-          <span>
+          <span class="composer-keys">
             <kbd>Enter</kbd> sends, <kbd>Shift</kbd> <kbd>Enter</kbd> breaks the line
           </span>
         )}

@@ -22,25 +22,34 @@ export function ToolCard({ card, live, thread, waiting }: Props) {
   const wanted = result === undefined ? (waiting ?? waitOf(live)) : undefined;
   const state = stateOf(card, live, wanted);
   const text = result && textOf(result.content);
+  const isOpen = useSignal(false);
   return (
-    <details class={`tool tool-${state}`} open={wanted !== undefined || undefined}>
+    <details
+      class={`tool tool-${state}`}
+      open={wanted !== undefined || undefined}
+      onToggle={({ currentTarget }) => (isOpen.value = currentTarget.open)}
+    >
       <summary>
         <span class={`tool-mark ${state}`} aria-hidden="true" />
         <span class="tool-name">{name}</span>
         <code class="tool-arguments">{oneLine(argumentsLine(card.arguments), 120)}</code>
-        {text !== undefined && <span class="tool-result-line">→ {oneLine(text, 120)}</span>}
+        {text !== undefined && (
+          <span class="tool-result-line">→ {oneLine(state === "done" ? text : failureIn(text), 120)}</span>
+        )}
         <span class={`pill tool-state ${state}`}>{WORDS[state]}</span>
       </summary>
-      <div class="tool-body">
-        <p class="field-label">Arguments</p>
-        <JsonView value={card.arguments as object} label={`Arguments of ${name}`} />
-        {result && (
-          <>
-            <p class="field-label">{result.isError ? "Error" : "Result"}</p>
-            <JsonView value={parsed(textOf(result.content)) as object} label={`Result of ${name}`} />
-          </>
-        )}
-      </div>
+      {(isOpen.value || wanted !== undefined) && (
+        <div class="tool-body">
+          <p class="field-label">Arguments</p>
+          <JsonView value={card.arguments as object} label={`Arguments of ${name}`} />
+          {text !== undefined && (
+            <>
+              <p class="field-label">{result?.isError ? "Error" : "Result"}</p>
+              <JsonView value={parsed(text) as object} label={`Result of ${name}`} />
+            </>
+          )}
+        </div>
+      )}
       {wanted === "approval" && thread.source.act && <Approval thread={thread} toolCallId={toolCallId} name={name} />}
       {wanted === "answer" && thread.source.act && <AnswerForm thread={thread} toolCallId={toolCallId} name={name} />}
     </details>
@@ -78,6 +87,14 @@ function argumentsLine(given: JsonValue): string {
   return Object.entries(given)
     .map(([key, value]) => `${key}: ${typeof value === "string" ? value : JSON.stringify(value)}`)
     .join(", ");
+}
+
+/** The words of an error as heddle keeps it, or whatever the tool has said. */
+function failureIn(text: string): string {
+  const { error } = Object(text.length > 10_000 ? {} : parsed(text)) as {
+    readonly error?: { readonly message?: unknown };
+  };
+  return typeof error?.message === "string" ? error.message : text;
 }
 
 function parsed(text: string): JsonValue {

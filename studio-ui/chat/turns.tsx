@@ -2,6 +2,7 @@ import type { ComponentChildren } from "preact";
 import { othersOf, textOf, thinkingOf } from "../parts/content.ts";
 import { count, moment, oneLine, time } from "../parts/format.ts";
 import { Icon } from "../parts/icon.tsx";
+import { LongText } from "../parts/long-text.tsx";
 import { Markdown } from "../parts/markdown.tsx";
 import type { OpenThread } from "../state/open-thread.ts";
 import { hrefOf, route } from "../state/route.ts";
@@ -19,7 +20,7 @@ export function UserTurn({ item }: { readonly item: Of<"user"> }) {
         <p class="turn-kind">{source === undefined ? steer.replace("_", " ") : `${steer} from ${source}`}</p>
       )}
       <div class="bubble">
-        <p>{textOf(content)}</p>
+        <LongText text={textOf(content)}>{(shown) => <p dir="auto">{shown}</p>}</LongText>
         {othersOf(content).map((other) => (
           <span class="pill">{other}</span>
         ))}
@@ -43,7 +44,7 @@ export function AssistantTurn({ item, thread, waiting }: AssistantProps) {
   return (
     <article class="turn assistant" id={`seq-${seq}`} data-seq={seq}>
       {thinking !== "" && <Thinking text={thinking} />}
-      {text !== "" && <Markdown text={text} />}
+      {text !== "" && <LongText text={text}>{(shown) => <Markdown text={shown} />}</LongText>}
       {othersOf(content).map((other) => (
         <span class="pill">{other}</span>
       ))}
@@ -62,8 +63,9 @@ export function AssistantTurn({ item, thread, waiting }: AssistantProps) {
       )}
       <Foot item={item}>
         {callId !== undefined && (
-          <a class="foot-link" href={hrefOf({ threadId: thread.id, callId })} title="What the model saw">
-            <Icon name="eye" size={14} /> saw {tokens && count(tokens.estimated)} tokens
+          <a class="foot-link" href={hrefOf({ threadId: thread.id, callId })}>
+            <Icon name="eye" size={14} /> what the model saw
+            {tokens && <span class="foot-tokens"> · {count(tokens.estimated)} tokens</span>}
           </a>
         )}
       </Foot>

@@ -88,12 +88,13 @@ function messageLine(said: JsonObject): EntryLine {
 }
 
 function operationLine({ operation, contextRef }: JsonObject): EntryLine {
-  const { type, reason, baseSeq, from } = (operation ?? {}) as JsonObject;
+  const { type, reason, baseSeq, from, atSeq } = (operation ?? {}) as JsonObject;
   const details = [
-    contextRef,
-    reason,
+    `lane ${contextRef}`,
+    from === undefined ? "" : `branched off ${from}`,
+    atSeq === undefined ? "" : `at #${atSeq}`,
     baseSeq === undefined ? "" : `from #${baseSeq}`,
-    from === undefined ? "" : `off ${from}`,
+    reason === "manual" ? "" : reason,
   ];
   return { tone: "context", label: String(type ?? "context"), text: details.filter(Boolean).join(" · ") };
 }

@@ -21,10 +21,14 @@ export function ago(at: number, now: number): string {
 /** An id is told by its end: what it begins with is the time, the same for many. */
 export const shortId = (id: string) => (id.length <= 14 ? id : `…${id.slice(-8)}`);
 
+/** The beginning, without half a character at its end. */
+export function cut(text: string, most: number): string {
+  return /[\uD800-\uDBFF]$/.test(text.slice(0, most)) ? text.slice(0, most - 1) : text.slice(0, most);
+}
+
 export function oneLine(text: string, most = 240): string {
-  const line = text
-    .slice(0, most * 2)
+  const line = cut(text, most * 2)
     .replace(/\s+/g, " ")
     .trim();
-  return line.length > most ? `${line.slice(0, most)}…` : line;
+  return line.length > most ? `${cut(line, most)}…` : line;
 }

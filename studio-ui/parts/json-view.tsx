@@ -2,6 +2,7 @@ import type { JsonValue } from "heddle";
 import type { ComponentChildren } from "preact";
 import { tell } from "../state/toasts.ts";
 import { Icon } from "./icon.tsx";
+import { LongText } from "./long-text.tsx";
 
 const TOKEN = /("(?:\\.|[^"\\])*")(\s*:)?|\b(true|false|null)\b|(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)/g;
 /** Beyond this colours cost more than they help. */
@@ -15,9 +16,13 @@ export function JsonView({ value, label }: { readonly value: JsonValue | object;
       <button type="button" class="ghost copy" title="Copy" aria-label={`Copy ${label}`} onClick={() => copy(text)}>
         <Icon name="copy" size={14} />
       </button>
-      <pre tabIndex={0} role="region" aria-label={label}>
-        {text.length > COLOURED ? text : coloured(text)}
-      </pre>
+      <LongText text={text}>
+        {(shown) => (
+          <pre tabIndex={0} role="region" aria-label={label}>
+            {shown.length > COLOURED ? shown : coloured(shown)}
+          </pre>
+        )}
+      </LongText>
     </div>
   );
 }

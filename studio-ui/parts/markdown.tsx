@@ -1,39 +1,122 @@
 import type { ComponentChildren } from "preact";
 
 const INLINE = /`([^`\n]+)`|\*\*([^*\n]+)\*\*|\*([^*\s][^*\n]*)\*|\[([^\]\n]+)\]\((https?:\/\/[^\s)]+)\)/g;
+const FENCE = /^\s*```/;
+const HEADING = /^#{1,6}\s+(.*)$/;
+const RULE = /^\s*(?:-{3,}|\*{3,}|_{3,})\s*$/;
+const BULLET = /^(\s*)[-*+•]\s+/;
+const NUMBER = /^(\s*)(\d+)[.)]\s+/;
+const QUOTE = /^\s*>\s?/;
+const TABLE_LINE = /^\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*$/;
 
 /** The little Markdown that models write, as elements: nothing of it is ever taken as HTML. */
 export function Markdown({ text }: { readonly text: string }) {
-  const blocks = text.split(/(```[^\n]*\n[\s\S]*?(?:```|$))/);
   return (
-    <div class="markdown">{blocks.map((block, index) => (index % 2 === 1 ? fence(block) : paragraphs(block)))}</div>
+    <div class="markdown" dir="auto">
+      {blocksOf(text.split("\n"))}
+    </div>
   );
 }
 
-function fence(block: string): ComponentChildren {
-  const code = block.replace(/^```[^\n]*\n/, "").replace(/\n?```$/, "");
-  return (
-    <pre class="code" tabIndex={0} role="region" aria-label="Code">
-      {code}
-    </pre>
-  );
+/** Each kind of block takes the lines it wants; what nobody wants is a paragraph. */
+function blocksOf(lines: readonly string[]): ComponentChildren[] {
+  const blocks: ComponentChildren[] = [];
+  let paragraph: string[] = [];
+  const flush = () => {
+    if (paragraph.length > 0) blocks.push(<p>{inline(paragraph.join("\n"))}</p>);
+    paragraph = [];
+  };
+  const push = (block: ComponentChildren) => {
+    flush();
+    blocks.push(block);
+  };
+  for (let at = 0; at < lines.length; ) {
+    const line = lines[at] ?? "";
+    const run = (fits: (line: string) => boolean) => {
+      const from = at;
+      while (at < lines.length && fits(lines[at] ?? "")) at += 1;
+      return lines.slice(from, at);
+    };
+    if (FENCE.test(line)) {
+      at += 1;
+      const code = run((each) => !FENCE.test(each));
+      at += 1;
+      push(
+        <pre class="code" dir="ltr" tabIndex={0} role="region" aria-label="Code">
+          {code.join("\n")}
+        </pre>,
+      );
+    } else if (line.includes("|") && (lines[at + 1] ?? "").includes("-") && TABLE_LINE.test(lines[at + 1] ?? ""))
+      push(table(run((each) => each.includes("|"))));
+    else if (RULE.test(line)) {
+      at += 1;
+      push(<hr />);
+    } else if (BULLET.test(line)) push(<ul>{items(run(isItem(BULLET)), BULLET)}</ul>);
+    else if (NUMBER.test(line)) {
+      const start = Number(NUMBER.exec(line)?.[2]);
+      push(<ol start={start}>{items(run(isItem(NUMBER)), NUMBER)}</ol>);
+    } else if (QUOTE.test(line)) {
+      const quoted = run((each) => QUOTE.test(each)).map((each) => each.replace(QUOTE, ""));
+      push(<blockquote>{blocksOf(quoted)}</blockquote>);
+    } else {
+      at += 1;
+      const [, heading] = HEADING.exec(line) ?? [];
+      if (heading !== undefined) {
+        push(
+          <p>
+            <strong>{inline(heading)}</strong>
+          </p>,
+        );
+      } else if (line.trim() === "") flush();
+      else paragraph.push(line);
+    }
+  }
+  flush();
+  return blocks;
 }
 
-function paragraphs(text: string): ComponentChildren[] {
-  return text
-    .split(/\n{2,}/)
-    .filter((block) => block.trim() !== "")
-    .map((block) => {
-      const lines = block.split("\n").filter((line) => line.trim() !== "");
-      if (lines.every((line) => /^\s*[-*•] /.test(line))) return <ul>{items(lines, /^\s*[-*•] /)}</ul>;
-      if (lines.every((line) => /^\s*\d+[.)] /.test(line))) return <ol>{items(lines, /^\s*\d+[.)] /)}</ol>;
-      const heading = lines.length === 1 ? /^#{1,6} (.*)$/.exec(lines[0] ?? "") : null;
-      return <p>{heading === null ? inline(block.trim()) : <strong>{inline(heading[1] ?? "")}</strong>}</p>;
-    });
-}
+/** An item, or a line that goes on with the item before. */
+const isItem = (mark: RegExp) => (line: string) => mark.test(line) || /^\s{2,}\S/.test(line);
 
 function items(lines: readonly string[], mark: RegExp): ComponentChildren[] {
-  return lines.map((line) => <li>{inline(line.replace(mark, ""))}</li>);
+  const texts: { text: string; indent: number }[] = [];
+  for (const line of lines) {
+    const own = BULLET.exec(line) ?? NUMBER.exec(line);
+    const last = texts.at(-1);
+    if (own === null && last !== undefined) last.text += `\n${line.trim()}`;
+    else texts.push({ text: line.slice((own ?? mark.exec(line))?.[0].length ?? 0), indent: own?.[1]?.length ?? 0 });
+  }
+  return texts.map(({ text, indent }) => <li class={indent > 1 ? "nested" : undefined}>{inline(text)}</li>);
+}
+
+function table([head = "", , ...rows]: readonly string[]): ComponentChildren {
+  return (
+    <div class="table" tabIndex={0} role="region" aria-label="Table">
+      <table>
+        <thead>
+          <tr>
+            {cellsOf(head).map((cell) => (
+              <th scope="col">{inline(cell)}</th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr>
+              {cellsOf(row).map((cell) => (
+                <td>{inline(cell)}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function cellsOf(line: string): string[] {
+  const cells = line.trim().replace(/^\|/, "").replace(/\|$/, "");
+  return cells.split(/(?<!\\)\|/).map((cell) => cell.replaceAll("\\|", "|").trim());
 }
 
 function inline(text: string): ComponentChildren[] {

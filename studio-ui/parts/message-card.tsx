@@ -1,7 +1,7 @@
 import type { Message, Provenance } from "heddle";
 import type { ComponentChildren } from "preact";
 import { callsOf, othersOf, textOf, thinkingOf } from "./content.ts";
-import { count, oneLine } from "./format.ts";
+import { count, cut, oneLine } from "./format.ts";
 import { JsonView } from "./json-view.tsx";
 
 interface Props {
@@ -84,7 +84,11 @@ function Body({ message }: { readonly message: Message }) {
     <div class="message-body">
       {thinking !== "" && <p class="thinking-line">✻ {oneLine(thinking, 160)}</p>}
       {message.role === "tool" && <span class={message.isError ? "call-name bad" : "call-name"}>{message.name} →</span>}
-      {text !== "" && <p class="clamp">{text}</p>}
+      {text !== "" && (
+        <p class="clamp" dir="auto">
+          {cut(text, 2000)}
+        </p>
+      )}
       {othersOf(message.content).map((other) => (
         <span class="pill">{other}</span>
       ))}

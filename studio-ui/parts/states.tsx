@@ -24,21 +24,26 @@ interface ProblemProps {
   readonly code: string;
   readonly message: string;
   readonly retry?: (() => void) | undefined;
+  /** Other ways on. */
+  readonly children?: ComponentChildren;
 }
 
 /** What went wrong, in the words of whoever knows, and what can be done. */
-export function Problem({ code, message, retry }: ProblemProps) {
+export function Problem({ code, message, retry, children }: ProblemProps) {
   return (
     <div class="state problem" role="alert">
       <p class="state-title">{message}</p>
       <p>
         <code>{code}</code>
       </p>
-      {retry && (
-        <button type="button" onClick={retry}>
-          Try again
-        </button>
-      )}
+      <p class="ways">
+        {retry && (
+          <button type="button" onClick={retry}>
+            Try again
+          </button>
+        )}
+        {children}
+      </p>
     </div>
   );
 }

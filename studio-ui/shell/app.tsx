@@ -1,6 +1,7 @@
 import { useEffect } from "preact/hooks";
 import { Empty, Loading, Problem } from "../parts/states.tsx";
 import { info, source, thread } from "../state/studio.ts";
+import { Boundary } from "./boundary.tsx";
 import { ContextDialog } from "./context-dialog.tsx";
 import { Help } from "./help.tsx";
 import { Inspector } from "./inspector.tsx";
@@ -10,6 +11,7 @@ import { Sidebar } from "./sidebar.tsx";
 import { Start } from "./start.tsx";
 import { ThreadPage } from "./thread-page.tsx";
 import { Toasts } from "./toasts.tsx";
+import { Unexpected } from "./unexpected.tsx";
 
 export function App() {
   useEffect(listenToKeys, []);
@@ -38,17 +40,24 @@ export function App() {
       {!isFile && <Sidebar />}
       <main id="main" tabIndex={-1}>
         {open ? (
-          <ThreadPage key={open.id} thread={open} />
+          <Boundary key={open.id}>
+            <ThreadPage key={open.id} thread={open} />
+            {open.source.act && <ContextDialog thread={open} act={open.source.act} />}
+          </Boundary>
         ) : isFile ? (
           <Empty title="There is no thread in this file" />
         ) : (
           <Start />
         )}
       </main>
-      {open && panels.inspector.value && <Inspector thread={open} />}
-      {open?.source.act && <ContextDialog key={open.id} thread={open} act={open.source.act} />}
+      {open && panels.inspector.value && (
+        <Boundary key={open.id}>
+          <Inspector thread={open} />
+        </Boundary>
+      )}
       <Help />
       <Toasts />
+      <Unexpected />
     </div>
   );
 }

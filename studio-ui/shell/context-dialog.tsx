@@ -1,38 +1,53 @@
 import { useSignal } from "@preact/signals";
 import type { JsonObject, JsonValue } from "heddle";
-import type { Actions } from "../data/source.ts";
+import { type Actions, problemOf, Refusal } from "../data/source.ts";
 import { Icon } from "../parts/icon.tsx";
 import type { OpenThread } from "../state/open-thread.ts";
-import { attempt, tell } from "../state/toasts.ts";
+import { tell } from "../state/toasts.ts";
 import { useDialog } from "./dialog.ts";
 import { panels } from "./panels.ts";
 
 type Way = "replace" | "switch" | "branch";
 
-const WAYS: Readonly<Record<Way, { readonly title: string; readonly hint: string }>> = {
-  replace: { title: "Replace", hint: "From now on the model sees these messages in place of the lane's history." },
-  switch: { title: "Switch", hint: "Another lane becomes active; a new one begins empty." },
-  branch: { title: "Branch", hint: "A new lane begins with what this one held at an entry." },
+const WAYS: Readonly<Record<Way, { readonly title: string; readonly hint: string; readonly lane: string }>> = {
+  replace: {
+    title: "Replace",
+    hint: "From now on the model sees these messages in place of the lane's history. The thread keeps all of it.",
+    lane: "Lane",
+  },
+  switch: {
+    title: "Switch",
+    hint: "A lane is a conversation of its own within the thread. Another one becomes active; a new one begins empty.",
+    lane: "Lane to go on with",
+  },
+  branch: {
+    title: "Branch",
+    hint: "A new lane begins with what this one held at an entry, and becomes active.",
+    lane: "Name of the new lane",
+  },
 };
 
 /** Changes what the model is shown. The thread keeps all that was. */
 export function ContextDialog({ thread, act }: { readonly thread: OpenThread; readonly act: Actions }) {
   const dialog = useDialog(panels.context);
   const way = useSignal<Way>("replace");
+  const problem = useSignal<ReturnType<typeof problemOf> | undefined>(undefined);
   const close = () => (panels.context.value = false);
   const detail = thread.detail.value;
   const active = detail.state === "there" ? detail.value.activeLane : "default";
   const lanes = detail.state === "there" ? detail.value.lanes : [];
 
   async function apply(form: FormData): Promise<void> {
+    problem.value = undefined;
     const text = (name: string) => form.get(name)?.toString().trim() ?? "";
-    const done = await attempt(() =>
-      act.context(thread.id, text("lane") || active, operationOf(way.value, text, active)),
-    );
-    if (done === undefined) return;
-    tell(done.status === "deferred" ? "It is done as soon as the request has ended." : "The context was changed.");
-    close();
-    await thread.refreshDetail();
+    try {
+      const done = await act.context(thread.id, text("lane") || active, operationOf(way.value, text, active));
+      tell(done.status === "deferred" ? "It is done as soon as the request has ended." : "The context was changed.");
+      close();
+      await thread.refreshDetail();
+    } catch (error) {
+      problem.value = problemOf(error); // here: what lies under a dialog can hardly be read
+    }
   }
 
   return (
@@ -56,7 +71,10 @@ export function ContextDialog({ thread, act }: { readonly thread: OpenThread; re
               type="button"
               class="chip"
               aria-pressed={way.value === each}
-              onClick={() => (way.value = each)}
+              onClick={() => {
+                way.value = each;
+                problem.value = undefined;
+              }}
             >
               {WAYS[each].title}
             </button>
@@ -64,7 +82,7 @@ export function ContextDialog({ thread, act }: { readonly thread: OpenThread; re
         </div>
         <p class="hint">{WAYS[way.value].hint}</p>
         <label>
-          Lane
+          {WAYS[way.value].lane}
           <input
             key={way.value}
             name="lane"
@@ -96,6 +114,11 @@ export function ContextDialog({ thread, act }: { readonly thread: OpenThread; re
             </label>
           </>
         )}
+        {problem.value && (
+          <p class="dialog-problem" role="alert">
+            {problem.value.message} <code>{problem.value.code}</code>
+          </p>
+        )}
         <button type="submit" class="primary">
           {WAYS[way.value].title}
         </button>
@@ -116,7 +139,9 @@ function operationOf(way: Way, text: (name: string) => string, active: string): 
 function messagesIn(text: string): JsonValue[] {
   if (text === "") return [];
   if (!text.startsWith("[")) return [{ role: "user", content: text }];
-  const list: unknown = JSON.parse(text);
-  if (!Array.isArray(list)) throw new Error("The messages are not a list.");
-  return list as JsonValue[]; // parsed JSON; the server checks what they say
+  try {
+    return JSON.parse(text) as JsonValue[]; // it begins as a list; the server checks what it holds
+  } catch (error) {
+    throw new Refusal("not_json", `The messages are no JSON list: ${problemOf(error).message}.`, 0);
+  }
 }

@@ -75,7 +75,7 @@ const ACTIONS: Readonly<Record<string, () => void>> = {
   t: nextTheme,
   c: () => {
     toTab(0);
-    focusOn("#composer");
+    focusOn("#composer, #first-ask");
   },
   ".": () => {
     const open = thread.peek();
@@ -126,7 +126,11 @@ function stepThread(step: 1 | -1): void {
   if (next !== undefined) go({ threadId: next.id, tab: route.peek().tab });
 }
 
-/** What a key has just opened is there after the next frame. */
-function focusOn(selector: string): void {
-  requestAnimationFrame(() => document.querySelector<HTMLElement>(selector)?.focus());
+/** What a key has just opened is there after a frame or two, and after half a second it is not wanted any more. */
+function focusOn(selector: string, frames = 30): void {
+  requestAnimationFrame(() => {
+    const found = document.querySelector<HTMLElement>(selector);
+    if (found !== null) found.focus();
+    else if (frames > 0) focusOn(selector, frames - 1);
+  });
 }

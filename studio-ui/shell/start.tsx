@@ -1,7 +1,14 @@
+import { wantComposer } from "../chat/composer.tsx";
+import { FirstAsk } from "../chat/first-ask.tsx";
 import { Prompts } from "../chat/welcome.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { act, info, newThread } from "../state/studio.ts";
 import { panels } from "./panels.ts";
+
+function begin(text: string): Promise<void> {
+  wantComposer();
+  return newThread(text);
+}
 
 /** No thread is open. */
 export function Start() {
@@ -19,18 +26,28 @@ export function Start() {
           what it is.
         </p>
         <p class="start-facts">
-          {demo ? <span class="pill demo">offline demo</span> : null} <b>{model}</b> answers
-          {demo && ", a small program on this machine"} · threads are kept in <b>{store}</b>
+          {demo ? (
+            <>
+              <span class="pill demo">offline demo</span> <b>{model}</b> answers: a small program on this machine, no
+              language model. With a key in the environment, like <code>ANTHROPIC_API_KEY</code>, a real one does.
+            </>
+          ) : (
+            <>
+              <b>{model}</b> answers.
+            </>
+          )}{" "}
+          Threads are kept in <b>{store}</b>.
         </p>
         {act.value ? (
           <>
-            <Prompts prompts={prompts} onPick={(text) => void newThread(text)} />
-            <button type="button" class="primary" onClick={() => void newThread()}>
+            <FirstAsk onAsk={begin} />
+            <Prompts prompts={prompts} onPick={(text) => void begin(text)} />
+            <button type="button" onClick={() => void newThread()}>
               <Icon name="plus" /> New thread <kbd>n</kbd>
             </button>
           </>
         ) : (
-          <p class="hint">Read-only: choose a thread on the left.</p>
+          <p class="hint">Read-only: this Studio shows threads and changes nothing. Choose one from the list.</p>
         )}
       </div>
     </section>

@@ -34,8 +34,15 @@ export function ThreadMenu({ thread }: { readonly thread: OpenThread }) {
     }).then((ok) => ok && tell(done));
   }
 
+  function close(event: KeyboardEvent): void {
+    if (event.key !== "Escape" || !box.current?.open) return;
+    event.stopPropagation();
+    box.current.open = false;
+    box.current.querySelector("summary")?.focus();
+  }
+
   return (
-    <details class="menu" ref={box}>
+    <details class="menu" ref={box} onKeyDown={close}>
       <summary class="ghost" aria-label="More" title="More">
         <Icon name="more" />
       </summary>
@@ -75,7 +82,8 @@ export function ThreadMenu({ thread }: { readonly thread: OpenThread }) {
               type="button"
               class="danger"
               onClick={() => {
-                if (confirm("Delete this thread for good?")) void removeThread(id);
+                if (box.current) box.current.open = false;
+                if (confirm("Delete this thread for good? Its forks stay.")) void removeThread(id);
               }}
             >
               Delete the thread

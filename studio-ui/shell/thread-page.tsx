@@ -1,12 +1,14 @@
 import { useEffect } from "preact/hooks";
 import { ChatView } from "../chat/chat-view.tsx";
 import { Icon } from "../parts/icon.tsx";
+import { Problem } from "../parts/states.tsx";
 import { TabBar } from "../parts/tab-bar.tsx";
 import { SawView } from "../saw/saw-view.tsx";
 import type { OpenThread } from "../state/open-thread.ts";
 import { go, route, TABS, type Tab } from "../state/route.ts";
 import { TimelineView } from "../timeline/timeline-view.tsx";
 import { WhatIfView } from "../what-if/what-if-view.tsx";
+import { Boundary } from "./boundary.tsx";
 import { panels } from "./panels.ts";
 import { stateOf } from "./sidebar.tsx";
 import { ThreadMenu } from "./thread-menu.tsx";
@@ -44,8 +46,8 @@ export function ThreadPage({ thread }: { readonly thread: OpenThread }) {
           </span>
         )}
         {thread.link.value === "lost" && (
-          <span class="pill warn" role="status">
-            connection lost, trying again
+          <span class="pill warn" role="status" title="Trying again">
+            connection lost
           </span>
         )}
         <span class="spacer" />
@@ -55,7 +57,7 @@ export function ThreadPage({ thread }: { readonly thread: OpenThread }) {
           selected={tab}
           onSelect={(next) => go({ threadId: thread.id, tab: next })}
         />
-        <ThreadMenu thread={thread} />
+        {state.state === "there" && <ThreadMenu thread={thread} />}
         <button
           type="button"
           class="ghost"
@@ -68,7 +70,17 @@ export function ThreadPage({ thread }: { readonly thread: OpenThread }) {
         </button>
       </header>
       <div class="view" role="tabpanel" aria-label={TABS.find((each) => each.tab === tab)?.title}>
-        <View tab={tab} thread={thread} />
+        <Boundary key={tab}>
+          {state.state === "failed" ? (
+            <Problem {...state} retry={() => void thread.refresh()}>
+              <a class="button" href="#/">
+                All threads
+              </a>
+            </Problem>
+          ) : (
+            <View tab={tab} thread={thread} />
+          )}
+        </Boundary>
       </div>
     </>
   );

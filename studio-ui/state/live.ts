@@ -47,9 +47,17 @@ function changed(live: Live, event: AgentEvent): Partial<Live> {
     case "tool_started":
       return { ...SILENT, ...tool(live, event, { state: "running", arguments: event.data.arguments }) };
     case "approval_requested":
-      return { state: "waiting", ...tool(live, event, { state: "approval", arguments: event.data.arguments }) };
+      return {
+        ...SILENT,
+        state: "waiting",
+        ...tool(live, event, { state: "approval", arguments: event.data.arguments }),
+      };
     case "answer_requested":
-      return { state: "waiting", ...tool(live, event, { state: "answer", arguments: event.data.arguments }) };
+      return {
+        ...SILENT,
+        state: "waiting",
+        ...tool(live, event, { state: "answer", arguments: event.data.arguments }),
+      };
     case "approval_resolved":
       return { state: "running", ...tool(live, event, { state: event.data.approved ? "running" : "done" }) };
     case "keepalive":

@@ -2,7 +2,7 @@ import { computed, signal } from "@preact/signals";
 import type { AgentEvent, Entry, JsonObject } from "heddle";
 import { recordIn } from "../data/calls.ts";
 import type { CallDetail, CallRow, StreamEvent, ThreadDetail, ThreadRow } from "../data/contract.ts";
-import type { LinkState, Source } from "../data/source.ts";
+import type { LinkState, Source, SteerWay } from "../data/source.ts";
 import { EntryLog } from "./entry-log.ts";
 import { evolve, type Live, SILENT } from "./live.ts";
 import { failed, LOADING, type Loaded } from "./loaded.ts";
@@ -21,7 +21,7 @@ export class OpenThread {
   readonly calls = signal<Loaded<readonly CallRow[]>>(LOADING);
   readonly hasMoreCalls = signal(false);
   /** Steers that were accepted and not delivered yet. */
-  readonly steers = signal<readonly { readonly id: string; readonly content: string }[]>([]);
+  readonly steers = signal<readonly { readonly id: string; readonly content: string; readonly kind: SteerWay }[]>([]);
   readonly isBusy = computed(() => {
     const { value: live } = this.live;
     const { value: detail } = this.detail;
@@ -52,11 +52,14 @@ export class OpenThread {
   }
 
   async refreshDetail(): Promise<void> {
+    const before = this.live.peek();
     try {
       const detail = await this.source.thread(this.id);
       this.log.grow(detail.rev);
       this.detail.value = { state: "there", value: detail };
-      if (detail.request === undefined && this.live.peek()?.state !== "done") this.live.value = undefined;
+      // What has been told since the server was asked is newer than its answer.
+      const isOld = this.live.peek() === before && before?.state !== "done";
+      if (detail.request === undefined && isOld) this.live.value = undefined;
     } catch (error) {
       // Words on the screen stay while the server is away: the link says that it is.
       if (this.detail.peek().state !== "there") this.detail.value = failed(error);

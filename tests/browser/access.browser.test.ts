@@ -1,7 +1,7 @@
 import { defineAgent, memoryStore, tool } from "heddle";
 import { scriptedModel } from "heddle/testing";
 import { describe, expect, test } from "vitest";
-import { ask, atRest, chromium, Stage, seriousViolations, shoot } from "./support/stage.ts";
+import { ask, atRest, chromium, Stage, seriousViolations, shoot, shortcut } from "./support/stage.ts";
 
 describe.runIf(chromium)("Access", () => {
   test("a read-only Studio shows everything and offers no action", async () => {
@@ -12,8 +12,20 @@ describe.runIf(chromium)("Access", () => {
       const { page } = stage;
       await page.locator(".thread-row", { hasText: "Only to be read" }).click();
       await page.getByText("Read-only: this Studio changes nothing.").waitFor();
-      expect(await page.getByRole("button", { name: /fork|new thread|send/i }).count()).toBe(0);
+      await page.locator("button.seq").first().click();
+      await page.locator(".inspector", { hasText: "Entry #0" }).waitFor();
+      await page.locator(".menu summary").click();
+      await page.getByText("Export as JSON", { exact: true }).waitFor();
+      const act = /fork|new thread|send|summarise|reset|replace|delete|approve|steer|cancel/i;
+      expect(await page.getByRole("button", { name: act }).count()).toBe(0);
+      expect(await page.locator("textarea, #first-ask").count()).toBe(0);
       await shoot(page, "read-only");
+      await shortcut(page, "n");
+      await shortcut(page, "c");
+      await page.locator(".logo").click();
+      await page.getByText("Read-only: this Studio shows threads").waitFor();
+      expect(await page.locator(".prompt, #first-ask").count()).toBe(0);
+      expect(await page.locator(".thread-row").count()).toBe(1);
       expect(await seriousViolations(page)).toEqual([]);
       expect(stage.complaints).toEqual([]);
     } finally {

@@ -107,6 +107,9 @@ describe.runIf(chromium)("Chat", () => {
     await page.getByRole("button", { name: "Replace or switch context" }).click();
     await shoot(page, "context-dialog");
     expect(await seriousViolations(page)).toEqual([]);
+    await page.getByLabel("Messages: a JSON list").fill("[no JSON");
+    await page.locator(".context-dialog button[type=submit]").click();
+    await page.locator(".context-dialog [role=alert]", { hasText: "not_json" }).waitFor();
     await page.getByLabel("Messages: a JSON list").fill("My lucky number is 7.");
     await page.locator(".context-dialog button[type=submit]").click();
     await page.locator(".chat-line", { hasText: "replace" }).waitFor();

@@ -9,8 +9,11 @@ import { demoAnswer } from "./talk.ts";
 
 export const DEMO = { provider: "heddle-demo", modelId: "offline-demo" } as const;
 
+/** An answer takes no longer than so many words would. */
+const MOST_WORDS = 100;
+
 export interface DemoOptions {
-  /** Between two words. Default 24; 0 says everything at once. */
+  /** Between two words of an answer of up to a hundred. Default 24; 0 says everything at once. */
   readonly wordMs?: number | undefined;
   readonly ports?: Partial<RuntimePorts> | undefined;
 }
@@ -55,15 +58,18 @@ function tokensOf({ prompt, tools = [] }: V4CallOptions): number {
   return Math.ceil(JSON.stringify([prompt, tools]).length / 4);
 }
 
-/** Word by word, as a model speaks. */
+/** Word by word, as a model speaks; a long answer faster, so that nobody waits for the end of a demo. */
 function paced(answer: ScriptedAnswer, wordMs: number): ScriptedAnswer {
-  const { text, thinking } = answer;
+  const [text, thinking] = [answer.text, answer.thinking].map((said) =>
+    typeof said === "string" ? wordsOf(said) : said,
+  );
+  const words = (text?.length ?? 0) + (thinking?.length ?? 0);
   return {
     ...answer,
     delayMs: wordMs * 8,
-    deltaDelayMs: wordMs,
-    ...(typeof text === "string" && { text: wordsOf(text) }),
-    ...(typeof thinking === "string" && { thinking: wordsOf(thinking) }),
+    deltaDelayMs: words <= MOST_WORDS ? wordMs : (wordMs * MOST_WORDS) / words,
+    ...(text !== undefined && { text }),
+    ...(thinking !== undefined && { thinking }),
   };
 }
 

@@ -13,6 +13,20 @@ async function eventsOfARequest(): Promise<AgentEvent[]> {
   return events;
 }
 
+test("a call that waits for a word leaves nothing on the screen of what the model wrote for it", async () => {
+  const send = tool({ inputSchema: { type: "object" } as const, needsApproval: true, execute: () => "sent" });
+  const model = scriptedModel([{ text: "I send it.", calls: [{ name: "send", arguments: { to: "Ada" } }] }]);
+  const server = await AgentServer.start({ agent: defineAgent({ model, tools: { send } }), store: memoryStore() });
+  const events: AgentEvent[] = [];
+  for await (const event of (await server.ask("Send it.")).events()) {
+    events.push(event);
+    if (event.kind === "approval_requested") break;
+  }
+  await server.stop({ graceMs: 0 });
+  // As they are told again to a page that has just been loaded, which reads the answer from the log.
+  expect(liveAfter(events)).toMatchObject({ state: "waiting", text: "", input: "" });
+});
+
 const liveAfter = (events: readonly AgentEvent[]) => events.reduce<Live | undefined>(evolve, undefined);
 
 test("events that come again change nothing", async () => {

@@ -5,8 +5,10 @@ import axe from "axe-core";
 import { type AnyAgent, memoryStore, type ThreadStore } from "heddle";
 import { demoAgent, type RunningStudio, startStudio } from "heddle/studio";
 import type { Browser, Page } from "playwright-core";
+import { afterAll, inject } from "vitest";
 import { buildStudio } from "../../../scripts/build-studio.ts";
-import { findBrowser, launch, NO_BROWSER } from "./browser.ts";
+import { launch } from "./browser.ts";
+import type { HandClock } from "./hand-clock.ts";
 
 const WIDE = { width: 1440, height: 900 } as const;
 export const NARROW = { width: 420, height: 860 } as const;
@@ -14,8 +16,8 @@ export const NARROW = { width: 420, height: 860 } as const;
 /** Kept to be looked at; not in the repository. */
 const SHOTS = join(tmpdir(), "heddle-studio-shots");
 
-export const chromium = findBrowser();
-if (chromium === undefined) console.warn(`The browser tests are skipped. ${NO_BROWSER}`);
+/** Where the browser is; empty when there is none, and then there is nothing to test with. */
+export const chromium = inject("chromium");
 
 let ui: string | undefined;
 
@@ -29,10 +31,17 @@ async function builtPage(): Promise<string> {
   return folder;
 }
 
+let shared: Promise<Browser> | undefined;
+/** One for all the stages of a file; what a window keeps is its own. */
+const sharedBrowser = (): Promise<Browser> => (shared ??= launchBrowser());
+afterAll(async () => (await shared)?.close());
+
 export interface StageOptions {
   readonly store?: ThreadStore;
   /** Between two words of the demo model. */
   readonly wordMs?: number;
+  /** The demo's timers. */
+  readonly after?: HandClock["after"];
   /** Instead of the demo. */
   readonly agent?: AnyAgent;
   readonly readOnly?: boolean;
@@ -47,6 +56,7 @@ export class Stage {
   /** What a page has complained of: nothing may. */
   readonly complaints: string[];
   readonly #browser: Browser;
+  readonly #windows: Page[];
 
   private constructor(parts: {
     studio: RunningStudio;
@@ -60,31 +70,40 @@ export class Stage {
     this.page = parts.page;
     this.complaints = parts.complaints;
     this.#browser = parts.browser;
+    this.#windows = [parts.page];
   }
 
-  static async open({ store = memoryStore(), wordMs = 0, ...options }: StageOptions = {}): Promise<Stage> {
-    const agent = demoAgent({ wordMs });
+  static async open({ store = memoryStore(), wordMs = 0, after, ...options }: StageOptions = {}): Promise<Stage> {
+    const agent = demoAgent({ wordMs, ...(after && { ports: { after } }) });
     const studio = await startStudio({ store, port: 0, agent, ui: await builtPage(), label: "memory", ...options });
-    const browser = await launchBrowser();
+    const browser = await sharedBrowser();
     const complaints: string[] = [];
     const page = await newPage(browser, complaints);
     await page.goto(studio.url);
     return new Stage({ studio, store, page, complaints, browser });
   }
 
-  window(): Promise<Page> {
-    return newPage(this.#browser, this.complaints);
+  async window(): Promise<Page> {
+    const page = await newPage(this.#browser, this.complaints);
+    this.#windows.push(page);
+    return page;
+  }
+
+  /** The start of the Studio, with no thread open. */
+  async toStart(): Promise<Page> {
+    await this.page.goto(new URL("#/", this.studio.url).href);
+    await this.page.locator(".start .prompt").first().waitFor();
+    return this.page;
   }
 
   async close(): Promise<void> {
-    await this.#browser.close();
+    await Promise.all(this.#windows.map((page) => page.context().close()));
     await this.studio.stop({ graceMs: 100 });
     await this.store.close();
   }
 }
 
-export async function launchBrowser(): Promise<Browser> {
-  if (chromium === undefined) throw new Error(NO_BROWSER);
+export function launchBrowser(): Promise<Browser> {
   return launch(chromium);
 }
 
@@ -141,6 +160,19 @@ export async function talk(page: Page, text: string): Promise<void> {
   await ask(page, text);
   await page.locator(".turn.user").nth(before).waitFor();
   await atRest(page);
+}
+
+/** Does something from the menu of the thread. */
+export async function fromMenu(page: Page, name: string): Promise<void> {
+  await page.locator(".menu summary").click();
+  await page.locator(".menu-items").getByText(name).click();
+}
+
+/** What the reader of the page is told in passing. */
+export async function told(page: Page, text: string): Promise<void> {
+  const toast = page.locator(".toast", { hasText: text });
+  await toast.waitFor();
+  await toast.getByLabel("Dismiss").click();
 }
 
 export async function atRest(page: Page): Promise<void> {

@@ -1,0 +1,51 @@
+import { Component, type ComponentChildren } from "preact";
+import { problemOf } from "../data/source.ts";
+
+interface Props {
+  readonly children: ComponentChildren;
+}
+interface State {
+  readonly thrown: { readonly error: unknown } | undefined;
+}
+
+/** What cannot be drawn is replaced by a word about it; the rest of the page goes on. Another address is tried afresh. */
+export class Boundary extends Component<Props, State> {
+  static override getDerivedStateFromError(error: unknown): State {
+    return { thrown: { error } };
+  }
+
+  readonly #again = () => this.setState({ thrown: undefined });
+
+  override componentDidMount(): void {
+    addEventListener("hashchange", this.#again);
+  }
+
+  override componentWillUnmount(): void {
+    removeEventListener("hashchange", this.#again);
+  }
+
+  override render({ children }: Props) {
+    const { thrown } = this.state;
+    return thrown === undefined ? children : <Broken error={thrown.error} />;
+  }
+}
+
+function Broken({ error }: { readonly error: unknown }) {
+  return (
+    <div class="state problem" role="alert">
+      <p class="state-title">The page met an error of its own</p>
+      <p>Your threads are safe: it could not show something, and changed nothing.</p>
+      <p>
+        <code>{problemOf(error).message}</code>
+      </p>
+      <p class="ways">
+        <button type="button" class="primary" onClick={() => location.reload()}>
+          Reload the page
+        </button>
+        <a class="button" href="#/">
+          All threads
+        </a>
+      </p>
+    </div>
+  );
+}
