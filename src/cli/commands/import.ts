@@ -1,5 +1,6 @@
-import { rowOf, type ThreadRow } from "../../studio/threads/row.ts";
+import { rowOf } from "../../studio/threads/row.ts";
 import { readImport } from "../../studio/transfer/import.ts";
+import type { ThreadRow } from "../answers.ts";
 import { type Call, defineCommand } from "../command.ts";
 import { badUsage } from "../exit.ts";
 import { fileGiven } from "../given.ts";
