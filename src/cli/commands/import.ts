@@ -1,5 +1,5 @@
 import { rowOf } from "../../studio/threads/row.ts";
-import { readImport } from "../../studio/transfer/import.ts";
+import { readImport, saveImport } from "../../studio/transfer/import.ts";
 import type { ThreadRow } from "../answers.ts";
 import { type Call, defineCommand } from "../command.ts";
 import { badUsage } from "../exit.ts";
@@ -11,8 +11,6 @@ import { Progress } from "../progress.ts";
 import { count } from "../text.ts";
 
 const FORMATS = ["jsonl", "json", "neutral", "openai-chat", "anthropic", "model-messages", "ui-messages"] as const;
-/** Entries written in one go, between two steps of the bar. */
-const BATCH = 2000;
 
 const IMPORTING = {
   format: { type: "string", value: "format", help: `${FORMATS.join(", ")}; default by what it looks like` },
@@ -51,25 +49,15 @@ async function givenText({ io }: Call<typeof IMPORTING>, file: string | undefine
   throw badUsage("There is nothing to import: the file is empty.");
 }
 
-/** In batches; what was begun and not finished is taken back. */
 async function saved(
   { store, studio }: LocalPlace,
   text: string,
   format: string | undefined,
   progress: Progress,
 ): Promise<ThreadRow> {
-  const thread = await readImport(studio, text, format);
-  const { id, rev } = thread;
-  await store.save(thread.upTo(Math.min(BATCH, rev) - 1));
+  const thread = await readImport(studio, [text], format);
   try {
-    for (let from = BATCH; from < rev; from += BATCH) {
-      await progress.at(from, rev);
-      const batch = thread.slice(from, Math.min(rev, from + BATCH) - 1).map(({ seq: _place, ...entry }) => entry);
-      await store.append(id, batch, { expectedRev: from, create: false });
-    }
-  } catch (error) {
-    await store.delete(id);
-    throw error;
+    await saveImport(store, thread, (done, all) => progress.at(done, all));
   } finally {
     await progress.end();
   }

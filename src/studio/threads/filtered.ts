@@ -1,9 +1,10 @@
-import { advance, DEFAULT_LANE, type LaneTrack, laneOf, NO_LANES } from "../../lanes/track.ts";
+import { DEFAULT_LANE } from "../../lanes/track.ts";
 import { threadNotFound } from "../../stores/errors.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import type { Entry } from "../../thread/entry.ts";
 import type { EntryWindow } from "../contract/thread.ts";
 import type { Budget } from "../http/budget.ts";
+import { entriesOfLane } from "./of-lane.ts";
 import { isOf, readingsFor } from "./sorts.ts";
 
 /** Entries looked at in one go. */
@@ -62,7 +63,12 @@ async function entriesIn(
   { from, to }: Step,
 ): Promise<readonly Entry[]> {
   const isWanted = (entry: Entry): boolean => kinds.length === 0 || isOf(entry, kinds);
-  if (lane !== undefined) return (await entriesOfLane(store, threadId, lane, { from, to })).filter(isWanted);
+  if (lane !== undefined) {
+    // Which lane was active before the first of them the end of a thread knows.
+    const thread = await store.load(threadId, { last: to - from + 1, upToSeq: to });
+    if (thread === undefined) throw threadNotFound(threadId);
+    return entriesOfLane(thread.toArray(), thread.base?.activeLane ?? DEFAULT_LANE, lane).filter(isWanted);
+  }
   const found = new Map<number, Entry>();
   for (const reading of readingsFor(kinds)) {
     for await (const entry of store.read(threadId, { fromSeq: from, toSeq: to, ...reading })) {
@@ -70,21 +76,4 @@ async function entriesIn(
     }
   }
   return [...found.values()].sort((a, b) => a.seq - b.seq);
-}
-
-/** An entry that names no lane is of the one that was active at its place, which the end of a thread knows. */
-async function entriesOfLane(
-  store: ThreadStore,
-  threadId: string,
-  lane: string,
-  { from, to }: Step,
-): Promise<readonly Entry[]> {
-  const thread = await store.load(threadId, { last: to - from + 1, upToSeq: to });
-  if (thread === undefined) throw threadNotFound(threadId);
-  let track: LaneTrack = { ...NO_LANES, active: thread.base?.activeLane ?? DEFAULT_LANE };
-  return thread.toArray().filter((entry) => {
-    const own = laneOf(entry, track);
-    track = { active: advance(track, entry, 0).active, lanes: {} };
-    return own === lane;
-  });
 }

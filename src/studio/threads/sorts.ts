@@ -1,7 +1,7 @@
 import type { Entry } from "../../thread/entry.ts";
 import { isPlainObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
 
-// Pure, and the one thing of Studio that runs in its page too: an exported file sorts its entries without a server.
+// Pure, and run in the page too: an exported file sorts its entries without a server.
 
 /** What an entry is to a reader; one may be several. */
 export const SORTS = [
