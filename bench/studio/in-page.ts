@@ -15,13 +15,6 @@ interface Field extends Box {
 declare const document: { querySelector<Found extends Box>(selector: string): Found | null };
 declare const requestAnimationFrame: (next: (now: number) => void) => number;
 
-export interface Scrolled {
-  /** Milliseconds between frames. */
-  readonly frames: readonly number[];
-  /** The longest task that was told, in milliseconds. */
-  readonly longest: number;
-}
-
 /** Goes to an entry as somebody does, until its row is there with its words. */
 export async function jumped(seq: number): Promise<number> {
   const field = document.querySelector<Field>("#jump");
@@ -43,15 +36,10 @@ export async function fetched({ id, from }: { readonly id: string; readonly from
   return performance.now() - started;
 }
 
-/** Scrolls up by some rows each frame. */
-export async function wheeled(frames: number): Promise<Scrolled> {
+/** Scrolls up by some rows each frame; answers the milliseconds between frames. */
+export async function wheeled(frames: number): Promise<readonly number[]> {
   const box = document.querySelector(".virtual");
   if (box === null) throw new Error("There is nothing to scroll.");
-  let longest = 0;
-  const observer = new PerformanceObserver((list) => {
-    for (const { duration } of list.getEntries()) longest = Math.max(longest, duration);
-  });
-  observer.observe({ type: "longtask" as "mark" }); // which Node does not know
   const times: number[] = [];
   for (let frame = 0, last = performance.now(); frame < frames; frame++) {
     box.scrollBy(0, -120);
@@ -60,19 +48,13 @@ export async function wheeled(frames: number): Promise<Scrolled> {
     last = performance.now();
   }
   await new Promise((resolve) => setTimeout(resolve, 300));
-  observer.disconnect();
-  return { frames: times, longest };
+  return times;
 }
 
 /** Drags the scroll bar from the one end to the other. */
-export async function dragged(frames: number): Promise<Scrolled> {
+export async function dragged(frames: number): Promise<readonly number[]> {
   const box = document.querySelector(".virtual");
   if (box === null) throw new Error("There is nothing to scroll.");
-  let longest = 0;
-  const observer = new PerformanceObserver((list) => {
-    for (const { duration } of list.getEntries()) longest = Math.max(longest, duration);
-  });
-  observer.observe({ type: "longtask" as "mark" }); // which Node does not know
   const times: number[] = [];
   for (let frame = 1, last = performance.now(); frame <= frames; frame++) {
     box.scrollTop = (box.scrollHeight * frame) / frames;
@@ -81,8 +63,7 @@ export async function dragged(frames: number): Promise<Scrolled> {
     last = performance.now();
   }
   await new Promise((resolve) => setTimeout(resolve, 300));
-  observer.disconnect();
-  return { frames: times, longest };
+  return times;
 }
 
 /** Changes the policy, until what would be shown is another. */
