@@ -1,9 +1,8 @@
 import type { AgentEvent } from "../agent/event.ts";
 import type { WaitingCall } from "../agent/react/waiting.ts";
-import type { ThreadRow } from "../studio/threads/row.ts";
 import type { Entry } from "../thread/entry.ts";
 import type { JsonObject } from "../thread/json.ts";
-import type { EntriesWindow, ThreadDetail } from "./answers.ts";
+import type { EntriesWindow, ThreadDetail, ThreadRow } from "./answers.ts";
 import { pathOf } from "./calls.ts";
 import type { Call } from "./command.ts";
 import { canAsk, decided, howToDecide } from "./decide.ts";

@@ -82,6 +82,11 @@ export interface RowRange {
   readonly from: number;
   readonly to: number;
   readonly kinds?: readonly string[] | undefined;
+  /**
+   * Occurs in the payload's text, the letters A to Z of which are taken for small ones. Rows without it may be answered
+   * too: they are dropped above.
+   */
+  readonly search?: string | undefined;
   readonly reverse?: boolean | undefined;
   readonly limit: number;
 }

@@ -1,3 +1,4 @@
+import type { StoredRow } from "./driver.ts";
 import { checkSeq, invalidOption } from "./options.ts";
 import type { ListOptions, ListOrder, ThreadInfo, ThreadPage } from "./port.ts";
 
@@ -52,6 +53,11 @@ export function lowerAscii(text: string): string {
 /** How a text appears inside JSON text, so that a search for `say "hi"` finds it there. */
 export function asJsonText(text: string): string {
   return JSON.stringify(text).slice(1, -1);
+}
+
+/** `search` is small and as it stands in JSON text. */
+export function mentions({ payload }: StoredRow, search: string): boolean {
+  return lowerAscii(payload ?? "").includes(search);
 }
 
 export function placeOf({ id, updatedAt, createdAt }: ThreadInfo, order: ListOrder): Place {

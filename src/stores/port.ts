@@ -98,6 +98,8 @@ export interface ReadOptions {
   readonly fromSeq?: number | undefined;
   readonly toSeq?: number | undefined;
   readonly kinds?: readonly string[] | undefined;
+  /** Text that occurs in the payload; the case of A to Z is ignored. */
+  readonly search?: string | undefined;
   readonly reverse?: boolean | undefined;
   readonly limit?: number | undefined;
 }

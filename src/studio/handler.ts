@@ -40,6 +40,11 @@ export async function studioHandler(options: StudioOptions = {}, mounted: Mounte
     const message = "token must have at least 8 characters, letters and digits.";
     throw new StudioError({ code: "invalid_options", status: 400, message });
   }
+  const { importLimit } = options;
+  if (importLimit !== undefined && !(Number.isSafeInteger(importLimit) && importLimit > 0)) {
+    const message = "importLimit must be a whole number of bytes above 0.";
+    throw new StudioError({ code: "invalid_options", status: 400, message });
+  }
   const store = given ?? (await openStore(url));
   const agent: AnyAgent = options.agent ?? demoAgent({ ports: options.ports });
   const page = ui === false ? undefined : new Page(ui);

@@ -1,13 +1,14 @@
 import { WIRES } from "./calls/wire.ts";
-import { json } from "./http/reply.ts";
+import type { Info } from "./contract/info.ts";
+import { type Answer, json } from "./http/reply.ts";
 import type { Call } from "./http/router.ts";
 import { VERSION } from "./version.ts";
 
 /** GET /api/info */
-export async function studioInfo({ studio }: Call): Promise<Response> {
+export async function studioInfo({ studio }: Call): Promise<Answer<Info>> {
   const { readOnly, isDemo: demo, model, prompts, label: store, agent } = studio;
   const { tools } = await studio.settings;
-  return json({
+  return json<Info>({
     name: "heddle",
     version: VERSION,
     readOnly,
@@ -18,5 +19,6 @@ export async function studioInfo({ studio }: Call): Promise<Response> {
     prompts,
     store,
     providers: WIRES,
+    importLimit: studio.importLimit,
   });
 }

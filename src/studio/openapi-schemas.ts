@@ -1,105 +1,162 @@
 import type { JsonObject } from "../thread/json.ts";
+import type { ThreadData } from "../thread/serialised.ts";
+import type { Asked, Cancelled, Decided, Deleted, Operated, Steered, Summarised } from "./contract/act.ts";
+import type { CallDetail, CallDiff, CallPage, CallRow, CallWire, Cause, ThreadView, Trouble } from "./contract/call.ts";
+import type { Info, OfferedPrompt } from "./contract/info.ts";
+import type { EntryWindow, Fork, ThreadDetail, ThreadPage, ThreadRow } from "./contract/thread.ts";
 
-type Properties = { readonly [name: string]: JsonObject };
+type Optional<Shape> = { [Name in keyof Shape]-?: object extends Pick<Shape, Name> ? Name : never }[keyof Shape];
+type Fields<Names extends PropertyKey> = { readonly [Name in Names]: JsonObject };
 
 const text: JsonObject = { type: "string" };
 const whole: JsonObject = { type: "integer" };
 const flag: JsonObject = { type: "boolean" };
 const object: JsonObject = { type: "object" };
 const list = (items: JsonObject = object): JsonObject => ({ type: "array", items });
-/** All of `needed` have to be there, of `optional` none. */
-const shape = (needed: Properties, optional: Properties = {}): JsonObject => ({
-  type: "object",
-  properties: { ...needed, ...optional },
-  required: Object.keys(needed),
-});
+const words = (...some: readonly string[]): JsonObject => ({ type: "string", enum: [...some] });
+const told = (schema: JsonObject, description: string): JsonObject => ({ ...schema, description });
 
-const ROW = {
-  needed: { id: text, title: text, live: flag, rev: whole, createdAt: whole, updatedAt: whole },
-  optional: { status: text, agent: text, parentThreadId: text, forkSeq: whole },
-} as const;
+/** The schema of a type: the fields that have to be there, then those that may. A field too many or too few does not compile. */
+function shape<Shape>(
+  needed: Fields<Exclude<keyof Shape, Optional<Shape>>>,
+  ...[optional]: [Optional<Shape>] extends [never] ? [] : [Fields<Optional<Shape>>]
+): JsonObject {
+  return { type: "object", properties: { ...needed, ...optional }, required: Object.keys(needed) };
+}
 
+const ROW = { id: text, title: text, live: flag, rev: whole, createdAt: whole, updatedAt: whole } as const;
+const ROW_MAY = { status: text, agent: text, parentThreadId: text, forkSeq: whole } as const;
 const SHOWN = { messages: list(), toolSpec: list(), provenance: list() } as const;
-const CAUSE = shape({ rule: text, why: text });
+
+const trouble = shape<Trouble>({ code: text, message: text });
+const cause = shape<Cause>({ rule: text, why: text });
+const entry = shape<EntryWindow["entries"][number]>(
+  { id: text, seq: whole, at: whole, kind: text, payload: object, refs: object },
+  { v: whole },
+);
+const threadRow = shape<ThreadRow>(ROW, ROW_MAY);
+const waiting: JsonObject = {
+  type: "object",
+  properties: { toolCallId: text, name: text, arguments: {}, kind: words("approval", "answer") },
+  required: ["toolCallId", "name", "arguments", "kind"],
+};
+const callRow = shape<CallRow>(
+  {
+    ...{ callId: text, seq: whole, at: whole, estimatedTokens: whole, usage: object, finishReason: text },
+    ...{ fingerprint: text, basisLastSeq: whole, lane: text, view: object },
+  },
+  { requestId: text, iteration: whole, model: text, error: trouble },
+);
 
 /** What the answers of the API are made of. */
 export const SCHEMAS = {
-  Error: shape({
-    error: shape({ code: text, message: text, retryable: flag }, { needed: whole, available: whole, parts: object }),
-  }),
-  Info: shape({
-    name: text,
-    version: text,
-    readOnly: flag,
-    demo: flag,
-    model: text,
-    agent: text,
-    tools: list(),
-    prompts: list(shape({ title: text, text }, { next: list(text) })),
+  Error: {
+    type: "object",
+    properties: {
+      error: {
+        type: "object",
+        properties: {
+          ...{ code: text, message: text, retryable: flag },
+          ...{ needed: whole, available: whole, parts: object },
+        },
+        required: ["code", "message", "retryable"],
+      },
+    },
+    required: ["error"],
+  },
+  Info: shape<Info>({
+    ...{ name: text, version: text, readOnly: flag, demo: flag, model: text, agent: text },
+    tools: list(shape<Info["tools"][number]>({ name: text }, { description: text })),
+    prompts: list(shape<OfferedPrompt>({ title: text, text }, { next: list(text) })),
     store: text,
     providers: list(text),
+    importLimit: told(whole, "The largest import, in bytes."),
   }),
-  ThreadRow: shape(ROW.needed, ROW.optional),
-  ThreadDetail: shape(
-    { ...ROW.needed, lanes: list(text), activeLane: text, forks: list(shape({ id: text, forkSeq: whole })) },
+  ThreadRow: threadRow,
+  ThreadPage: shape<ThreadPage>(
+    { threads: list(threadRow) },
     {
-      ...ROW.optional,
-      request: shape({
-        id: text,
-        state: text,
-        iteration: whole,
-        waiting: list(
-          shape({
-            toolCallId: text,
-            name: text,
-            arguments: {},
-            kind: { type: "string", enum: ["approval", "answer"] },
-          }),
-        ),
+      cursor: told(
+        text,
+        "Of what comes behind these, or, after a search that stopped early, of the threads behind it.",
+      ),
+      searchedTo: told(
+        whole,
+        "A search that took too long stopped at a thread of this time; `cursor` goes on with it.",
+      ),
+    },
+  ),
+  ThreadDetail: shape<ThreadDetail>(
+    { ...ROW, lanes: list(text), activeLane: text, forks: list(shape<Fork>({ id: text, forkSeq: whole })) },
+    {
+      ...ROW_MAY,
+      request: shape<NonNullable<ThreadDetail["request"]>>({
+        ...{ id: text, iteration: whole, state: words("running", "waiting", "done") },
+        waiting: list(waiting),
       }),
     },
   ),
-  Entry: shape({ id: text, seq: whole, at: whole, kind: text, payload: object, refs: object }, { v: whole }),
-  View: shape({ ...SHOWN, meta: object, explained: list(), policy: object }),
-  CallRow: shape(
+  Entry: entry,
+  EntryWindow: shape<EntryWindow>(
+    { entries: list(entry), rev: whole },
     {
-      callId: text,
-      seq: whole,
-      at: whole,
-      estimatedTokens: whole,
-      usage: object,
-      finishReason: text,
-      fingerprint: text,
-      basisLastSeq: whole,
-    },
-    { requestId: text, iteration: whole, model: text, lane: text, view: object, error: object },
-  ),
-  CallDetail: shape(
-    { call: object, record: object, ...SHOWN, settings: object, explained: list(), transformed: flag, proven: flag },
-    {
-      meta: object,
-      policy: object,
-      environment: object,
-      problem: shape({ code: text, message: text }),
-      previous: shape(
-        { callId: text, stablePrefix: whole },
-        { firstChange: shape({ index: whole, rule: text, why: text }) },
+      searched: told(
+        shape<NonNullable<EntryWindow["searched"]>>({ from: whole, to: whole }),
+        "With `kinds` or `lane`: what was looked at, both ends included. Go on before `from`, or behind `to`.",
       ),
     },
   ),
-  Diff: shape(
+  Tail: shape<ThreadData>(
     {
-      same: { ...whole, description: "How many messages both begin with." },
+      ...{ format: text, id: text, rev: whole, createdAt: whole, updatedAt: whole, metadata: object },
+      entries: list(entry),
+    },
+    { firstSeq: whole, base: told(object, "What is known of the entries before `firstSeq`.") },
+  ),
+  View: shape<ThreadView>({ ...SHOWN, meta: object, explained: list(), policy: object }),
+  CallRow: callRow,
+  CallPage: shape<CallPage>({ calls: list(callRow) }, { searchedTo: whole }),
+  CallDetail: shape<CallDetail>(
+    {
+      ...SHOWN,
+      ...{ callId: text, call: callRow, record: object, settings: object, explained: list() },
+      ...{ transformed: flag, proven: flag },
+    },
+    {
+      ...{ meta: object, policy: object, environment: object, problem: trouble },
+      previous: shape<NonNullable<CallDetail["previous"]>>(
+        { callId: text, stablePrefix: whole },
+        {
+          firstChange: {
+            type: "object",
+            properties: { index: whole, rule: text, why: text },
+            required: ["index", "rule", "why"],
+          },
+        },
+      ),
+    },
+  ),
+  Wire: shape<CallWire>({ provider: text, proven: flag, body: {} }),
+  Diff: shape<CallDiff>(
+    {
+      same: told(whole, "How many messages both begin with."),
       a: list(),
       b: list(),
       changes: list(
-        shape(
-          { index: whole, kind: { type: "string", enum: ["same", "added", "removed", "changed"] } },
-          { a: { ...whole, description: "Index in `a`." }, b: { ...whole, description: "Index in `b`." } },
+        shape<CallDiff["changes"][number]>(
+          { index: whole, kind: words("same", "added", "removed", "changed") },
+          { a: told(whole, "Index in `a`."), b: told(whole, "Index in `b`.") },
         ),
       ),
-      causes: list(CAUSE),
+      causes: list(cause),
     },
-    { problem: object },
+    { problem: trouble },
   ),
+  Asked: shape<Asked>({ requestId: text }),
+  Steered: shape<Steered>({ id: text, accepted: flag }, { reason: text }),
+  Cancelled: shape<Cancelled>({ cancelled: flag }),
+  Decided: shape<Decided>({ decided: flag }),
+  Operated: shape<Operated>({ opId: text, status: words("applied", "deferred", "duplicate") }),
+  Summarised: shape<Summarised>({ seq: whole }),
+  Deleted: shape<Deleted>({ deleted: flag }),
 } as const;

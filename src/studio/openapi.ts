@@ -1,6 +1,7 @@
 import type { JsonObject } from "../thread/json.ts";
 import { WIRES } from "./calls/wire.ts";
 import { SCHEMAS } from "./openapi-schemas.ts";
+import { SORTS } from "./threads/sorts.ts";
 import { VERSION } from "./version.ts";
 
 type Fields = { readonly [name: string]: JsonObject };
@@ -17,18 +18,14 @@ interface Described {
 
 const text: JsonObject = { type: "string" };
 const whole: JsonObject = { type: "integer", minimum: 0 };
-const flag: JsonObject = { type: "boolean" };
 const any: JsonObject = {};
 const object: JsonObject = { type: "object" };
 const ref = (name: keyof typeof SCHEMAS): JsonObject => ({ $ref: `#/components/schemas/${name}` });
 const listOf = (items: JsonObject): JsonObject => ({ type: "array", items });
 const oneOf = (...words: readonly string[]): JsonObject => ({ type: "string", enum: [...words] });
-const fields = (properties: Fields): JsonObject => ({ type: "object", properties });
 const content: JsonObject = { oneOf: [text, listOf(object)], description: "Text, or parts of a message." };
 const time: JsonObject = { type: "string", description: "Milliseconds since 1970, or a date as ISO 8601 writes it." };
 const decision = { "toolCallId!": text, by: text, note: text };
-const decided = fields({ decided: flag });
-const operated = fields({ opId: text, status: oneOf("applied", "deferred", "duplicate") });
 const EVENTS = "text/event-stream";
 
 const PATHS: { readonly [path: string]: { readonly [method: string]: Described } } = {
@@ -37,7 +34,7 @@ const PATHS: { readonly [path: string]: { readonly [method: string]: Described }
   "/api/events": { get: { summary: "Threads as they change: `ready`, `thread`, `deleted`", gives: EVENTS } },
   "/api/threads": {
     get: {
-      summary: "Threads, newest first",
+      summary: "Threads, newest first; a `search` answers what it finds in time, and its `cursor` goes on with it",
       query: {
         search: text,
         status: text,
@@ -48,7 +45,7 @@ const PATHS: { readonly [path: string]: { readonly [method: string]: Described }
         limit: whole,
         cursor: text,
       },
-      gives: fields({ threads: listOf(ref("ThreadRow")), cursor: text }),
+      gives: ref("ThreadPage"),
     },
     post: { summary: "A new thread", body: { title: text }, status: 201, gives: ref("ThreadRow") },
   },
@@ -63,13 +60,28 @@ const PATHS: { readonly [path: string]: { readonly [method: string]: Described }
   },
   "/api/threads/{id}": {
     get: { summary: "A thread: its lanes, the request that is open, its forks", gives: ref("ThreadDetail") },
-    delete: { summary: "Removes a thread", gives: fields({ deleted: flag }) },
+    delete: { summary: "Removes a thread", gives: ref("Deleted") },
   },
   "/api/threads/{id}/entries": {
     get: {
-      summary: "A window of entries: `from` and `to`, the `last` ones, or those `around` one",
-      query: { from: whole, to: whole, last: whole, around: whole, limit: whole },
-      gives: fields({ entries: listOf(ref("Entry")), rev: whole }),
+      summary:
+        "A window of entries: `from` and `to`, the `last` ones, or those `around` one. Of some `kinds` or one `lane`: " +
+        "forward from `from`, else back from `to`, as many as are found in time",
+      query: {
+        ...{ from: whole, to: whole, last: whole, around: whole, limit: whole, lane: text },
+        kinds: {
+          ...text,
+          description: `With commas between them: kinds of entries, or ${SORTS.join(", ")}, which may be parts of a message.`,
+        },
+      },
+      gives: ref("EntryWindow"),
+    },
+  },
+  "/api/threads/{id}/tail": {
+    get: {
+      summary: "The end of a thread at a moment, as Thread.fromJSON takes it: enough to project it elsewhere",
+      query: { atSeq: whole, last: whole },
+      gives: ref("Tail"),
     },
   },
   "/api/threads/{id}/events": {
@@ -91,7 +103,7 @@ const PATHS: { readonly [path: string]: { readonly [method: string]: Described }
     get: {
       summary: "Model calls, newest first",
       query: { before: whole, limit: whole },
-      gives: fields({ calls: listOf(ref("CallRow")), searchedTo: whole }),
+      gives: ref("CallPage"),
     },
   },
   "/api/threads/{id}/calls/{callId}": {
@@ -105,7 +117,7 @@ const PATHS: { readonly [path: string]: { readonly [method: string]: Described }
     get: {
       summary: "The messages of a call in the format of a provider",
       query: { "provider!": oneOf(...WIRES) },
-      gives: fields({ provider: text, proven: flag, body: object }),
+      gives: ref("Wire"),
     },
   },
   "/api/threads/{id}/diff": {
@@ -124,7 +136,7 @@ const PATHS: { readonly [path: string]: { readonly [method: string]: Described }
         next: { ...listOf(content), description: "Asked after it, each when the one before has been answered." },
       },
       status: 202,
-      gives: fields({ requestId: text }),
+      gives: ref("Asked"),
     },
   },
   "/api/threads/{id}/steer": {
@@ -132,35 +144,37 @@ const PATHS: { readonly [path: string]: { readonly [method: string]: Described }
       summary: "Words for the request at work; 409 where they were not accepted",
       body: { "content!": content, kind: oneOf("steer", "inject", "follow_up"), source: text, requestId: text },
       status: 202,
-      gives: fields({ id: text, accepted: flag, reason: text }),
+      gives: ref("Steered"),
     },
   },
   "/api/threads/{id}/cancel": {
     post: {
       summary: "Ends the request at work",
       body: { requestId: text, reason: text },
-      gives: fields({ cancelled: flag }),
+      gives: ref("Cancelled"),
     },
   },
-  "/api/threads/{id}/approve": { post: { summary: "Lets a call run", body: decision, gives: decided } },
-  "/api/threads/{id}/deny": { post: { summary: "Keeps a call from running", body: decision, gives: decided } },
+  "/api/threads/{id}/approve": { post: { summary: "Lets a call run", body: decision, gives: ref("Decided") } },
+  "/api/threads/{id}/deny": { post: { summary: "Keeps a call from running", body: decision, gives: ref("Decided") } },
   "/api/threads/{id}/answer": {
     post: {
       summary: "The result of a call that runs outside",
       body: { "toolCallId!": text, "output!": any },
-      gives: decided,
+      gives: ref("Decided"),
     },
   },
   "/api/threads/{id}/context": {
     post: {
       summary: "Replaces or switches what is shown; 202 where it waits for the request at work",
       body: { "operation!": object, contextRef: text, opId: text },
-      gives: operated,
+      gives: ref("Operated"),
     },
   },
-  "/api/threads/{id}/reset": { post: { summary: "The model forgets; the thread does not", body: {}, gives: operated } },
+  "/api/threads/{id}/reset": {
+    post: { summary: "The model forgets; the thread does not", body: {}, gives: ref("Operated") },
+  },
   "/api/threads/{id}/summarize": {
-    post: { summary: "Has a summary written", body: { fromSeq: whole, toSeq: whole }, gives: fields({ seq: whole }) },
+    post: { summary: "Has a summary written", body: { fromSeq: whole, toSeq: whole }, gives: ref("Summarised") },
   },
   "/api/threads/{id}/fork": {
     post: {

@@ -1,14 +1,7 @@
 import type { AnyAgent } from "../agent/definition/agent.ts";
 import type { RuntimePorts } from "../runtime/ports.ts";
 import type { ThreadStore } from "../stores/port.ts";
-
-/** A thing to try, offered on the empty page. */
-export interface OfferedPrompt {
-  readonly title: string;
-  readonly text: string;
-  /** Asked one after the other, each when the one before has been answered. */
-  readonly next?: readonly string[];
-}
+import type { OfferedPrompt } from "./contract/info.ts";
 
 export interface StudioOptions {
   /** The threads to show; it is not closed. */
@@ -32,6 +25,8 @@ export interface StudioOptions {
   readonly hosts?: readonly string[] | undefined;
   /** How long a thread stays at hand when nothing runs on it. Default 10 000. */
   readonly idleMs?: number | undefined;
+  /** The largest import, in bytes; it is read into memory. Default 256 MiB. */
+  readonly importLimit?: number | undefined;
   readonly warn?: ((message: string) => void) | undefined;
   /** Clock, ids, timers and chance; for tests. */
   readonly ports?: Partial<RuntimePorts> | undefined;

@@ -6,8 +6,9 @@ import { callDetail } from "./calls/detail.ts";
 import { diffCalls } from "./calls/diff.ts";
 import { listCalls } from "./calls/list.ts";
 import { wireOfCall } from "./calls/wire.ts";
-import { json } from "./http/reply.ts";
-import type { Route } from "./http/router.ts";
+import type { Answers } from "./contract/answers.ts";
+import { type Answer, json } from "./http/reply.ts";
+import type { Route, Run } from "./http/router.ts";
 import { studioInfo } from "./info.ts";
 import { listEvents } from "./live/list-events.ts";
 import { threadEvents } from "./live/thread-events.ts";
@@ -17,36 +18,53 @@ import { threadDetail } from "./threads/detail.ts";
 import { readEntries } from "./threads/entries.ts";
 import { forkThread } from "./threads/fork.ts";
 import { listThreads } from "./threads/list.ts";
+import { threadTail } from "./threads/tail.ts";
 import { viewThread } from "./threads/view.ts";
 import { exportThread } from "./transfer/export.ts";
 import { importThread } from "./transfer/import.ts";
 
+type Handlers = { readonly [Name in keyof Answers]: Run<Answer<Answers[Name]>> };
+
+/** Who answers what: a handler that answers anything but what its route promises does not compile. */
+const HANDLERS: Handlers = {
+  "GET /api/info": studioInfo,
+  "GET /api/openapi.json": async () => json(openApi()),
+  "GET /api/threads": listThreads,
+  "POST /api/threads": createThread,
+  "POST /api/import": importThread,
+  "GET /api/threads/{id}": threadDetail,
+  "DELETE /api/threads/{id}": deleteThread,
+  "GET /api/threads/{id}/entries": readEntries,
+  "GET /api/threads/{id}/tail": threadTail,
+  "POST /api/threads/{id}/view": viewThread,
+  "GET /api/threads/{id}/calls": listCalls,
+  "GET /api/threads/{id}/calls/{callId}": callDetail,
+  "GET /api/threads/{id}/calls/{callId}/wire": wireOfCall,
+  "GET /api/threads/{id}/diff": diffCalls,
+  "POST /api/threads/{id}/ask": ask,
+  "POST /api/threads/{id}/steer": steer,
+  "POST /api/threads/{id}/cancel": cancel,
+  "POST /api/threads/{id}/approve": decide("approve"),
+  "POST /api/threads/{id}/deny": decide("deny"),
+  "POST /api/threads/{id}/answer": answer,
+  "POST /api/threads/{id}/context": changeContext,
+  "POST /api/threads/{id}/reset": reset,
+  "POST /api/threads/{id}/summarize": summarize,
+  "POST /api/threads/{id}/fork": forkThread,
+};
+
+/** What is not JSON: streams and files. */
+const OTHERS = {
+  "GET /api/events": listEvents,
+  "GET /api/threads/{id}/events": threadEvents,
+  "GET /api/threads/{id}/export": exportThread,
+} as const;
+
+/** A question that is too long for an address. */
+const READS = "POST /api/threads/{id}/view" satisfies keyof Answers;
+
 /** Everything that can be asked of Studio; each is described in openapi.ts. */
-export const ROUTES: readonly Route[] = [
-  { method: "GET", path: "/api/info", run: studioInfo },
-  { method: "GET", path: "/api/openapi.json", run: async () => json(openApi()) },
-  { method: "GET", path: "/api/events", run: listEvents },
-  { method: "GET", path: "/api/threads", run: listThreads },
-  { method: "POST", path: "/api/threads", writes: true, run: createThread },
-  { method: "POST", path: "/api/import", writes: true, run: importThread },
-  { method: "GET", path: "/api/threads/{id}", run: threadDetail },
-  { method: "DELETE", path: "/api/threads/{id}", writes: true, run: deleteThread },
-  { method: "GET", path: "/api/threads/{id}/entries", run: readEntries },
-  { method: "GET", path: "/api/threads/{id}/events", run: threadEvents },
-  { method: "POST", path: "/api/threads/{id}/view", run: viewThread },
-  { method: "GET", path: "/api/threads/{id}/calls", run: listCalls },
-  { method: "GET", path: "/api/threads/{id}/calls/{callId}", run: callDetail },
-  { method: "GET", path: "/api/threads/{id}/calls/{callId}/wire", run: wireOfCall },
-  { method: "GET", path: "/api/threads/{id}/diff", run: diffCalls },
-  { method: "GET", path: "/api/threads/{id}/export", run: exportThread },
-  { method: "POST", path: "/api/threads/{id}/ask", writes: true, run: ask },
-  { method: "POST", path: "/api/threads/{id}/steer", writes: true, run: steer },
-  { method: "POST", path: "/api/threads/{id}/cancel", writes: true, run: cancel },
-  { method: "POST", path: "/api/threads/{id}/approve", writes: true, run: decide("approve") },
-  { method: "POST", path: "/api/threads/{id}/deny", writes: true, run: decide("deny") },
-  { method: "POST", path: "/api/threads/{id}/answer", writes: true, run: answer },
-  { method: "POST", path: "/api/threads/{id}/context", writes: true, run: changeContext },
-  { method: "POST", path: "/api/threads/{id}/reset", writes: true, run: reset },
-  { method: "POST", path: "/api/threads/{id}/summarize", writes: true, run: summarize },
-  { method: "POST", path: "/api/threads/{id}/fork", writes: true, run: forkThread },
-];
+export const ROUTES: readonly Route[] = Object.entries({ ...HANDLERS, ...OTHERS }).map(([name, run]) => {
+  const [method = "", path = ""] = name.split(" ");
+  return { method, path, writes: method !== "GET" && name !== READS, run };
+});

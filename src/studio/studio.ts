@@ -10,11 +10,12 @@ import { systemWarn } from "../runtime/warn.ts";
 import { ThreadHeldError, threadNotFound } from "../stores/errors.ts";
 import type { ThreadStore } from "../stores/port.ts";
 import { CallSeqs } from "./calls/call-seqs.ts";
+import type { OfferedPrompt } from "./contract/info.ts";
 import { isDemo } from "./demo/demo-agent.ts";
 import { DEMO_PROMPTS } from "./demo/prompts.ts";
 import { StudioError } from "./http/error.ts";
 import { LiveRequests } from "./live/live-requests.ts";
-import type { OfferedPrompt, StudioOptions } from "./options.ts";
+import type { StudioOptions } from "./options.ts";
 import type { Page } from "./page.ts";
 import { ForkIndex } from "./threads/fork-index.ts";
 import { TitledStore } from "./threads/titled-store.ts";
@@ -22,6 +23,7 @@ import { Titles } from "./threads/titles.ts";
 
 /** Threads that are taken up at once after a start. */
 const AT_ONCE = 8;
+const IMPORT_LIMIT = 256 * 1024 * 1024;
 const CLAIM_TTL_MS = 10_000;
 /** How long whoever acts on a thread waits for another process to let it go. */
 const CLAIM_WAIT_MS = 2000;
@@ -36,6 +38,7 @@ export class Studio {
   readonly titles: Titles;
   readonly label: string;
   readonly prompts: readonly OfferedPrompt[];
+  readonly importLimit: number;
   /** Aborted when Studio stops. */
   readonly stopped = new AbortController();
   readonly #options: StudioOptions;
@@ -59,6 +62,7 @@ export class Studio {
     this.titles = new Titles(store);
     this.label = labelOf(options);
     this.prompts = options.prompts ?? (this.isDemo ? DEMO_PROMPTS : []);
+    this.importLimit = options.importLimit ?? IMPORT_LIMIT;
     this.#options = options;
   }
 

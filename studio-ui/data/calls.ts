@@ -20,7 +20,7 @@ export function callRows(entries: readonly Entry[]): CallRow[] {
 
 function rowOf({ seq, at, kind, refs, payload }: Entry, record: CallRecord): CallRow {
   const { code, message } = payload as JsonObject;
-  const { estimatedTokens, usage, finishReason, fingerprint, basisLastSeq, model } = record;
+  const { estimatedTokens, usage, finishReason, fingerprint, basisLastSeq, model, lane, view } = record;
   return {
     callId: String(refs.callId),
     seq,
@@ -28,7 +28,7 @@ function rowOf({ seq, at, kind, refs, payload }: Entry, record: CallRecord): Cal
     ...(refs.requestId !== undefined && { requestId: String(refs.requestId) }),
     ...(refs.iteration !== undefined && { iteration: Number(refs.iteration) }),
     ...(model !== undefined && { model }),
-    ...{ estimatedTokens, usage, finishReason, fingerprint, basisLastSeq },
+    ...{ lane, estimatedTokens, usage, finishReason, fingerprint, basisLastSeq, view },
     ...(kind === "error" && { error: { code: String(code), message: String(message) } }),
   };
 }

@@ -1,4 +1,6 @@
-import { type Entry, project, Thread } from "heddle";
+import { type Entry, Thread } from "heddle";
+import { entriesOfLane } from "../../src/studio/threads/of-lane.ts";
+import { isOf } from "../../src/studio/threads/sorts.ts";
 import { callRows } from "./calls.ts";
 import type { CallRow, ExportedThread, ThreadDetail, ThreadRow } from "./contract.ts";
 import { rebuilt } from "./rebuild.ts";
@@ -27,7 +29,7 @@ export function embeddedSource({ thread: { blobs = {}, ...data }, row }: Exporte
     kind: "file",
     info: async () => ({
       ...{ name: "heddle", version: "", readOnly: true, demo: named.includes("demo"), model: named },
-      ...{ prompts: [], store: "exported file", providers: [] },
+      ...{ agent: "", tools: [], prompts: [], store: "exported file", providers: [], importLimit: 0 },
     }),
     threads: async () => ({ threads: [detail] }),
     thread: async () => detail,
@@ -35,9 +37,18 @@ export function embeddedSource({ thread: { blobs = {}, ...data }, row }: Exporte
       entries: entries.slice(from - thread.firstSeq, to + 1 - thread.firstSeq),
       rev: thread.rev,
     }),
-    view: async (_, { atSeq, ...input }) => project({ ...input, thread: thread.upTo(atSeq) }),
-    calls: async (_, { before = Number.POSITIVE_INFINITY, limit }) =>
-      rows.filter(({ seq }) => seq < before).slice(0, limit),
+    // There is nothing to wait for in a file: all of it is looked at.
+    filtered: async (_, { kinds, lane, from, to = thread.lastSeq }) => {
+      const ofLane = lane === undefined ? entries : entriesOfLane(entries, "default", lane);
+      const found = ofLane.filter(
+        (entry) => (kinds.length === 0 || isOf(entry, kinds)) && entry.seq >= (from ?? 0) && entry.seq <= to,
+      );
+      return { entries: found, rev: thread.rev, searched: { from: from ?? thread.firstSeq, to } };
+    },
+    tail: async () => thread,
+    calls: async (_, { before = Number.POSITIVE_INFINITY, limit }) => ({
+      calls: rows.filter(({ seq }) => seq < before).slice(0, limit),
+    }),
     call: async (_, callId) => rebuilt(thread, find(callId), rows[rows.indexOf(find(callId)) + 1], blobs),
     listen: (_, { onState }) => {
       onState("open");

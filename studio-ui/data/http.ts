@@ -1,14 +1,28 @@
-import type { JsonValue } from "heddle";
-import type { CallDetail, CallRow, EntryWindow, Info, ThreadDetail, ThreadPage, ThreadRow } from "./contract.ts";
+import { type JsonValue, Thread } from "heddle";
+import type { Answers } from "./contract.ts";
 import { type Actions, Refusal, type Source } from "./source.ts";
 import { listen } from "./stream.ts";
 
-async function request<T>(method: string, path: string, body?: unknown): Promise<T> {
+interface Given {
+  readonly query?: { readonly [name: string]: string | number | undefined };
+  readonly json?: object;
+  /** A body as it is. */
+  readonly body?: Blob;
+}
+
+/** Asks a route, named as the contract names it; `params` are for the braces in its path, in order. */
+async function ask<Name extends keyof Answers>(
+  name: Name,
+  params: readonly string[] = [],
+  { query = {}, json, body }: Given = {},
+): Promise<Answers[Name]> {
+  const [method = "", path = ""] = name.split(" ");
   let response: Response;
   try {
-    response = await fetch(`/api${path}`, {
+    response = await fetch(`${filled(path, params)}${written(query)}`, {
       method,
-      ...(body !== undefined && { body: JSON.stringify(body), headers: { "content-type": "application/json" } }),
+      ...(body !== undefined && { body }),
+      ...(json !== undefined && { body: JSON.stringify(json), headers: { "content-type": "application/json" } }),
     });
   } catch {
     throw new Refusal("server_unreachable", "The Studio's server does not answer. Is it still running?", 0);
@@ -16,7 +30,7 @@ async function request<T>(method: string, path: string, body?: unknown): Promise
   const text = await response.text();
   const answer: unknown = text === "" ? undefined : parsed(text);
   // A steer that comes too late is an answer, though a 409.
-  if (response.ok || isVerdict(answer)) return answer as T; // the contract says so
+  if (response.ok || isVerdict(answer)) return answer as Answers[Name]; // the handler is held to it
   const { error } = (answer ?? {}) as { readonly error?: { readonly code?: string; readonly message?: string } };
   throw new Refusal(
     error?.code ?? "http_error",
@@ -35,44 +49,50 @@ function parsed(text: string): unknown {
   }
 }
 
-const get = <T>(path: string) => request<T>("GET", path);
-const post = <T>(path: string, body: object = {}) => request<T>("POST", path, body);
+function filled(path: string, params: readonly string[]): string {
+  const left = [...params];
+  return path.replaceAll(/\{\w+\}/g, () => encodeURIComponent(left.shift() ?? ""));
+}
 
-function query(fields: { readonly [name: string]: string | number | undefined }): string {
-  const given = Object.entries(fields).filter(([, value]) => value !== undefined && value !== "");
+function written(query: NonNullable<Given["query"]>): string {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== "");
   return given.length === 0 ? "" : `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`;
 }
 
-const of = (id: string, rest = "") => `/threads/${encodeURIComponent(id)}${rest}`;
-
 const act: Actions = {
-  create: (title) => post<ThreadRow>("/threads", title === undefined ? {} : { title }),
-  ask: (id, content) => post(of(id, "/ask"), { content }),
-  steer: (id, content, kind) => post(of(id, "/steer"), { content, kind }),
-  cancel: (id) => post(of(id, "/cancel")),
-  decide: (id, toolCallId, approved) => post(of(id, approved ? "/approve" : "/deny"), { toolCallId }),
-  answer: (id, toolCallId, output: JsonValue) => post(of(id, "/answer"), { toolCallId, output }),
-  reset: (id) => post(of(id, "/reset")),
-  summarize: (id, range = {}) => post(of(id, "/summarize"), range),
+  create: (title) => ask("POST /api/threads", [], { json: title === undefined ? {} : { title } }),
+  import: (file, format) => ask("POST /api/import", [], { body: file, query: { format } }),
+  ask: (id, content) => ask("POST /api/threads/{id}/ask", [id], { json: { content } }),
+  steer: (id, content, kind) => ask("POST /api/threads/{id}/steer", [id], { json: { content, kind } }),
+  cancel: (id) => ask("POST /api/threads/{id}/cancel", [id], { json: {} }),
+  decide: (id, toolCallId, approved) =>
+    ask(`POST /api/threads/{id}/${approved ? "approve" : "deny"}`, [id], { json: { toolCallId } }),
+  answer: (id, toolCallId, output: JsonValue) =>
+    ask("POST /api/threads/{id}/answer", [id], { json: { toolCallId, output } }),
+  reset: (id) => ask("POST /api/threads/{id}/reset", [id], { json: {} }),
+  summarize: (id, range = {}) => ask("POST /api/threads/{id}/summarize", [id], { json: range }),
   context: (id, contextRef, operation) =>
-    post(of(id, "/context"), { contextRef, opId: crypto.randomUUID(), operation }),
-  fork: (id, atSeq) => post<ThreadRow>(of(id, "/fork"), { atSeq }),
-  remove: (id) => request("DELETE", of(id)),
+    ask("POST /api/threads/{id}/context", [id], { json: { contextRef, opId: crypto.randomUUID(), operation } }),
+  fork: (id, atSeq) => ask("POST /api/threads/{id}/fork", [id], { json: { atSeq } }),
+  remove: (id) => ask("DELETE /api/threads/{id}", [id]),
 };
 
 /** The server that served this page. */
 export function httpSource({ readOnly }: { readonly readOnly: boolean }): Source {
   return {
     kind: "server",
-    info: () => get<Info>("/info"),
-    threads: (asked) => get<ThreadPage>(`/threads${query({ ...asked })}`),
-    thread: (id) => get<ThreadDetail>(of(id)),
-    entries: (id, from, to) => get<EntryWindow>(of(id, `/entries${query({ from, to })}`)),
-    view: (id, wish) => post(of(id, "/view"), wish),
-    calls: async (id, page) => (await get<{ calls: CallRow[] }>(of(id, `/calls${query(page)}`))).calls,
-    call: (id, callId) => get<CallDetail>(of(id, `/calls/${encodeURIComponent(callId)}`)),
-    listen: (id, listening) => listen(id === undefined ? "/api/events" : `/api${of(id, "/events")}`, listening),
-    exportUrl: (id, format) => `/api${of(id, `/export${query({ format })}`)}`,
+    info: () => ask("GET /api/info"),
+    threads: (query) => ask("GET /api/threads", [], { query: { ...query } }),
+    thread: (id) => ask("GET /api/threads/{id}", [id]),
+    entries: (id, from, to) => ask("GET /api/threads/{id}/entries", [id], { query: { from, to } }),
+    filtered: (id, { kinds, ...wish }) =>
+      ask("GET /api/threads/{id}/entries", [id], { query: { ...wish, kinds: kinds.join() } }),
+    tail: async (id, wish) => Thread.fromJSON(await ask("GET /api/threads/{id}/tail", [id], { query: { ...wish } })),
+    calls: (id, page) => ask("GET /api/threads/{id}/calls", [id], { query: { ...page } }),
+    call: (id, callId) => ask("GET /api/threads/{id}/calls/{callId}", [id, callId]),
+    listen: (id, listening) =>
+      listen(id === undefined ? "/api/events" : `/api/threads/${encodeURIComponent(id)}/events`, listening),
+    exportUrl: (id, format) => `${filled("/api/threads/{id}/export", [id])}${written({ format })}`,
     act: readOnly ? undefined : act,
   };
 }

@@ -66,7 +66,8 @@ function projected(thread: Thread, call: CallRow, record: CallRecord, blobs: Blo
   const { messages, toolSpec, provenance, meta } = project(input);
   const proven = record.projector === PROJECTOR && meta.fingerprint === record.fingerprint;
   return {
-    ...{ call, record, messages, toolSpec, settings: environment.settings, provenance, meta },
+    ...{ callId: call.callId, call, record, messages, toolSpec, settings: environment.settings, provenance, meta },
+    transformed: false,
     explained: explain(input),
     ...{ policy, environment, proven },
     ...(!proven && {

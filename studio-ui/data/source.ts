@@ -1,7 +1,7 @@
-import type { ContextPolicyInput, JsonObject, JsonValue, ToolSpec } from "heddle";
+import type { JsonObject, JsonValue, Thread } from "heddle";
 import type {
   CallDetail,
-  CallRow,
+  CallPage,
   EntryWindow,
   Info,
   StreamEvent,
@@ -9,7 +9,6 @@ import type {
   ThreadPage,
   ThreadQuery,
   ThreadRow,
-  ViewAnswer,
 } from "./contract.ts";
 
 /** Closed is for good: the server has nothing to tell here. */
@@ -20,12 +19,13 @@ export interface Listening {
   onState(state: LinkState): void;
 }
 
-interface ViewWish {
-  readonly atSeq: number;
+/** Entries of some sorts or kinds, or of one lane: forward from `from`, else back from `to`. */
+export interface EntryWish {
+  readonly kinds: readonly string[];
   readonly lane?: string | undefined;
-  readonly policy: ContextPolicyInput;
-  readonly system?: string | undefined;
-  readonly tools?: readonly ToolSpec[] | undefined;
+  readonly from?: number;
+  readonly to?: number;
+  readonly limit: number;
 }
 
 export type SteerWay = "steer" | "follow_up";
@@ -38,9 +38,11 @@ export interface Source {
   thread(id: string): Promise<ThreadDetail>;
   /** Both ends included. */
   entries(id: string, from: number, to: number): Promise<EntryWindow>;
-  /** What a model would be shown, projected where the entries are: for threads too long to be in the page. */
-  view(id: string, wish: ViewWish): Promise<ViewAnswer>;
-  calls(id: string, page: { readonly before?: number; readonly limit: number }): Promise<readonly CallRow[]>;
+  /** What is found in a moment; `searched` says where to go on. */
+  filtered(id: string, wish: EntryWish): Promise<EntryWindow>;
+  /** The end of the thread as it was at a moment, at least that many entries of it, to be projected here. */
+  tail(id: string, wish: { readonly atSeq: number; readonly last: number }): Promise<Thread>;
+  calls(id: string, page: { readonly before?: number; readonly limit: number }): Promise<CallPage>;
   call(id: string, callId: string): Promise<CallDetail>;
   /** Until the function it answers is called. */
   listen(id: string | undefined, listening: Listening): () => void;
@@ -52,6 +54,8 @@ export interface Source {
 /** What changes something; a file and a read-only server have none of it. */
 export interface Actions {
   create(title?: string): Promise<ThreadRow>;
+  /** A thread, or a list of messages, from a file; a list that could be of several formats needs to be told which. */
+  import(file: Blob, format?: string): Promise<ThreadRow>;
   ask(id: string, content: string): Promise<{ readonly requestId: string }>;
   steer(id: string, content: string, kind: SteerWay): Promise<{ id: string; accepted: boolean; reason?: string }>;
   cancel(id: string): Promise<unknown>;

@@ -17,10 +17,23 @@ interface Props {
   /** Scrolls to this row whenever `moment` changes. */
   readonly reveal?: { readonly index: number; readonly moment: number } | undefined;
   readonly idOf: (index: number) => string;
+  /** How many rows have come to stand before those that were there at first: what is in sight stays in sight. */
+  readonly lead?: number | undefined;
 }
 
 /** Rows of one height, of which only the visible ones exist. Arrows, Page, Home and End move the selection. */
-export function VirtualList({ label, length, rowHeight, selected, onSelect, onWindow, row, reveal, idOf }: Props) {
+export function VirtualList({
+  label,
+  length,
+  rowHeight,
+  selected,
+  onSelect,
+  onWindow,
+  row,
+  reveal,
+  idOf,
+  lead = 0,
+}: Props) {
   const box = useRef<HTMLDivElement>(null);
   const height = useSignal(600);
   const top = useSignal(0);
@@ -41,6 +54,14 @@ export function VirtualList({ label, length, rowHeight, selected, onSelect, onWi
     observer.observe(element);
     return () => observer.disconnect();
   }, []);
+  const ledBy = useRef(lead);
+  useLayoutEffect(() => {
+    const grown = lead - ledBy.current;
+    ledBy.current = lead;
+    if (grown === 0 || box.current === null) return;
+    box.current.scrollTop += (grown * rowHeight) / stretch;
+    top.value = box.current.scrollTop;
+  }, [lead]);
   useLayoutEffect(() => onWindow?.(from, to), [from, to, length]);
   useLayoutEffect(() => {
     if (reveal !== undefined) scrollTo(reveal.index, "center");

@@ -1,6 +1,7 @@
 import { useSignal } from "@preact/signals";
 import type { CallDetail } from "../data/contract.ts";
 import { plural } from "../parts/format.ts";
+import { LongList } from "../parts/long-list.tsx";
 import { MessageCard } from "../parts/message-card.tsx";
 import { Loading, Problem } from "../parts/states.tsx";
 import { useLoaded } from "../state/loaded.ts";
@@ -75,7 +76,7 @@ interface ChangeListProps {
   readonly before: Side;
   readonly after: Side;
   /** What it means that a message is only before, or only after. */
-  readonly words?: { readonly removed: string; readonly added: string };
+  readonly words?: { readonly removed: string; readonly added: string } | undefined;
 }
 
 export function ChangeList({ changes, before, after, words }: ChangeListProps) {
@@ -90,27 +91,33 @@ export function ChangeList({ changes, before, after, words }: ChangeListProps) {
             </p>
           );
         }
-        return group.map((change) => (
-          <div key={`${change.a} ${change.b}`} class={`change ${change.kind}`}>
-            {change.a !== undefined && (
-              <Card
-                side={before}
-                index={change.a}
-                mark={change.kind === "changed" ? "removed" : change.kind}
-                text={words?.removed}
-              />
-            )}
-            {change.b !== undefined && (
-              <Card
-                side={after}
-                index={change.b}
-                mark={change.kind === "changed" ? "added" : change.kind}
-                text={words?.added}
-              />
-            )}
-          </div>
-        ));
+        return (
+          <LongList
+            key={`${first?.a} ${first?.b}`}
+            length={group.length}
+            item={(index) => <OneChange change={group[index]} before={before} after={after} words={words} />}
+          />
+        );
       })}
+    </div>
+  );
+}
+
+interface OneChangeProps extends Omit<ChangeListProps, "changes"> {
+  readonly change: Change | undefined;
+}
+
+function OneChange({ change, before, after, words }: OneChangeProps) {
+  if (change === undefined) return null;
+  const { kind, a, b } = change;
+  return (
+    <div class={`change ${kind}`}>
+      {a !== undefined && (
+        <Card side={before} index={a} mark={kind === "changed" ? "removed" : kind} text={words?.removed} />
+      )}
+      {b !== undefined && (
+        <Card side={after} index={b} mark={kind === "changed" ? "added" : kind} text={words?.added} />
+      )}
     </div>
   );
 }

@@ -1,3 +1,4 @@
+import { count } from "../parts/format.ts";
 import { Empty, Loading, Problem } from "../parts/states.tsx";
 import { useLoaded } from "../state/loaded.ts";
 import type { OpenThread } from "../state/open-thread.ts";
@@ -13,8 +14,17 @@ export function SawView({ thread }: { readonly thread: OpenThread }) {
   const callId = route.value.callId ?? calls.value[0]?.callId;
   if (callId === undefined) {
     return (
-      <Empty title="No model call yet">
-        <p>After the first answer you see here, message by message, what the model was shown, and why.</p>
+      <Empty title={thread.hasMoreCalls.value ? "No model call found so far" : "No model call yet"}>
+        {thread.hasMoreCalls.value ? (
+          <>
+            <p>There is none from entry #{count(thread.callsFrom.value)} on.</p>
+            <button type="button" onClick={() => void thread.moreCalls()}>
+              Search further back
+            </button>
+          </>
+        ) : (
+          <p>After the first answer you see here, message by message, what the model was shown, and why.</p>
+        )}
       </Empty>
     );
   }

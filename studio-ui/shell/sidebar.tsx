@@ -1,28 +1,13 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import type { ThreadRow } from "../data/contract.ts";
-import { ago, moment, plural, shortId } from "../parts/format.ts";
 import { Icon } from "../parts/icon.tsx";
-import { Loading, Problem } from "../parts/states.tsx";
-import { hrefOf, route } from "../state/route.ts";
-import {
-  act,
-  agent,
-  agents,
-  days,
-  hasMore,
-  info,
-  isFiltered,
-  link,
-  list,
-  moreThreads,
-  newThread,
-  refreshList,
-  search,
-  status,
-} from "../state/studio.ts";
+import { act, agent, agents, days, info, link, newThread, search, status } from "../state/studio.ts";
 import { nextTheme, theme } from "../state/theme.ts";
+import { DropPlace, ImportButton, Imports } from "./import.tsx";
 import { panels } from "./panels.ts";
+import { ThreadList } from "./thread-list.tsx";
+
+export { stateOf } from "../parts/thread-state.ts";
 
 const STATUSES = ["running", "waiting", "completed", "failed", "cancelled"] as const;
 const TIMES = [
@@ -35,7 +20,7 @@ const THEMES = { auto: "auto", light: "sun", dark: "moon" } as const;
 
 export function Sidebar() {
   return (
-    <nav class="sidebar" aria-label="Threads">
+    <DropPlace>
       <header class="brand">
         <a href="#/" class="logo">
           <svg viewBox="0 0 16 16" width="18" height="18" aria-hidden="true">
@@ -63,6 +48,7 @@ export function Sidebar() {
         >
           <Icon name="help" />
         </button>
+        <ImportButton />
         {act.value && (
           <button
             type="button"
@@ -76,9 +62,10 @@ export function Sidebar() {
         )}
       </header>
       <Filters />
-      <Threads />
+      <Imports />
+      <ThreadList />
       <Foot />
-    </nav>
+    </DropPlace>
   );
 }
 
@@ -141,67 +128,6 @@ function Filters() {
   );
 }
 
-function Threads() {
-  const rows = list.value;
-  const now = useNow();
-  if (rows.state === "loading") return <Loading what="threads" />;
-  if (rows.state === "failed") return <Problem {...rows} retry={() => void refreshList()} />;
-  if (rows.value.length === 0) {
-    return (
-      <p class="no-threads">
-        {isFiltered.value ? "No thread is like that." : "No threads yet. The first one starts with a question."}
-      </p>
-    );
-  }
-  return (
-    <ul
-      class="threads"
-      onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {
-        if (hasMore.value && scrollHeight - scrollTop - clientHeight < 400) void moreThreads();
-      }}
-    >
-      {rows.value.map((row) => (
-        <Row key={row.id} row={row} now={now} />
-      ))}
-      {hasMore.value && (
-        <li>
-          <button type="button" class="earlier" onClick={() => void moreThreads()}>
-            More threads
-          </button>
-        </li>
-      )}
-    </ul>
-  );
-}
-
-function Row({ row, now }: { readonly row: ThreadRow; readonly now: number }) {
-  const isCurrent = route.value.threadId === row.id;
-  const state = stateOf(row);
-  return (
-    <li>
-      <a
-        class="thread-row"
-        href={hrefOf({ threadId: row.id, tab: route.value.threadId === undefined ? "chat" : route.value.tab })}
-        aria-current={isCurrent ? "page" : undefined}
-      >
-        <span class={`dot ${state}`} title={state} />
-        <span class="title">{row.title || "Untitled"}</span>
-        <time title={moment(row.updatedAt)}>{ago(row.updatedAt, now)}</time>
-        <span class="sub">
-          {row.parentThreadId
-            ? `fork of ${shortId(row.parentThreadId)} at #${row.forkSeq}`
-            : plural(row.rev, "entry", "entries")}
-          {state !== "idle" && ` · ${state}`}
-        </span>
-      </a>
-    </li>
-  );
-}
-
-export function stateOf({ live, status: given }: Pick<ThreadRow, "live" | "status">): string {
-  return given ?? (live ? "running" : "idle");
-}
-
 function Foot() {
   if (info.value.state !== "there") return null;
   const { model, demo, store, readOnly, version } = info.value.value;
@@ -218,14 +144,4 @@ function Foot() {
       </span>
     </footer>
   );
-}
-
-/** The time, each half minute: how long ago something was is not worth more. */
-function useNow(): number {
-  const now = useSignal(Date.now());
-  useEffect(() => {
-    const timer = setInterval(() => (now.value = Date.now()), 30_000);
-    return () => clearInterval(timer);
-  }, []);
-  return Math.max(now.value, Date.now());
 }

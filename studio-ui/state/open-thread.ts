@@ -1,11 +1,12 @@
 import { computed, signal } from "@preact/signals";
 import type { AgentEvent, Entry, JsonObject } from "heddle";
 import { recordIn } from "../data/calls.ts";
-import type { CallDetail, CallRow, StreamEvent, ThreadDetail, ThreadRow } from "../data/contract.ts";
+import type { CallDetail, CallPage, CallRow, StreamEvent, ThreadDetail, ThreadRow } from "../data/contract.ts";
 import type { LinkState, Source, SteerWay } from "../data/source.ts";
 import { EntryLog } from "./entry-log.ts";
 import { evolve, type Live, SILENT } from "./live.ts";
 import { failed, LOADING, type Loaded } from "./loaded.ts";
+import { attempt } from "./toasts.ts";
 
 const CALLS = 60;
 
@@ -20,6 +21,8 @@ export class OpenThread {
   /** Newest first, as far as somebody has looked. */
   readonly calls = signal<Loaded<readonly CallRow[]>>(LOADING);
   readonly hasMoreCalls = signal(false);
+  /** Where the search for calls stopped for the time being: before this entry there may be more. */
+  readonly callsFrom = signal(0);
   /** Steers that were accepted and not delivered yet. */
   readonly steers = signal<readonly { readonly id: string; readonly content: string; readonly kind: SteerWay }[]>([]);
   readonly isBusy = computed(() => {
@@ -68,11 +71,15 @@ export class OpenThread {
 
   async refreshCalls(): Promise<void> {
     try {
+      const page = await this.source.calls(this.id, { limit: CALLS });
       const known = this.calls.peek();
-      const limit = Math.max(CALLS, known.state === "there" ? known.value.length : 0);
-      const calls = await this.source.calls(this.id, { limit });
-      this.calls.value = { state: "there", value: calls };
-      this.hasMoreCalls.value = calls.length >= limit;
+      const before = known.state === "there" ? known.value : undefined;
+      const oldest = page.calls.at(-1)?.seq ?? Number.POSITIVE_INFINITY;
+      // What was looked up further back stays, unless so many are new that some in between are not known.
+      const isJoined = before && (page.calls.length < CALLS || before.some(({ seq }) => seq >= oldest));
+      if (!isJoined) this.#callsUpTo(page);
+      const older = isJoined ? before.filter(({ seq }) => seq < oldest) : [];
+      this.calls.value = { state: "there", value: [...page.calls, ...older] };
     } catch (error) {
       if (this.calls.peek().state !== "there") this.calls.value = failed(error);
     }
@@ -81,11 +88,17 @@ export class OpenThread {
   async moreCalls(): Promise<void> {
     const known = this.calls.peek();
     if (known.state !== "there") return;
-    const before = known.value.at(-1)?.seq;
-    if (before === undefined) return;
-    const more = await this.source.calls(this.id, { before, limit: CALLS });
-    this.calls.value = { state: "there", value: [...known.value, ...more] };
-    this.hasMoreCalls.value = more.length >= CALLS;
+    const before = this.callsFrom.peek();
+    const page = await attempt(() => this.source.calls(this.id, { before, limit: CALLS }));
+    if (page === undefined) return;
+    this.calls.value = { state: "there", value: [...known.value, ...page.calls] };
+    this.#callsUpTo(page);
+  }
+
+  #callsUpTo({ calls, searchedTo }: CallPage): void {
+    const isFull = calls.length >= CALLS;
+    this.callsFrom.value = searchedTo ?? (isFull ? (calls.at(-1)?.seq ?? 0) : 0);
+    this.hasMoreCalls.value = this.callsFrom.peek() > 0;
   }
 
   /** A past call never changes, so it is asked for once. */

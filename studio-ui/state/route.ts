@@ -8,6 +8,9 @@ export interface Route {
   readonly tab: Tab;
   readonly callId?: string;
   readonly seq?: number;
+  /** Of the timeline: which entries are shown; none is all of them. */
+  readonly kinds?: readonly string[];
+  readonly lane?: string;
 }
 
 export const TABS: readonly { readonly tab: Tab; readonly title: string }[] = [
@@ -25,7 +28,8 @@ addEventListener("hashchange", () => {
 export const route = computed(() => read(hash.value));
 
 function read(text: string): Route {
-  const [root, id, word, value] = text.replace(/^#\/?/, "").split("/").map(decoded);
+  const [path = "", query = ""] = text.replace(/^#\/?/, "").split("?", 2);
+  const [root, id, word, value] = path.split("/").map(decoded);
   if (root !== "t" || !id) return { tab: "chat" };
   const seq = value !== undefined && /^\d+$/.test(value) ? { seq: Number(value) } : {};
   switch (word) {
@@ -34,11 +38,19 @@ function read(text: string): Route {
     case "saw":
       return { threadId: id, tab: "saw" };
     case "timeline":
+      return { threadId: id, tab: word, ...seq, ...filterIn(query) };
     case "what-if":
       return { threadId: id, tab: word, ...seq };
     default:
       return { threadId: id, tab: "chat", ...seq };
   }
+}
+
+function filterIn(query: string): Pick<Route, "kinds" | "lane"> {
+  const fields = new URLSearchParams(query);
+  const kinds = (fields.get("kinds") ?? "").split(",").filter((word) => word !== "");
+  const lane = fields.get("lane");
+  return { ...(kinds.length > 0 && { kinds }), ...(lane && { lane }) };
 }
 
 /** An address that somebody typed may be cut in the middle of an escape. */
@@ -50,12 +62,17 @@ function decoded(part: string): string {
   }
 }
 
-export function hrefOf({ threadId, tab = "chat", callId, seq }: Partial<Route>): string {
+export function hrefOf({ threadId, tab = "chat", callId, seq, kinds = [], lane }: Partial<Route>): string {
   if (threadId === undefined) return "#/";
   const thread = `#/t/${encodeURIComponent(threadId)}`;
   if (callId !== undefined) return `${thread}/call/${encodeURIComponent(callId)}`;
-  if (seq !== undefined) return `${thread}/${tab}/${seq}`;
-  return tab === "chat" ? thread : `${thread}/${tab}`;
+  const fields = new URLSearchParams({
+    ...(kinds.length > 0 && { kinds: kinds.join() }),
+    ...(lane !== undefined && { lane }),
+  });
+  const filter = tab === "timeline" && fields.size > 0 ? `?${fields}` : "";
+  if (seq !== undefined) return `${thread}/${tab}/${seq}${filter}`;
+  return tab === "chat" ? thread : `${thread}/${tab}${filter}`;
 }
 
 export function go(to: Partial<Route>, how: "push" | "replace" = "push"): void {

@@ -1,5 +1,5 @@
 import { computed, effect, signal, untracked } from "@preact/signals";
-import type { Info, ThreadQuery, ThreadRow } from "../data/contract.ts";
+import type { Info, ThreadPage, ThreadQuery, ThreadRow } from "../data/contract.ts";
 import { embeddedData, embeddedSource } from "../data/embedded.ts";
 import { httpSource } from "../data/http.ts";
 import type { LinkState, Source } from "../data/source.ts";
@@ -21,13 +21,21 @@ export const agent = signal("");
 export const days = signal(0);
 /** Whoever has answered in a thread that was listed. */
 export const agents = signal<readonly string[]>([]);
+/** What the list is of: another one begins at its top. */
+export const listKey = computed(() => JSON.stringify([search.value, status.value, agent.value, days.value]));
 export const link = signal<LinkState>("connecting");
 export const thread = signal<OpenThread | undefined>(undefined);
 /** What the inspector shows. */
 export const inspected = signal<{ readonly seq: number } | undefined>(undefined);
 export const act = computed(() => source.value.act);
+/** Only while a search has not looked at all threads: it has at those that changed after this moment. */
+export const searchedTo = signal<number | undefined>(undefined);
+export const isLooking = signal(false);
 let cursor: string | undefined;
 let asked = 0;
+/** Threads that are worth looking on for by oneself, and how often. */
+const ENOUGH = 20;
+const TRIES = 12;
 
 export async function start(): Promise<void> {
   try {
@@ -53,10 +61,7 @@ export async function start(): Promise<void> {
   });
   effect(() => {
     // A change of the search or the filter asks anew.
-    void search.value;
-    void status.value;
-    void agent.value;
-    void days.value;
+    void listKey.value;
     untracked(() => void refreshList());
   });
   effect(() => {
@@ -86,32 +91,61 @@ function noteAgents(rows: readonly ThreadRow[]): void {
 
 export async function refreshList(): Promise<void> {
   const mine = ++asked;
+  isLooking.value = false;
   try {
     const page = await source.peek().threads(queryOf());
     if (mine !== asked) return; // a later question is on its way
     list.value = { state: "there", value: page.threads };
     noteAgents(page.threads);
-    cursor = page.cursor;
-    hasMore.value = cursor !== undefined;
+    turn(page);
+    if (searchedTo.peek() !== undefined) await searchFurther();
   } catch (error) {
     if (mine === asked) list.value = failed(error);
   }
 }
 
-export async function moreThreads(): Promise<void> {
-  const known = list.peek();
-  if (cursor === undefined || known.state !== "there") return;
+function turn({ cursor: next, searchedTo: moment }: ThreadPage): void {
+  cursor = next;
+  hasMore.value = next !== undefined;
+  searchedTo.value = next === undefined ? undefined : moment;
+}
+
+/** Goes on with a search that stopped early, until some more are found; it can be gone on with again. */
+export async function searchFurther(): Promise<void> {
   const mine = asked;
-  const page = await attempt(() => source.peek().threads({ ...queryOf(), ...(cursor !== undefined && { cursor }) }));
-  if (page === undefined || mine !== asked) return;
+  const length = () => {
+    const known = list.peek();
+    return known.state === "there" ? known.value.length : 0;
+  };
+  const before = length();
+  isLooking.value = true;
+  for (let tries = 0; tries < TRIES && mine === asked; tries++) {
+    if (searchedTo.peek() === undefined || length() - before >= ENOUGH || !(await moreThreads())) break;
+  }
+  if (mine === asked) isLooking.value = false;
+}
+
+let turning: string | undefined;
+
+/** The next page; whether there was one. */
+export async function moreThreads(): Promise<boolean> {
+  const mine = asked;
+  const place = cursor;
+  if (place === undefined || place === turning || list.peek().state !== "there") return false;
+  turning = place;
+  const page = await attempt(() => source.peek().threads({ ...queryOf(), cursor: place }));
+  turning = undefined;
+  const known = list.peek();
+  if (page === undefined || mine !== asked || known.state !== "there") return false;
   const ids = new Set(known.value.map(({ id }) => id));
   list.value = { state: "there", value: [...known.value, ...page.threads.filter(({ id }) => !ids.has(id))] };
-  cursor = page.cursor;
-  hasMore.value = cursor !== undefined;
+  noteAgents(page.threads);
+  turn(page);
+  return true;
 }
 
 /** A thread that has changed goes to the top; whether a new one fits the search only the server knows. */
-function show(row: ThreadRow): void {
+export function show(row: ThreadRow): void {
   const known = list.peek();
   if (known.state !== "there") return;
   const old = known.value.find(({ id }) => id === row.id);

@@ -1,10 +1,10 @@
-import { useComputed, useSignal } from "@preact/signals";
+import { type Signal, useSignal } from "@preact/signals";
 import { ContextPolicy, type ContextPolicyInput, type Thread } from "heddle";
 import { useEffect } from "preact/hooks";
-import type { CallDetail, CallRow, ThreadDetail } from "../data/contract.ts";
-import { problemOf } from "../data/source.ts";
+import type { CallDetail, CallRow } from "../data/contract.ts";
 import { BudgetBar } from "../parts/budget-bar.tsx";
 import { count, plural } from "../parts/format.ts";
+import { LongList } from "../parts/long-list.tsx";
 import { MessageCard } from "../parts/message-card.tsx";
 import { Empty, Loading, Problem } from "../parts/states.tsx";
 import { diffMessages } from "../saw/diff.ts";
@@ -12,10 +12,10 @@ import { ChangeList } from "../saw/diff-view.tsx";
 import { useLoaded } from "../state/loaded.ts";
 import type { OpenThread } from "../state/open-thread.ts";
 import { go, hrefOf, route } from "../state/route.ts";
+import { useOutcome } from "./outcome.ts";
 import { Plot } from "./plot.tsx";
 import { PolicyForm } from "./policy-form.tsx";
-import { type Outcome, sharedPrefix, whatIf, wishOf } from "./what-if.ts";
-import { MOST_IN_PAGE, wholeThread } from "./whole-thread.ts";
+import { type Outcome, sharedPrefix } from "./what-if.ts";
 
 /** Any moment of the thread, by any policy, beside what was really sent. */
 export function WhatIfView({ thread }: { readonly thread: OpenThread }) {
@@ -25,25 +25,14 @@ export function WhatIfView({ thread }: { readonly thread: OpenThread }) {
   if (detail.state === "failed") return <Problem {...detail} retry={() => void thread.refresh()} />;
   if (calls.state === "failed") return <Problem {...calls} retry={() => void thread.refreshCalls()} />;
   if (thread.log.rev.value === 0) return <Empty title="Nothing has happened yet, so nothing could be shown" />;
-  return <Laboratory thread={thread} detail={detail.value} calls={calls.value} />;
+  return <Laboratory thread={thread} calls={calls.value} />;
 }
 
-function Laboratory({
-  thread,
-  detail,
-  calls,
-}: {
-  readonly thread: OpenThread;
-  readonly detail: ThreadDetail;
-  readonly calls: readonly CallRow[];
-}) {
+function Laboratory({ thread, calls }: { readonly thread: OpenThread; readonly calls: readonly CallRow[] }) {
   const last = thread.log.rev.value - 1;
   const seq = Math.min(last, route.value.seq ?? calls[0]?.basisLastSeq ?? last);
   const real = callAt(calls, seq);
-  const isInPage = last < MOST_IN_PAGE;
-  const whole = useLoaded(isInPage ? `${thread.id} ${thread.log.rev.value}` : "", async () =>
-    isInPage ? await wholeThread(thread.source, { ...detail, rev: thread.log.rev.peek() }) : undefined,
-  ).value;
+  const tail = useSignal<Thread | undefined>(undefined);
   const realDetail = useLoaded(real?.callId ?? "none", async () =>
     real ? await thread.callDetail(real.callId) : undefined,
   ).value;
@@ -78,13 +67,12 @@ function Laboratory({
           )}
         </span>
       </div>
-      {whole.state === "failed" && <Problem {...whole} />}
-      {(whole.state === "loading" || realDetail.state === "loading") && <Loading what="the entries" />}
-      {whole.state === "there" && realDetail.state !== "loading" && (
+      {realDetail.state === "loading" && <Loading what="the call" />}
+      {realDetail.state !== "loading" && (
         <Beside
           key={real?.callId}
           thread={thread}
-          whole={whole.value}
+          tail={tail}
           seq={seq}
           real={realDetail.state === "there" ? realDetail.value : undefined}
         />
@@ -103,36 +91,25 @@ let kept: ContextPolicyInput = {};
 
 interface BesideProps {
   readonly thread: OpenThread;
-  readonly whole: Thread | undefined;
+  /** As much of the thread as was read. */
+  readonly tail: Signal<Thread | undefined>;
   readonly seq: number;
   readonly real: CallDetail | undefined;
 }
 
-function Beside({ thread, whole, seq, real }: BesideProps) {
+function Beside({ thread, tail, seq, real }: BesideProps) {
   const base = ContextPolicy.create(real?.policy);
   const draft = useSignal<ContextPolicyInput>({ ...base, ...kept });
-  const served = useSignal<Outcome | undefined>(undefined);
   useEffect(() => {
     kept = changedFrom(base, draft.value);
   }, [draft.value]);
-  useEffect(() => {
-    if (whole !== undefined) return;
-    const timer = setTimeout(() => {
-      const started = performance.now();
-      thread.source.view(thread.id, wishOf(seq, draft.value, real)).then(
-        (shown) => (served.value = { state: "shown", shown, ms: performance.now() - started }),
-        (error) => (served.value = { state: "refused", ...problemOf(error) }),
-      );
-    }, 150);
-    return () => clearTimeout(timer);
-  }, [whole, seq, draft.value]);
-  const here = useComputed(() => draft.value);
-  const outcome = whole === undefined ? served.value : whatIf(whole, seq, here.value, real);
+  const { outcome, problem, isOld } = useOutcome(thread, tail, { seq, policy: draft.value, real });
   return (
     <div class="lab">
       <PolicyForm base={base} draft={draft} />
-      <div class="outcome" aria-live="polite">
-        {outcome === undefined && <Loading what="the view" />}
+      <div class={isOld ? "outcome old" : "outcome"} aria-live="polite" aria-busy={isOld}>
+        {problem && <Problem {...problem} />}
+        {outcome === undefined && !problem && <Loading what="the entries" />}
         {outcome?.state === "refused" && (
           <div class="refused">
             <p>
@@ -141,7 +118,7 @@ function Beside({ thread, whole, seq, real }: BesideProps) {
             <p>{outcome.message}</p>
           </div>
         )}
-        {outcome?.state === "shown" && <Result outcome={outcome} real={real} isServed={whole === undefined} />}
+        {outcome?.state === "shown" && <Result outcome={outcome} real={real} />}
       </div>
     </div>
   );
@@ -160,18 +137,16 @@ const isSame = (real: CallDetail, { messages }: { readonly messages: readonly un
 interface ResultProps {
   readonly outcome: Extract<Outcome, { state: "shown" }>;
   readonly real: CallDetail | undefined;
-  readonly isServed: boolean;
 }
 
-function Result({ outcome: { shown, ms }, real, isServed }: ResultProps) {
+function Result({ outcome: { shown, ms }, real }: ResultProps) {
   const { meta } = shown;
   return (
     <>
       <div class="versus">
         <section>
           <h3>
-            What if{" "}
-            <span class="dim">{isServed ? "projected by the server" : `projected here in ${ms.toFixed(1)} ms`}</span>
+            What if <span class="dim">projected here in {ms.toFixed(1)} ms</span>
           </h3>
           <p class="figures">
             <b>{count(meta.estimatedTokens)}</b> tokens, {plural(meta.messagesIncluded, "message")},{" "}
@@ -210,9 +185,17 @@ function Result({ outcome: { shown, ms }, real, isServed }: ResultProps) {
         />
       ) : (
         <div class="changes">
-          {shown.messages.map((message, index) => (
-            <MessageCard key={index} message={message} index={index} provenance={shown.provenance[index]} />
-          ))}
+          <LongList
+            length={shown.messages.length}
+            item={(index) => {
+              const message = shown.messages[index];
+              return (
+                message && (
+                  <MessageCard key={index} message={message} index={index} provenance={shown.provenance[index]} />
+                )
+              );
+            }}
+          />
         </div>
       )}
     </>

@@ -1,11 +1,11 @@
 import {
   type ContextPolicyInput,
   type Message,
+  ProjectionError,
   type ProjectionMeta,
   type Provenance,
   project,
   type Thread,
-  type ToolSpec,
 } from "heddle";
 import type { CallDetail } from "../data/contract.ts";
 import { inputOf } from "../data/rebuild.ts";
@@ -20,7 +20,9 @@ export interface Shown {
 
 export type Outcome =
   | { readonly state: "shown"; readonly shown: Shown; readonly ms: number }
-  | { readonly state: "refused"; readonly code: string; readonly message: string };
+  | { readonly state: "refused"; readonly code: string; readonly message: string }
+  /** What is loaded of the thread does not reach back far enough. */
+  | { readonly state: "short"; readonly neededFromSeq: number };
 
 /** What the model would be shown at a moment, by any policy; the rest is as in a real call. */
 export function whatIf(
@@ -42,20 +44,11 @@ export function whatIf(
     const { messages, provenance, meta } = project({ ...input, thread: thread.upTo(atSeq) });
     return { state: "shown", shown: { messages, provenance, meta }, ms: performance.now() - started };
   } catch (error) {
+    if (ProjectionError.isInstance(error) && error.code === "tail_too_short" && error.neededFromSeq !== undefined) {
+      return { state: "short", neededFromSeq: error.neededFromSeq };
+    }
     return { state: "refused", ...problemOf(error) };
   }
-}
-
-/** What the server is asked where the thread is too long for the page. */
-export function wishOf(atSeq: number, policy: ContextPolicyInput, like: CallDetail | undefined) {
-  const { environment, record } = like ?? {};
-  return {
-    atSeq,
-    policy,
-    system: policy.systemPrompt ?? environment?.systemPrompt,
-    tools: environment?.tools as readonly ToolSpec[] | undefined, // written by heddle
-    lane: record?.lane,
-  };
 }
 
 /** The share of the tokens that could come from the cache of the call before. */

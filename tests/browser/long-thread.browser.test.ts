@@ -1,6 +1,6 @@
 import { type EntryInput, memoryStore } from "heddle";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { chromium, Stage, seriousViolations, shoot } from "./support/stage.ts";
+import { chromium, NARROW, Stage, seriousViolations, shoot } from "./support/stage.ts";
 
 const LENGTH = 200_000;
 
@@ -49,17 +49,85 @@ describe.runIf(chromium)("A long thread", () => {
     expect(stage.complaints).toEqual([]);
   });
 
-  test("is projected by the server where the page would have to read it all", async () => {
+  test("is projected in the page from its end alone, by any policy, at any moment", async () => {
     const { page } = stage;
+    const asked: string[] = [];
+    page.on("request", (request) => asked.push(request.url().replace(/.*\/api/, "")));
     await page.goto(`${stage.studio.url}#/t/thread_long/what-if/150000`);
-    await page.getByText("projected by the server").waitFor();
-    expect(await page.locator(".figures").first().textContent()).toContain("messages");
+    await page.getByText("projected here in").waitFor();
+    const figures = page.locator(".figures").first();
+    const before = await figures.textContent();
     await shoot(page, "long-what-if");
+    // A larger window than what is loaded holds: more of the end is read by itself.
+    await page.fill("#policy-maxInputTokens", "60000");
+    await expect.poll(() => figures.textContent()).not.toBe(before);
+    expect(
+      Number(/([\d,.]+) messages/.exec((await figures.textContent()) ?? "")?.[1]?.replace(/\D/g, "")),
+    ).toBeGreaterThan(1000);
+    await page.fill("#policy-maxTurns", "2");
+    await page.fill("#policy-keepLastTurns", "1");
+    await expect.poll(() => figures.textContent()).toMatch(/\b5 messages/);
+    const reads = asked.length;
+    await page.focus("#seq");
+    await page.keyboard.press("ArrowRight");
+    await page.getByText("#150001", { exact: true }).first().waitFor();
+    await expect.poll(() => page.locator(".message").last().textContent()).toContain("answer 150001");
+    expect(asked.slice(reads).filter((url) => !url.includes("/calls"))).toEqual([]);
+    await page.keyboard.press("Home");
+    await expect.poll(() => figures.textContent()).toMatch(/\b1 message\b/);
+    expect(asked.filter((url) => url.includes("/view"))).toEqual([]);
+    expect(asked.filter((url) => url.includes("/tail")).length).toBeGreaterThan(1);
+    expect(await seriousViolations(page)).toEqual([]);
+    expect(stage.complaints).toEqual([]);
+  });
+
+  test("shows only what somebody wants to see of it, as far as was looked, and the address says so", async () => {
+    const { page } = stage;
+    await page.goto(`${stage.studio.url}#/t/thread_long/timeline`);
+    await page.locator(".entry-row .text", { hasText: "answer 199999" }).waitFor();
+    await page.getByRole("button", { name: "errors" }).focus();
+    await page.keyboard.press("Enter");
+    await page.locator(".entry-row .text", { hasText: "model_failed — at 199000" }).waitFor();
+    expect(page.url()).toContain("kinds=errors");
+    await expect.poll(() => page.locator(".looked").textContent()).toMatch(/entries found/);
+    await shoot(page, "filter-errors");
+    expect(await seriousViolations(page)).toEqual([]);
+    await page.locator(".virtual").focus();
+    await page.keyboard.press("Home");
+    await page.locator(".virtual-row[aria-selected=true]").waitFor();
+    // Scrolling up looks further back, and what was in sight stays there.
+    for (let n = 0; n < 40 && !(await page.locator(".looked").textContent())?.includes("among"); n++) {
+      await page.locator(".virtual").evaluate((box) => {
+        box.scrollTop = 0;
+      });
+      await expect.poll(() => page.locator(".looked progress").count()).toBe(0);
+    }
+    await expect.poll(() => page.locator(".looked").textContent()).toBe("199 entries found among 200,000");
+    await page.reload();
+    await page.locator(".looked").waitFor();
+    expect(await page.getByRole("button", { name: "errors" }).getAttribute("aria-pressed")).toBe("true");
+    await page.fill("#jump", "100500");
+    await page.press("#jump", "Enter");
+    await page.locator(".entry-row .text", { hasText: "model_failed — at 100000" }).waitFor();
+    await page.getByRole("button", { name: "summaries" }).click();
+    await page.getByRole("button", { name: "errors" }).click();
+    await page.locator(".entry-row .text", { hasText: "the first half" }).waitFor();
+    await page.locator(".entry-row").click();
+    await page.locator(".inspector", { hasText: "Entry #100001" }).waitFor();
+    expect(page.url()).toContain("/timeline/100001?kinds=summaries");
+    await page.setViewportSize(NARROW);
+    await page.keyboard.press("Escape");
+    await shoot(page, "filter-narrow");
+    await page.setViewportSize({ width: 1440, height: 900 });
+    await page.getByRole("button", { name: "all", exact: true }).click();
+    await page.locator(".entry-row .text", { hasText: "question 100002" }).waitFor();
     expect(stage.complaints).toEqual([]);
   });
 });
 
 function entryAt(seq: number): EntryInput {
+  if (seq > 0 && seq % 1000 === 0) return { kind: "error", payload: { code: "model_failed", message: `at ${seq}` } };
+  if (seq === 100_001) return { kind: "summary", payload: { fromSeq: 0, toSeq: 100_000, content: "the first half" } };
   const isAsk = seq % 2 === 0;
   const content = `${isAsk ? "question" : "answer"} ${seq}`;
   return { kind: "message", payload: { role: isAsk ? "user" : "assistant", content } };

@@ -1,3 +1,4 @@
+import { writeFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -139,4 +140,25 @@ test("a body that a server refuses for its size names the file, the limit and an
       "error: long.jsonl is larger than the 9 MiB that this Studio takes. Import it where the store is: heddle import " +
       "long.jsonl --store <url>\n",
   });
+});
+
+test("a long export goes into a Studio elsewhere, as far as its limit for imports", async () => {
+  const cwd = fastFolder();
+  const list = Array.from({ length: 3000 }, (_, n) => ({
+    role: n % 2 ? "assistant" : "user",
+    content: "warp ".repeat(400),
+  }));
+  writeFileSync(join(cwd, "list.json"), JSON.stringify(list));
+  const elsewhere = await studioIn(fastFolder());
+  const args = ["import", "list.json", "--format", "neutral"];
+  const { code, stdout, stderr } = await run([...args, "--server", elsewhere], { cwd });
+  expect(code, stderr).toBe(0);
+  const exported = await run(["export", stdout.trim(), "--server", elsewhere], { cwd });
+  expect(exported.stdout.length).toBeGreaterThan(4 * 1024 * 1024);
+  writeFileSync(join(cwd, "thread.jsonl"), exported.stdout);
+  expect(await run(["import", "thread.jsonl", "--server", elsewhere], { cwd })).toMatchObject({ code: 0 });
+  const small = await studioIn(fastFolder(), "--import-limit", "1");
+  const refused = await run([...args, "--server", small], { cwd });
+  expect(refused.code).not.toBe(0);
+  expect(refused.stderr).toContain("1 MiB");
 });

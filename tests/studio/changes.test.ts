@@ -1,7 +1,7 @@
 import fc from "fast-check";
+import type { ShownCall } from "heddle/studio";
 import { expect, test } from "vitest";
 import { changesOf } from "../../src/studio/calls/changes.ts";
-import type { ShownCall } from "../../src/studio/calls/shown-call.ts";
 
 /** Of a call only its messages count here; each is made of entries of its own. */
 function shown(contents: readonly string[], from: number): ShownCall {

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { systemRuntimePorts } from "../../src/runtime/ports.ts";
 import { eventStream, type Message } from "../../src/studio/live/event-stream.ts";
 
-const message: Message = { event: "n", data: {} };
+const message: Message = { event: "ready", data: {} };
 
 /** Timers that ring when the test says so. */
 function timers() {

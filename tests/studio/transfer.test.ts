@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { memoryStore } from "heddle";
 import { expect, test } from "vitest";
+import { linesOf } from "../../src/studio/transfer/lines.ts";
 import { fastFolder } from "../support/temp-folder.ts";
 import { type Body, started } from "./support/client.ts";
 
@@ -110,4 +111,52 @@ test("the page is served from its folder and from nowhere else", async () => {
     expect(String((await get(path))[2])).not.toContain("secret");
   }
   expect((await fetch(`${api.origin}/`, { method: "POST", body: "{}" })).status).toBe(405);
+});
+
+test("what is too long for any other route can be imported, up to a limit of its own, and is exported and imported again", async () => {
+  const { api } = await started();
+  const list = Array.from({ length: 5000 }, (_, n) => ({
+    role: n % 2 ? "assistant" : "user",
+    content: `${n} `.repeat(200),
+  }));
+  const imported = await api.post("/import?format=neutral", list);
+  expect(imported).toMatchObject({ status: 201, body: { rev: 5000 } });
+  for (const format of ["json", "jsonl"]) {
+    const { body } = await api.get(`/threads/${imported.body.id}/export?format=${format}`);
+    expect(body.length).toBeGreaterThan(4 * 1024 * 1024);
+    const again = await api.post("/import", body);
+    expect(again).toMatchObject({ status: 201, body: { rev: 5000 } });
+    const last = (await api.get(`/threads/${again.body.id}/entries?last=1`)).body.entries[0];
+    expect(last).toEqual((await api.get(`/threads/${imported.body.id}/entries?last=1`)).body.entries[0]);
+  }
+  const small = await started({ importLimit: 1000 });
+  expect((await small.api.get("/info")).body.importLimit).toBe(1000);
+  const { status, body } = await small.api.post("/import?format=neutral", list);
+  expect([status, body.error.code]).toEqual([413, "body_too_large"]);
+  await expect(started({ importLimit: 0 })).rejects.toMatchObject({ code: "invalid_options" });
+});
+
+test("lines are lines however the text that holds them is cut", async () => {
+  const text = 'one\n\ntwo é\n"three"\n';
+  for (let cut = 0; cut <= text.length; cut++) {
+    const lines: string[] = [];
+    for await (const line of linesOf([text.slice(0, cut), "", text.slice(cut)])) lines.push(line);
+    expect(lines).toEqual(text.split("\n"));
+  }
+});
+
+test("an import that cannot be finished leaves nothing", async () => {
+  const store = memoryStore();
+  let appends = 0;
+  const failing = new Proxy(store, {
+    get: (target, name) => {
+      if (name === "append" && ++appends === 2) return () => Promise.reject(new Error("The disk is gone."));
+      const value: unknown = Reflect.get(target, name);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+  const { api } = await started({ store: failing });
+  const list = Array.from({ length: 7000 }, () => ({ role: "user", content: "x" }));
+  expect((await api.post("/import?format=neutral", list)).status).toBe(500);
+  expect((await store.list()).threads).toEqual([]);
 });

@@ -46,7 +46,9 @@ export const diff = defineCommand({
 });
 
 /** What the views come to is told of policies; what calls came to is in `rebuild`. */
-interface Compared extends DiffAnswer {
+interface Compared extends Omit<DiffAnswer, "causes"> {
+  /** A rule of what changed a view, or of what became of an entry. */
+  readonly causes: readonly { readonly rule: string; readonly why: string }[];
   readonly budgets?: readonly [old: string, now: string];
 }
 
@@ -84,7 +86,7 @@ async function ofPolicies({ io, options, args }: Call<typeof DIFFING>, place: Pl
 }
 
 /** What became of entries by the one policy that did not by the other, those of one rule together. */
-function becomingOf(before: ViewAnswer["explained"], after: ViewAnswer["explained"]): DiffAnswer["causes"] {
+function becomingOf(before: ViewAnswer["explained"], after: ViewAnswer["explained"]): Compared["causes"] {
   const groups = new Map<string, { readonly rule: string; readonly how: string; readonly seqs: number[] }>();
   for (const [index, { seq, status, rule }] of after.entries()) {
     const was = before[index]?.status;

@@ -2,7 +2,7 @@ import { createWriteStream } from "node:fs";
 import { rename, rm } from "node:fs/promises";
 import { extname, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
-import type { ThreadRow } from "../../studio/threads/row.ts";
+import type { ThreadRow } from "../answers.ts";
 import { pathOf } from "../calls.ts";
 import { type Call, defineCommand } from "../command.ts";
 import { badUsage, CliError, EXIT } from "../exit.ts";

@@ -1,4 +1,4 @@
-import type { ThreadRow } from "../../studio/threads/row.ts";
+import type { ThreadRow } from "../answers.ts";
 import { pathOf } from "../calls.ts";
 import { defineCommand } from "../command.ts";
 import { badUsage } from "../exit.ts";

@@ -1,8 +1,9 @@
 import type { ThreadStore } from "../../stores/port.ts";
-import { rowOf, type ThreadRow } from "../../studio/threads/row.ts";
-import { readImport } from "../../studio/transfer/import.ts";
+import { rowOf } from "../../studio/threads/row.ts";
+import { readImport, saveImport } from "../../studio/transfer/import.ts";
 import { HeddleError } from "../../thread/errors.ts";
 import type { Thread } from "../../thread/thread.ts";
+import type { ThreadRow } from "../answers.ts";
 import { type Call, defineCommand } from "../command.ts";
 import { badUsage, CliError, EXIT } from "../exit.ts";
 import { bytesGiven, type GivenBytes } from "../given.ts";
@@ -14,8 +15,6 @@ import { megabytes, Progress } from "../progress.ts";
 import { count } from "../text.ts";
 
 const FORMATS = ["jsonl", "json", "neutral", "openai-chat", "anthropic", "model-messages", "ui-messages"] as const;
-/** Entries written in one go, between two steps of the bar. */
-const BATCH = 2000;
 
 const IMPORTING = {
   format: { type: "string", value: "format", help: `${FORMATS.join(", ")}; default by what it looks like` },
@@ -137,25 +136,18 @@ function refused(error: unknown, file: string | undefined): never {
 
 /** In batches; what was begun and not finished is taken back. */
 async function saved(call: Importing, place: LocalPlace, text: string, format: string | undefined): Promise<ThreadRow> {
-  const thread = await readImport(place.studio, text, format);
+  const thread = await readImport(place.studio, [text], format);
   await interruptible(call, (interrupts) => save(call, place.store, thread, interrupts));
   return rowOf(place.studio, thread);
 }
 
 async function save({ io, out }: Importing, store: ThreadStore, thread: Thread, interrupts: Interrupts): Promise<void> {
   const progress = new Progress(out, "importing", io);
-  const { id, rev } = thread;
-  await store.save(thread.upTo(Math.min(BATCH, rev) - 1));
   try {
-    for (let from = BATCH; from < rev; from += BATCH) {
-      await progress.at(from, rev);
+    await saveImport(store, thread, async (done, all) => {
+      await progress.at(done, all);
       interrupts.check();
-      const batch = thread.slice(from, Math.min(rev, from + BATCH) - 1).map(({ seq: _place, ...entry }) => entry);
-      await store.append(id, batch, { expectedRev: from, create: false });
-    }
-  } catch (error) {
-    await store.delete(id);
-    throw error;
+    });
   } finally {
     await progress.end();
   }

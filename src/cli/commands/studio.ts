@@ -5,6 +5,7 @@ import { defineCommand } from "../command.ts";
 import { badUsage, CliError, EXIT } from "../exit.ts";
 import { openNamed } from "../open-store.ts";
 import { AGENT, STORE } from "../options.ts";
+import { wholeNumber } from "../parse.ts";
 
 export const studio = defineCommand({
   args: "",
@@ -22,6 +23,7 @@ export const studio = defineCommand({
     },
     "read-only": { type: "boolean", help: "nothing can be asked or changed" },
     token: { type: "string", value: "token", help: "asked of everybody; also HEDDLE_TOKEN" },
+    "import-limit": { type: "string", value: "MiB", help: "the largest import it takes; default 256" },
     open: { type: "boolean", help: "open it in the browser" },
     ...STORE,
     ...AGENT,
@@ -50,7 +52,11 @@ export const studio = defineCommand({
       const warn = (message: string): void =>
         void out.say(`${out.talk("yellow", "warning:")} ${message.split("\n")[0]}`);
       const { "read-only": readOnly, host } = options;
-      const running = await startStudio({ store, label, agent, port, host, readOnly, token, warn }).catch(portHint);
+      const limit = wholeNumber(options["import-limit"], "--import-limit");
+      const running = await startStudio({
+        ...{ store, label, agent, port, host, readOnly, token, warn },
+        importLimit: limit === undefined ? undefined : limit * 1024 * 1024,
+      }).catch(portHint);
       try {
         if (out.isJson)
           await out.json({ url: running.url, port: running.port, store: label, readOnly: readOnly === true });

@@ -1,5 +1,4 @@
-import type { ThreadRow } from "../../studio/threads/row.ts";
-import type { ThreadsPage } from "../answers.ts";
+import type { ThreadRow, ThreadsPage } from "../answers.ts";
 import { defineCommand } from "../command.ts";
 import { PLACE } from "../options.ts";
 import { oneOf, timeGiven, wholeNumber } from "../parse.ts";

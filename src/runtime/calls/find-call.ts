@@ -26,7 +26,9 @@ export async function* callsBack(
   threadId: string,
   within: Pick<ReadOptions, "fromSeq" | "toSeq"> = {},
 ): AsyncGenerator<FoundCall, void> {
-  for await (const entry of store.read(threadId, { reverse: true, kinds: ["ai_message", "error"], ...within })) {
+  // Every call has recorded one; a store that looks for the word itself need not hand out the rest.
+  const reading = { reverse: true, kinds: ["ai_message", "error"], search: "fingerprint", ...within };
+  for await (const entry of store.read(threadId, reading)) {
     const found = callIn(entry);
     if (found !== undefined) yield found;
   }

@@ -44,8 +44,6 @@ async function mentions(context: StoreContext, { id, rev, metadata }: ThreadInfo
   if (search === "" || lowerAscii(id).includes(search)) return true;
   const needle = asJsonText(search);
   if (lowerAscii(JSON.stringify(metadata)).includes(needle)) return true;
-  for await (const { payload } of rowsOf(context, id, { from: 0, to: rev - 1, limit: rev })) {
-    if (lowerAscii(payload ?? "").includes(needle)) return true;
-  }
+  for await (const _ of rowsOf(context, id, { from: 0, to: rev - 1, search: needle, limit: 1 })) return true;
   return false;
 }

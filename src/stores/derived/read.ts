@@ -3,6 +3,7 @@ import { checkName } from "../../thread/names.ts";
 import type { RowRange, StoredRow } from "../driver.ts";
 import { CorruptionError } from "../errors.ts";
 import { readRow } from "../format/row.ts";
+import { asJsonText, lowerAscii, mentions } from "../list-query.ts";
 import { checkOptions, checkSeq, invalidOption } from "../options.ts";
 import type { ReadOptions } from "../port.ts";
 import type { StoreContext } from "./context.ts";
@@ -14,11 +15,12 @@ const PAGES_PER_TURN = 8;
 
 export async function* read(context: StoreContext, threadId: string, options: ReadOptions): AsyncIterable<Entry> {
   checkName("threadId", threadId);
-  checkOptions(options, ["fromSeq", "toSeq", "kinds", "reverse", "limit"]);
+  checkOptions(options, ["fromSeq", "toSeq", "kinds", "search", "reverse", "limit"]);
   const {
     fromSeq = 0,
     toSeq = Number.MAX_SAFE_INTEGER,
     kinds,
+    search = "",
     reverse = false,
     limit = Number.MAX_SAFE_INTEGER,
   } = options;
@@ -26,28 +28,33 @@ export async function* read(context: StoreContext, threadId: string, options: Re
   checkSeq("toSeq", toSeq);
   checkSeq("limit", limit);
   if (kinds !== undefined && !Array.isArray(kinds)) throw invalidOption("kinds", "an array of kinds");
-  for await (const row of rowsOf(context, threadId, { from: fromSeq, to: toSeq, kinds, reverse, limit })) {
+  if (typeof search !== "string") throw invalidOption("search", "text");
+  const needle = search === "" ? undefined : asJsonText(lowerAscii(search));
+  const range: RowRange = { from: fromSeq, to: toSeq, kinds, search: needle, reverse, limit };
+  for await (const row of rowsOf(context, threadId, range)) {
     yield readRow(threadId, row, context.ports.sha256);
   }
 }
 
 /** The rows of a range, fetched in pages; unless filtered they must be without a gap, each linked to the one before. */
 export async function* rowsOf(context: StoreContext, threadId: string, range: RowRange): AsyncIterable<StoredRow> {
-  const { kinds, reverse = false } = range;
+  const { kinds, search, reverse = false } = range;
+  const isWhole = kinds === undefined && search === undefined;
   let { from, to, limit } = range;
   let previous: StoredRow | undefined;
   for (let pages = 1; limit > 0 && from <= to; pages++) {
     context.checkOpen();
     const size = Math.min(PAGE, limit);
-    const page = await context.driver.rows(threadId, { from, to, kinds, reverse, limit: size });
-    for (const row of page) {
-      if (kinds === undefined && previous !== undefined) checkLink(threadId, previous, row, reverse);
+    const page = await context.driver.rows(threadId, { from, to, kinds, search, reverse, limit: size });
+    const wanted = search === undefined ? page : page.filter((row) => mentions(row, search));
+    for (const row of wanted) {
+      if (isWhole && previous !== undefined) checkLink(threadId, previous, row, reverse);
       previous = row;
       yield row;
     }
     const last = page.at(-1);
     if (last === undefined || page.length < size) return;
-    limit -= page.length;
+    limit -= wanted.length;
     if (reverse) to = last.seq - 1;
     else from = last.seq + 1;
     if (pages % PAGES_PER_TURN === 0) await endOfTurn();

@@ -9,6 +9,7 @@ import type {
   ThreadHead,
   ThreadState,
 } from "../driver.ts";
+import { mentions } from "../list-query.ts";
 import { invalidOption } from "../options.ts";
 import type { MemoryTenant } from "./database.ts";
 
@@ -92,13 +93,14 @@ export function memoryDriver(tenant: MemoryTenant, clock: Clock): StoreDriver {
 
 function rowsIn(
   rows: readonly StoredRow[],
-  { from, to, kinds, reverse = false, limit }: RowRange,
+  { from, to, kinds, search, reverse = false, limit }: RowRange,
 ): readonly StoredRow[] {
   const found: StoredRow[] = [];
   const last = Math.min(to, rows.length - 1);
   for (let step = 0; step <= last - from && found.length < limit; step++) {
     const row = rows[reverse ? last - step : from + step];
-    if (row !== undefined && (kinds === undefined || kinds.includes(row.kind))) found.push(row);
+    if (row === undefined || !(kinds === undefined || kinds.includes(row.kind))) continue;
+    if (search === undefined || mentions(row, search)) found.push(row);
   }
   return found;
 }

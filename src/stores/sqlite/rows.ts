@@ -6,9 +6,12 @@ import type { SqlValue } from "./connection/connection.ts";
 
 type Columns = readonly SqlValue[];
 
-/** The columns of a StoredRow in the order `toRow` reads them; big payloads come from their own table. */
+/** Big ones lie in a table of their own. */
+export const PAYLOAD = "coalesce(e.payload, (SELECT b.payload FROM big_payloads b WHERE b.key = e.big))";
+
+/** The columns of a StoredRow in the order `toRow` reads them. */
 export const ROW_COLUMNS =
-  "e.seq, e.id, e.at, e.v, e.kind, e.refs, coalesce(e.payload, (SELECT b.payload FROM big_payloads b WHERE b.key = e.big)), " +
+  `e.seq, e.id, e.at, e.v, e.kind, e.refs, ${PAYLOAD}, ` +
   "e.salt, e.digest, e.prev, e.hash, e.lane, e.measure, e.mark, e.track";
 
 /** STRICT tables keep each column's type, so what comes back is what went in. */

@@ -2,10 +2,11 @@ import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
 import type { AgentRequest } from "../../runtime/request/request.ts";
 import { threadNotFound } from "../../stores/errors.ts";
 import type { Content } from "../../thread/message.ts";
+import type { Asked } from "../contract/act.ts";
 import { objectOf } from "../http/body.ts";
 import { badField } from "../http/error.ts";
 import { asContent, contentIn, optionalList, optionalObject } from "../http/fields.ts";
-import { json } from "../http/reply.ts";
+import { type Answer, json } from "../http/reply.ts";
 import type { Call } from "../http/router.ts";
 import type { Studio } from "../studio.ts";
 import { titleOf } from "../threads/titles.ts";
@@ -16,7 +17,7 @@ interface Ask {
 }
 
 /** POST /api/threads/{id}/ask: answers as soon as the ask is durable; what follows is told by the events. */
-export async function ask({ studio, request, param }: Call): Promise<Response> {
+export async function ask({ studio, request, param }: Call): Promise<Answer<Asked>> {
   const id = param("id");
   const body = await objectOf(request);
   const content = contentIn(body);
@@ -29,7 +30,7 @@ export async function ask({ studio, request, param }: Call): Promise<Response> {
   const next = optionalList(body, "next")?.map((one) => asContent(one, "next")) ?? offered(studio, content);
   const asked = await put(studio, id, content, options);
   if (next.length > 0) void goOn(studio, id, asked, next, options);
-  return json({ requestId: asked.id }, 202);
+  return json<Asked>({ requestId: asked.id }, 202);
 }
 
 async function put(studio: Studio, id: string, content: Content, options: Ask): Promise<AgentRequest> {

@@ -1,13 +1,14 @@
 import type { ContextOperation } from "../../agent/operation.ts";
 import type { OperationAnswer } from "../../runtime/session/operation-answer.ts";
+import type { Operated, Summarised } from "../contract/act.ts";
 import { objectOf } from "../http/body.ts";
 import { badField } from "../http/error.ts";
 import { optionalObject, optionalSeq, optionalText } from "../http/fields.ts";
-import { json } from "../http/reply.ts";
+import { type Answer, json } from "../http/reply.ts";
 import type { Call } from "../http/router.ts";
 
 /** POST /api/threads/{id}/context: replaces what a lane shows, or switches to another lane. */
-export async function changeContext({ studio, request, param }: Call): Promise<Response> {
+export async function changeContext({ studio, request, param }: Call): Promise<Answer<Operated>> {
   const body = await objectOf(request);
   const operation = optionalObject(body, "operation");
   if (operation === undefined) throw badField("operation", "an object, and is missing");
@@ -23,12 +24,12 @@ export async function changeContext({ studio, request, param }: Call): Promise<R
 }
 
 /** POST /api/threads/{id}/reset: the model forgets, the thread does not. */
-export async function reset({ studio, param }: Call): Promise<Response> {
+export async function reset({ studio, param }: Call): Promise<Answer<Operated>> {
   return told(await (await studio.serverOf(param("id"))).reset());
 }
 
 /** POST /api/threads/{id}/summarize: answers when the summary is in the log. */
-export async function summarize({ studio, request, param }: Call): Promise<Response> {
+export async function summarize({ studio, request, param }: Call): Promise<Answer<Summarised>> {
   const body = await objectOf(request);
   const [fromSeq, toSeq] = [optionalSeq(body, "fromSeq"), optionalSeq(body, "toSeq")];
   const server = await studio.serverOf(param("id"));
@@ -36,9 +37,9 @@ export async function summarize({ studio, request, param }: Call): Promise<Respo
     ...(fromSeq !== undefined && { fromSeq }),
     ...(toSeq !== undefined && { toSeq }),
   });
-  return json({ seq });
+  return json<Summarised>({ seq });
 }
 
-function told({ opId, status }: OperationAnswer): Response {
-  return json({ opId, status }, status === "deferred" ? 202 : 200);
+function told({ opId, status }: OperationAnswer): Answer<Operated> {
+  return json<Operated>({ opId, status }, status === "deferred" ? 202 : 200);
 }

@@ -1,8 +1,9 @@
 import type { FoundCall } from "../../runtime/calls/find-call.ts";
 import type { JsonObject } from "../../thread/json.ts";
+import type { CallRow } from "../contract/call.ts";
 
 /** A model call in a list. */
-export function callRow({ callId, entry, record }: FoundCall) {
+export function callRow({ callId, entry, record }: FoundCall): CallRow {
   const { seq, at, refs, kind } = entry;
   const { model, estimatedTokens, usage, finishReason, fingerprint, basisLastSeq, lane } = record;
   const { code, message } = entry.payload as JsonObject; // payloads are JSON
@@ -20,6 +21,6 @@ export function callRow({ callId, entry, record }: FoundCall) {
     fingerprint,
     basisLastSeq,
     view: record.view,
-    ...(kind === "error" && { error: { code, message } }),
+    ...(kind === "error" && { error: { code: String(code), message: String(message) } }),
   };
 }

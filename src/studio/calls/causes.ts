@@ -1,36 +1,6 @@
 import type { Provenance } from "../../projection/projection.ts";
 import { sameJson } from "../../thread/json.ts";
-import type { ShownCall } from "./shown-call.ts";
-
-/** Why a call was shown other messages than the one before it. */
-type CauseRule =
-  | "model_changed"
-  | "tools_changed"
-  | "system_changed"
-  | "transformed"
-  | "lane_changed"
-  | "context_replaced"
-  | "policy_changed"
-  | "summary_added"
-  | "summary_replaced"
-  | "summary_removed"
-  | "window_moved"
-  | "result_cleared"
-  | "result_shortened"
-  | "call_interrupted"
-  | "thinking_dropped"
-  | "history_changed"
-  | "appended";
-
-export interface Cause {
-  readonly rule: CauseRule;
-  readonly why: string;
-}
-
-export interface FirstChange extends Cause {
-  /** Of the first message that is another; what stands before it can come from the provider's cache. */
-  readonly index: number;
-}
+import type { Cause, CauseRule, FirstChange, ShownCall } from "../contract/call.ts";
 
 /** How many messages two calls begin with together. Tools stand before all of them. */
 export function stablePrefix(before: ShownCall, after: ShownCall): number {

@@ -1,15 +1,7 @@
 import type { Message } from "../../thread/message.ts";
-import type { ShownCall } from "./shown-call.ts";
+import type { Change, ShownCall } from "../contract/call.ts";
 
 type Shown = Pick<ShownCall, "messages" | "provenance">;
-
-/** What became of one message: its index in `a`, in `b`, or in both. */
-export interface Change {
-  readonly index: number;
-  readonly kind: "same" | "added" | "removed" | "changed";
-  readonly a?: number;
-  readonly b?: number;
-}
 
 /** Cells of the table that is worth filling; of more than that the middle is told as one block gone and one come. */
 const MOST_CELLS = 4_000_000;

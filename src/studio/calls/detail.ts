@@ -1,23 +1,24 @@
 import { callsBack, type FoundCall } from "../../runtime/calls/find-call.ts";
+import type { CallDetail, ShownCall } from "../contract/call.ts";
 import { numberIn } from "../http/fields.ts";
-import { json } from "../http/reply.ts";
+import { type Answer, json } from "../http/reply.ts";
 import type { Call } from "../http/router.ts";
 import type { Studio } from "../studio.ts";
 import { callRow } from "./call-row.ts";
 import { firstChange, stablePrefix } from "./causes.ts";
-import { type ShownCall, shownCall } from "./shown-call.ts";
+import { shownCall } from "./shown-call.ts";
 
 /** Calls looked at for the one before: between two calls of a lane there are few of another. */
 const LOOKED_AT = 50;
 
 /** GET /api/threads/{id}/calls/{callId}: what the model saw, proven, and what of it the call before had seen. */
-export async function callDetail({ studio, query, param }: Call): Promise<Response> {
+export async function callDetail({ studio, query, param }: Call): Promise<Answer<CallDetail>> {
   const id = param("id");
   const found = await studio.callSeqs.find(id, param("callId"), numberIn(query, "seq"));
   const shown = await shownCall(studio, id, found);
   const before = await callBefore(studio, id, found);
   const previous = before && comparedWith(await shownCall(studio, id, before), shown);
-  return json({ call: callRow(found), ...shown, ...(previous && { previous }) });
+  return json<CallDetail>({ call: callRow(found), ...shown, ...(previous && { previous }) });
 }
 
 /** The call before on the same lane; where the lane was switched, the one before at all. */
@@ -33,7 +34,7 @@ async function callBefore(studio: Studio, id: string, { entry, record }: FoundCa
   return last;
 }
 
-function comparedWith(before: ShownCall, shown: ShownCall) {
+function comparedWith(before: ShownCall, shown: ShownCall): NonNullable<CallDetail["previous"]> {
   const { callId } = before;
   if (before.messages.length === 0 || shown.messages.length === 0) return { callId, stablePrefix: 0 };
   const change = firstChange(before, shown);

@@ -1,12 +1,13 @@
+import type { CallDiff } from "../contract/call.ts";
 import { badField } from "../http/error.ts";
-import { json } from "../http/reply.ts";
+import { type Answer, json } from "../http/reply.ts";
 import type { Call } from "../http/router.ts";
 import { causesOf } from "./causes.ts";
 import { changesOf, sameAtFirst } from "./changes.ts";
 import { shownCall } from "./shown-call.ts";
 
 /** GET /api/threads/{id}/diff?a=&b=: two calls, message by message. */
-export async function diffCalls({ studio, query, param }: Call): Promise<Response> {
+export async function diffCalls({ studio, query, param }: Call): Promise<Answer<CallDiff>> {
   const id = param("id");
   const [first, second] = await Promise.all(
     ["a", "b"].map(async (name) => {
@@ -19,7 +20,7 @@ export async function diffCalls({ studio, query, param }: Call): Promise<Respons
   const causes = causesOf(first, second);
   const [a, b] = [first.messages, second.messages];
   const problem = first.problem ?? second.problem;
-  return json({
+  return json<CallDiff>({
     same: sameAtFirst(a, b),
     a,
     b,

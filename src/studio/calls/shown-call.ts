@@ -1,32 +1,11 @@
-import type { CallEnvironment, CallRecord } from "../../agent/call-record.ts";
-import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
-import type { ExplainedEntry, Projection, ProjectionMeta, Provenance } from "../../projection/projection.ts";
+import type { Projection, Provenance } from "../../projection/projection.ts";
 import { fingerprintOf } from "../../projection/run/chain.ts";
 import { CallError } from "../../runtime/calls/call-error.ts";
 import type { FoundCall } from "../../runtime/calls/find-call.ts";
 import { renderCall, sentMessages } from "../../runtime/calls/render-call.ts";
-import type { JsonObject } from "../../thread/json.ts";
-import type { Message, ToolSpec } from "../../thread/message.ts";
+import type { Message } from "../../thread/message.ts";
+import type { ShownCall, Trouble } from "../contract/call.ts";
 import type { Studio } from "../studio.ts";
-
-/** A past call as it was shown to the model, with everything that can be told of it; what cannot be is a problem. */
-export interface ShownCall {
-  readonly callId: string;
-  readonly record: CallRecord;
-  readonly messages: readonly Message[];
-  readonly toolSpec: readonly ToolSpec[];
-  readonly settings: JsonObject;
-  /** One for each message; of a message that a transformer made, without entries. */
-  readonly provenance: readonly Provenance[];
-  readonly meta?: ProjectionMeta;
-  readonly explained: readonly ExplainedEntry[];
-  readonly policy?: ContextPolicyInput;
-  readonly environment?: CallEnvironment;
-  /** Whether the messages are those of the projection, not what a transformer made of them. */
-  readonly transformed: boolean;
-  readonly proven: boolean;
-  readonly problem?: { readonly code: string; readonly message: string };
-}
 
 export async function shownCall(studio: Studio, threadId: string, { callId, record }: FoundCall): Promise<ShownCall> {
   const { readers, exactCounter: tokenCounter } = await studio.settings;
@@ -72,7 +51,7 @@ function matched(messages: readonly Message[], projection: Projection): readonly
   });
 }
 
-function unproven(callId: string): { readonly code: string; readonly message: string } {
+function unproven(callId: string): Trouble {
   const message = `Call ${callId} comes out otherwise than it was sent. The log was changed, or a reader is missing: verify it.`;
   return { code: "call_not_proven", message };
 }

@@ -1,4 +1,4 @@
-import type { OfferedPrompt } from "../options.ts";
+import type { OfferedPrompt } from "../contract/info.ts";
 
 /** Each shows one thing in one click. */
 export const DEMO_PROMPTS: readonly OfferedPrompt[] = [

@@ -1,21 +1,33 @@
 import { isPlainObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
 import { badField, StudioError } from "./error.ts";
 
-const BODY_LIMIT = 4 * 1024 * 1024;
+const MEBI = 1024 * 1024;
+const BODY_LIMIT = 4 * MEBI;
 
 /** The body as text. One that is too large is refused before it is in memory. */
-export async function textOf(request: Request): Promise<string> {
-  if (Number(request.headers.get("content-length") ?? 0) > BODY_LIMIT) throw tooLarge();
-  if (request.body === null) return "";
-  const chunks: Uint8Array[] = [];
+async function textOf(request: Request): Promise<string> {
+  const parts: string[] = [];
+  for await (const part of textParts(request, BODY_LIMIT)) parts.push(part);
+  return parts.join("");
+}
+
+/** The body as text, as it comes; what goes beyond so many bytes is refused. */
+export async function* textParts(request: Request, limit: number): AsyncGenerator<string, void> {
+  if (Number(request.headers.get("content-length") ?? 0) > limit) throw tooLarge(limit);
+  if (request.body === null) return;
+  const decoder = new TextDecoder("utf-8", { fatal: true });
   let bytes = 0;
   for await (const chunk of request.body as AsyncIterable<Uint8Array>) {
     bytes += chunk.byteLength;
-    if (bytes > BODY_LIMIT) throw tooLarge();
-    chunks.push(chunk);
+    if (bytes > limit) throw tooLarge(limit);
+    yield decoded(() => decoder.decode(chunk, { stream: true }));
   }
+  yield decoded(() => decoder.decode());
+}
+
+function decoded(decode: () => string): string {
   try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(chunks));
+    return decode();
   } catch {
     throw new StudioError({ code: "invalid_request", status: 400, message: "The body must be UTF-8." });
   }
@@ -36,7 +48,8 @@ export function parsed(text: string, what: string): JsonValue {
   }
 }
 
-function tooLarge(): StudioError {
-  const message = `A body may have ${BODY_LIMIT / 1024 / 1024} MiB. Send less, or use the command line.`;
+function tooLarge(limit: number): StudioError {
+  const most = limit < MEBI ? `${limit} bytes` : `${Math.floor(limit / MEBI)} MiB`;
+  const message = `A body may have ${most} here. Send less, or use the command line.`;
   return new StudioError({ code: "body_too_large", status: 413, message });
 }

@@ -20,7 +20,15 @@ export function reply(body: Body | null, type: string, status = 200, headers: He
   return new Response(body, { status, headers: { ...SAFE, "content-type": type, ...headers } });
 }
 
-export function json(value: unknown, status = 200, headers: Headers = {}): Response {
+declare const shape: unique symbol;
+
+/** A response whose body is this as JSON, which only the compiler knows. */
+export interface Answer<Shape> extends Response {
+  readonly [shape]?: Shape;
+}
+
+/** Name the shape where it is written, and the compiler holds the value against it: `json<ThreadRow>({ ... })`. */
+export function json<Shape>(value: Shape, status = 200, headers: Headers = {}): Answer<Shape> {
   return reply(JSON.stringify(value), "application/json; charset=utf-8", status, headers);
 }
 

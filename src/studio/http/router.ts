@@ -9,13 +9,15 @@ export interface Call {
   readonly param: (name: string) => string;
 }
 
+export type Run<Answered extends Response = Response> = (call: Call) => Promise<Answered>;
+
 export interface Route {
-  readonly method: "GET" | "POST" | "DELETE";
+  readonly method: string;
   /** Parts in braces are parameters: `/api/threads/{id}`. */
   readonly path: string;
   /** Refused where Studio is read-only. */
-  readonly writes?: true;
-  readonly run: (call: Call) => Promise<Response>;
+  readonly writes: boolean;
+  readonly run: Run;
 }
 
 /** Answers by the route that fits; HEAD is GET without a body. */

@@ -1,4 +1,5 @@
 import type { RuntimePorts } from "../../runtime/ports.ts";
+import type { StreamData } from "../contract/event.ts";
 import { reply } from "../http/reply.ts";
 
 /** Proxies and browsers give up on what is silent for long. */
@@ -6,12 +7,14 @@ const HEARTBEAT_MS = 15_000;
 /** Messages that may wait for a slow reader before their makers wait too. */
 const BUFFERED = 64;
 
-export interface Message {
-  readonly event: string;
-  readonly data: unknown;
-  /** Where a reader goes on who has lost the connection. */
-  readonly id?: string;
-}
+export type Message = {
+  [Event in keyof StreamData]: {
+    readonly event: Event;
+    readonly data: StreamData[Event];
+    /** Where a reader goes on who has lost the connection. */
+    readonly id?: string;
+  };
+}[keyof StreamData];
 
 /** Resolves when there is room for another message. */
 export type Send = (message: Message) => Promise<void>;

@@ -33,8 +33,9 @@ async function changes(studio: Studio, since: number | undefined, send: Send, si
     await send({ event: "ready", data: {}, id: `t${from}` });
   }
   while (!signal.aborted) {
-    for (; deleted < studio.live.deleted.length; deleted++) {
-      await send({ event: "deleted", data: { id: studio.live.deleted[deleted] } });
+    for (const id of studio.live.deleted.slice(deleted)) {
+      deleted += 1;
+      await send({ event: "deleted", data: { id } });
     }
     for (const info of (await recent(studio, from)).toReversed()) {
       const state = stateOf(studio, info);

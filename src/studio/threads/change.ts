@@ -1,14 +1,16 @@
 import { threadNotFound } from "../../stores/errors.ts";
 import { Thread } from "../../thread/thread.ts";
+import type { Deleted } from "../contract/act.ts";
+import type { ThreadRow } from "../contract/thread.ts";
 import { objectOf } from "../http/body.ts";
 import { StudioError } from "../http/error.ts";
 import { optionalText } from "../http/fields.ts";
-import { json } from "../http/reply.ts";
+import { type Answer, json } from "../http/reply.ts";
 import type { Call } from "../http/router.ts";
 import { rowOf } from "./row.ts";
 
 /** POST /api/threads: an empty one. */
-export async function createThread({ studio, request }: Call): Promise<Response> {
+export async function createThread({ studio, request }: Call): Promise<Answer<ThreadRow>> {
   const body = await objectOf(request);
   const title = optionalText(body, "title")?.trim();
   const { clock, ids } = studio.ports;
@@ -20,7 +22,7 @@ export async function createThread({ studio, request }: Call): Promise<Response>
 }
 
 /** DELETE /api/threads/{id} */
-export async function deleteThread({ studio, param }: Call): Promise<Response> {
+export async function deleteThread({ studio, param }: Call): Promise<Answer<Deleted>> {
   const id = param("id");
   if (studio.live.get(id)?.state === "running") {
     const message = "A request is at work in this thread. Cancel it first.";
@@ -28,5 +30,5 @@ export async function deleteThread({ studio, param }: Call): Promise<Response> {
   }
   if (!(await studio.store.delete(id))) throw threadNotFound(id);
   studio.live.noteDeleted(id);
-  return json({ deleted: true });
+  return json<Deleted>({ deleted: true });
 }

@@ -4,7 +4,8 @@ import { advance, type LaneTrack, NO_LANES } from "../../lanes/track.ts";
 import { loadAgent } from "../../runtime/session/load.ts";
 import { threadNotFound } from "../../stores/errors.ts";
 import type { Thread } from "../../thread/thread.ts";
-import { json } from "../http/reply.ts";
+import type { ThreadDetail } from "../contract/thread.ts";
+import { type Answer, json } from "../http/reply.ts";
 import type { Call } from "../http/router.ts";
 import type { Studio } from "../studio.ts";
 import { rowOf } from "./row.ts";
@@ -12,7 +13,7 @@ import { rowOf } from "./row.ts";
 const TAIL = 64;
 
 /** GET /api/threads/{id} */
-export async function threadDetail({ studio, param }: Call): Promise<Response> {
+export async function threadDetail({ studio, param }: Call): Promise<Answer<ThreadDetail>> {
   const id = param("id");
   const thread = await studio.store.load(id, { last: TAIL });
   if (thread === undefined) throw threadNotFound(id);
@@ -23,7 +24,7 @@ export async function threadDetail({ studio, param }: Call): Promise<Response> {
   ]);
   const { active, lanes } = lanesOf(thread);
   const names = [...new Set([...Object.keys(lanes), active])];
-  return json({ ...row, lanes: names, activeLane: active, ...(request && { request }), forks });
+  return json<ThreadDetail>({ ...row, lanes: names, activeLane: active, ...(request && { request }), forks });
 }
 
 function lanesOf(thread: Thread): LaneTrack {
@@ -34,7 +35,7 @@ function lanesOf(thread: Thread): LaneTrack {
 }
 
 /** The request that is open, as far as the log tells; what a status does not announce is not searched for. */
-async function openRequest(studio: Studio, { id, metadata }: Thread) {
+async function openRequest(studio: Studio, { id, metadata }: Thread): Promise<ThreadDetail["request"]> {
   if (metadata["status"] !== "running" && metadata["status"] !== "waiting") return undefined;
   const settings = await studio.settings;
   const { run } = (await loadAgent(studio.store, id, settings, studio.ports)).state;

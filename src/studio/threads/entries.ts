@@ -1,23 +1,46 @@
 import { threadNotFound } from "../../stores/errors.ts";
 import type { Entry } from "../../thread/entry.ts";
+import type { EntryWindow } from "../contract/thread.ts";
+import { Budget } from "../http/budget.ts";
 import { numberIn } from "../http/fields.ts";
-import { json } from "../http/reply.ts";
+import { type Answer, json } from "../http/reply.ts";
 import type { Call } from "../http/router.ts";
+import { type EntryFilter, filteredEntries, type Looking } from "./filtered.ts";
 
 const MOST = 1000;
 const USUAL = 200;
 
-/** GET /api/threads/{id}/entries: a window, however long the thread is. */
-export async function readEntries({ studio, query, param }: Call): Promise<Response> {
+/** GET /api/threads/{id}/entries: a window, however long the thread is; of some kinds or one lane, what is found in time. */
+export async function readEntries({ studio, query, param }: Call): Promise<Answer<EntryWindow>> {
   const id = param("id");
   const thread = await studio.store.load(id, { last: 1 });
   if (thread === undefined) throw threadNotFound(id);
-  const window = windowOf(query, thread.rev);
+  const { rev } = thread;
+  const filter = filterOf(query);
+  if (filter !== undefined) {
+    const looking = lookingOf(query, rev);
+    return json(await filteredEntries(studio.store, id, filter, looking, new Budget(studio.ports.clock)));
+  }
+  const window = windowOf(query, rev);
   const entries: Entry[] = [];
   if (window.fromSeq <= window.toSeq) {
     for await (const entry of studio.store.read(id, window)) entries.push(entry);
   }
-  return json({ entries, rev: thread.rev });
+  return json<EntryWindow>({ entries, rev });
+}
+
+function filterOf(query: URLSearchParams): EntryFilter | undefined {
+  const kinds = (query.get("kinds") ?? "").split(",").filter((word) => word !== "");
+  const lane = query.get("lane") || undefined;
+  return kinds.length === 0 && lane === undefined ? undefined : { kinds, lane };
+}
+
+/** Forward where it is said from where, else back from the end. */
+function lookingOf(query: URLSearchParams, rev: number): Looking {
+  const limit = Math.max(1, numberIn(query, "limit", MOST) ?? USUAL);
+  const from = numberIn(query, "from");
+  if (from !== undefined) return { rev, start: from, isForward: true, limit };
+  return { rev, start: Math.min(numberIn(query, "to") ?? rev - 1, rev - 1), isForward: false, limit };
 }
 
 /** Both ends are included; an empty window begins behind its end. */

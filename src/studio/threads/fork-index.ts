@@ -1,11 +1,7 @@
 import type { ThreadInfo, ThreadStore } from "../../stores/port.ts";
+import type { Fork } from "../contract/thread.ts";
 
 const PAGE = 1000;
-
-export interface Fork {
-  readonly id: string;
-  readonly forkSeq: number;
-}
 
 /** Which threads are forks of which. The store's list is read once; after that only what was made since. */
 export class ForkIndex {

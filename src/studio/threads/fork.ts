@@ -3,9 +3,10 @@ import { restore } from "../../agent/react/restore.ts";
 import { loadAgent, withMore } from "../../runtime/session/load.ts";
 import { threadNotFound } from "../../stores/errors.ts";
 import type { Thread } from "../../thread/thread.ts";
+import type { ThreadRow } from "../contract/thread.ts";
 import { objectOf } from "../http/body.ts";
 import { optionalText, requiredSeq } from "../http/fields.ts";
-import { json } from "../http/reply.ts";
+import { type Answer, json } from "../http/reply.ts";
 import type { Call } from "../http/router.ts";
 import type { Studio } from "../studio.ts";
 import { rowOfThread } from "./row.ts";
@@ -14,7 +15,7 @@ import { rowOfThread } from "./row.ts";
 const TAIL = 200;
 
 /** POST /api/threads/{id}/fork: another thread with the same past up to `atSeq`, ready to be asked. */
-export async function forkThread({ studio, request, param }: Call): Promise<Response> {
+export async function forkThread({ studio, request, param }: Call): Promise<Answer<ThreadRow>> {
   const id = param("id");
   const body = await objectOf(request);
   const atSeq = requiredSeq(body, "atSeq");

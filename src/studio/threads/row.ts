@@ -1,21 +1,7 @@
 import { threadNotFound } from "../../stores/errors.ts";
 import type { ThreadInfo } from "../../stores/port.ts";
+import type { ThreadRow } from "../contract/thread.ts";
 import type { Studio } from "../studio.ts";
-
-/** A thread in a list. */
-export interface ThreadRow {
-  readonly id: string;
-  readonly title: string;
-  readonly status?: string;
-  /** Whether a request of it is at work, or waits, in this process. */
-  readonly live: boolean;
-  readonly rev: number;
-  readonly createdAt: number;
-  readonly updatedAt: number;
-  readonly agent?: string;
-  readonly parentThreadId?: string;
-  readonly forkSeq?: number;
-}
 
 type Told = Pick<ThreadInfo, "id" | "rev" | "createdAt" | "updatedAt" | "metadata">;
 

@@ -6,15 +6,16 @@ import { createProjector } from "../../projection/projector.ts";
 import { withMore } from "../../runtime/session/load.ts";
 import { threadNotFound } from "../../stores/errors.ts";
 import type { ToolSpec } from "../../thread/message.ts";
+import type { ThreadView } from "../contract/call.ts";
 import { objectOf } from "../http/body.ts";
 import { optionalList, optionalObject, optionalSeq, optionalText } from "../http/fields.ts";
-import { json } from "../http/reply.ts";
+import { type Answer, json } from "../http/reply.ts";
 import type { Call } from "../http/router.ts";
 
 const FIRST = 200;
 
 /** POST /api/threads/{id}/view: what a model would be shown, at any moment, by any policy. Nothing is changed by it. */
-export async function viewThread({ studio, request, param }: Call): Promise<Response> {
+export async function viewThread({ studio, request, param }: Call): Promise<Answer<ThreadView>> {
   const id = param("id");
   const body = await objectOf(request);
   const settings = await studio.settings;
@@ -45,7 +46,7 @@ export async function viewThread({ studio, request, param }: Call): Promise<Resp
   for (;;) {
     try {
       const projection = projector.project({ ...input, thread });
-      return json({ ...projection, explained: projector.explain({ ...input, thread }), policy });
+      return json<ThreadView>({ ...projection, explained: projector.explain({ ...input, thread }), policy });
     } catch (error) {
       thread = await withMore(studio.store, thread, error);
     }

@@ -1,4 +1,4 @@
-import type { ThreadRow } from "../threads/row.ts";
+import type { ThreadRow } from "../contract/thread.ts";
 
 const PLACE = /(<script\b[^>]*\bid="heddle-data"[^>]*>)[^<]*(<\/script>)/;
 

@@ -2,30 +2,54 @@ import type { ThreadStore } from "../../stores/port.ts";
 import { isPlainObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
 import { isFormat, type MessageFormat } from "../../thread/messages/formats.ts";
 import { Thread } from "../../thread/thread.ts";
-import { parsed, textOf } from "../http/body.ts";
+import type { ThreadRow } from "../contract/thread.ts";
+import { parsed, textParts } from "../http/body.ts";
 import { badField, StudioError } from "../http/error.ts";
-import { json } from "../http/reply.ts";
+import { type Answer, json } from "../http/reply.ts";
 import type { Call } from "../http/router.ts";
 import type { Studio } from "../studio.ts";
 import { rowOf } from "../threads/row.ts";
 import { titleOf } from "../threads/titles.ts";
+import { linesOf, type Parts } from "./lines.ts";
+
+/** Entries written in one go: nobody waits for long because somebody imports. */
+const BATCH = 2000;
 
 /** POST /api/import?format=: an export as JSON or JSONL, or a list of messages. Nothing there is overwritten. */
-export async function importThread({ studio, request, query }: Call): Promise<Response> {
-  const text = await textOf(request);
-  if (text.trim() === "") throw badField("The body", "a thread or a list of messages");
-  const thread = await readImport(studio, text, query.get("format") || undefined);
-  await studio.store.save(thread);
+export async function importThread({ studio, request, query }: Call): Promise<Answer<ThreadRow>> {
+  const parts = textParts(request, studio.importLimit);
+  const thread = await readImport(studio, parts, query.get("format") || undefined);
+  await saveImport(studio.store, thread);
   studio.forks.note(thread);
   studio.live.changes.ring();
   return json(await rowOf(studio, thread), 201);
 }
 
 /** The thread that a text holds, under an id that is free here; what its calls name is stored, it itself is not yet. */
-export async function readImport(studio: Studio, text: string, format: string | undefined): Promise<Thread> {
-  const { thread, blobs } = threadIn(studio, text, format);
+export async function readImport(studio: Studio, parts: Parts, format: string | undefined): Promise<Thread> {
+  const { thread, blobs } = await threadIn(studio, parts, format);
   for (const blob of blobs) await studio.store.putBlob(blob);
   return underFreeId(studio, thread);
+}
+
+/** Writes a thread batch by batch, and takes back what was begun and could not be finished. */
+export async function saveImport(
+  store: ThreadStore,
+  thread: Thread,
+  told: (done: number, all: number) => Promise<void> = async () => undefined,
+): Promise<void> {
+  const { id, rev } = thread;
+  await store.save(thread.upTo(Math.min(BATCH, rev) - 1));
+  try {
+    for (let from = BATCH; from < rev; from += BATCH) {
+      await told(from, rev);
+      const batch = thread.slice(from, Math.min(rev, from + BATCH) - 1).map(({ seq: _place, ...entry }) => entry);
+      await store.append(id, batch, { expectedRev: from, create: false });
+    }
+  } catch (error) {
+    await store.delete(id);
+    throw error;
+  }
 }
 
 interface Imported {
@@ -33,9 +57,13 @@ interface Imported {
   readonly blobs: readonly JsonValue[];
 }
 
-function threadIn(studio: Studio, text: string, format: string | undefined): Imported {
-  if (format === "jsonl" || (format === undefined && isLines(text))) return fromLines(studio, text);
-  const value = parsed(text, "The body");
+async function threadIn(studio: Studio, parts: Parts, format: string | undefined): Promise<Imported> {
+  const lines = linesOf(parts);
+  const first = await begun(lines);
+  if (first.every((line) => line.trim() === "")) throw badField("The body", "a thread or a list of messages");
+  if (format === "jsonl" || (format === undefined && isLines(first))) return fromLines(studio, first, lines);
+  for await (const line of lines) first.push(line);
+  const value = parsed(first.join("\n"), "The body");
   if (format === "json" || (format === undefined && isPlainObject(value))) return fromData(studio, value);
   if (!Array.isArray(value)) throw badField("The body", "a list of messages");
   if (format !== undefined && !isFormat(format)) throw badField("format", FORMATS);
@@ -44,10 +72,22 @@ function threadIn(studio: Studio, text: string, format: string | undefined): Imp
 
 const FORMATS = "json, jsonl, neutral, openai-chat, anthropic, model-messages or ui-messages";
 
+/** As many lines as it takes to have two that are not empty. */
+async function begun(lines: AsyncGenerator<string, void>): Promise<string[]> {
+  const first: string[] = [];
+  for (let full = 0; full < 2; ) {
+    const { done, value } = await lines.next();
+    if (done) break;
+    first.push(value);
+    if (value.trim() !== "") full += 1;
+  }
+  return first;
+}
+
 /** Several lines, each JSON by itself. */
-function isLines(text: string): boolean {
-  const [first = "", second = ""] = text.trim().split("\n", 2);
-  if (second.trim() === "") return /^\{.*"format":"heddle\.thread\/1"/.test(first) && !/"entries":/.test(first);
+function isLines(begun: readonly string[]): boolean {
+  const [first = "", second] = begun.filter((line) => line.trim() !== "");
+  if (second === undefined) return /^\s*\{.*"format":"heddle\.thread\/1"/.test(first) && !/"entries":/.test(first);
   try {
     return isPlainObject(JSON.parse(first)) && isPlainObject(JSON.parse(second));
   } catch {
@@ -55,24 +95,32 @@ function isLines(text: string): boolean {
   }
 }
 
-function fromLines(studio: Studio, text: string): Imported {
-  const lines = text.split("\n").flatMap((line, index) => (line.trim() === "" ? [] : [lineOf(line, index)]));
-  const [head, ...others] = lines;
-  const isHead = head !== undefined && head["format"] !== undefined;
-  const rest = isHead ? others : lines;
-  const blobs = rest.flatMap(({ blob, content }) =>
-    typeof blob === "string" && content !== undefined ? [content] : [],
-  );
-  const entries = rest.filter(({ blob }) => blob === undefined);
-  const { createdAt = entries[0]?.["at"] ?? studio.ports.clock() } = head ?? {};
-  const fields = isHead ? head : { format: "heddle.thread/1", id: studio.ports.ids("thread"), createdAt };
-  return { thread: dataAsThread(studio, { ...fields, entries }), blobs };
+/** Each line is taken in as it comes: the text as a whole is never there. */
+async function fromLines(studio: Studio, first: readonly string[], rest: AsyncIterable<string>): Promise<Imported> {
+  let head: JsonObject | undefined;
+  const blobs: JsonValue[] = [];
+  const entries: JsonObject[] = [];
+  let at = 0;
+  const take = (line: string): void => {
+    const number = ++at;
+    if (line.trim() === "") return;
+    const value = lineOf(line, number);
+    const { blob, content } = value;
+    if (head === undefined && entries.length === 0 && value["format"] !== undefined) head = value;
+    else if (blob === undefined) entries.push(value);
+    else if (typeof blob === "string" && content !== undefined) blobs.push(content);
+  };
+  for (const line of first) take(line);
+  for await (const line of rest) take(line);
+  const createdAt = head?.["createdAt"] ?? entries[0]?.["at"] ?? studio.ports.clock();
+  const fields = head ?? { format: "heddle.thread/1", id: studio.ports.ids("thread") };
+  return { thread: dataAsThread(studio, { ...fields, createdAt, entries }), blobs };
 }
 
-function lineOf(line: string, index: number): JsonObject {
-  const value = parsed(line, `Line ${index + 1}`);
+function lineOf(line: string, number: number): JsonObject {
+  const value = parsed(line, `Line ${number}`);
   if (isPlainObject(value)) return value as JsonObject; // parsed JSON
-  throw badField(`Line ${index + 1}`, "a JSON object");
+  throw badField(`Line ${number}`, "a JSON object");
 }
 
 function fromData(studio: Studio, value: JsonValue): Imported {

@@ -41,6 +41,24 @@ export const reads: Stories = {
     await seqsAre(store, thread, { kinds: ["message", "message"] }, [1, 4]);
   },
 
+  "what is searched for stands in the payload, whatever the case of A to Z": async ({ store, thread }) => {
+    const said = ["Warp and weft", 'the "weft"', "nothing", "WEFT\u0000", "é", "weft ".repeat(20_000)];
+    await store.append(
+      thread,
+      said.map((text) => user(text)),
+    );
+    await seqsAre(store, thread, { search: "weFT" }, [0, 1, 3, 5]);
+    await seqsAre(store, thread, { search: "weft", limit: 2 }, [0, 1]);
+    await seqsAre(store, thread, { search: "weft", limit: 2, reverse: true }, [5, 3]);
+    await seqsAre(store, thread, { search: "weft", fromSeq: 1, toSeq: 3 }, [1, 3]);
+    await seqsAre(store, thread, { search: "weft", kinds: ["note"] }, []);
+    await seqsAre(store, thread, { search: '"weft"' }, [1]);
+    await seqsAre(store, thread, { search: "\u0000" }, [3]);
+    await seqsAre(store, thread, { search: "É" }, []);
+    await seqsAre(store, thread, { search: "nowhere" }, []);
+    await seqsAre(store, thread, { search: "" }, [0, 1, 2, 3, 4, 5]);
+  },
+
   "a limit of nothing reads nothing": async ({ store, thread }) => {
     await store.append(thread, notes(3));
     await seqsAre(store, thread, { limit: 0 }, []);

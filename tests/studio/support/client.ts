@@ -150,6 +150,8 @@ function troubleIn(given: Body, value: Body, at: string): string | undefined {
   if (schema.enum !== undefined && !schema.enum.includes(value)) return `${at} is none of ${schema.enum}`;
   const missing = (schema.required ?? []).find((name: string) => value[name] === undefined);
   if (missing !== undefined) return `${at}.${missing} is missing`;
+  const unknown = schema.properties && Object.keys(value).find((name) => schema.properties[name] === undefined);
+  if (unknown !== undefined) return `${at}.${unknown} is not described`;
   for (const [name, inner] of Object.entries(schema.properties ?? {})) {
     const trouble = value[name] === undefined ? undefined : troubleIn(inner, value[name], `${at}.${name}`);
     if (trouble !== undefined) return trouble;

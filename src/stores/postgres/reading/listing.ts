@@ -3,6 +3,7 @@ import { asJsonText, type ListQuery } from "../../list-query.ts";
 import { type HeadColumns, headColumns, toHead } from "../columns.ts";
 import type { Query } from "../connection/library.ts";
 import { isStorable, type Scope } from "../scope.ts";
+import { payloadOf, small } from "./texts.ts";
 
 /** The threads of a page, found by Postgres, and one more when there are more. */
 export async function listThreads(scope: Scope, query: ListQuery): Promise<readonly NamedHead[]> {
@@ -48,16 +49,13 @@ function beyond({ sql }: Scope, order: ListQuery["order"], { value, id }: NonNul
   }
 }
 
-/** In the collation C `lower` changes A to Z and nothing else. */
-function mentions({ sql, tables }: Scope, search: string): Query {
-  const small = (text: Query) => sql`lower(${text} collate "C")`;
+function mentions(scope: Scope, search: string): Query {
+  const { sql, tables } = scope;
   const json = asJsonText(search);
-  const payload = sql`case when e.big is null then e.payload
-    else (select b.payload from ${tables.bigPayloads} b where b.tenant = e.tenant and b.hash = e.big) end`;
   return sql`
-    ${isStorable(search) ? sql`strpos(${small(sql`t.id`)}, ${search}) > 0 or` : sql``}
-    strpos(${small(sql`t.metadata`)}, ${json}) > 0
+    ${isStorable(search) ? sql`strpos(${small(scope, sql`t.id`)}, ${search}) > 0 or` : sql``}
+    strpos(${small(scope, sql`t.metadata`)}, ${json}) > 0
     or exists (
-      select from ${tables.entries} e where e.thread = t.key and strpos(${small(sql`(${payload})`)}, ${json}) > 0
+      select from ${tables.entries} e where e.thread = t.key and strpos(${small(scope, payloadOf(scope))}, ${json}) > 0
     )`;
 }

@@ -1,6 +1,7 @@
 import type { Change, NamedHead, RowRange, StoredRow, ThreadHead } from "../../driver.ts";
 import { entryColumns, type HeadColumns, headColumns, toHead, toRow } from "../columns.ts";
 import { isStorable, type Scope } from "../scope.ts";
+import { payloadOf, small } from "./texts.ts";
 
 export async function readHead(scope: Scope, threadId: string): Promise<ThreadHead | undefined> {
   const { sql, tables, tenant } = scope;
@@ -25,12 +26,13 @@ export async function readHeads(
 /** A prefix of one history: whoever appends holds the thread's lock until the commit, so rows appear in order. */
 export async function readRows(scope: Scope, threadId: string, range: RowRange): Promise<readonly StoredRow[]> {
   const { sql, tables, tenant } = scope;
-  const { from, to, kinds, reverse = false, limit } = range;
+  const { from, to, kinds, search, reverse = false, limit } = range;
   const ofKinds = kinds === undefined ? sql`` : sql`and e.kind = any(${kinds.filter(isStorable)}::text[])`;
+  const mentioning = search === undefined ? sql`` : sql`and strpos(${small(scope, payloadOf(scope))}, ${search}) > 0`;
   const found = await sql<StoredRow[]>`
     select ${entryColumns(scope)} from ${tables.entries} e
     where e.thread = (select t.key from ${tables.threads} t where t.tenant = ${tenant} and t.id = ${threadId})
-      and e.seq between ${from}::bigint and ${to}::bigint ${ofKinds}
+      and e.seq between ${from}::bigint and ${to}::bigint ${ofKinds} ${mentioning}
     order by e.seq ${reverse ? sql`desc` : sql`asc`} limit ${limit}`;
   return found.map((columns) => toRow(threadId, columns));
 }

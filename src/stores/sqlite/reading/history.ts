@@ -1,30 +1,46 @@
 import type { Change, NamedHead, RowRange, StoredRow } from "../../driver.ts";
 import { invalidOption } from "../../options.ts";
 import type { SqliteConnection, SqliteStatement } from "../connection/connection.ts";
-import { HEAD_COLUMNS, ROW_COLUMNS, toHead, toRow } from "../rows.ts";
+import { HEAD_COLUMNS, PAYLOAD, ROW_COLUMNS, toHead, toRow } from "../rows.ts";
 
 const THREAD = "e.thread = (SELECT key FROM threads WHERE tenant = ? AND id = ?)";
 const RANGE = `FROM entries e WHERE ${THREAD} AND e.seq BETWEEN ? AND ?`;
 const OF_KIND = "AND e.kind IN (SELECT value FROM json_each(?))";
+const MENTIONING = `AND instr(lower(${PAYLOAD}), ?)`;
 
 /** Everything that reads what is committed. */
 export class History {
+  readonly #connection: SqliteConnection;
   readonly #tenant: string;
+  readonly #prepared = new Map<string, SqliteStatement>();
   readonly #sql: ReturnType<typeof statements>;
 
   constructor(connection: SqliteConnection, tenant: string) {
+    this.#connection = connection;
     this.#tenant = tenant;
     this.#sql = statements(connection);
   }
 
-  rows(threadId: string, { from, to, kinds, reverse = false, limit }: RowRange): readonly StoredRow[] {
-    const direction = reverse ? this.#sql.backward : this.#sql.forward;
-    const range = [this.#tenant, threadId, from, to] as const;
-    const found =
-      kinds === undefined
-        ? direction.any.all(...range, limit)
-        : direction.ofKind.all(...range, JSON.stringify(kinds), limit);
-    return found.map(toRow);
+  rows(threadId: string, { from, to, kinds, search, reverse = false, limit }: RowRange): readonly StoredRow[] {
+    const conditions = [
+      ...(kinds === undefined ? [] : [{ sql: OF_KIND, value: JSON.stringify(kinds) }]),
+      ...(search === undefined ? [] : [{ sql: MENTIONING, value: search }]),
+    ];
+    const where = conditions.map(({ sql }) => sql).join(" ");
+    const values = conditions.map(({ value }) => value);
+    return this.#rows(where, reverse)
+      .all(this.#tenant, threadId, from, to, ...values, limit)
+      .map(toRow);
+  }
+
+  /** Prepared once for each combination of conditions. */
+  #rows(where: string, reverse: boolean): SqliteStatement {
+    const sql = `SELECT ${ROW_COLUMNS} ${RANGE} ${where} ORDER BY e.seq ${reverse ? "DESC" : "ASC"} LIMIT ?`;
+    const known = this.#prepared.get(sql);
+    if (known !== undefined) return known;
+    const statement = this.#connection.prepare(sql);
+    this.#prepared.set(sql, statement);
+    return statement;
   }
 
   /** SQLite writes one transaction at a time, so positions are in commit order. */
@@ -51,27 +67,13 @@ function positionOf(cursor: string | undefined): number {
   return Number(cursor);
 }
 
-interface Direction {
-  readonly any: SqliteStatement;
-  readonly ofKind: SqliteStatement;
-}
-
 function statements(connection: SqliteConnection) {
   return {
-    forward: direction(connection, "ASC"),
-    backward: direction(connection, "DESC"),
     changes: connection.prepare(`
       SELECT e.pos, t.id, ${ROW_COLUMNS} FROM entries e JOIN threads t ON t.key = e.thread
       WHERE e.pos > ? AND t.tenant = ? ORDER BY e.pos LIMIT ?`),
     heads: connection.prepare(
       `SELECT id, ${HEAD_COLUMNS} FROM threads WHERE tenant = ? AND id > ? ORDER BY id LIMIT ?`,
     ),
-  };
-}
-
-function direction(connection: SqliteConnection, order: "ASC" | "DESC"): Direction {
-  return {
-    any: connection.prepare(`SELECT ${ROW_COLUMNS} ${RANGE} ORDER BY e.seq ${order} LIMIT ?`),
-    ofKind: connection.prepare(`SELECT ${ROW_COLUMNS} ${RANGE} ${OF_KIND} ORDER BY e.seq ${order} LIMIT ?`),
   };
 }

@@ -2,7 +2,7 @@ import type { NamedHead } from "../../driver.ts";
 import { asJsonText, type ListQuery, type Place } from "../../list-query.ts";
 import type { ListOrder } from "../../port.ts";
 import type { SqliteConnection, SqlValue } from "../connection/connection.ts";
-import { HEAD_COLUMNS, toHead } from "../rows.ts";
+import { HEAD_COLUMNS, PAYLOAD, toHead } from "../rows.ts";
 
 interface Condition {
   readonly sql: string;
@@ -41,8 +41,7 @@ function comesAfter({ value, id }: Place, order: ListOrder): Condition {
 }
 
 function mentions(search: string): Condition {
-  const payload = "coalesce(e.payload, (SELECT b.payload FROM big_payloads b WHERE b.key = e.big))";
-  const inEntries = `EXISTS (SELECT 1 FROM entries e WHERE e.thread = t.key AND instr(lower(${payload}), ?))`;
+  const inEntries = `EXISTS (SELECT 1 FROM entries e WHERE e.thread = t.key AND instr(lower(${PAYLOAD}), ?))`;
   const text = asJsonText(search);
   return { sql: `(instr(lower(id), ?) OR instr(lower(metadata), ?) OR ${inEntries})`, values: [search, text, text] };
 }

@@ -1,0 +1,33 @@
+// What the routes answer that do something.
+
+export interface Asked {
+  readonly requestId: string;
+}
+
+export interface Steered {
+  readonly id: string;
+  readonly accepted: boolean;
+  readonly reason?: string;
+}
+
+export interface Cancelled {
+  readonly cancelled: boolean;
+}
+
+export interface Decided {
+  readonly decided: true;
+}
+
+/** `deferred` waits for the end of the request at work. */
+export interface Operated {
+  readonly opId: string;
+  readonly status: "applied" | "deferred" | "duplicate";
+}
+
+export interface Summarised {
+  readonly seq: number;
+}
+
+export interface Deleted {
+  readonly deleted: true;
+}

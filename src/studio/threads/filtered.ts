@@ -1,0 +1,79 @@
+import { DEFAULT_LANE } from "../../lanes/track.ts";
+import { threadNotFound } from "../../stores/errors.ts";
+import type { ThreadStore } from "../../stores/port.ts";
+import type { Entry } from "../../thread/entry.ts";
+import type { EntryWindow } from "../contract/thread.ts";
+import type { Budget } from "../http/budget.ts";
+import { entriesOfLane } from "./of-lane.ts";
+import { isOf, readingsFor } from "./sorts.ts";
+
+/** Entries looked at in one go. */
+const STEP = 4000;
+
+export interface EntryFilter {
+  /** Sorts or kinds; none is all of them. */
+  readonly kinds: readonly string[];
+  readonly lane?: string | undefined;
+}
+
+export interface Looking {
+  readonly rev: number;
+  /** Where it begins: forward from here, or back from here. */
+  readonly start: number;
+  readonly isForward: boolean;
+  readonly limit: number;
+}
+
+/** The entries of a filter, from a place on in one direction, until there are enough of them or the time is up. */
+export async function filteredEntries(
+  store: ThreadStore,
+  threadId: string,
+  filter: EntryFilter,
+  { rev, start, isForward, limit }: Looking,
+  budget: Budget,
+): Promise<EntryWindow> {
+  const found: Entry[] = [];
+  const end = isForward ? rev - 1 : 0;
+  let next = start;
+  while (isForward ? next <= end : next >= end) {
+    const edge = isForward ? Math.min(end, next + STEP - 1) : Math.max(end, next - STEP + 1);
+    const [from, to] = isForward ? [next, edge] : [edge, next];
+    const inStep = await entriesIn(store, threadId, filter, { from, to });
+    const taken = (isForward ? inStep : inStep.toReversed()).slice(0, limit - found.length);
+    found.push(...taken);
+    const last = taken.at(-1);
+    const isFull = found.length >= limit && last !== undefined;
+    next = (isFull ? last.seq : edge) + (isForward ? 1 : -1);
+    if (isFull || (await budget.isSpent())) break;
+  }
+  return isForward
+    ? { entries: found, rev, searched: { from: start, to: next - 1 } }
+    : { entries: found.reverse(), rev, searched: { from: next + 1, to: start } };
+}
+
+interface Step {
+  readonly from: number;
+  readonly to: number;
+}
+
+async function entriesIn(
+  store: ThreadStore,
+  threadId: string,
+  { kinds, lane }: EntryFilter,
+  { from, to }: Step,
+): Promise<readonly Entry[]> {
+  const isWanted = (entry: Entry): boolean => kinds.length === 0 || isOf(entry, kinds);
+  if (lane !== undefined) {
+    // Which lane was active before the first of them the end of a thread knows.
+    const thread = await store.load(threadId, { last: to - from + 1, upToSeq: to });
+    if (thread === undefined) throw threadNotFound(threadId);
+    return entriesOfLane(thread.toArray(), thread.base?.activeLane ?? DEFAULT_LANE, lane).filter(isWanted);
+  }
+  const found = new Map<number, Entry>();
+  for (const reading of readingsFor(kinds)) {
+    for await (const entry of store.read(threadId, { fromSeq: from, toSeq: to, ...reading })) {
+      if (isWanted(entry)) found.set(entry.seq, entry);
+    }
+  }
+  return [...found.values()].sort((a, b) => a.seq - b.seq);
+}

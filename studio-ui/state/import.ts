@@ -1,0 +1,52 @@
+import { signal } from "@preact/signals";
+import { problemOf } from "../data/source.ts";
+import { go } from "./route.ts";
+import { act, info, show } from "./studio.ts";
+
+interface ImportProblem {
+  readonly id: number;
+  readonly file: File;
+  readonly code: string;
+  readonly message: string;
+}
+
+/** The name of the file that is on its way. */
+export const importing = signal<string | undefined>(undefined);
+export const importProblems = signal<readonly ImportProblem[]>([]);
+let count = 0;
+
+/** Formats of lists of messages, some of which cannot be told from each other. */
+export const MESSAGE_FORMATS = ["neutral", "openai-chat", "anthropic", "model-messages", "ui-messages"] as const;
+
+export function dismissProblem(id: number): void {
+  importProblems.value = importProblems.peek().filter((problem) => problem.id !== id);
+}
+
+/** Takes in one file after the other and opens the last thread; what is refused stays on the page until it was read. */
+export async function importFiles(files: readonly File[], format?: string): Promise<void> {
+  const actions = act.peek();
+  if (actions === undefined || files.length === 0 || importing.peek() !== undefined) return;
+  let last: string | undefined;
+  for (const file of files) {
+    importing.value = file.name;
+    try {
+      refuseTooLarge(file);
+      const row = await actions.import(file, format);
+      show(row);
+      last = row.id;
+    } catch (error) {
+      importProblems.value = [...importProblems.peek(), { id: ++count, file, ...problemOf(error) }];
+    }
+  }
+  importing.value = undefined;
+  if (last !== undefined) go({ threadId: last });
+}
+
+/** Before it is sent in vain. */
+function refuseTooLarge({ size }: File): void {
+  const known = info.peek();
+  if (known.state !== "there" || size <= known.value.importLimit) return;
+  const most = `${Math.floor(known.value.importLimit / 1024 / 1024)} MiB`;
+  const message = `This server takes ${most} at most: start it with a larger import limit, or use heddle import.`;
+  throw Object.assign(new Error(message), { code: "body_too_large" });
+}

@@ -1,0 +1,155 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { EntryInput, ThreadStore } from "heddle";
+import { sqliteStore } from "heddle/sqlite";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { chromium, NARROW, Stage, seriousViolations, shoot, shortcut } from "./support/stage.ts";
+
+const MANY = 10_000;
+const STATUSES = ["completed", "failed", "cancelled", "completed"] as const;
+const MINUTE = 60_000;
+/** Several pages, or all of the store, are read meanwhile. */
+const SLOW = { timeout: 20_000 };
+
+describe.runIf(chromium)("Ten thousand threads", () => {
+  let stage: Stage;
+  const folder = mkdtempSync(join(tmpdir(), "heddle-many-"));
+  beforeAll(async () => {
+    const store = sqliteStore(join(folder, "threads.db"));
+    await fill(store);
+    stage = await Stage.open({ store });
+  });
+  afterAll(async () => {
+    await stage?.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  test("are listed as far as somebody scrolls, and only those in sight are drawn", async () => {
+    const { page } = stage;
+    await page.locator(".thread-row", { hasText: "Talk 9999" }).waitFor();
+    const box = page.locator(".threads");
+    for (let height = 0, pages = 0; pages < 12; pages++) {
+      await box.evaluate((list) => {
+        list.scrollTop = list.scrollHeight;
+      });
+      await expect.poll(() => box.evaluate((list) => list.scrollHeight), SLOW).toBeGreaterThan(height);
+      height = await box.evaluate((list) => list.scrollHeight);
+    }
+    await box.evaluate((list) => {
+      list.scrollTop = 50 * 1000;
+    });
+    await page.locator(".thread-row", { hasText: "Talk 8999" }).waitFor();
+    expect(await page.locator(".thread-row").count()).toBeLessThan(60);
+    await page.locator(".thread-row", { hasText: "Talk 8995" }).click();
+    await page.locator(".thread-head", { hasText: "Talk 8995" }).waitFor();
+    for (let step = 0; step < 30; step++) await shortcut(page, "J");
+    await page.locator('.thread-row[aria-current="page"]', { hasText: "Talk 8965" }).waitFor();
+    await shoot(page, "many-threads");
+    expect(await seriousViolations(page)).toEqual([]);
+    expect(stage.complaints).toEqual([]);
+  });
+
+  test("are filtered by status, agent and time, and each filter holds for what is scrolled to", async () => {
+    const { page } = stage;
+    const first = page.locator(".thread-row .title").first();
+    await page.locator(".threads").evaluate((list) => {
+      list.scrollTop = 0;
+    });
+    await page.getByLabel("Status").selectOption("failed");
+    await expect.poll(() => first.textContent()).toBe("Talk 9997");
+    await page.getByLabel("Agent").selectOption("spinner");
+    await expect.poll(() => first.textContent()).toBe("Talk 9993");
+    await page.getByLabel("Changed").selectOption("1");
+    await expect.poll(() => first.textContent()).toBe("Talk 9993");
+    await shoot(page, "many-filtered");
+    await page.getByLabel("Status").selectOption("");
+    await page.getByLabel("Agent").selectOption("");
+    await expect.poll(() => first.textContent()).toBe("Talk 9999");
+    const box = page.locator(".threads");
+    // A day has 1440 minutes, and each thread is a minute older than the next.
+    await expect
+      .poll(async () => {
+        await box.evaluate((list) => {
+          list.scrollTop = list.scrollHeight;
+        });
+        return Number((await page.locator(".thread-row .title").last().textContent())?.slice(5));
+      }, SLOW)
+      .toBeLessThan(8600);
+    await page.getByLabel("Changed").selectOption("0");
+    await expect.poll(() => first.textContent()).toBe("Talk 9999");
+    expect(stage.complaints).toEqual([]);
+  });
+
+  test("are searched, newest first: what is found is shown at once, and the rest is a click away", async () => {
+    const { page } = stage;
+    await page.fill("#search", "the secret of talk 123");
+    // Talks 123 and 1230 to 1239.
+    const further = page.getByRole("button", { name: "Search further" });
+    await expect
+      .poll(async () => {
+        if ((await further.count()) > 0) await further.click(); // where the machine is busy
+        return page.locator(".thread-row").count();
+      }, SLOW)
+      .toBe(11);
+    await page.fill("#search", "nowhere to be found");
+    await expect
+      .poll(async () => {
+        if ((await further.count()) > 0) await further.click();
+        return page.locator(".no-threads").count();
+      }, SLOW)
+      .toBe(1);
+    expect(await seriousViolations(page)).toEqual([]);
+    const slow = await stage.window();
+    await slow.route("**/api/threads?*search=*", async (route) => {
+      const url = new URL(route.request().url());
+      const steps = Number(url.searchParams.get("cursor") ?? 0);
+      const body = { threads: [], cursor: String(steps + 1), searchedTo: 1_700_000_000_000 - steps * 86_400_000 };
+      await route.fulfill({ json: body });
+    });
+    await slow.goto(stage.studio.url);
+    await slow.fill("#search", "far back");
+    await slow.getByText("Nothing found so far.").waitFor();
+    const button = slow.getByRole("button", { name: "Search further" });
+    await button.waitFor();
+    await shoot(slow, "search-further");
+    const before = await slow.locator(".search-further").textContent();
+    await button.click();
+    await expect.poll(() => slow.locator(".search-further").textContent()).not.toBe(before);
+    await button.waitFor();
+    expect(await seriousViolations(slow)).toEqual([]);
+    await slow.setViewportSize(NARROW);
+    await slow.getByRole("button", { name: "Threads" }).click();
+    await shoot(slow, "search-further-narrow");
+    await slow.close();
+    expect(stage.complaints).toEqual([]);
+  });
+});
+
+async function fill(store: ThreadStore): Promise<void> {
+  const now = Date.now();
+  for (let from = 0; from < MANY; from += 1000) {
+    const some = Array.from({ length: 1000 }, (_, index) => from + index);
+    await Promise.all(
+      some.map((n) => {
+        const at = now - (MANY - n) * MINUTE;
+        const metadata = {
+          title: `Talk ${n}`,
+          status: STATUSES[n % 4] ?? "",
+          agent: n % 3 === 0 ? "spinner" : "weaver",
+        };
+        return store.append(
+          `thread_${n}`,
+          [said("user", `What is the secret of talk ${n}?`, at), said("assistant", "42", at)],
+          {
+            metadata,
+          },
+        );
+      }),
+    );
+  }
+}
+
+function said(role: string, content: string, at: number): EntryInput {
+  return { kind: "ai_message", at, payload: { contextRef: "default", role, content } };
+}
