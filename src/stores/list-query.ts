@@ -1,4 +1,3 @@
-import type { StoredRow } from "./driver.ts";
 import { checkSeq, invalidOption } from "./options.ts";
 import type { ListOptions, ListOrder, ThreadInfo, ThreadPage } from "./port.ts";
 
@@ -56,7 +55,7 @@ export function asJsonText(text: string): string {
 }
 
 /** `search` is small and as it stands in JSON text. */
-export function mentions({ payload }: StoredRow, search: string): boolean {
+export function mentions({ payload }: { readonly payload: string | null }, search: string): boolean {
   return lowerAscii(payload ?? "").includes(search);
 }
 

@@ -10,6 +10,9 @@ const file = (name: string, content: unknown) => ({
   buffer: Buffer.from(typeof content === "string" ? content : JSON.stringify(content)),
 });
 
+/** The machine may be busy. */
+const SLOW = { timeout: 20_000 };
+
 describe.runIf(chromium)("Import", () => {
   let stage: Stage;
   beforeEach(async () => {
@@ -67,7 +70,7 @@ describe.runIf(chromium)("Import", () => {
     expect(await page.locator(".drop-here").count()).toBe(0);
     const problems = page.locator(".import-problem");
     await expect
-      .poll(() => problems.allTextContents())
+      .poll(() => problems.allTextContents(), SLOW)
       .toEqual([
         expect.stringMatching(/chat\.json.*Which format/),
         expect.stringMatching(/broken\.json.*JSON.*invalid_request/),
@@ -84,7 +87,7 @@ describe.runIf(chromium)("Import", () => {
     await page.getByRole("button", { name: /Dismiss what is said of broken/ }).click();
     await page.getByRole("group", { name: "Import chat.json as" }).getByRole("button", { name: "openai-chat" }).click();
     await page.locator(".thread-row", { hasText: "Hello from a list" }).waitFor({ state: "attached" });
-    await expect.poll(() => problems.count()).toBe(1);
+    await expect.poll(() => problems.count(), SLOW).toBe(1);
     const logged = stage.complaints.filter((line) => !line.includes("400"));
     expect(logged).toEqual([]);
   });

@@ -26,18 +26,18 @@ const kind = fc.constantFrom(
   ...["note", "approval_requested", "approval_resolved", "instruction_start", "instruction_end", "other"],
 );
 
-test("what is read for some sorts holds every entry of them", () => {
-  const words = fc.subarray([...SORTS, "note", "other"], { minLength: 1 });
+test("what is read for a sort, or for a kind, holds every entry of it", () => {
   fc.assert(
-    fc.property(kind, payload, words, (kind, payload, wanted) => {
+    fc.property(kind, payload, (kind, payload) => {
       const entry = { kind, payload } as Pick<Entry, "kind" | "payload">; // JSON, of any shape
-
-      if (!isOf(entry, wanted)) return;
       const text = lowerAscii(JSON.stringify(payload));
-      const isRead = readingsFor(wanted).some(
-        ({ kinds, search }) => kinds.includes(kind) && text.includes(asJsonText(lowerAscii(search))),
-      );
-      expect(isRead).toBe(true);
+      for (const word of [...SORTS, "note", "other"].filter((word) => isOf(entry, [word]))) {
+        const isRead = readingsFor([word]).some(
+          ({ kinds, search }) => kinds.includes(kind) && text.includes(asJsonText(lowerAscii(search))),
+        );
+        expect([word, isRead]).toEqual([word, true]);
+      }
     }),
+    { numRuns: 1000 },
   );
 });
