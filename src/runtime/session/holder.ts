@@ -2,6 +2,7 @@ import { StaleHolderError, StoreError, ThreadHeldError } from "../../stores/erro
 import type { ThreadStore } from "../../stores/port.ts";
 import type { RuntimePorts } from "../ports.ts";
 import { patiently } from "./patiently.ts";
+import { pause } from "./pause.ts";
 
 export interface HolderOptions {
   /** Who claims: a name of its own for each process, or a lasting one, which takes over at once after a crash. */
@@ -87,10 +88,4 @@ interface Kept {
   readonly ports: RuntimePorts;
   readonly ttlMs: number;
   readonly lost: (error: unknown) => void;
-}
-
-export function pause({ after }: Pick<RuntimePorts, "after">, ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    after(ms, resolve);
-  });
 }

@@ -1,6 +1,6 @@
 import { HeddleError } from "../../thread/errors.ts";
 import type { RuntimePorts } from "../ports.ts";
-import { pause } from "./holder.ts";
+import { pause } from "./pause.ts";
 
 /** Attempts, and the wait before the second; with these a database may be away for five seconds: it fails over, it restarts. */
 const ATTEMPTS = 9;
