@@ -120,9 +120,9 @@ function UsageLine({ detail: { call, previous, messages } }: { readonly detail: 
       {reasoningTokens !== undefined && <Fact name="thinking" value={reasoningTokens} />}
       {previous && (
         <div>
-          <dt>as before</dt>
+          <dt>as in the call before</dt>
           <dd>
-            {count(previous.stablePrefix)} of {count(messages.length)}{" "}
+            {count(previous.stablePrefix)} of {count(messages.length)} messages{" "}
             <button type="button" class="to-new" onClick={showNew}>
               show what is new
             </button>
