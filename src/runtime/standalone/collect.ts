@@ -10,7 +10,7 @@ export async function collectEvents(events: AsyncIterable<AgentEvent>): Promise<
     requestId = event.requestId;
     switch (event.kind) {
       case "llm_completed":
-        calls.push({ callId: event.callId ?? "", usage: event.data.usage, view: event.data.view });
+        calls.push({ callId: event.callId, usage: event.data.usage, view: event.data.view });
         break;
       case "request_completed": {
         const { object, ...said } = event.data;
