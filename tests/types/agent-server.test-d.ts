@@ -30,7 +30,7 @@ test("the object of a result is what the agent's output says", async () => {
   const request = await server.ask("Count.");
   expectTypeOf(request.result).resolves.toEqualTypeOf<RequestResult<{ n: number }>>();
   const plain = await AgentServer.start({ agent: defineAgent({ model }), store });
-  expectTypeOf((await (await plain.ask("Hi.")).result).object).toBeUnknown();
+  expectTypeOf((await (await plain.ask("Hi.")).result).object).toEqualTypeOf<undefined>();
 });
 
 test("the context of an ask is what the agent's tools need", async () => {
@@ -73,7 +73,7 @@ describe("where the tools need a context", () => {
 
   test("no run does either, of an agent or of a config", async () => {
     const context = { user: "ann" };
-    expectTypeOf(await react.run("Hi.", needy, { context })).toEqualTypeOf<RunResult<unknown>>();
+    expectTypeOf(await react.run("Hi.", needy, { context })).toEqualTypeOf<RunResult<undefined>>();
     await react.run("Hi.", { model, tools }, { context });
     // @ts-expect-error the tools need a user
     await react.run("Hi.", needy);
