@@ -15,9 +15,10 @@ import type { AskArguments } from "./server/options.ts";
 import { type Begin, EventStream } from "./standalone/event-stream.ts";
 import type { CancelOptions, ContinueOptions, RunHandle, RunOptions, RunResult } from "./standalone/options.ts";
 
+/** The agent of a config, as `defineAgent` types it. */
 type Ran<Given extends Tools, Schema extends InputSchema | undefined, Context> = Agent<
   Given,
-  Context,
+  Context & ContextFor<Given>,
   OutputOf<Schema>
 >;
 

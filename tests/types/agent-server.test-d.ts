@@ -1,4 +1,5 @@
 import {
+  type AgentContext,
   AgentHost,
   AgentServer,
   type AnyAgent,
@@ -83,6 +84,28 @@ describe("where the tools need a context", () => {
     react.stream("Hi.", needy, { maxIterations: 1 });
     // @ts-expect-error the tools need a user
     await react.start("Hi.", { model, tools });
+  });
+
+  test("what the prompt takes does not hide what they need", async () => {
+    const systemPrompt = ({ locale }: { locale: string }) => locale;
+    const agent = defineAgent({ model, tools, systemPrompt });
+    const server = await AgentServer.start({ agent, store });
+    await server.ask("Hi.", { context: { user: "ann", locale: "de" } });
+    // @ts-expect-error the tools need a user
+    await server.ask("Hi.", { context: { locale: "de" } });
+    // @ts-expect-error the tools need a user, of a config too
+    await react.run("Hi.", { model, tools, systemPrompt }, { context: { locale: "de" } });
+    await react.run("Hi.", { model, tools, systemPrompt }, { context: { user: "ann", locale: "de" } });
+  });
+
+  test("a server that takes requests up gives all of it", async () => {
+    const agent = defineAgent({ model, tools, systemPrompt: ({ tier }: { tier: "free" | "paid" }) => tier });
+    const context = (): AgentContext<typeof agent> => ({ user: "ann", tier: "free" });
+    await AgentServer.start({ agent, store, context });
+    // @ts-expect-error a literal that stands alone is any text: the function says its type
+    await AgentServer.start({ agent, store, context: () => ({ user: "ann", tier: "free" }) });
+    // @ts-expect-error the tools need a user
+    await AgentServer.start({ agent, store, context: () => ({ tier: "free" as const }) });
   });
 
   test("and any server is one of any agent", async () => {
