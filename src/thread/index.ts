@@ -5,6 +5,7 @@ export type { JsonObject, JsonValue } from "./json.ts";
 export type * from "./kinds.ts";
 export type * from "./message.ts";
 export type { MessageFormat } from "./messages/formats.ts";
+export type { MessageOf } from "./messages/message-of-format.ts";
 export { checkName } from "./names.ts";
 export type { ThreadOptions } from "./options.ts";
 export { type Clock, type Ids, type Ports, systemPorts } from "./ports.ts";

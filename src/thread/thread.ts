@@ -12,9 +12,9 @@ import {
 import { markOf } from "./errors.ts";
 import { copyJsonObject, fieldsOf, type JsonObject } from "./json.ts";
 import { Log } from "./log.ts";
-import type { Message } from "./message.ts";
 import type { MessageFormat } from "./messages/formats.ts";
 import { entriesFrom } from "./messages/from-messages.ts";
+import type { MessageOf } from "./messages/message-of-format.ts";
 import { messagesFrom } from "./messages/to-messages.ts";
 import { checkName } from "./names.ts";
 import { now, portsOf, type ThreadOptions } from "./options.ts";
@@ -254,7 +254,7 @@ export class Thread {
    * What was said on the active lane, as a list of messages: by default in the format that `fromMessages` took in, else
    * neutral. What a model is shown of it is for `project` to say.
    */
-  toMessages(options: { readonly format: "neutral" }): Message[];
+  toMessages<Format extends MessageFormat>(options: { readonly format: Format }): MessageOf<Format>[];
   toMessages(options?: { readonly format?: MessageFormat | undefined }): JsonObject[];
   toMessages(options: { readonly format?: MessageFormat | undefined } = {}): unknown[] {
     const { format } = fieldsOf(options, "options", "invalid_options");
