@@ -141,6 +141,13 @@ function isArray(value: JsonValue): value is readonly JsonValue[] {
 }
 
 /** Names what a value is without printing any of it, so that no secret ends up in a message. */
+/** A word that somebody chose of a few, as it was given; of anything else what it is. */
+export function quote(value: unknown): string {
+  return typeof value === "string" ? JSON.stringify(value.slice(0, QUOTED).toWellFormed()) : describe(value);
+}
+
+const QUOTED = 40;
+
 export function describe(value: unknown): string {
   if (value === null || value === undefined) return String(value);
   if (typeof value !== "object") return `a ${typeof value}`;

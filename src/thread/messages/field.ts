@@ -1,5 +1,5 @@
 import { ThreadError } from "../errors.ts";
-import { describe, isPlainObject, type JsonObject, type JsonValue } from "../json.ts";
+import { describe, isPlainObject, type JsonObject, type JsonValue, quote } from "../json.ts";
 
 /** A value inside a list that somebody passed in, and the way to it: what is wrong can be said with its place. */
 export class Field {
@@ -45,6 +45,12 @@ export class Field {
   at(key: string): Field {
     const { object, path } = this;
     return new Field(Object.hasOwn(object, key) ? object[key] : undefined, `${path}.${key}`);
+  }
+
+  /** One of a few words was wanted: nothing that was said stands in it, so it can be shown. */
+  notOneOf(words: readonly string[]): ThreadError {
+    const message = `${this.path} must be one of ${words.join(", ")}, not ${quote(this.value)}.`;
+    return new ThreadError({ code: "invalid_message", path: this.path, message });
   }
 
   refused(rule: string): ThreadError {

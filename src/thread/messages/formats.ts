@@ -1,5 +1,5 @@
 import { ThreadError } from "../errors.ts";
-import { describe, isPlainObject, type JsonValue } from "../json.ts";
+import { isPlainObject, type JsonValue, quote } from "../json.ts";
 
 /** How messages are written elsewhere: ours, those of two providers, and the two kinds of the AI SDK. */
 export type MessageFormat = "neutral" | "openai-chat" | "anthropic" | "model-messages" | "ui-messages";
@@ -21,7 +21,7 @@ export function isFormat(name: unknown): name is MessageFormat {
 
 export function checkFormat(name: unknown): MessageFormat {
   if (isFormat(name)) return name;
-  throw refused("invalid_options", `must be one of ${NAMES.join(", ")}, not ${describe(name)}`);
+  throw refused("invalid_options", `must be one of ${NAMES.join(", ")}, not ${quote(name)}`);
 }
 
 /** The one format that a list can have. Inside a text a quote is escaped, so nothing that is said looks like a field. */
