@@ -1,5 +1,5 @@
 export type { LaneBase, ThreadBase } from "./base.ts";
-export type { Entry, EntryInput, EntryOfKind, OtherKind } from "./entry.ts";
+export type { Entry, EntryInput, EntryInputOfKind, EntryOfKind, OtherKind } from "./entry.ts";
 export { type ErrorFacts, HeddleError, ThreadError } from "./errors.ts";
 export type { JsonObject, JsonValue } from "./json.ts";
 export type * from "./kinds.ts";

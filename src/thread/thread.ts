@@ -13,7 +13,7 @@ import { markOf } from "./errors.ts";
 import { copyJsonObject, fieldsOf, type JsonObject } from "./json.ts";
 import { Log } from "./log.ts";
 import type { MessageFormat } from "./messages/formats.ts";
-import { entriesFrom } from "./messages/from-messages.ts";
+import { dropsSystem, entriesFrom } from "./messages/from-messages.ts";
 import type { MessageOf } from "./messages/message-of-format.ts";
 import { messagesFrom } from "./messages/to-messages.ts";
 import { checkName } from "./names.ts";
@@ -87,7 +87,8 @@ export class Thread {
 
   /**
    * Takes in a list of messages: the system message at its beginning becomes the prompt, each other is an entry or
-   * several. Without a format, one that nothing but itself could be. `toMessages` gives the list back.
+   * several. Without a format, one that nothing but itself could be. `toMessages` gives the list back. `system: "drop"`
+   * leaves the prompt out, for an agent that has one of its own: that of the list would win over it.
    *
    * @example
    * const thread = Thread.fromMessages([{ role: "user", content: "Hi" }], { format: "openai-chat" });
@@ -95,10 +96,14 @@ export class Thread {
    */
   static fromMessages(
     list: readonly unknown[],
-    options: ThreadOptions & { readonly format?: MessageFormat | undefined } = {},
+    options: ThreadOptions & {
+      readonly format?: MessageFormat | undefined;
+      /** What becomes of the system messages at the beginning. Default "keep". */
+      readonly system?: "keep" | "drop" | undefined;
+    } = {},
   ): Thread {
-    const { format, ...others } = fieldsOf(options, "options", "invalid_options");
-    return Thread.create(others).append(entriesFrom(list, format, portsOf(others).ids));
+    const { format, system, ...others } = fieldsOf(options, "options", "invalid_options");
+    return Thread.create(others).append(entriesFrom(list, format, portsOf(others).ids, dropsSystem(system)));
   }
 
   /** For stores: a thread of entries that are already checked, frozen and in order. */

@@ -3,7 +3,7 @@ import type { Message } from "../message.ts";
 import type { MessageFormat } from "./formats.ts";
 
 /** What `toMessages({ format })` gives a list of; formats that are a provider's own are plain JSON here. */
-export interface MessageOfFormat {
+interface MessageOfFormat {
   readonly neutral: Message;
   readonly "model-messages": SdkMessage;
   readonly "openai-chat": JsonObject;
@@ -49,7 +49,7 @@ type SdkAssistantPart =
   | SdkToolResult;
 
 /** A message as `generateText` and `streamText` of the AI SDK take it. */
-export type SdkMessage = WithOptions &
+type SdkMessage = WithOptions &
   (
     | { role: "system"; content: string }
     | { role: "user"; content: string | (SdkText | SdkFile)[] }

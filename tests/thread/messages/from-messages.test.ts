@@ -186,6 +186,25 @@ test("the prompt of the list is the prompt of the lane, above the one that is pa
   expect(thread.at(0)?.kind).toBe("ai_context_operation");
 });
 
+test("the prompt of the list can be left out, where somebody else has one", () => {
+  const list = WEATHER["openai-chat"];
+  const thread = Thread.fromMessages(list, { format: "openai-chat", system: "drop" });
+  expect(told(project({ thread, system: "Be long." }))[0]).toContain("Be long.");
+  expect(thread.toMessages()).toEqual(list.slice(1));
+  expect(() => Thread.fromMessages(list, { format: "openai-chat", system: "no" as never })).toThrow(
+    'options.system must be one of keep, drop, not "no".',
+  );
+});
+
+test("a migration that is run again makes the same thread, with ids and times that say the same", () => {
+  const migrated = () => {
+    let made = 0;
+    const ports = { ids: (prefix: string) => `${prefix}_of_7_${made++}`, clock: () => 1_700_000_000_000 };
+    return Thread.fromMessages(WEATHER.anthropic, { id: "chat_7", format: "anthropic", ...ports });
+  };
+  expect(migrated().toJSON()).toEqual(migrated().toJSON());
+});
+
 test("ids are refs", () => {
   const thread = taken(WEATHER["ui-messages"], "ui-messages");
   expect(thread.filterByRef("messageId", "m2").length).toBe(3);
