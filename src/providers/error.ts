@@ -1,5 +1,5 @@
 import { type ErrorFacts, HeddleError } from "../thread/errors.ts";
-import { quote } from "../thread/json.ts";
+import { notOneOf } from "../thread/json.ts";
 
 /**
  * A message that no wire format can carry. Codes: `file_unsendable` (its bytes are still in a blob, or its URL is none),
@@ -16,6 +16,5 @@ export function fileUnsendable(message: string, cause?: unknown): ProviderError 
 }
 
 export function unknownProvider(known: readonly string[], provider: unknown): ProviderError {
-  const message = `provider must be one of ${known.join(", ")}, not ${quote(provider)}.`;
-  return new ProviderError({ code: "invalid_options", message });
+  return new ProviderError({ code: "invalid_options", message: `provider ${notOneOf(known, provider)}.` });
 }

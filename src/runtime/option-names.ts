@@ -62,6 +62,10 @@ const CONTINUE: Names<ContinueOptions<never>> = {
 
 const CANCEL: Names<CancelOptions<never>> = { ...TOKEN, reason: true };
 
+interface Placed {
+  readonly store?: unknown;
+}
+
 interface Parts {
   readonly agent: unknown;
   readonly store: unknown;
@@ -71,23 +75,23 @@ export function checkAskOptions(options: object): void {
   checkNames("An ask", options, ASK);
 }
 
-export function checkRunOptions(options: { readonly thread?: unknown; readonly store?: unknown }): void {
-  checkNames("A run", options, RUN);
-  const { thread, store } = options;
-  if (store !== undefined) checkStore(store);
-  if (thread === undefined || Thread.isThread(thread)) return;
-  const message =
-    "thread must be a Thread: the one of the last result, or Thread.fromMessages(list, { format }) of a list of messages.";
+export function checkRunOptions(options: Placed & { readonly thread?: unknown }): void {
+  checkPlaced("A run", options, RUN);
+  if (options.thread === undefined || Thread.isThread(options.thread)) return;
+  const message = "thread must be a Thread; of messages Thread.fromMessages(list, { format }) makes one.";
   throw new RequestError({ code: "invalid_options", message });
 }
 
-export function checkContinueOptions(options: { readonly store?: unknown }): void {
-  checkNames("A run that goes on", options, CONTINUE);
-  if (options.store !== undefined) checkStore(options.store);
+export function checkContinueOptions(options: Placed): void {
+  checkPlaced("A run that goes on", options, CONTINUE);
 }
 
-export function checkCancelOptions(options: { readonly store?: unknown }): void {
-  checkNames("A run that is cancelled", options, CANCEL);
+export function checkCancelOptions(options: Placed): void {
+  checkPlaced("A run that is cancelled", options, CANCEL);
+}
+
+function checkPlaced(what: string, options: Placed, names: { readonly [name: string]: true }): void {
+  checkNames(what, options, names);
   if (options.store !== undefined) checkStore(options.store);
 }
 

@@ -141,9 +141,10 @@ function isArray(value: JsonValue): value is readonly JsonValue[] {
 }
 
 /** Names what a value is without printing any of it, so that no secret ends up in a message. */
-/** A word that somebody chose of a few, as it was given; of anything else what it is. */
-export function quote(value: unknown): string {
-  return typeof value === "string" ? JSON.stringify(value.slice(0, QUOTED).toWellFormed()) : describe(value);
+/** What is wrong with a word that is none of a few; it is shown as it was given. */
+export function notOneOf(words: readonly string[], value: unknown): string {
+  const given = typeof value === "string" ? JSON.stringify(value.slice(0, QUOTED).toWellFormed()) : describe(value);
+  return `must be one of ${words.join(", ")}, not ${given}`;
 }
 
 const QUOTED = 40;

@@ -12,8 +12,8 @@ import {
 import { markOf } from "./errors.ts";
 import { copyJsonObject, fieldsOf, type JsonObject } from "./json.ts";
 import { Log } from "./log.ts";
-import type { MessageFormat } from "./messages/formats.ts";
-import { dropsSystem, entriesFrom } from "./messages/from-messages.ts";
+import { dropsSystem, type MessageFormat } from "./messages/formats.ts";
+import { entriesFrom } from "./messages/from-messages.ts";
 import type { MessageOf } from "./messages/message-of-format.ts";
 import { messagesFrom } from "./messages/to-messages.ts";
 import { checkName } from "./names.ts";

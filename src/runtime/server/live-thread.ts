@@ -340,5 +340,5 @@ const BEGINNINGS: ReadonlySet<Directive["type"]> = new Set(["llm_stream", "tool_
 const LOST: ReadonlySet<string> = new Set(["stale_holder", "store_closed", "thread_held"]);
 
 function noContext(threadId: string, requestId: string): string {
-  return `Thread ${threadId}: the request ${requestId} was asked with a context and is taken up without one. Contexts are never stored: give \`context\` to whoever takes requests up.`;
+  return `Thread ${threadId}: the request ${requestId} was asked with a context and is taken up without one. Give \`context\` here too: it is never stored.`;
 }

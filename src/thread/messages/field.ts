@@ -1,5 +1,5 @@
 import { ThreadError } from "../errors.ts";
-import { describe, isPlainObject, type JsonObject, type JsonValue, quote } from "../json.ts";
+import { describe, isPlainObject, type JsonObject, type JsonValue, notOneOf } from "../json.ts";
 
 /** A value inside a list that somebody passed in, and the way to it: what is wrong can be said with its place. */
 export class Field {
@@ -49,12 +49,15 @@ export class Field {
 
   /** One of a few words was wanted: nothing that was said stands in it, so it can be shown. */
   notOneOf(words: readonly string[]): ThreadError {
-    const message = `${this.path} must be one of ${words.join(", ")}, not ${quote(this.value)}.`;
-    return new ThreadError({ code: "invalid_message", path: this.path, message });
+    return this.#invalid(notOneOf(words, this.value));
   }
 
   refused(rule: string): ThreadError {
-    const { path, value } = this;
-    return new ThreadError({ code: "invalid_message", path, message: `${path} ${rule}, not ${describe(value)}.` });
+    return this.#invalid(`${rule}, not ${describe(this.value)}`);
+  }
+
+  #invalid(trouble: string): ThreadError {
+    const { path } = this;
+    return new ThreadError({ code: "invalid_message", path, message: `${path} ${trouble}.` });
   }
 }

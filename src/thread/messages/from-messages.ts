@@ -1,6 +1,5 @@
 import type { EntryInput } from "../entry.ts";
-import { ThreadError } from "../errors.ts";
-import { type JsonObject, type JsonValue, quote, sameJson } from "../json.ts";
+import { type JsonObject, type JsonValue, sameJson } from "../json.ts";
 import type { Ids } from "../ports.ts";
 import { Field } from "./field.ts";
 import { checkFormat, formatOf, type MessageFormat } from "./formats.ts";
@@ -38,13 +37,6 @@ export function entriesFrom(list: unknown, wanted: unknown, ids: Ids, drop: bool
   const end = groups.findIndex(({ said }) => said[0]?.role !== "system");
   const [lead, rest] = end === -1 ? [groups, []] : [groups.slice(0, end), groups.slice(end)];
   return [...(drop ? [] : promptOf(lead, format, ids)), ...rest.flatMap((group) => entriesOf(group, format))];
-}
-
-/** Whether the prompt of the list is left out. */
-export function dropsSystem(wanted: unknown): boolean {
-  if (wanted === undefined || wanted === "keep" || wanted === "drop") return wanted === "drop";
-  const message = `options.system must be one of keep, drop, not ${quote(wanted)}.`;
-  throw new ThreadError({ code: "invalid_options", path: "options.system", message });
 }
 
 function read(format: MessageFormat, message: Field, names: Map<string, string>): readonly Said[] {
