@@ -61,11 +61,7 @@ export interface EntryInput {
 
 /**
  * The input of one kind. `append` takes any JSON of any kind, because kinds are open: say `satisfies` where yours is to be
- * whole.
- *
- * @example
- * const note = { kind: "tool_call", payload: { name: "add", arguments: {} } } satisfies EntryInputOfKind<"tool_call">;
- * Thread.create().append(note).rev; // 1
+ * whole: `thread.append({ kind: "invoice", payload } satisfies EntryInputOfKind<"invoice">)`.
  */
 export type EntryInputOfKind<Kind extends keyof EntryKinds> = EntryInput & {
   readonly kind: Kind;
