@@ -55,15 +55,26 @@ export interface EventData {
 
 export type EventKind = keyof EventData;
 
+type OfModelCall = "llm_started" | "llm_delta" | "llm_retried" | "llm_completed";
+type OfToolCall =
+  | "tool_started"
+  | "tool_completed"
+  | "approval_requested"
+  | "approval_resolved"
+  | "answer_requested"
+  | "keepalive";
+
+/** Which calls an event is about: of a tool's call its id and its tool are always told, of a model's its id. */
+type Calls<Kind extends EventKind> = (Kind extends OfModelCall
+  ? { readonly callId: string }
+  : { readonly callId?: string }) &
+  (Kind extends OfToolCall
+    ? { readonly toolCallId: string; readonly toolName: string }
+    : { readonly toolCallId?: string; readonly toolName?: string });
+
 /** What an event tells, before it has its place among the events of its request. */
 export type EventDraft = {
-  readonly [Kind in EventKind]: {
-    readonly kind: Kind;
-    readonly callId?: string;
-    readonly toolCallId?: string;
-    readonly toolName?: string;
-    readonly data: EventData[Kind];
-  };
+  readonly [Kind in EventKind]: Calls<Kind> & { readonly kind: Kind; readonly data: EventData[Kind] };
 }[EventKind];
 
 /**

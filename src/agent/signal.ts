@@ -13,6 +13,8 @@ export type RequestOptions = {
   readonly contextPolicy?: ContextPolicyInput;
   readonly allowedTools?: readonly string[];
   readonly maxIterations?: number;
+  /** It was asked with a context, which is never stored: whoever takes the request up has to give one again. */
+  readonly hasContext?: true;
 };
 
 /** What became of an answer that should be of a shape: what it is, or what is wrong with it. */

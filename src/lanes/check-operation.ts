@@ -17,7 +17,7 @@ const OF_SWITCH = ["type", "reason", "from", "atSeq", "meta"];
  * that does nothing.
  */
 export function checkOperation(value: unknown, thread: Thread): AiContextOperationPayload {
-  const payload = copied(value);
+  const payload = withContextId(copied(value));
   const { opId, contextRef, operation } = payload;
   onlyFields(payload, FIELDS, "");
   for (const [path, name] of [
@@ -32,6 +32,14 @@ export function checkOperation(value: unknown, thread: Thread): AiContextOperati
   else if (operation["type"] === "switch") checkSwitch(operation, thread);
   else throw invalid("operation.type", "must be replace or switch");
   return payload as AiContextOperationPayload & JsonObject; // every field was checked
+}
+
+/** What takes the place of a lane has an id; without one it is named after the operation, so that a retry says the same. */
+function withContextId(payload: JsonObject): JsonObject {
+  const { opId, operation } = payload;
+  const context = isObject(operation) ? operation["resultContext"] : undefined;
+  if (!isObject(operation) || !isObject(context) || context["id"] !== undefined) return payload;
+  return copied({ ...payload, operation: { ...operation, resultContext: { id: `ctx_${opId}`, ...context } } });
 }
 
 function checkReplace(operation: JsonObject, lane: string, thread: Thread): void {

@@ -1,8 +1,10 @@
 import { type ErrorFacts, HeddleError } from "../thread/errors.ts";
+import { notOneOf } from "../thread/json.ts";
 
 /**
- * A message that no wire format can carry. Code: `file_unsendable` (its bytes are still in a blob, or its URL is none).
- * `validateMessages` finds the same beforehand, as `unresolved_file` and `invalid_file_url`.
+ * A message that no wire format can carry. Codes: `file_unsendable` (its bytes are still in a blob, or its URL is none),
+ * which `validateMessages` finds beforehand, as `unresolved_file` and `invalid_file_url`; `invalid_options` (there is no
+ * such format).
  */
 export class ProviderError extends HeddleError {
   static override readonly className: string = "ProviderError";
@@ -11,4 +13,8 @@ export class ProviderError extends HeddleError {
 export function fileUnsendable(message: string, cause?: unknown): ProviderError {
   const facts: ErrorFacts = { code: "file_unsendable", message, cause };
   return new ProviderError(facts);
+}
+
+export function unknownProvider(known: readonly string[], provider: unknown): ProviderError {
+  return new ProviderError({ code: "invalid_options", message: `provider ${notOneOf(known, provider)}.` });
 }

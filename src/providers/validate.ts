@@ -1,6 +1,7 @@
 import type { Message } from "../thread/message.ts";
+import { unknownProvider } from "./error.ts";
 import { RULES, type RuleId } from "./rules/index.ts";
-import type { ProviderApi } from "./rules/rule.ts";
+import { EVERY_PROVIDER, type ProviderApi } from "./rules/rule.ts";
 
 /** A rule that a list breaks, and the first message that breaks it. */
 export interface Violation {
@@ -19,6 +20,7 @@ export interface Violation {
  * console.log(violation?.rule, violation?.index); // first_not_user 0
  */
 export function validateMessages(messages: readonly Message[], provider: ProviderApi): Violation[] {
+  if (!EVERY_PROVIDER.includes(provider)) throw unknownProvider(EVERY_PROVIDER, provider);
   return ruleIds()
     .flatMap((rule) => {
       const { providers, trouble, find } = RULES[rule];

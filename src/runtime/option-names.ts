@@ -1,9 +1,10 @@
 import { AgentError } from "../agent/definition/agent-error.ts";
 import { isAgent } from "../agent/definition/define-agent.ts";
+import { Thread } from "../thread/thread.ts";
 import type { HostOptions } from "./host/port.ts";
 import { RequestError } from "./request/request-error.ts";
 import type { AskOptions, ServerOptions } from "./server/options.ts";
-import type { ContinueOptions, RunOptions } from "./standalone/options.ts";
+import type { CancelOptions, ContinueOptions, RunOptions } from "./standalone/options.ts";
 
 // A misspelt option would do nothing, in silence, for whoever has no types to tell him.
 
@@ -47,21 +48,23 @@ const RUN: Names<RunOptions<never>> = {
   ports: true,
 };
 
-/** What going on from a token and ending it take; neither minds what only the other knows. */
-const TOKEN: Names<ContinueOptions<never> & { readonly reason: string }> = {
-  context: true,
+/** What going on from a token and ending it have in common. */
+const TOKEN = { context: true, store: true, telemetry: true, warn: true, ports: true, revocations: true } as const;
+
+const CONTINUE: Names<ContinueOptions<never>> = {
+  ...TOKEN,
   tools: true,
-  store: true,
-  telemetry: true,
-  warn: true,
-  ports: true,
   signal: true,
   approve: true,
   deny: true,
   answers: true,
-  revocations: true,
-  reason: true,
 };
+
+const CANCEL: Names<CancelOptions<never>> = { ...TOKEN, reason: true };
+
+interface Placed {
+  readonly store?: unknown;
+}
 
 interface Parts {
   readonly agent: unknown;
@@ -72,12 +75,24 @@ export function checkAskOptions(options: object): void {
   checkNames("An ask", options, ASK);
 }
 
-export function checkRunOptions(options: object): void {
-  checkNames("A run", options, RUN);
+export function checkRunOptions(options: Placed & { readonly thread?: unknown }): void {
+  checkPlaced("A run", options, RUN);
+  if (options.thread === undefined || Thread.isThread(options.thread)) return;
+  const message = "thread must be a Thread; of messages Thread.fromMessages(list, { format }) makes one.";
+  throw new RequestError({ code: "invalid_options", message });
 }
 
-export function checkTokenOptions(options: object): void {
-  checkNames("A run that goes on", options, TOKEN);
+export function checkContinueOptions(options: Placed): void {
+  checkPlaced("A run that goes on", options, CONTINUE);
+}
+
+export function checkCancelOptions(options: Placed): void {
+  checkPlaced("A run that is cancelled", options, CANCEL);
+}
+
+function checkPlaced(what: string, options: Placed, names: { readonly [name: string]: true }): void {
+  checkNames(what, options, names);
+  if (options.store !== undefined) checkStore(options.store);
 }
 
 export function checkServerOptions(options: Parts): void {
@@ -105,6 +120,10 @@ function checkParts({ agent, store }: Parts): void {
   if (!isAgent(agent)) {
     throw new AgentError({ code: "invalid_agent", path: "agent", message: "agent must be made by defineAgent." });
   }
+  checkStore(store);
+}
+
+function checkStore(store: unknown): void {
   if (typeof Object(store).append === "function" && typeof Object(store).claim === "function") return;
   const message = "store must be a ThreadStore, such as memoryStore() or `await openStore(url)`.";
   throw new RequestError({ code: "invalid_options", message });

@@ -9,15 +9,16 @@ import { type ReactSettings, reactSettings } from "../agent/react/settings.ts";
 import type { Content } from "../thread/message.ts";
 import type { Ports } from "../thread/ports.ts";
 import type { Thread } from "../thread/thread.ts";
-import { checkRunOptions, checkTokenOptions } from "./option-names.ts";
+import { checkCancelOptions, checkContinueOptions, checkRunOptions } from "./option-names.ts";
 import type { RequestResult } from "./request/result.ts";
 import type { AskArguments } from "./server/options.ts";
 import { type Begin, EventStream } from "./standalone/event-stream.ts";
 import type { CancelOptions, ContinueOptions, RunHandle, RunOptions, RunResult } from "./standalone/options.ts";
 
+/** The agent of a config, as `defineAgent` types it. */
 type Ran<Given extends Tools, Schema extends InputSchema | undefined, Context> = Agent<
   Given,
-  Context,
+  Context & ContextFor<Given>,
   OutputOf<Schema>
 >;
 
@@ -144,7 +145,7 @@ const standalone: Standalone = Object.freeze({
   },
   start: begun,
   async continue(token: string, config: AnyAgent | AgentConfig, options: ContinueOptions<AnyAgent> = {}) {
-    checkTokenOptions(options);
+    checkContinueOptions(options);
     const { continueRun } = await import("./standalone/continue.ts");
     return continueRun(agentOf(config), token, options);
   },
@@ -154,7 +155,7 @@ const standalone: Standalone = Object.freeze({
     options: ContinueOptions<AnyAgent> = {},
   ) {
     if (typeof from === "string") {
-      checkTokenOptions(options);
+      checkContinueOptions(options);
       const { continueRun } = await import("./standalone/continue.ts");
       return (await continueRun(agentOf(config), from, options)).result;
     }
@@ -162,7 +163,7 @@ const standalone: Standalone = Object.freeze({
     return collectEvents(from);
   },
   async cancel(token: string, config: AnyAgent | AgentConfig, options: CancelOptions<AnyAgent> = {}) {
-    checkTokenOptions(options);
+    checkCancelOptions(options);
     const { cancelRun } = await import("./standalone/cancel.ts");
     return cancelRun(agentOf(config), token, options);
   },

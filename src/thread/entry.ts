@@ -59,6 +59,15 @@ export interface EntryInput {
   readonly v?: number | undefined;
 }
 
+/**
+ * The input of one kind. `append` takes any JSON of any kind, because kinds are open: say `satisfies` where yours is to be
+ * whole: `thread.append({ kind: "invoice", payload } satisfies EntryInputOfKind<"invoice">)`.
+ */
+export type EntryInputOfKind<Kind extends keyof EntryKinds> = EntryInput & {
+  readonly kind: Kind;
+  readonly payload: EntryKinds[Kind];
+};
+
 /** An entry that is complete but has no place in a thread yet. */
 export interface Draft {
   readonly id: string;

@@ -1,10 +1,11 @@
 export type { LaneBase, ThreadBase } from "./base.ts";
-export type { Entry, EntryInput, EntryOfKind, OtherKind } from "./entry.ts";
+export type { Entry, EntryInput, EntryInputOfKind, EntryOfKind, OtherKind } from "./entry.ts";
 export { type ErrorFacts, HeddleError, ThreadError } from "./errors.ts";
 export type { JsonObject, JsonValue } from "./json.ts";
 export type * from "./kinds.ts";
 export type * from "./message.ts";
 export type { MessageFormat } from "./messages/formats.ts";
+export type { MessageOf } from "./messages/message-of-format.ts";
 export { checkName } from "./names.ts";
 export type { ThreadOptions } from "./options.ts";
 export { type Clock, type Ids, type Ports, systemPorts } from "./ports.ts";

@@ -141,6 +141,14 @@ function isArray(value: JsonValue): value is readonly JsonValue[] {
 }
 
 /** Names what a value is without printing any of it, so that no secret ends up in a message. */
+/** What is wrong with a word that is none of a few; it is shown as it was given. */
+export function notOneOf(words: readonly string[], value: unknown): string {
+  const given = typeof value === "string" ? JSON.stringify(value.slice(0, QUOTED).toWellFormed()) : describe(value);
+  return `must be one of ${words.join(", ")}, not ${given}`;
+}
+
+const QUOTED = 40;
+
 export function describe(value: unknown): string {
   if (value === null || value === undefined) return String(value);
   if (typeof value !== "object") return `a ${typeof value}`;

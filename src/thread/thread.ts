@@ -12,9 +12,9 @@ import {
 import { markOf } from "./errors.ts";
 import { copyJsonObject, fieldsOf, type JsonObject } from "./json.ts";
 import { Log } from "./log.ts";
-import type { Message } from "./message.ts";
-import type { MessageFormat } from "./messages/formats.ts";
+import { dropsSystem, type MessageFormat } from "./messages/formats.ts";
 import { entriesFrom } from "./messages/from-messages.ts";
+import type { MessageOf } from "./messages/message-of-format.ts";
 import { messagesFrom } from "./messages/to-messages.ts";
 import { checkName } from "./names.ts";
 import { now, portsOf, type ThreadOptions } from "./options.ts";
@@ -87,7 +87,8 @@ export class Thread {
 
   /**
    * Takes in a list of messages: the system message at its beginning becomes the prompt, each other is an entry or
-   * several. Without a format, one that nothing but itself could be. `toMessages` gives the list back.
+   * several. Without a format, one that nothing but itself could be. `toMessages` gives the list back. `system: "drop"`
+   * leaves the prompt out, for an agent that has one of its own: that of the list would win over it.
    *
    * @example
    * const thread = Thread.fromMessages([{ role: "user", content: "Hi" }], { format: "openai-chat" });
@@ -95,10 +96,14 @@ export class Thread {
    */
   static fromMessages(
     list: readonly unknown[],
-    options: ThreadOptions & { readonly format?: MessageFormat | undefined } = {},
+    options: ThreadOptions & {
+      readonly format?: MessageFormat | undefined;
+      /** What becomes of the system messages at the beginning. Default "keep". */
+      readonly system?: "keep" | "drop" | undefined;
+    } = {},
   ): Thread {
-    const { format, ...others } = fieldsOf(options, "options", "invalid_options");
-    return Thread.create(others).append(entriesFrom(list, format, portsOf(others).ids));
+    const { format, system, ...others } = fieldsOf(options, "options", "invalid_options");
+    return Thread.create(others).append(entriesFrom(list, format, portsOf(others).ids, dropsSystem(system)));
   }
 
   /** For stores: a thread of entries that are already checked, frozen and in order. */
@@ -254,7 +259,7 @@ export class Thread {
    * What was said on the active lane, as a list of messages: by default in the format that `fromMessages` took in, else
    * neutral. What a model is shown of it is for `project` to say.
    */
-  toMessages(options: { readonly format: "neutral" }): Message[];
+  toMessages<Format extends MessageFormat>(options: { readonly format: Format }): MessageOf<Format>[];
   toMessages(options?: { readonly format?: MessageFormat | undefined }): JsonObject[];
   toMessages(options: { readonly format?: MessageFormat | undefined } = {}): unknown[] {
     const { format } = fieldsOf(options, "options", "invalid_options");

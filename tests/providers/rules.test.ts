@@ -46,3 +46,13 @@ test("an assistant needs text or a call: thinking and files are no answer", () =
     "empty_content",
   ]);
 });
+
+test("a provider that is none is refused: no list is legal for it", () => {
+  expect(() => validateMessages([], "opnai" as never)).toThrow(
+    expect.objectContaining({
+      name: "ProviderError",
+      code: "invalid_options",
+      message: 'provider must be one of openai-chat, openai-responses, anthropic, gemini, not "opnai".',
+    }),
+  );
+});

@@ -1,4 +1,5 @@
 import {
+  type AgentContext,
   AgentHost,
   AgentServer,
   type AnyAgent,
@@ -30,7 +31,7 @@ test("the object of a result is what the agent's output says", async () => {
   const request = await server.ask("Count.");
   expectTypeOf(request.result).resolves.toEqualTypeOf<RequestResult<{ n: number }>>();
   const plain = await AgentServer.start({ agent: defineAgent({ model }), store });
-  expectTypeOf((await (await plain.ask("Hi.")).result).object).toBeUnknown();
+  expectTypeOf((await (await plain.ask("Hi.")).result).object).toEqualTypeOf<undefined>();
 });
 
 test("the context of an ask is what the agent's tools need", async () => {
@@ -73,7 +74,7 @@ describe("where the tools need a context", () => {
 
   test("no run does either, of an agent or of a config", async () => {
     const context = { user: "ann" };
-    expectTypeOf(await react.run("Hi.", needy, { context })).toEqualTypeOf<RunResult<unknown>>();
+    expectTypeOf(await react.run("Hi.", needy, { context })).toEqualTypeOf<RunResult<undefined>>();
     await react.run("Hi.", { model, tools }, { context });
     // @ts-expect-error the tools need a user
     await react.run("Hi.", needy);
@@ -83,6 +84,28 @@ describe("where the tools need a context", () => {
     react.stream("Hi.", needy, { maxIterations: 1 });
     // @ts-expect-error the tools need a user
     await react.start("Hi.", { model, tools });
+  });
+
+  test("what the prompt takes does not hide what they need", async () => {
+    const systemPrompt = ({ locale }: { locale: string }) => locale;
+    const agent = defineAgent({ model, tools, systemPrompt });
+    const server = await AgentServer.start({ agent, store });
+    await server.ask("Hi.", { context: { user: "ann", locale: "de" } });
+    // @ts-expect-error the tools need a user
+    await server.ask("Hi.", { context: { locale: "de" } });
+    // @ts-expect-error the tools need a user, of a config too
+    await react.run("Hi.", { model, tools, systemPrompt }, { context: { locale: "de" } });
+    await react.run("Hi.", { model, tools, systemPrompt }, { context: { user: "ann", locale: "de" } });
+  });
+
+  test("a server that takes requests up gives all of it", async () => {
+    const agent = defineAgent({ model, tools, systemPrompt: ({ tier }: { tier: "free" | "paid" }) => tier });
+    const context = (): AgentContext<typeof agent> => ({ user: "ann", tier: "free" });
+    await AgentServer.start({ agent, store, context });
+    // @ts-expect-error a literal that stands alone is any text: the function says its type
+    await AgentServer.start({ agent, store, context: () => ({ user: "ann", tier: "free" }) });
+    // @ts-expect-error the tools need a user
+    await AgentServer.start({ agent, store, context: () => ({ tier: "free" as const }) });
   });
 
   test("and any server is one of any agent", async () => {

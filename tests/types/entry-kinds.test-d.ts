@@ -1,4 +1,12 @@
-import { type Entry, type EntryKinds, type EntryOfKind, type JsonObject, Thread } from "heddle";
+import {
+  type Entry,
+  type EntryInput,
+  type EntryInputOfKind,
+  type EntryKinds,
+  type EntryOfKind,
+  type JsonObject,
+  Thread,
+} from "heddle";
 import { describe, expectTypeOf, test } from "vitest";
 
 declare module "heddle" {
@@ -26,6 +34,16 @@ describe("a kind of one's own", () => {
     const [invoice] = Thread.create().filterByKind("invoice");
     expectTypeOf(invoice).toEqualTypeOf<EntryOfKind<"invoice"> | undefined>();
     expectTypeOf<EntryOfKind<"invoice">["payload"]["total"]>().toEqualTypeOf<number>();
+  });
+
+  test("is checked where it is written, by whoever says so", () => {
+    expectTypeOf<{ kind: "invoice"; payload: { number: "7"; total: 4 } }>().toExtend<EntryInputOfKind<"invoice">>();
+    expectTypeOf<{ kind: "invoice"; payload: { number: "7" } }>().not.toExtend<EntryInputOfKind<"invoice">>();
+    expectTypeOf<EntryInputOfKind<"invoice">>().toExtend<EntryInput>();
+    Thread.create().append({
+      kind: "invoice",
+      payload: { number: "7", total: 4 },
+    } satisfies EntryInputOfKind<"invoice">);
   });
 
   test("leaves the others as they were", () => {

@@ -65,7 +65,7 @@ test("a schema given in place types the object of a server and of a run", async 
   const server = await AgentServer.start({ agent: defineAgent({ model, output: z.object({ n: z.number() }) }), store });
   expectTypeOf(server.ask).returns.resolves.toEqualTypeOf<AgentRequest<{ n: number }>>();
   const { object } = await react.run("Count.", { model, output });
-  expectTypeOf(object).toEqualTypeOf<{ n: number }>();
+  expectTypeOf(object).toEqualTypeOf<{ n: number } | undefined>();
 });
 
 test("what is misspelt or of another kind does not compile", () => {

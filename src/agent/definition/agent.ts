@@ -39,8 +39,8 @@ export type Agent<Given extends Tools = Tools, Context = unknown, Output = unkno
 /** Any agent at all. */
 export type AnyAgent = Agent<Tools, never, unknown>;
 
-/** What `result.object` is for an agent with this `output`. */
-export type OutputOf<Schema> = Schema extends InputSchema ? InputOf<Schema> : unknown;
+/** What `result.object` is for an agent with this `output`; without one there is none. */
+export type OutputOf<Schema> = Schema extends InputSchema ? InputOf<Schema> : undefined;
 /** What a request of this agent is given as `context`. */
 export type AgentContext<Given extends AnyAgent> = Given extends Agent<Tools, infer Context, unknown> ? Context : never;
 /** What `result.object` of this agent is. */

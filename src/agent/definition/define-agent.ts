@@ -136,8 +136,9 @@ export function defineAgent<
   Given extends Tools = Record<never, never>,
   const Schema extends InputSchema | undefined = undefined,
   Context = ContextFor<Given>,
->(config: AgentConfig<Given, Context, Schema>): Agent<Given, Context, OutputOf<Schema>> {
-  return Object.freeze({ [DEFINED]: true, ...complete(config) }) as unknown as Agent<Given, Context, OutputOf<Schema>>; // its types are of the config
+>(config: AgentConfig<Given, Context, Schema>): Agent<Given, Context & ContextFor<Given>, OutputOf<Schema>> {
+  type Defined = Agent<Given, Context & ContextFor<Given>, OutputOf<Schema>>;
+  return Object.freeze({ [DEFINED]: true, ...complete(config) }) as unknown as Defined; // its types are of the config
 }
 
 const DEFINED = Symbol.for("heddle.agent");

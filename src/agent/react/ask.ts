@@ -74,13 +74,21 @@ function refusalOf(agent: ReactAgent, ask: Ask, requestId: string): Failure | un
     const message = "The thread has a request of this id. Give every request an id of its own, or none.";
     return { code: "request_id_reused", message };
   }
-  const unknown = ask.options?.allowedTools?.find((name) => !settings.tools.some((tool) => tool.name === name));
-  if (unknown !== undefined) {
-    const known = settings.tools.map(({ name }) => name).join(", ") || "none";
-    return { code: "unknown_tool", message: `allowedTools names ${JSON.stringify(unknown)}; the agent has: ${known}.` };
+  const { allowedTools } = ask.options ?? {};
+  const tools = settings.tools.map(({ name }) => name);
+  const unknown = allowedTools?.find((name) => !tools.includes(name));
+  if (unknown !== undefined) return unknownTool(`allowedTools names ${JSON.stringify(unknown)}; the agent has`, tools);
+  // Only now: tools are registered, and lent to a request, after an agent was defined.
+  const chosen = isPlainObject(settings.call["toolChoice"]) ? settings.call["toolChoice"]["toolName"] : undefined;
+  if (chosen !== undefined && !(allowedTools ?? tools).includes(String(chosen))) {
+    return unknownTool(`toolChoice names ${JSON.stringify(chosen)}; this request has`, allowedTools ?? tools);
   }
   const reason = settings.accept?.(agent, { content: ask.content, requestId });
   return reason === undefined ? undefined : { code: "not_accepted", message: reason };
+}
+
+function unknownTool(trouble: string, tools: readonly string[]): Failure {
+  return { code: "unknown_tool", message: `${trouble}: ${tools.join(", ") || "none"}.` };
 }
 
 /** Refs of these names are written by the agent: two of one name would mix up whose entry it is. */

@@ -11,7 +11,7 @@ export interface Rule {
   readonly find: (messages: readonly Message[]) => number;
 }
 
-const EVERY_PROVIDER: readonly ProviderApi[] = ["openai-chat", "openai-responses", "anthropic", "gemini"];
+export const EVERY_PROVIDER: readonly ProviderApi[] = ["openai-chat", "openai-responses", "anthropic", "gemini"];
 
 /** A rule that every provider has, or that keeps a list fit for every provider. */
 export function everywhere(trouble: string, find: Rule["find"]): Rule {

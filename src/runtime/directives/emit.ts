@@ -7,9 +7,10 @@ export function emit(scene: Scene, { requestId, iteration, event }: Extract<Dire
   scene.request(requestId)?.emit(withObject(scene, requestId, event), iteration);
 }
 
-/** The answer in its shape is known to whoever checked it. */
+/** The final answer in its shape is known to whoever checked it. */
 function withObject({ objects }: Scene, requestId: string, event: EventDraft): EventDraft {
   const object = objects.get(requestId);
   if (event.kind !== "request_completed" || object === undefined) return event;
+  if (event.data.terminationReason !== "final_answer") return event;
   return { ...event, data: { ...event.data, object } };
 }

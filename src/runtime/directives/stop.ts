@@ -2,7 +2,7 @@ import type { Directive } from "../../agent/directive.ts";
 import type { ReactAgent } from "../../agent/react/agent.ts";
 import type { JsonValue } from "../../thread/json.ts";
 import { requestCancelled, requestFailed } from "../request/request-error.ts";
-import { callsIn, type RequestResult } from "../request/result.ts";
+import { callsIn, endedWith, type RequestResult } from "../request/result.ts";
 import type { Scene } from "./scene.ts";
 
 /** The request has ended: whoever waits for its result gets it. */
@@ -34,6 +34,6 @@ export function resultOf({ thread, state: { last } }: ReactAgent, object: JsonVa
   const { requestId = "", runId = "", text = "", usage = {}, finishReason } = run ?? {};
   const terminationReason = end?.status === "completed" ? end.terminationReason : "stopped";
   const calls = callsIn(thread.filterByRef("requestId", requestId));
-  const ended = { terminationReason, ...(finishReason && { finishReason }) };
-  return Object.freeze({ requestId, runId, text, ...ended, usage, calls, object });
+  const ended = endedWith(terminationReason, object);
+  return Object.freeze({ requestId, runId, text, ...(finishReason && { finishReason }), usage, calls, ...ended });
 }

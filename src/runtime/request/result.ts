@@ -11,20 +11,31 @@ export interface CallSummary {
   readonly view: View;
 }
 
-/** What a request came to. */
-export interface RequestResult<Output = unknown> {
+interface RequestFacts {
   readonly requestId: string;
   readonly runId: string;
   /** The last text of the model. */
   readonly text: string;
-  readonly terminationReason: TerminationReason;
   /** How the last model call ended: a final answer may have been cut by `length`, or by a `content-filter`. */
   readonly finishReason?: FinishReason;
   /** Of all calls together, also those that wrote summaries for the request. */
   readonly usage: Usage;
   readonly calls: readonly CallSummary[];
+}
+
+/** What a request came to. Comparing `terminationReason` says whether there is an `object`: only a final answer has the shape. */
+export type RequestResult<Output = unknown> = RequestFacts & Ended<Output>;
+
+type Ended<Output> =
   /** The answer in the shape that `output` asks for. */
-  readonly object: Output;
+  | { readonly terminationReason: "final_answer"; readonly object: Output }
+  | { readonly terminationReason: Exclude<TerminationReason, "final_answer">; readonly object: undefined };
+
+/** How a request ended: an answer of the right shape that was not the last one is no object. */
+export function endedWith(terminationReason: TerminationReason, object: unknown): Ended<unknown> {
+  return terminationReason === "final_answer"
+    ? { terminationReason, object }
+    : { terminationReason, object: undefined };
 }
 
 /** The model calls that entries of a run tell of. */

@@ -128,8 +128,10 @@ export class Asking {
 
 const ABORTED = "The signal of the request was aborted.";
 
-function requestOptions({ contextPolicy, allowedTools, maxIterations }: AskOptions<unknown>): RequestOptions {
+function requestOptions(options: AskOptions<unknown>): RequestOptions {
+  const { contextPolicy, allowedTools, maxIterations, context } = options;
   return {
+    ...(context !== undefined && { hasContext: true }),
     ...(contextPolicy && { contextPolicy: ContextPolicy.create(contextPolicy) }),
     ...(allowedTools && { allowedTools: [...allowedTools] }),
     ...(maxIterations !== undefined && { maxIterations: wholeFrom1(maxIterations) }),

@@ -250,6 +250,8 @@ export class LiveThread {
       this.requests.setContext(run.requestId, context);
       await ensureCounter(this.session, run.options.contextPolicy);
       const first = options.first?.(agent) ?? { type: "resume", recover: options.definition.recover };
+      const isMissed = run.options.hasContext && context === undefined && first.type === "resume";
+      if (isMissed) options.warn(noContext(threadId, run.requestId));
       const signal =
         first.type === "resume" ? { ...first, ...(await untilAborted(wanted, () => this.prompt.of(context))) } : first;
       this.requests.open(run, nextEventSeq(agent.thread, run));
@@ -336,3 +338,7 @@ const BEGINNINGS: ReadonlySet<Directive["type"]> = new Set(["llm_stream", "tool_
 
 /** After these nothing can be written here any more. */
 const LOST: ReadonlySet<string> = new Set(["stale_holder", "store_closed", "thread_held"]);
+
+function noContext(threadId: string, requestId: string): string {
+  return `Thread ${threadId}: the request ${requestId} was asked with a context and is taken up without one. Give \`context\` here too: it is never stored.`;
+}

@@ -1,6 +1,6 @@
 import type { AgentEvent } from "../../agent/event.ts";
 import { RequestError, requestCancelled, requestFailed } from "../request/request-error.ts";
-import type { CallSummary, RequestResult } from "../request/result.ts";
+import { type CallSummary, endedWith, type RequestResult } from "../request/result.ts";
 
 /** The result that a run's events tell of: the same as the run's own, but for the thread, which no event carries. */
 export async function collectEvents(events: AsyncIterable<AgentEvent>): Promise<RequestResult> {
@@ -10,11 +10,12 @@ export async function collectEvents(events: AsyncIterable<AgentEvent>): Promise<
     requestId = event.requestId;
     switch (event.kind) {
       case "llm_completed":
-        calls.push({ callId: event.callId ?? "", usage: event.data.usage, view: event.data.view });
+        calls.push({ callId: event.callId, usage: event.data.usage, view: event.data.view });
         break;
       case "request_completed": {
-        const { object, ...said } = event.data;
-        return Object.freeze({ requestId, runId: event.runId, ...said, calls, object });
+        const { object, terminationReason, ...said } = event.data;
+        const ended = endedWith(terminationReason, object);
+        return Object.freeze({ requestId, runId: event.runId, ...said, calls, ...ended });
       }
       case "request_failed":
         throw requestFailed(requestId, event.data.failure);

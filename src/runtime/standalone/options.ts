@@ -52,9 +52,7 @@ export interface CancelOptions<Given extends AnyAgent> extends TokenOptions<Give
 }
 
 /** What a standalone run came to, and the thread to go on with. */
-export interface RunResult<Output = unknown> extends RequestResult<Output> {
-  readonly thread: Thread;
-}
+export type RunResult<Output = unknown> = RequestResult<Output> & { readonly thread: Thread };
 
 /** A run that is under way. */
 export interface RunHandle<Given extends AnyAgent = AnyAgent> {

@@ -97,6 +97,30 @@ export const feeds: Stories = {
     );
   },
 
+  "a thread that is deleted and begins anew is fed as what it is now, each entry once": async ({
+    store,
+    open,
+    fresh,
+  }) => {
+    const other = await open();
+    await store.append(fresh("a"), [note({ n: 1 }), note({ n: 2 })]);
+    await store.append(fresh("b"), note({ n: 3 }));
+    const following = other.feed()[Symbol.asyncIterator]();
+    const before = [await following.next(), await following.next(), await following.next()].map(({ value }) => value);
+    equal(before.map(numberOf), [1, 2, 3], "before");
+    await store.delete(fresh("a"));
+    await store.append(fresh("a"), [note({ n: 4 }), note({ n: 5 }), note({ n: 6 })]);
+    await store.append(fresh("c"), note({ n: 7 }));
+    const after = [4, 5, 6, 7];
+    for (const n of after) equal(numberOf((await following.next()).value), n, "in a feed that went on");
+    await following.return?.();
+    equal((await take(5, store.feed())).map(numberOf), [3, ...after], "from the start");
+    for (const [index, { cursor }] of before.entries()) {
+      const rest = index < 2 ? [3, ...after] : after;
+      equal((await take(rest.length, other.feed({ after: cursor }))).map(numberOf), rest, `after item ${index}`);
+    }
+  },
+
   "the feed shows a fork's history under the fork's id": async ({ store, thread, fresh }) => {
     await store.append(thread, notes(2));
     await store.fork(thread, { atSeq: 1, newId: fresh("fork") });
@@ -140,4 +164,8 @@ export const feeds: Stories = {
 
 function places(items: readonly FeedItem[]): (readonly [string, number])[] {
   return items.map(({ threadId, entry }) => [threadId, entry.seq] as const);
+}
+
+function numberOf(item: FeedItem | undefined): unknown {
+  return item?.entry.payload["n"];
 }

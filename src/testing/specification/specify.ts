@@ -1,4 +1,6 @@
 import { cmd } from "../../agent/cmd.ts";
+import type { AnyAgent } from "../../agent/definition/agent.ts";
+import { isAgent } from "../../agent/definition/define-agent.ts";
 import type { DirectAgent } from "../../agent/direct/agent.ts";
 import type { CommandOptions } from "../../agent/direct/decide.ts";
 import type { DirectDirective, DirectSignal } from "../../agent/direct/signal.ts";
@@ -28,7 +30,9 @@ export interface Specification<Agent, AnySignal extends object, AnyDirective ext
 /**
  * Says by example what an agent does: given what has happened, when a signal comes, then these entries are written and these
  * directives given. Every specification begins on an empty thread, with ids that are numbered (req_1, run_1, call_1,
- * entry_1) and a clock that counts, so what it says can be written down. Settings, a ReAct agent or a Direct one.
+ * entry_1) and a clock that counts, so what it says can be written down. Settings, a ReAct agent or a Direct one; of an agent
+ * that `defineAgent` made the settings are derived first, which takes a moment: `await specify(agent)`. A prompt that is a
+ * function comes with the signal: `asked("Hi", { systemPrompt })`.
  *
  * @example
  * specify({ maxIterations: 1 })
@@ -43,10 +47,20 @@ export function specify(of?: Partial<ReactSettings> | ReactAgent): Specification
 export function specify<Context>(
   of: DirectAgent<Context>,
 ): Specification<DirectAgent<Context>, DirectSignal, DirectDirective>;
+export function specify(of: AnyAgent): Promise<Specification<ReactAgent, Signal, Directive>>;
 export function specify<Context>(
-  of: Partial<ReactSettings> | ReactAgent | DirectAgent<Context> = {},
-): Specification<ReactAgent, Signal, Directive> | Specification<DirectAgent<Context>, DirectSignal, DirectDirective> {
-  return isDirect(of) ? ofDirect(of, []) : ofReact(of, []);
+  of: Partial<ReactSettings> | ReactAgent | DirectAgent<Context> | AnyAgent = {},
+):
+  | Specification<ReactAgent, Signal, Directive>
+  | Specification<DirectAgent<Context>, DirectSignal, DirectDirective>
+  | Promise<Specification<ReactAgent, Signal, Directive>> {
+  if (isAgent(of)) return ofDefined(of);
+  return isDirect<Context>(of) ? ofDirect(of, []) : ofReact(of, []);
+}
+
+async function ofDefined(agent: AnyAgent): Promise<Specification<ReactAgent, Signal, Directive>> {
+  const { settingsFor } = await import("../../runtime/server/settings.ts");
+  return ofReact(await settingsFor(agent), []);
 }
 
 function ofReact(

@@ -1,5 +1,5 @@
 import { ThreadError } from "../errors.ts";
-import { describe, isPlainObject, type JsonObject, type JsonValue } from "../json.ts";
+import { describe, isPlainObject, type JsonObject, type JsonValue, notOneOf } from "../json.ts";
 
 /** A value inside a list that somebody passed in, and the way to it: what is wrong can be said with its place. */
 export class Field {
@@ -47,8 +47,17 @@ export class Field {
     return new Field(Object.hasOwn(object, key) ? object[key] : undefined, `${path}.${key}`);
   }
 
+  /** One of a few words was wanted: nothing that was said stands in it, so it can be shown. */
+  notOneOf(words: readonly string[]): ThreadError {
+    return this.#invalid(notOneOf(words, this.value));
+  }
+
   refused(rule: string): ThreadError {
-    const { path, value } = this;
-    return new ThreadError({ code: "invalid_message", path, message: `${path} ${rule}, not ${describe(value)}.` });
+    return this.#invalid(`${rule}, not ${describe(this.value)}`);
+  }
+
+  #invalid(trouble: string): ThreadError {
+    const { path } = this;
+    return new ThreadError({ code: "invalid_message", path, message: `${path} ${trouble}.` });
   }
 }

@@ -1,5 +1,5 @@
 import { ThreadError } from "../errors.ts";
-import { describe, isPlainObject, type JsonValue } from "../json.ts";
+import { isPlainObject, type JsonValue, notOneOf } from "../json.ts";
 
 /** How messages are written elsewhere: ours, those of two providers, and the two kinds of the AI SDK. */
 export type MessageFormat = "neutral" | "openai-chat" | "anthropic" | "model-messages" | "ui-messages";
@@ -21,7 +21,7 @@ export function isFormat(name: unknown): name is MessageFormat {
 
 export function checkFormat(name: unknown): MessageFormat {
   if (isFormat(name)) return name;
-  throw refused("invalid_options", `must be one of ${NAMES.join(", ")}, not ${describe(name)}`);
+  throw refused("invalid_options", notOneOf(NAMES, name));
 }
 
 /** The one format that a list can have. Inside a text a quote is escaped, so nothing that is said looks like a field. */
@@ -33,7 +33,15 @@ export function formatOf(list: readonly JsonValue[]): MessageFormat {
   throw refused("unknown_message_format", `must be named, for the list could be several: one of ${NAMES.join(", ")}`);
 }
 
-function refused(code: string, rule: string): ThreadError {
-  const path = "options.format";
+/** Whether the prompt of a list is left out. */
+export function dropsSystem(wanted: unknown): boolean {
+  const words = ["keep", "drop"];
+  if (wanted !== undefined && !words.includes(String(wanted))) {
+    throw refused("invalid_options", notOneOf(words, wanted), "options.system");
+  }
+  return wanted === "drop";
+}
+
+function refused(code: string, rule: string, path = "options.format"): ThreadError {
   return new ThreadError({ code, path, message: `${path} ${rule}.` });
 }

@@ -17,7 +17,7 @@ interface Group {
 }
 
 /** The entries of a message list: system messages at its beginning are the prompt, the others are said one by one. */
-export function entriesFrom(list: unknown, wanted: unknown, ids: Ids): readonly EntryInput[] {
+export function entriesFrom(list: unknown, wanted: unknown, ids: Ids, drop: boolean): readonly EntryInput[] {
   const path = "messages";
   const given = wanted === undefined ? undefined : checkFormat(wanted);
   const source = written(list, path);
@@ -36,7 +36,7 @@ export function entriesFrom(list: unknown, wanted: unknown, ids: Ids): readonly 
   });
   const end = groups.findIndex(({ said }) => said[0]?.role !== "system");
   const [lead, rest] = end === -1 ? [groups, []] : [groups.slice(0, end), groups.slice(end)];
-  return [...promptOf(lead, format, ids), ...rest.flatMap((group) => entriesOf(group, format))];
+  return [...(drop ? [] : promptOf(lead, format, ids)), ...rest.flatMap((group) => entriesOf(group, format))];
 }
 
 function read(format: MessageFormat, message: Field, names: Map<string, string>): readonly Said[] {

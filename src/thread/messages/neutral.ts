@@ -2,6 +2,8 @@ import type { Part, ToolCall } from "../message.ts";
 import type { Field } from "./field.ts";
 import { metadataOf, type Said } from "./said.ts";
 
+const ROLES = ["system", "user", "assistant", "tool"];
+
 /** A message as `project` gives it. */
 export function readNeutral(message: Field): Said {
   const role = message.at("role");
@@ -9,7 +11,7 @@ export function readNeutral(message: Field): Said {
   const toolCalls = message.at("toolCalls").list.map(readCall);
   const { value: isError } = message.at("isError");
   const name = message.at("name").optionalText;
-  if (!/^(system|user|assistant|tool)$/.test(role.text)) throw role.refused("must be system, user, assistant or tool");
+  if (!ROLES.includes(role.text)) throw role.notOneOf(ROLES);
   return {
     role: role.text as Said["role"],
     content:

@@ -12,10 +12,10 @@ export function readMessage(message: Field, body: Field, names: Map<string, stri
   switch (role.text) {
     case "system":
     case "developer":
-      return [{ role: "system", content: textIn(readContent(body)) }];
+      return [{ role: "system", content: textIn(readContent(saying(body))) }];
     case "user": {
       const results = listOf(body).filter(({ type }) => type === "tool_result");
-      const content = readContent(body);
+      const content = readContent(saying(body));
       const said = results.map((result) => resultOf(result.at("tool_use_id"), result, names));
       return content === "" && said.length > 0 ? said : [...said, { role: "user", content }];
     }
@@ -27,8 +27,16 @@ export function readMessage(message: Field, body: Field, names: Map<string, stri
     case "function": // of the days before tools: its name is all that it has
       return [resultOf(message.at("name"), message, names)];
     default:
-      throw role.refused("must be one that its format has");
+      throw role.notOneOf(ROLES);
   }
+}
+
+const ROLES = ["system", "developer", "user", "assistant", "tool", "function"];
+
+/** An answer may be nothing but calls; what else is said has to be there, or the list is of another format. */
+function saying(body: Field): Field {
+  if (body.given) return body;
+  throw body.refused("must be text or a list of parts");
 }
 
 function listOf(body: Field): readonly Field[] {

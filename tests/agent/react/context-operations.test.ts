@@ -44,6 +44,13 @@ describe("a context operation on an agent that is idle", () => {
     given.when(op("1", { reason: "restore" })).thenRejects("context_op_id_reused");
   });
 
+  test("names what takes the place of the lane after itself, so that a retry says the same", () => {
+    const unnamed = op("1", { resultContext: { entries: [] } });
+    calculator.when(unnamed).then([{ payload: { operation: { resultContext: { id: "ctx_1", entries: [] } } } }], []);
+    calculator.given([unnamed]).when(unnamed).then([], []);
+    calculator.when(op("1", { resultContext: { id: "", entries: [] } })).thenRejects("context_op_invalid");
+  });
+
   test("is known by its opId, whoever wrote it", () => {
     const written = op("1") as Extract<Signal, { type: "context_op" }>;
     const entry = { kind: "ai_context_operation", payload: written.operation };

@@ -22,6 +22,21 @@ describe("an ask is refused", () => {
     calculator.when(asked("Go", { options: { allowedTools: ["fly"] } })).thenRejects("unknown_tool");
   });
 
+  test("when the tool that the model has to call is not there, or not allowed", () => {
+    const choosing = (toolName: string) => specify({ ...CALCULATOR, call: { toolChoice: { type: "tool", toolName } } });
+    const outcome = choosing("fly").when(asked("Go"));
+    outcome.thenRejects("unknown_tool");
+    expect(failureIn(outcome.directives)?.message).toBe(
+      'toolChoice names "fly"; this request has: add, look, pay, confirm.',
+    );
+    choosing("add")
+      .when(asked("Go"))
+      .then([{}], [{ type: "llm_stream" }]);
+    choosing("add")
+      .when(asked("Go", { options: { allowedTools: ["look"] } }))
+      .thenRejects("unknown_tool");
+  });
+
   test("when its options or refs are none", () => {
     calculator.when(asked("Go", { options: { maxIterations: 0 } })).thenRejects("invalid_ask");
     calculator.when(asked("Go", { refs: { callId: "call_9" } })).thenRejects("invalid_ask");

@@ -82,6 +82,21 @@ describe("a request with an output", () => {
     await proveAll(on.store, on.threadId);
   });
 
+  test("that goes on behind an answer of the shape, and ends by a limit, has no object", async () => {
+    const on = await stage();
+    const server = await on.start({
+      script: [{ text: '{"n":1}', delayMs: 20 }, { calls: [{ name: "look" }] }],
+      tools: { look: { inputSchema: anything, execute: () => 1 } },
+      maxIterations: 2,
+      output: numbered as never,
+    });
+    const request = await on.end(server.ask("Count."));
+    server.followUp("Look first.");
+    expect(await on.end(request.result)).toMatchObject({ terminationReason: "max_iterations", object: undefined });
+    expect((await eventsOf(request)).at(-1)?.data).not.toHaveProperty("object");
+    await proveAll(on.store, on.threadId);
+  });
+
   test.each([0, 1, 2, 3])("sends a wrong answer back as often as outputRetries says: %i", async (outputRetries) => {
     for (const isRightAtLast of [true, false]) {
       const on = await stage();

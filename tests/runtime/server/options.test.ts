@@ -18,6 +18,18 @@ describe("an option that does not exist is refused, and those that do are named"
     ["a continued run", () => react.continue("rt2.a.b", agent, untyped({ approved: [] })), '"approved"', "approve"],
     ["a collected run", () => react.collect("rt2.a.b", agent, untyped({ answer: {} })), '"answer"', "answers"],
     ["a cancelled run", () => react.cancel("rt2.a.b", agent, untyped({ why: "" })), '"why"', "reason"],
+    [
+      "a run that only a cancel could tell why",
+      () => react.continue("rt2.a.b", agent, untyped({ reason: "" })),
+      '"reason"',
+      "deny",
+    ],
+    [
+      "a cancelled run that nobody asks",
+      () => react.cancel("rt2.a.b", agent, untyped({ approve: [] })),
+      '"approve"',
+      "reason",
+    ],
   ])("%s", async (_, start, wrong, known) => {
     const error: unknown = await start().catch((caught: unknown) => caught);
     expect(error).toMatchObject({ name: "RequestError", code: "invalid_options" });
@@ -44,6 +56,18 @@ test.each([
   const refused = { code: "invalid_options", message: expect.stringContaining("await openStore(url)") };
   await expect(AgentServer.start(options)).rejects.toMatchObject(refused);
   expect(() => AgentHost.create(options)).toThrow(expect.objectContaining(refused));
+  if (given === undefined) return;
+  await expect(react.run("Hi.", agent, untyped({ store: given }))).rejects.toMatchObject(refused);
+  await expect(react.continue("rt2.a.b", agent, untyped({ store: given }))).rejects.toMatchObject(refused);
+  await expect(react.cancel("rt2.a.b", agent, untyped({ store: given }))).rejects.toMatchObject(refused);
+});
+
+test("messages are no thread, and the refusal says what makes one of them", async () => {
+  const thread = untyped([{ role: "user", content: "Hi." }] as object);
+  await expect(react.run("Hi.", agent, { thread })).rejects.toMatchObject({
+    code: "invalid_options",
+    message: expect.stringContaining("Thread.fromMessages(list, { format })"),
+  });
 });
 
 test("messages are no content of an ask, and parts that no model can read say nothing", async () => {

@@ -27,9 +27,25 @@ const context = { user: "Ada" };
 test("the object of a result is of the agent's output, of a config as of an agent", () => {
   expectTypeOf(react.run("", { model, output })).resolves.toEqualTypeOf<RunResult<{ sum: number }>>();
   expectTypeOf(react.run("", agent, { context })).resolves.toEqualTypeOf<RunResult<{ sum: number }>>();
-  expectTypeOf(react.run("", { model })).resolves.toEqualTypeOf<RunResult<unknown>>();
+  expectTypeOf(react.run("", { model })).resolves.toEqualTypeOf<RunResult<undefined>>();
   expectTypeOf(react.collect("rt2.x", agent)).resolves.toEqualTypeOf<RunResult<{ sum: number }>>();
   expectTypeOf(react.collect("rt2.x", { model, output })).resolves.toEqualTypeOf<RunResult<{ sum: number }>>();
+});
+
+test("only a final answer has an object", async () => {
+  const results = [
+    await react.run("", { model, output }),
+    await react.collect("rt2.x", agent),
+    await react.collect(react.stream("", { model }), agent),
+    await (await host.ask("thread_1", "", { context })).result,
+  ] as const;
+  for (const result of results) {
+    expectTypeOf(result.object).toEqualTypeOf<{ sum: number } | undefined>();
+    if (result.terminationReason === "final_answer") expectTypeOf(result.object).toEqualTypeOf<{ sum: number }>();
+    else expectTypeOf(result.object).toEqualTypeOf<undefined>();
+  }
+  const { terminationReason, object } = results[0];
+  if (terminationReason === "final_answer") expectTypeOf(object.sum).toEqualTypeOf<number>();
 });
 
 test("a token gives the thread too, events do not", () => {

@@ -25,7 +25,7 @@ function sayAll({ telemetry }: Recorder, at: ReturnType<typeof scene>): void {
   const summary = telemetry.summary({ range }, at);
   summary.answered({ ...answer, content: "A secret." });
   summary.failed(new Error("secret"));
-  request.event(event({ kind: "llm_delta", data: { type: "text", id: "1", text: "secret" } }));
+  request.event(event({ kind: "llm_delta", callId: "call_1", data: { type: "text", id: "1", text: "secret" } }));
   request.event(event({ kind: "request_failed", data: { failure: secret } }));
 }
 

@@ -214,7 +214,7 @@ describe("a request", () => {
     request.event(
       event({ kind: "llm_retried", callId: "call_1", data: { failure: retryable, attempt: 1, waitMs: 500 } }),
     );
-    request.event(event({ kind: "llm_delta", data: { type: "text", id: "1", text: "Ada" } }));
+    request.event(event({ kind: "llm_delta", callId: "call_1", data: { type: "text", id: "1", text: "Ada" } }));
     request.event(event({ kind: "tool_started", ...tool, data: { arguments: { name: "Ada" } } }));
     request.event(event({ kind: "approval_requested", ...tool, data: { arguments: { name: "Ada" } } }));
     request.event(event({ kind: "approval_resolved", ...tool, data: { approved: true, by: "Ada", note: "Ada" } }));

@@ -60,6 +60,25 @@ export const reading: Mutants = {
           (a, b) => a.threadId.localeCompare(b.threadId) || a.row.seq - b.row.seq,
         ),
     }),
+    "feeds again what stood where a thread that began anew has an entry": (_, { log, threads }) => ({
+      changes: async (after, limit) =>
+        log
+          .map((change, n) => ({ ...change, cursor: String(n) }))
+          .filter(({ threadId, row }) => threads.get(threadId)?.rows[row.seq] !== undefined)
+          .filter(({ cursor }) => after === undefined || Number(cursor) > Number(after))
+          .slice(0, limit),
+    }),
+    "feeds each place of a thread once, also when it begins anew": (sound, { log }) => ({
+      async changes(after, limit) {
+        const all = await sound.changes(undefined, Number.MAX_SAFE_INTEGER);
+        const isFirst = (cursor: string, id: string, seq: number) =>
+          log.findIndex(({ threadId, row }) => threadId === id && row.seq === seq) === Number(cursor);
+        return all
+          .filter(({ cursor, threadId, row }) => isFirst(cursor, threadId, row.seq))
+          .filter(({ cursor }) => after === undefined || Number(cursor) > Number(after))
+          .slice(0, limit);
+      },
+    }),
     "feeds deleted threads": (_, { log }) => ({
       changes: async (after, limit) =>
         log

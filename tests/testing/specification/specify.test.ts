@@ -1,4 +1,13 @@
-import { asked, modelSaid, numberedPorts, SpecificationFailure, specify } from "heddle/testing";
+import { defineAgent } from "heddle";
+import {
+  asked,
+  modelCalled,
+  modelSaid,
+  numberedPorts,
+  SpecificationFailure,
+  scriptedModel,
+  specify,
+} from "heddle/testing";
 import { describe, expect, test } from "vitest";
 import { defineAction } from "../../../src/agent/direct/action.ts";
 import { direct } from "../../../src/agent/direct/agent.ts";
@@ -94,3 +103,34 @@ function failureOf(run: () => unknown): SpecificationFailure {
 function messageOf(run: () => unknown): string {
   return failureOf(run).message;
 }
+
+describe("an agent that was defined", () => {
+  const model = scriptedModel([]);
+  const pay = { inputSchema: { type: "object" }, needsApproval: true, execute: () => "paid" } as const;
+
+  test("is specified by the settings that a server would run it with", async () => {
+    const defined = defineAgent({
+      model,
+      tools: { pay },
+      maxIterations: 1,
+      toolMaxRetries: 2,
+      systemPrompt: "Be brief.",
+    });
+    const outcome = (await specify(defined)).when(ask);
+    outcome.then(
+      [{ kind: "ai_message" }],
+      [{ type: "llm_stream", toolSpec: [{ name: "pay" }], messages: [{ role: "system", content: "Be brief." }, {}] }],
+    );
+    (await specify(defined))
+      .given([ask])
+      .when(modelCalled("call_1", [{ id: "p", name: "pay", arguments: {} }]))
+      .then([{ kind: "ai_message" }], [{ type: "tool_exec", call: { name: "pay" }, approved: false }]);
+  });
+
+  test("whose prompt is a function gets its text with the ask", async () => {
+    const defined = defineAgent({ model, systemPrompt: ({ user }: { user: string }) => `For ${user}.` });
+    (await specify(defined))
+      .when(asked("Hi", { systemPrompt: "For Ann." }))
+      .then([{}], [{ type: "llm_stream", messages: [{ role: "system", content: "For Ann." }, {}] }]);
+  });
+});

@@ -157,6 +157,26 @@ describe.each(FORMATS)("%s", (format) => {
   });
 });
 
+test("a role or a format that is none is told as it was given, beside those there are", () => {
+  const of = (role: unknown, format: MessageFormat) => () => taken([{ role, content: "Hi" }], format);
+  expect(of("sytem", "openai-chat")).toThrow(
+    'messages[0].role must be one of system, developer, user, assistant, tool, function, not "sytem".',
+  );
+  expect(of("x".repeat(99), "neutral")).toThrow(`system, user, assistant, tool, not "${"x".repeat(40)}".`);
+  expect(() => taken([], "opnai" as MessageFormat)).toThrow(
+    'options.format must be one of neutral, openai-chat, anthropic, model-messages, ui-messages, not "opnai".',
+  );
+});
+
+test.each(["openai-chat", "anthropic", "model-messages"] as const)("a message of %s says something", (format) => {
+  for (const role of ["system", "user"]) {
+    for (const message of [{ role }, { role, content: null }]) {
+      expect(() => taken([message], format)).toThrow("messages[0].content must be text or a list of parts");
+    }
+  }
+  expect(taken([{ role: "user", content: "" }], format).entryCount).toBe(1);
+});
+
 test("the prompt of the list is the prompt of the lane, above the one that is passed", () => {
   const thread = taken(WEATHER["openai-chat"], "openai-chat");
   expect(project({ thread, system: { prompt: "Be long." } }).messages[0]).toEqual({
@@ -164,6 +184,25 @@ test("the prompt of the list is the prompt of the lane, above the one that is pa
     content: "Be brief.",
   });
   expect(thread.at(0)?.kind).toBe("ai_context_operation");
+});
+
+test("the prompt of the list can be left out, where somebody else has one", () => {
+  const list = WEATHER["openai-chat"];
+  const thread = Thread.fromMessages(list, { format: "openai-chat", system: "drop" });
+  expect(told(project({ thread, system: "Be long." }))[0]).toContain("Be long.");
+  expect(thread.toMessages()).toEqual(list.slice(1));
+  expect(() => Thread.fromMessages(list, { format: "openai-chat", system: "no" as never })).toThrow(
+    'options.system must be one of keep, drop, not "no".',
+  );
+});
+
+test("a migration that is run again makes the same thread, with ids and times that say the same", () => {
+  const migrated = () => {
+    let made = 0;
+    const ports = { ids: (prefix: string) => `${prefix}_of_7_${made++}`, clock: () => 1_700_000_000_000 };
+    return Thread.fromMessages(WEATHER.anthropic, { id: "chat_7", format: "anthropic", ...ports });
+  };
+  expect(migrated().toJSON()).toEqual(migrated().toJSON());
 });
 
 test("ids are refs", () => {

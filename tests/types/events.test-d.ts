@@ -1,0 +1,38 @@
+import type { AgentEvent, EventDraft } from "heddle";
+import { expectTypeOf, test } from "vitest";
+
+declare const event: AgentEvent;
+
+test("what is told of a tool's call names the call and the tool", () => {
+  switch (event.kind) {
+    case "tool_started":
+    case "tool_completed":
+    case "approval_requested":
+    case "approval_resolved":
+    case "answer_requested":
+    case "keepalive":
+      expectTypeOf(event.toolCallId).toEqualTypeOf<string>();
+      expectTypeOf(event.toolName).toEqualTypeOf<string>();
+      break;
+    case "llm_started":
+    case "llm_delta":
+    case "llm_retried":
+    case "llm_completed":
+      expectTypeOf(event.callId).toEqualTypeOf<string>();
+      expectTypeOf(event.toolCallId).toEqualTypeOf<string | undefined>();
+      break;
+    default:
+      expectTypeOf(event.toolCallId).toEqualTypeOf<string | undefined>();
+  }
+});
+
+test("nobody can tell of a tool's call without them", () => {
+  expectTypeOf<{ kind: "keepalive"; data: { runningMs: 1 } }>().not.toExtend<EventDraft>();
+  expectTypeOf<{
+    kind: "keepalive";
+    toolCallId: "1";
+    toolName: "add";
+    data: { runningMs: 1 };
+  }>().toExtend<EventDraft>();
+  expectTypeOf<{ kind: "llm_retried"; data: AgentEvent["data"] }>().not.toExtend<EventDraft>();
+});
