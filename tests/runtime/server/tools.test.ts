@@ -239,3 +239,48 @@ describe("the guard of tools", () => {
     expect(ran()).toBe(0);
   });
 });
+
+describe("what runs is what the log says", () => {
+  const pays = (given: unknown[]) => ({
+    pay: { inputSchema: anything, execute: async (input: unknown) => void given.push(input) },
+  });
+  const script = [{ calls: [{ name: "pay", arguments: { amount: 10 } }] }, "Done."];
+
+  test("whatever a listener does to an event", async () => {
+    const on = await stage();
+    const given: unknown[] = [];
+    const heard = gate();
+    const server = await on.start({
+      tools: pays(given),
+      guardTools: async () => {
+        await heard.promise; // the listener comes before the tool
+        return "allow" as const;
+      },
+      script,
+    });
+    const request = await server.ask("Pay.");
+    for await (const event of request.events()) {
+      if (event.kind === "llm_completed") {
+        for (const call of event.data.toolCalls) Reflect.set(call.arguments as object, "amount", 9999);
+        heard.resolve();
+      }
+    }
+    expect(given).toEqual([{ amount: 10 }]);
+  });
+
+  test("whatever a guard does to a call", async () => {
+    const on = await stage();
+    const given: unknown[] = [];
+    const server = await on.start({
+      tools: pays(given),
+      guardTools: (call) => {
+        Reflect.set(call.arguments as object, "amount", 1);
+        return "allow";
+      },
+      script,
+    });
+    const request = await server.ask("Pay.");
+    await on.end(request.result);
+    expect(given).toEqual([{ amount: 10 }]);
+  });
+});
