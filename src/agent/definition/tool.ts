@@ -6,8 +6,10 @@ export interface ToolOptions<Context = unknown> {
   readonly context: Context;
   /** The same under its name in the AI SDK 5 and 6. */
   readonly experimental_context: Context;
-  /** The same in every attempt, also after a restart: use it as idempotency key. */
+  /** As the model has it. Some servers give the calls of different answers the same ids. */
   readonly toolCallId: string;
+  /** Of this call alone, in all of its thread; the same in every attempt, also after a restart. Hand it on to what must not happen twice. */
+  readonly idempotencyKey: string;
   /** The conversation that led to the call, without system prompts, in the AI SDK's form. */
   readonly messages: readonly unknown[];
   /** Aborted when the attempt takes too long and when the request is cancelled. */

@@ -57,6 +57,7 @@ async function run(scene: Scene, directive: ToolExec, request: LiveRequest): Pro
   const outcome = await span.within(() =>
     runTool(call, {
       tools: scene.tools(),
+      callId,
       context: scene.scope(requestId).context,
       messages: scene.shown(callId),
       signal: request.abort.signal,

@@ -12,6 +12,7 @@ export interface Attempt {
   readonly call: ToolCall;
   readonly tool: AnyTool;
   readonly context: unknown;
+  readonly idempotencyKey: string;
   readonly messages: readonly Message[];
   readonly limits: Limits;
   readonly maxResultBytes: number;
@@ -47,7 +48,7 @@ export async function attempt(given: Attempt): Promise<{ readonly answer: ToolAn
 }
 
 async function execute(
-  { call, tool, context, messages, limits, onValue }: Attempt,
+  { call, tool, context, idempotencyKey, messages, limits, onValue }: Attempt,
   input: unknown,
   signal: AbortSignal,
 ) {
@@ -55,6 +56,7 @@ async function execute(
     context,
     experimental_context: context,
     toolCallId: call.id,
+    idempotencyKey,
     abortSignal: signal,
     get messages() {
       return modelMessages(messages); // made only for the few tools that look

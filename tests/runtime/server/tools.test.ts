@@ -1,4 +1,4 @@
-import type { AgentEvent, AgentServer } from "heddle";
+import { type AgentEvent, type AgentServer, ToolError, type ToolOptions } from "heddle";
 import { describe, expect, test } from "vitest";
 import { anything, eventsOf, expectWhole, failureOf, gate, proveAll, stage, told } from "../support/stage.ts";
 
@@ -282,5 +282,41 @@ describe("what runs is what the log says", () => {
     const request = await server.ask("Pay.");
     await on.end(request.result);
     expect(given).toEqual([{ amount: 10 }]);
+  });
+});
+
+describe("an idempotency key", () => {
+  test("is another one for each call of a thread, also where a model gives two calls one id", async () => {
+    const on = await stage();
+    const keys: string[] = [];
+    const execute = (_: unknown, { idempotencyKey }: ToolOptions) => void keys.push(idempotencyKey);
+    const script = [
+      { calls: [{ id: "call_0", name: "pay", arguments: { to: "ann" } }] },
+      { calls: [{ id: "call_0", name: "pay", arguments: { to: "bob" } }] },
+      "Done.",
+    ];
+    const server = await on.start({ tools: { pay: { inputSchema: anything, execute } }, script });
+    await on.end((await server.ask("Pay both.")).result);
+    const calls = (await on.log()).flatMap(({ refs, payload }) => ("toolCalls" in payload ? [refs.callId] : []));
+    expect(keys).toEqual(calls.map((callId) => `${callId}.call_0`));
+    expect(new Set(keys).size).toBe(2);
+  });
+
+  test("is the same in every attempt, and when a call is run again after a crash", async () => {
+    const on = await stage();
+    const keys: string[] = [];
+    const hangs = (_: unknown, { idempotencyKey }: ToolOptions) => {
+      keys.push(idempotencyKey);
+      if (keys.length === 1) throw new ToolError({ message: "Busy.", retryable: true });
+      return keys.length === 2 ? new Promise(() => undefined) : "paid";
+    };
+    const tools = { pay: { inputSchema: anything, repeatable: true, execute: hangs } };
+    const first = await on.start({ tools, script: [{ calls: [{ name: "pay" }] }] });
+    await first.ask("Pay.");
+    await on.pass(1_000);
+    await on.end(first.stop({ graceMs: 0 }));
+    await on.start({ tools, script: ["Done."] });
+    await on.pass(1_000);
+    expect(keys).toEqual([expect.stringMatching(/^call_\d+\.call_1$/), keys[0], keys[0]]);
   });
 });
