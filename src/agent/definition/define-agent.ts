@@ -6,7 +6,7 @@ import type { AgentConfig } from "./config.ts";
 import type { LanguageModel } from "./language-model.ts";
 import type { InputSchema } from "./schema.ts";
 import type { Tools } from "./tool.ts";
-import { checkTools } from "./tool-checks.ts";
+import { checkAgentTools } from "./tool-checks.ts";
 
 type Check = (value: unknown) => string | undefined;
 
@@ -172,7 +172,7 @@ function complete(config: AgentConfig<Tools, never, InputSchema | undefined>): o
   if (config.instructions !== undefined && config.systemPrompt !== undefined) {
     throw invalid("instructions", "is another name of systemPrompt; give one of them");
   }
-  checkTools(tools);
+  checkAgentTools(tools);
   return {
     name: "agent",
     maxIterations: 10,
