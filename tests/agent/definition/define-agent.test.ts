@@ -118,3 +118,15 @@ describe("a tool that an agent cannot have is refused", () => {
     });
   });
 });
+
+test.each([
+  ["a tokenSecret that is too short", { tokenSecret: "short" }, "tokenSecret is shorter than 32 bytes"],
+  ["no tokenSecret in its list", { tokenSecret: [] }, "tokenSecret is an empty list"],
+  ["a tokenTtlMs beyond all time", { tokenTtlMs: Number.MAX_SAFE_INTEGER }, "tokenTtlMs must be a whole number"],
+  ["a tokenBind that is no JSON", { tokenBind: { since: new Date(0) } }, "tokenBind must be JSON: tokenBind.since"],
+  ["a tokenBind that is a list", { tokenBind: ["acme"] }, "tokenBind must be text or an object"],
+])("an agent with %s is refused, before any model is paid for what no token can tell", (_, config, message) => {
+  expect(() => define({ model, ...config })).toThrow(
+    expect.objectContaining({ code: "invalid_agent", message: expect.stringContaining(message) }),
+  );
+});
