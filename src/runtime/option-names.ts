@@ -31,6 +31,7 @@ const SERVER: Names<ServerOptions<never>> = {
   claimWaitMs: true,
   telemetry: true,
   warn: true,
+  onError: true,
   ports: true,
 };
 
@@ -44,6 +45,7 @@ const RUN: Names<RunOptions<never>> = {
   threadId: true,
   telemetry: true,
   warn: true,
+  onError: true,
   ports: true,
 };
 
@@ -54,6 +56,7 @@ const TOKEN: Names<ContinueOptions<never> & { readonly reason: string }> = {
   store: true,
   telemetry: true,
   warn: true,
+  onError: true,
   ports: true,
   signal: true,
   approve: true,

@@ -17,6 +17,7 @@ export interface Attempt {
   readonly limits: Limits;
   readonly maxResultBytes: number;
   readonly onValue: () => void;
+  readonly onError: (error: unknown, code: string) => void;
 }
 
 /** One try, from the arguments to what the model reads; everything a tool brings along runs inside its limits. */
@@ -36,8 +37,11 @@ export async function attempt(given: Attempt): Promise<{ readonly answer: ToolAn
   switch (settled.type) {
     case "value":
       return { answer: settled.value, executed };
-    case "error":
-      return { answer: thrown(call.name, settled.error), executed };
+    case "error": {
+      const answer = thrown(call.name, settled.error);
+      given.onError(settled.error, answer.failure?.code ?? "tool_failed");
+      return { answer, executed };
+    }
     case "timeout":
       return { answer: timedOut(call.name, limits.timeoutMs), executed };
     case "aborted":

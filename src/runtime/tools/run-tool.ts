@@ -16,6 +16,8 @@ export interface ToolRunOptions extends HeartbeatOptions {
   /** What the model was shown when it made the call. */
   readonly messages?: readonly Message[];
   readonly ports?: RuntimePorts;
+  /** Called with each error that is thrown, as it was, and the code of the failure it becomes; what it throws is ignored. */
+  readonly onError?: (error: unknown, code: string) => void;
   /** Of each attempt; 60 seconds. A tool's own wins, and so it is with maxRetries. */
   readonly timeoutMs?: number;
   /** 0; a tool that is `repeatable` has one at least. */
@@ -71,7 +73,24 @@ async function answered(
   const { context, callId, messages = [] } = options;
   const limits = { signal, timeoutMs: tool.timeoutMs ?? timeoutMs ?? 60_000, graceMs, ports };
   const idempotencyKey = callId === undefined ? call.id : `${callId}.${call.id}`;
-  const given: Attempt = { call, tool, context, idempotencyKey, messages, limits, maxResultBytes, onValue };
+  const onError = (error: unknown, code: string): void => {
+    try {
+      options.onError?.(error, code);
+    } catch {
+      // who cannot hear of an error does not end the call
+    }
+  };
+  const given: Attempt = {
+    call,
+    tool,
+    context,
+    idempotencyKey,
+    messages,
+    limits,
+    maxResultBytes,
+    onValue,
+    onError,
+  };
   const retries = retriesOf(tool, options.maxRetries ?? 0);
   for (let attempts = 0; ; ) {
     const { answer, executed } = await attempt(given);
