@@ -2,7 +2,13 @@ export { type ModelMessage, toModelMessages } from "./providers/ai-sdk/model-mes
 export { type AISDKOptions, toAISDKPrompt } from "./providers/ai-sdk/prompt.ts";
 export type * from "./providers/ai-sdk/types.ts";
 export type { CacheOption } from "./providers/cache.ts";
-export { type ChatHost, type ChatTurn, type ChatTurnOptions, chatTurn } from "./runtime/ui-messages/chat-turn.ts";
+export {
+  type ChatHost,
+  type ChatTurn,
+  type ChatTurnOptions,
+  chatTurn,
+  resumeTurn,
+} from "./runtime/ui-messages/chat-turn.ts";
 export type { UIChunk, UIDataChunk, UIFinishReason } from "./runtime/ui-messages/chunk.ts";
 export { lastUserContent } from "./runtime/ui-messages/last-user-content.ts";
 export type * from "./runtime/ui-messages/message.ts";

@@ -1,7 +1,6 @@
+import { SHORTEST_SECRET, secretTrouble } from "../agent/definition/token-checks.ts";
 import { base64url } from "../thread/base64url.ts";
-import { describe } from "../thread/json.ts";
 import { systemRandom } from "../thread/ports.ts";
-import { utf8Length } from "../tokens/utf8.ts";
 import { invalidOption } from "./error.ts";
 
 /** One secret, or several of which the first signs and all verify. Each has 32 bytes or more. */
@@ -13,12 +12,9 @@ export type Secrets = readonly [string, ...string[]];
 /** Told what somebody should read who runs the program. */
 export type Warn = (message: string) => void;
 
-/** As long as the hash: a shorter one would be the weakest part. */
-const SHORTEST = 32;
-
 const WARNING =
   "No tokenSecret is set: resume tokens are signed with a random one and end with this process. " +
-  `Set tokenSecret to a secret of ${SHORTEST} bytes or more.`;
+  `Set tokenSecret to a secret of ${SHORTEST_SECRET} bytes or more.`;
 
 // The only thing this room remembers: what was minted without a secret must verify later in the same process.
 let ofThisProcess: string | undefined;
@@ -33,15 +29,13 @@ export function secretsOf(given: TokenSecret | undefined, warn: Warn | undefined
 }
 
 function checkSecret(secret: unknown, path: string): string {
-  if (typeof secret !== "string") throw invalidOption(path, `must be a string, not ${describe(secret)}`);
-  if (!secret.isWellFormed()) throw invalidOption(path, "has a lone surrogate, which no UTF-8 text can hold");
-  if (secret.endsWith("\0")) throw invalidOption(path, "ends in a zero, with which HMAC makes the same key as without");
-  if (utf8Length(secret) >= SHORTEST) return secret;
-  throw invalidOption(path, `is shorter than ${SHORTEST} bytes; make it of random bytes`);
+  const trouble = secretTrouble(secret);
+  if (trouble === undefined) return secret as string; // it was looked at
+  throw invalidOption(path, trouble);
 }
 
 function processSecret(warn: Warn | undefined): string {
-  ofThisProcess ??= base64url(systemRandom(SHORTEST));
+  ofThisProcess ??= base64url(systemRandom(SHORTEST_SECRET));
   if (!warned && warn !== undefined) {
     warned = true;
     warn(WARNING);

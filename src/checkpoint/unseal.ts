@@ -59,8 +59,11 @@ function checkClaims({ iss, expMs, bind, configFingerprint }: TokenClaims, setti
   }
   if (!sameJson(bind, settings.bind)) throw mismatch("tokenBind", "It was minted for somebody else");
   if (configFingerprint === settings.configFingerprint) return;
-  throw mismatch("configFingerprint", "The agent has changed since");
+  throw mismatch("configFingerprint", FINGERPRINT);
 }
+
+const FINGERPRINT =
+  "It was minted by an agent of another name, or, where the agent has none, of other tools or another prompt";
 
 function mismatch(path: string, why: string): TokenError {
   const message = `This token was minted with another ${path}. ${why}: resume with the same, or start the run again.`;

@@ -6,6 +6,7 @@ export { type InstructionOutcome, type RunInstructionsOptions, runInstructions }
 export type { HostOptions } from "./host/port.ts";
 export { ModelError, type PartialAnswer } from "./model/error.ts";
 export * from "./on-demand.ts";
+export type { ErrorOrigin, OnError } from "./on-error.ts";
 export { type RuntimePorts, systemRuntimePorts } from "./ports.ts";
 export { type ReactOptions, react, type Standalone } from "./react.ts";
 export type { Receipt, ReceiptReason, SteerAnswer } from "./request/receipt.ts";

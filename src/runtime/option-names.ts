@@ -32,6 +32,7 @@ const SERVER: Names<ServerOptions<never>> = {
   claimWaitMs: true,
   telemetry: true,
   warn: true,
+  onError: true,
   ports: true,
 };
 
@@ -45,11 +46,20 @@ const RUN: Names<RunOptions<never>> = {
   threadId: true,
   telemetry: true,
   warn: true,
+  onError: true,
   ports: true,
 };
 
 /** What going on from a token and ending it have in common. */
-const TOKEN = { context: true, store: true, telemetry: true, warn: true, ports: true, revocations: true } as const;
+const TOKEN = {
+  context: true,
+  store: true,
+  telemetry: true,
+  warn: true,
+  onError: true,
+  ports: true,
+  revocations: true,
+} as const;
 
 const CONTINUE: Names<ContinueOptions<never>> = {
   ...TOKEN,

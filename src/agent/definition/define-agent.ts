@@ -5,8 +5,9 @@ import { AgentError } from "./agent-error.ts";
 import type { AgentConfig } from "./config.ts";
 import type { LanguageModel } from "./language-model.ts";
 import type { InputSchema } from "./schema.ts";
+import { bindTrouble, LONGEST_TTL, secretsTrouble } from "./token-checks.ts";
 import type { Tools } from "./tool.ts";
-import { checkTools } from "./tool-checks.ts";
+import { checkAgentTools } from "./tool-checks.ts";
 
 type Check = (value: unknown) => string | undefined;
 
@@ -75,9 +76,6 @@ const toolChoice: Check = (value) =>
     ? undefined
     : oneOf("auto", "none", "required")(value) && 'must be "auto", "none", "required" or { tool: name }';
 
-const secret: Check = (value) =>
-  [value].flat().every((item) => typeof item === "string") ? undefined : "must be text or a list of texts";
-
 const CHECKS: { readonly [Field in keyof Required<AgentConfig>]: Check } = {
   name,
   model,
@@ -113,14 +111,17 @@ const CHECKS: { readonly [Field in keyof Required<AgentConfig>]: Check } = {
   guardTools: call,
   redact: flag,
   captureDeltas: flag,
-  tokenSecret: secret,
-  tokenTtlMs: whole(1),
-  tokenBind: (value) => (isPlainObject(value) ? undefined : text(value) && "must be text or an object"),
+  tokenSecret: secretsTrouble,
+  tokenTtlMs: whole(1, LONGEST_TTL),
+  tokenBind: bindTrouble,
   tokenMaxBytes: whole(1),
   summarizer: having("summarize"),
   models: object,
   recover: oneOf("resume", "fail"),
 };
+
+/** The name of an agent that was given none. */
+export const UNNAMED = "agent";
 
 const TOOL_TIMEOUT_MS = 60_000;
 const A_MINUTE = 60_000;
@@ -173,9 +174,9 @@ function complete(config: AgentConfig<Tools, never, InputSchema | undefined>): o
   if (config.instructions !== undefined && config.systemPrompt !== undefined) {
     throw invalid("instructions", "is another name of systemPrompt; give one of them");
   }
-  checkTools(tools);
+  checkAgentTools(tools);
   return {
-    name: "agent",
+    name: UNNAMED,
     maxIterations: 10,
     toolMaxRetries: 0,
     toolRetryBackoffMs: 200,

@@ -1,6 +1,7 @@
 import { describe, isPlainObject } from "../../thread/json.ts";
 import type { AnyTool, Tools } from "./tool.ts";
 import { ToolError } from "./tool-error.ts";
+import { meantField } from "./tool-fields.ts";
 
 /** What every provider takes as the name of a tool. */
 const NAME = /^[A-Za-z0-9_-]{1,64}$/;
@@ -9,6 +10,19 @@ const NAME = /^[A-Za-z0-9_-]{1,64}$/;
 export function checkTools(tools: Tools): void {
   if (!isPlainObject(tools)) throw invalid("tools", `must be an object of tools by name, not ${describe(tools)}`);
   for (const [name, tool] of Object.entries(tools)) checkTool(name, tool);
+}
+
+/** The same for an agent, whose models are told of its tools before anybody has asked: there is no context to make words of. */
+export function checkAgentTools(tools: Tools): void {
+  checkTools(tools);
+  for (const [name, { description }] of Object.entries(tools)) {
+    if (typeof description !== "function") continue;
+    const fix = "give a text, or the tool with its text to the request: server.ask(content, { tools })";
+    throw invalid(
+      `${name}.description`,
+      `cannot be a function, since what a model is told is recorded and cached; ${fix}`,
+    );
+  }
 }
 
 function checkTool(name: string, tool: AnyTool): void {
@@ -22,6 +36,7 @@ function checkTool(name: string, tool: AnyTool): void {
     const old = Object.hasOwn(tool, "parameters") ? "; rename parameters, as it was called in the AI SDK 4" : "";
     throw invalid(`${name}.inputSchema`, `must be a schema, not ${describe(inputSchema)}${old}`);
   }
+  noNearField(name, tool);
   if (execute === undefined) noOtherFunction(name, tool);
   ofType(`${name}.description`, description, ["string", "function"]);
   ofType(`${name}.execute`, execute, ["function"]);
@@ -33,6 +48,14 @@ function checkTool(name: string, tool: AnyTool): void {
   }
   if (maxRetries !== undefined && !(Number.isInteger(maxRetries) && maxRetries >= 0)) {
     throw invalid(`${name}.maxRetries`, "must be a whole number from 0 on");
+  }
+}
+
+/** A misspelt `needsApproval` would make a tool that nobody is asked about. */
+function noNearField(name: string, tool: AnyTool): void {
+  for (const [field, value] of Object.entries(tool)) {
+    const meant = value === undefined ? undefined : meantField(field);
+    if (meant !== undefined) throw invalid(`${name}.${field}`, `is not a field of a tool. Did you mean ${meant}?`);
   }
 }
 
@@ -62,5 +85,6 @@ function ofType(path: string, value: unknown, types: readonly string[]): void {
 }
 
 function invalid(path: string, trouble: string): ToolError {
-  return new ToolError({ code: "invalid_tool", path, message: `${path} ${trouble}.` });
+  const end = trouble.endsWith("?") ? "" : ".";
+  return new ToolError({ code: "invalid_tool", path, message: `${path} ${trouble}${end}` });
 }

@@ -8,7 +8,7 @@ type Facts = Omit<ErrorFacts, "code"> & {
 
 /**
  * Something wrong with a tool. A tool may throw one: the model reads the message, `retryable: true` allows another
- * attempt, and `code` stands in the failure that events and entries carry. Put nothing secret into the message.
+ * attempt, and `code` stands beside the message in the result. Put nothing secret into the message; `cause` is for `onError`.
  *
  * @example
  * throw new ToolError({ message: "Too many searches at once.", retryable: true, retryAfterMs: 2_000 });

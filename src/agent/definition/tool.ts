@@ -6,8 +6,10 @@ export interface ToolOptions<Context = unknown> {
   readonly context: Context;
   /** The same under its name in the AI SDK 5 and 6. */
   readonly experimental_context: Context;
-  /** The same in every attempt, also after a restart: use it as idempotency key. */
+  /** As the model has it. Some servers give the calls of different answers the same ids. */
   readonly toolCallId: string;
+  /** Of this call alone, in all of its thread; the same in every attempt, also after a restart. Hand it on to what must not happen twice. */
+  readonly idempotencyKey: string;
   /** The conversation that led to the call, without system prompts, in the AI SDK's form. */
   readonly messages: readonly unknown[];
   /** Aborted when the attempt takes too long and when the request is cancelled. */
@@ -32,7 +34,7 @@ type Executed<Output> = Output | PromiseLike<Output> | AsyncIterable<Output>;
 
 /** A tool with its types. Tools of the AI SDK, `tool({...})`, have this shape too. */
 export interface Tool<Input = unknown, Output = unknown, Context = unknown> extends ToolSettings {
-  readonly description?: string | ((options: { readonly context: Context }) => string) | undefined;
+  readonly description?: string | undefined;
   /**
    * Called once per attempt, with the validated input. What it throws becomes an error the model sees. Of an async
    * generator the last value counts. Without `execute` the call waits until somebody answers it.
@@ -51,6 +53,7 @@ export interface Tool<Input = unknown, Output = unknown, Context = unknown> exte
 
 /** Any tool, whatever its types: `never` is what every function takes. */
 export interface AnyTool extends ToolSettings {
+  /** A function, as the AI SDK 7 allows, an agent refuses: what its model is told is recorded before there is a context. */
   readonly description?: string | ((options: never) => string) | undefined;
   readonly execute?: ((input: never, options: never) => unknown) | undefined;
   readonly needsApproval?: boolean | ((input: never, options: never) => boolean | PromiseLike<boolean>) | undefined;

@@ -98,7 +98,13 @@ function refusalOf<Context>(
     return { code: "instruction_id_reused", message };
   }
   if (!isPlainObject(params)) return invalidParams(name, ["params"]);
-  const checked = checkParams(action.inputSchema, params);
+  let checked: ReturnType<typeof checkParams>;
+  try {
+    checked = checkParams(action.inputSchema, params);
+  } catch {
+    const message = `The schema of ${name} threw an error. One that takes its time has to give a promise.`;
+    return { code: "action_failed", message };
+  }
   // A schema that takes its time is asked by whoever runs the action.
   return isPromiseLike(checked) || !("paths" in checked) ? undefined : invalidParams(name, checked.paths);
 }

@@ -7,9 +7,10 @@ export type Params = { readonly [name: string]: unknown };
 /** What a schema makes of parameters, or where they do not fit it. */
 export type CheckedParams = { readonly value: unknown } | { readonly paths: readonly string[] };
 
-/** Checks parameters; a promise only where the schema itself gives one. */
+/** Checks parameters; a promise only where the schema itself gives one. What the schema throws is thrown on. */
 export function checkParams(given: InputSchema, params: Params): CheckedParams | PromiseLike<CheckedParams> {
-  const schema = typeof given === "function" ? given() : given;
+  // Schemas of arktype are functions, so what a value carries is asked before what it is.
+  const schema = typeof given === "function" && !isStandard(given) && !isJsonSchema(given) ? given() : given;
   if (isStandard(schema)) {
     const { validate } = schema["~standard"];
     return after(validate(params), (result) =>

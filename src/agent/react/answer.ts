@@ -44,10 +44,14 @@ export function answered(agent: ReactAgent, signal: Result): Step {
   return output?.ok === false ? repaired(step, run, answer, { said, output }) : spoken(step, run, answer, said, output);
 }
 
-/** Calls that cannot run get their result at once; the others are given to be run. */
-function called(step: Step, run: Run, answer: ModelAnswer, said: Said): Step {
-  const next = committed(step, answerEntry(run, answer, said));
+/**
+ * Calls that cannot run get their result at once; the others are given to be run. From here on the calls are those of the
+ * log, which nobody can change any more: the answer is still its maker's.
+ */
+function called(step: Step, run: Run, given: ModelAnswer, said: Said): Step {
+  const next = committed(step, answerEntry(run, given, said));
   const after = next.agent.state.run ?? run;
+  const answer = { ...given, toolCalls: after.calls.map(({ call }) => call) };
   const closings = answer.toolCalls.map((call) => ({ call, closed: closedUnrun(next.agent, after, answer, call) }));
   const results = closings.flatMap(({ call: { id, name }, closed }) =>
     closed === undefined ? [] : [resultEntry(after, id, name, closed)],

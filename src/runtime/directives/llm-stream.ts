@@ -42,6 +42,10 @@ async function call(scene: Scene, directive: LlmStream, request: LiveRequest): P
     const failure = isOfModel
       ? error.failure
       : failureOf(error, { code: "request_transform_failed", message: "transformRequest threw an error." });
+    const { code } = failure;
+    request.thrown = { error, code };
+    // An abort is nobody's error.
+    if (!request.abort.signal.aborted) scene.onError(error, { code, threadId: scene.threadId, requestId: request.id });
     const partial = isOfModel ? error.partial : undefined;
     span.failed(failure, partial?.usage);
     signal = { type: "llm_error", callId, failure, ...(partial && { partial }) };

@@ -6,6 +6,7 @@ import type { Signal } from "../../agent/signal.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import type { JsonValue } from "../../thread/json.ts";
 import type { Message } from "../../thread/message.ts";
+import type { ErrorOrigin } from "../on-error.ts";
 import type { RuntimePorts } from "../ports.ts";
 import type { Receipt } from "../request/receipt.ts";
 import type { LiveRequest } from "../request/request.ts";
@@ -33,6 +34,8 @@ export interface Scene {
   readonly shown: (callId: string) => readonly Message[];
   /** Tells whoever runs the agent, each thing once. */
   readonly warn: (message: string) => void;
+  /** Told each error as it was thrown; it cannot hurt. */
+  readonly onError: (error: unknown, origin: ErrorOrigin) => void;
   /** Has something happen when the request has been at work for so long. */
   readonly limit: (requestId: string, ms: number, over: () => void) => void;
   /** Tells the core what happened. Never throws: what cannot be told breaks the request. */

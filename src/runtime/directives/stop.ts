@@ -1,6 +1,8 @@
 import type { Directive } from "../../agent/directive.ts";
+import type { Failure } from "../../agent/failure.ts";
 import type { ReactAgent } from "../../agent/react/agent.ts";
 import type { JsonValue } from "../../thread/json.ts";
+import type { LiveRequest } from "../request/request.ts";
 import { requestCancelled, requestFailed } from "../request/request-error.ts";
 import { callsIn, endedWith, type RequestResult } from "../request/result.ts";
 import type { Scene } from "./scene.ts";
@@ -18,7 +20,7 @@ export function stop(scene: Scene, { requestId }: Extract<Directive, { type: "st
       request.complete(resultOf(agent, object));
       break;
     case "failed":
-      request.reject(requestFailed(requestId, end.failure));
+      request.reject(requestFailed(requestId, end.failure, causeOf(request, end.failure)));
       break;
     case "cancelled":
       request.reject(requestCancelled(requestId, end.reason));
@@ -26,6 +28,11 @@ export function stop(scene: Scene, { requestId }: Extract<Directive, { type: "st
     default:
       end satisfies never;
   }
+}
+
+/** What was thrown before may have been got over: only what became this failure is its cause. */
+function causeOf({ thrown }: LiveRequest, { code }: Failure): unknown {
+  return thrown?.code === code ? thrown.error : undefined;
 }
 
 /** The result of the request that ended last, from what the log tells. */

@@ -20,6 +20,7 @@ export function summarize(scene: Scene, { requestId, lane, range, model }: Summa
       const summary = await writeSummary(scene, range, { lane, requestId, model, signal });
       scene.send({ type: "summary_result", lane, ...summary });
     } catch (error) {
+      if (!signal?.aborted) scene.onError(error, { code: "summary_failed", threadId: scene.threadId, requestId });
       const reason = HeddleError.isInstance(error) ? error.message : "The summarizer threw an error.";
       scene.send({ type: "summary_failed", toSeq: range.toSeq, reason });
     }

@@ -51,13 +51,16 @@ async function executed(scene: Scene, directive: ToolExec, request: LiveRequest)
 async function run(scene: Scene, directive: ToolExec, request: LiveRequest): Promise<void> {
   const { definition, ports } = scene;
   const { call, callId, iteration, requestId } = directive;
+  const origin = originOf(scene, directive);
   const named = { callId, toolCallId: call.id, toolName: call.name };
   const span = scene.telemetry.tool(directive, scene);
   request.emit({ kind: "tool_started", ...named, data: { arguments: call.arguments } }, iteration);
   const outcome = await span.within(() =>
     runTool(call, {
       tools: scene.tools(),
+      callId,
       context: scene.scope(requestId).context,
+      onError: (error, code) => scene.onError(error, { ...origin, code }),
       messages: scene.shown(callId),
       signal: request.abort.signal,
       ports,
@@ -93,26 +96,34 @@ async function beforehand(scene: Scene, directive: ToolExec, tool: AnyTool): Pro
   }
   const { context } = scene.scope(requestId);
   const messages = scene.shown(directive.callId);
-  const limits = { messages, timeoutMs, ports: scene.ports, ...(request && { signal: request.abort.signal }) };
+  const limits = {
+    messages,
+    timeoutMs,
+    ports: scene.ports,
+    onError: (error: unknown) => scene.onError(error, { ...originOf(scene, directive), code: "approval_failed" }),
+    ...(request && { signal: request.abort.signal }),
+  };
   if (verdict === "ask" || (await approvalNeeded(call, tool, context, limits))) return "approval";
   return tool.execute === undefined ? "answer" : "run";
 }
 
 /** Only a clear "allow" lets a call run. */
-async function verdictOf(
-  scene: Scene,
-  { call, requestId }: ToolExec,
-  request: LiveRequest | undefined,
-): Promise<GuardVerdict> {
+async function verdictOf(scene: Scene, directive: ToolExec, request: LiveRequest | undefined): Promise<GuardVerdict> {
+  const { call, requestId } = directive;
   const { guardTools } = scene.definition;
   if (guardTools === undefined || request === undefined) return "allow";
   try {
     const verdict = await untilAborted(request.abort.signal, () => guardTools(call, scene.scope(requestId)));
     if (verdict === "allow" || verdict === "ask") return verdict;
     return { deny: typeof verdict?.deny === "string" ? verdict.deny : "the guard did not allow it." };
-  } catch {
+  } catch (error) {
+    if (!request.abort.signal.aborted) scene.onError(error, { ...originOf(scene, directive), code: "tool_denied" });
     return { deny: "the guard failed." };
   }
+}
+
+function originOf({ threadId }: Scene, { requestId, call }: ToolExec) {
+  return { threadId, requestId, toolName: call.name, toolCallId: call.id };
 }
 
 function notRun(): ToolOutcome {

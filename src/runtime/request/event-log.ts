@@ -14,6 +14,8 @@ export class EventLog {
   readonly #kept: AgentEvent[] = [];
   readonly #readers = new Set<Reader>();
   readonly #keeps: (event: AgentEvent) => boolean;
+  /** The sign of life that each call gave last: it stands for those before, so that a long request does not grow by them. */
+  readonly #beats = new Map<string, AgentEvent>();
   #closed = false;
   #last: number;
 
@@ -34,9 +36,18 @@ export class EventLog {
 
   push(event: AgentEvent): void {
     this.#last = event.seq;
-    if (this.#keeps(event)) this.#kept.push(event);
+    if (this.#keeps(event)) this.#keep(event);
     for (const { events } of this.#readers) events.push(event);
     this.wake();
+  }
+
+  #keep(event: AgentEvent): void {
+    this.#kept.push(event);
+    if (event.kind !== "keepalive") return;
+    const call = `${event.callId} ${event.toolCallId}`;
+    const before = this.#beats.get(call);
+    if (before !== undefined) this.#kept.splice(this.#kept.lastIndexOf(before), 1);
+    this.#beats.set(call, event);
   }
 
   /** There will be no more. */

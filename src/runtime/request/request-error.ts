@@ -3,7 +3,8 @@ import { type ErrorFacts, HeddleError } from "../../thread/errors.ts";
 
 /**
  * A request that was not accepted, failed or was cancelled, or a call to a server that cannot be done. `failure` says what
- * failed: its code is the model's, the tool's or the store's own.
+ * failed: its code is the model's, the tool's or the store's own. `cause` is the error behind it, in the process that met it: of a
+ * model call the ModelError, whose `cause` has the provider's words.
  *
  * @example
  * const server = await AgentServer.start({ agent: defineAgent({ model: scriptedModel(["4"]) }), store });
@@ -33,9 +34,10 @@ export class RequestError extends HeddleError {
   }
 }
 
-export function requestFailed(requestId: string, failure: Failure): RequestError {
+/** `cause` is what was thrown, where that is known: it lives in memory alone. */
+export function requestFailed(requestId: string, failure: Failure, cause?: unknown): RequestError {
   const { retryable = false, message } = failure;
-  return new RequestError({ code: "request_failed", requestId, failure, retryable, message });
+  return new RequestError({ code: "request_failed", requestId, failure, retryable, message, cause });
 }
 
 export function requestCancelled(requestId: string, reason: string): RequestError {

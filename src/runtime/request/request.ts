@@ -39,6 +39,8 @@ export class LiveRequest implements AgentRequest {
   readonly runId: string;
   readonly result: Promise<RequestResult>;
   readonly abort = new AbortController();
+  /** What was thrown last, and what it became: for who asked, and never written down. */
+  thrown: { readonly error: unknown; readonly code: string } | undefined;
   readonly #log: EventLog;
   readonly #options: Options;
   readonly #settle: (result: RequestResult) => void;

@@ -5,6 +5,7 @@ import type { ReactAgent } from "../../agent/react/agent.ts";
 import type { Signal } from "../../agent/signal.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import type { Refs } from "../../thread/refs.ts";
+import type { Scene } from "../directives/scene.ts";
 import type { RuntimePorts } from "../ports.ts";
 import type { Holder } from "../session/holder.ts";
 import type { Tokens } from "../session/tokens.ts";
@@ -18,6 +19,7 @@ export interface LiveThreadOptions {
   readonly telemetry: Telemetry;
   readonly holder: Holder | undefined;
   readonly warn: (message: string) => void;
+  readonly onError: Scene["onError"];
   readonly tokens: Tokens | undefined;
   /** What to do with a request that is open, instead of what `recover` says. */
   readonly first: ((agent: ReactAgent) => Signal | undefined) | undefined;

@@ -65,7 +65,9 @@ export class LiveThread {
     this.toolbox = new Toolbox(items, (settings) => {
       this.session.change((now) => ({ ...now, settings: { ...now.settings, ...settings } }));
     });
-    this.prompt = new Prompt(definition.systemPrompt);
+    this.prompt = new Prompt(definition.systemPrompt, (error) => {
+      options.onError(error, { code: "system_prompt_failed", threadId });
+    });
     this.lastCall = new LastCall(agent, options.warn);
     this.requests = new Requests({
       ports,
@@ -91,6 +93,7 @@ export class LiveThread {
       shown: (callId) => this.lastCall.messagesOf(callId),
       limit: (requestId, ms, over) => this.requests.limit(requestId, ms, over),
       warn: saidOnce(options.warn),
+      onError: options.onError,
       send: (signal) => this.#send(signal),
       track: (work) => this.#track(work),
       sendNext: (signal, then) => this.#track(this.session.submitNext(signal).then(() => then(undefined), then)),
@@ -179,7 +182,7 @@ export class LiveThread {
     const failure = failureOf(error, UNKNOWN);
     // Whoever holds the thread now goes on with the request, and tells its end.
     if (failure.code === "stale_holder") this.requests.suspend();
-    else this.requests.fail(failure, this.agent.state.run?.iteration ?? 0);
+    else this.requests.fail(failure, this.agent.state.run?.iteration ?? 0, error);
     this.scene.receipts.settleAll((id) => ({ id, delivered: false, reason: "run_failed" }));
     this.scene.objects.clear();
     this.#cleanUp();

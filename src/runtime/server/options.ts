@@ -3,6 +3,7 @@ import type { Tools } from "../../agent/definition/tool.ts";
 import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import type { Refs } from "../../thread/refs.ts";
+import type { OnError } from "../on-error.ts";
 import type { RuntimePorts } from "../ports.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 
@@ -26,6 +27,8 @@ export interface ServerOptions<Given extends AnyAgent> {
   readonly telemetry?: Telemetry | undefined;
   /** Where warnings go. Default `console.warn`. */
   readonly warn?: ((message: string) => void) | undefined;
+  /** Told what providers, tools, guards, summarizers and prompt functions threw, as it was thrown. Default nobody. */
+  readonly onError?: OnError | undefined;
   /** Clock, ids, timers and chance; for tests and replays. */
   readonly ports?: Partial<RuntimePorts> | undefined;
 }

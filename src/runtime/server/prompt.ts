@@ -6,9 +6,11 @@ type Given = AnyAgent["systemPrompt"];
 /** The system prompt where it is a function of who asks. */
 export class Prompt {
   #given: Given;
+  readonly #onError: (error: unknown) => void;
 
-  constructor(given: Given) {
+  constructor(given: Given, onError: (error: unknown) => void) {
     this.#given = given;
+    this.#onError = onError;
   }
 
   set(given: Given): void {
@@ -23,6 +25,7 @@ export class Prompt {
     try {
       systemPrompt = await given(context as never); // as the caller typed it
     } catch (cause) {
+      this.#onError(cause);
       throw failed("threw an error. See `cause`", cause);
     }
     if (typeof systemPrompt !== "string") throw failed("gave no text");

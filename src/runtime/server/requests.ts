@@ -85,13 +85,13 @@ export class Requests {
   }
 
   /** Ends it with a failure that the log does not tell of. */
-  fail(failure: Failure, iteration: number): void {
+  fail(failure: Failure, iteration: number, cause: unknown): void {
     const request = this.current;
     if (request === undefined) return;
     this.forget(request.id);
     request.abort.abort(new RequestError({ code: failure.code, message: failure.message }));
     request.emit({ kind: "request_failed", data: { failure } }, iteration);
-    request.reject(requestFailed(request.id, failure));
+    request.reject(requestFailed(request.id, failure, cause));
   }
 
   /** Ends it here without a word: another process may go on with it. */

@@ -5,6 +5,7 @@ import type { AgentEvent } from "../../agent/event.ts";
 import type { ReactAgent } from "../../agent/react/agent.ts";
 import type { Signal } from "../../agent/signal.ts";
 import { untilAborted } from "../directives/until-aborted.ts";
+import { harmlessly } from "../on-error.ts";
 import { systemRuntimePorts } from "../ports.ts";
 import { RequestError } from "../request/request-error.ts";
 import { Holder } from "../session/holder.ts";
@@ -88,6 +89,7 @@ async function start<Given extends AnyAgent>(
       telemetry,
       holder,
       warn,
+      onError: harmlessly(options.onError),
       context,
       tools: options.tools,
       tokens,

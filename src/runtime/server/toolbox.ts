@@ -1,5 +1,5 @@
 import type { AnyTool, Tools } from "../../agent/definition/tool.ts";
-import { checkTools } from "../../agent/definition/tool-checks.ts";
+import { checkAgentTools } from "../../agent/definition/tool-checks.ts";
 import type { ReactSettings, ToolTraits } from "../../agent/react/settings.ts";
 import type { ToolSpec } from "../../thread/message.ts";
 import { toolSettings } from "./settings.ts";
@@ -65,7 +65,7 @@ export class Toolbox {
 
 /** Tools with what is told of them; their schemas are converted here. */
 export async function itemsOf(tools: Tools): Promise<Items> {
-  checkTools(tools);
+  checkAgentTools(tools);
   const items = Object.entries(tools).map(async ([name, tool]) => {
     const { tools: specs, traits } = await toolSettings({ [name]: tool });
     return [name, { tool, specs, traits: traits[name] ?? {} }] as const;

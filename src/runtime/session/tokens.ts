@@ -1,11 +1,13 @@
 import type { AnyAgent } from "../../agent/definition/agent.ts";
+import { UNNAMED } from "../../agent/definition/define-agent.ts";
 import type { ReactAgent } from "../../agent/react/agent.ts";
 import type { TokenConfig } from "../../checkpoint/config.ts";
 import type { TokenError } from "../../checkpoint/error.ts";
-import { secretsOf, type Warn } from "../../checkpoint/secrets.ts";
+import type { Warn } from "../../checkpoint/secrets.ts";
 import type { ThreadRef } from "../../checkpoint/state.ts";
 import type { JsonValue } from "../../thread/json.ts";
 import type { Clock } from "../../thread/ports.ts";
+import { portableSha256 } from "../../thread/sha256.ts";
 
 /** What of a run a token holds. */
 type Held = { readonly context: JsonValue } | { readonly threadRef: ThreadRef };
@@ -41,9 +43,18 @@ export function warnsOnce({ warn }: TokenConfig): Tokens["tooLarge"] {
   };
 }
 
-/** Of an agent. Its name is in every token: one agent does not go on with the run of another. */
+/** How an agent's tokens are signed; its definition has checked the options. */
 export function tokenConfigOf(agent: AnyAgent, { warn, clock }: TokenPorts): TokenConfig {
-  const { name, tokenSecret, tokenTtlMs, tokenBind, tokenMaxBytes } = agent;
-  if (tokenSecret !== undefined) secretsOf(tokenSecret, undefined); // a bad one is told before the model is asked
-  return { tokenSecret, tokenTtlMs, tokenBind, tokenMaxBytes, configFingerprint: name, warn, clock };
+  const { tokenSecret, tokenTtlMs, tokenBind, tokenMaxBytes } = agent;
+  return { tokenSecret, tokenTtlMs, tokenBind, tokenMaxBytes, configFingerprint: fingerprintOf(agent), warn, clock };
+}
+
+/**
+ * One agent does not go on with the run of another. A name is all that an agent has to keep while its tokens are under way;
+ * one without a name is known by the names of its tools and its prompt.
+ */
+function fingerprintOf({ name, tools, systemPrompt }: AnyAgent): string {
+  if (name !== UNNAMED) return name;
+  const prompt = typeof systemPrompt === "string" ? systemPrompt : null;
+  return `${name} ${portableSha256(JSON.stringify([Object.keys(tools).sort(), prompt]))}`;
 }

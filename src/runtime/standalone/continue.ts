@@ -60,7 +60,7 @@ export async function openServer<Given extends AnyAgent>(
   good: RunToken,
   { context, tools, listen, instead }: Opening,
 ): Promise<AgentServer<Given>> {
-  const { store, isOwn, ports, telemetry, warn } = place;
+  const { store, isOwn, ports, telemetry, warn, onError } = place;
   const { thread, threadId, rev } = good;
   // A store that had all of it may have been gone on from; what was begun there is not known.
   let wentOn = thread === undefined;
@@ -73,6 +73,7 @@ export async function openServer<Given extends AnyAgent>(
       telemetry,
       ports,
       warn,
+      onError,
       context: () => context as never, // as the caller typed it
       ...(tools !== undefined && { tools: () => tools }),
     },

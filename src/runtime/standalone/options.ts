@@ -4,6 +4,7 @@ import type { Revocations } from "../../checkpoint/revocations.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import type { JsonValue } from "../../thread/json.ts";
 import type { Thread } from "../../thread/thread.ts";
+import type { OnError } from "../on-error.ts";
 import type { RuntimePorts } from "../ports.ts";
 import type { RequestResult } from "../request/result.ts";
 import type { AskOptions, Decider } from "../server/options.ts";
@@ -21,6 +22,8 @@ interface RunFields {
   readonly threadId?: string | undefined;
   readonly telemetry?: Telemetry | undefined;
   readonly warn?: ((message: string) => void) | undefined;
+  /** Told what providers, tools, guards, summarizers and prompt functions threw, as it was thrown. */
+  readonly onError?: OnError | undefined;
   readonly ports?: Partial<RuntimePorts> | undefined;
 }
 
@@ -32,7 +35,8 @@ export interface Decisions {
 }
 
 /** What going on from a token and ending it have in common. */
-interface TokenOptions<Given extends AnyAgent> extends Pick<RunFields, "store" | "telemetry" | "warn" | "ports"> {
+interface TokenOptions<Given extends AnyAgent>
+  extends Pick<RunFields, "store" | "telemetry" | "warn" | "onError" | "ports"> {
   /** What the tools need, where any is still to run. */
   readonly context?: AgentContext<Given> | undefined;
 }

@@ -9,7 +9,7 @@ import { harmless, systemWarn } from "../warn.ts";
 import type { RunOptions } from "./options.ts";
 import { carrying } from "./run-token.ts";
 
-type Given = Pick<RunOptions<AnyAgent>, "store" | "telemetry" | "warn" | "ports">;
+type Given = Pick<RunOptions<AnyAgent>, "store" | "telemetry" | "warn" | "onError" | "ports">;
 
 /** Where a run takes place. */
 export interface Place extends TokenPorts {
@@ -19,14 +19,16 @@ export interface Place extends TokenPorts {
   readonly isOwn: boolean;
   readonly ports: RuntimePorts;
   readonly telemetry: Given["telemetry"];
+  readonly onError: Given["onError"];
 }
 
-export function placeOf(agent: AnyAgent, { store, telemetry, warn: told = systemWarn, ports: given }: Given): Place {
+export function placeOf(agent: AnyAgent, options: Given): Place {
+  const { store, telemetry, warn: told = systemWarn, onError, ports: given } = options;
   const ports = { ...systemRuntimePorts, ...given };
   const { clock, ids } = ports;
   const warn = harmless(told);
   const isOwn = store === undefined;
-  return { agent, store: store ?? memoryStore({ clock, ids }), isOwn, ports, clock, telemetry, warn };
+  return { agent, store: store ?? memoryStore({ clock, ids }), isOwn, ports, clock, telemetry, warn, onError };
 }
 
 export function tokensIn(place: Place, threadId: string): Tokens {

@@ -45,15 +45,16 @@ export async function beginRun<Given extends AnyAgent>(
   options: RunOptions<Given>,
   { told, isUnseen = false }: Checkpoints = {},
 ): Promise<Begun<Given>> {
-  const { thread, threadId: named, store: _store, telemetry: _telemetry, ports: _ports, warn: _warn, ...ask } = options;
+  const { thread, threadId: named, store: _, telemetry: _telemetry, ports: _ports, warn: _warn, ...others } = options;
+  const { onError: _onError, ...ask } = others;
   if (thread !== undefined && named !== undefined && named !== thread.id) throw otherThread();
   const place = placeOf(agent, options);
-  const { store, isOwn, ports, telemetry, warn } = place;
+  const { store, isOwn, ports, telemetry, warn, onError } = place;
   const threadId = named ?? thread?.id ?? ports.ids("thread");
   const last = new LastToken();
   const tokens = tokensIn(place, threadId);
   const server = await startServer<Given>(
-    { agent, store, threadId, telemetry, ports, warn },
+    { agent, store, threadId, telemetry, ports, warn, onError },
     {
       unclaimed: isOwn,
       tokens: { ...tokens, config: isUnseen ? unwarned(tokens.config) : tokens.config, told },

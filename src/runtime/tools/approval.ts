@@ -11,6 +11,8 @@ export interface ApprovalLimits {
   /** 60 seconds. */
   readonly timeoutMs?: number;
   readonly ports?: RuntimePorts;
+  /** Called with what `needsApproval` threw; must not throw itself. */
+  readonly onError?: ((error: unknown) => void) | undefined;
 }
 
 /**
@@ -26,7 +28,7 @@ export async function approvalNeeded(
   call: ToolCall,
   tool: AnyTool,
   context: unknown,
-  { messages = [], signal, timeoutMs = 60_000, ports = systemRuntimePorts }: ApprovalLimits = {},
+  { messages = [], signal, timeoutMs = 60_000, ports = systemRuntimePorts, onError }: ApprovalLimits = {},
 ): Promise<boolean> {
   const { needsApproval } = tool;
   if (needsApproval === undefined || needsApproval === false) return false;
@@ -40,5 +42,6 @@ export async function approvalNeeded(
     return needed !== false;
   };
   const settled = await settle(work, { signal, timeoutMs: tool.timeoutMs ?? timeoutMs, graceMs: 0, ports });
+  if (settled.type === "error") onError?.(settled.error);
   return settled.type === "value" ? settled.value : true;
 }

@@ -12,10 +12,12 @@ export interface Attempt {
   readonly call: ToolCall;
   readonly tool: AnyTool;
   readonly context: unknown;
+  readonly idempotencyKey: string;
   readonly messages: readonly Message[];
   readonly limits: Limits;
   readonly maxResultBytes: number;
   readonly onValue: () => void;
+  readonly onError: (error: unknown, code: string) => void;
 }
 
 /** One try, from the arguments to what the model reads; everything a tool brings along runs inside its limits. */
@@ -35,8 +37,11 @@ export async function attempt(given: Attempt): Promise<{ readonly answer: ToolAn
   switch (settled.type) {
     case "value":
       return { answer: settled.value, executed };
-    case "error":
-      return { answer: thrown(call.name, settled.error), executed };
+    case "error": {
+      const answer = thrown(call.name, settled.error);
+      given.onError(settled.error, answer.failure?.code ?? "tool_failed");
+      return { answer, executed };
+    }
     case "timeout":
       return { answer: timedOut(call.name, limits.timeoutMs), executed };
     case "aborted":
@@ -47,7 +52,7 @@ export async function attempt(given: Attempt): Promise<{ readonly answer: ToolAn
 }
 
 async function execute(
-  { call, tool, context, messages, limits, onValue }: Attempt,
+  { call, tool, context, idempotencyKey, messages, limits, onValue }: Attempt,
   input: unknown,
   signal: AbortSignal,
 ) {
@@ -55,6 +60,7 @@ async function execute(
     context,
     experimental_context: context,
     toolCallId: call.id,
+    idempotencyKey,
     abortSignal: signal,
     get messages() {
       return modelMessages(messages); // made only for the few tools that look

@@ -32,7 +32,7 @@ export function aborted(name: string, started: boolean): ToolAnswer {
   return failed({ code: "tool_aborted", message: `The call of ${name} ${fate}.`, retryable: false });
 }
 
-/** What a tool threw. Only a ToolError speaks to events too: other messages may hold anything, so the model alone reads them. */
+/** What a tool threw. The failure, which telemetry and streams to users are made of, has only the words of a ToolError: others may say anything. */
 export function thrown(name: string, error: unknown): ToolAnswer {
   const said = messageOf(error);
   const retryable = read(error, "retryable") === true;

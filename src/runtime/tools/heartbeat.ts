@@ -11,12 +11,12 @@ interface Heartbeat {
 export interface HeartbeatOptions {
   /** 5 seconds; 0 is off, but for what a generator yields. */
   readonly heartbeatMs?: number;
-  /** Called while the call runs, and for each value a generator yields; what it throws is ignored. */
+  /** Called while the call runs, and when a generator yields, at most once in that time; what it throws is ignored. */
   readonly onHeartbeat?: (beat: Heartbeat) => void;
 }
 
 export interface HeartbeatTimer {
-  /** Beats at once, beside the regular ones. */
+  /** Beats at once, unless the last beat is younger than the interval. */
   readonly now: () => void;
   readonly stop: () => void;
 }
@@ -29,20 +29,26 @@ export function heartbeat(
 ): HeartbeatTimer {
   if (onHeartbeat === undefined) return { now: () => undefined, stop: () => undefined };
   const started = clock();
-  const now = (): void => {
+  let last = Number.NEGATIVE_INFINITY;
+  let isStopped = false;
+  let cancel = (): void => undefined;
+  const beat = (): void => {
+    last = clock();
+    cancel();
+    if (heartbeatMs > 0) cancel = after(heartbeatMs, beat);
     try {
-      onHeartbeat({ toolCallId, toolName, elapsedMs: Math.max(0, clock() - started) });
+      onHeartbeat({ toolCallId, toolName, elapsedMs: Math.max(0, last - started) });
     } catch {
       // A listener that fails must not end the call it listens to.
     }
   };
-  let cancel = (): void => undefined;
-  const next = (): void => {
-    cancel = after(heartbeatMs, () => {
-      now();
-      next();
-    });
+  const now = (): void => {
+    if (!isStopped && Math.abs(clock() - last) >= heartbeatMs) beat(); // a clock may be set back
   };
-  if (heartbeatMs > 0) next();
-  return { now, stop: () => cancel() };
+  if (heartbeatMs > 0) cancel = after(heartbeatMs, beat);
+  const stop = (): void => {
+    isStopped = true;
+    cancel();
+  };
+  return { now, stop };
 }

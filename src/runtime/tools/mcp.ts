@@ -102,7 +102,8 @@ async function called(
 }
 
 function freeName(name: string, taken: object): string {
-  const plain = name.replace(/[^A-Za-z0-9_-]/g, "_").slice(0, 64) || "tool";
+  const legal = name.replace(/[^A-Za-z0-9_-]/g, "_").slice(0, 64) || "tool";
+  const plain = legal === "__proto__" ? "proto" : legal; // an object that gets this field inherits from it
   if (!Object.hasOwn(taken, plain)) return plain;
   for (let count = 2; ; count++) {
     const suffix = `_${count}`;

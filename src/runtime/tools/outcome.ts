@@ -6,7 +6,7 @@ import { resultText } from "../../thread/results.ts";
 export interface ToolAnswer {
   readonly content: Content;
   readonly isError: boolean;
-  /** There whenever `isError` is: why, for events and telemetry. It holds nothing of arguments and results. */
+  /** There whenever `isError` is: why, for telemetry and callers. It holds nothing of arguments and results. */
   readonly failure?: Failure;
 }
 

@@ -10,10 +10,14 @@ import { pause } from "./settle.ts";
 export interface ToolRunOptions extends HeartbeatOptions {
   readonly tools: Tools;
   readonly context?: unknown;
+  /** Of the model call that made it: `toolCallId` alone may come again, and both together are its idempotency key. */
+  readonly callId?: string;
   readonly signal?: AbortSignal | undefined;
   /** What the model was shown when it made the call. */
   readonly messages?: readonly Message[];
   readonly ports?: RuntimePorts;
+  /** Called with each error that is thrown, as it was, and the code of the failure it becomes; what it throws is ignored. */
+  readonly onError?: (error: unknown, code: string) => void;
   /** Of each attempt; 60 seconds. A tool's own wins, and so it is with maxRetries. */
   readonly timeoutMs?: number;
   /** 0; a tool that is `repeatable` has one at least. */
@@ -66,9 +70,27 @@ async function answered(
   if (tool === undefined) return { answer: unknownTool(call.name, tools), attempts: 0 };
   const { execute } = tool;
   if (execute === undefined) return { answer: notExecutable(call.name), attempts: 0 };
-  const { context, messages = [] } = options;
+  const { context, callId, messages = [] } = options;
   const limits = { signal, timeoutMs: tool.timeoutMs ?? timeoutMs ?? 60_000, graceMs, ports };
-  const given: Attempt = { call, tool, context, messages, limits, maxResultBytes, onValue };
+  const idempotencyKey = callId === undefined ? call.id : `${callId}.${call.id}`;
+  const onError = (error: unknown, code: string): void => {
+    try {
+      options.onError?.(error, code);
+    } catch {
+      // who cannot hear of an error does not end the call
+    }
+  };
+  const given: Attempt = {
+    call,
+    tool,
+    context,
+    idempotencyKey,
+    messages,
+    limits,
+    maxResultBytes,
+    onValue,
+    onError,
+  };
   const retries = retriesOf(tool, options.maxRetries ?? 0);
   for (let attempts = 0; ; ) {
     const { answer, executed } = await attempt(given);

@@ -9,13 +9,16 @@ import { decisionsFor } from "./decisions.ts";
 import { lastUserContent } from "./last-user-content.ts";
 import type { UIMessageLike, UIToolPart } from "./message.ts";
 import { toUIMessages } from "./to-ui-messages.ts";
+import { toldFromLog } from "./told-again.ts";
 
 /** The part of an AgentHost that a chat needs. */
-export type ChatHost<Given extends AnyAgent = AnyAgent> = Pick<AgentHost<Given>, "get" | "ask">;
+export type ChatHost<Given extends AnyAgent = AnyAgent> = Pick<AgentHost<Given>, "get" | "ask" | "resume">;
 
 /** What may be said of an ask, and who decides. */
 export type ChatTurnOptions<Given extends AnyAgent = AnyAgent> = AskOptions<AgentContext<Given>> & {
   readonly by?: string | undefined;
+  /** What `useChat` sends beside the messages: "regenerate-message" is refused, since a log only grows. */
+  readonly trigger?: string | undefined;
 };
 
 /** What a post of `useChat` came to; `uiMessageStream(request, turn)` streams what is new. */
@@ -28,7 +31,8 @@ export interface ChatTurn<Output = unknown> {
 /**
  * Does what a post of `useChat` wants: asks what the user said last; or, when the last message is the assistant's, approves,
  * denies and answers the calls that waited for it, and goes on with their request. Only what waits is decided; when nothing
- * does, it is a RequestError `not_waiting`.
+ * does, it is a RequestError `not_waiting`. A message is asked once: what is posted again while its request is open streams that
+ * request, and then it is `message_answered`.
  *
  * @example
  * const host = AgentHost.create({ agent: defineAgent({ model: scriptedModel(["4"]) }), store: memoryStore() });
@@ -42,12 +46,65 @@ export async function chatTurn<Given extends AnyAgent>(
   messages: readonly UIMessageLike[],
   ...given: AskArguments<ChatTurnOptions<Given>>
 ): Promise<ChatTurn<AgentOutput<Given>>> {
-  const [{ by, ...asked } = {}] = given as [options?: ChatTurnOptions<AnyAgent>]; // whatever the context is
+  const [{ by, trigger, ...options } = {}] = given as [options?: ChatTurnOptions<AnyAgent>]; // whatever the context is
+  if (trigger === "regenerate-message") throw noRegeneration();
   const last = Array.isArray(messages) ? messages.at(-1) : undefined;
   if (last?.role === "assistant") return goOn(await host.get(threadId), last, by);
-  const request = await host.ask(threadId, lastUserContent(messages), ...([asked] as AskArguments<never>)); // as it was given
+  const content = lastUserContent(messages);
+  const messageId = idOf(messages.findLast(({ role }) => role === "user"));
+  const asked = messageId === undefined ? options : { ...options, refs: { ...options.refs, messageId } };
+  const again = await askedBefore(host, threadId, messageId);
+  if (again !== undefined) return again;
+  try {
+    const request = await host.ask(threadId, content, ...([asked] as AskArguments<never>)); // as it was given
+    const server = await host.get(threadId);
+    return { request, thread: () => server.thread() };
+  } catch (error) {
+    // The same message may have been asked in the meantime, by a post that came twice.
+    const isBusy = RequestError.isInstance(error) && error.code === "busy";
+    const twin = isBusy ? await askedBefore(host, threadId, messageId) : undefined;
+    if (twin === undefined) throw error;
+    return twin;
+  }
+}
+
+/**
+ * The request that is open on a thread, for whoever comes back to it: its stream begins with what the log holds, also when the
+ * process that told it has ended. Undefined when none is open: answer 204, and the page shows the messages of the log.
+ *
+ * @example
+ * const host = AgentHost.create({ agent: defineAgent({ model: scriptedModel(["4"]) }), store: memoryStore() });
+ * console.log(await resumeTurn(host, "thread_1")); // undefined
+ */
+export async function resumeTurn<Given extends AnyAgent>(
+  host: Pick<ChatHost<Given>, "get" | "resume">,
+  threadId: string,
+): Promise<ChatTurn<AgentOutput<Given>> | undefined> {
+  const request = await host.resume(threadId);
+  if (request === undefined) return undefined;
   const server = await host.get(threadId);
-  return { request, thread: () => server.thread() };
+  const thread = (): Thread => server.thread();
+  return { request: toldFromLog(request, thread), thread };
+}
+
+/** The turn of a message that was asked before, as long as its request is open. */
+async function askedBefore<Given extends AnyAgent>(
+  host: ChatHost<Given>,
+  threadId: string,
+  messageId: string | undefined,
+): Promise<ChatTurn<AgentOutput<Given>> | undefined> {
+  if (messageId === undefined) return undefined;
+  const server = await host.get(threadId);
+  const [entry] = server.thread().filterByRef("messageId", messageId);
+  if (entry === undefined) return undefined;
+  const turn = server.request?.id === entry.refs.requestId ? await resumeTurn(host, threadId) : undefined;
+  if (turn === undefined) throw answered();
+  return turn;
+}
+
+function idOf(message: UIMessageLike | undefined): string | undefined {
+  const { id } = (message ?? {}) as { readonly id?: unknown }; // a browser may send anything
+  return typeof id === "string" && id !== "" && id.isWellFormed() ? id : undefined;
 }
 
 async function goOn<Given extends AnyAgent>(
@@ -66,6 +123,17 @@ async function goOn<Given extends AnyAgent>(
     else await server.deny(toolCallId, { by, note: decision.note });
   }
   return { request, after, thread: () => server.thread() };
+}
+
+function answered(): RequestError {
+  const message = "This message was asked before, and its request has ended. Load the messages anew.";
+  return new RequestError({ code: "message_answered", message });
+}
+
+function noRegeneration(): RequestError {
+  const message =
+    "An answer cannot be made again: the log keeps the one there is. Fork the thread before the message, and ask there.";
+  return new RequestError({ code: "regenerate_unsupported", message });
 }
 
 function notWaiting(): RequestError {

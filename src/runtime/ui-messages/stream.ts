@@ -73,9 +73,9 @@ function addedTo(event: AgentEvent, { data, messageMetadata }: UIMessageStreamOp
 const UNTOLD = { code: "request_interrupted", message: "The request is not told of any further." };
 
 /** Why there are no more events of a request that has not ended here. */
-async function failureIn({ state, result }: UIMessageSource): Promise<Failure | undefined> {
-  if (state !== "done") return undefined;
-  return result.then(
+async function failureIn(source: UIMessageSource): Promise<Failure | undefined> {
+  if (source.state !== "done") return undefined; // a host keeps a thread for whoever has taken its `result`
+  return source.result.then(
     () => undefined,
     (error: unknown) => failureOf(error, UNTOLD),
   );

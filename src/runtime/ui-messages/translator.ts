@@ -11,11 +11,11 @@ import { toolOutput } from "./tool-output.ts";
 
 type EventOf<Kind extends AgentEvent["kind"]> = Extract<AgentEvent, { kind: Kind }>;
 
-type OfCall = Pick<AgentEvent, "callId" | "toolCallId" | "toolName">;
+type OfCall = Pick<EventOf<"approval_requested">, "callId" | "toolCallId" | "toolName">;
 
 interface Outcome {
   readonly callId?: string | undefined;
-  readonly toolCallId?: string;
+  readonly toolCallId: string;
   readonly data: EventData["tool_completed"];
 }
 
@@ -154,7 +154,7 @@ export class Translator {
 
   /** A call that this stream has not told of: the process that made it may have ended. */
   #introduce(call: OfCall, given?: JsonValue): readonly UIChunk[] {
-    const { callId, toolCallId = "", toolName = "" } = call;
+    const { callId, toolCallId, toolName } = call;
     const key = approvalIdOf(callId, toolCallId);
     if (this.#told.has(key)) return [];
     this.#told.set(key, { toolCallId });
@@ -163,7 +163,7 @@ export class Translator {
     return [{ type: "tool-input-available", toolCallId, toolName, input }];
   }
 
-  #ask({ callId, toolCallId = "" }: OfCall): readonly UIChunk[] {
+  #ask({ callId, toolCallId }: OfCall): readonly UIChunk[] {
     const approvalId = approvalIdOf(callId, toolCallId);
     const told = this.#told.get(approvalId);
     if (told !== undefined) told.isAsked = true;
@@ -181,7 +181,7 @@ export class Translator {
     return [...introduced, ...asked, { type: "tool-approval-response", approvalId, approved, ...reason }];
   }
 
-  #outcome({ callId, toolCallId = "", data: { content, isError } }: Outcome): UIChunk {
+  #outcome({ callId, toolCallId, data: { content, isError } }: Outcome): UIChunk {
     const told = this.#told.get(approvalIdOf(callId, toolCallId));
     if (told !== undefined) told.isDone = true;
     if (told?.isDenied) return { type: "tool-output-denied", toolCallId };

@@ -68,3 +68,65 @@ describe("settings of the pure core are not the config of an agent", () => {
     expect(() => react(settings as object)).toThrow(expect.objectContaining({ code: "invalid_agent", path }));
   });
 });
+
+describe("a tool that an agent cannot have is refused", () => {
+  const refused = (tool: object) => {
+    try {
+      define({ model, tools: { pay: { inputSchema, execute: () => 1, ...tool } } });
+    } catch (error) {
+      return error;
+    }
+    return undefined;
+  };
+
+  test.each([
+    ["needsAproval", "needsApproval"],
+    ["needApproval", "needsApproval"],
+    ["NeedsApproval", "needsApproval"],
+    ["requiresApproval", "needsApproval"],
+    ["timeout", "timeoutMs"],
+    ["maxRetry", "maxRetries"],
+    ["repeatabel", "repeatable"],
+    ["discription", "description"],
+    ["toModelOuput", "toModelOutput"],
+  ])("with %s instead of %s, which it would go without unseen", (field, meant) => {
+    expect(refused({ [field]: true })).toMatchObject({
+      code: "invalid_tool",
+      path: `pay.${field}`,
+      message: `pay.${field} is not a field of a tool. Did you mean ${meant}?`,
+    });
+  });
+
+  test("not for what other packages write into theirs", () => {
+    const others = {
+      title: "Pay",
+      strict: true,
+      outputSchema: {},
+      contextSchema: {},
+      metadata: {},
+      inputExamples: [],
+      id: 1,
+    };
+    expect(refused({ ...others, providerOptions: {}, onInputStart: () => undefined, owner: "me" })).toBeUndefined();
+  });
+
+  test("with a description that is a function: it is told and recorded before there is a context", () => {
+    expect(refused({ description: () => "For Ann" })).toMatchObject({
+      code: "invalid_tool",
+      path: "pay.description",
+      message: expect.stringContaining("server.ask(content, { tools })"),
+    });
+  });
+});
+
+test.each([
+  ["a tokenSecret that is too short", { tokenSecret: "short" }, "tokenSecret is shorter than 32 bytes"],
+  ["no tokenSecret in its list", { tokenSecret: [] }, "tokenSecret is an empty list"],
+  ["a tokenTtlMs beyond all time", { tokenTtlMs: Number.MAX_SAFE_INTEGER }, "tokenTtlMs must be a whole number"],
+  ["a tokenBind that is no JSON", { tokenBind: { since: new Date(0) } }, "tokenBind must be JSON: tokenBind.since"],
+  ["a tokenBind that is a list", { tokenBind: ["acme"] }, "tokenBind must be text or an object"],
+])("an agent with %s is refused, before any model is paid for what no token can tell", (_, config, message) => {
+  expect(() => define({ model, ...config })).toThrow(
+    expect.objectContaining({ code: "invalid_agent", message: expect.stringContaining(message) }),
+  );
+});

@@ -1,6 +1,7 @@
 import { specify } from "heddle/testing";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
+import { cmd } from "../../../src/agent/cmd.ts";
 import { defineAction } from "../../../src/agent/direct/action.ts";
 import { direct } from "../../../src/agent/direct/agent.ts";
 import type { Instruction } from "../../../src/agent/direct/signal.ts";
@@ -139,4 +140,41 @@ test("what the caller has aborted is not begun", async () => {
   });
   expect(results.map(({ status }) => status)).toEqual(["skipped"]);
   expect(agent.thread.rev).toBe(0);
+});
+
+describe("a schema", () => {
+  const standard = (validate: (value: unknown) => never | { value: unknown }) =>
+    ({ "~standard": { version: 1, vendor: "test", validate } }) as const;
+
+  test("that is a function, as those of arktype are, is asked and not called", () => {
+    const called = (): never => {
+      throw new Error("called without a value");
+    };
+    const inputSchema = Object.assign(
+      called,
+      standard((value) => ({ value })),
+    );
+    const add = defineAction({ name: "add", inputSchema, run: () => 4 });
+    const { directives } = cmd(direct({ actions: [add] }), instruct("add", { a: 1 }));
+    expect(directives.map(({ type }) => type)).toEqual(["run_action"]);
+  });
+
+  test("that throws is the failure of its instruction, and the next one is run", async () => {
+    const bad = defineAction({
+      name: "bad",
+      inputSchema: standard(() => {
+        throw new Error("the secret is 1234");
+      }),
+      run: () => 1,
+    });
+    const agent = direct({ actions: [greet, bad], thread: true }, numberedPorts());
+    const list = [instruct("greet", { who: "anna" }), instruct("bad"), instruct("greet", { who: "bob" })];
+    const { results } = await runInstructions(agent, list, options);
+    expect(results).toMatchObject([
+      { status: "ok" },
+      { status: "error", failure: { code: "action_failed", message: expect.stringContaining("schema of bad") } },
+      { status: "ok" },
+    ]);
+    expect(JSON.stringify(results)).not.toContain("1234");
+  });
 });

@@ -1,5 +1,6 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import type { ModelDelta } from "../../../src/runtime/model/answer/delta.ts";
+import { withUniqueIds } from "../../../src/runtime/model/answer/tool-calls.ts";
 import { callModel } from "../../../src/runtime/model/call.ts";
 import { callOf, finish, says, text } from "./support/fakes.ts";
 
@@ -134,6 +135,18 @@ describe("calls of tools", () => {
       await calls({ toolCallId: "a" }, { toolCallId: "a" }, {}, { toolCallId: "a_2" }, { toolCallId: "call_3" })
     ).map(({ id }) => id);
     expect(ids).toEqual(["a", "a_3", "call_3_2", "a_2", "call_3"]);
+  });
+
+  test("of one id and very many cost no more than their number", () => {
+    const cost = (count: number): number => {
+      const looking = vi.spyOn(Set.prototype, "has");
+      const made = withUniqueIds(Array.from({ length: count }, () => ({ id: "a", name: "f", arguments: {} })));
+      const looked = looking.mock.calls.length;
+      looking.mockRestore();
+      expect(new Set(made.map(({ id }) => id)).size).toBe(count);
+      return looked;
+    };
+    expect(cost(4000) / cost(1000)).toBeLessThan(5);
   });
 
   test.each([

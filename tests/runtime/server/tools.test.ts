@@ -1,4 +1,4 @@
-import type { AgentEvent, AgentServer } from "heddle";
+import { type AgentEvent, type AgentServer, ToolError, type ToolOptions } from "heddle";
 import { describe, expect, test } from "vitest";
 import { anything, eventsOf, expectWhole, failureOf, gate, proveAll, stage, told } from "../support/stage.ts";
 
@@ -74,8 +74,10 @@ describe("tools of one answer", () => {
     const request = await on.end(server.ask("Go."));
     await on.end(request.result);
     expect(most).toBe(2);
-    const beats = (await eventsOf(request)).filter(({ kind }) => kind === "keepalive");
-    expect(beats).toHaveLength(10);
+    const beats = (await eventsOf(request)).flatMap((event) =>
+      event.kind === "keepalive" ? [event.data.runningMs] : [],
+    );
+    expect(beats).toEqual([20, 20, 20, 20, 20]); // the last of each call
   });
 
   test("may call the server that runs them", async () => {
@@ -237,5 +239,86 @@ describe("the guard of tools", () => {
     expect(await on.end(server.cancel())).toBe(true);
     expect((await failureOf(request.result)).code).toBe("request_cancelled");
     expect(ran()).toBe(0);
+  });
+});
+
+describe("what runs is what the log says", () => {
+  const pays = (given: unknown[]) => ({
+    pay: { inputSchema: anything, execute: async (input: unknown) => void given.push(input) },
+  });
+  const script = [{ calls: [{ name: "pay", arguments: { amount: 10 } }] }, "Done."];
+
+  test("whatever a listener does to an event", async () => {
+    const on = await stage();
+    const given: unknown[] = [];
+    const heard = gate();
+    const server = await on.start({
+      tools: pays(given),
+      guardTools: async () => {
+        await heard.promise; // the listener comes before the tool
+        return "allow" as const;
+      },
+      script,
+    });
+    const request = await server.ask("Pay.");
+    for await (const event of request.events()) {
+      if (event.kind === "llm_completed") {
+        for (const call of event.data.toolCalls) Reflect.set(call.arguments as object, "amount", 9999);
+        heard.resolve();
+      }
+    }
+    expect(given).toEqual([{ amount: 10 }]);
+  });
+
+  test("whatever a guard does to a call", async () => {
+    const on = await stage();
+    const given: unknown[] = [];
+    const server = await on.start({
+      tools: pays(given),
+      guardTools: (call) => {
+        Reflect.set(call.arguments as object, "amount", 1);
+        return "allow";
+      },
+      script,
+    });
+    const request = await server.ask("Pay.");
+    await on.end(request.result);
+    expect(given).toEqual([{ amount: 10 }]);
+  });
+});
+
+describe("an idempotency key", () => {
+  test("is another one for each call of a thread, also where a model gives two calls one id", async () => {
+    const on = await stage();
+    const keys: string[] = [];
+    const execute = (_: unknown, { idempotencyKey }: ToolOptions) => void keys.push(idempotencyKey);
+    const script = [
+      { calls: [{ id: "call_0", name: "pay", arguments: { to: "ann" } }] },
+      { calls: [{ id: "call_0", name: "pay", arguments: { to: "bob" } }] },
+      "Done.",
+    ];
+    const server = await on.start({ tools: { pay: { inputSchema: anything, execute } }, script });
+    await on.end((await server.ask("Pay both.")).result);
+    const calls = (await on.log()).flatMap(({ refs, payload }) => ("toolCalls" in payload ? [refs.callId] : []));
+    expect(keys).toEqual(calls.map((callId) => `${callId}.call_0`));
+    expect(new Set(keys).size).toBe(2);
+  });
+
+  test("is the same in every attempt, and when a call is run again after a crash", async () => {
+    const on = await stage();
+    const keys: string[] = [];
+    const hangs = (_: unknown, { idempotencyKey }: ToolOptions) => {
+      keys.push(idempotencyKey);
+      if (keys.length === 1) throw new ToolError({ message: "Busy.", retryable: true });
+      return keys.length === 2 ? new Promise(() => undefined) : "paid";
+    };
+    const tools = { pay: { inputSchema: anything, repeatable: true, execute: hangs } };
+    const first = await on.start({ tools, script: [{ calls: [{ name: "pay" }] }] });
+    await first.ask("Pay.");
+    await on.pass(1_000);
+    await on.end(first.stop({ graceMs: 0 }));
+    await on.start({ tools, script: ["Done."] });
+    await on.pass(1_000);
+    expect(keys).toEqual([expect.stringMatching(/^call_\d+\.call_1$/), keys[0], keys[0]]);
   });
 });

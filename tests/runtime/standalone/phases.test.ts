@@ -114,7 +114,7 @@ describe.each(places)("$name", ({ store: make }) => {
 });
 
 test("the two kinds of tokens hold what they say", async () => {
-  const config = { tokenSecret: SECRET, configFingerprint: "agent" };
+  const config = { tokenSecret: SECRET, configFingerprint: "clerk" };
   const carried = await stoppedAt("after_llm", cast(["4"]).agent);
   expect((await verify(carried, config)).state).toMatchObject({
     phase: "after_llm",

@@ -1,7 +1,7 @@
 import { checkpointRevocations, defineAgent, memoryStore, mint, react, Thread, TokenError, tokenIdOf } from "heddle";
-import { scriptedModel } from "heddle/testing";
+import { type ScriptedStep, scriptedModel } from "heddle/testing";
 import { describe, expect, test } from "vitest";
-import { adder, all, CALL, cast, codeOf, SECRET, stoppedAt, tokensIn } from "./support/runs.ts";
+import { adder, all, anything, CALL, type Config, cast, codeOf, SECRET, stoppedAt, tokensIn } from "./support/runs.ts";
 
 const OTHER = "another secret of at least 32 bytes";
 
@@ -46,7 +46,7 @@ describe("a token is refused, and the error says why", () => {
   });
 
   test("when its context is not that of a run", async () => {
-    const config = { tokenSecret: SECRET, configFingerprint: "agent" };
+    const config = { tokenSecret: SECRET, configFingerprint: "clerk" };
     const token = await mint({ runId: "r", requestId: "q", phase: "after_llm", context: { mine: 1 } }, config);
     expect(await codeOf(react.continue(token, cast([]).agent))).toBe("invalid_token_state");
   });
@@ -85,10 +85,35 @@ describe("a token is refused, and the error says why", () => {
   });
 });
 
-test("a secret that is too short is refused before the model is asked", async () => {
-  const { agent, model } = cast(["4"], { tokenSecret: "short" });
-  expect(await codeOf(react.run("Hi", agent))).toBe("invalid_options");
-  expect(model.requests).toEqual([]);
+describe("agents without a name", () => {
+  const unnamed = (script: readonly ScriptedStep[], who: string, config: Config = {}) => {
+    const { tools, ran } = adder();
+    return { agent: cast(script, { name: undefined, systemPrompt: who, tools, ...config }).agent, ran };
+  };
+
+  test("go on with their own runs, and not with each other's", async () => {
+    const token = await stoppedAt("after_llm", unnamed([CALL], "You are the clerk.").agent);
+    const admin = unnamed(["Done."], "You are the admin.");
+    const rich = unnamed(["Done."], "You are the clerk.", {
+      tools: { ...adder().tools, pay: { inputSchema: anything } },
+    });
+    for (const { agent } of [admin, rich]) {
+      await expect(react.continue(token, agent)).rejects.toMatchObject({
+        code: "token_config_mismatch",
+        path: "configFingerprint",
+        message: expect.stringContaining("an agent of another name"),
+      });
+    }
+    expect(admin.ran).toEqual([]);
+    expect((await react.collect(token, unnamed(["Done."], "You are the clerk.").agent)).text).toBe("Done.");
+  });
+
+  test("with a name may have other tools and another prompt by the time a token comes back", async () => {
+    const token = await stoppedAt("after_llm", cast([CALL], { tools: adder().tools }).agent);
+    const tools = { ...adder().tools, pay: { inputSchema: anything } };
+    const { agent } = cast(["Done."], { tools, systemPrompt: "Be brief." });
+    expect((await react.collect(token, agent)).text).toBe("Done.");
+  });
 });
 
 test("without a secret there is one warning in the life of the process, and tokens are good in it", async () => {

@@ -50,6 +50,13 @@ describe("the tools of an MCP server", () => {
     expect(specs[0]).toEqual({ name: "read", description: "Does read", inputSchema });
   });
 
+  test("never become what the tools inherit from", async () => {
+    const tools = await mcpTools(new ClientOne(["time", "__proto__"]));
+    expect(Object.getPrototypeOf(tools)).toBe(Object.prototype);
+    expect(Object.keys(tools)).toEqual(["time", "proto"]);
+    expect(Object.keys(Object.assign({}, tools))).toEqual(["time", "proto"]);
+  });
+
   test("have names that every provider takes, each its own, and call the server by its own", async () => {
     const client = new ClientOne(["fs/read", "fs.read", "fs_read", "x".repeat(100), `${"x".repeat(100)}y`]);
     const tools = await mcpTools(client, { prefix: "a:" });

@@ -4,10 +4,10 @@ import {
   type UIMessage,
 } from "ai";
 import { AgentHost, memoryStore, RequestError, type ThreadStore, type Tools } from "heddle";
-import { chatTurn, toUIMessages, type UIMessageStreamOptions, uiMessageStream } from "heddle/ai-sdk";
+import { chatTurn, resumeTurn, toUIMessages, type UIMessageStreamOptions, uiMessageStream } from "heddle/ai-sdk";
 import type { ScriptedStep } from "heddle/testing";
 import { describe, expect, test } from "vitest";
-import { agentOf, anything, logged, readBySdk } from "./chat.ts";
+import { agentOf, anything, chunksIn, logged, readBySdk } from "./chat.ts";
 
 const user = (text: string): UIMessage => ({ id: "m1", role: "user", parts: [{ type: "text", text }] });
 
@@ -171,4 +171,94 @@ test("a tool of the browser is answered by the browser, also when it failed ther
     expect(await logged(store)).toEqual(message);
     await host.stop();
   }
+});
+
+describe("a reader who comes back", () => {
+  const steps = (text: string) => ({ thinking: "Hm.", text, calls: [{ name: "look" }] });
+
+  test("is told what was before a restart, and then what happens", async () => {
+    const store = memoryStore();
+    const before = hostOn(store, [steps("I look."), paying]);
+    await post(before, [user("Pay")]);
+    await before.stop();
+    const after = hostOn(store, ["Paid."]);
+    const turn = await resumeTurn(after, "thread_c");
+    if (turn === undefined) throw new Error("It is open.");
+    const first = await readBySdk(uiMessageStream(turn.request, turn));
+    expect(first).toEqual({ message: await logged(store), errors: [] });
+    await (await after.get("thread_c")).approve("call_2");
+    const { message, errors } = await readBySdk(uiMessageStream(turn.request, turn));
+    expect(errors).toEqual([]);
+    expect(message.parts.at(-1)).toMatchObject({ text: "Paid." });
+    expect(message).toEqual(await logged(store));
+    await after.stop();
+  });
+
+  test("is told everything once, where the process is still the same", async () => {
+    const store = memoryStore();
+    const host = hostOn(store, [steps("I look."), paying]);
+    const { message } = await post(host, [user("Pay")]);
+    const turn = await resumeTurn(host, "thread_c");
+    if (turn === undefined) throw new Error("It is open.");
+    const chunks = await chunksIn(uiMessageStream(turn.request, turn));
+    expect(chunks.filter(({ type }) => type === "start-step")).toHaveLength(2);
+    expect(chunks.filter(({ type }) => type === "tool-approval-request")).toHaveLength(1);
+    expect((await readBySdk(uiMessageStream(turn.request, turn))).message).toEqual(message);
+    await host.stop();
+  });
+
+  test("is told of each answer of the wrong shape once", async () => {
+    const store = memoryStore();
+    const config = { tools, outputRetries: 2, output: { type: "object", required: ["euros"] } as const };
+    const agent = agentOf(["Five.", "5.", paying], config);
+    const host = AgentHost.create({ agent, store, warn: () => undefined });
+    const { message } = await post(host, [user("Pay")]);
+    const turn = await resumeTurn(host, "thread_c");
+    if (turn === undefined) throw new Error("It is open.");
+    const chunks = await chunksIn(uiMessageStream(turn.request, turn));
+    expect(chunks.filter(({ type }) => type === "reset-step")).toHaveLength(2);
+    expect((await readBySdk(uiMessageStream(turn.request, turn))).message).toEqual(message);
+    await host.stop();
+  });
+
+  test("finds nothing where no request is open", async () => {
+    const host = hostOn(memoryStore(), ["4"]);
+    await post(host, [user("Hi")]);
+    expect(await resumeTurn(host, "thread_c")).toBeUndefined();
+    await host.stop();
+  });
+});
+
+describe("a message that is posted again", () => {
+  test("is not asked again: its request is streamed while it is open, and refused when it has ended", async () => {
+    const store = memoryStore();
+    const host = hostOn(store, [paying, "Paid."]);
+    const first = await post(host, [user("Pay")]);
+    const second = await post(host, [user("Pay")]);
+    expect(second.request.id).toBe(first.request.id);
+    expect(second.message).toEqual(first.message);
+    await post(host, [user("Pay"), decide(first.message, true)]);
+    await expect(chatTurn(host, "thread_c", [user("Pay")])).rejects.toMatchObject({ code: "message_answered" });
+    expect((await store.load("thread_c"))?.filterByRef("requestId", first.request.id).length).toBeGreaterThan(0);
+    await host.stop();
+  });
+
+  test("also where both come at once", async () => {
+    const store = memoryStore();
+    const host = hostOn(store, [paying]);
+    const turns = await Promise.all([1, 2].map(() => chatTurn(host, "thread_c", [user("Pay")])));
+    expect(new Set(turns.map(({ request }) => request.id)).size).toBe(1);
+    await host.stop();
+  });
+
+  test("to have another answer is refused", async () => {
+    const host = hostOn(memoryStore(), ["4"]);
+    const options = { trigger: "regenerate-message" };
+    await expect(chatTurn(host, "thread_c", [user("Hi")], options)).rejects.toMatchObject({
+      code: "regenerate_unsupported",
+    });
+    const { request } = await chatTurn(host, "thread_c", [user("Hi")], { trigger: "submit-message" });
+    expect((await request.result).text).toBe("4");
+    await host.stop();
+  });
 });

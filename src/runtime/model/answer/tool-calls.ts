@@ -48,15 +48,17 @@ function wellFormed(_key: string, value: JsonValue): JsonValue {
 export function withUniqueIds(calls: readonly ToolCall[]): readonly ToolCall[] {
   const given = new Set(calls.map(({ id }) => id));
   const taken = new Set<string>();
+  const numbers = new Map<string, number>(); // the next of each base: what was tried once is not tried again
+  const fresh = (base: string): string => {
+    let id = base;
+    let number = numbers.get(base) ?? 2;
+    for (; given.has(id) || taken.has(id); number++) id = `${base}_${number}`;
+    numbers.set(base, number);
+    return id;
+  };
   return calls.map((call, index) => {
-    const id = call.id !== "" && !taken.has(call.id) ? call.id : freshId(call.id || `call_${index + 1}`, given, taken);
+    const id = call.id !== "" && !taken.has(call.id) ? call.id : fresh(call.id || `call_${index + 1}`);
     taken.add(id);
     return id === call.id ? call : { ...call, id };
   });
-}
-
-function freshId(base: string, given: ReadonlySet<string>, taken: ReadonlySet<string>): string {
-  let id = base;
-  for (let number = 2; given.has(id) || taken.has(id); number++) id = `${base}_${number}`;
-  return id;
 }

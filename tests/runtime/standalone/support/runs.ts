@@ -33,7 +33,9 @@ export interface Cast {
 /** An agent that follows a script. */
 export function cast(script: readonly ScriptedStep[], config: Config = {}): Cast {
   const model = scriptedModel(script);
-  const agent = defineAgent({ tokenSecret: SECRET, ...config, model } as Parameters<typeof defineAgent>[0]) as AnyAgent;
+  const agent = defineAgent({ name: "clerk", tokenSecret: SECRET, ...config, model } as Parameters<
+    typeof defineAgent
+  >[0]) as AnyAgent;
   return { agent, model };
 }
 

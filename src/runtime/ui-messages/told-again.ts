@@ -1,0 +1,128 @@
+import type { ModelAnswer } from "../../agent/answer.ts";
+import type { CallRecord } from "../../agent/call-record.ts";
+import type { AgentEvent, EventDraft, SteerKind } from "../../agent/event.ts";
+import { textOf } from "../../agent/react/content.ts";
+import type { Entry } from "../../thread/entry.ts";
+import type { Content, ToolCall } from "../../thread/message.ts";
+import type { Thread } from "../../thread/thread.ts";
+import type { AgentRequest } from "../request/request.ts";
+import { approvalIdOf } from "./approval-id.ts";
+
+/** What an agent writes of a request, as far as it is looked at here. */
+interface Written {
+  readonly role?: string;
+  readonly content: Content;
+  readonly toolCalls?: readonly ToolCall[];
+  readonly isError?: boolean;
+  readonly steer?: SteerKind;
+  readonly approved?: boolean;
+  readonly note?: string;
+  readonly call?: CallRecord & Pick<ModelAnswer, "usage" | "finishReason">;
+}
+
+/**
+ * A request that tells first what the log holds of it, and then what happens: the process that told the beginning may have
+ * ended. Every time it is iterated, once for each thing.
+ */
+export function toldFromLog<Output>(request: AgentRequest<Output>, thread: () => Thread): AgentRequest<Output> {
+  return {
+    id: request.id,
+    runId: request.runId,
+    get state() {
+      return request.state;
+    },
+    get result() {
+      return request.result;
+    },
+    get textStream() {
+      return request.textStream;
+    },
+    async *events(options) {
+      const known = new Set<string>();
+      let seq = 0;
+      let repairs = 0;
+      for (const entry of thread().filterByRef("requestId", request.id)) {
+        for (const draft of draftsOf(entry, thread, repairs + 1)) {
+          if (draft.kind === "output_repaired") repairs += 1;
+          known.add(keyOf(draft));
+          yield eventOf(request, entry, draft, ++seq);
+        }
+      }
+      for await (const event of request.events(options)) if (!known.has(keyOf(event))) yield event;
+    },
+  };
+}
+
+/** What events tell that are one and the same, also where one is from the log. */
+function keyOf({ kind, callId, toolCallId, data }: EventDraft): string {
+  if (kind === "output_repaired") return `repaired ${data.attempt}`;
+  if (kind === "input_injected") return `injected ${data.id}`;
+  if (kind.startsWith("llm_")) return `answer ${callId}`;
+  return `${kind} ${approvalIdOf(callId, toolCallId)}`;
+}
+
+function draftsOf(entry: Entry, thread: () => Thread, attempt: number): readonly EventDraft[] {
+  const { id, kind, payload, refs } = entry;
+  const written = payload as unknown as Written; // written by us
+  const { role, content, steer } = written;
+  const { callId, signalId = id } = refs;
+  if (kind === "approval_requested" || kind === "approval_resolved") return [toolDraft(entry, kind, thread)];
+  if (kind !== "ai_message") return [];
+  if (role === "tool") return [toolDraft(entry, "tool_completed", thread)];
+  if (role === "assistant" && callId !== undefined) return answerDrafts(callId, written);
+  if (steer === "repair") return [{ kind: "output_repaired", data: { issues: [], attempt } }];
+  return steer === undefined ? [] : [{ kind: "input_injected", data: { id: signalId, steer, content } }];
+}
+
+function toolDraft(
+  { payload, refs }: Entry,
+  kind: "approval_requested" | "approval_resolved" | "tool_completed",
+  thread: () => Thread,
+): EventDraft {
+  const { content, isError = false, approved = false, note } = payload as unknown as Written; // written by us
+  const { callId, toolCallId = "" } = refs;
+  const { name: toolName = "", arguments: args = {} } = callIn(thread(), callId, toolCallId) ?? {};
+  const of = { ...(callId !== undefined && { callId }), toolCallId, toolName };
+  switch (kind) {
+    case "approval_requested":
+      return { kind, ...of, data: { arguments: args } };
+    case "approval_resolved":
+      return { kind, ...of, data: { approved, ...(note !== undefined && { note }) } };
+    case "tool_completed":
+      return { kind, ...of, data: { content, isError } };
+    default:
+      return kind satisfies never;
+  }
+}
+
+/** Its thinking and its text stand where they stood, under ids of their own. */
+function answerDrafts(callId: string, { content, toolCalls = [], call }: Written): readonly EventDraft[] {
+  if (call === undefined) return [];
+  const { usage, finishReason, view, estimatedTokens } = call;
+  const parts = typeof content === "string" ? [{ type: "text", text: content } as const] : content;
+  const deltas = parts.flatMap((part, index): readonly EventDraft[] => {
+    const isSaid = (part.type === "text" || part.type === "thinking") && part.text !== "";
+    return isSaid ? [{ kind: "llm_delta", callId, data: { type: part.type, id: `${index}`, text: part.text } }] : [];
+  });
+  return [
+    { kind: "llm_started", callId, data: { estimatedTokens, messages: 0 } },
+    ...deltas,
+    { kind: "llm_completed", callId, data: { text: textOf(content), toolCalls, usage, finishReason, view } },
+  ];
+}
+
+function callIn(thread: Thread, callId: string | undefined, toolCallId: string): ToolCall | undefined {
+  if (callId === undefined) return undefined;
+  const entries = thread.filterByRef("callId", callId);
+  const calls = entries.flatMap(({ payload }) => (payload as unknown as Written).toolCalls ?? []); // written by us
+  return calls.find(({ id }) => id === toolCallId);
+}
+
+function eventOf(
+  { id: requestId, runId }: AgentRequest,
+  { at, refs }: Entry,
+  draft: EventDraft,
+  seq: number,
+): AgentEvent {
+  return { ...draft, id: `${runId}.log.${seq}`, seq, at, runId, requestId, iteration: refs.iteration ?? 0 };
+}
