@@ -25,19 +25,14 @@ export function meantField(name: string): string | undefined {
   if (FIELDS.includes(name) || OTHERS.has(name)) return undefined;
   const lower = name.toLowerCase();
   if (Object.hasOwn(OTHER_NAMES, lower)) return OTHER_NAMES[lower];
-  return FIELDS.find((field) => edits(lower, field.toLowerCase()) <= 0.3 * field.length);
+  return FIELDS.find((field) => isNear(lower, field.toLowerCase(), 0.3 * field.length));
 }
 
-/** How many letters have to be put in, taken out or changed to make one word of the other. */
-function edits(from: string, to: string): number {
-  let row = Array.from({ length: to.length + 1 }, (_, index) => index);
-  for (const [index, letter] of [...from].entries()) {
-    const next = [index + 1];
-    for (let at = 1; at <= to.length; at++) {
-      const changed = (row[at - 1] ?? 0) + (letter === to[at - 1] ? 0 : 1);
-      next.push(Math.min((row[at] ?? 0) + 1, (next[at - 1] ?? 0) + 1, changed));
-    }
-    row = next;
-  }
-  return row[to.length] ?? 0;
+/** Whether so many letters, put in, taken out or changed, make one word of the other. */
+function isNear(a: string, b: string, edits: number): boolean {
+  if (a === b) return true;
+  const [restA, restB] = [a.slice(1), b.slice(1)];
+  if (a[0] === b[0]) return isNear(restA, restB, edits);
+  if (edits < 1) return false;
+  return isNear(restA, b, edits - 1) || isNear(a, restB, edits - 1) || isNear(restA, restB, edits - 1);
 }
