@@ -60,6 +60,7 @@ export class LiveThread {
         const more = directives.filter(({ type }) => type === "emit" || type === "checkpoint").length;
         return toldBeside(after, this.requests.current?.eventSeq ?? 0, more);
       },
+      taken: () => this.#look(),
       broken: (error) => this.collapse(error),
     });
     this.toolbox = new Toolbox(items, (settings) => {
@@ -73,10 +74,7 @@ export class LiveThread {
       listen,
       span: (of) => telemetry.request(of, this.scene),
     });
-    this.#follower = new Follower(store, this.session, {
-      changed: () => this.#look(),
-      broken: (error) => this.collapse(error),
-    });
+    this.#follower = new Follower(store, this.session, (error) => this.collapse(error));
     this.scene = {
       definition,
       threadId,
@@ -141,11 +139,7 @@ export class LiveThread {
   /** A signal from outside; after a failure of the store the log is read anew first. */
   async submit(signal: Signal): Promise<Outcome> {
     if (this.#broken !== undefined) await this.mend();
-    try {
-      return await this.session.submit(signal);
-    } finally {
-      this.#look();
-    }
+    return this.session.submit(signal);
   }
 
   /** Resolves when nothing runs. */
@@ -257,7 +251,6 @@ export class LiveThread {
       await this.session.submit(signal);
     }
     if (run === undefined) await takeUpOperation(this.scene, this.session, options.warn);
-    this.#look();
   }
 
   /** Loads of a long thread what a view shows, as the first call would: `explain` answers at once and cannot wait for it. */
@@ -313,10 +306,7 @@ export class LiveThread {
   #send(signal: Signal): void {
     // What comes from a request that has failed here is told nobody: the log is read anew without it.
     if (this.#broken !== undefined) return;
-    this.session.submit(signal).then(
-      () => this.#look(),
-      (error: unknown) => this.collapse(error),
-    );
+    this.session.submit(signal).catch((error: unknown) => this.collapse(error));
   }
 
   #track(work: Promise<unknown>): void {
