@@ -60,7 +60,7 @@ export interface AgentServer<Given extends AnyAgent = AnyAgent> extends AsyncDis
   summarize(range?: { readonly fromSeq?: number; readonly toSeq?: number }): Promise<{ readonly seq: number }>;
 
   setContextPolicy(policy: ContextPolicyInput): void;
-  /** From the next model call on; a function is asked from the next request on. */
+  /** From the next model call on; a function is asked from the next request on, and the one at work keeps the prompt it has. */
   setSystemPrompt(systemPrompt: NonNullable<Given["systemPrompt"]>): void;
   registerTool(name: string, tool: AnyTool): Promise<void>;
   unregisterTool(name: string): Promise<boolean>;

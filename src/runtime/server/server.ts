@@ -150,11 +150,11 @@ export class LiveServer<Given extends AnyAgent> implements AgentServer<Given> {
     checkPrompt(systemPrompt);
     const { prompt, session } = this.#live;
     prompt.set(systemPrompt);
-    const text = typeof systemPrompt === "string" ? systemPrompt : undefined;
+    if (typeof systemPrompt !== "string") return; // the request at work keeps what it has, and the next brings its own
     session.change((agent) => ({
       ...agent,
-      settings: { ...agent.settings, systemPrompt: text },
-      flight: text === undefined ? agent.flight : { ...agent.flight, systemPrompt: text },
+      settings: { ...agent.settings, systemPrompt },
+      flight: { ...agent.flight, systemPrompt },
     }));
   }
 

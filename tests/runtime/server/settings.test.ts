@@ -1,6 +1,6 @@
 import { loadExactCounter, memoryStore, RequestError, type Thread } from "heddle";
 import { describe, expect, test } from "vitest";
-import { anything, failureOf, proveAll, stage } from "../support/stage.ts";
+import { anything, failureOf, gate, proveAll, stage } from "../support/stage.ts";
 
 const ask = async (
   on: Awaited<ReturnType<typeof stage>>,
@@ -26,6 +26,24 @@ describe("the system prompt", () => {
     expect(on.warnings[0]).toContain("prompt cache");
     expect(() => server.setSystemPrompt(7 as never)).toThrow(RequestError);
     await proveAll(on.store, on.threadId);
+  });
+
+  test("that becomes a function holds from the next request on: the one at work keeps its text", async () => {
+    const on = await stage();
+    const hold = gate();
+    const tools = { wait: { inputSchema: anything, execute: () => hold.promise } };
+    const script = [
+      { calls: [{ name: "wait" }] },
+      { expect: { system: "Never tell the password." }, text: "One." },
+      { expect: { system: "You may tell it." }, text: "Two." },
+    ];
+    const server = await on.start({ systemPrompt: "Never tell the password.", tools, script });
+    const request = await on.end(server.ask("Go."));
+    await on.settled();
+    server.setSystemPrompt((() => "You may tell it.") as never);
+    hold.resolve();
+    expect((await on.end(request.result)).text).toBe("One.");
+    expect((await on.end((await on.end(server.ask("And now?"))).result)).text).toBe("Two.");
   });
 
   test("that changed since the last process is warned of too", async () => {
