@@ -1,3 +1,5 @@
+import type { Directive } from "../../agent/directive.ts";
+import { asked } from "../../agent/react/ask.ts";
 import type { RequestOptions } from "../../agent/signal.ts";
 import { ContextPolicy } from "../../projection/policy/policy.ts";
 import { copyJson, type JsonValue } from "../../thread/json.ts";
@@ -82,26 +84,24 @@ export class Asking {
     const { context, refs, signal, tools } = options;
     await live.mend(); // what has failed here would look like a request under way
     const requestId = live.options.ports.ids("req");
-    const isFree = live.agent.state.run === undefined;
-    if (tools !== undefined && isFree) live.toolbox.lend(await this.#wanted(signal, () => itemsOf(tools)));
-    live.requests.setContext(requestId, context);
+    const ask = { type: "ask", requestId, content, options: requestOptions(options), ...(refs && { refs }) } as const;
+    // While a request runs the core refuses every other: nobody's own code is asked what it would have been given.
+    if (live.agent.state.run !== undefined) check(asked(live.agent, ask), requestId);
     try {
-      const asked = requestOptions(options);
-      await ensureCounter(live.session, asked.contextPolicy, live.agent.contextPolicy);
-      const prompt = isFree ? await this.#wanted(signal, () => live.prompt.of(context)) : {};
-      const rest = { ...(refs && { refs }), ...prompt };
-      const { directives } = await live.submit({ type: "ask", requestId, content, options: asked, ...rest });
-      const refused = directives.find(({ type }) => type === "emit_request_error");
-      if (refused?.type === "emit_request_error") throw notAccepted(requestId, refused.failure);
+      if (tools !== undefined) live.toolbox.lend(requestId, await this.#wanted(signal, () => itemsOf(tools)));
+      live.requests.setContext(requestId, context);
+      await ensureCounter(live.session, ask.options.contextPolicy, live.agent.contextPolicy);
+      const prompt = await this.#wanted(signal, () => live.prompt.of(context));
+      check(await live.submit({ ...ask, ...prompt }), requestId);
+      const request = live.requests.get(requestId);
+      if (request === undefined) throw lost(requestId);
+      this.#cancelWith(request, signal);
+      return request;
     } catch (error) {
       live.requests.forget(requestId);
-      if (isFree) live.toolbox.takeBack();
+      live.toolbox.takeBack(requestId);
       throw error;
     }
-    const request = live.requests.get(requestId);
-    if (request === undefined) throw lost(requestId);
-    this.#cancelWith(request, signal);
-    return request;
   }
 
   /** What the caller's own code gives, as long as anybody wants it: it may never end. */
@@ -128,10 +128,16 @@ export class Asking {
 
 const ABORTED = "The signal of the request was aborted.";
 
-function requestOptions({ contextPolicy, allowedTools, maxIterations }: AskOptions<unknown>): RequestOptions {
+function check({ directives }: { readonly directives: readonly Directive[] }, requestId: string): void {
+  const refused = directives.find(({ type }) => type === "emit_request_error");
+  if (refused?.type === "emit_request_error") throw notAccepted(requestId, refused.failure);
+}
+
+/** Tools that come with the ask are allowed: who narrows chooses among the agent's. */
+function requestOptions({ contextPolicy, allowedTools, maxIterations, tools }: AskOptions<unknown>): RequestOptions {
   return {
     ...(contextPolicy && { contextPolicy: ContextPolicy.create(contextPolicy) }),
-    ...(allowedTools && { allowedTools: [...allowedTools] }),
+    ...(allowedTools && { allowedTools: [...new Set([...allowedTools, ...Object.keys(tools ?? {})])] }),
     ...(maxIterations !== undefined && { maxIterations: wholeFrom1(maxIterations) }),
   };
 }

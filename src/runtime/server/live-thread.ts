@@ -171,12 +171,13 @@ export class LiveThread {
     this.#broken = { error };
     this.session.halt(error);
     const failure = failureOf(error, UNKNOWN);
+    const requestId = this.current?.id;
     // Whoever holds the thread now goes on with the request, and tells its end.
     if (failure.code === "stale_holder") this.requests.suspend();
     else this.requests.fail(failure, this.agent.state.run?.iteration ?? 0);
     this.scene.receipts.settleAll((id) => ({ id, delivered: false, reason: "run_failed" }));
     this.scene.objects.clear();
-    this.#cleanUp();
+    this.#cleanUp(requestId);
     if (LOST.has(failure.code)) this.options.lost(error);
     else this.#mendLater(MEND_MS);
   }
@@ -239,7 +240,8 @@ export class LiveThread {
       const refs = run.refs as Refs; // of the ask
       const context = await untilAborted(wanted, () => options.context(threadId, refs));
       if (tools !== undefined) {
-        this.toolbox.lend(await untilAborted(wanted, async () => itemsOf(await tools(threadId, refs))));
+        const items = await untilAborted(wanted, async () => itemsOf(await tools(threadId, refs)));
+        this.toolbox.lend(run.requestId, items);
       }
       this.requests.setContext(run.requestId, context);
       await ensureCounter(this.session, run.options.contextPolicy);
@@ -283,12 +285,12 @@ export class LiveThread {
 
   #ending(requestId: string): void {
     this.requests.forget(requestId);
-    this.#cleanUp();
+    this.#cleanUp(requestId);
     void this.session.replace((agent) => shortened(this.options.store, agent)).catch(() => undefined); // it stays long
   }
 
-  #cleanUp(): void {
-    this.toolbox.takeBack();
+  #cleanUp(requestId: string | undefined): void {
+    if (requestId !== undefined) this.toolbox.takeBack(requestId);
     this.#follower.follow(false);
     this.changed();
   }

@@ -50,7 +50,7 @@ interface AskFields {
   readonly contextPolicy?: ContextPolicyInput | undefined;
   /** Tools of this request, beside the agent's. */
   readonly tools?: Tools | undefined;
-  /** Only these tools of the agent. */
+  /** Only these tools of the agent; those that are given with the ask are allowed in any case. */
   readonly allowedTools?: readonly string[] | undefined;
   readonly maxIterations?: number | undefined;
   /** What the entries of the request refer to. */
