@@ -61,7 +61,7 @@ export class LiveHost<Given extends AnyAgent> implements AgentHost<Given> {
   }
 
   async recover(): Promise<number> {
-    const found = await interruptedThreads(this.#options.store);
+    const found = await interruptedThreads(this.#options.store, this.#ports);
     const first = await this.#takeUp(found, 0);
     // A dead holder's claim runs out while all of these wait together; a living one keeps its threads.
     const second = await this.#takeUp(first.held, undefined);

@@ -9,6 +9,8 @@ export interface HolderOptions {
   readonly ttlMs: number;
   /** How long to wait for a holder that may be dead. */
   readonly waitMs: number;
+  /** Waits no longer. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** The claim of one thread: renewed as long as it is held. Of two processes only one has it. */
@@ -34,16 +36,18 @@ export class Holder {
 
   /** Claims the thread. A dead holder's time runs out while this waits; a living one renews, and is the error. */
   static async claim(store: ThreadStore, threadId: string, options: HolderOptions & Kept): Promise<Holder> {
-    const { holder, ttlMs, waitMs, ports } = options;
+    const { holder, ttlMs, waitMs, ports, signal } = options;
     const deadline = ports.clock() + waitMs;
     for (;;) {
       try {
-        const { epoch } = await store.claim(threadId, { holder, ttlMs });
+        // Claimed twice by one name, because the acknowledgement was lost, it is held by the later claim.
+        const { epoch } = await patiently(ports, () => store.claim(threadId, { holder, ttlMs }));
         return new Holder(store, threadId, epoch, options);
       } catch (error) {
         const left = deadline - ports.clock();
         if (!ThreadHeldError.isInstance(error) || left <= 0) throw error;
-        await pause(ports, Math.min(left, Math.max(10, error.until - ports.clock() + 1)));
+        await pause(ports, Math.min(left, Math.max(10, error.until - ports.clock() + 1)), signal);
+        signal?.throwIfAborted();
       }
     }
   }
@@ -89,8 +93,14 @@ interface Kept {
   readonly lost: (error: unknown) => void;
 }
 
-export function pause({ after }: Pick<RuntimePorts, "after">, ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    after(ms, resolve);
-  });
+/** So many milliseconds, or as long as the signal is not aborted. */
+export async function pause({ after }: Pick<RuntimePorts, "after">, ms: number, signal?: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const cancel = after(ms, resolve);
+  const end = (): void => resolve();
+  if (signal?.aborted) end();
+  signal?.addEventListener("abort", end, { once: true });
+  await promise;
+  cancel();
+  signal?.removeEventListener("abort", end);
 }

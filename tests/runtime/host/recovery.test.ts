@@ -1,4 +1,4 @@
-import { memoryStore } from "heddle";
+import { memoryStore, StoreError } from "heddle";
 import { expect, test, vi } from "vitest";
 import { agentOf, careful, house, PAY } from "./support/hosts.ts";
 
@@ -42,6 +42,25 @@ test("threads of a process that died are taken up when its claims have run out, 
   await end(host.stop());
   await end(living.stop({ graceMs: 0 }));
 });
+
+const away = () => new StoreError({ code: "store_unreachable", retryable: true, message: "The database fails over." });
+
+test.each(["list", "claim", "load", "getCheckpoint"] as const)(
+  "a thread is taken up also where the first %s meets a database that is away for a moment",
+  async (method) => {
+    const inner = memoryStore();
+    const { host: make, end, pass, store } = await house(inner);
+    const crashed = make({ agent: agentOf([{ hang: true }]) });
+    await end(crashed.ask("thread_a", "Hi"));
+    await end(crashed.stop({ graceMs: 0 }));
+    vi.spyOn(inner, method).mockRejectedValueOnce(away());
+    const host = make({ agent: agentOf(["ok"]) });
+    expect(await end(host.recover())).toBe(1);
+    await pass(1_000);
+    expect((await store.load("thread_a"))?.metadata["status"]).toBe("completed");
+    await end(host.stop());
+  },
+);
 
 test("a thread that cannot be taken up is told, and keeps nobody else from going on", async () => {
   const inner = memoryStore();
