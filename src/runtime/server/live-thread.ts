@@ -1,6 +1,7 @@
 import type { Directive } from "../../agent/directive.ts";
 import type { ContextOperation } from "../../agent/operation.ts";
 import { isWaiting, type ReactAgent } from "../../agent/react/agent.ts";
+import type { Run } from "../../agent/react/run.ts";
 import type { Signal } from "../../agent/signal.ts";
 import type { JsonValue } from "../../thread/json.ts";
 import type { Refs } from "../../thread/refs.ts";
@@ -234,25 +235,28 @@ export class LiveThread {
   async #takeUp(): Promise<void> {
     const { options, agent } = this;
     const { run } = agent.state;
-    if (run === undefined) options.first?.(agent);
-    else {
-      const { signal: wanted, threadId, tools } = options;
-      const refs = run.refs as Refs; // of the ask
-      const context = await untilAborted(wanted, () => options.context(threadId, refs));
-      if (tools !== undefined) {
-        const items = await untilAborted(wanted, async () => itemsOf(await tools(threadId, refs)));
-        this.toolbox.lend(run.requestId, items);
-      }
-      this.requests.setContext(run.requestId, context);
-      await ensureCounter(this.session, run.options.contextPolicy);
-      const first = options.first?.(agent) ?? { type: "resume", recover: options.definition.recover };
-      const signal =
-        first.type === "resume" ? { ...first, ...(await untilAborted(wanted, () => this.prompt.of(context))) } : first;
+    const first = options.first?.(agent) ?? { type: "resume", recover: options.definition.recover };
+    if (run !== undefined) {
+      const goesOn = first.type === "resume" && first.recover !== "fail";
+      const signal = goesOn ? { ...first, ...(await this.#givenAgain(run)) } : first;
       this.requests.open(run, nextEventSeq(agent.thread, run));
       await takeUpOperation(this.scene, this.session, options.warn); // it waits for the end of the run, as it did before
       await this.session.submit(signal);
     }
     if (run === undefined) await takeUpOperation(this.scene, this.session, options.warn);
+  }
+
+  /** What a request that goes on was given by its caller, and no log has. One that is only to be closed needs none of it. */
+  async #givenAgain({ requestId, refs: json, options: { contextPolicy } }: Run): Promise<{ systemPrompt?: string }> {
+    const { signal, threadId, tools, context: contextOf } = this.options;
+    const refs = json as Refs; // of the ask
+    const context = await untilAborted(signal, () => contextOf(threadId, refs));
+    if (tools !== undefined) {
+      this.toolbox.lend(requestId, await untilAborted(signal, async () => itemsOf(await tools(threadId, refs))));
+    }
+    this.requests.setContext(requestId, context);
+    await ensureCounter(this.session, contextPolicy);
+    return untilAborted(signal, () => this.prompt.of(context));
   }
 
   /** Loads of a long thread what a view shows, as the first call would: `explain` answers at once and cannot wait for it. */
