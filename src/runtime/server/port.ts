@@ -59,7 +59,8 @@ export interface AgentServer<Given extends AnyAgent = AnyAgent> extends AsyncDis
   /** Has a summary written of what stands up to `toSeq`; default all but the turns that the policy keeps. */
   summarize(range?: { readonly fromSeq?: number; readonly toSeq?: number }): Promise<{ readonly seq: number }>;
 
-  setContextPolicy(policy: ContextPolicyInput): void;
+  /** From the next model call on. Resolves when it holds: a counter that it asks for may have to be loaded first. */
+  setContextPolicy(policy: ContextPolicyInput): Promise<void>;
   /** From the next model call on; a function is asked from the next request on, and the one at work keeps the prompt it has. */
   setSystemPrompt(systemPrompt: NonNullable<Given["systemPrompt"]>): void;
   registerTool(name: string, tool: AnyTool): Promise<void>;

@@ -18,6 +18,7 @@ import { RequestError } from "../request/request-error.ts";
 import type { OperationAnswer } from "../session/operation-answer.ts";
 import { jsonOf } from "../tools/json-result.ts";
 import type { Asking } from "./asking.ts";
+import { ensureCounter, lacksCounter } from "./exact-counter.ts";
 import type { LiveThread } from "./live-thread.ts";
 import { modify } from "./modify.ts";
 import type { AskArguments, AskOptions, Decider, SteerOptions, StopOptions } from "./options.ts";
@@ -97,7 +98,10 @@ export class LiveServer<Given extends AnyAgent> implements AgentServer<Given> {
   }
 
   inject(content: Content, options: SteerOptions & { readonly source: string }): SteerAnswer {
-    return this.#steer("inject", content, options, options.source);
+    const source: unknown = options?.source; // of a caller without types
+    if (typeof source === "string") return this.#steer("inject", content, options, source);
+    const message = 'inject needs { source: "..." }: who speaks. The user\'s own words are for steer.';
+    throw new RequestError({ code: "invalid_options", message });
   }
 
   followUp(content: Content, options?: SteerOptions): SteerAnswer {
@@ -141,9 +145,12 @@ export class LiveServer<Given extends AnyAgent> implements AgentServer<Given> {
     return summarizeRange(this.#live, range);
   }
 
-  setContextPolicy(policy: ContextPolicyInput): void {
+  setContextPolicy(policy: ContextPolicyInput): Promise<void> {
     const contextPolicy = ContextPolicy.create(policy);
-    this.#live.session.change((agent) => ({ ...agent, contextPolicy }));
+    const { session } = this.#live;
+    const set = (): void => session.change((agent) => ({ ...agent, contextPolicy }));
+    if (!lacksCounter(session.agent, contextPolicy)) return Promise.resolve(set());
+    return this.#live.mend().then(() => session.first(() => ensureCounter(session, contextPolicy).then(set)));
   }
 
   setSystemPrompt(systemPrompt: NonNullable<Given["systemPrompt"]>): void {

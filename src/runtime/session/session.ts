@@ -92,6 +92,11 @@ export class Session {
     });
   }
 
+  /** Work that signals wait for which come later. */
+  first<Answer>(work: () => Promise<Answer>): Promise<Answer> {
+    return this.#jobs.add(work);
+  }
+
   /** Changes what no entry tells: policy, prompt, tools. A change may be made twice. */
   change(change: Change): void {
     this.#agent = change(this.#agent);

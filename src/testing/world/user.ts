@@ -64,7 +64,7 @@ export class SimulatedUser {
       [4, () => this.#cancel(process, server)],
       [8, () => this.operations.begin(process, server)],
       [3, () => this.#summarize(process, server)],
-      [2, () => server.setContextPolicy(generatedPolicy(random))],
+      [2, () => void server.setContextPolicy(generatedPolicy(random))],
       [5, () => this.#world.kill(process)],
       [3, () => this.#stop(process, server)],
       [3, () => this.#rival(process)],
