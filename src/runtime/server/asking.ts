@@ -94,7 +94,7 @@ export class Asking {
       const prompt = await this.#wanted(signal, () => live.prompt.of(context));
       check(await live.submit({ ...ask, ...prompt }), requestId);
       const request = live.requests.get(requestId);
-      if (request === undefined) throw lost(requestId);
+      if (request === undefined) throw live.endOf(requestId); // the ask is in the log, and it ended here before it began
       this.#cancelWith(request, signal);
       return request;
     } catch (error) {
@@ -149,9 +149,4 @@ function wholeFrom1(maxIterations: number): number {
 
 function aborted(): RequestError {
   return new RequestError({ code: "request_cancelled", message: "The signal was aborted before the ask was put." });
-}
-
-function lost(requestId: string): RequestError {
-  const message = "The store failed right after the ask was taken. Read the log before you ask again.";
-  return new RequestError({ code: "runtime_failed", requestId, message });
 }

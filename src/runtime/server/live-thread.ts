@@ -10,7 +10,7 @@ import type { Scene } from "../directives/scene.ts";
 import { untilAborted } from "../directives/until-aborted.ts";
 import type { Receipt } from "../request/receipt.ts";
 import type { LiveRequest } from "../request/request.ts";
-import { failureOf, RequestError } from "../request/request-error.ts";
+import { failureOf, RequestError, requestFailed, requestSuspended } from "../request/request-error.ts";
 import { Kept } from "../session/kept.ts";
 import { loadAgent, shortened } from "../session/load.ts";
 import type { OperationSettled } from "../session/operation-answer.ts";
@@ -173,14 +173,24 @@ export class LiveThread {
     this.session.halt(error);
     const failure = failureOf(error, UNKNOWN);
     const requestId = this.current?.id;
-    // Whoever holds the thread now goes on with the request, and tells its end.
-    if (failure.code === "stale_holder") this.requests.suspend();
+    if (this.#isOthers) this.requests.suspend();
     else this.requests.fail(failure, this.agent.state.run?.iteration ?? 0);
     this.scene.receipts.settleAll((id) => ({ id, delivered: false, reason: "run_failed" }));
     this.scene.objects.clear();
     this.#cleanUp(requestId);
     if (LOST.has(failure.code)) this.options.lost(error);
     else this.#mendLater(MEND_MS);
+  }
+
+  /** How a request ends here that the log has, and that this server cannot carry. */
+  endOf(requestId: string): RequestError {
+    if (this.#isOthers || this.stopped.aborted) return requestSuspended(requestId);
+    return requestFailed(requestId, failureOf(this.#broken?.error, UNKNOWN));
+  }
+
+  /** Whoever holds the thread now goes on with the request, and tells its end. */
+  get #isOthers(): boolean {
+    return failureOf(this.#broken?.error, UNKNOWN).code === "stale_holder";
   }
 
   /** What the log was not told is told it also when nobody asks again: its list of threads should not say "running" for ever. */
@@ -266,7 +276,7 @@ export class LiveThread {
   }
 
   async #perform(directive: Directive, after: ReactAgent, before: ReactAgent): Promise<void> {
-    if (this.#broken !== undefined) return; // the request has failed, whatever was still to be done for it
+    if (this.#broken !== undefined || this.stopped.aborted) return; // the request has ended here, whatever was still to be done
     if (this.#isResting && BEGINNINGS.has(directive.type)) return;
     if ("requestId" in directive && "runId" in directive) this.requests.open(directive, 1);
     if (directive.type === "llm_stream") this.lastCall.made(directive, after);

@@ -2,7 +2,7 @@ import type { AgentEvent } from "../../agent/event.ts";
 import type { Failure } from "../../agent/failure.ts";
 import type { RuntimePorts } from "../ports.ts";
 import { LiveRequest } from "../request/request.ts";
-import { RequestError, requestFailed } from "../request/request-error.ts";
+import { RequestError, requestFailed, requestSuspended } from "../request/request-error.ts";
 import type { RequestSpan } from "../telemetry/telemetry.ts";
 import { RequestTimer } from "./request-timer.ts";
 
@@ -100,10 +100,8 @@ export class Requests {
     if (request === undefined) return;
     this.forget(request.id);
     this.#span?.suspended();
-    const error = new RequestError({ code: "request_suspended", requestId: request.id, message: SUSPENDED });
+    const error = requestSuspended(request.id);
     request.abort.abort(error);
     request.reject(error);
   }
 }
-
-const SUSPENDED = "The server was stopped while the request was open. It goes on where the thread is started again.";
