@@ -26,6 +26,8 @@ export interface AgentRequest<Output = unknown> {
 interface Options {
   readonly id: string;
   readonly runId: string;
+  /** Of the claim under which it is carried; absent where the thread is nobody else's. */
+  readonly epoch: number | undefined;
   readonly ports: RuntimePorts;
   readonly captureDeltas: boolean;
   /** After a crash the numbers go on. */
@@ -84,9 +86,11 @@ export class LiveRequest implements AgentRequest {
   /** Gives an event its place. After the terminal one there is none. */
   emit(event: EventDraft, iteration: number): void {
     if (this.#state === "done") return;
-    const { ports, runId, listen } = this.#options;
+    const { ports, runId, epoch, listen } = this.#options;
     const seq = this.#log.lastSeq + 1;
-    const full = { ...event, id: `${runId}.${seq}`, seq, at: ports.clock(), runId, requestId: this.id, iteration };
+    // After a crash a number may be told again of another event; under another claim.
+    const id = [runId, epoch, seq].filter((part) => part !== undefined).join(".");
+    const full = { ...event, id, seq, at: ports.clock(), runId, requestId: this.id, iteration };
     const frozen: AgentEvent = Object.freeze(full);
     this.#log.push(frozen);
     listen(frozen);

@@ -70,6 +70,7 @@ export class LiveThread {
     this.prompt = new Prompt(definition.systemPrompt);
     this.lastCall = new LastCall(agent, options.warn);
     this.requests = new Requests({
+      epoch: holder?.epoch,
       ports,
       captureDeltas,
       listen,

@@ -7,6 +7,7 @@ import type { RequestSpan } from "../telemetry/telemetry.ts";
 import { RequestTimer } from "./request-timer.ts";
 
 export interface RequestsOptions {
+  readonly epoch: number | undefined;
   readonly ports: RuntimePorts;
   readonly captureDeltas: boolean;
   readonly listen: (event: AgentEvent) => void;
@@ -44,14 +45,14 @@ export class Requests {
   open(asked: Asked, firstEventSeq: number): void {
     const { requestId: id, runId } = asked;
     if (this.#current?.id === id) return;
-    const { ports, captureDeltas, listen } = this.#options;
+    const { epoch, ports, captureDeltas, listen } = this.#options;
     const span = this.#options.span(asked);
     this.#span = span;
     const told = (event: AgentEvent): void => {
       span.event(event);
       listen(event);
     };
-    this.#current = new LiveRequest({ id, runId, ports, captureDeltas, firstEventSeq, listen: told });
+    this.#current = new LiveRequest({ id, runId, epoch, ports, captureDeltas, firstEventSeq, listen: told });
   }
 
   /** Limits the time that a request may be at work. */
