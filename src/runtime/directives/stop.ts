@@ -1,8 +1,7 @@
 import type { Directive } from "../../agent/directive.ts";
 import type { ReactAgent } from "../../agent/react/agent.ts";
-import type { JsonValue } from "../../thread/json.ts";
 import { requestCancelled, requestFailed } from "../request/request-error.ts";
-import { callsIn, type RequestResult } from "../request/result.ts";
+import { resultIn } from "../request/result.ts";
 import type { Scene } from "./scene.ts";
 
 /** The request has ended: whoever waits for its result gets it. */
@@ -15,7 +14,7 @@ export function stop(scene: Scene, { requestId }: Extract<Directive, { type: "st
   const { end } = last;
   switch (end.status) {
     case "completed":
-      request.complete(resultOf(agent, object));
+      request.complete(resultIn(agent.thread.filterByRef("requestId", requestId), last, object));
       break;
     case "failed":
       request.reject(requestFailed(requestId, end.failure));
@@ -26,14 +25,4 @@ export function stop(scene: Scene, { requestId }: Extract<Directive, { type: "st
     default:
       end satisfies never;
   }
-}
-
-/** The result of the request that ended last, from what the log tells. */
-export function resultOf({ thread, state: { last } }: ReactAgent, object: JsonValue | undefined): RequestResult {
-  const { run, end } = last ?? {};
-  const { requestId = "", runId = "", text = "", usage = {}, finishReason } = run ?? {};
-  const terminationReason = end?.status === "completed" ? end.terminationReason : "stopped";
-  const calls = callsIn(thread.filterByRef("requestId", requestId));
-  const ended = { terminationReason, ...(finishReason && { finishReason }) };
-  return Object.freeze({ requestId, runId, text, ...ended, usage, calls, object });
 }

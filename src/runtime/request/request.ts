@@ -17,6 +17,8 @@ export interface AgentRequest<Output = unknown> {
   readonly state: RequestState;
   /** Rejects with a RequestError: `request_failed` or `request_cancelled`. Nobody has to look at it. */
   readonly result: Promise<RequestResult<Output>>;
+  /** Resolves as soon as nothing is at work: the request is done, or it waits for somebody outside. */
+  settled(): Promise<Exclude<RequestState, "running">>;
   /** The text of the model as it comes. */
   readonly textStream: AsyncIterable<string>;
   /** All events from the first on, however late you begin; the last is the terminal one. */
@@ -46,6 +48,7 @@ export class LiveRequest implements AgentRequest {
   readonly #settle: (result: RequestResult) => void;
   readonly #fail: (error: unknown) => void;
   #state: RequestState = "running";
+  #rest = Promise.withResolvers<Exclude<RequestState, "running">>();
 
   constructor(options: Options) {
     this.#options = options;
@@ -64,6 +67,10 @@ export class LiveRequest implements AgentRequest {
 
   get state(): RequestState {
     return this.#state;
+  }
+
+  settled(): Promise<Exclude<RequestState, "running">> {
+    return this.#rest.promise;
   }
 
   get eventSeq(): number {
@@ -99,6 +106,8 @@ export class LiveRequest implements AgentRequest {
   turn(state: Exclude<RequestState, "done">): void {
     if (this.#state === "done" || this.#state === state) return;
     this.#state = state;
+    if (state === "waiting") this.#rest.resolve(state);
+    else this.#rest = Promise.withResolvers();
     this.#log.wake();
   }
 
@@ -112,7 +121,9 @@ export class LiveRequest implements AgentRequest {
 
   #end(): boolean {
     if (this.#state === "done") return false;
+    if (this.#state === "waiting") this.#rest = Promise.withResolvers();
     this.#state = "done";
+    this.#rest.resolve("done");
     this.#log.close();
     return true;
   }

@@ -1,9 +1,11 @@
 import type { Directive } from "../../agent/directive.ts";
 import { asked } from "../../agent/react/ask.ts";
+import { isAsk } from "../../agent/react/restore.ts";
 import type { RequestOptions } from "../../agent/signal.ts";
 import { ContextPolicy } from "../../projection/policy/policy.ts";
-import { copyJson, type JsonValue } from "../../thread/json.ts";
+import { copyJson, type JsonValue, sameJson } from "../../thread/json.ts";
 import type { Content } from "../../thread/message.ts";
+import { checkName } from "../../thread/names.ts";
 import { untilAborted } from "../directives/until-aborted.ts";
 import type { LiveRequest } from "../request/request.ts";
 import { notAccepted, RequestError } from "../request/request-error.ts";
@@ -38,6 +40,7 @@ export class Asking {
   async ask(given: Content, options: AskOptions<unknown>): Promise<LiveRequest> {
     const { signal } = options;
     if (signal?.aborted) throw aborted();
+    if (options.requestId !== undefined) checkName("requestId", options.requestId);
     const content = copyJson(given as JsonValue, "content") as Content; // content is JSON, and the caller's
     const { promise, resolve, reject } = Promise.withResolvers<LiveRequest>();
     const ask: Ask = { content, options, settle: resolve, fail: reject };
@@ -83,7 +86,9 @@ export class Asking {
     const live = this.#live;
     const { context, refs, signal, tools } = options;
     await live.mend(); // what has failed here would look like a request under way
-    const requestId = live.options.ports.ids("req");
+    const { requestId = live.options.ports.ids("req") } = options;
+    const taken = this.#taken(requestId, content);
+    if (taken !== undefined) return taken;
     const ask = { type: "ask", requestId, content, options: requestOptions(options), ...(refs && { refs }) } as const;
     // While a request runs the core refuses every other: nobody's own code is asked what it would have been given.
     if (live.agent.state.run !== undefined) check(asked(live.agent, ask), requestId);
@@ -102,6 +107,14 @@ export class Asking {
       live.toolbox.takeBack(requestId);
       throw error;
     }
+  }
+
+  /** The request of this id, when the same was asked: whoever asks once more did not hear that it was taken. */
+  #taken(requestId: string, content: Content): LiveRequest | undefined {
+    const { agent, requests } = this.#live;
+    const request = requests.get(requestId);
+    const ask = request && agent.thread.filterByRef("requestId", requestId).find(isAsk);
+    return sameJson(Object(ask?.payload)["content"], content as JsonValue) ? request : undefined;
   }
 
   /** What the caller's own code gives, as long as anybody wants it: it may never end. */

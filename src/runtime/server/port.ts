@@ -9,6 +9,7 @@ import type { Content } from "../../thread/message.ts";
 import type { Thread } from "../../thread/thread.ts";
 import type { SteerAnswer } from "../request/receipt.ts";
 import type { AgentRequest } from "../request/request.ts";
+import type { RequestResult } from "../request/result.ts";
 import type { OperationAnswer } from "../session/operation-answer.ts";
 import type { AskArguments, AskOptions, Decider, SteerOptions, StopOptions } from "./options.ts";
 
@@ -25,6 +26,11 @@ export interface AgentServer<Given extends AnyAgent = AnyAgent> extends AsyncDis
     content: Content,
     ...options: AskArguments<AskOptions<AgentContext<Given>>>
   ): Promise<AgentRequest<AgentOutput<Given>>>;
+  /**
+   * What a request came to, also one that ended long ago or in another process: one that is at work is waited for. Rejects as
+   * its own `result` does, and with `request_waiting` or `request_not_found`.
+   */
+  result(requestId: string): Promise<RequestResult<AgentOutput<Given>>>;
   /** The thread as it is now; of a long one the end. */
   thread(): Thread;
   /** What became of every entry in the view of the last model call. */

@@ -15,6 +15,7 @@ import { checkAskOptions } from "../option-names.ts";
 import type { SteerAnswer } from "../request/receipt.ts";
 import type { AgentRequest } from "../request/request.ts";
 import { RequestError } from "../request/request-error.ts";
+import type { RequestResult } from "../request/result.ts";
 import type { OperationAnswer } from "../session/operation-answer.ts";
 import { jsonOf } from "../tools/json-result.ts";
 import type { Asking } from "./asking.ts";
@@ -22,6 +23,7 @@ import { ensureCounter, lacksCounter } from "./exact-counter.ts";
 import type { LiveThread } from "./live-thread.ts";
 import { modify } from "./modify.ts";
 import type { AskArguments, AskOptions, Decider, SteerOptions, StopOptions } from "./options.ts";
+import { resultOfRequest } from "./past-request.ts";
 import type { AgentServer } from "./port.ts";
 import { steer } from "./steer.ts";
 import type { Stopping } from "./stopping.ts";
@@ -57,6 +59,11 @@ export class LiveServer<Given extends AnyAgent> implements AgentServer<Given> {
     checkAskOptions(options);
     const request = await this.#asking.ask(content, options);
     return request as AgentRequest<AgentOutput<Given>>; // its result is of the definition's output
+  }
+
+  async result(requestId: string): Promise<RequestResult<AgentOutput<Given>>> {
+    const result = await resultOfRequest(this.#live, requestId);
+    return result as RequestResult<AgentOutput<Given>>; // its result is of the definition's output
   }
 
   thread(): Thread {
