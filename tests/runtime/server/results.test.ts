@@ -73,6 +73,15 @@ test("a request says as soon as nothing is at work, each time, and when it is do
   expect((await request.result).text).toBe("Done.");
 });
 
+test("a request that waited is done when it is cancelled", async () => {
+  const on = await stage();
+  const server = await on.start({ script: [PAY], tools: { pay } });
+  const request = await on.end(server.ask("Pay."));
+  expect(await on.end(request.settled())).toBe("waiting");
+  await on.end(server.cancel());
+  expect(await request.settled()).toBe("done");
+});
+
 describe("an ask with an id of its own", () => {
   test("that is asked again is the request that was taken, also when it has ended", async () => {
     const on = await stage();
