@@ -82,8 +82,9 @@ export type EventDraft = {
  * no other, is request_completed, request_failed or request_cancelled.
  */
 export type AgentEvent = EventDraft & {
+  /** No two events ever have the same, whichever process tells them. */
   readonly id: string;
-  /** From 1, without gaps. */
+  /** From 1, and rising. After a crash there may be gaps, and numbers that were told before. */
   readonly seq: number;
   readonly at: number;
   readonly runId: string;

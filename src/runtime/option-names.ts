@@ -16,6 +16,7 @@ const ASK: Names<AskOptions> = {
   tools: true,
   allowedTools: true,
   maxIterations: true,
+  requestId: true,
   refs: true,
   signal: true,
 };

@@ -120,7 +120,7 @@ export class Studio {
   async takeUp(holder?: string): Promise<void> {
     this.#holder = holder;
     if (this.readOnly) return;
-    const held = await this.#resumeAll(await interruptedThreads(this.store));
+    const held = await this.#resumeAll(await interruptedThreads(this.store, this.ports));
     if (held.length === 0) return;
     // Whoever holds them may have died: its claims have run out by then.
     const cancel = this.ports.after(CLAIM_TTL_MS, () => void this.#resumeAll(held));

@@ -23,6 +23,7 @@ describe("in a world where anything goes wrong the laws hold after every step", 
     [5007233, 30],
     [20000470, 200],
     [20002680, 200],
+    [20029716, 30],
   ])("world %i, in which one was broken once", async (seed, steps) => {
     expect((await simulate({ seed, steps, readFaultsEvery: false })).entries).toBeGreaterThan(0);
   });

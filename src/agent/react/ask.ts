@@ -71,7 +71,8 @@ function refusalOf(agent: ReactAgent, ask: Ask, requestId: string): Failure | un
     };
   }
   if (agent.thread.filterByRef("requestId", requestId).some((entry) => beginning(entry) !== undefined)) {
-    const message = "The thread has a request of this id. Give every request an id of its own, or none.";
+    const message =
+      "The thread has a request of this id. Give every request an id of its own, or none; `result` tells of that one.";
     return { code: "request_id_reused", message };
   }
   const { allowedTools } = ask.options ?? {};

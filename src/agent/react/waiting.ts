@@ -46,15 +46,15 @@ export function isGuarded({ guards = false, traits }: ReactSettings, name: strin
 }
 
 /**
- * Whether the log alone tells that the run waits, or comes to wait for nothing but somebody outside. It is written beside the
- * entries: nothing is written any more when a call turns out to wait for its answer.
+ * Whether the log alone tells that the run waits, or comes to wait, for nothing but somebody outside; otherwise somebody has
+ * to go on with it. It is written beside the entries: nothing is written any more when a call turns out to wait for its answer.
  */
 export function comesToWait({ state: { run }, settings }: ReactAgent): boolean {
   const open = run === undefined ? [] : openCalls(run);
-  if (open.some(({ status }) => status === "approval_requested")) return true;
   const isForOutside = ({ call, status }: OpenCall): boolean => {
     const { client = false, needsApproval = false } = settings.traits[call.name] ?? {};
-    return client && (status === "started" || (!needsApproval && !isGuarded(settings, call.name)));
+    const asksFirst = needsApproval || isGuarded(settings, call.name);
+    return status === "approval_requested" || (client && (status === "started" || (status === "open" && !asksFirst)));
   };
   return open.length > 0 && open.every(isForOutside);
 }

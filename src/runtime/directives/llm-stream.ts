@@ -23,6 +23,7 @@ export function llmStream(scene: Scene, directive: LlmStream): void {
 
 async function call(scene: Scene, directive: LlmStream, request: LiveRequest): Promise<void> {
   const { callId } = directive;
+  scene.objects.delete(directive.requestId); // of an answer that was not the last
   const span = scene.telemetry.model(directive, scene);
   const kept = scene.kept.blobs(directive.blobs);
   kept.catch(() => undefined); // looked at before the call is recorded

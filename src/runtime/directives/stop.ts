@@ -1,10 +1,9 @@
 import type { Directive } from "../../agent/directive.ts";
 import type { Failure } from "../../agent/failure.ts";
 import type { ReactAgent } from "../../agent/react/agent.ts";
-import type { JsonValue } from "../../thread/json.ts";
 import type { LiveRequest } from "../request/request.ts";
 import { requestCancelled, requestFailed } from "../request/request-error.ts";
-import { callsIn, endedWith, type RequestResult } from "../request/result.ts";
+import { resultIn } from "../request/result.ts";
 import type { Scene } from "./scene.ts";
 
 /** The request has ended: whoever waits for its result gets it. */
@@ -17,7 +16,7 @@ export function stop(scene: Scene, { requestId }: Extract<Directive, { type: "st
   const { end } = last;
   switch (end.status) {
     case "completed":
-      request.complete(resultOf(agent, object));
+      request.complete(resultIn(agent.thread.filterByRef("requestId", requestId), last, object));
       break;
     case "failed":
       request.reject(requestFailed(requestId, end.failure, causeOf(request, end.failure)));
@@ -33,14 +32,4 @@ export function stop(scene: Scene, { requestId }: Extract<Directive, { type: "st
 /** What was thrown before may have been got over: only what became this failure is its cause. */
 function causeOf({ thrown }: LiveRequest, { code }: Failure): unknown {
   return thrown?.code === code ? thrown.error : undefined;
-}
-
-/** The result of the request that ended last, from what the log tells. */
-export function resultOf({ thread, state: { last } }: ReactAgent, object: JsonValue | undefined): RequestResult {
-  const { run, end } = last ?? {};
-  const { requestId = "", runId = "", text = "", usage = {}, finishReason } = run ?? {};
-  const terminationReason = end?.status === "completed" ? end.terminationReason : "stopped";
-  const calls = callsIn(thread.filterByRef("requestId", requestId));
-  const ended = endedWith(terminationReason, object);
-  return Object.freeze({ requestId, runId, text, ...(finishReason && { finishReason }), usage, calls, ...ended });
 }

@@ -1,6 +1,7 @@
 import type { AnyAgent } from "../../agent/definition/agent.ts";
 import { approvalResolved, resultEntry } from "../../agent/react/entries.ts";
 import type { OpenCall, Run } from "../../agent/react/run.ts";
+import { committed, stay } from "../../agent/react/step.ts";
 import type { ToolOutcome } from "../../agent/signal.ts";
 import { ConflictError } from "../../stores/errors.ts";
 import type { ThreadStore } from "../../stores/port.ts";
@@ -8,6 +9,7 @@ import type { EntryInput } from "../../thread/entry.ts";
 import type { RuntimePorts } from "../ports.ts";
 import { RequestError } from "../request/request-error.ts";
 import { settingsFor } from "../server/settings.ts";
+import { commit } from "../session/commit.ts";
 import { loadAgent } from "../session/load.ts";
 
 export type Decision =
@@ -33,13 +35,14 @@ export async function decideByEntry(place: Elsewhere, decision: Decision): Promi
   const { agent, store, threadId, ports, requestId } = place;
   const settings = await settingsFor(agent);
   for (;;) {
-    const { thread, state } = await loadAgent(store, threadId, settings, ports);
-    const { run } = state;
+    const before = await loadAgent(store, threadId, settings, ports);
+    const { run } = before.state;
     const isOf = run !== undefined && (requestId === undefined || run.requestId === requestId);
     const entry = isOf ? entryFor(agent, run, decision) : undefined;
     if (entry === undefined) throw notWaiting(decision.toolCallId);
     try {
-      await store.append(threadId, { id: ports.ids("entry"), ...entry }, { create: false, expectedRev: thread.rev });
+      // With its status: where the holder has died, somebody has to go on with what is decided.
+      await commit({ store, epoch: undefined, ports, beside: {} }, before, committed(stay(before), entry).agent);
       return;
     } catch (error) {
       if (!ConflictError.isInstance(error)) throw error; // they have written: look again

@@ -29,6 +29,10 @@ export class HostedRequest<Output> implements AgentRequest<Output> {
     return this.#request.result;
   }
 
+  settled(): Promise<Exclude<RequestState, "running">> {
+    return this.#request.settled();
+  }
+
   get textStream(): AsyncIterable<string> {
     return this.#watched(this.#request.textStream);
   }

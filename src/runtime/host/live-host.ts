@@ -1,5 +1,5 @@
 import type { AgentContext, AgentOutput, AnyAgent } from "../../agent/definition/agent.ts";
-import { ThreadHeldError } from "../../stores/errors.ts";
+import { StaleHolderError, ThreadHeldError } from "../../stores/errors.ts";
 import { HeddleError } from "../../thread/errors.ts";
 import type { JsonValue } from "../../thread/json.ts";
 import type { Content } from "../../thread/message.ts";
@@ -61,7 +61,7 @@ export class LiveHost<Given extends AnyAgent> implements AgentHost<Given> {
   }
 
   async recover(): Promise<number> {
-    const found = await interruptedThreads(this.#options.store);
+    const found = await interruptedThreads(this.#options.store, this.#ports);
     const first = await this.#takeUp(found, 0);
     // A dead holder's claim runs out while all of these wait together; a living one keeps its threads.
     const second = await this.#takeUp(first.held, undefined);
@@ -112,7 +112,7 @@ export class LiveHost<Given extends AnyAgent> implements AgentHost<Given> {
     try {
       await this.#threads.use(threadId, ({ server }) => decided(server), { claimWaitMs: 0 });
     } catch (error) {
-      if (!ThreadHeldError.isInstance(error)) throw error;
+      if (!ThreadHeldError.isInstance(error) && !StaleHolderError.isInstance(error)) throw error;
       const { agent, store } = this.#options;
       await decideByEntry({ agent, store, threadId, ports: this.#ports, requestId }, decision);
       this.#lookAgain(threadId);

@@ -44,6 +44,11 @@ export function requestCancelled(requestId: string, reason: string): RequestErro
   return new RequestError({ code: "request_cancelled", requestId, message: reason });
 }
 
+export function requestSuspended(requestId: string): RequestError {
+  const message = "The server was stopped while the request was open. It goes on where the thread is started again.";
+  return new RequestError({ code: "request_suspended", requestId, message });
+}
+
 /** A standalone run that waits. Its token is not enumerable: who logs the error does not log what the token carries. */
 export function requestWaiting(requestId: string, token: string | undefined): RequestError {
   const message = "The run waits for a call to be approved or answered. Continue its `token` with what was decided.";

@@ -17,6 +17,8 @@ export interface AgentRequest<Output = unknown> {
   readonly state: RequestState;
   /** Rejects with a RequestError: `request_failed` or `request_cancelled`. Nobody has to look at it. */
   readonly result: Promise<RequestResult<Output>>;
+  /** Resolves as soon as nothing is at work: the request is done, or it waits for somebody outside. */
+  settled(): Promise<Exclude<RequestState, "running">>;
   /** The text of the model as it comes. */
   readonly textStream: AsyncIterable<string>;
   /** All events from the first on, however late you begin; the last is the terminal one. */
@@ -26,6 +28,8 @@ export interface AgentRequest<Output = unknown> {
 interface Options {
   readonly id: string;
   readonly runId: string;
+  /** Of the claim under which it is carried; absent where the thread is nobody else's. */
+  readonly epoch: number | undefined;
   readonly ports: RuntimePorts;
   readonly captureDeltas: boolean;
   /** After a crash the numbers go on. */
@@ -46,6 +50,7 @@ export class LiveRequest implements AgentRequest {
   readonly #settle: (result: RequestResult) => void;
   readonly #fail: (error: unknown) => void;
   #state: RequestState = "running";
+  #rest = Promise.withResolvers<Exclude<RequestState, "running">>();
 
   constructor(options: Options) {
     this.#options = options;
@@ -64,6 +69,10 @@ export class LiveRequest implements AgentRequest {
 
   get state(): RequestState {
     return this.#state;
+  }
+
+  settled(): Promise<Exclude<RequestState, "running">> {
+    return this.#rest.promise;
   }
 
   get eventSeq(): number {
@@ -86,9 +95,11 @@ export class LiveRequest implements AgentRequest {
   /** Gives an event its place. After the terminal one there is none. */
   emit(event: EventDraft, iteration: number): void {
     if (this.#state === "done") return;
-    const { ports, runId, listen } = this.#options;
+    const { ports, runId, epoch, listen } = this.#options;
     const seq = this.#log.lastSeq + 1;
-    const full = { ...event, id: `${runId}.${seq}`, seq, at: ports.clock(), runId, requestId: this.id, iteration };
+    // After a crash a number may be told again of another event; under another claim.
+    const id = [runId, epoch, seq].filter((part) => part !== undefined).join(".");
+    const full = { ...event, id, seq, at: ports.clock(), runId, requestId: this.id, iteration };
     const frozen: AgentEvent = Object.freeze(full);
     this.#log.push(frozen);
     listen(frozen);
@@ -97,6 +108,8 @@ export class LiveRequest implements AgentRequest {
   turn(state: Exclude<RequestState, "done">): void {
     if (this.#state === "done" || this.#state === state) return;
     this.#state = state;
+    if (state === "waiting") this.#rest.resolve(state);
+    else this.#rest = Promise.withResolvers();
     this.#log.wake();
   }
 
@@ -110,7 +123,9 @@ export class LiveRequest implements AgentRequest {
 
   #end(): boolean {
     if (this.#state === "done") return false;
+    if (this.#state === "waiting") this.#rest = Promise.withResolvers();
     this.#state = "done";
+    this.#rest.resolve("done");
     this.#log.close();
     return true;
   }

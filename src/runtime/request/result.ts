@@ -1,8 +1,9 @@
 import type { FinishReason, Usage } from "../../agent/answer.ts";
 import type { TerminationReason } from "../../agent/event.ts";
+import type { EndedRun } from "../../agent/react/state.ts";
 import type { View } from "../../projection/projection.ts";
 import type { Entry } from "../../thread/entry.ts";
-import { isPlainObject, type JsonObject } from "../../thread/json.ts";
+import { isPlainObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
 
 /** One model call of a request: what it cost, and what it was shown. `rebuildCall` gives its messages again. */
 export interface CallSummary {
@@ -38,8 +39,20 @@ export function endedWith(terminationReason: TerminationReason, object: unknown)
     : { terminationReason, object: undefined };
 }
 
+/** The result of a request that was completed, from the entries that the log has of it. */
+export function resultIn(
+  entries: readonly Entry[],
+  { run, end }: EndedRun,
+  object: JsonValue | undefined,
+): RequestResult {
+  const { requestId, runId, text, usage, finishReason } = run;
+  const terminationReason = end.status === "completed" ? end.terminationReason : "stopped";
+  const ended = { ...endedWith(terminationReason, object), ...(finishReason && { finishReason }) };
+  return Object.freeze({ requestId, runId, text, usage, calls: callsIn(entries), ...ended });
+}
+
 /** The model calls that entries of a run tell of. */
-export function callsIn(entries: readonly Entry[]): readonly CallSummary[] {
+function callsIn(entries: readonly Entry[]): readonly CallSummary[] {
   return entries.flatMap(({ payload, refs }) => {
     const call = (payload as JsonObject)["call"]; // payloads are JSON
     if (!isPlainObject(call) || refs.callId === undefined) return [];

@@ -1,7 +1,11 @@
+import type { Directive } from "../../agent/directive.ts";
+import { asked } from "../../agent/react/ask.ts";
+import { isAsk } from "../../agent/react/restore.ts";
 import type { RequestOptions } from "../../agent/signal.ts";
 import { ContextPolicy } from "../../projection/policy/policy.ts";
-import { copyJson, type JsonValue } from "../../thread/json.ts";
+import { copyJson, type JsonValue, sameJson } from "../../thread/json.ts";
 import type { Content } from "../../thread/message.ts";
+import { checkName } from "../../thread/names.ts";
 import { untilAborted } from "../directives/until-aborted.ts";
 import type { LiveRequest } from "../request/request.ts";
 import { notAccepted, RequestError } from "../request/request-error.ts";
@@ -36,6 +40,7 @@ export class Asking {
   async ask(given: Content, options: AskOptions<unknown>): Promise<LiveRequest> {
     const { signal } = options;
     if (signal?.aborted) throw aborted();
+    if (options.requestId !== undefined) checkName("requestId", options.requestId);
     const content = copyJson(given as JsonValue, "content") as Content; // content is JSON, and the caller's
     const { promise, resolve, reject } = Promise.withResolvers<LiveRequest>();
     const ask: Ask = { content, options, settle: resolve, fail: reject };
@@ -81,27 +86,35 @@ export class Asking {
     const live = this.#live;
     const { context, refs, signal, tools } = options;
     await live.mend(); // what has failed here would look like a request under way
-    const requestId = live.options.ports.ids("req");
-    const isFree = live.agent.state.run === undefined;
-    if (tools !== undefined && isFree) live.toolbox.lend(await this.#wanted(signal, () => itemsOf(tools)));
-    live.requests.setContext(requestId, context);
+    const { requestId = live.options.ports.ids("req") } = options;
+    const taken = this.#taken(requestId, content);
+    if (taken !== undefined) return taken;
+    const ask = { type: "ask", requestId, content, options: requestOptions(options), ...(refs && { refs }) } as const;
+    // While a request runs the core refuses every other: nobody's own code is asked what it would have been given.
+    if (live.agent.state.run !== undefined) check(asked(live.agent, ask), requestId);
     try {
-      const asked = requestOptions(options);
-      await ensureCounter(live.session, asked.contextPolicy, live.agent.contextPolicy);
-      const prompt = isFree ? await this.#wanted(signal, () => live.prompt.of(context)) : {};
-      const rest = { ...(refs && { refs }), ...prompt };
-      const { directives } = await live.submit({ type: "ask", requestId, content, options: asked, ...rest });
-      const refused = directives.find(({ type }) => type === "emit_request_error");
-      if (refused?.type === "emit_request_error") throw notAccepted(requestId, refused.failure);
+      if (tools !== undefined) live.toolbox.lend(requestId, await this.#wanted(signal, () => itemsOf(tools)));
+      live.requests.setContext(requestId, context);
+      await ensureCounter(live.session, ask.options.contextPolicy, live.agent.contextPolicy);
+      const prompt = await this.#wanted(signal, () => live.prompt.of(context));
+      check(await live.submit({ ...ask, ...prompt }), requestId);
+      const request = live.requests.get(requestId);
+      if (request === undefined) throw live.endOf(requestId); // the ask is in the log, and it ended here before it began
+      this.#cancelWith(request, signal);
+      return request;
     } catch (error) {
       live.requests.forget(requestId);
-      if (isFree) live.toolbox.takeBack();
+      live.toolbox.takeBack(requestId);
       throw error;
     }
-    const request = live.requests.get(requestId);
-    if (request === undefined) throw lost(requestId);
-    this.#cancelWith(request, signal);
-    return request;
+  }
+
+  /** The request of this id, when the same was asked: whoever asks once more did not hear that it was taken. */
+  #taken(requestId: string, content: Content): LiveRequest | undefined {
+    const { agent, requests } = this.#live;
+    const request = requests.get(requestId);
+    const ask = request && agent.thread.filterByRef("requestId", requestId).find(isAsk);
+    return sameJson(Object(ask?.payload)["content"], content as JsonValue) ? request : undefined;
   }
 
   /** What the caller's own code gives, as long as anybody wants it: it may never end. */
@@ -128,12 +141,18 @@ export class Asking {
 
 const ABORTED = "The signal of the request was aborted.";
 
+function check({ directives }: { readonly directives: readonly Directive[] }, requestId: string): void {
+  const refused = directives.find(({ type }) => type === "emit_request_error");
+  if (refused?.type === "emit_request_error") throw notAccepted(requestId, refused.failure);
+}
+
+/** Tools that come with the ask are allowed: who narrows chooses among the agent's. */
 function requestOptions(options: AskOptions<unknown>): RequestOptions {
-  const { contextPolicy, allowedTools, maxIterations, context } = options;
+  const { contextPolicy, allowedTools, maxIterations, context, tools } = options;
   return {
     ...(context !== undefined && { hasContext: true }),
     ...(contextPolicy && { contextPolicy: ContextPolicy.create(contextPolicy) }),
-    ...(allowedTools && { allowedTools: [...allowedTools] }),
+    ...(allowedTools && { allowedTools: [...new Set([...allowedTools, ...Object.keys(tools ?? {})])] }),
     ...(maxIterations !== undefined && { maxIterations: wholeFrom1(maxIterations) }),
   };
 }
@@ -145,9 +164,4 @@ function wholeFrom1(maxIterations: number): number {
 
 function aborted(): RequestError {
   return new RequestError({ code: "request_cancelled", message: "The signal was aborted before the ask was put." });
-}
-
-function lost(requestId: string): RequestError {
-  const message = "The store failed right after the ask was taken. Read the log before you ask again.";
-  return new RequestError({ code: "runtime_failed", requestId, message });
 }

@@ -1,23 +1,17 @@
 import type { ThreadStore } from "../../stores/port.ts";
 import type { Session } from "../session/session.ts";
 
-export interface Followed {
-  /** What others wrote has been taken in. */
-  readonly changed: () => void;
-  readonly broken: (error: unknown) => void;
-}
-
 /** Watches the log while a request waits: another process may decide by writing into it. */
 export class Follower {
   readonly #store: ThreadStore;
   readonly #session: Session;
-  readonly #followed: Followed;
+  readonly #broken: (error: unknown) => void;
   #abort: AbortController | undefined;
 
-  constructor(store: ThreadStore, session: Session, followed: Followed) {
+  constructor(store: ThreadStore, session: Session, broken: (error: unknown) => void) {
     this.#store = store;
     this.#session = session;
-    this.#followed = followed;
+    this.#broken = broken;
   }
 
   follow(isWanted: boolean): void {
@@ -27,7 +21,7 @@ export class Follower {
     const signal = this.#abort?.signal;
     if (signal === undefined) return;
     this.#watch(signal).catch((error: unknown) => {
-      if (!signal.aborted) this.#followed.broken(error);
+      if (!signal.aborted) this.#broken(error);
     });
   }
 
@@ -37,7 +31,6 @@ export class Follower {
       if (signal.aborted) return;
       if (seq < this.#session.agent.thread.rev) continue;
       await this.#session.submit({ type: "notice" });
-      this.#followed.changed();
     }
   }
 }

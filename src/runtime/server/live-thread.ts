@@ -1,6 +1,7 @@
 import type { Directive } from "../../agent/directive.ts";
 import type { ContextOperation } from "../../agent/operation.ts";
 import { isWaiting, type ReactAgent } from "../../agent/react/agent.ts";
+import type { Run } from "../../agent/react/run.ts";
 import type { Signal } from "../../agent/signal.ts";
 import type { JsonValue } from "../../thread/json.ts";
 import type { Refs } from "../../thread/refs.ts";
@@ -9,7 +10,7 @@ import type { Scene } from "../directives/scene.ts";
 import { untilAborted } from "../directives/until-aborted.ts";
 import type { Receipt } from "../request/receipt.ts";
 import type { LiveRequest } from "../request/request.ts";
-import { failureOf, RequestError } from "../request/request-error.ts";
+import { failureOf, RequestError, requestFailed, requestSuspended } from "../request/request-error.ts";
 import { Kept } from "../session/kept.ts";
 import { loadAgent, shortened } from "../session/load.ts";
 import type { OperationSettled } from "../session/operation-answer.ts";
@@ -60,6 +61,7 @@ export class LiveThread {
         const more = directives.filter(({ type }) => type === "emit" || type === "checkpoint").length;
         return toldBeside(after, this.requests.current?.eventSeq ?? 0, more);
       },
+      taken: () => this.#look(),
       broken: (error) => this.collapse(error),
     });
     this.toolbox = new Toolbox(items, (settings) => {
@@ -70,15 +72,13 @@ export class LiveThread {
     });
     this.lastCall = new LastCall(agent, options.warn);
     this.requests = new Requests({
+      epoch: holder?.epoch,
       ports,
       captureDeltas,
       listen,
       span: (of) => telemetry.request(of, this.scene),
     });
-    this.#follower = new Follower(store, this.session, {
-      changed: () => this.#look(),
-      broken: (error) => this.collapse(error),
-    });
+    this.#follower = new Follower(store, this.session, (error) => this.collapse(error));
     this.scene = {
       definition,
       threadId,
@@ -144,11 +144,7 @@ export class LiveThread {
   /** A signal from outside; after a failure of the store the log is read anew first. */
   async submit(signal: Signal): Promise<Outcome> {
     if (this.#broken !== undefined) await this.mend();
-    try {
-      return await this.session.submit(signal);
-    } finally {
-      this.#look();
-    }
+    return this.session.submit(signal);
   }
 
   /** Resolves when nothing runs. */
@@ -180,14 +176,25 @@ export class LiveThread {
     this.#broken = { error };
     this.session.halt(error);
     const failure = failureOf(error, UNKNOWN);
-    // Whoever holds the thread now goes on with the request, and tells its end.
-    if (failure.code === "stale_holder") this.requests.suspend();
+    const requestId = this.current?.id;
+    if (this.#isOthers) this.requests.suspend();
     else this.requests.fail(failure, this.agent.state.run?.iteration ?? 0, error);
     this.scene.receipts.settleAll((id) => ({ id, delivered: false, reason: "run_failed" }));
     this.scene.objects.clear();
-    this.#cleanUp();
+    this.#cleanUp(requestId);
     if (LOST.has(failure.code)) this.options.lost(error);
     else this.#mendLater(MEND_MS);
+  }
+
+  /** How a request ends here that the log has, and that this server cannot carry. */
+  endOf(requestId: string): RequestError {
+    if (this.#isOthers || this.stopped.aborted) return requestSuspended(requestId);
+    return requestFailed(requestId, failureOf(this.#broken?.error, UNKNOWN));
+  }
+
+  /** Whoever holds the thread now goes on with the request, and tells its end. */
+  get #isOthers(): boolean {
+    return failureOf(this.#broken?.error, UNKNOWN).code === "stale_holder";
   }
 
   /** What the log was not told is told it also when nobody asks again: its list of threads should not say "running" for ever. */
@@ -242,27 +249,29 @@ export class LiveThread {
   async #takeUp(): Promise<void> {
     const { options, agent } = this;
     const { run } = agent.state;
-    if (run === undefined) options.first?.(agent);
-    else {
-      const { signal: wanted, threadId, tools } = options;
-      const refs = run.refs as Refs; // of the ask
-      const context = await untilAborted(wanted, () => options.context(threadId, refs));
-      if (tools !== undefined) {
-        this.toolbox.lend(await untilAborted(wanted, async () => itemsOf(await tools(threadId, refs))));
-      }
-      this.requests.setContext(run.requestId, context);
-      await ensureCounter(this.session, run.options.contextPolicy);
-      const first = options.first?.(agent) ?? { type: "resume", recover: options.definition.recover };
-      const isMissed = run.options.hasContext && context === undefined && first.type === "resume";
-      if (isMissed) options.warn(noContext(threadId, run.requestId));
-      const signal =
-        first.type === "resume" ? { ...first, ...(await untilAborted(wanted, () => this.prompt.of(context))) } : first;
+    const first = options.first?.(agent) ?? { type: "resume", recover: options.definition.recover };
+    if (run !== undefined) {
+      const goesOn = first.type === "resume" && first.recover !== "fail";
+      const signal = goesOn ? { ...first, ...(await this.#givenAgain(run)) } : first;
       this.requests.open(run, nextEventSeq(agent.thread, run));
       await takeUpOperation(this.scene, this.session, options.warn); // it waits for the end of the run, as it did before
       await this.session.submit(signal);
     }
     if (run === undefined) await takeUpOperation(this.scene, this.session, options.warn);
-    this.#look();
+  }
+
+  /** What a request that goes on was given by its caller, and no log has. One that is only to be closed needs none of it. */
+  async #givenAgain({ requestId, refs: json, options: asked }: Run): Promise<{ systemPrompt?: string }> {
+    const { signal, threadId, tools, context: contextOf, warn } = this.options;
+    const refs = json as Refs; // of the ask
+    const context = await untilAborted(signal, () => contextOf(threadId, refs));
+    if (asked.hasContext && context === undefined) warn(noContext(threadId, requestId));
+    if (tools !== undefined) {
+      this.toolbox.lend(requestId, await untilAborted(signal, async () => itemsOf(await tools(threadId, refs))));
+    }
+    this.requests.setContext(requestId, context);
+    await ensureCounter(this.session, asked.contextPolicy);
+    return untilAborted(signal, () => this.prompt.of(context));
   }
 
   /** Loads of a long thread what a view shows, as the first call would: `explain` answers at once and cannot wait for it. */
@@ -272,7 +281,7 @@ export class LiveThread {
   }
 
   async #perform(directive: Directive, after: ReactAgent, before: ReactAgent): Promise<void> {
-    if (this.#broken !== undefined) return; // the request has failed, whatever was still to be done for it
+    if (this.#broken !== undefined || this.stopped.aborted) return; // the request has ended here, whatever was still to be done
     if (this.#isResting && BEGINNINGS.has(directive.type)) return;
     if ("requestId" in directive && "runId" in directive) this.requests.open(directive, 1);
     if (directive.type === "llm_stream") this.lastCall.made(directive, after);
@@ -295,12 +304,12 @@ export class LiveThread {
 
   #ending(requestId: string): void {
     this.requests.forget(requestId);
-    this.#cleanUp();
+    this.#cleanUp(requestId);
     void this.session.replace((agent) => shortened(this.options.store, agent)).catch(() => undefined); // it stays long
   }
 
-  #cleanUp(): void {
-    this.toolbox.takeBack();
+  #cleanUp(requestId: string | undefined): void {
+    if (requestId !== undefined) this.toolbox.takeBack(requestId);
     this.#follower.follow(false);
     this.changed();
   }
@@ -318,10 +327,7 @@ export class LiveThread {
   #send(signal: Signal): void {
     // What comes from a request that has failed here is told nobody: the log is read anew without it.
     if (this.#broken !== undefined) return;
-    this.session.submit(signal).then(
-      () => this.#look(),
-      (error: unknown) => this.collapse(error),
-    );
+    this.session.submit(signal).catch((error: unknown) => this.collapse(error));
   }
 
   #track(work: Promise<unknown>): void {

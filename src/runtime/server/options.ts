@@ -53,9 +53,11 @@ interface AskFields {
   readonly contextPolicy?: ContextPolicyInput | undefined;
   /** Tools of this request, beside the agent's. */
   readonly tools?: Tools | undefined;
-  /** Only these tools of the agent. */
+  /** Only these tools of the agent; those that are given with the ask are allowed in any case. */
   readonly allowedTools?: readonly string[] | undefined;
   readonly maxIterations?: number | undefined;
+  /** A name of your own: who asks the same again with it gets the request that was taken, or `request_id_reused`. Default a fresh one. */
+  readonly requestId?: string | undefined;
   /** What the entries of the request refer to. */
   readonly refs?: Refs | undefined;
   /** Cancels the request. */

@@ -9,6 +9,7 @@ import type { Content } from "../../thread/message.ts";
 import type { Thread } from "../../thread/thread.ts";
 import type { SteerAnswer } from "../request/receipt.ts";
 import type { AgentRequest } from "../request/request.ts";
+import type { RequestResult } from "../request/result.ts";
 import type { OperationAnswer } from "../session/operation-answer.ts";
 import type { AskArguments, AskOptions, Decider, SteerOptions, StopOptions } from "./options.ts";
 
@@ -25,6 +26,11 @@ export interface AgentServer<Given extends AnyAgent = AnyAgent> extends AsyncDis
     content: Content,
     ...options: AskArguments<AskOptions<AgentContext<Given>>>
   ): Promise<AgentRequest<AgentOutput<Given>>>;
+  /**
+   * What a request came to, also one that ended long ago or in another process: one that is at work is waited for. Rejects as
+   * its own `result` does, and with `request_waiting` or `request_not_found`.
+   */
+  result(requestId: string): Promise<RequestResult<AgentOutput<Given>>>;
   /** The thread as it is now; of a long one the end. */
   thread(): Thread;
   /**
@@ -62,8 +68,9 @@ export interface AgentServer<Given extends AnyAgent = AnyAgent> extends AsyncDis
   /** Has a summary written of what stands up to `toSeq`; default all but the turns that the policy keeps. */
   summarize(range?: { readonly fromSeq?: number; readonly toSeq?: number }): Promise<{ readonly seq: number }>;
 
-  setContextPolicy(policy: ContextPolicyInput): void;
-  /** From the next model call on; a function is asked from the next request on. */
+  /** From the next model call on. Resolves when it holds: a counter that it asks for may have to be loaded first. */
+  setContextPolicy(policy: ContextPolicyInput): Promise<void>;
+  /** From the next model call on; a function is asked from the next request on, and the one at work keeps the prompt it has. */
   setSystemPrompt(systemPrompt: NonNullable<Given["systemPrompt"]>): void;
   registerTool(name: string, tool: AnyTool): Promise<void>;
   unregisterTool(name: string): Promise<boolean>;

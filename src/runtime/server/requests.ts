@@ -2,11 +2,12 @@ import type { AgentEvent } from "../../agent/event.ts";
 import type { Failure } from "../../agent/failure.ts";
 import type { RuntimePorts } from "../ports.ts";
 import { LiveRequest } from "../request/request.ts";
-import { RequestError, requestFailed } from "../request/request-error.ts";
+import { RequestError, requestFailed, requestSuspended } from "../request/request-error.ts";
 import type { RequestSpan } from "../telemetry/telemetry.ts";
 import { RequestTimer } from "./request-timer.ts";
 
 export interface RequestsOptions {
+  readonly epoch: number | undefined;
   readonly ports: RuntimePorts;
   readonly captureDeltas: boolean;
   readonly listen: (event: AgentEvent) => void;
@@ -44,14 +45,14 @@ export class Requests {
   open(asked: Asked, firstEventSeq: number): void {
     const { requestId: id, runId } = asked;
     if (this.#current?.id === id) return;
-    const { ports, captureDeltas, listen } = this.#options;
+    const { epoch, ports, captureDeltas, listen } = this.#options;
     const span = this.#options.span(asked);
     this.#span = span;
     const told = (event: AgentEvent): void => {
       span.event(event);
       listen(event);
     };
-    this.#current = new LiveRequest({ id, runId, ports, captureDeltas, firstEventSeq, listen: told });
+    this.#current = new LiveRequest({ id, runId, epoch, ports, captureDeltas, firstEventSeq, listen: told });
   }
 
   /** Limits the time that a request may be at work. */
@@ -100,10 +101,8 @@ export class Requests {
     if (request === undefined) return;
     this.forget(request.id);
     this.#span?.suspended();
-    const error = new RequestError({ code: "request_suspended", requestId: request.id, message: SUSPENDED });
+    const error = requestSuspended(request.id);
     request.abort.abort(error);
     request.reject(error);
   }
 }
-
-const SUSPENDED = "The server was stopped while the request was open. It goes on where the thread is started again.";

@@ -15,12 +15,15 @@ import { checkAskOptions } from "../option-names.ts";
 import type { SteerAnswer } from "../request/receipt.ts";
 import type { AgentRequest } from "../request/request.ts";
 import { RequestError } from "../request/request-error.ts";
+import type { RequestResult } from "../request/result.ts";
 import type { OperationAnswer } from "../session/operation-answer.ts";
 import { jsonOf } from "../tools/json-result.ts";
 import type { Asking } from "./asking.ts";
+import { ensureCounter, lacksCounter } from "./exact-counter.ts";
 import type { LiveThread } from "./live-thread.ts";
 import { modify } from "./modify.ts";
 import type { AskArguments, AskOptions, Decider, SteerOptions, StopOptions } from "./options.ts";
+import { resultOfRequest } from "./past-request.ts";
 import type { AgentServer } from "./port.ts";
 import { steer } from "./steer.ts";
 import type { Stopping } from "./stopping.ts";
@@ -56,6 +59,11 @@ export class LiveServer<Given extends AnyAgent> implements AgentServer<Given> {
     checkAskOptions(options);
     const request = await this.#asking.ask(content, options);
     return request as AgentRequest<AgentOutput<Given>>; // its result is of the definition's output
+  }
+
+  async result(requestId: string): Promise<RequestResult<AgentOutput<Given>>> {
+    const result = await resultOfRequest(this.#live, requestId);
+    return result as RequestResult<AgentOutput<Given>>; // its result is of the definition's output
   }
 
   thread(): Thread {
@@ -97,7 +105,10 @@ export class LiveServer<Given extends AnyAgent> implements AgentServer<Given> {
   }
 
   inject(content: Content, options: SteerOptions & { readonly source: string }): SteerAnswer {
-    return this.#steer("inject", content, options, options.source);
+    const source: unknown = options?.source; // of a caller without types
+    if (typeof source === "string") return this.#steer("inject", content, options, source);
+    const message = 'inject needs { source: "..." }: who speaks. The user\'s own words are for steer.';
+    throw new RequestError({ code: "invalid_options", message });
   }
 
   followUp(content: Content, options?: SteerOptions): SteerAnswer {
@@ -141,20 +152,23 @@ export class LiveServer<Given extends AnyAgent> implements AgentServer<Given> {
     return summarizeRange(this.#live, range);
   }
 
-  setContextPolicy(policy: ContextPolicyInput): void {
+  setContextPolicy(policy: ContextPolicyInput): Promise<void> {
     const contextPolicy = ContextPolicy.create(policy);
-    this.#live.session.change((agent) => ({ ...agent, contextPolicy }));
+    const { session } = this.#live;
+    const set = (): void => session.change((agent) => ({ ...agent, contextPolicy }));
+    if (!lacksCounter(session.agent, contextPolicy)) return Promise.resolve(set());
+    return this.#live.mend().then(() => session.first(() => ensureCounter(session, contextPolicy).then(set)));
   }
 
   setSystemPrompt(systemPrompt: NonNullable<Given["systemPrompt"]>): void {
     checkPrompt(systemPrompt);
     const { prompt, session } = this.#live;
     prompt.set(systemPrompt);
-    const text = typeof systemPrompt === "string" ? systemPrompt : undefined;
+    if (typeof systemPrompt !== "string") return; // the request at work keeps what it has, and the next brings its own
     session.change((agent) => ({
       ...agent,
-      settings: { ...agent.settings, systemPrompt: text },
-      flight: text === undefined ? agent.flight : { ...agent.flight, systemPrompt: text },
+      settings: { ...agent.settings, systemPrompt },
+      flight: { ...agent.flight, systemPrompt },
     }));
   }
 

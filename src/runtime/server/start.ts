@@ -72,6 +72,7 @@ async function start<Given extends AnyAgent>(
     waitMs: options.claimWaitMs ?? ttlMs,
     ports,
     lost,
+    signal,
   };
   const holder = hooks.unclaimed ? undefined : await Holder.claim(store, threadId, claim);
   let stopping: Stopping | undefined;

@@ -17,7 +17,7 @@ type Told = Pick<ReactSettings, "tools" | "traits">;
 export class Toolbox {
   readonly #changed: (settings: Told) => void;
   #own: Items;
-  #lent: Items = new Map();
+  #lent: { readonly to: string; readonly items: Items } | undefined;
   #tools: Tools = {};
 
   constructor(own: Items, changed: (settings: Told) => void) {
@@ -44,17 +44,20 @@ export class Toolbox {
     return isKnown;
   }
 
-  lend(items: Items): void {
-    this.#lent = items;
+  /** To the request that comes next, also while the one before still tells its end. */
+  lend(requestId: string, items: Items): void {
+    this.#lent = { to: requestId, items };
     this.#look();
   }
 
-  takeBack(): void {
-    if (this.#lent.size > 0) this.lend(new Map());
+  takeBack(requestId: string): void {
+    if (this.#lent?.to !== requestId) return;
+    this.#lent = undefined;
+    this.#look();
   }
 
   #look(): void {
-    const all = new Map([...this.#own, ...this.#lent]);
+    const all = new Map([...this.#own, ...(this.#lent?.items ?? [])]);
     this.#tools = Object.fromEntries([...all].map(([name, { tool }]) => [name, tool]));
     this.#changed({
       tools: [...all.values()].flatMap(({ specs }) => specs),

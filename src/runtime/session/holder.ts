@@ -10,6 +10,8 @@ export interface HolderOptions {
   readonly ttlMs: number;
   /** How long to wait for a holder that may be dead. */
   readonly waitMs: number;
+  /** Waits no longer. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** The claim of one thread: renewed as long as it is held. Of two processes only one has it. */
@@ -35,16 +37,18 @@ export class Holder {
 
   /** Claims the thread. A dead holder's time runs out while this waits; a living one renews, and is the error. */
   static async claim(store: ThreadStore, threadId: string, options: HolderOptions & Kept): Promise<Holder> {
-    const { holder, ttlMs, waitMs, ports } = options;
+    const { holder, ttlMs, waitMs, ports, signal } = options;
     const deadline = ports.clock() + waitMs;
     for (;;) {
       try {
-        const { epoch } = await store.claim(threadId, { holder, ttlMs });
+        // Claimed twice by one name, because the acknowledgement was lost, it is held by the later claim.
+        const { epoch } = await patiently(ports, () => store.claim(threadId, { holder, ttlMs }));
         return new Holder(store, threadId, epoch, options);
       } catch (error) {
         const left = deadline - ports.clock();
         if (!ThreadHeldError.isInstance(error) || left <= 0) throw error;
-        await pause(ports, Math.min(left, Math.max(10, error.until - ports.clock() + 1)));
+        await pause(ports, Math.min(left, Math.max(10, error.until - ports.clock() + 1)), signal);
+        signal?.throwIfAborted();
       }
     }
   }

@@ -61,7 +61,7 @@ export class Kept {
 
   /** The operation that waits for a run to end. */
   async operation(): Promise<ContextOperation | undefined> {
-    const found = await this.#store.getCheckpoint(this.#key);
+    const found = await patiently(this.#ports, () => this.#store.getCheckpoint(this.#key));
     if (found === undefined) return undefined;
     const operation = found as unknown as ContextOperation; // checked when it is applied
     this.#waiting = operation.opId;

@@ -10,6 +10,7 @@ import type { JsonObject } from "../../thread/json.ts";
 import type { Ports } from "../../thread/ports.ts";
 import { Thread } from "../../thread/thread.ts";
 import type { RuntimePorts } from "../ports.ts";
+import { patiently } from "./patiently.ts";
 
 /** Entries read at first: enough for most windows, and the same for a thread of any length. */
 const FIRST = 200;
@@ -21,8 +22,10 @@ export async function loadAgent(
   settings: ReactSettings,
   ports: RuntimePorts,
 ): Promise<ReactAgent> {
-  const tail = await store.load(threadId, { last: FIRST });
-  return restored(store, tail ?? Thread.create({ ...ports, id: threadId }), settings, ports);
+  return patiently(ports, async () => {
+    const tail = await store.load(threadId, { last: FIRST });
+    return restored(store, tail ?? Thread.create({ ...ports, id: threadId }), settings, ports);
+  });
 }
 
 async function restored(store: ThreadStore, tail: Thread, settings: ReactSettings, ports: Ports): Promise<ReactAgent> {

@@ -1,8 +1,13 @@
 import type { RuntimePorts } from "../ports.ts";
 
-/** Lets time pass. */
-export function pause({ after }: Pick<RuntimePorts, "after">, ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    after(ms, resolve);
-  });
+/** So many milliseconds, or as long as the signal is not aborted. */
+export async function pause({ after }: Pick<RuntimePorts, "after">, ms: number, signal?: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const cancel = after(ms, resolve);
+  const end = (): void => resolve();
+  if (signal?.aborted) end();
+  signal?.addEventListener("abort", end, { once: true });
+  await promise;
+  cancel();
+  signal?.removeEventListener("abort", end);
 }

@@ -29,6 +29,8 @@ export interface SessionOptions {
   readonly perform: (directive: Directive, after: ReactAgent, before: ReactAgent) => Promise<void> | void;
   /** Metadata to be written beside the entries of a step. */
   readonly beside: (agent: ReactAgent, directives: readonly Directive[]) => JsonObject;
+  /** Called behind every signal, whoever sent it, also one that could not be taken. */
+  readonly taken: () => void;
   /** An append failed for good: what the log does not have did not happen. */
   readonly broken: (error: unknown) => void;
 }
@@ -69,12 +71,12 @@ export class Session {
 
   /** Resolves when the signal's entries are durable and its directives were begun. */
   submit(signal: Signal): Promise<Outcome> {
-    return this.#jobs.add(() => this.#take(signal));
+    return this.#jobs.add(() => this.#take(signal).finally(this.#options.taken));
   }
 
   /** The same, before anything else that waits. */
   submitNext(signal: Signal): Promise<Outcome> {
-    return this.#jobs.addNext(() => this.#take(signal));
+    return this.#jobs.addNext(() => this.#take(signal).finally(this.#options.taken));
   }
 
   /** Reads from the agent; when that needs more of the thread than is loaded, it is loaded. */
@@ -88,6 +90,11 @@ export class Session {
         }
       }
     });
+  }
+
+  /** Work that signals wait for which come later. */
+  first<Answer>(work: () => Promise<Answer>): Promise<Answer> {
+    return this.#jobs.add(work);
   }
 
   /** Changes what no entry tells: policy, prompt, tools. A change may be made twice. */

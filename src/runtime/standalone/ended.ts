@@ -2,11 +2,8 @@ import type { AgentOutput, AnyAgent } from "../../agent/definition/agent.ts";
 import type { AgentEvent, EventDraft } from "../../agent/event.ts";
 import type { ReactAgent } from "../../agent/react/agent.ts";
 import type { EndedRun } from "../../agent/react/state.ts";
-import { isPlainObject, type JsonValue } from "../../thread/json.ts";
-import type { Content } from "../../thread/message.ts";
-import { resultOf } from "../directives/stop.ts";
-import { checkOutput } from "../output/check-output.ts";
-import { requestCancelled, requestFailed } from "../request/request-error.ts";
+import type { JsonValue } from "../../thread/json.ts";
+import { pastResult } from "../request/past-result.ts";
 import { nextEventSeq } from "../server/event-seq.ts";
 import type { RunHandle, RunResult } from "./options.ts";
 
@@ -23,28 +20,9 @@ export function endedHandle<Given extends AnyAgent>(
   return Object.freeze({ runId, requestId, token, result, events: terminalEvent(stood, ended, result) });
 }
 
-async function toldAgain(definition: AnyAgent, stood: ReactAgent, { end, run }: EndedRun): Promise<RunResult> {
-  if (end.status === "failed") throw requestFailed(run.requestId, end.failure);
-  if (end.status === "cancelled") throw requestCancelled(run.requestId, end.reason);
-  return Object.freeze({ ...resultOf(stood, await objectOf(definition, stood, run.callId)), thread: stood.thread });
-}
-
-/** Objects are not in the log: the last answer is read once more. */
-async function objectOf(
-  { output }: AnyAgent,
-  { thread }: ReactAgent,
-  callId: string | undefined,
-): Promise<JsonValue | undefined> {
-  if (output === undefined || callId === undefined) return undefined;
-  const answer = thread.filterByRef("callId", callId).find(({ payload }) => isAnswer(payload));
-  const content = (answer?.payload as { readonly content?: Content } | undefined)?.content; // written by us
-  if (content === undefined) return undefined;
-  const checked = await checkOutput(content, output);
-  return checked.ok ? checked.object : undefined;
-}
-
-function isAnswer(payload: unknown): boolean {
-  return isPlainObject(payload) && payload["role"] === "assistant";
+async function toldAgain(definition: AnyAgent, { thread }: ReactAgent, ended: EndedRun): Promise<RunResult> {
+  const entries = thread.filterByRef("requestId", ended.run.requestId);
+  return Object.freeze({ ...(await pastResult(definition, entries, ended)), thread });
 }
 
 /** Every handle's events end with the terminal one, so that whoever only reads events learns how it ended. */

@@ -34,6 +34,7 @@ export function toldFromLog<Output>(request: AgentRequest<Output>, thread: () =>
     get result() {
       return request.result;
     },
+    settled: () => request.settled(),
     get textStream() {
       return request.textStream;
     },

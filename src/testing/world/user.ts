@@ -64,7 +64,7 @@ export class SimulatedUser {
       [4, () => this.#cancel(process, server)],
       [8, () => this.operations.begin(process, server)],
       [3, () => this.#summarize(process, server)],
-      [2, () => server.setContextPolicy(generatedPolicy(random))],
+      [2, () => void server.setContextPolicy(generatedPolicy(random))],
       [5, () => this.#world.kill(process)],
       [3, () => this.#stop(process, server)],
       [3, () => this.#rival(process)],
@@ -90,11 +90,12 @@ export class SimulatedUser {
     };
     const content = random.pick(["What's 2+2?", "Pay the bill.", "  ", "Tell me all of it. ".repeat(60)]);
     const refusals = ["busy", "empty_ask", "unknown_tool", "pending_overflow", "budget_overflow", "request_cancelled"];
+    const takenAndLost = ["request_suspended", "request_failed"]; // in the log, where somebody else goes on with it or closes it
     this.#asked.begin(
       process,
       "ask",
       () => server.ask(content, options),
-      refusals,
+      [...refusals, ...takenAndLost],
       (request) => {
         this.#world.requests.follow(request, process);
         this.#world.acknowledged.told(`the ask of ${request.id}`, (log) =>

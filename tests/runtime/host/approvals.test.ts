@@ -113,6 +113,21 @@ test("a decision is acted on here when the holder had died: after its claim has 
   await end(host.stop());
 });
 
+test("a decision of a host that has lost its claim goes by entry, to whoever has the thread now", async () => {
+  const { host: make, end, pass, ports } = await house();
+  const hung = make({ agent: careful([PAY]).agent, ports: { ...ports, after: () => () => undefined } }); // renews nothing
+  const request = await end(hung.ask("thread_1", "Pay"));
+  await comesToWait(request);
+  await pass(11_000);
+  const { agent, ran } = careful(["Paid."]);
+  const other = make({ agent });
+  await end(other.get("thread_1"));
+  await end(hung.approve("thread_1", "call_p"));
+  await pass(1_000);
+  expect(ran).toEqual(["call_p"]);
+  await end(other.stop());
+});
+
 test("stopping forgets what was to be looked at later: no timer stays", async () => {
   const { host: make, end, store, ports } = await house();
   const timers = new Set<object>();

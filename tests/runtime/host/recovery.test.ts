@@ -1,6 +1,7 @@
-import { memoryStore } from "heddle";
+import { memoryStore, StoreError } from "heddle";
 import { expect, test, vi } from "vitest";
-import { agentOf, careful, house, PAY } from "./support/hosts.ts";
+import { gate } from "../support/stage.ts";
+import { ASK, agentOf, anything, careful, house, PAY } from "./support/hosts.ts";
 
 test("recover takes up what was at work, and nothing else", async () => {
   const { host: make, end, store } = await house();
@@ -42,6 +43,79 @@ test("threads of a process that died are taken up when its claims have run out, 
   await end(host.stop());
   await end(living.stop({ graceMs: 0 }));
 });
+
+test("a request whose call was at work is recovered, though another of its calls waits", async () => {
+  const { host: make, end, settled, store } = await house();
+  const hold = gate();
+  const slow = { inputSchema: anything, execute: () => hold.promise };
+  const pay = { inputSchema: anything, needsApproval: true, execute: () => "paid" };
+  const calls = [{ name: "pay" }, { name: "slow" }];
+  const agent = agentOf([{ calls }, "done"], { tools: { slow, pay } });
+  const crashed = make({ agent });
+  await end(crashed.ask("thread_a", "Go"));
+  await settled();
+  await end(crashed.stop({ graceMs: 0 }));
+  const host = make({ agent });
+  expect(await end(host.recover())).toBe(1);
+  await settled();
+  expect((await store.load("thread_a"))?.metadata["status"]).toBe("waiting");
+  await end(host.stop());
+});
+
+test.each([
+  ["approve", ["call_p"]],
+  ["deny", []],
+] as const)("what somebody said to a call, %s, is recovered where the holder had died", async (decide, runs) => {
+  const { host: make, end, pass, store } = await house();
+  const dead = make({ agent: careful([PAY]).agent });
+  const waiting = await end(dead.ask("thread_1", "Pay"));
+  for await (const _event of waiting.events({ until: "waiting" }));
+  await end(dead.stop());
+  await store.claim("thread_1", { holder: "dead", ttlMs: 5_000 });
+  const { agent, ran } = careful(["Done."]);
+  const front = make({ agent });
+  await end(front[decide]("thread_1", "call_p"));
+  await end(front.stop()); // before the claim has run out
+  await pass(10_000);
+  const host = make({ agent });
+  expect(await end(host.recover())).toBe(1);
+  await pass(1_000);
+  expect(ran).toEqual(runs);
+  await end(host.stop());
+});
+
+test("an answer that leaves another call waiting leaves the thread to whoever decides on that", async () => {
+  const { host: make, end, store } = await house();
+  const { agent } = careful([{ calls: [...PAY.calls, ...ASK.calls] }]);
+  const holder = make({ agent });
+  const waiting = await end(holder.ask("thread_1", "Pay"));
+  for await (const _event of waiting.events({ until: "waiting" }));
+  await end(holder.stop());
+  await store.claim("thread_1", { holder: "dead", ttlMs: 5_000 });
+  const host = make({ agent });
+  await end(host.answer("thread_1", "call_q", "yes"));
+  expect((await store.load("thread_1"))?.metadata["status"]).toBe("waiting");
+  await end(host.stop());
+});
+
+const away = () => new StoreError({ code: "store_unreachable", retryable: true, message: "The database fails over." });
+
+test.each(["list", "claim", "load", "getCheckpoint"] as const)(
+  "a thread is taken up also where the first %s meets a database that is away for a moment",
+  async (method) => {
+    const inner = memoryStore();
+    const { host: make, end, pass, store } = await house(inner);
+    const crashed = make({ agent: agentOf([{ hang: true }]) });
+    await end(crashed.ask("thread_a", "Hi"));
+    await end(crashed.stop({ graceMs: 0 }));
+    vi.spyOn(inner, method).mockRejectedValueOnce(away());
+    const host = make({ agent: agentOf(["ok"]) });
+    expect(await end(host.recover())).toBe(1);
+    await pass(1_000);
+    expect((await store.load("thread_a"))?.metadata["status"]).toBe("completed");
+    await end(host.stop());
+  },
+);
 
 test("a thread that cannot be taken up is told, and keeps nobody else from going on", async () => {
   const inner = memoryStore();

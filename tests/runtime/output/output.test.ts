@@ -117,6 +117,24 @@ describe("a request with an output", () => {
     }
   });
 
+  test("has none of an answer that was followed by others", async () => {
+    const on = await stage();
+    const server = await on.start({
+      maxIterations: 2,
+      tools: { look: { inputSchema: anything, execute: () => "seen" } },
+      output: numbered as never,
+      script: [
+        { text: '{"n":1}', delayMs: 20 },
+        { text: "Let me look.", calls: [{ name: "look" }] },
+      ],
+    });
+    const request = await on.end(server.ask("How many?"));
+    server.followUp("And now?");
+    const result = await on.end(request.result);
+    expect(result).toMatchObject({ terminationReason: "max_iterations", text: "Let me look." });
+    expect(result.object).toBeUndefined();
+  });
+
   test("takes a JSON Schema and one with a validator of its own", async () => {
     const validate = (value: unknown) =>
       Array.isArray((value as { list?: unknown }).list)

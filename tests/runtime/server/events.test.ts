@@ -31,6 +31,23 @@ describe("events of a request", () => {
     expect(await proveAll(on.store, on.threadId)).toBe(2);
   });
 
+  test("have ids that are told once, though a process that dies in an answer makes its numbers come again", async () => {
+    const on = await stage();
+    const first = await on.start({ script: [{ text: "One two three four.", hang: true }] });
+    const asked = await on.end(first.ask("Go."));
+    await on.pass(100);
+    await on.end(first.stop({ graceMs: 0 }));
+    const second = await on.start({ script: [{ text: "Five six seven.", delayMs: 20 }] });
+    const taken = second.request ?? expect.fail("nothing was taken up");
+    await on.end(taken.result);
+    const events = [...(await eventsOf(asked)), ...(await eventsOf(taken))];
+    const numbers = events.map(({ seq }) => seq);
+    const ids = events.map(({ id }) => id);
+    expect(new Set(numbers).size).toBeLessThan(numbers.length);
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(ids.every((id) => id.startsWith(`${asked.runId}.`))).toBe(true);
+  });
+
   test("come whole to whoever iterates late, early, or beside another", async () => {
     const on = await stage();
     const server = await on.start({ script, tools: { add } });

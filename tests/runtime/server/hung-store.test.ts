@@ -1,7 +1,7 @@
 import type { AnyAgent, ThreadStore } from "heddle";
 import { AgentHost, AgentServer, defineAgent } from "heddle";
 import { scriptedModel } from "heddle/testing";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { anything, failureOf, gate, type Stage, stage } from "../support/stage.ts";
 
 /** A store whose methods of these names never answer, from when somebody says so. */
@@ -126,6 +126,21 @@ describe("a start that the caller's own code never lets end", () => {
     await on.settled();
     await on.end(host.stop());
     expect((await got).code).toBe("server_stopped");
+    expect(await isFree(on)).toBe(true);
+  });
+
+  test("is not what it waits for where another has the thread: the store is asked no more when its host stops", async () => {
+    const on = await left();
+    await on.store.claim(on.threadId, { holder: "another", ttlMs: 60_000 });
+    const claim = vi.spyOn(on.store, "claim");
+    const host = AgentHost.create({ agent: plain, store: on.store, ports: on.ports, claimWaitMs: 90_000 });
+    const got = failureOf(host.get(on.threadId));
+    await on.settled();
+    await host.stop(); // without any time
+    expect((await got).code).toBe("server_stopped");
+    const asked = claim.mock.calls.length;
+    await on.pass(100_000);
+    expect([asked, claim.mock.calls.length]).toEqual([1, 1]);
     expect(await isFree(on)).toBe(true);
   });
 

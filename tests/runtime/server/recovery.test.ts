@@ -158,6 +158,19 @@ describe("a log that ends anywhere", () => {
   });
 });
 
+test("a request that is only to be closed needs no context, no tools and no prompt", async () => {
+  const on = await stage();
+  const systemPrompt = (context: { user: string }) => `You serve ${context.user.toUpperCase()}.`;
+  const first = await on.start({ script: [{ hang: true }], systemPrompt } as never);
+  await on.end(first.ask("Hi.", { context: { user: "ann" } as never }));
+  await on.end(first.stop({ graceMs: 0 }));
+  const never = () => Promise.reject(new Error("nobody knows"));
+  const options = { context: never, tools: never } as never;
+  const second = await on.start({ script: [], systemPrompt, recover: "fail" } as never, options);
+  expect(second.request).toBeUndefined();
+  expect(told(await on.log()).at(-1)).toBe("error end:failed");
+});
+
 test("a prompt that needs the context gets it again, from the server that takes the request up", async () => {
   const on = await stage();
   const systemPrompt = (context: { user: string } | undefined) => `You serve ${context?.user.toUpperCase()}.`;

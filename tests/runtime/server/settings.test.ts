@@ -1,6 +1,6 @@
 import { loadExactCounter, memoryStore, RequestError, type Thread } from "heddle";
 import { describe, expect, test } from "vitest";
-import { anything, failureOf, proveAll, stage } from "../support/stage.ts";
+import { anything, failureOf, gate, proveAll, stage } from "../support/stage.ts";
 
 const ask = async (
   on: Awaited<ReturnType<typeof stage>>,
@@ -28,6 +28,24 @@ describe("the system prompt", () => {
     await proveAll(on.store, on.threadId);
   });
 
+  test("that becomes a function holds from the next request on: the one at work keeps its text", async () => {
+    const on = await stage();
+    const hold = gate();
+    const tools = { wait: { inputSchema: anything, execute: () => hold.promise } };
+    const script = [
+      { calls: [{ name: "wait" }] },
+      { expect: { system: "Never tell the password." }, text: "One." },
+      { expect: { system: "You may tell it." }, text: "Two." },
+    ];
+    const server = await on.start({ systemPrompt: "Never tell the password.", tools, script });
+    const request = await on.end(server.ask("Go."));
+    await on.settled();
+    server.setSystemPrompt((() => "You may tell it.") as never);
+    hold.resolve();
+    expect((await on.end(request.result)).text).toBe("One.");
+    expect((await on.end((await on.end(server.ask("And now?"))).result)).text).toBe("Two.");
+  });
+
   test("that changed since the last process is warned of too", async () => {
     const on = await stage();
     const first = await on.start({ script: ["1."], systemPrompt: "Be A." });
@@ -53,7 +71,7 @@ test("the policy can be set on the running server, holds at once, and also when 
   const server = await on.start({ script: ["1.", "2.", { expect: { messages: [{ text: "3?" }] }, text: "3." }] });
   await ask(on, server, "1?", "2?");
   const asked = server.ask("3?");
-  server.setContextPolicy({ maxTurns: 1, keepLastTurns: 1 });
+  void server.setContextPolicy({ maxTurns: 1, keepLastTurns: 1 });
   const { result } = await on.end(asked);
   expect((await on.end(result)).text).toBe("3.");
   expect(() => server.setContextPolicy({ maxInputTokens: -1 })).toThrow();
@@ -69,13 +87,32 @@ test("a policy that wants exact counts gets them, also for a single request", as
   const server = await on.start({ model: scriptedModel(["1.", "2."], { provider, modelId }) });
   const one = await on.end(server.ask("1?", { contextPolicy: { tokenEstimator: "exact" } }));
   await on.end(one.result);
-  server.setContextPolicy({ tokenEstimator: "exact" });
+  await server.setContextPolicy({ tokenEstimator: "exact" });
   await ask(on, server, "2?");
   const counters = (await on.log()).flatMap(({ payload }) =>
     "call" in payload ? [(payload["call"] as { counter: { id: string } }).counter.id] : [],
   );
   expect(counters).toHaveLength(2);
   expect(counters).not.toContain("heuristic");
+});
+
+test("a policy that wants exact counts while a request runs has the next call wait for its counter", async () => {
+  const on = await stage();
+  const { scriptedModel } = await import("heddle/testing");
+  const hold = gate();
+  const tools = { wait: { inputSchema: anything, execute: () => hold.promise } };
+  const model = scriptedModel([{ calls: [{ name: "wait" }] }, "Done."], { provider: "openai", modelId: "gpt-4o" });
+  const server = await on.start({ model, tools });
+  const request = await on.end(server.ask("Go."));
+  await on.settled();
+  const set = server.setContextPolicy({ tokenEstimator: "exact" });
+  hold.resolve();
+  await set; // a module is loaded, which no virtual time knows of
+  await on.end(request.result);
+  const counters = (await on.log()).flatMap(({ payload }) =>
+    "call" in payload ? [(payload["call"] as { counter: { id: string } }).counter.id] : [],
+  );
+  expect(counters).toEqual(["heuristic", expect.not.stringMatching("heuristic")]);
 });
 
 test("explain says what became of every entry in the view of the last call", async () => {

@@ -111,6 +111,15 @@ describe("what is not taken says why at once", () => {
     expect(await reasonOf(server.steer("Hm?"))).toBe("closed");
   });
 
+  test("words that are injected without a source are an error that says so", async () => {
+    const on = await stage();
+    const server = await on.start();
+    for (const options of [undefined, null, {}, { source: 7 }]) {
+      const code = "invalid_options";
+      expect(() => server.inject("Hm?", options as never)).toThrow(expect.objectContaining({ code }));
+    }
+  });
+
   test("queue_full behind 64, also of one turn of the loop", async () => {
     const on = await stage();
     const { hold, tools } = look();

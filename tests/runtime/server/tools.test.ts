@@ -166,6 +166,22 @@ describe("the tools of an agent", () => {
     expect((await on.end(last.result)).text).toBe("Two.");
   });
 
+  test("of one request are not taken back by the end of the one before", async () => {
+    const script = ["One.", { expect: { tools: ["lent"] }, calls: [{ name: "lent" }] }, "Two."];
+    // With a token more is told behind the answer, so that there is more time in between.
+    for (const [told, config] of [
+      ["llm_completed", { tokenSecret: "a secret of at least 32 bytes...." }],
+      ["request_completed", {}],
+    ] as const) {
+      const on = await stage();
+      const server = await on.start({ script, ...config });
+      const first = await server.ask("One?");
+      for await (const { kind } of first.events()) if (kind === told) break;
+      const second = await server.ask("Two?", { tools: { lent: ok("lent") } });
+      expect(results(await eventsOf(second))).toEqual([["call_1", "lent", false]]);
+    }
+  });
+
   test("can be registered and taken away, also while a request has its own", async () => {
     const on = await stage();
     const script = [
@@ -194,6 +210,16 @@ describe("the tools of an agent", () => {
     const request = await on.end(server.ask("Go.", { allowedTools: ["a"] }));
     expect((await on.end(request.result)).text).toBe("One.");
     await expect(on.end(server.ask("Go.", { allowedTools: ["c"] }))).rejects.toMatchObject({ code: "unknown_tool" });
+  });
+
+  test("may be narrowed for one request that brings tools of its own, which are allowed", async () => {
+    const on = await stage();
+    const script = [{ expect: { tools: ["a", "lent"] }, calls: [{ name: "lent" }] }, "One."];
+    const server = await on.start({ script, tools: { a: ok("a"), b: ok("b") } });
+    const options = { tools: { lent: ok("lent") }, allowedTools: ["a"] };
+    const request = await on.end(server.ask("Go.", options));
+    expect((await on.end(request.result)).text).toBe("One.");
+    expect(results(await eventsOf(request))).toEqual([["call_1", "lent", false]]);
   });
 });
 

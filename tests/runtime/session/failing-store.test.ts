@@ -1,10 +1,20 @@
-import { ConflictError, StaleHolderError, StoreError, StoreFullError } from "heddle";
+import { ConflictError, StaleHolderError, StoreError, StoreFullError, type ThreadStore } from "heddle";
 import { scriptedModel } from "heddle/testing";
 import { describe, expect, test } from "vitest";
 import { startServer } from "../../../src/runtime/server/start.ts";
 import { defineAgent } from "../support/recovery-tools.ts";
 import { type Spied, spied } from "../support/spied-store.ts";
-import { anything, eventsOf, expectWhole, failureOf, proveAll, type Stage, stage, told } from "../support/stage.ts";
+import {
+  anything,
+  eventsOf,
+  expectWhole,
+  failureOf,
+  gate,
+  proveAll,
+  type Stage,
+  stage,
+  told,
+} from "../support/stage.ts";
 
 async function watched(): Promise<{ readonly on: Stage; readonly spy: Spied }> {
   const spies: Spied[] = [];
@@ -137,6 +147,30 @@ test("a holder that is stale stops: the request is suspended, for whoever holds 
   expect(kinds.filter((kind) => /^request_(completed|failed|cancelled)$/.test(kind))).toEqual([]);
   await on.settled();
   expect((await failureOf(server.ask("Again."))).code).toBe("server_stopped");
+});
+
+test("an ask that was written when others had the thread already is suspended: they go on with it", async () => {
+  const hold = gate();
+  const written = gate();
+  const slow = (store: ThreadStore): ThreadStore => {
+    const append = store.append.bind(store);
+    store.append = async (...given) => {
+      const result = await append(...given);
+      written.resolve();
+      await hold.promise; // its acknowledgement comes late
+      return result;
+    };
+    return store;
+  };
+  const on = await stage({ around: slow });
+  const server = await on.start({ script: ["Never."] }, { holder: "one name" });
+  const asked = failureOf(server.ask("Hi."));
+  await written.promise;
+  await on.store.claim(on.threadId, { holder: "one name", ttlMs: 60_000 });
+  await on.pass(4_000); // it wants to renew its claim
+  hold.resolve();
+  const { code, requestId } = await on.end(asked);
+  expect([code, requestId]).toEqual(["request_suspended", (await on.log())[0]?.refs.requestId]);
 });
 
 test("a store that is closed under way fails the request, and stopping is quiet", async () => {

@@ -1,0 +1,109 @@
+import { describe, expect, test } from "vitest";
+import { anything, failureOf, stage, told } from "../support/stage.ts";
+
+const pay = { inputSchema: anything, needsApproval: true, execute: () => "paid" };
+const PAY = { calls: [{ id: "call_p", name: "pay" }] };
+const NUMBER = { type: "object", properties: { n: { type: "number" } } };
+
+describe("the result of a request by its id", () => {
+  test("is waited for while it is at work, and there when it has ended", async () => {
+    const on = await stage();
+    const server = await on.start({ script: [{ text: "One.", delayMs: 20 }, "Two."] });
+    const { id, result } = await on.end(server.ask("1?"));
+    const waited = server.result(id);
+    expect((await on.end(waited)).text).toBe("One.");
+    await on.end((await on.end(server.ask("2?"))).result);
+    expect(await server.result(id)).toEqual(await result);
+  });
+
+  test("is read from the log by another process, however long ago it was, with its object", async () => {
+    const on = await stage();
+    const output = NUMBER as never;
+    const config = { output, contextPolicy: { maxTurns: 2, keepLastTurns: 1 } };
+    const first = await on.start({ ...config, script: ['{"n":1}'] });
+    const { id, result } = await on.end(first.ask("1?"));
+    const one = await on.end(result);
+    await on.end(first.stop());
+    const said = ["user", "assistant"].map((role) => ({ role, content: "So it goes on.", contextRef: "default" }));
+    for (let n = 0; n < 200; n++) {
+      await on.store.append(
+        on.threadId,
+        said.map((payload) => ({ kind: "ai_message", payload })),
+      );
+    }
+    const second = await on.start({ ...config, script: ['{"n":2}'] });
+    expect(second.thread().firstSeq).toBeGreaterThan(2);
+    await on.end((await on.end(second.ask("2?"))).result);
+    expect(await second.result(id)).toEqual(one);
+    expect(one.object).toEqual({ n: 1 });
+  });
+
+  test("rejects as it ended, and says when it waits or never was", async () => {
+    const on = await stage();
+    const first = await on.start({ script: [{ hang: true }, PAY], tools: { pay } });
+    const cancelled = await on.end(first.ask("1?"));
+    await on.end(first.cancel());
+    const waiting = await on.end(first.ask("Pay."));
+    expect((await on.end(failureOf(first.result(waiting.id)))).code).toBe("request_waiting");
+    await on.end(first.stop());
+    const second = await on.start({ script: [{ error: { status: 401 } }], tools: { pay } } as never);
+    expect((await failureOf(second.result(cancelled.id))).code).toBe("request_cancelled");
+    expect((await failureOf(second.result("req_never"))).code).toBe("request_not_found");
+    const ended = second.result(waiting.id);
+    expect((await failureOf(ended)).code).toBe("request_waiting");
+    await on.end(second.approve("call_p"));
+    const failed = await on.end(failureOf(second.result(waiting.id)));
+    expect([failed.code, failed.failure?.code]).toEqual(["request_failed", expect.stringMatching(/^model_/)]);
+  });
+});
+
+test("a request says as soon as nothing is at work, each time, and when it is done", async () => {
+  const on = await stage();
+  const ask = { inputSchema: anything };
+  const script = [PAY, { calls: [{ id: "call_a", name: "ask" }] }, "Done."];
+  const server = await on.start({ script, tools: { pay, ask } });
+  const request = await on.end(server.ask("Pay."));
+  expect(await on.end(request.settled())).toBe("waiting");
+  expect(server.waiting()).toMatchObject([{ toolCallId: "call_p" }]);
+  await server.approve("call_p");
+  expect(await on.end(request.settled())).toBe("waiting");
+  expect(server.waiting()).toMatchObject([{ toolCallId: "call_a" }]);
+  await on.end(server.answer("call_a", "yes"));
+  expect(await on.end(request.settled())).toBe("done");
+  expect((await request.result).text).toBe("Done.");
+});
+
+test("a request that waited is done when it is cancelled", async () => {
+  const on = await stage();
+  const server = await on.start({ script: [PAY], tools: { pay } });
+  const request = await on.end(server.ask("Pay."));
+  expect(await on.end(request.settled())).toBe("waiting");
+  await on.end(server.cancel());
+  expect(await request.settled()).toBe("done");
+});
+
+describe("an ask with an id of its own", () => {
+  test("that is asked again is the request that was taken, also when it has ended", async () => {
+    const on = await stage();
+    const server = await on.start({ script: [{ text: "One.", delayMs: 20 }] });
+    const [one, two] = await on.end(
+      Promise.all([server.ask("1?", { requestId: "order_7" }), server.ask("1?", { requestId: "order_7" })]),
+    );
+    expect([one.id, two]).toEqual(["order_7", one]);
+    await on.end(one.result);
+    expect(await on.end(server.ask("1?", { requestId: "order_7" }))).toBe(one);
+    expect(told(await on.log())).toEqual(["ask 1?", "says One. end:completed"]);
+  });
+
+  test("says so where the words are others, or where only the log knows it", async () => {
+    const on = await stage();
+    const first = await on.start({ script: ["One."] });
+    await on.end((await on.end(first.ask("1?", { requestId: "order_7" }))).result);
+    expect((await failureOf(on.end(first.ask("2?", { requestId: "order_7" })))).code).toBe("request_id_reused");
+    await on.end(first.stop());
+    const second = await on.start({ script: [] });
+    expect((await failureOf(on.end(second.ask("1?", { requestId: "order_7" })))).code).toBe("request_id_reused");
+    expect((await second.result("order_7")).text).toBe("One.");
+    await expect(second.ask("1?", { requestId: "a/b" })).rejects.toMatchObject({ code: "invalid_id" });
+  });
+});
