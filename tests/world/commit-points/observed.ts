@@ -13,8 +13,10 @@ export function recordCommitPoints(signal: () => string, seen: CommitPoint[]): (
   const spies = WRITES.map((method) => {
     const original = Reflect.get(FaultyStore.prototype, method) as (...given: unknown[]) => unknown;
     Reflect.set(FaultyStore.prototype, method, function (this: unknown, ...given: unknown[]) {
-      const site = `${siteOf(new Error("here").stack ?? "")} ${method}`;
-      const isOfCore = site.includes("session/commit.ts");
+      const { stack = "" } = new Error("here");
+      const site = `${siteOf(stack)} ${method}`;
+      // Whoever decides from another process asks no core, and has no signal.
+      const isOfCore = site.includes("session/commit.ts") && !stack.includes("decide-by-entry.ts");
       const entries = isOfCore ? ([given[1]].flat() as EntryInput[]) : [];
       seen.push({ site, appends: entries.map((entry) => `${signal()} > ${makerOf(entry)}`) });
       return original.apply(this, given);

@@ -10,12 +10,13 @@ type Said =
 /** The prompt, as text, decides what is said: the same in every process, however often it is asked. */
 export type Rules = (prompt: string) => Said;
 
-export function ruleModel(rules: Rules): LanguageModel {
+export function ruleModel(rules: Rules, thinks: () => Promise<void> = async () => undefined): LanguageModel {
   return {
     specificationVersion: "v4",
     provider: "rules",
     modelId: "one",
     async doGenerate({ prompt }: ModelCallOptions) {
+      await thinks();
       const said = rules(JSON.stringify(prompt));
       if (typeof said === "object" && "error" in said) throw said.error;
       const content = partsOf(said).flatMap((part) => {
@@ -25,6 +26,7 @@ export function ruleModel(rules: Rules): LanguageModel {
       return { content, finishReason: { unified: "stop", raw: "stop" }, usage: USAGE };
     },
     async doStream({ prompt }: ModelCallOptions) {
+      await thinks();
       const said = rules(JSON.stringify(prompt));
       if (typeof said === "object" && "error" in said && said.after === undefined) throw said.error;
       const parts = partsOf(said);

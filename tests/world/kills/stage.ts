@@ -21,6 +21,8 @@ export interface Story {
   readonly play: (stage: Stage) => Promise<void>;
   /** Appends that take their time, counted from 1: others get between them and what comes next. */
   readonly slowAppends?: readonly number[];
+  /** The user gets a word in before the model answers. */
+  readonly modelThinks?: boolean;
   /** How the request may have ended when all is over; default only completed. */
   readonly ends?: readonly string[];
   /** Behind which ask a context operation comes that has to wait for the end of the request. */
@@ -57,7 +59,10 @@ export class Stage {
           ...story.config,
           ...story.timed?.(ports),
           tools,
-          model: ruleModel(story.rules),
+          model: ruleModel(
+            story.rules,
+            story.modelThinks || story.operationBehindAsk !== undefined ? () => aMoment(ports) : undefined,
+          ),
           recover: recoverOf(),
         } as AgentConfig),
     });
@@ -208,4 +213,9 @@ export class Stage {
   close(): Promise<void> {
     return this.world.close();
   }
+}
+
+/** What the user does is to be there before the answer is. */
+function aMoment({ after }: RuntimePorts): Promise<void> {
+  return new Promise((resolve) => void after(5, resolve));
 }

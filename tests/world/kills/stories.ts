@@ -178,6 +178,7 @@ const TOLD: readonly Story[] = [
   },
   {
     name: "words before a call that is too long",
+    modelThinks: true,
     rules: (prompt) => (prompt.includes("Be quick.") ? "Done." : { error: TOO_LONG }),
     play: async (stage) => {
       await stage.start();
