@@ -79,8 +79,6 @@ export function go(to: Partial<Route>, how: "push" | "replace" = "push"): void {
   const href = hrefOf(to);
   if (href === location.hash) return;
   if (how === "push") location.hash = href;
-  else {
-    history.replaceState(null, "", href);
-    hash.value = href;
-  }
+  else history.replaceState(null, "", href);
+  hash.value = location.hash; // at once: keys may come faster than the browser tells of it
 }
