@@ -1,16 +1,13 @@
 import type { Directive } from "../../agent/directive.ts";
 import type { ContextOperation } from "../../agent/operation.ts";
 import { isWaiting, type ReactAgent } from "../../agent/react/agent.ts";
-import type { Run } from "../../agent/react/run.ts";
 import type { Signal } from "../../agent/signal.ts";
 import type { JsonValue } from "../../thread/json.ts";
-import type { Refs } from "../../thread/refs.ts";
 import { perform } from "../directives/perform.ts";
 import type { Scene } from "../directives/scene.ts";
-import { untilAborted } from "../directives/until-aborted.ts";
 import type { Receipt } from "../request/receipt.ts";
 import type { LiveRequest } from "../request/request.ts";
-import { failureOf, RequestError, requestFailed, requestSuspended } from "../request/request-error.ts";
+import { RequestError, requestFailed, requestSuspended } from "../request/request-error.ts";
 import { Kept } from "../session/kept.ts";
 import { loadAgent, shortened } from "../session/load.ts";
 import type { OperationSettled } from "../session/operation-answer.ts";
@@ -18,9 +15,10 @@ import { Promised } from "../session/promised.ts";
 import { type Outcome, Session } from "../session/session.ts";
 import { toolPool } from "../tools/pool.ts";
 import { saidOnce } from "../warn.ts";
+import { Breakage, isForGood } from "./breakage.ts";
 import { nextEventSeq, toldBeside } from "./event-seq.ts";
-import { ensureCounter } from "./exact-counter.ts";
 import { Follower } from "./follower.ts";
+import { givenAgain } from "./given-again.ts";
 import { LastCall } from "./last-call.ts";
 import type { LiveThreadOptions } from "./live-options.ts";
 import { Prompt } from "./prompt.ts";
@@ -42,15 +40,14 @@ export class LiveThread {
   readonly #stopped = new AbortController();
   readonly #work = new Set<Promise<unknown>>();
   readonly #looking = new Set<() => void>();
-  #broken: { readonly error: unknown } | undefined;
-  #mending: Promise<void> | undefined;
-  #mendsLater: (() => void) | undefined;
+  readonly #breakage: Breakage;
   #isResting = false;
 
   private constructor(options: LiveThreadOptions, agent: ReactAgent, items: Awaited<ReturnType<typeof itemsOf>>) {
     const { definition, store, ports, threadId, telemetry, holder, listen } = options;
     const { captureDeltas, toolConcurrency: concurrency } = definition;
     this.options = options;
+    this.#breakage = new Breakage(ports, () => this.#mend());
     this.session = new Session({
       store,
       ports,
@@ -133,7 +130,7 @@ export class LiveThread {
 
   /** What it holds is not what the log says, until it is mended. */
   get isBroken(): boolean {
-    return this.#broken !== undefined;
+    return this.#breakage.isThere;
   }
 
   /** The request that is under way. */
@@ -143,7 +140,7 @@ export class LiveThread {
 
   /** A signal from outside; after a failure of the store the log is read anew first. */
   async submit(signal: Signal): Promise<Outcome> {
-    if (this.#broken !== undefined) await this.mend();
+    await this.mend();
     return this.session.submit(signal);
   }
 
@@ -172,38 +169,23 @@ export class LiveThread {
 
   /** What could not be written did not happen: the request has failed, and the log is read anew before anything else. */
   collapse(error: unknown): void {
-    if (this.#broken !== undefined || this.session.isClosed) return;
-    this.#broken = { error };
+    if (this.isBroken || this.session.isClosed) return;
+    this.#breakage.begin(error);
     this.session.halt(error);
-    const failure = failureOf(error, UNKNOWN);
+    const { failure, isOthers, isForGood: isLost } = this.#breakage;
     const requestId = this.current?.id;
-    if (this.#isOthers) this.requests.suspend();
+    if (isOthers) this.requests.suspend();
     else this.requests.fail(failure, this.agent.state.run?.iteration ?? 0, error);
     this.scene.receipts.settleAll((id) => ({ id, delivered: false, reason: "run_failed" }));
     this.scene.objects.clear();
     this.#cleanUp(requestId);
-    if (LOST.has(failure.code)) this.options.lost(error);
-    else this.#mendLater(MEND_MS);
+    if (isLost) this.options.lost(error);
   }
 
   /** How a request ends here that the log has, and that this server cannot carry. */
   endOf(requestId: string): RequestError {
-    if (this.#isOthers || this.stopped.aborted) return requestSuspended(requestId);
-    return requestFailed(requestId, failureOf(this.#broken?.error, UNKNOWN));
-  }
-
-  /** Whoever holds the thread now goes on with the request, and tells its end. */
-  get #isOthers(): boolean {
-    return failureOf(this.#broken?.error, UNKNOWN).code === "stale_holder";
-  }
-
-  /** What the log was not told is told it also when nobody asks again: its list of threads should not say "running" for ever. */
-  #mendLater(ms: number): void {
-    this.#mendsLater?.();
-    if (this.session.isClosed) return;
-    this.#mendsLater = this.options.ports.after(ms, () => {
-      this.mend().catch(() => this.#mendLater(Math.min(2 * ms, LONGEST_MEND_MS)));
-    });
+    const { isOthers, failure } = this.#breakage;
+    return isOthers || this.stopped.aborted ? requestSuspended(requestId) : requestFailed(requestId, failure);
   }
 
   /** What is to be begun next lies in the log, for whoever starts the thread again. */
@@ -213,7 +195,7 @@ export class LiveThread {
 
   /** Ends what runs here without a word in the log: another process may go on with it. */
   suspend(): void {
-    this.#mendsLater?.();
+    this.#breakage.close();
     this.#stopped.abort(new RequestError({ code: "server_stopped", message: "The server was stopped." }));
     this.#follower.follow(false);
     this.requests.suspend();
@@ -221,17 +203,12 @@ export class LiveThread {
 
   /** The last chance to close in the log what has failed here: whoever starts the thread next would go on with it. */
   async closeFailed(): Promise<void> {
-    const { code } = failureOf(this.#broken?.error, UNKNOWN);
-    if (!LOST.has(code)) await this.mend().catch(() => undefined); // whoever starts it next reads the log as it is
+    if (!this.#breakage.isForGood) await this.mend().catch(() => undefined); // whoever starts it next reads the log as it is
   }
 
   /** Reads the log anew after a failure, and closes there the request that has failed here. */
   mend(): Promise<void> {
-    if (this.#broken === undefined) return Promise.resolve();
-    this.#mending ??= this.#mend().finally(() => {
-      this.#mending = undefined;
-    });
-    return this.#mending;
+    return this.#breakage.mend();
   }
 
   async #mend(): Promise<void> {
@@ -240,8 +217,7 @@ export class LiveThread {
       const fresh = await loadAgent(store, threadId, settings, ports);
       return { ...fresh, contextPolicy };
     });
-    this.#broken = undefined;
-    this.#mendsLater?.();
+    this.#breakage.end();
     await takeUpOperation(this.scene, this.session, this.options.warn); // the end of an open run takes it along
     if (this.agent.state.run !== undefined) await this.session.submit({ type: "resume", recover: "fail" });
   }
@@ -252,26 +228,12 @@ export class LiveThread {
     const first = options.first?.(agent) ?? { type: "resume", recover: options.definition.recover };
     if (run !== undefined) {
       const goesOn = first.type === "resume" && first.recover !== "fail";
-      const signal = goesOn ? { ...first, ...(await this.#givenAgain(run)) } : first;
+      const signal = goesOn ? { ...first, ...(await givenAgain(this, run)) } : first;
       this.requests.open(run, nextEventSeq(agent.thread, run));
       await takeUpOperation(this.scene, this.session, options.warn); // it waits for the end of the run, as it did before
       await this.session.submit(signal);
     }
     if (run === undefined) await takeUpOperation(this.scene, this.session, options.warn);
-  }
-
-  /** What a request that goes on was given by its caller, and no log has. One that is only to be closed needs none of it. */
-  async #givenAgain({ requestId, refs: json, options: asked }: Run): Promise<{ systemPrompt?: string }> {
-    const { signal, threadId, tools, context: contextOf, warn } = this.options;
-    const refs = json as Refs; // of the ask
-    const context = await untilAborted(signal, () => contextOf(threadId, refs));
-    if (asked.hasContext && context === undefined) warn(noContext(threadId, requestId));
-    if (tools !== undefined) {
-      this.toolbox.lend(requestId, await untilAborted(signal, async () => itemsOf(await tools(threadId, refs))));
-    }
-    this.requests.setContext(requestId, context);
-    await ensureCounter(this.session, asked.contextPolicy);
-    return untilAborted(signal, () => this.prompt.of(context));
   }
 
   /** Loads of a long thread what a view shows, as the first call would: `explain` answers at once and cannot wait for it. */
@@ -281,7 +243,7 @@ export class LiveThread {
   }
 
   async #perform(directive: Directive, after: ReactAgent, before: ReactAgent): Promise<void> {
-    if (this.#broken !== undefined || this.stopped.aborted) return; // the request has ended here, whatever was still to be done
+    if (this.isBroken || this.stopped.aborted) return; // the request has ended here, whatever was still to be done
     if (this.#isResting && BEGINNINGS.has(directive.type)) return;
     if ("requestId" in directive && "runId" in directive) this.requests.open(directive, 1);
     if (directive.type === "llm_stream") this.lastCall.made(directive, after);
@@ -290,7 +252,7 @@ export class LiveThread {
       await perform(this.scene, directive, after);
     } catch (error) {
       const isKeeping = directive.type === "keep_context_op";
-      if (!isKeeping || LOST.has(failureOf(error, UNKNOWN).code)) this.collapse(error);
+      if (!isKeeping || isForGood(error)) this.collapse(error);
       else await this.#unkept(before.flight.contextOp); // the request goes on
       if (isKeeping) throw error; // whoever asked is told
     }
@@ -326,7 +288,7 @@ export class LiveThread {
 
   #send(signal: Signal): void {
     // What comes from a request that has failed here is told nobody: the log is read anew without it.
-    if (this.#broken !== undefined) return;
+    if (this.isBroken) return;
     this.session.submit(signal).catch((error: unknown) => this.collapse(error));
   }
 
@@ -336,18 +298,5 @@ export class LiveThread {
   }
 }
 
-const UNKNOWN = { code: "runtime_failed", message: "The runtime met an error that it does not know." } as const;
-
-/** After a failure the log is read anew: at first soon, then more and more rarely. */
-const MEND_MS = 1000;
-const LONGEST_MEND_MS = 60_000;
-
 /** What begins work. */
 const BEGINNINGS: ReadonlySet<Directive["type"]> = new Set(["llm_stream", "tool_exec", "summarize"]);
-
-/** After these nothing can be written here any more. */
-const LOST: ReadonlySet<string> = new Set(["stale_holder", "store_closed", "thread_held"]);
-
-function noContext(threadId: string, requestId: string): string {
-  return `Thread ${threadId}: the request ${requestId} was asked with a context and is taken up without one. Give \`context\` here too: it is never stored.`;
-}

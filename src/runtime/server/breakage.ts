@@ -1,0 +1,84 @@
+import type { Failure } from "../../agent/failure.ts";
+import type { RuntimePorts } from "../ports.ts";
+import { failureOf } from "../request/request-error.ts";
+
+const UNKNOWN = { code: "runtime_failed", message: "The runtime met an error that it does not know." } as const;
+
+/** After a failure the log is read anew: at first soon, then more and more rarely. */
+const MEND_MS = 1000;
+const LONGEST_MEND_MS = 60_000;
+
+/** After these nothing can be written here any more. */
+const LOST: ReadonlySet<string> = new Set(["stale_holder", "store_closed", "thread_held"]);
+
+/** Whether nothing can be written here after this error. */
+export function isForGood(error: unknown): boolean {
+  return LOST.has(failureOf(error, UNKNOWN).code);
+}
+
+/** What could not be written: what is held here is not what the log says, until the log has been read anew. */
+export class Breakage {
+  readonly #ports: RuntimePorts;
+  readonly #mend: () => Promise<void>;
+  #broken: { readonly error: unknown } | undefined;
+  #mending: Promise<void> | undefined;
+  #later: (() => void) | undefined;
+  #isClosed = false;
+
+  constructor(ports: RuntimePorts, mend: () => Promise<void>) {
+    this.#ports = ports;
+    this.#mend = mend;
+  }
+
+  get isThere(): boolean {
+    return this.#broken !== undefined;
+  }
+
+  get failure(): Failure {
+    return failureOf(this.#broken?.error, UNKNOWN);
+  }
+
+  /** Whoever holds the thread now goes on with the request, and tells its end. */
+  get isOthers(): boolean {
+    return this.failure.code === "stale_holder";
+  }
+
+  get isForGood(): boolean {
+    return this.#broken !== undefined && isForGood(this.#broken.error);
+  }
+
+  /** What the log was not told is told it also when nobody asks again: its list of threads should not say "running" for ever. */
+  begin(error: unknown): void {
+    this.#broken = { error };
+    if (!this.isForGood) this.#tryLater(MEND_MS);
+  }
+
+  /** The log has been read anew. */
+  end(): void {
+    this.#broken = undefined;
+    this.#later?.();
+  }
+
+  /** Nobody tries any more unasked. */
+  close(): void {
+    this.#isClosed = true;
+    this.#later?.();
+  }
+
+  /** However many ask for it, it is done once. */
+  mend(): Promise<void> {
+    if (this.#broken === undefined) return Promise.resolve();
+    this.#mending ??= this.#mend().finally(() => {
+      this.#mending = undefined;
+    });
+    return this.#mending;
+  }
+
+  #tryLater(ms: number): void {
+    this.#later?.();
+    if (this.#isClosed) return;
+    this.#later = this.#ports.after(ms, () => {
+      this.mend().catch(() => this.#tryLater(Math.min(2 * ms, LONGEST_MEND_MS)));
+    });
+  }
+}

@@ -1,0 +1,27 @@
+import type { Run } from "../../agent/react/run.ts";
+import type { Refs } from "../../thread/refs.ts";
+import { untilAborted } from "../directives/until-aborted.ts";
+import { ensureCounter } from "./exact-counter.ts";
+import type { LiveThread } from "./live-thread.ts";
+import { itemsOf } from "./toolbox.ts";
+
+/** What a request that goes on was given by its caller, and no log has. One that is only to be closed needs none of it. */
+export async function givenAgain(
+  { options, toolbox, requests, session, prompt }: LiveThread,
+  { requestId, refs: json, options: asked }: Run,
+): Promise<{ readonly systemPrompt?: string }> {
+  const { signal, threadId, tools, context: contextOf, warn } = options;
+  const refs = json as Refs; // of the ask
+  const context = await untilAborted(signal, () => contextOf(threadId, refs));
+  if (asked.hasContext && context === undefined) warn(noContext(threadId, requestId));
+  if (tools !== undefined) {
+    toolbox.lend(requestId, await untilAborted(signal, async () => itemsOf(await tools(threadId, refs))));
+  }
+  requests.setContext(requestId, context);
+  await ensureCounter(session, asked.contextPolicy);
+  return untilAborted(signal, () => prompt.of(context));
+}
+
+function noContext(threadId: string, requestId: string): string {
+  return `Thread ${threadId}: the request ${requestId} was asked with a context and is taken up without one. Give \`context\` here too: it is never stored.`;
+}
