@@ -1,13 +1,25 @@
 import type { Run } from "../../agent/react/run.ts";
 import type { Refs } from "../../thread/refs.ts";
 import { untilAborted } from "../directives/until-aborted.ts";
+import type { Session } from "../session/session.ts";
 import { ensureCounter } from "./exact-counter.ts";
-import type { LiveThread } from "./live-thread.ts";
-import { itemsOf } from "./toolbox.ts";
+import type { LiveThreadOptions } from "./live-options.ts";
+import type { Prompt } from "./prompt.ts";
+import type { Requests } from "./requests.ts";
+import { itemsOf, type Toolbox } from "./toolbox.ts";
+
+/** Where it goes. */
+interface Place {
+  readonly options: LiveThreadOptions;
+  readonly session: Session;
+  readonly requests: Requests;
+  readonly toolbox: Toolbox;
+  readonly prompt: Prompt;
+}
 
 /** What a request that goes on was given by its caller, and no log has. One that is only to be closed needs none of it. */
 export async function givenAgain(
-  { options, toolbox, requests, session, prompt }: LiveThread,
+  { options, session, requests, toolbox, prompt }: Place,
   { requestId, refs: json, options: asked }: Run,
 ): Promise<{ readonly systemPrompt?: string }> {
   const { signal, threadId, tools, context: contextOf, warn } = options;
