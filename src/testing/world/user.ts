@@ -229,6 +229,7 @@ const NOT_SUMMARIZED = ["nothing_to_summarize", "summary_not_accepted", "invalid
     "rate_limited",
     "overloaded",
     "stream_idle",
+    "answer_timeout",
     "aborted",
     "error",
     "refused",
