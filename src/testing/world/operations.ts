@@ -17,8 +17,8 @@ export class Operations {
   readonly #given: Given[] = [];
   /** In the order in which they were asked for, each as often as it was. */
   readonly #begun: string[] = [];
-  /** Promised for the end of the run; the last one wins. */
-  #deferred: string | undefined;
+  /** Promised for the end of the run, and which of those begun it was; the last one wins. */
+  #deferred: { readonly opId: string; readonly at: number } | undefined;
   #made = 0;
   /** Where somebody still waits to hear of an operation. */
   readonly #settling = new Set<{ readonly process: SimulatedProcess }>();
@@ -34,7 +34,7 @@ export class Operations {
     const again = first !== undefined && this.#random.oneIn(4) ? this.#random.pick([first, ...others]) : undefined;
     const given = again ?? this.#fresh();
     if (again === undefined) this.#given.push(given);
-    this.#begun.push(given.opId);
+    const at = this.#begun.push(given.opId) - 1;
     this.#asked.begin(
       process,
       `context operation ${given.opId}`,
@@ -42,7 +42,7 @@ export class Operations {
       REFUSALS,
       ({ status, settled }) => {
         this.#world.journal.note(`${given.opId} is ${status}`);
-        if (status === "deferred") this.#wait(process, given.opId, settled);
+        if (status === "deferred") this.#wait(process, { opId: given.opId, at }, settled);
         else this.#isApplied(given.opId, status);
       },
     );
@@ -57,14 +57,18 @@ export class Operations {
    * taken its place, though the process died before it could say so.
    */
   check(log: WorldLog): void {
-    const opId = this.#deferred;
-    if (opId === undefined) return;
-    if (this.#begun.slice(this.#begun.lastIndexOf(opId)).some((begun) => isIn(log, begun))) return;
-    this.#world.journal.broken("an operation that was deferred is applied in the end", opId);
+    const deferred = this.#deferred;
+    if (deferred === undefined || this.#begun.slice(deferred.at).some((begun) => isIn(log, begun))) return;
+    this.#world.journal.broken("an operation that was deferred is applied in the end", deferred.opId);
   }
 
-  #wait(process: SimulatedProcess, opId: string, settled: Promise<{ readonly status: string }>): void {
-    this.#deferred = opId;
+  #wait(
+    process: SimulatedProcess,
+    deferred: { readonly opId: string; readonly at: number },
+    settled: Promise<{ readonly status: string }>,
+  ): void {
+    const { opId } = deferred;
+    this.#deferred = deferred;
     const waits = { process };
     this.#settling.add(waits);
     void settled.then(({ status }) => {
@@ -72,7 +76,7 @@ export class Operations {
       if (!process.isAlive) return;
       this.#world.journal.note(`${opId} is ${status} in the end`);
       if (status === "applied") this.#isApplied(opId, status);
-      else if (this.#deferred === opId && status === "superseded") this.#deferred = undefined;
+      else if (this.#deferred === deferred && status === "superseded") this.#deferred = undefined;
     });
   }
 
