@@ -26,6 +26,7 @@ describe("in a world where anything goes wrong the laws hold after every step", 
     [20029716, 30, false],
     [40002147, 30, 40],
     [50000533, 30, 40],
+    [70006990, 200, 40],
   ])("world %i, in which one was broken once", async (seed, steps, readFaultsEvery) => {
     expect((await simulate({ seed, steps, readFaultsEvery })).entries).toBeGreaterThan(0);
   });

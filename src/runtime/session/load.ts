@@ -13,7 +13,7 @@ import type { RuntimePorts } from "../ports.ts";
 import { patiently } from "./patiently.ts";
 
 /** Entries read at first: enough for most windows, and the same for a thread of any length. */
-const FIRST = 200;
+export const FIRST = 200;
 
 /** The agent of a thread, from its last entries; a thread that is not there yet is an empty one. */
 export async function loadAgent(

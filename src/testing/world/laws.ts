@@ -5,6 +5,7 @@ import type { ReactState } from "../../agent/react/state.ts";
 import { ProjectionError } from "../../projection/error.ts";
 import { createProjector } from "../../projection/projector.ts";
 import { validateMessages } from "../../providers/validate.ts";
+import { FIRST } from "../../runtime/session/load.ts";
 import type { Entry } from "../../thread/entry.ts";
 import { isPlainObject, type JsonObject } from "../../thread/json.ts";
 import type { ToolCall } from "../../thread/message.ts";
@@ -92,9 +93,9 @@ export class Laws {
   }
 }
 
-/** Of operations long ago, an agent on the end of a thread knows those that are loaded: its list is only a cache. */
+/** Of operations long ago, an agent that began on the end of a thread knows those that were loaded: its list is only a cache. */
 function knownTo({ thread, state: { appliedContextOps } }: ReactAgent, state: ReactState): ReactState {
-  if (thread.firstSeq === 0) return state;
+  if (thread.rev <= FIRST) return state;
   const known = state.appliedContextOps;
   return { ...state, appliedContextOps: known.slice(known.length - Math.min(known.length, appliedContextOps.length)) };
 }
