@@ -1,4 +1,5 @@
 import type { Message, ToolSpec } from "../thread/message.ts";
+import type { ProjectorName } from "./rules.ts";
 
 /** The four parts of a context, in their order. */
 export type Segment = "system" | "summary" | "history" | "pending";
@@ -79,6 +80,8 @@ export interface ProjectionMeta {
   readonly cleared: readonly number[];
   readonly thinkingDropped: readonly number[];
   readonly policyHash: string;
+  /** The rules it was projected by. */
+  readonly projector: ProjectorName;
   /** The last link of the chain of hashes over tools and messages. */
   readonly fingerprint: string;
   /** How many messages equal those of `previous`; absent without one. */

@@ -14,15 +14,6 @@ import type { Chain } from "./run/chain.ts";
 import { Engine } from "./run/engine.ts";
 import { type Run, run } from "./run/run.ts";
 
-/**
- * The rules by which threads become messages; recorded with each call. Another name means that equal input may give other
- * bytes.
- *
- * @example
- * console.log(PROJECTOR); // heddle/1
- */
-export const PROJECTOR = "heddle/1";
-
 /** What agents take: the default one comes from `createProjector`, and yours may wrap it. */
 export interface Projector {
   project(input: ProjectionInput): Projection;

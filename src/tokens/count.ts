@@ -1,15 +1,21 @@
 import type { Message, ToolSpec } from "../thread/message.ts";
 import { countText, factsOf, type TokenCounter } from "./counter.ts";
 import { fileTokens } from "./files.ts";
+import { reasoningDataTokens } from "./reasoning-data.ts";
 import { filesOf, textOf, textOfTool } from "./render.ts";
 
 /**
- * The tokens of a message with everything in it: texts, thinking, names, ids, arguments, results, files.
+ * The tokens of a message with everything in it: texts, thinking with its encrypted data, names, ids, arguments, results, files.
  *
  * @example
  * countMessage({ role: "user", content: "What's 2+2?" }, heuristic); // 2 + 10
  */
 export function countMessage(message: Message, counter: TokenCounter, model?: string): number {
+  return countReadable(message, counter, model) + Math.round(reasoningDataTokens(message) * factsOf(counter).factor);
+}
+
+/** `countMessage` without the reasoning data: how projector `heddle/1` counted. */
+export function countReadable(message: Message, counter: TokenCounter, model?: string): number {
   const { perMessage, factor } = factsOf(counter);
   const fixed = filesOf(message).reduce((sum, file) => sum + fileTokens(file), perMessage);
   return countText(textOf(message), counter, model) + Math.round(fixed * factor);

@@ -7,7 +7,7 @@ import {
   explain,
   heuristic,
   type JsonValue,
-  PROJECTOR,
+  PROJECTORS,
   type ProjectionInput,
   project,
   type Thread,
@@ -62,9 +62,10 @@ function projected(thread: Thread, call: CallRow, record: CallRecord, blobs: Blo
   const policy = ContextPolicy.create((blobs[record.policy] ?? {}) as ContextPolicyInput);
   const environment = (blobs[record.environment] ?? { tools: [], settings: {} }) as unknown as CallEnvironment;
   const past = thread.upTo(record.basisLastSeq);
-  const input = { ...inputOf(record, environment), thread: past, policy };
+  const rules = PROJECTORS.find((name) => name === record.projector);
+  const input = { ...inputOf(record, environment), thread: past, policy, rules };
   const { messages, toolSpec, provenance, meta } = project(input);
-  const proven = record.projector === PROJECTOR && meta.fingerprint === record.fingerprint;
+  const proven = rules !== undefined && meta.fingerprint === record.fingerprint;
   return {
     ...{ callId: call.callId, call, record, messages, toolSpec, settings: environment.settings, provenance, meta },
     transformed: false,

@@ -16,5 +16,5 @@ export interface GoldenInput extends Omit<ProjectionInput, "thread" | "readers" 
 /** What the model sees of it. */
 export function projectGolden({ name: _, entries, calibration, ...input }: GoldenInput): Projection {
   const tokenCounter = calibration === undefined ? heuristic : calibrated(heuristic, calibration);
-  return project({ ...input, thread: Thread.create().append(entries), tokenCounter });
+  return project({ ...input, rules: "heddle/1", thread: Thread.create().append(entries), tokenCounter });
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { Message, ToolSpec } from "../../src/thread/message.ts";
-import { countMessage, countTool, countTools } from "../../src/tokens/count.ts";
+import type { Message, PartMetadata, ToolCall, ToolSpec } from "../../src/thread/message.ts";
+import { countMessage, countReadable, countTool, countTools } from "../../src/tokens/count.ts";
 import { factsOf, type TokenCounter } from "../../src/tokens/counter.ts";
 import { heuristic } from "../../src/tokens/heuristic.ts";
 
@@ -128,5 +128,37 @@ describe("a counter of one's own", () => {
 
   test.each([{ perMessage: -1 }, { perMessage: Number.NaN }, { factor: -2 }])("with %o is an error", (facts) => {
     expect(() => countMessage({ role: "user", content: "hi" }, { count: () => 1, ...facts })).toThrow(/token counter/);
+  });
+});
+
+describe("encrypted reasoning counts by its size", () => {
+  const reasoning = (text: string, metadata: PartMetadata): Message => ({
+    role: "assistant",
+    content: [{ type: "thinking", text, metadata }],
+  });
+  const data = "A".repeat(1600);
+
+  test.each([
+    ["openai", "reasoningEncryptedContent"],
+    ["anthropic", "signature"],
+    ["anthropic", "redactedData"],
+    ["google", "thoughtSignature"],
+  ])("of %s, in %s", (provider, field) => {
+    expect(countMessage(reasoning("", { [provider]: { [field]: data } }), heuristic)).toBe(10 + 300);
+    expect(countReadable(reasoning("", { [provider]: { [field]: data } }), heuristic)).toBe(10);
+  });
+
+  test("a readable text beside it is a part of it, and the larger of the two counts", () => {
+    const text = "word ".repeat(80);
+    expect(countMessage(reasoning(text, { anthropic: { signature: data } }), heuristic)).toBe(10 + 300);
+    expect(countMessage(reasoning(text, { anthropic: { signature: "A".repeat(16) } }), heuristic)).toBe(10 + 100);
+  });
+
+  test("a signature on a tool call counts too", () => {
+    const call = { id: "c1", name: "look", arguments: {} };
+    const signed = { ...call, metadata: { google: { thoughtSignature: data } } };
+    const cost = (toolCalls: readonly ToolCall[]) =>
+      countMessage({ role: "assistant", content: "", toolCalls }, heuristic);
+    expect(cost([signed])).toBe(cost([call]) + 300);
   });
 });

@@ -2,7 +2,6 @@ import { ProjectionError } from "../../projection/error.ts";
 import type { ContextPolicy } from "../../projection/policy/fields.ts";
 import { resolvePolicy } from "../../projection/policy/resolve.ts";
 import type { Projection } from "../../projection/projection.ts";
-import { PROJECTOR } from "../../projection/projector.ts";
 import type { JsonObject, JsonValue } from "../../thread/json.ts";
 import type { Content, ToolSpec } from "../../thread/message.ts";
 import { portableSha256 } from "../../thread/sha256.ts";
@@ -107,7 +106,7 @@ export function basisOf(
     policy: hashOf(policy as unknown as JsonValue),
     environment: hashOf(environment),
     fingerprint: meta.fingerprint,
-    projector: PROJECTOR,
+    projector: meta.projector,
     counter: { id, version },
     calibration: factor,
     view: meta.view,

@@ -2,6 +2,7 @@ import { describe, isPlainObject } from "../../thread/json.ts";
 import { Thread } from "../../thread/thread.ts";
 import type { TokenCounter } from "../../tokens/counter.ts";
 import { ProjectionError } from "../error.ts";
+import { isProjectorName, PROJECTORS } from "../rules.ts";
 import type { Readers } from "../transcript/reader.ts";
 import type { ProjectionInput } from "./input.ts";
 
@@ -15,6 +16,7 @@ const FIELDS: { readonly [Field in keyof Required<ProjectionInput>]: true } = {
   model: true,
   readers: true,
   tokenCounter: true,
+  rules: true,
   previous: true,
 };
 
@@ -41,13 +43,16 @@ export function knownFields<T extends object>(given: T, what: string, known: rea
 }
 
 /** What cannot be checked where it is used: there it would be too late, or too often. */
-export function checkInput({ thread, lane, model, readers, tokenCounter, previous }: ProjectionInput): void {
+export function checkInput({ thread, lane, model, readers, tokenCounter, rules, previous }: ProjectionInput): void {
   if (!Thread.isThread(thread)) throw invalid("thread", "must be a Thread", thread);
   checkName("lane", lane);
   checkName("model", model);
   if (readers !== undefined) checkReaders(readers);
   if (tokenCounter !== undefined && !isCounter(tokenCounter)) {
     throw invalid("tokenCounter", "must be an object with count(text, model)", tokenCounter);
+  }
+  if (rules !== undefined && !isProjectorName(rules)) {
+    throw invalid("rules", `must be one of ${PROJECTORS.join(", ")}`, rules);
   }
   if (previous !== undefined && !Array.isArray(Object(previous).messages)) {
     throw invalid("previous", "must be a projection", previous);

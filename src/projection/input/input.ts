@@ -4,6 +4,7 @@ import type { Thread } from "../../thread/thread.ts";
 import type { TokenCounter } from "../../tokens/counter.ts";
 import type { ContextPolicyInput } from "../policy/fields.ts";
 import type { Projection } from "../projection.ts";
+import type { ProjectorName } from "../rules.ts";
 import type { Readers } from "../transcript/reader.ts";
 
 /** What is to be shown but is not in the thread yet: a text of the user, a message, or an entry as it will be appended. */
@@ -27,6 +28,8 @@ export interface ProjectionInput {
   readonly readers?: Readers | undefined;
   /** Default `heuristic`. */
   readonly tokenCounter?: TokenCounter | undefined;
+  /** The rules to project by. Default `PROJECTOR`, the newest; an older name rebuilds the calls that recorded it. */
+  readonly rules?: ProjectorName | undefined;
   /** The projection before this one, to learn how many messages stayed as they were. */
   readonly previous?: Pick<Projection, "messages"> | undefined;
 }

@@ -1,11 +1,12 @@
 import { copyJsonObject, isPlainObject, type JsonObject, reading, sameJson } from "../../thread/json.ts";
-import type { ToolSpec } from "../../thread/message.ts";
-import { countTools } from "../../tokens/count.ts";
+import type { Message, ToolSpec } from "../../thread/message.ts";
+import { countMessage, countReadable, countTools } from "../../tokens/count.ts";
 import { type CounterFacts, factsOf, type TokenCounter } from "../../tokens/counter.ts";
 import { heuristic } from "../../tokens/heuristic.ts";
 import type { ContextPolicy, ContextPolicyInput } from "../policy/fields.ts";
 import { hashOf } from "../policy/hash.ts";
 import { ContextPolicy as Policies } from "../policy/policy.ts";
+import { PROJECTOR, type ProjectorName, rulesOf } from "../rules.ts";
 import type { Readers } from "../transcript/reader.ts";
 import { checkInput, invalid } from "./check.ts";
 import type { ProjectionInput } from "./input.ts";
@@ -21,18 +22,22 @@ export interface Settings {
   readonly toolsText: string;
   readonly toolTokens: number;
   readonly lane: string | undefined;
+  readonly rules: ProjectorName;
   readonly model: string | undefined;
   readonly readers: Readers | undefined;
   readonly counter: TokenCounter;
   /** What the counter said of itself, as it was then. */
   readonly counterFacts: CounterFacts;
+  /** What a message costs by the counter and the rules of the projector. */
+  readonly tokensOf: (message: Message) => number;
 }
 
 /** `before` is what an earlier input came to: what equals it is not worked out again. */
 export function settingsOf(input: ProjectionInput, before?: Settings): Settings {
   checkInput(input);
-  const { lane, model, tokenCounter: counter = heuristic } = input;
+  const { lane, model, rules = PROJECTOR, tokenCounter: counter = heuristic } = input;
   const counterFacts = factsOf(counter);
+  const count = rulesOf(rules).countsReasoningData ? countMessage : countReadable;
   const system = systemOf(input.system);
   const { policy, policyHash, policyInput } = policyOf(input.policy, before);
   return {
@@ -42,16 +47,18 @@ export function settingsOf(input: ProjectionInput, before?: Settings): Settings 
     systemPrompt: system ?? policy.systemPrompt,
     ...toolsOf(input.tools, { counter, counterFacts, model }, before),
     lane,
+    rules,
     model,
     readers: readersOf(input.readers, before?.readers),
     counter,
     counterFacts,
+    tokensOf: (message) => count(message, counter, model),
   };
 }
 
 /** Whether two settings give the same blocks, whatever is made of them. */
 export function sameReading(a: Settings, b: Settings): boolean {
-  return a.policyHash === b.policyHash && a.readers === b.readers && sameCounting(a, b);
+  return a.policyHash === b.policyHash && a.rules === b.rules && a.readers === b.readers && sameCounting(a, b);
 }
 
 type Counting = Pick<Settings, "counter" | "counterFacts" | "model">;

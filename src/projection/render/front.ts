@@ -1,8 +1,6 @@
 import type { Entry } from "../../thread/entry.ts";
 import { freezeJson } from "../../thread/json.ts";
 import type { Message } from "../../thread/message.ts";
-import { countMessage } from "../../tokens/count.ts";
-import type { TokenCounter } from "../../tokens/counter.ts";
 import { ProjectionError } from "../error.ts";
 import type { Segment } from "../projection.ts";
 import type { Piece } from "./piece.ts";
@@ -16,14 +14,12 @@ export interface Front {
 
 /** Makes the messages before the history; the same question gives the very same message, which is hashed only once. */
 export class FrontMaker {
-  readonly #counter: TokenCounter;
-  readonly #model: string | undefined;
+  readonly #tokensOf: (message: Message) => number;
   #system: { readonly prompt: string; readonly piece: Piece } | undefined;
   #summary: { readonly entry: Entry; readonly piece: Piece } | undefined;
 
-  constructor(counter: TokenCounter, model: string | undefined) {
-    this.#counter = counter;
-    this.#model = model;
+  constructor(tokensOf: (message: Message) => number) {
+    this.#tokensOf = tokensOf;
   }
 
   make(prompt: string | undefined, summary: Entry | undefined, role: "system" | "user"): Front {
@@ -49,7 +45,7 @@ export class FrontMaker {
   }
 
   #piece(segment: Segment, message: Message, seqs: readonly number[]): Piece {
-    const tokens = countMessage(message, this.#counter, this.#model);
+    const tokens = this.#tokensOf(message);
     const provenance = [{ segment, seqs, tokens }];
     return freezeJson({
       messages: [message],

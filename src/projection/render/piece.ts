@@ -1,8 +1,6 @@
 import { INTERRUPTED } from "../../lanes/results.ts";
 import { freezeJson } from "../../thread/json.ts";
 import type { Content, Message, Part, ThinkingPart, ToolMessage } from "../../thread/message.ts";
-import { countMessage } from "../../tokens/count.ts";
-import type { TokenCounter } from "../../tokens/counter.ts";
 import { type Block, type Call, isAssistant } from "../history/block.ts";
 import type { Provenance } from "../projection.ts";
 import { assistantMessage } from "./assistant.ts";
@@ -39,8 +37,7 @@ export interface Variant {
 }
 
 export interface RenderOptions {
-  readonly counter: TokenCounter;
-  readonly model: string | undefined;
+  readonly tokensOf: (message: Message) => number;
   /** Bytes at each end of a result that is too long; 0 is off. */
   readonly bytesPerEnd: number;
   /** Thinking that the model asked could read. */
@@ -114,11 +111,11 @@ function pieceOf(
   block: Block,
   options: RenderOptions,
 ): Omit<Piece, "thinkingDropped"> {
-  const { counter, model, rev } = options;
+  const { tokensOf, rev } = options;
   const segment = block.seq >= rev ? "pending" : "history";
   const provenance = details.map((detail, index): Provenance => {
     const message = messages[index];
-    const tokens = message === undefined ? 0 : countMessage(message, counter, model);
+    const tokens = message === undefined ? 0 : tokensOf(message);
     return freezeJson({ segment, ...detail, seqs: detail.seqs.filter((seq) => seq < rev), tokens });
   });
   return {

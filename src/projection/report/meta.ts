@@ -45,6 +45,7 @@ function metaOf(run: Run): ProjectionMeta {
     cleared: Object.freeze(assembly.cleared),
     thinkingDropped: Object.freeze(assembly.thinkingDropped),
     policyHash: settings.policyHash,
+    projector: settings.rules,
     fingerprint,
     view: viewOf(run, start),
   });

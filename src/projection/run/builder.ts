@@ -1,6 +1,5 @@
 import { freezeJson } from "../../thread/json.ts";
 import type { Message } from "../../thread/message.ts";
-import { countMessage } from "../../tokens/count.ts";
 import { type Block, isOfContext } from "../history/block.ts";
 import type { Settings } from "../input/settings.ts";
 import type { Provenance, Segment } from "../projection.ts";
@@ -75,9 +74,8 @@ export class Builder {
     const trimmed = last && withoutTrailingSpace(last);
     const provenance = this.#provenance.at(-1);
     if (last === undefined || trimmed === undefined || trimmed === last || provenance === undefined) return;
-    const { counter, model } = this.#settings;
     this.#chain.replaceLast(freezeJson(trimmed));
-    this.#provenance.splice(-1, 1, freezeJson({ ...provenance, tokens: countMessage(trimmed, counter, model) }));
+    this.#provenance.splice(-1, 1, freezeJson({ ...provenance, tokens: this.#settings.tokensOf(trimmed) }));
   }
 
   result(): Built {

@@ -47,7 +47,7 @@ export class Engine {
     this.#registry = registryOf(policy.includeKinds, readers);
     this.showsSummaries = policy.summarization !== "none" && policy.includeKinds.includes("summary");
     this.renderOptions = this.#renderOptions();
-    this.#front = new FrontMaker(settings.counter, settings.model);
+    this.#front = new FrontMaker(settings.tokensOf);
     this.#thread = thread;
     this.#nextSeq = thread.firstSeq;
     this.log = laneLogOf(thread, lane, () => this.#thread);
@@ -150,11 +150,10 @@ export class Engine {
   }
 
   #renderOptions(): RenderOptions {
-    const { counter, model, policy } = this.#settings;
+    const { tokensOf, model, policy } = this.#settings;
     const rev = (): number => this.#rev;
     return {
-      counter,
-      model,
+      tokensOf,
       bytesPerEnd: 2 * policy.toolResults.maxTokens,
       canKeep: canKeep(policy, model),
       get rev() {

@@ -1,5 +1,4 @@
 import type { Message, ToolMessage } from "../../thread/message.ts";
-import { countMessage } from "../../tokens/count.ts";
 import { type BudgetParts, ProjectionError } from "../error.ts";
 import type { Block, Call } from "../history/block.ts";
 import type { Settings } from "../input/settings.ts";
@@ -53,7 +52,7 @@ function cutResult({ renderOptions }: Engine, { result }: Call, end: number): To
 }
 
 function tokensOf({ renderOptions }: Engine, message: Message): number {
-  return countMessage(message, renderOptions.counter, renderOptions.model);
+  return renderOptions.tokensOf(message);
 }
 
 function resultsOf({ calls }: Block, kept: ReadonlyMap<number, number>): Shrunk["results"] {

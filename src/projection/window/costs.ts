@@ -1,5 +1,4 @@
 import type { Message } from "../../thread/message.ts";
-import { countMessage } from "../../tokens/count.ts";
 import { type Block, hasGap, isAssistant, messageCount } from "../history/block.ts";
 import type { History } from "../history/history.ts";
 import { type Piece, type RenderOptions, renderBlock, type Variant } from "../render/piece.ts";
@@ -24,7 +23,7 @@ export class Costs {
     this.#history = history;
     this.#isComplete = isComplete;
     this.#options = options;
-    this.standIn = countMessage(STAND_IN, options.counter, options.model);
+    this.standIn = options.tokensOf(STAND_IN);
   }
 
   get clearedBefore(): number {

@@ -1,7 +1,8 @@
 import type { CallEnvironment, CallRecord } from "../../agent/call-record.ts";
 import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
 import type { ExplainedEntry, Projection } from "../../projection/projection.ts";
-import { createProjector, PROJECTOR } from "../../projection/projector.ts";
+import { createProjector } from "../../projection/projector.ts";
+import { isProjectorName } from "../../projection/rules.ts";
 import type { Readers } from "../../projection/transcript/reader.ts";
 import { threadNotFound } from "../../stores/errors.ts";
 import type { ThreadStore } from "../../stores/port.ts";
@@ -39,8 +40,9 @@ export async function renderCall(
   record: CallRecord,
   options: RebuildOptions,
 ): Promise<RenderedCall> {
-  if (record.projector !== PROJECTOR) {
-    const message = `The call was projected by ${record.projector}, which this version of heddle does not have.`;
+  const { projector: rules } = record;
+  if (!isProjectorName(rules)) {
+    const message = `The call was projected by ${rules}, which this version of heddle does not have. Update heddle.`;
     throw new CallError({ code: "projector_unknown", message });
   }
   const policy = (await callBlob(store, record.policy, "policy")) as ContextPolicyInput; // written by us
@@ -54,6 +56,7 @@ export async function renderCall(
     lane: record.lane,
     model: record.model,
     readers: options.readers,
+    rules,
   };
   const projector = createProjector({ keep: 1 });
   for (let thread = await loaded(store, threadId, record.basisLastSeq); ; ) {

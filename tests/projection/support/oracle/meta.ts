@@ -1,4 +1,4 @@
-import { ContextPolicy } from "heddle";
+import { ContextPolicy, PROJECTOR } from "heddle";
 import type { ProjectionInput } from "../../../../src/projection/input/input.ts";
 import type { Projection, ProjectionMeta } from "../../../../src/projection/projection.ts";
 import { type Block, firstOf, openersOf, openOf, type Structure } from "./blocks.ts";
@@ -25,7 +25,7 @@ export interface Facts {
 
 export function metaOf(facts: Facts): ProjectionMeta {
   const { input, policy, lane, pendingCount, coverage, window, lines, toolTokens } = facts;
-  const { thread, previous, tools = [] } = input;
+  const { thread, previous, tools = [], rules = PROJECTOR } = input;
   const { setting, start, first, floor } = window;
   const startPlace = setting.blocks[start] && firstOf(setting.blocks[start]).place;
   const truncated = start > first;
@@ -76,6 +76,7 @@ export function metaOf(facts: Facts): ProjectionMeta {
     cleared,
     thinkingDropped,
     policyHash: ContextPolicy.hashOf(policy),
+    projector: rules,
     fingerprint: lines.at(-1)?.link ?? firstLink(tools),
     ...(previous !== undefined && { stablePrefix: samePrefix(lines, previous) }),
     view: {

@@ -1,0 +1,34 @@
+/** Every released set of projection rules, oldest first. Each one stays callable, so that recorded calls rebuild. */
+export const PROJECTORS = ["heddle/1", "heddle/1.1"] as const;
+
+/** The name of a set of projection rules, as recorded with each model call. */
+export type ProjectorName = (typeof PROJECTORS)[number];
+
+/**
+ * The rules that are used by default: by `project`, agents and new policies. Recorded with each call. Under one name, equal
+ * input gives equal bytes.
+ *
+ * @example
+ * console.log(PROJECTOR); // heddle/1.1
+ */
+export const PROJECTOR = "heddle/1.1" satisfies ProjectorName;
+
+/** What a correction changed. Each field is false in the versions before the correction. */
+export interface ProjectionRules {
+  /** Signatures and encrypted reasoning count by their size; before, only readable thinking counted. */
+  readonly countsReasoningData: boolean;
+}
+
+const RULES: { readonly [Name in ProjectorName]: ProjectionRules } = {
+  "heddle/1": { countsReasoningData: false },
+  "heddle/1.1": { countsReasoningData: true },
+};
+
+export function rulesOf(projector: ProjectorName): ProjectionRules {
+  return RULES[projector];
+}
+
+/** Whether this version can rebuild calls that name this projector. */
+export function isProjectorName(name: unknown): name is ProjectorName {
+  return PROJECTORS.some((projector) => projector === name);
+}
