@@ -1,4 +1,9 @@
-export { type ModelMessage, toModelMessages } from "./providers/ai-sdk/model-messages.ts";
+export {
+  type ModelMessage,
+  type ModelPrompt,
+  toModelMessages,
+  toModelPrompt,
+} from "./providers/ai-sdk/model-messages.ts";
 export { type AISDKOptions, toAISDKPrompt } from "./providers/ai-sdk/prompt.ts";
 export type * from "./providers/ai-sdk/types.ts";
 export type { CacheOption } from "./providers/cache.ts";

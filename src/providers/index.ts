@@ -1,4 +1,4 @@
-export { type ModelMessage, toModelMessages } from "./ai-sdk/model-messages.ts";
+export { type ModelMessage, type ModelPrompt, toModelMessages, toModelPrompt } from "./ai-sdk/model-messages.ts";
 export { type AISDKOptions, toAISDKPrompt } from "./ai-sdk/prompt.ts";
 export type * from "./ai-sdk/types.ts";
 export type { CacheOption } from "./cache.ts";

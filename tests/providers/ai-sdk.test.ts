@@ -1,5 +1,13 @@
-import type { AssistantMessage, PartMetadata } from "heddle";
-import { type AISDKAssistantPart, type AISDKMessage, toAISDKPrompt, toModelMessages } from "heddle/providers";
+import { generateText } from "ai";
+import { type AssistantMessage, type Message, type PartMetadata, project, Thread } from "heddle";
+import {
+  type AISDKAssistantPart,
+  type AISDKMessage,
+  toAISDKPrompt,
+  toModelMessages,
+  toModelPrompt,
+} from "heddle/providers";
+import { scriptedModel } from "heddle/testing";
 import { describe, expect, test } from "vitest";
 import {
   assistant,
@@ -112,3 +120,40 @@ test("toModelMessages writes what is only text as text", () => {
 function partsOf(message: AISDKMessage | undefined): readonly AISDKAssistantPart[] {
   return message === undefined || message.role === "system" ? [] : message.content;
 }
+
+describe("toModelPrompt", () => {
+  const thread = Thread.fromMessages(
+    [
+      { role: "system", content: "Be brief." },
+      { role: "user", content: "One" },
+      { role: "assistant", content: "1" },
+      { role: "user", content: "Two" },
+    ],
+    { format: "openai-chat" },
+  );
+
+  test("is what generateText of the AI SDK takes, with the prompt and the summary of a projection", async () => {
+    const summary = { content: "They counted to one.", fromSeq: 1, toSeq: 2 };
+    const summarized = thread.append({ kind: "summary", payload: summary } as never); // as an agent writes it
+    expect(JSON.stringify(project({ thread: summarized }).messages)).toContain("They counted to one.");
+    for (const one of [thread, summarized]) {
+      const model = scriptedModel(["2"]);
+      const { messages } = project({ thread: one });
+      expect(messages.some(({ role }) => role === "system")).toBe(true);
+      const { text } = await generateText({ model, ...toModelPrompt(messages) });
+      expect(text).toBe("2");
+      expect(model.requests[0]?.options["prompt"]).toEqual(toAISDKPrompt(messages));
+    }
+  });
+
+  test("keeps the cache marks of the prompt, and has no instructions where there is no prompt", async () => {
+    const { messages } = project({ thread });
+    const marked = toModelPrompt(messages, { cache: true });
+    expect(marked.instructions).toMatchObject([{ role: "system", providerOptions: { anthropic: {} } }]);
+    const model = scriptedModel(["2"]);
+    await generateText({ model, ...marked });
+    expect(model.requests[0]?.options["prompt"]).toMatchObject(toAISDKPrompt(messages, { cache: true }));
+    const plain: readonly Message[] = [{ role: "user", content: "Hi" }];
+    expect(toModelPrompt(plain)).toEqual({ messages: [{ role: "user", content: "Hi" }] });
+  });
+});
