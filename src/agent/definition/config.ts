@@ -72,7 +72,7 @@ export interface AgentConfig<
   readonly tools?: Given | undefined;
   /** Default: what suits the model, at most 100 000 tokens. */
   readonly contextPolicy?: ContextPolicyInput | undefined;
-  /** Model calls of one request. Default 10. */
+  /** Model calls of one request. Default 100. */
   readonly maxIterations?: number | undefined;
   /** Ends a request with what there is, before its next model call: any of these may say so. Default none. */
   readonly stopWhen?: StopCondition | readonly StopCondition[] | undefined;

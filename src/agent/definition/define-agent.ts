@@ -177,7 +177,7 @@ function complete(config: AgentConfig<Tools, never, InputSchema | undefined>): o
   checkAgentTools(tools);
   return {
     name: UNNAMED,
-    maxIterations: 10,
+    maxIterations: 100,
     toolMaxRetries: 0,
     toolRetryBackoffMs: 200,
     modelMaxRetries: 2,

@@ -4,7 +4,7 @@ import { isPlainObject, type JsonObject } from "../../thread/json.ts";
 import type { Content } from "../../thread/message.ts";
 import type { Failure } from "../failure.ts";
 import type { Signal } from "../signal.ts";
-import type { ReactAgent } from "./agent.ts";
+import { isWaiting, type ReactAgent } from "./agent.ts";
 import { saysSomething } from "./content.ts";
 import { askEntry } from "./entries.ts";
 import { nextCall } from "./next-call.ts";
@@ -12,6 +12,7 @@ import { beginning } from "./state.ts";
 import { committed, doing, inFlight, type Step, stay, telling } from "./step.ts";
 import { limited } from "./time-limit.ts";
 import { viewFor } from "./view.ts";
+import { waitingCalls } from "./waiting.ts";
 
 type Ask = Extract<Signal, { type: "ask" }>;
 
@@ -58,10 +59,7 @@ function pendingError(agent: ReactAgent, { thread }: ReactAgent, content: Conten
 
 function refusalOf(agent: ReactAgent, ask: Ask, requestId: string): Failure | undefined {
   const { settings, state } = agent;
-  if (state.run !== undefined) {
-    const message = 'The agent is at work on another request. Wait for it, steer it, or set busy: "queue".';
-    return { code: "busy", message, retryable: true };
-  }
+  if (state.run !== undefined) return { code: "busy", message: busyWith(agent), retryable: true };
   const malformed = malformedIn(ask);
   if (malformed !== undefined) return malformed;
   if (!saysSomething(ask.content)) {
@@ -86,6 +84,20 @@ function refusalOf(agent: ReactAgent, ask: Ask, requestId: string): Failure | un
   }
   const reason = settings.accept?.(agent, { content: ask.content, requestId });
   return reason === undefined ? undefined : { code: "not_accepted", message: reason };
+}
+
+/** What keeps the agent busy, and what the caller can do about it. */
+function busyWith(agent: ReactAgent): string {
+  const kinds = waitingCalls(agent).map(({ kind }) => kind);
+  if (!isWaiting(agent) || kinds.length === 0) {
+    return 'The agent is at work on another request. Wait for it, steer it, or set busy: "queue".';
+  }
+  const isApproval = kinds.includes("approval");
+  const what = isApproval ? "approval of a call: approve or deny it" : "the answer to a call: answer it";
+  return (
+    `Another request waits for ${what}, or cancel the request. ` +
+    `With busy: "queue" an ask waits as well: it runs after the ${isApproval ? "decision" : "answer"}, when that request has ended.`
+  );
 }
 
 function unknownTool(trouble: string, tools: readonly string[]): Failure {

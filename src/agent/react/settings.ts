@@ -101,7 +101,7 @@ function invalid(path: string, trouble: string): AgentError {
  *
  * @example
  * const settings = reactSettings({ tools: [{ name: "add", inputSchema: { type: "object" } }] });
- * settings.maxIterations; // 10
+ * settings.maxIterations; // 100
  */
 export function reactSettings(given: Partial<ReactSettings> = {}): ReactSettings {
   checkFields(given);
@@ -109,7 +109,7 @@ export function reactSettings(given: Partial<ReactSettings> = {}): ReactSettings
     name: "agent",
     tools: [],
     traits: {},
-    maxIterations: 10,
+    maxIterations: 100,
     outputRetries: 1,
     call: {},
     summarizes: false,

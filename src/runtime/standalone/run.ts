@@ -85,7 +85,8 @@ function unwarned(config: TokenConfig): TokenConfig {
 /** A run never goes on with a request that somebody else has left open. */
 function busy(requestId: string): RequestError {
   const message =
-    "The thread has a request that is open. Continue its token, or start the thread with AgentServer, and ask again.";
+    "The thread has a request that is open: it was interrupted, or it waits for a call to be approved or answered. " +
+    "Continue its token, or start the thread with AgentServer, and ask again.";
   return new RequestError({ code: "busy", requestId, retryable: true, message });
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { eventsOf, expectWhole, failureOf, proveAll, stage, told } from "../support/stage.ts";
+import { anything, eventsOf, expectWhole, failureOf, proveAll, stage, told } from "../support/stage.ts";
 
 const slowly = (text: string) => ({ text, delayMs: 50 });
 
@@ -11,6 +11,37 @@ test("an ask while a request runs is refused, and leaves the thread as it is", a
   expect({ code: error.code, retryable: error.retryable }).toEqual({ code: "busy", retryable: true });
   expect(await on.log()).toHaveLength(1);
   expect((await on.end(request.result)).text).toBe("One.");
+});
+
+describe("an ask while a call waits for somebody outside", () => {
+  const pay = { inputSchema: anything, needsApproval: true, execute: () => "paid" };
+  const question = { inputSchema: anything };
+
+  test.each([
+    ["pay", ["approval", "approve", "deny", "cancel", "queue", "decision"]],
+    ["question", ["answer", "cancel", "queue"]],
+  ])("is refused with what to do about the call of %s", async (name, words) => {
+    const on = await stage();
+    const server = await on.start({ script: [{ calls: [{ id: "p", name }] }], tools: { pay, question } });
+    const request = await on.end(server.ask("Go."));
+    await on.end(request.settled());
+    const error = await failureOf(on.end(server.ask("Two?")));
+    expect(error).toMatchObject({ code: "busy", retryable: true });
+    for (const word of words) expect(error.message).toContain(word);
+    expect(error.message).not.toContain("at work");
+  });
+
+  test("runs after the decision where the agent queues", async () => {
+    const on = await stage();
+    const script = [{ calls: [{ id: "p", name: "pay" }] }, "Paid.", "Two."];
+    const server = await on.start({ script, tools: { pay }, busy: "queue" });
+    const request = await on.end(server.ask("Go."));
+    await on.end(request.settled());
+    const two = server.ask("Two?");
+    await on.settled();
+    await on.end(server.approve("p"));
+    expect((await on.end((await on.end(two)).result)).text).toBe("Two.");
+  });
 });
 
 describe("an agent that queues", () => {

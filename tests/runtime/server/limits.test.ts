@@ -115,6 +115,14 @@ describe("the calls of a request", () => {
     expect(await ended(on, request)).toEqual({ text: "Looking.", terminationReason: "max_iterations", calls: 2 });
   });
 
+  test("are a hundred, unless the agent says otherwise", async () => {
+    const on = await stage();
+    const script = Array.from({ length: 100 }, (_, n) => ({ calls: [{ id: `look_${n}`, name: "look" }] }));
+    const server = await on.start({ script, tools: { look } });
+    const request = await on.end(server.ask("Go."));
+    expect(await ended(on, request)).toMatchObject({ terminationReason: "max_iterations", calls: 100 });
+  });
+
   test("may be fewer for one request", async () => {
     const on = await stage();
     const server = await on.start({ script: [looking], tools: { look } });
