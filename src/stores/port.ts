@@ -72,7 +72,7 @@ export interface AppendOptions {
   readonly expectedRev?: number | undefined;
   /** From `claim`: refuse the append if somebody claimed the thread since. */
   readonly epoch?: number | undefined;
-  /** Merged into the thread's metadata, in the same transaction. */
+  /** Merged into the thread's metadata, in the same transaction. Without an entry: `metadata_without_entries`. */
   readonly metadata?: JsonObject | undefined;
   /** Whether to create a missing thread; default true. */
   readonly create?: boolean | undefined;
@@ -155,6 +155,7 @@ export interface WatchOptions {
 }
 
 export interface ForkOptions {
+  /** The last entry that the fork has; -1 for a fork without entries. */
   readonly atSeq: number;
   readonly newId?: string | undefined;
   readonly metadata?: JsonObject | undefined;

@@ -12,6 +12,7 @@ export async function append(
   options: AppendOptions,
 ): Promise<AppendResult> {
   const { driver, ports } = context;
+  if (drafts.length === 0 && Object.keys(options.metadata ?? {}).length > 0) throw metadataAlone(threadId);
   const batch = drafts.map((draft) => prepare(draft, context.salt(), ports.sha256));
   checkBatch(threadId, batch, ports.maxEntryChars);
   const createdAt = batch[0]?.draft.at ?? ports.clock();
@@ -29,6 +30,12 @@ export function checkBatch(threadId: string, batch: readonly Prepared[], maxEntr
     ids.add(draft.id);
     if (payload.length > maxEntryChars) throw tooLarge(threadId, draft.id, payload.length, maxEntryChars);
   }
+}
+
+/** The row of a thread is written with entries only: metadata without any would be dropped. */
+function metadataAlone(threadId: string): StoreError {
+  const message = "Metadata is set beside entries, and this append has none. Pass the metadata with the next entry.";
+  return new StoreError({ code: "metadata_without_entries", threadId, message });
 }
 
 function tooLarge(threadId: string, entryId: string, size: number, limit: number): StoreError {

@@ -1,9 +1,9 @@
 import { checkName } from "../../thread/names.ts";
 import type { StoredRow, ThreadHead } from "../driver.ts";
 import { CorruptionError, StoreError, threadNotFound } from "../errors.ts";
-import { checkHead, infoOf, sealed } from "../format/head.ts";
+import { checkHead, infoOf, newHead, sealed } from "../format/head.ts";
 import { tipAfter } from "../format/row.ts";
-import { checkSeq } from "../options.ts";
+import { invalidOption } from "../options.ts";
 import type { ForkOptions, ThreadInfo } from "../port.ts";
 import type { StoreContext } from "./context.ts";
 import { markOf, rowAt } from "./load.ts";
@@ -16,12 +16,11 @@ export async function fork(context: StoreContext, threadId: string, options: For
   const { newId = ports.ids("thread") } = options;
   checkName("threadId", threadId);
   checkName("newId", newId);
-  checkSeq("atSeq", options.atSeq);
+  checkForkSeq(options.atSeq);
   return steadily(context, threadId, async (parent) => {
     if (parent === undefined) throw threadNotFound(threadId);
     const head = await headOfFork(context, threadId, newId, parent, options);
-    const copy = driver.copy ?? ((...args) => copyRows(context, ...args));
-    if (!(await copy.call(driver, threadId, newId, options.atSeq, head))) throw exists(newId);
+    if (!(await write(context, threadId, newId, options.atSeq, head))) throw exists(newId);
     context.wakeups.wake();
     return infoOf(newId, head);
   });
@@ -37,10 +36,18 @@ async function headOfFork(
   const { clock, sha256 } = context.ports;
   const { rev, metadata: inherited } = checkHead(threadId, parent, sha256);
   if (atSeq >= rev) throw beyond(threadId, atSeq, rev);
+  const merged = Object.freeze({ ...inherited, ...metadata, parentThreadId: threadId, forkSeq: atSeq });
+  if (atSeq < 0) return newHead(newId, clock(), merged, sha256);
   const row = await rowAt(context, threadId, atSeq);
   const tip = tipAfter(threadId, row, await markOf(context, threadId, row), sha256);
-  const merged = Object.freeze({ ...inherited, ...metadata, parentThreadId: threadId, forkSeq: atSeq });
   return sealed(newId, { ...tip, createdAt: clock(), updatedAt: row.at, metadata: merged }, sha256);
+}
+
+/** False, and nothing done, when there is a thread of this id already. A fork at -1 has no rows: no driver is asked to copy any. */
+function write(context: StoreContext, from: string, to: string, atSeq: number, head: ThreadHead): Promise<boolean> {
+  const { driver } = context;
+  if (atSeq < 0 || driver.copy === undefined) return copyRows(context, from, to, atSeq, head);
+  return driver.copy(from, to, atSeq, head);
 }
 
 /** For drivers that cannot copy by themselves. */
@@ -53,11 +60,16 @@ async function copyRows(
 ): Promise<boolean> {
   const rows: StoredRow[] = [];
   for await (const row of rowsOf(context, from, { from: 0, to: atSeq, limit: atSeq + 1 })) rows.push(row);
-  if (rows.length !== atSeq + 1 || rows.at(-1)?.hash !== head.hash)
+  if (rows.length !== atSeq + 1 || (rows.at(-1)?.hash ?? "") !== head.hash)
     throw new CorruptionError({ threadId: from, seq: rows.length, trouble: "it is missing" });
   return context.driver.transact(to, [], (state) =>
     state.head === undefined ? { result: true, head, rows } : { result: false },
   );
+}
+
+function checkForkSeq(atSeq: unknown): void {
+  if (Number.isSafeInteger(atSeq) && Number(atSeq) >= -1) return;
+  throw invalidOption("atSeq", "a whole number from 0, or -1 for a fork without entries");
 }
 
 function exists(threadId: string): StoreError {

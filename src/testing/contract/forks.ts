@@ -127,12 +127,31 @@ export const forks: Stories = {
     }
   },
 
+  "a fork at -1 is empty, knows its parent, and takes entries": async ({ store, thread, fresh }) => {
+    await store.append(thread, notes(3), { metadata: { owner: "ada" } });
+    const newId = fresh("fork");
+    const info = await store.fork(thread, { atSeq: -1, newId, metadata: { title: "Edited" } });
+    const expected = { owner: "ada", title: "Edited", parentThreadId: thread, forkSeq: -1 };
+    equal([info.id, info.rev, info.metadata], [newId, 0, expected], "info");
+    const empty = present(await store.load(newId), "fork");
+    equal([empty.rev, empty.firstSeq, empty.metadata], [0, 0, expected], "loaded");
+    equal((await store.verify(newId)).ok, true, "verify");
+    await rejects(store.fork(thread, { atSeq: -1, newId }), { code: "thread_exists" }, "the name is taken");
+    await store.append(newId, user("first"), { expectedRev: 0, create: false });
+    equal((await store.load(newId))?.toArray().map(({ payload }) => payload["content"]), ["first"], "entries");
+    equal((await store.load(newId))?.metadata, expected, "metadata stays");
+    equal((await store.verify(newId)).ok, true, "verify with an entry");
+    equal((await store.load(thread))?.rev, 3, "rev of the parent");
+    equal((await store.fork(newId, { atSeq: -1 })).rev, 0, "a fork of the fork");
+  },
+
   "only what is there can be forked": async ({ store, thread, fresh }) => {
     await rejects(store.fork(thread, { atSeq: 0 }), { code: "thread_not_found", threadId: thread }, "no thread");
     await store.append(thread, notes(2));
     const newId = fresh("fork");
     await rejects(store.fork(thread, { atSeq: 2, newId }), { code: "seq_out_of_range" }, "beyond the end");
-    for (const atSeq of [-1, 0.5, Number.NaN])
+    await rejects(store.fork(fresh("missing"), { atSeq: -1 }), { code: "thread_not_found" }, "no thread, at -1");
+    for (const atSeq of [-2, 0.5, Number.NaN])
       await rejects(store.fork(thread, { atSeq, newId }), { code: "invalid_options" }, `at ${atSeq}`);
     equal(await store.load(newId), undefined, "fork");
   },
