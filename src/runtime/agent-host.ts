@@ -1,7 +1,7 @@
 import type { AgentContext, AgentOutput, AnyAgent } from "../agent/definition/agent.ts";
 import type { JsonValue } from "../thread/json.ts";
 import type { Content } from "../thread/message.ts";
-import type { HostOptions, AgentHost as Port } from "./host/port.ts";
+import type { GetOptions, HostOptions, AgentHost as Port } from "./host/port.ts";
 import { checkHostOptions } from "./option-names.ts";
 import type { AgentRequest } from "./request/request.ts";
 import type { AskArguments, AskOptions, Decider, StopOptions } from "./server/options.ts";
@@ -40,8 +40,8 @@ class LazyHost<Given extends AnyAgent> implements AgentHost<Given> {
     return this.#live?.size ?? 0;
   }
 
-  async get(threadId: string): Promise<AgentServer<Given>> {
-    return (await this.#load()).get(threadId);
+  async get(threadId: string, options?: GetOptions<AgentContext<Given>>): Promise<AgentServer<Given>> {
+    return (await this.#load()).get(threadId, options);
   }
 
   async ask(

@@ -1,7 +1,7 @@
 import { AgentError } from "../agent/definition/agent-error.ts";
 import { isAgent } from "../agent/definition/define-agent.ts";
 import { Thread } from "../thread/thread.ts";
-import type { HostOptions } from "./host/port.ts";
+import type { GetOptions, HostOptions } from "./host/port.ts";
 import { RequestError } from "./request/request-error.ts";
 import type { AskOptions, ServerOptions } from "./server/options.ts";
 import type { CancelOptions, ContinueOptions, RunOptions } from "./standalone/options.ts";
@@ -51,6 +51,8 @@ const RUN: Names<RunOptions<never>> = {
   ports: true,
 };
 
+const GET: Names<GetOptions> = { context: true };
+
 /** What going on from a token and ending it have in common. */
 const TOKEN = {
   context: true,
@@ -84,6 +86,10 @@ interface Parts {
 
 export function checkAskOptions(options: object): void {
   checkNames("An ask", options, ASK);
+}
+
+export function checkGetOptions(options: object): void {
+  checkNames("get", options, GET);
 }
 
 export function checkRunOptions(options: Placed & { readonly thread?: unknown }): void {

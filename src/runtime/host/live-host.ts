@@ -4,6 +4,7 @@ import { HeddleError } from "../../thread/errors.ts";
 import type { JsonValue } from "../../thread/json.ts";
 import type { Content } from "../../thread/message.ts";
 import { resultText } from "../../thread/results.ts";
+import { checkGetOptions } from "../option-names.ts";
 import { type RuntimePorts, systemRuntimePorts } from "../ports.ts";
 import type { AgentRequest } from "../request/request.ts";
 import type { AskArguments, AskOptions, Decider, StopOptions } from "../server/options.ts";
@@ -13,7 +14,7 @@ import { harmless, systemWarn } from "../warn.ts";
 import { type Decision, decideByEntry, notWaiting } from "./decide-by-entry.ts";
 import { interruptedThreads } from "./interrupted.ts";
 import { LiveThreads } from "./live-threads.ts";
-import type { AgentHost, HostOptions } from "./port.ts";
+import type { AgentHost, GetOptions, HostOptions } from "./port.ts";
 import { type Target, targetOf } from "./thread-token.ts";
 
 /** Threads that are taken up at once. */
@@ -39,8 +40,9 @@ export class LiveHost<Given extends AnyAgent> implements AgentHost<Given> {
     return this.#threads.size;
   }
 
-  get(threadId: string): Promise<AgentServer<Given>> {
-    return this.#threads.use(threadId, async ({ server }) => server);
+  async get(threadId: string, options: GetOptions<AgentContext<Given>> = {}): Promise<AgentServer<Given>> {
+    checkGetOptions(options);
+    return this.#threads.use(threadId, async ({ server }) => server, options);
   }
 
   ask(

@@ -1,18 +1,21 @@
-import type { AgentOutput, AnyAgent } from "../../agent/definition/agent.ts";
+import type { AgentContext, AgentOutput, AnyAgent } from "../../agent/definition/agent.ts";
 import { checkName } from "../../thread/names.ts";
 import type { RuntimePorts } from "../ports.ts";
 import type { AgentRequest } from "../request/request.ts";
 import { RequestError } from "../request/request-error.ts";
+import type { LiveThread } from "../server/live-thread.ts";
 import type { ServerOptions, StopOptions } from "../server/options.ts";
 import type { AgentServer } from "../server/port.ts";
 import { startServer } from "../server/start.ts";
 import { HostedRequest } from "./hosted-request.ts";
-import type { HostOptions } from "./port.ts";
+import type { GetOptions, HostOptions } from "./port.ts";
 
 const IDLE_MS = 10_000;
 
 interface Live<Given extends AnyAgent> {
   readonly server: Promise<AgentServer<Given>>;
+  /** There as soon as it has started. */
+  thread: LiveThread | undefined;
   /** Gives up a start that is still under way. */
   readonly giveUp: () => void;
   /** Calls off the release. */
@@ -29,6 +32,8 @@ export interface Used<Given extends AnyAgent> {
   /** The request as it is handed out. */
   readonly hosted: (request: AgentRequest<AgentOutput<Given>>) => AgentRequest<AgentOutput<Given>>;
 }
+
+type Start<Given extends AnyAgent> = Pick<ServerOptions<Given>, "claimWaitMs"> & GetOptions<AgentContext<Given>>;
 
 /** The threads of a host that are live: each is started for the first who wants it, and released when it is idle. */
 export class LiveThreads<Given extends AnyAgent> {
@@ -57,7 +62,7 @@ export class LiveThreads<Given extends AnyAgent> {
   async use<Answer>(
     threadId: string,
     use: (used: Used<Given>) => Promise<Answer>,
-    start: Pick<ServerOptions<Given>, "claimWaitMs"> = {},
+    start: Start<Given> = {},
   ): Promise<Answer> {
     checkName("threadId", threadId); // without one a server would make one up, and all who gave none would share it
     for (let left = this.#leaving.get(threadId); left !== undefined; left = this.#leaving.get(threadId)) {
@@ -69,7 +74,9 @@ export class LiveThreads<Given extends AnyAgent> {
     live.users += 1;
     live.keep();
     try {
-      return await use({ server: await live.server, hosted: (request) => hosted(live, request) });
+      const server = await live.server;
+      if (start.context !== undefined) live.thread?.requests.giveContext(start.context);
+      return await use({ server, hosted: (request) => hosted(live, request) });
     } finally {
       live.users -= 1;
       this.#releaseLater(threadId, live);
@@ -85,13 +92,19 @@ export class LiveThreads<Given extends AnyAgent> {
     await Promise.all(this.#leaving.values());
   }
 
-  #start(threadId: string, start: Pick<ServerOptions<Given>, "claimWaitMs">): Live<Given> {
+  #start(threadId: string, { claimWaitMs, context }: Start<Given>): Live<Given> {
     const lost = (): void => this.#release(threadId, live, { graceMs: 0 });
-    const waits = start.claimWaitMs === undefined ? {} : start;
+    const opened = (thread: LiveThread): void => {
+      live.thread = thread;
+    };
+    const own = {
+      ...(claimWaitMs !== undefined && { claimWaitMs }),
+      ...(context !== undefined && { context: () => context }),
+    };
     const wanted = new AbortController();
-    const server = startServer<Given>({ ...this.#options, ...waits, threadId, signal: wanted.signal }, { lost });
+    const server = startServer<Given>({ ...this.#options, ...own, threadId, signal: wanted.signal }, { lost, opened });
     const giveUp = (): void => wanted.abort();
-    const live: Live<Given> = { server, giveUp, keep: () => undefined, users: 0, hosted: undefined };
+    const live: Live<Given> = { server, thread: undefined, giveUp, keep: () => undefined, users: 0, hosted: undefined };
     this.#live.set(threadId, live);
     server.catch(() => {
       if (this.#live.get(threadId) === live) this.#live.delete(threadId); // the next one who wants it tries again

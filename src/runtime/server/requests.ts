@@ -71,6 +71,11 @@ export class Requests {
     this.#contexts.set(requestId, context);
   }
 
+  /** What the request under way is given from here on. */
+  giveContext(context: unknown): void {
+    if (this.current !== undefined) this.#contexts.set(this.current.id, context);
+  }
+
   /** Its time stands still while it waits for somebody outside. */
   turn(waits: boolean): void {
     this.current?.turn(waits ? "waiting" : "running");

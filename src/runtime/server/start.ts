@@ -33,7 +33,7 @@ export interface StartHooks {
   readonly claimed?: () => Promise<void>;
   /** Called when the server stops by itself: somebody else has the thread, or the store is gone. */
   readonly lost?: () => void;
-  /** For tests that compare what is live with what the log tells. */
+  /** Called when the thread is live, before the server is there. */
   readonly opened?: (live: LiveThread) => void;
 }
 

@@ -49,7 +49,10 @@ export async function chatTurn<Given extends AnyAgent>(
   const [{ by, trigger, ...options } = {}] = given as [options?: ChatTurnOptions<AnyAgent>]; // whatever the context is
   if (trigger === "regenerate-message") throw noRegeneration();
   const last = Array.isArray(messages) ? messages.at(-1) : undefined;
-  if (last?.role === "assistant") return goOn(await host.get(threadId), last, by);
+  if (last?.role === "assistant") {
+    const { context } = options as { readonly context?: AgentContext<Given> }; // as it was given
+    return goOn(await host.get(threadId, context === undefined ? {} : { context }), last, by);
+  }
   const content = lastUserContent(messages);
   const messageId = idOf(messages.findLast(({ role }) => role === "user"));
   const asked = messageId === undefined ? options : { ...options, refs: { ...options.refs, messageId } };

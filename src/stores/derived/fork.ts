@@ -12,7 +12,7 @@ import { steadily } from "./steadily.ts";
 
 /** The rows are copied as they are: the two threads provably share their past, hash by hash. */
 export async function fork(context: StoreContext, threadId: string, options: ForkOptions): Promise<ThreadInfo> {
-  const { driver, ports } = context;
+  const { ports } = context;
   const { newId = ports.ids("thread") } = options;
   checkName("threadId", threadId);
   checkName("newId", newId);

@@ -138,7 +138,11 @@ export const forks: Stories = {
     equal((await store.verify(newId)).ok, true, "verify");
     await rejects(store.fork(thread, { atSeq: -1, newId }), { code: "thread_exists" }, "the name is taken");
     await store.append(newId, user("first"), { expectedRev: 0, create: false });
-    equal((await store.load(newId))?.toArray().map(({ payload }) => payload["content"]), ["first"], "entries");
+    equal(
+      (await store.load(newId))?.toArray().map(({ payload }) => payload["content"]),
+      ["first"],
+      "entries",
+    );
     equal((await store.load(newId))?.metadata, expected, "metadata stays");
     equal((await store.verify(newId)).ok, true, "verify with an entry");
     equal((await store.load(thread))?.rev, 3, "rev of the parent");

@@ -148,6 +148,51 @@ describe("a chat whose calls need approval", () => {
   });
 });
 
+describe("a chat that goes on after an approval", () => {
+  const pay = {
+    inputSchema: anything,
+    needsApproval: true,
+    execute: (_: unknown, { context }: { context: unknown }) => context,
+  };
+  const hostWith = (store: ThreadStore, script: readonly ScriptedStep[]) =>
+    AgentHost.create({ agent: agentOf(script, { tools: { pay } as never }), store, warn: () => undefined });
+  const asking = { calls: [{ name: "pay" }] };
+  const outputs = async (store: ThreadStore) => {
+    const message = await logged(store);
+    return message.parts.flatMap((part) => ("output" in part ? [part.output] : []));
+  };
+
+  test("gives the context of its post to the tools, in the process that asked", async () => {
+    const store = memoryStore();
+    const host = hostWith(store, [asking, "Paid."]);
+    const { request } = await chatTurn(host, "thread_c", [user("Pay")], { context: { session: 1 } as never });
+    await request.settled();
+    const decided = decide(await logged(store), true);
+    const turn = await chatTurn(host, "thread_c", [user("Pay"), decided], { context: { session: 2 } as never });
+    await turn.request.result;
+    expect(await outputs(store)).toEqual([{ session: 2 }]);
+    await host.stop();
+  });
+
+  test("gives it also in a process that takes the request up, whose prompt needs it", async () => {
+    const store = memoryStore();
+    const before = hostWith(store, [asking]);
+    const { request } = await chatTurn(before, "thread_c", [user("Pay")], { context: { session: 1 } as never });
+    await request.settled();
+    await before.stop();
+    const systemPrompt = ((context: { session: number }) => `Session ${context.session.toFixed(0)}.`) as never;
+    const agent = agentOf(["Paid."], { tools: { pay } as never, systemPrompt });
+    const warnings: string[] = [];
+    const after = AgentHost.create({ agent, store, warn: (message) => void warnings.push(message) });
+    const decided = decide(await logged(store), true);
+    const turn = await chatTurn(after, "thread_c", [user("Pay"), decided], { context: { session: 2 } as never });
+    await turn.request.result;
+    expect(await outputs(store)).toEqual([{ session: 2 }]);
+    expect(warnings.filter((warning) => warning.includes("without one"))).toEqual([]);
+    await after.stop();
+  });
+});
+
 test("a tool of the browser is answered by the browser, also when it failed there", async () => {
   for (const [outcome, shown] of [
     [
