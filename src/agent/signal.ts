@@ -59,6 +59,8 @@ export type Signal =
       readonly systemPrompt?: string;
       /** Nothing has happened since the last entry: calls without a result have not run. */
       readonly untouched?: boolean;
+      /** It cannot go on: close it with this failure, whatever it waits for. */
+      readonly failure?: Failure;
     }
   /** Others have written into the thread, and the agent has been given what they wrote. */
   | { readonly type: "notice" }

@@ -19,7 +19,7 @@ const INTERRUPTED = closedBecause(
 /** Goes on with the run that the log tells of, or closes it. What is at work already goes on as it is. */
 export function resumed(
   agent: ReactAgent,
-  { recover = "resume", systemPrompt, untouched = false }: Extract<Signal, { type: "resume" }>,
+  { recover = "resume", systemPrompt, untouched = false, failure }: Extract<Signal, { type: "resume" }>,
 ): Step {
   const { run } = agent.state;
   const { flight } = agent;
@@ -29,6 +29,7 @@ export function resumed(
   const open = run.calls.findIndex(({ status }) => status !== "done");
   const told = open < 0 ? run.calls.length : open;
   const taken = inFlight(stay(agent), { runId: run.runId, systemPrompt, told });
+  if (failure !== undefined) return failed(taken, run, failure);
   if (recover === "fail") return failed(taken, run, LEFT_BEHIND);
   const step = limited(taken, run);
   if (openCalls(run).length > 0) {

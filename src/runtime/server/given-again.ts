@@ -1,3 +1,4 @@
+import type { Failure } from "../../agent/failure.ts";
 import type { Run } from "../../agent/react/run.ts";
 import type { Refs } from "../../thread/refs.ts";
 import { untilAborted } from "../directives/until-aborted.ts";
@@ -24,14 +25,32 @@ export async function givenAgain(
 ): Promise<{ readonly systemPrompt?: string }> {
   const { signal, threadId, tools, context: contextOf, warn } = options;
   const refs = json as Refs; // of the ask
-  const context = await untilAborted(signal, () => contextOf(threadId, refs));
+  const given = async <Answer>(name: "context" | "tools", make: () => Answer | Promise<Answer>): Promise<Answer> => {
+    try {
+      return await untilAborted(signal, async () => make());
+    } catch (cause) {
+      throw signal.aborted ? cause : new GivenError(name, cause);
+    }
+  };
+  const context = await given("context", () => contextOf(threadId, refs));
   if (asked.hasContext && context === undefined) warn(noContext(threadId, requestId));
   if (tools !== undefined) {
-    toolbox.lend(requestId, await untilAborted(signal, async () => itemsOf(await tools(threadId, refs))));
+    toolbox.lend(requestId, await given("tools", async () => itemsOf(await tools(threadId, refs))));
   }
   requests.setContext(requestId, context);
   await ensureCounter(session, asked.contextPolicy);
   return untilAborted(signal, () => prompt.of(context));
+}
+
+/** The caller's own `context` or `tools` function threw: the request cannot go on, now or at the next start. */
+export class GivenError extends Error {
+  readonly failure: Failure;
+
+  constructor(name: "context" | "tools", cause: unknown) {
+    const message = `The function \`${name}\`, which makes anew what the request was asked with, threw an error. See \`cause\` or onError, and ask again.`;
+    super(message, { cause });
+    this.failure = name === "context" ? { code: "context_failed", message } : { code: "tools_failed", message };
+  }
 }
 
 function noContext(threadId: string, requestId: string): string {

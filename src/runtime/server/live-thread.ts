@@ -1,6 +1,8 @@
 import type { Directive } from "../../agent/directive.ts";
+import type { Failure } from "../../agent/failure.ts";
 import type { ContextOperation } from "../../agent/operation.ts";
 import { isWaiting, type ReactAgent } from "../../agent/react/agent.ts";
+import type { Run } from "../../agent/react/run.ts";
 import type { Signal } from "../../agent/signal.ts";
 import type { JsonValue } from "../../thread/json.ts";
 import { perform } from "../directives/perform.ts";
@@ -18,7 +20,7 @@ import { saidOnce } from "../warn.ts";
 import { Breakage, isForGood } from "./breakage.ts";
 import { nextEventSeq, toldBeside } from "./event-seq.ts";
 import { Follower } from "./follower.ts";
-import { givenAgain } from "./given-again.ts";
+import { GivenError, givenAgain } from "./given-again.ts";
 import { LastCall } from "./last-call.ts";
 import type { LiveThreadOptions } from "./live-options.ts";
 import { Prompt } from "./prompt.ts";
@@ -228,12 +230,27 @@ export class LiveThread {
     const first = options.first?.(agent) ?? { type: "resume", recover: options.definition.recover };
     if (run !== undefined) {
       const goesOn = first.type === "resume" && first.recover !== "fail";
-      const signal = goesOn ? { ...first, ...(await givenAgain(this, run)) } : first;
       this.requests.open(run, nextEventSeq(agent.thread, run));
+      const signal = goesOn ? { ...first, ...(await this.#givenAgain(run)) } : first;
       await takeUpOperation(this.scene, this.session, options.warn); // it waits for the end of the run, as it did before
       await this.session.submit(signal);
     }
     if (run === undefined) await takeUpOperation(this.scene, this.session, options.warn);
+  }
+
+  /** What a request that goes on was given by its caller, or why it fails: at every start its function would throw again. */
+  async #givenAgain(run: Run): Promise<{ readonly systemPrompt?: string; readonly failure?: Failure }> {
+    try {
+      return await givenAgain(this, run);
+    } catch (error) {
+      if (!(error instanceof GivenError)) throw error;
+      const { failure, cause } = error;
+      const { requestId } = run;
+      const request = this.requests.get(requestId);
+      if (request !== undefined) request.thrown = { error: cause, code: failure.code };
+      this.options.onError(cause, { code: failure.code, threadId: this.options.threadId, requestId });
+      return { failure };
+    }
   }
 
   /** Loads of a long thread what a view shows, as the first call would: `explain` answers at once and cannot wait for it. */

@@ -171,6 +171,42 @@ test("a request that is only to be closed needs no context, no tools and no prom
   expect(told(await on.log()).at(-1)).toBe("error end:failed");
 });
 
+describe.each([
+  ["context", "context_failed"],
+  ["tools", "tools_failed"],
+] as const)("a %s function that throws", (option, code) => {
+  const thrown = new Error("postgres://u:secret@db");
+  const heard: unknown[] = [];
+  const options = {
+    [option]: () => {
+      throw thrown;
+    },
+    onError: (error: unknown, origin: { readonly code: string }) => void heard.push([error, origin.code]),
+  } as never;
+  const pay = { inputSchema: anything, needsApproval: true, execute: () => "paid" };
+
+  test.each([
+    ["is at work", { hang: true }],
+    ["waits", { calls: [{ id: "p", name: "pay" }] }],
+  ] as const)("fails a request that %s, with its cause, and the next ask works", async (_state, step) => {
+    heard.length = 0;
+    const on = await stage();
+    const first = await on.start({ script: [step], tools: { pay } });
+    const { id } = await on.end(first.ask("Hi."));
+    await on.settled();
+    await on.end(first.stop({ graceMs: 0 }));
+    const second = await on.start({ script: ["Here."], tools: { pay } }, options);
+    expect(heard).toEqual([[thrown, code]]);
+    const error = await failureOf(on.end(second.result(id)));
+    expect(error).toMatchObject({ code: "request_failed", failure: { code }, cause: thrown });
+    expect(await on.end(second.cancel())).toBe(false);
+    expect((await on.log()).at(-1)?.payload).toMatchObject({ code, end: { status: "failed" } });
+    expect(JSON.stringify(await on.log())).not.toContain("secret");
+    expect((await on.end((await on.end(second.ask("Again."))).result)).text).toBe("Here.");
+    await toAll(on.store, on.threadId);
+  });
+});
+
 test("a prompt that needs the context gets it again, from the server that takes the request up", async () => {
   const on = await stage();
   const systemPrompt = (context: { user: string } | undefined) => `You serve ${context?.user.toUpperCase()}.`;
