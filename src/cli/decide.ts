@@ -1,9 +1,9 @@
 import type { WaitingCall } from "../agent/react/waiting.ts";
+import { escapeHidden } from "../thread/hidden-characters.ts";
 import { pathOf } from "./calls.ts";
 import type { Io } from "./io.ts";
 import type { Output } from "./output.ts";
 import type { Place } from "./place.ts";
-import { line } from "./text.ts";
 
 interface Asking {
   readonly io: Io;
@@ -23,7 +23,8 @@ export function canAsk(
 /** Has somebody at the terminal decide on a call; false when they would rather not now. */
 export async function decided({ io, out, place, threadId }: Asking, waiting: WaitingCall): Promise<boolean> {
   const { toolCallId, name, kind } = waiting;
-  const call = `${out.talk("bold", name)} ${line(JSON.stringify(waiting.arguments), 200)}`;
+  // All of it, and as it will run: a cut or reordered command is not the one that is approved.
+  const call = `${out.talk("bold", name)} ${escapeHidden(JSON.stringify(waiting.arguments))}`;
   if (kind === "answer") {
     const given = (await io.ask(`What is the result of ${call}? `))?.trim();
     if (!given) return false;

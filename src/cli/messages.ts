@@ -1,4 +1,5 @@
 import type { Provenance } from "../projection/projection.ts";
+import { escapeHidden } from "../thread/hidden-characters.ts";
 import type { Message, ToolSpec } from "../thread/message.ts";
 import type { Output, Paint } from "./output.ts";
 import { contentText, count, indented } from "./text.ts";
@@ -40,7 +41,9 @@ export function textOf(message: Message): string {
   const text = contentText(message.content);
   const calls =
     message.role === "assistant"
-      ? (message.toolCalls ?? []).map(({ id, name, arguments: given }) => `→ ${name} ${JSON.stringify(given)} (${id})`)
+      ? (message.toolCalls ?? []).map(
+          ({ id, name, arguments: given }) => `→ ${name} ${escapeHidden(JSON.stringify(given))} (${id})`,
+        )
       : [];
   const result =
     message.role === "tool" ? [`← ${message.name} (${message.toolCallId})${message.isError ? " failed" : ""}`] : [];

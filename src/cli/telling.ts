@@ -1,4 +1,5 @@
 import type { AgentEvent } from "../agent/event.ts";
+import { escapeHidden } from "../thread/hidden-characters.ts";
 import { BrokenPipe } from "./exit.ts";
 import type { Output } from "./output.ts";
 import { contentText, line } from "./text.ts";
@@ -53,7 +54,9 @@ export class Telling {
       case "llm_retried":
         return this.line(`${talk("yellow", "retry:")} ${event.data.failure.message}`);
       case "tool_started":
-        return this.line(talk("dim", `→ ${event.toolName} ${line(JSON.stringify(event.data.arguments), 160)}`));
+        return this.line(
+          talk("dim", `→ ${event.toolName} ${line(escapeHidden(JSON.stringify(event.data.arguments)), 160)}`),
+        );
       case "tool_completed": {
         const text = line(contentText(event.data.content), 160);
         return this.line(event.data.isError ? `${talk("red", "← failed:")} ${text}` : talk("dim", `← ${text}`));

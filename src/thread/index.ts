@@ -1,6 +1,7 @@
 export type { LaneBase, ThreadBase } from "./base.ts";
 export type { Entry, EntryInput, EntryInputOfKind, EntryOfKind, OtherKind } from "./entry.ts";
 export { type ErrorFacts, HeddleError, ThreadError } from "./errors.ts";
+export { escapeHidden } from "./hidden-characters.ts";
 export type { JsonObject, JsonValue } from "./json.ts";
 export type * from "./kinds.ts";
 export type * from "./message.ts";

@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import type { JsonValue } from "heddle";
+import { escapeHidden, type JsonValue } from "heddle";
 import { textOf } from "../parts/content.ts";
 import { oneLine } from "../parts/format.ts";
 import { Icon } from "../parts/icon.tsx";
@@ -18,7 +18,8 @@ interface Props {
 }
 
 export function ToolCard({ card, live, thread, waiting }: Props) {
-  const { name, toolCallId, result } = card;
+  const { toolCallId, result } = card;
+  const name = escapeHidden(card.name);
   const wanted = result === undefined ? (waiting ?? waitOf(live)) : undefined;
   const state = stateOf(card, live, wanted);
   const text = result && textOf(result.content);
@@ -32,7 +33,7 @@ export function ToolCard({ card, live, thread, waiting }: Props) {
       <summary>
         <span class={`tool-mark ${state}`} aria-hidden="true" />
         <span class="tool-name">{name}</span>
-        <code class="tool-arguments">{oneLine(argumentsLine(card.arguments), 120)}</code>
+        <code class="tool-arguments">{oneLine(escapeHidden(argumentsLine(card.arguments)), 120)}</code>
         {text !== undefined && (
           <span class="tool-result-line">→ {oneLine(state === "done" ? text : failureIn(text), 120)}</span>
         )}

@@ -1,4 +1,4 @@
-import type { Content, JsonObject, JsonValue, Part } from "heddle";
+import { type Content, escapeHidden, type JsonObject, type JsonValue, type Part } from "heddle";
 import { oneLine } from "./format.ts";
 
 /** The words of a content: text only. */
@@ -39,8 +39,10 @@ export function callsOf(payload: JsonObject): readonly CallOf[] {
 /** `name(argument: value, …)`, as short as it can be and still tell one call from another. */
 export function callLine({ name, arguments: given }: Pick<CallOf, "name" | "arguments">): string {
   if (typeof given !== "object" || given === null || Array.isArray(given)) {
-    return `${name}(${given === null ? "" : oneLine(JSON.stringify(given), 80)})`;
+    return `${name}(${given === null ? "" : oneLine(escapeHidden(JSON.stringify(given)), 80)})`;
   }
-  const fields = Object.entries(given).map(([key, value]) => `${key}: ${oneLine(JSON.stringify(value), 60)}`);
+  const fields = Object.entries(given).map(
+    ([key, value]) => escapeHidden(key) + `: ${oneLine(escapeHidden(JSON.stringify(value)), 60)}`,
+  );
   return `${name}(${fields.join(", ")})`;
 }

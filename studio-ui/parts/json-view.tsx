@@ -1,4 +1,4 @@
-import type { JsonValue } from "heddle";
+import { escapeHidden, type JsonValue } from "heddle";
 import type { ComponentChildren } from "preact";
 import { tell } from "../state/toasts.ts";
 import { Icon } from "./icon.tsx";
@@ -10,7 +10,7 @@ const COLOURED = 60_000;
 
 /** JSON to read and to copy. */
 export function JsonView({ value, label }: { readonly value: JsonValue | object; readonly label: string }) {
-  const text = JSON.stringify(value, null, 2) ?? "";
+  const text = escapeHidden(JSON.stringify(value, null, 2) ?? "");
   return (
     <div class="json">
       <button type="button" class="ghost copy" title="Copy" aria-label={`Copy ${label}`} onClick={() => copy(text)}>

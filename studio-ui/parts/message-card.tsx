@@ -1,4 +1,4 @@
-import type { Message, Provenance } from "heddle";
+import { escapeHidden, type Message, type Provenance } from "heddle";
 import type { ComponentChildren } from "preact";
 import { callsOf, othersOf, textOf, thinkingOf } from "./content.ts";
 import { count, cut, oneLine } from "./format.ts";
@@ -95,7 +95,7 @@ function Body({ message }: { readonly message: Message }) {
       {calls.map((call) => (
         <p key={call.id} class="call-line">
           <span class="call-name">{call.name}</span>
-          <code>{oneLine(JSON.stringify(call.arguments), 200)}</code>
+          <code>{oneLine(escapeHidden(JSON.stringify(call.arguments)), 200)}</code>
         </p>
       ))}
     </div>

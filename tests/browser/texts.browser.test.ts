@@ -8,6 +8,9 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { chromium, fromMenu, NARROW, Stage, seriousViolations, shoot, shortcut, talk } from "./support/stage.ts";
 
 const HOSTILE = `<img src=x onerror="hacked=1"><script>hacked=1</script>"><svg/onload=hacked=1>[x](javascript:hacked=1)`;
+/** Shown as it is, a reader sees another command than the one that runs. */
+const HIDDEN = "rm -rf \u202eslmth.xedni\u202c \u2066\u200b\ufeff\u{e0041}";
+const HIDDEN_ESCAPED = "rm -rf \\u202eslmth.xedni\\u202c \\u2066\\u200b\\ufeff\\udb40\\udc41";
 const MARKDOWN = `# A heading
 
 Before the list:
@@ -53,6 +56,7 @@ describe.runIf(chromium)("Texts of every kind", () => {
       { kind: "error", payload: { code: HOSTILE, message: HOSTILE } },
       { kind: HOSTILE.replaceAll(/\W/g, "_").slice(0, 40), payload: { [HOSTILE]: HOSTILE } },
     ]);
+    await add("thread_hidden", "Hidden", [user("Clean up."), ...called("shell", HIDDEN, "done")]);
     await add("thread_markdown", "Markdown", [user("Show me."), assistant(MARKDOWN)]);
     await add("thread_rtl", "שלום עולם 👩‍👩‍👧", [
       user("مرحبا، كم الساعة؟ 🕰️"),
@@ -88,6 +92,18 @@ describe.runIf(chromium)("Texts of every kind", () => {
     await page.locator(".inspector pre").waitFor();
     expect(await size(".inspector")).toBeLessThan(30_000);
     await shoot(page, "huge-result");
+    expect(stage.complaints).toEqual([]);
+  });
+
+  test("hidden and reordering characters in the arguments of a call are shown escaped", async () => {
+    const page = await open("thread_hidden");
+    expect(await page.locator(".tool-arguments").textContent()).toContain(HIDDEN_ESCAPED);
+    await page.locator(".tool summary").click();
+    await page.locator(".tool pre").first().waitFor();
+    expect(await page.locator(".tool pre").first().textContent()).toContain(HIDDEN_ESCAPED);
+    await open("thread_hidden", "/timeline/1");
+    await page.locator(".inspector pre").waitFor();
+    expect(await page.locator(".inspector").textContent()).toContain(HIDDEN_ESCAPED);
     expect(stage.complaints).toEqual([]);
   });
 

@@ -37,6 +37,16 @@ test("an export as a page is one file whose data nothing in the thread can break
   }
 });
 
+test("an export as a page has no hidden or reordering character in its data, and the same values", async () => {
+  const store = memoryStore();
+  const command = "rm \u202etxt.a\u202c \u2066\u200b\ufeff\u{e0041}";
+  await store.append("thread_1", { kind: "tool_call", payload: { id: "c1", name: "run", arguments: { command } } });
+  const { api } = await started({ store });
+  const { body } = await api.get("/threads/thread_1/export?format=html");
+  expect(body).not.toMatch(/[\p{Cf}\p{Default_Ignorable_Code_Point}]/u);
+  expect(dataIn(body).thread.entries[0].payload.arguments).toEqual({ command });
+});
+
 test("an exported page holds what its calls were made from", async () => {
   const { api } = await started();
   const id = await api.newThread();

@@ -1,10 +1,11 @@
+import { escapeHidden } from "../../thread/hidden-characters.ts";
 import type { ThreadRow } from "../contract/thread.ts";
 
 const PLACE = /(<script\b[^>]*\bid="heddle-data"[^>]*>)[^<]*(<\/script>)/;
 
 /**
  * One page that needs nothing else: a template with the data in its script `heddle-data`. In there no "<" is left, so
- * nothing that was said in a thread can end the script.
+ * nothing that was said in a thread can end the script, and no hidden character, so that the file reads as it is.
  */
 export async function* htmlOf(
   template: string | undefined,
@@ -21,7 +22,7 @@ export async function* htmlOf(
 }
 
 function escaped(json: string): string {
-  return json.replaceAll("<", "\\u003c").replaceAll("\u2028", "\\u2028").replaceAll("\u2029", "\\u2029");
+  return escapeHidden(json.replaceAll("<", "\\u003c"));
 }
 
 /** Shows a thread where the page that comes with the package was not built. */
@@ -43,6 +44,8 @@ pre { white-space: pre-wrap; overflow-wrap: anywhere; margin: .3rem 0 0; font: i
 <script>
 const { row, thread } = JSON.parse(document.getElementById("heddle-data").textContent);
 document.title = document.querySelector("h1").textContent = row.title;
+const visible = (json) => json.replace(/[\\p{Cf}\\p{Default_Ignorable_Code_Point}\\p{Zl}\\p{Zp}\\u007f-\\u009f]/gu, (character) =>
+  Array.from({ length: character.length }, (_, at) => "\\\\u" + character.charCodeAt(at).toString(16).padStart(4, "0")).join(""));
 const text = (content) => typeof content === "string" ? content
   : Array.isArray(content) ? content.map((part) => part.text ?? "[" + part.type + "]").join("\\n") : undefined;
 for (const { seq, at, kind, payload } of thread.entries) {
@@ -50,7 +53,7 @@ for (const { seq, at, kind, payload } of thread.entries) {
   const title = document.createElement("h2");
   title.textContent = seq + " \\u00b7 " + [kind, payload.role, payload.name].filter(Boolean).join(" \\u00b7 ") + " \\u00b7 " + new Date(at).toISOString();
   const body = document.createElement("pre");
-  const calls = (payload.toolCalls ?? []).map((call) => call.name + " " + JSON.stringify(call.arguments));
+  const calls = (payload.toolCalls ?? []).map((call) => call.name + " " + visible(JSON.stringify(call.arguments)));
   body.textContent = [text(payload.content) ?? JSON.stringify(payload, null, 2), ...calls].filter(Boolean).join("\\n");
   article.append(title, body);
   document.querySelector("main").append(article);

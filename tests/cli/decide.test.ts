@@ -1,0 +1,37 @@
+import { expect, test } from "vitest";
+import { decided } from "../../src/cli/decide.ts";
+import type { Io } from "../../src/cli/io.ts";
+import { Output } from "../../src/cli/output.ts";
+import type { Place } from "../../src/cli/place.ts";
+
+const silent = { isTerminal: true, columns: 80, write: async () => undefined };
+
+/** What a person is asked before the call runs. */
+async function questionFor(given: object): Promise<string> {
+  const questions: string[] = [];
+  const io = {
+    stdout: silent,
+    stderr: silent,
+    env: { NO_COLOR: "1" },
+    ask: async (question: string) => {
+      questions.push(question);
+      return "";
+    },
+  } as unknown as Io; // the rest is not used here
+  const place = {} as Place; // nothing is decided
+  const waiting = { toolCallId: "c1", name: "shell", kind: "approval", arguments: given } as const;
+  await decided({ io, out: new Output(io, {}), place, threadId: "t" }, waiting as Parameters<typeof decided>[1]);
+  return questions.join("\n");
+}
+
+test("an approval in the terminal shows hidden and reordering characters escaped", async () => {
+  const command = "rm \u202etxt.a\u202c \u200b\u{e0041}\u009b2J";
+  expect(await questionFor({ command })).toBe(
+    'May shell {"command":"rm \\u202etxt.a\\u202c \\u200b\\udb40\\udc41\\u009b2J"} run? [y/n] ',
+  );
+});
+
+test("an approval in the terminal shows all of a long command", async () => {
+  const command = `echo ${"a ".repeat(500)}; rm -rf /`;
+  expect(await questionFor({ command })).toContain("; rm -rf /");
+});
