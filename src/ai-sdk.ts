@@ -1,3 +1,5 @@
+import "./thread/node-version.ts";
+
 export {
   type ModelMessage,
   type ModelPrompt,

@@ -1,3 +1,5 @@
+import "./thread/node-version.ts";
+
 export * from "./agent/index.ts";
 export * from "./checkpoint/index.ts";
 export * from "./lanes/index.ts";

@@ -1,1 +1,3 @@
+import "./thread/node-version.ts";
+
 export * from "./providers/index.ts";

@@ -1,3 +1,5 @@
+import "./thread/node-version.ts";
+
 export { assistant } from "./studio/agents/assistant.ts";
 export { modelFromEnv } from "./studio/agents/model-from-env.ts";
 export type * from "./studio/contract/act.ts";

@@ -1,3 +1,5 @@
+import "./thread/node-version.ts";
+
 export * from "./testing/builders.ts";
 export { ContractFailure } from "./testing/check.ts";
 export * from "./testing/fault-store/index.ts";
