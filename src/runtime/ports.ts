@@ -4,6 +4,11 @@ import { type Ports, systemPorts } from "../thread/ports.ts";
 export interface RuntimePorts extends Ports {
   /** Calls `run` once after `ms` milliseconds, unless what it returns was called before. */
   readonly after: (ms: number, run: () => void) => () => void;
+  /**
+   * Milliseconds that have passed since some moment, never set back. Default `performance.now`. It also counts while the
+   * process is stopped; a claim's age is measured with it.
+   */
+  readonly monotonic: () => number;
   /** From 0 up to, but not including, 1. */
   readonly random: () => number;
 }
@@ -24,5 +29,6 @@ export const systemRuntimePorts: RuntimePorts = {
     const timer = setTimeout(run, Math.min(ms, LONGEST));
     return () => clearTimeout(timer);
   },
+  monotonic: () => performance.now(),
   random: Math.random,
 };

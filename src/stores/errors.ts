@@ -77,13 +77,22 @@ export class StaleHolderError extends StoreError {
   static override readonly className: string = "StaleHolderError";
   readonly epoch: number;
   readonly current: number;
+  /** Who claimed the thread since, unless it was released. */
+  declare readonly holder?: string;
+  /** When that claim ends, unless it is renewed. */
+  declare readonly until?: number;
 
-  constructor(threadId: string, epoch: number, current: number) {
-    const why = epoch === current ? "it was released" : `the claim is at ${current}`;
+  constructor(threadId: string, epoch: number, current: number, since?: { holder: string; until: number }) {
+    const by = since === undefined ? "" : ` of ${since.holder}`;
+    const why = epoch === current ? "it was released" : `the claim is at ${current}${by}`;
     const message = `Epoch ${epoch} of thread ${threadId} is over: ${why}. Stop, and claim the thread again.`;
     super({ code: "stale_holder", threadId, message });
     this.epoch = epoch;
     this.current = current;
+    if (since !== undefined) {
+      this.holder = since.holder;
+      this.until = since.until;
+    }
   }
 }
 

@@ -4,6 +4,7 @@ import { isAgent } from "../../agent/definition/define-agent.ts";
 import type { AgentEvent } from "../../agent/event.ts";
 import type { ReactAgent } from "../../agent/react/agent.ts";
 import type { Signal } from "../../agent/signal.ts";
+import { StaleHolderError } from "../../stores/errors.ts";
 import { untilAborted } from "../directives/until-aborted.ts";
 import { harmlessly } from "../on-error.ts";
 import { systemRuntimePorts } from "../ports.ts";
@@ -65,7 +66,9 @@ async function start<Given extends AnyAgent>(
   const threadId = options.threadId ?? ports.ids("thread");
   const ttlMs = options.claimTtlMs ?? CLAIM_TTL_MS;
   let live: LiveThread | undefined;
-  const lost = (error: unknown): void => live?.collapse(error);
+  const lost = (error: unknown): void => {
+    if (StaleHolderError.isInstance(error)) live?.collapse(error);
+  };
   const claim = {
     holder: options.holder ?? ports.ids("holder"),
     ttlMs,

@@ -2,10 +2,11 @@ import { type Entry, isSameEntry } from "../../thread/entry.ts";
 import type { JsonObject } from "../../thread/json.ts";
 import type { Sha256 } from "../../thread/sha256.ts";
 import type { Decision, StoredRow, ThreadHead, ThreadState } from "../driver.ts";
-import { ConflictError, EntryIdReuseError, StaleHolderError, threadNotFound } from "../errors.ts";
+import { ConflictError, EntryIdReuseError, threadNotFound } from "../errors.ts";
 import { checkHead, newHead, sealed } from "../format/head.ts";
 import { nextRow, type Prepared, readRow, type Tip } from "../format/row.ts";
 import type { AppendOptions, AppendResult } from "../port.ts";
+import { staleHolder } from "./claim.ts";
 
 export interface AppendRequest {
   readonly threadId: string;
@@ -34,8 +35,7 @@ export function decideAppend(request: AppendRequest, state: ThreadState, sha256:
 }
 
 function checkEpoch(threadId: string, epoch: number | undefined, { claim }: ThreadState): void {
-  if (epoch !== undefined && epoch !== (claim?.epoch ?? 0))
-    throw new StaleHolderError(threadId, epoch, claim?.epoch ?? 0);
+  if (epoch !== undefined && epoch !== (claim?.epoch ?? 0)) throw staleHolder(threadId, epoch, claim);
 }
 
 /** The answer that the first of these appends was given, word for word. */

@@ -34,7 +34,13 @@ function endOf(now: number, ttlMs: number): number {
 
 function held(threadId: string, epoch: number, claim: ClaimRecord | undefined): ClaimRecord {
   if (claim?.epoch === epoch) return claim;
-  throw new StaleHolderError(threadId, epoch, claim?.epoch ?? 0);
+  throw staleHolder(threadId, epoch, claim);
+}
+
+/** Names who claimed the thread since, as long as that claim was not released. */
+export function staleHolder(threadId: string, epoch: number, claim: ClaimRecord | undefined): StaleHolderError {
+  const since = claim === undefined || claim.until === RELEASED ? undefined : claim;
+  return new StaleHolderError(threadId, epoch, claim?.epoch ?? 0, since);
 }
 
 function granted(claim: ClaimRecord): Decision<ClaimResult> {

@@ -46,6 +46,7 @@ export class SimulatedProcess {
     this.#agent = agent;
     this.ports = {
       clock: () => time.now,
+      monotonic: () => time.now,
       ids: numbered(name),
       random: chance,
       after: (ms, run) => time.after(ms, () => this.#alive && run()),

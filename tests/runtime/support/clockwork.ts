@@ -30,6 +30,7 @@ export function clockwork(start = 1_000): Clockwork {
     settled,
     ports: {
       clock: () => now,
+      monotonic: () => now,
       ids: (prefix) => `${prefix}_${++count}`,
       random: () => 0,
       after(ms, run) {

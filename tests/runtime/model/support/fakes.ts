@@ -101,6 +101,7 @@ export function fakeTime(random = 0): FakeTime {
   let timers: { readonly at: number; readonly ms: number; readonly run: () => void }[] = [];
   return {
     clock: () => now,
+    monotonic: () => now,
     ids: (prefix) => `${prefix}_1`,
     random: () => random,
     after: (ms, run) => {

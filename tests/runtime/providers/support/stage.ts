@@ -108,7 +108,7 @@ export async function proveBodies({
     const before = provider.requests.length;
     await callModel({
       ...{ model, messages, tools: toolSpec, settings, cache: true, streaming },
-      ports: { clock: () => 0, ids: () => "id", after: () => () => undefined, random: () => 0 },
+      ports: { clock: () => 0, monotonic: () => 0, ids: () => "id", after: () => () => undefined, random: () => 0 },
     }).catch(() => undefined); // what was refused is refused again, and nobody has to answer
     const body = JSON.stringify(provider.requests[before]?.body);
     expect(bodies).toContain(body);

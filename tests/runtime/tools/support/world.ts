@@ -18,6 +18,7 @@ export function world(random = 0): World {
   return {
     ports: {
       clock: () => now,
+      monotonic: () => now,
       ids: (prefix) => `${prefix}_1`,
       random: () => random,
       after(ms, run) {
