@@ -1,7 +1,6 @@
 import { ThreadHeldError } from "../../stores/errors.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import type { RuntimePorts } from "../ports.ts";
-import type { Claimed } from "./holder.ts";
 import { patiently } from "./patiently.ts";
 import { onRelease } from "./releases.ts";
 
@@ -17,6 +16,12 @@ export interface ClaimWaitOptions {
   /** Aborted, it ends the wait. */
   readonly signal?: AbortSignal | undefined;
   readonly ports: RuntimePorts;
+}
+
+export interface Claimed {
+  readonly epoch: number;
+  /** When the request was sent, by the monotonic clock. */
+  readonly sentAt: number;
 }
 
 /** Claims the thread as soon as it is free: a release in this process wakes at once, one in another is polled for. */

@@ -1,7 +1,7 @@
 import { StaleHolderError, StoreError } from "../../stores/errors.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import type { RuntimePorts } from "../ports.ts";
-import { type ClaimWaitOptions, claimWhenFree } from "./claim-wait.ts";
+import { type Claimed, type ClaimWaitOptions, claimWhenFree } from "./claim-wait.ts";
 import { patiently } from "./patiently.ts";
 import { pause } from "./pause.ts";
 import { announceRelease } from "./releases.ts";
@@ -171,12 +171,6 @@ export class Holder {
     this.#cancelExpiry?.();
     this.#cancelExpiry = undefined;
   }
-}
-
-export interface Claimed {
-  readonly epoch: number;
-  /** When the request was sent, by the monotonic clock. */
-  readonly sentAt: number;
 }
 
 function unanswered(ttlMs: number): StoreError {
