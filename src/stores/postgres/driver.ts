@@ -1,5 +1,6 @@
 import type { StoreDriver } from "../driver.ts";
 import { atMost } from "./connection/at-most.ts";
+import { withDeadline } from "./connection/call-deadline.ts";
 import { type Database, openDatabase } from "./connection/database.ts";
 import { Opening } from "./connection/opening.ts";
 import { isConnectionLoss, storeError } from "./errors.ts";
@@ -25,16 +26,21 @@ export interface PostgresDriver extends Required<Omit<StoreDriver, "inspect">> {
 
 export function postgresDriver(settings: Settings): PostgresDriver {
   const wakes = new Set<() => void>();
-  const opening = new Opening(() =>
-    openDatabase(settings, () => {
-      for (const wake of wakes) wake();
-    }),
-  );
-  const commits = new GroupCommit<Job>((jobs) =>
-    withDatabase(({ writer }) => transactAll(writer, jobs)).catch((error: unknown) => {
+  const wakeAll = (): void => {
+    for (const wake of wakes) wake();
+  };
+  const opening = new Opening({
+    open: (signal) => openDatabase(settings, wakeAll, signal),
+    end: ({ end }) => end(),
+    deadlineMs: settings.callTimeoutMs,
+  });
+  const commits = new GroupCommit<Job>(async (queued) => {
+    const jobs = queued.filter(({ isOver }) => !isOver()); // the caller was told that the outcome is unknown
+    if (jobs.length === 0) return;
+    await withDatabase(({ writer }) => transactAll(writer, jobs)).catch((error: unknown) => {
       for (const { reject } of jobs) reject(error);
-    }),
-  );
+    });
+  });
 
   async function withDatabase<Result>(work: (database: Database) => Promise<Result>): Promise<Result> {
     try {
@@ -56,9 +62,9 @@ export function postgresDriver(settings: Settings): PostgresDriver {
     },
 
     transact(threadId, wantedIds, decide) {
-      const { job, answer } = newJob(threadId, wantedIds, decide);
+      const { job, answer, giveUp } = newJob(threadId, wantedIds, decide);
       commits.add(job);
-      return answer;
+      return withDeadline(settings.callTimeoutMs, answer).finally(giveUp);
     },
 
     head: (threadId) => withDatabase(({ scope }) => readHead(scope, threadId)),
@@ -80,7 +86,7 @@ export function postgresDriver(settings: Settings): PostgresDriver {
 
     async close() {
       await atMost(PATIENCE_MS, commits.idle());
-      await opening.close(PATIENCE_MS, ({ end }) => end());
+      await opening.close(PATIENCE_MS);
     },
   };
 }

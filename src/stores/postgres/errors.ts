@@ -34,6 +34,19 @@ const BUSY: Kind = {
   message: "Postgres is too busy: too many connections, or somebody kept a lock too long. Try again.",
 };
 
+/** Of Postgres itself it would be a mistake in this library; poolers report with it that they have no server. */
+const POOLER: Kind = {
+  code: "store_unreachable",
+  retryable: true,
+  message:
+    "The pooler before Postgres has no server for this connection, or refused a parameter of the URL. Check its log; an append that carries entry ids is safe to repeat.",
+};
+const NEEDS_UNPREPARED: Kind = {
+  code: "store_failed",
+  retryable: false,
+  message: "A pooler between this store and Postgres loses prepared statements. Add ?prepare=false to the URL.",
+};
+
 /** By SQLSTATE. */
 const STATES: { readonly [state: string]: Kind } = {
   "28P01": AUTH_FAILED,
@@ -46,6 +59,9 @@ const STATES: { readonly [state: string]: Kind } = {
   "57014": BUSY,
   "40001": BUSY,
   "40P01": BUSY,
+  "08P01": POOLER,
+  "26000": NEEDS_UNPREPARED,
+  "42P05": NEEDS_UNPREPARED,
   "25P03": UNREACHABLE,
   "57P01": UNREACHABLE,
   "57P02": UNREACHABLE,
@@ -74,6 +90,20 @@ export function connectionLost(): StoreError {
   return new StoreError(UNREACHABLE);
 }
 
+/** The server may still do what it was asked. */
+export function callTimedOut(ms: number): StoreError {
+  const message =
+    `Postgres did not answer within ${ms} ms (option callTimeoutMs). Check that server, pooler and network respond; ` +
+    "an append that carries entry ids is safe to repeat.";
+  return new StoreError({ code: TIMEOUT, retryable: true, message });
+}
+
+const TIMEOUT = "store_timeout";
+
+export function isTimeout(error: unknown): boolean {
+  return StoreError.isInstance(error) && error.code === TIMEOUT;
+}
+
 export function isConnectionLoss(error: unknown): boolean {
   const { code, retryable } = storeError(error);
   return code === UNREACHABLE.code && retryable;
@@ -83,7 +113,7 @@ function kindOf(error: unknown, code: string): Kind {
   const known = STATES[code] ?? CONNECTION[code];
   if (known !== undefined) return known;
   const isSocketError = textOf(error, "syscall") !== "" || /^E[A-Z]+$/.test(code);
-  if (isSocketError || /^08(?!P01)/.test(code)) return UNREACHABLE;
+  if (isSocketError || /^08/.test(code)) return UNREACHABLE;
   const name = code === "" ? "an error without a code" : code;
   return { code: "store_failed", retryable: false, message: `Postgres answered with ${name}, which nobody foresaw.` };
 }

@@ -19,6 +19,11 @@ export interface PostgresStoreOptions extends StoreOptions {
   readonly schema?: string | undefined;
   /** At least 3, default 10: one connection writes, one listens, the others read. They are opened when needed. */
   readonly maxConnections?: number | undefined;
+  /**
+   * How long a call may wait for Postgres, in milliseconds; default 30,000. After it the call rejects with
+   * `store_timeout`, and the next one connects anew. Raise it where `list({ search })` reads much.
+   */
+  readonly callTimeoutMs?: number | undefined;
 }
 
 /** Options with every default filled in. */
@@ -28,17 +33,29 @@ export interface Settings {
   readonly mode: PostgresMode;
   readonly schema: string;
   readonly maxConnections: number;
+  readonly callTimeoutMs: number;
 }
 
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
 export function readOptions(url: string, options: PostgresStoreOptions): { settings: Settings; ports: StoreOptions } {
-  const { tenant = "default", mode = "durable", schema = "heddle", maxConnections = 10, ...ports } = options;
+  const {
+    tenant = "default",
+    mode = "durable",
+    schema = "heddle",
+    maxConnections = 10,
+    callTimeoutMs = 30_000,
+    ...ports
+  } = options;
   checkName("tenant", tenant);
   if (mode !== "durable" && mode !== "relaxed") throw invalidOption("mode", '"durable" or "relaxed"');
   if (!isIdentifier(schema)) throw invalidOption("schema", "1 to 63 lower-case letters, digits and underscores");
   if (!(Number.isSafeInteger(maxConnections) && maxConnections >= 3))
     throw invalidOption("maxConnections", "a whole number from 3");
+  if (!(Number.isSafeInteger(callTimeoutMs) && callTimeoutMs > 0 && callTimeoutMs <= LONGEST_TIMER_MS))
+    throw invalidOption("callTimeoutMs", "a whole number from 1 to 2147483647");
   if (typeof url !== "string" || !/^postgres(ql)?:\/\//.test(url)) throw badUrl();
-  return { settings: { url: withoutChannelBinding(url), tenant, mode, schema, maxConnections }, ports };
+  return { settings: { url: withoutChannelBinding(url), tenant, mode, schema, maxConnections, callTimeoutMs }, ports };
 }
 
 /** Hosted databases put it into the URLs they give out; the library would send it to the server, which refuses it. */

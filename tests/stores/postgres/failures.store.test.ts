@@ -100,6 +100,20 @@ test("a server that only reads is store_read_only for appends and still read", a
   expect((await store.append("read_only", {})).rev).toBe(2);
 });
 
+test("a pooler that loses prepared statements is told with its cure", async () => {
+  const store = openStore();
+  await store.append("prepared", {});
+  const sql = rawConnection();
+  await sql`create function lose() returns trigger language plpgsql as
+    $$ begin raise exception using errcode = '26000'; end $$`;
+  await sql`create trigger lose before insert on entries execute function lose()`;
+  await expect(store.append("prepared", {})).rejects.toMatchObject({
+    code: "store_failed",
+    message: expect.stringContaining("?prepare=false"),
+  });
+  await sql`drop function lose cascade`;
+});
+
 test("a full disk is StoreFullError; what is there is read, and appends go on when there is room", async () => {
   const store = openStore();
   await store.append("full", {});

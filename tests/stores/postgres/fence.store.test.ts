@@ -16,9 +16,12 @@ test("what is left of a transaction after its connection was replaced does nothi
   const lost = Promise.withResolvers<void>();
   const writer = new Writer(
     (onClose) =>
-      connect(1, () => {
-        onClose();
-        lost.resolve();
+      connect({
+        max: 1,
+        onClose: () => {
+          onClose();
+          lost.resolve();
+        },
       }),
     settings,
     "unheard",
@@ -35,10 +38,10 @@ test("what is left of a transaction after its connection was replaced does nothi
   });
   await expect(done).rejects.toMatchObject({ code: "store_unreachable", retryable: true });
 
-  const reader = connect(1);
+  const reader = connect({ max: 1 });
   const scope = { sql: reader, tables: tablesIn(schema, reader), tenant: settings.tenant };
   expect(await getRecord(scope, "checkpoint", "k")).toBeUndefined();
   await writer.transaction(putRecord("checkpoint", "k", "now")); // the writer goes on
   expect(await getRecord(scope, "checkpoint", "k")).toBe("now");
-  await Promise.all([writer.end(), reader.end({ timeout: 0 })]);
+  await Promise.all([writer.end({ timeout: 0 }), reader.end({ timeout: 0 })]);
 });

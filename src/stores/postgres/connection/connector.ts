@@ -4,14 +4,23 @@ import type { Sockets } from "./sockets.ts";
 
 const LONGEST_BACKOFF_SECONDS = 1;
 
+interface PoolOptions {
+  /** How many connections at most. */
+  readonly max: number;
+  /** Whether statements are prepared once for each connection, unless the URL says otherwise. Default true. */
+  readonly prepare?: boolean;
+  readonly onClose?: () => void;
+}
+
 /** Makes pools of connections; each connects when it is first asked something, and again after a loss. */
-export type Connect = (max: number, onClose?: () => void) => Sql;
+export type Connect = (options: PoolOptions) => Sql;
 
 export function connector(library: Library, url: string, sockets: Sockets): Connect {
-  return (max, onClose = () => {}) => {
+  return ({ max, prepare = true, onClose = () => {} }) => {
     try {
       return library(url, {
         max,
+        ...(!/[?&]prepare=/.test(url) && { prepare }),
         onclose: onClose,
         onnotice: () => {},
         backoff: (retries) => (0.5 + Math.random() / 2) * Math.min(3 ** retries / 100, LONGEST_BACKOFF_SECONDS),

@@ -4,7 +4,7 @@ import { Writer } from "../writing/writer.ts";
 import { checkServer } from "./check-server.ts";
 import { connector } from "./connector.ts";
 import { channelOf, listen } from "./hints.ts";
-import { loadLibrary } from "./library.ts";
+import { loadLibrary, type Sql } from "./library.ts";
 import { migrate } from "./migrate.ts";
 import { Sockets } from "./sockets.ts";
 
@@ -17,20 +17,32 @@ export interface Database {
   readonly end: () => Promise<void>;
 }
 
-export async function openDatabase(settings: Settings, wake: () => void): Promise<Database> {
+/** Gives up when the signal aborts: a server may accept a connection and never answer. */
+export async function openDatabase(settings: Settings, wake: () => void, signal: AbortSignal): Promise<Database> {
+  const library = await loadLibrary();
   const sockets = new Sockets();
-  const connect = connector(await loadLibrary(), settings.url, sockets);
-  const channel = channelOf(settings);
-  const sql = connect(settings.maxConnections - 2);
-  const writer = new Writer((onClose) => connect(1, onClose), settings, channel);
+  const open = new Set<{ end: (options: { timeout: number }) => Promise<void> }>();
   const end = async () => {
-    await Promise.all([sql.end({ timeout: 0 }), writer.end()]);
+    await Promise.all([...open].map((pool) => pool.end({ timeout: 0 })));
     await sockets.close();
   };
+  const connect = connector(library, settings.url, sockets);
+  const pool = (prepare: boolean): Sql => {
+    const sql = connect({ max: settings.maxConnections - 2, prepare });
+    open.add(sql);
+    return sql;
+  };
+  signal.addEventListener("abort", () => void end(), { once: true });
   try {
-    await checkServer(sql);
+    const first = pool(true);
+    const { isPooler } = await checkServer(first);
+    const sql = isPooler ? pool(false) : first;
+    if (isPooler) await first.end({ timeout: 0 });
     await migrate(sql, settings.schema);
-    listen(sql, channel, wake);
+    const channel = channelOf(settings);
+    const writer = new Writer((onClose) => connect({ max: 1, prepare: !isPooler, onClose }), settings, channel);
+    open.add(writer);
+    if (!isPooler) listen(sql, channel, wake);
     return { scope: { sql, tables: tablesIn(settings.schema, sql), tenant: settings.tenant }, writer, end };
   } catch (error) {
     await end();

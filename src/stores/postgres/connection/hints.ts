@@ -11,7 +11,7 @@ export function channelOf({ schema, tenant }: Settings): string {
 
 /**
  * The library subscribes again after every reconnect, and `wake` is called then too, for what was missed meanwhile.
- * Where nobody may listen, as behind some poolers, polling does without.
+ * Where LISTEN is refused, and behind a pooler, where it is not sent, polling does without.
  */
 export function listen(sql: Sql, channel: string, wake: () => void): void {
   sql.listen(channel, wake, wake).catch(() => {});

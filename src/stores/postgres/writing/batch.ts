@@ -8,13 +8,16 @@ export interface Job {
   /** Throws what the caller's decision throws; otherwise says what to write, and how to answer once it is written. */
   readonly decide: (state: ThreadState) => { readonly decision: Decision<unknown>; readonly accept: () => void };
   readonly reject: (error: unknown) => void;
+  /** Its caller waits no more. */
+  readonly isOver: () => boolean;
 }
 
 export function newJob<Result>(
   threadId: string,
   wantedIds: readonly string[],
   decide: (state: ThreadState) => Decision<Result>,
-): { readonly job: Job; readonly answer: Promise<Result> } {
+): { readonly job: Job; readonly answer: Promise<Result>; readonly giveUp: () => void } {
+  let isOver = false;
   const { promise, resolve, reject } = Promise.withResolvers<Result>();
   const job: Job = {
     threadId,
@@ -24,8 +27,12 @@ export function newJob<Result>(
       return { decision, accept: () => resolve(decision.result) };
     },
     reject,
+    isOver: () => isOver,
   };
-  return { job, answer: promise };
+  const giveUp = (): void => {
+    isOver = true;
+  };
+  return { job, answer: promise, giveUp };
 }
 
 /** What a batch comes to. */

@@ -54,8 +54,8 @@ export class Writer {
     return done;
   }
 
-  async end(): Promise<void> {
-    await this.#scope.sql.end({ timeout: 0 });
+  async end(options: { readonly timeout: number }): Promise<void> {
+    await this.#scope.sql.end(options);
   }
 
   async #run<Seen, Result>({ threadIds, read, write }: Work<Seen, Result>): Promise<Result> {

@@ -1,0 +1,54 @@
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+
+/** Passes bytes on to a server, and can stop to, as a network that has forgotten its connections does. */
+export type TcpProxy = {
+  /** The server's URL with the port of the proxy. */
+  readonly url: string;
+  /** How many connections are open to the proxy. */
+  readonly connections: number;
+  /** From now on nothing passes on the connections there are; nobody is told. New ones work. */
+  silence(): void;
+  stop(): Promise<void>;
+};
+
+/** With `isSilent` every connection is accepted, and nothing ever answered. */
+export async function startProxy(serverUrl: string, { isSilent = false } = {}): Promise<TcpProxy> {
+  const { hostname, port } = new URL(serverUrl);
+  const inward = new Set<Socket>();
+  const outward = new Set<Socket>();
+  const server = createServer((client) => {
+    keep(client, inward);
+    if (isSilent) return void client.resume();
+    const target = connect(Number(port || 5432), hostname);
+    keep(target, outward);
+    client.pipe(target);
+    target.pipe(client);
+    for (const [from, to] of [[client, target] as const, [target, client] as const])
+      from.once("close", () => to.destroy());
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const url = new URL(serverUrl);
+  url.hostname = "127.0.0.1";
+  url.port = String((server.address() as AddressInfo).port); // it listens on TCP
+  return {
+    url: url.href,
+    get connections() {
+      return inward.size;
+    },
+    silence() {
+      for (const socket of [...inward, ...outward]) socket.unpipe().resume();
+    },
+    async stop() {
+      for (const socket of [...inward, ...outward]) socket.destroy();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
+
+function keep(socket: Socket, all: Set<Socket>): void {
+  all.add(socket);
+  socket.on("error", () => {});
+  socket.once("close", () => all.delete(socket));
+}
