@@ -16,10 +16,10 @@ export {
   chatTurn,
   resumeTurn,
 } from "./runtime/ui-messages/chat-turn.ts";
-export type { UIChunk, UIDataChunk, UIFinishReason } from "./runtime/ui-messages/chunk.ts";
+export type { UIChunk, UIChunk6, UIDataChunk, UIFinishReason } from "./runtime/ui-messages/chunk.ts";
 export { lastUserContent } from "./runtime/ui-messages/last-user-content.ts";
 export type * from "./runtime/ui-messages/message.ts";
-export type { UIMessageSource, UIMessageStreamOptions } from "./runtime/ui-messages/options.ts";
+export type { UIClientVersion, UIMessageSource, UIMessageStreamOptions } from "./runtime/ui-messages/options.ts";
 export {
   type ProjectionStep,
   type ProjectionStepInput,

@@ -18,6 +18,8 @@ export type UIChunk =
   | { type: "tool-input-start"; toolCallId: string; toolName: string }
   | { type: "tool-input-delta"; toolCallId: string; inputTextDelta: string }
   | { type: "tool-input-available"; toolCallId: string; toolName: string; input: unknown }
+  /** For AI SDK 6 only: what was begun of a call is taken back. */
+  | { type: "tool-input-error"; toolCallId: string; toolName: string; input: unknown; errorText: string }
   | { type: "tool-approval-request"; approvalId: string; toolCallId: string }
   | { type: "tool-approval-response"; approvalId: string; approved: boolean; reason?: string }
   | { type: "tool-output-available"; toolCallId: string; output: unknown }
@@ -31,3 +33,8 @@ export type UIChunk =
   | { type: "abort"; reason?: string }
   | { type: "finish"; finishReason: UIFinishReason }
   | UIDataChunk;
+
+/** One piece of a stream that `useChat` of AI SDK 6 reads: it knows fewer. */
+export type UIChunk6 =
+  | Exclude<UIChunk, { type: "tool-approval-response" | "steering-message" | "reset-step" | "finish" }>
+  | { type: "finish"; finishReason: Exclude<UIFinishReason, "interrupted"> };

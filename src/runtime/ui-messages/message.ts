@@ -65,10 +65,27 @@ export type UIPart =
   | UISourcePart
   | { type: "custom"; kind: `${string}.${string}`; providerMetadata?: UIProviderMetadata }
   | { type: "steering-message"; id: string; parts: (UITextPart | UIFilePart)[] }
+  /** A steering message for AI SDK 6, which has no part for it. */
+  | { type: "data-steering-message"; id: string; data: { parts: (UITextPart | UIFilePart)[] } }
   | { type: "step-start" };
 
+/** How a request ended that gave no whole answer. */
+export type UIRequestMark =
+  /** `reason` is the text that `onError` makes of the failure; `code` is always the failure's own. */
+  | { status: "failed"; code: string; reason: string }
+  /** `reason` is what `cancel` was given. */
+  | { status: "cancelled"; code: "request_cancelled"; reason: string };
+
+/** The metadata of a message whose request was stopped or failed. Other messages have no metadata of Heddle. */
+export type UIMessageMetadata = { heddle: UIRequestMark };
+
 /** A message as `useChat` shows it. */
-export type UIChatMessage = { id: string; role: "system" | "user" | "assistant"; parts: UIPart[] };
+export type UIChatMessage = {
+  id: string;
+  role: "system" | "user" | "assistant";
+  parts: UIPart[];
+  metadata?: UIMessageMetadata;
+};
 
 /** A message as a browser sends it: anything may be in it. */
 export type UIMessageLike = { readonly role: string; readonly parts: readonly { readonly type: string }[] };

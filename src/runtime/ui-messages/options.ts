@@ -2,12 +2,21 @@ import type { AgentEvent } from "../../agent/event.ts";
 import type { Failure } from "../../agent/failure.ts";
 import type { Thread } from "../../thread/thread.ts";
 import type { AgentRequest } from "../request/request.ts";
+import { RequestError } from "../request/request-error.ts";
 import type { UIDataChunk } from "./chunk.ts";
 
 /** What is streamed: a request, or anything else that tells its events. */
 export type UIMessageSource = Pick<AgentRequest, "id" | "state" | "result" | "events">;
 
+/** The version of the AI SDK in the page, not on the server. */
+export type UIClientVersion = 6 | 7;
+
 export interface UIMessageStreamOptions {
+  /**
+   * The version of the AI SDK that reads the stream. Default 7. Version 6 is sent only chunks it knows: what a retry takes back
+   * stays as a step of its own, and a steering message is a `data-steering-message` part.
+   */
+  readonly client?: UIClientVersion | undefined;
   /** The id of the message that is streamed. Default the request's id, which `toUIMessages` gives it too. */
   readonly messageId?: string | undefined;
   /** Whether thinking is sent. Default true. */
@@ -28,4 +37,11 @@ export interface UIMessageStreamOptions {
    * their results are streamed all the same before the stream ends.
    */
   readonly thread?: (() => Thread) | undefined;
+}
+
+/** Whether the page has AI SDK 6. */
+export function isClient6(client: UIClientVersion | undefined): boolean {
+  if (client === undefined || client === 6 || client === 7) return client === 6;
+  const message = "client must be 6 or 7, the version of the AI SDK in the page.";
+  throw new RequestError({ code: "invalid_options", message });
 }

@@ -1,8 +1,9 @@
 import type { AgentEvent } from "../../agent/event.ts";
 import type { Failure } from "../../agent/failure.ts";
 import { failureOf } from "../request/request-error.ts";
-import type { UIChunk } from "./chunk.ts";
-import type { UIMessageSource, UIMessageStreamOptions } from "./options.ts";
+import type { UIChunk, UIChunk6 } from "./chunk.ts";
+import { Client6Chunks } from "./client-6.ts";
+import { isClient6, type UIMessageSource, type UIMessageStreamOptions } from "./options.ts";
 import { Translator } from "./translator.ts";
 
 /**
@@ -17,10 +18,15 @@ import { Translator } from "./translator.ts";
  */
 export function uiMessageStream(
   source: UIMessageSource,
+  options: UIMessageStreamOptions & { readonly client: 6 },
+): ReadableStream<UIChunk6>;
+export function uiMessageStream(source: UIMessageSource, options?: UIMessageStreamOptions): ReadableStream<UIChunk>;
+export function uiMessageStream(
+  source: UIMessageSource,
   options: UIMessageStreamOptions = {},
-): ReadableStream<UIChunk> {
+): ReadableStream<UIChunk | UIChunk6> {
   const chunks = chunksOf(source, options);
-  return new ReadableStream<UIChunk>({
+  return new ReadableStream<UIChunk | UIChunk6>({
     async pull(controller) {
       for (;;) {
         const { done, value } = await chunks.next();
@@ -35,10 +41,27 @@ export function uiMessageStream(
   });
 }
 
+const ENDS: ReadonlySet<UIChunk["type"]> = new Set(["error", "abort", "finish"]);
 const TERMINAL: ReadonlySet<AgentEvent["kind"]> = new Set(["request_completed", "request_failed", "request_cancelled"]);
 
-/** The chunks of a request; `keepalive` where there is nothing to say but that a tool is at work. */
-export async function* chunksOf(
+/** The chunks of a request as the page's version knows them; `keepalive` where there is nothing but a tool at work. */
+export function chunksOf(
+  source: UIMessageSource,
+  options: UIMessageStreamOptions,
+): AsyncGenerator<UIChunk | UIChunk6 | "keepalive", void> {
+  const chunks = chunks7Of(source, options);
+  return isClient6(options.client) ? rewritten(chunks) : chunks;
+}
+
+async function* rewritten(chunks: AsyncIterable<UIChunk | "keepalive">): AsyncGenerator<UIChunk6 | "keepalive", void> {
+  const client = new Client6Chunks();
+  for await (const chunk of chunks) {
+    if (chunk === "keepalive") yield chunk;
+    else yield* client.rewrite(chunk);
+  }
+}
+
+async function* chunks7Of(
   source: UIMessageSource,
   options: UIMessageStreamOptions,
 ): AsyncGenerator<UIChunk | "keepalive", void> {
@@ -51,8 +74,9 @@ export async function* chunksOf(
     isOver = TERMINAL.has(event.kind);
     if (event.seq <= after) continue;
     const added = addedTo(event, options);
-    // The last chunk is the end: nothing is read behind it.
-    yield* isOver ? [...chunks.slice(0, -1), ...added, ...chunks.slice(-1)] : [...chunks, ...added];
+    // Clients read nothing behind an error or the end.
+    const end = isOver ? chunks.findIndex(({ type }) => ENDS.has(type)) : chunks.length;
+    yield* [...chunks.slice(0, end), ...added, ...chunks.slice(end)];
     if (event.kind === "keepalive") yield "keepalive";
   }
   if (isOver) return;

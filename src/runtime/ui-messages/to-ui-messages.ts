@@ -1,3 +1,4 @@
+import { endIn, type RequestEnd } from "../../agent/react/end.ts";
 import { switchTarget } from "../../lanes/operation.ts";
 import { DEFAULT_LANE } from "../../lanes/track.ts";
 import type { Entry } from "../../thread/entry.ts";
@@ -6,13 +7,20 @@ import type { Content, ToolCall } from "../../thread/message.ts";
 import { messagesFrom } from "../../thread/messages/to-messages.ts";
 import type { Thread } from "../../thread/thread.ts";
 import type { ErrorText } from "./error-text.ts";
-import type { UIChatMessage } from "./message.ts";
+import type { UIChatMessage, UIPart } from "./message.ts";
+import { isClient6, type UIClientVersion } from "./options.ts";
 import { uiPartsOfUser } from "./parts.ts";
+import { markOf } from "./request-mark.ts";
 import { SpokenMessage } from "./spoken.ts";
 
 export interface ToUIMessagesOptions {
-  /** As in `uiMessageStream`: what the user reads of a tool that failed. */
+  /** As in `uiMessageStream`: what the user reads of a request or tool that failed. Default as there. */
   readonly onError?: ErrorText;
+  /**
+   * The version of the AI SDK in the page. Default 7. For version 6 the message of an open request is left out: `resumeTurn`
+   * streams it whole, and clients before 6.0.304 would show its text twice. Parts that version 6 does not know are left out.
+   */
+  readonly client?: UIClientVersion | undefined;
 }
 
 /** What the agent writes of a request, as far as it is looked at here. */
@@ -28,7 +36,8 @@ interface Written {
 
 /**
  * The messages that `useChat` begins with: one of the assistant for each request, as `uiMessageStream` streams it and with the
- * same id, with its calls, their results, and what waits to be approved. What was taken in as a list of messages comes as
+ * same id, with its calls, their results, and what waits to be approved. A request that was stopped or failed marks its message
+ * with `metadata.heddle`, also where nothing was answered. What was taken in as a list of messages comes as
  * `thread.toMessages({ format: "ui-messages" })` gives it.
  *
  * @example
@@ -37,7 +46,8 @@ interface Written {
  * console.log(toUIMessages(server.thread()).map(({ role }) => role)); // [ 'user', 'assistant' ]
  * await server.stop();
  */
-export function toUIMessages(thread: Thread, { onError }: ToUIMessagesOptions = {}): UIChatMessage[] {
+export function toUIMessages(thread: Thread, { onError, client }: ToUIMessagesOptions = {}): UIChatMessage[] {
+  const isFor6 = isClient6(client);
   const messages: (UIChatMessage | SpokenById)[] = [];
   const spoken = new Map<string, SpokenById>();
   const { entries, switched } = activeLane(thread);
@@ -48,7 +58,9 @@ export function toUIMessages(thread: Thread, { onError }: ToUIMessagesOptions = 
   };
   for (const entry of entries) {
     const { requestId } = entry.refs;
-    if (requestId === undefined || !KINDS.has(entry.kind) || "original" in entry.payload) {
+    const end = endIn(entry.payload);
+    const isRead = KINDS.has(entry.kind) || end !== undefined;
+    if (requestId === undefined || !isRead || "original" in entry.payload) {
       others.push(entry);
       continue;
     }
@@ -59,24 +71,38 @@ export function toUIMessages(thread: Thread, { onError }: ToUIMessagesOptions = 
       continue;
     }
     const known = spoken.get(requestId);
-    const { message } = known ?? { message: new SpokenMessage(onError) };
+    const one = known ?? { id: requestId, message: new SpokenMessage(onError) };
     if (known === undefined) {
-      const made = { id: requestId, message };
-      spoken.set(requestId, made);
-      messages.push(made);
+      spoken.set(requestId, one);
+      messages.push(one);
     }
-    read(message, entry);
+    if (end !== undefined) one.end = end;
+    read(one.message, entry);
   }
   flush();
-  return messages.flatMap((one): UIChatMessage[] => {
-    if ("role" in one) return [one];
-    return one.message.isEmpty ? [] : [{ id: one.id, role: "assistant", parts: one.message.parts() }];
-  });
+  const shown = messages.flatMap((one) => ("role" in one ? [one] : messageOf(one, onError, isFor6)));
+  return isFor6 ? shown.map((message) => ({ ...message, parts: message.parts.flatMap(partFor6) })) : shown;
 }
 
 interface SpokenById {
   readonly id: string;
   readonly message: SpokenMessage;
+  end?: RequestEnd;
+}
+
+function messageOf({ id, message, end }: SpokenById, onError: ErrorText, isFor6: boolean): readonly UIChatMessage[] {
+  const metadata = end && markOf(end, onError);
+  if (metadata === undefined && (message.isEmpty || (isFor6 && end === undefined))) return [];
+  // Versions of the AI SDK refuse a message that has no parts.
+  const parts: UIPart[] = message.isEmpty ? [{ type: "step-start" }] : message.parts();
+  return [{ id, role: "assistant", parts, ...(metadata && { metadata }) }];
+}
+
+/** A part as AI SDK 6 knows it. */
+function partFor6(part: UIPart): readonly UIPart[] {
+  if (part.type === "custom") return [];
+  if (part.type !== "steering-message") return [part];
+  return [{ type: "data-steering-message", id: part.id, data: { parts: part.parts } }];
 }
 
 const KINDS: ReadonlySet<string> = new Set(["ai_message", "approval_requested", "approval_resolved"]);

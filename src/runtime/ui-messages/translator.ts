@@ -5,8 +5,10 @@ import { StreamedAnswer } from "./answer.ts";
 import { approvalIdOf } from "./approval-id.ts";
 import type { UIChunk, UIFinishReason } from "./chunk.ts";
 import { requestErrorText, toolErrorText } from "./error-text.ts";
+import type { UIMessageMetadata } from "./message.ts";
 import type { UIMessageStreamOptions } from "./options.ts";
 import { uiPartsOfUser } from "./parts.ts";
+import { cancelledMark, failedMark } from "./request-mark.ts";
 import { toolOutput } from "./tool-output.ts";
 
 type EventOf<Kind extends AgentEvent["kind"]> = Extract<AgentEvent, { kind: Kind }>;
@@ -39,6 +41,7 @@ export class Translator {
   readonly #told = new Map<string, Told>();
   #blocks = 0;
   #step: Step | undefined;
+  #hasSteps = false;
   #finishReason: UIFinishReason = "other";
 
   constructor(options: UIMessageStreamOptions) {
@@ -76,9 +79,11 @@ export class Translator {
       case "request_completed":
         return [...this.#end(), { type: "finish", finishReason: this.#finishReason }];
       case "request_failed":
-        return this.fail(event.data.failure);
-      case "request_cancelled":
-        return [...this.#close(), { type: "abort", reason: event.data.reason }];
+        return this.#fail(event.data.failure, failedMark);
+      case "request_cancelled": {
+        const { reason } = event.data;
+        return [...this.#close(), ...marked(cancelledMark(reason)), { type: "abort", reason }];
+      }
       case "request_started":
       case "keepalive":
       case "context_op_applied":
@@ -97,12 +102,21 @@ export class Translator {
     return [...this.#heldBack(), ...this.#end(), { type: "finish", finishReason: "tool-calls" }];
   }
 
+  /** The stream ends before the request does: how that ends is not known here. */
   fail(failure: Failure): readonly UIChunk[] {
+    return this.#fail(failure, () => undefined);
+  }
+
+  #fail(failure: Failure, mark: (failure: Failure, reason: string) => UIMessageMetadata | undefined) {
     const errorText = requestErrorText(failure, this.#options.onError);
     const isOpen = this.#step !== undefined;
-    const closed = this.#close();
     const finished: readonly UIChunk[] = isOpen ? [{ type: "finish-step" }] : [];
-    return [...closed, { type: "error", errorText }, ...finished, { type: "finish", finishReason: "error" }];
+    const ended: readonly UIChunk[] = [
+      { type: "error", errorText },
+      ...finished,
+      { type: "finish", finishReason: "error" },
+    ];
+    return [...this.#close(), ...marked(mark(failure, errorText)), ...ended];
   }
 
   #begin(): readonly UIChunk[] {
@@ -120,6 +134,7 @@ export class Translator {
   }
 
   #newStep(): Step {
+    this.#hasSteps = true;
     const ids = (type: string): string => {
       this.#blocks += 1;
       return `${type}-${this.#blocks}`;
@@ -135,11 +150,12 @@ export class Translator {
     return [...taken, { type: "finish-step" }];
   }
 
-  /** What was said of an answer that broke stays. */
+  /** What was said of an answer that broke stays. A message has one step at least, for its mark stands in the log too. */
   #close(): readonly UIChunk[] {
     const closed = this.#step?.answer.close() ?? [];
     this.#step = undefined;
-    return closed;
+    if (this.#hasSteps || this.#options.after !== undefined) return closed;
+    return [{ type: "start-step" }, { type: "finish-step" }];
   }
 
   #complete({ callId, data }: EventOf<"llm_completed">): readonly UIChunk[] {
@@ -212,4 +228,9 @@ export class Translator {
     const call = calls.find((one) => isPlainObject(one) && one["id"] === toolCallId) as JsonObject | undefined;
     return call?.["arguments"];
   }
+}
+
+/** What `toUIMessages` marks the message with too, so that it is the same before and after a reload. */
+function marked(messageMetadata: UIMessageMetadata | undefined): readonly UIChunk[] {
+  return messageMetadata === undefined ? [] : [{ type: "message-metadata", messageMetadata }];
 }

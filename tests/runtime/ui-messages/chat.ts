@@ -1,4 +1,5 @@
 import { readUIMessageStream, type UIMessage, type UIMessageChunk } from "ai";
+import { readUIMessageStream as readUIMessageStream6 } from "ai-v6";
 import {
   type AgentConfig,
   type AgentRequest,
@@ -9,7 +10,7 @@ import {
   type ThreadStore,
   type Tools,
 } from "heddle";
-import { toUIMessages, type UIChunk, type UIMessageStreamOptions, uiMessageStream } from "heddle/ai-sdk";
+import { toUIMessages, type UIChunk, type UIChunk6, type UIMessageStreamOptions, uiMessageStream } from "heddle/ai-sdk";
 import { type ScriptedStep, scriptedModel } from "heddle/testing";
 
 export const anything = { type: "object" } as const;
@@ -49,6 +50,17 @@ export async function readBySdk(
   for await (const one of read) last = one;
   if (last === undefined) throw new Error("The stream held no message.");
   return { message: plain(last), errors };
+}
+
+/** What AI SDK 6 makes of a stream. */
+export async function readBySdk6(
+  stream: ReadableStream<UIChunk6>,
+): Promise<{ readonly parts: readonly unknown[]; readonly errors: readonly string[] }> {
+  const errors: string[] = [];
+  const read = readUIMessageStream6({ stream, onError: (error) => errors.push((error as Error).message) });
+  let parts: readonly unknown[] = [];
+  for await (const message of read) parts = JSON.parse(JSON.stringify(message.parts)) as unknown[];
+  return { parts, errors };
 }
 
 /** As JSON has it, without the ids that the SDK gives to thinking. */

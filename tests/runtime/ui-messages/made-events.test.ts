@@ -1,7 +1,7 @@
 import { type AgentEvent, type EventDraft, RequestError } from "heddle";
 import { type UIMessageSource, type UIMessageStreamOptions, uiMessageStream } from "heddle/ai-sdk";
 import { describe, expect, test } from "vitest";
-import { chunksIn, readBySdk, textOf } from "./chat.ts";
+import { chunksIn, readBySdk, readBySdk6, textOf } from "./chat.ts";
 
 const view = { headSeqs: [], cleared: [], thinkingDropped: [] };
 const started: EventDraft = { kind: "llm_started", callId: "c1", data: { estimatedTokens: 1, messages: 1 } };
@@ -136,6 +136,37 @@ describe("a message holds the answer, also when", () => {
         input: {},
         approval: { id: "c1:x", approved: false, reason: "No." },
       },
+    ]);
+  });
+});
+
+describe("a client of AI SDK 6", () => {
+  const retried: EventDraft = { kind: "llm_retried", callId: "c1", data: { failure, attempt: 1, waitMs: 0 } };
+
+  test("is shown an answer that is given again as another step, and ends without an error", async () => {
+    const drafts = [started, says("Wro"), writes("x", "{"), retried, says("Right"), completed("Right"), over("Right")];
+    const { parts, errors } = await readBySdk6(uiMessageStream(source(drafts), { client: 6 }));
+    expect(errors).toEqual([]);
+    expect(parts).toMatchObject([
+      { type: "step-start" },
+      { type: "text", text: "Wro", state: "done" },
+      { type: "tool-find", toolCallId: "x", state: "output-error", errorText: "This call was not made." },
+      { type: "step-start" },
+      { type: "text", text: "Right", state: "done" },
+    ]);
+    const chunks = await chunksIn(uiMessageStream(source(drafts.slice(0, 2).concat(retried)), { client: 6 }));
+    expect(chunks.slice(-4).map(({ type }) => type)).toEqual(["finish-step", "start-step", "finish-step", "finish"]);
+  });
+
+  test("is told no reason to finish that it does not know", async () => {
+    const interrupted = { ...completed("Hi"), data: { ...completed("Hi").data, finishReason: "interrupted" } };
+    const drafts = [started, interrupted as EventDraft, over("Hi")];
+    const [six, seven] = await Promise.all(
+      ([6, 7] as const).map(async (client) => (await chunksIn(uiMessageStream(source(drafts), { client }))).at(-1)),
+    );
+    expect([six, seven]).toEqual([
+      { type: "finish", finishReason: "other" },
+      { type: "finish", finishReason: "interrupted" },
     ]);
   });
 });

@@ -1,4 +1,5 @@
-import type { UIMessage } from "ai";
+import { uiMessageChunkSchema as chunkSchema7, type UIMessage } from "ai";
+import { uiMessageChunkSchema as chunkSchema6 } from "ai-v6";
 import fc from "fast-check";
 import { uiMessageStream } from "heddle/ai-sdk";
 import type { ScriptedPart, ScriptedStep } from "heddle/testing";
@@ -47,6 +48,26 @@ test("whatever a model says and calls, the stream, the log and the result tell t
       expect(JSON.stringify(message)).not.toContain("secret");
     }),
     { numRuns: 60 },
+  );
+});
+
+test("whatever a request tells, each version of the AI SDK knows every chunk", async () => {
+  const schemas = [
+    [6, chunkSchema6()],
+    [7, chunkSchema7()],
+  ] as const;
+  await fc.assert(
+    fc.asyncProperty(script, async (steps) => {
+      const { server } = await chat(steps, { tools });
+      const request = await server.ask("Go");
+      for (const [client, { validate }] of schemas) {
+        for await (const chunk of uiMessageStream(request, { client })) {
+          expect(await validate?.(chunk)).toMatchObject({ success: true });
+        }
+      }
+      await server.stop();
+    }),
+    { numRuns: 20 },
   );
 });
 

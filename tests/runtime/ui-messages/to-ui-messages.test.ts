@@ -1,8 +1,9 @@
 import { convertToModelMessages, type UIMessage, validateUIMessages } from "ai";
-import { AgentServer, memoryStore, Thread } from "heddle";
+import { AgentServer, memoryStore, Thread, type ToolOptions } from "heddle";
 import { toUIMessages } from "heddle/ai-sdk";
 import { describe, expect, test } from "vitest";
-import { agentOf, anything, chat } from "./chat.ts";
+import { agentOf, anything, chat, logged } from "./chat.ts";
+import { CLIENTS } from "./clients.ts";
 
 const imported = [
   { id: "u", role: "user", parts: [{ type: "text", text: "Before" }], metadata: { at: 1 } },
@@ -125,5 +126,71 @@ describe("the messages of a thread", () => {
         ],
       },
     ]);
+  });
+});
+
+describe("after a reload, the message of a request", () => {
+  const secret = { status: 400, message: "key sk-123 is wrong" };
+
+  test("that failed in the middle of its answer is marked, with the code and not with what may be secret", async () => {
+    const { server, store } = await chat([{ text: ["Half ", "an"], after: 2, error: secret }]);
+    const request = await server.ask("Hi");
+    await request.result.catch(() => undefined);
+    expect(await logged(store)).toEqual({
+      id: request.id,
+      role: "assistant",
+      parts: [{ type: "step-start" }, { type: "text", text: "Half an", state: "done" }],
+      metadata: { heddle: { status: "failed", code: "model_bad_request", reason: "An error occurred." } },
+    });
+    const own = toUIMessages(server.thread(), { onError: ({ message }) => message }).at(-1);
+    expect(own?.metadata?.heddle.reason).toContain("The provider refused the request");
+  });
+
+  test("that failed before its first word stands under the question, and is legal for every version", async () => {
+    const { server } = await chat([{ error: secret }, "Two."]);
+    const request = await server.ask("One");
+    await request.result.catch(() => undefined);
+    await (await server.ask("Two?")).result;
+    const messages = toUIMessages(server.thread());
+    expect(messages.map(({ role }) => role)).toEqual(["user", "assistant", "user", "assistant"]);
+    const metadata = { heddle: { status: "failed", code: expect.any(String), reason: "An error occurred." } };
+    expect(messages[1]).toEqual({ id: request.id, role: "assistant", parts: [{ type: "step-start" }], metadata });
+    for (const { validate, toModelMessages } of CLIENTS) {
+      await validate(messages);
+      expect((await toModelMessages(messages)).map(({ role }) => role)).toEqual(["user", "user", "assistant"]);
+    }
+  });
+
+  test("that was cancelled is marked with the reason, whether words were said or not", async () => {
+    const reason = "The user left.";
+    const tools = {
+      slow: {
+        inputSchema: anything,
+        execute: (_input: unknown, { abortSignal }: ToolOptions) => {
+          void server.cancel(undefined, reason);
+          return new Promise((_, reject) => abortSignal.addEventListener("abort", () => reject(new Error("no"))));
+        },
+      },
+    };
+    const { server, store } = await chat([{ text: "Wait.", calls: [{ name: "slow" }] }], { tools });
+    await (await server.ask("Hi")).result.catch(() => undefined);
+    const metadata = { heddle: { status: "cancelled", code: "request_cancelled", reason } };
+    expect((await logged(store)).metadata).toEqual(metadata);
+    const silent = await chat([{ hang: true }]);
+    const asked = await silent.server.ask("Hi");
+    await silent.server.cancel(undefined, reason);
+    await asked.result.catch(() => undefined);
+    expect(await logged(silent.store)).toEqual({
+      id: asked.id,
+      role: "assistant",
+      parts: [{ type: "step-start" }],
+      metadata,
+    });
+  });
+
+  test("that ended well has no mark", async () => {
+    const { server } = await chat(["Fine."]);
+    await (await server.ask("Hi")).result;
+    expect(toUIMessages(server.thread()).every((message) => !("metadata" in message))).toBe(true);
   });
 });

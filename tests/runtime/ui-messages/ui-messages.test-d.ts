@@ -1,4 +1,5 @@
 import type { ChatInit, createUIMessageStreamResponse, readUIMessageStream, UIMessage, UIMessageChunk } from "ai";
+import type { UIMessageChunk as UIMessageChunk6 } from "ai-v6";
 import { AgentHost, defineAgent, memoryStore } from "heddle";
 import {
   type chatTurn,
@@ -6,7 +7,9 @@ import {
   toUIMessages,
   type UIChatMessage,
   type UIChunk,
-  type uiMessageStream,
+  type UIChunk6,
+  type UIMessageSource,
+  uiMessageStream,
 } from "heddle/ai-sdk";
 import { scriptedModel } from "heddle/testing";
 import { expectTypeOf, test } from "vitest";
@@ -17,6 +20,12 @@ test("a stream can be handed to the AI SDK as it is", () => {
     Parameters<typeof createUIMessageStreamResponse>[0]["stream"]
   >();
   expectTypeOf<ReturnType<typeof uiMessageStream>>().toExtend<Parameters<typeof readUIMessageStream>[0]["stream"]>();
+});
+
+test("a stream for AI SDK 6 can be handed to AI SDK 6 as it is", () => {
+  expectTypeOf<UIChunk6>().toExtend<UIMessageChunk6>();
+  expectTypeOf(uiMessageStream({} as UIMessageSource, { client: 6 })).toEqualTypeOf<ReadableStream<UIChunk6>>();
+  expectTypeOf<UIChunk6>().toExtend<UIChunk>();
 });
 
 test("messages of a thread can be handed to useChat", () => {

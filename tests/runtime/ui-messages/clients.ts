@@ -1,0 +1,89 @@
+import * as ai7 from "ai";
+import * as ai6 from "ai-v6";
+import { type AgentHost, RequestError } from "heddle";
+import {
+  chatTurn,
+  resumeTurn,
+  type UIChatMessage,
+  type UIMessageLike,
+  type UIMessageStreamOptions,
+  uiMessageStreamResponse,
+} from "heddle/ai-sdk";
+
+/** What a page does with the chat of any version of the AI SDK. */
+export interface PageChat {
+  readonly status: string;
+  readonly error: Error | undefined;
+  readonly messages: readonly UIChatMessage[];
+  sendMessage(message: { readonly text: string }): Promise<void>;
+  addToolApprovalResponse(response: { readonly id: string; readonly approved: boolean }): PromiseLike<void>;
+  resumeStream(): Promise<void>;
+}
+
+export interface ClientVersion {
+  readonly version: 6 | 7;
+  /** A chat as useChat holds it, against the routes of the docs. */
+  open(host: AgentHost, messages?: readonly UIChatMessage[]): PageChat;
+  validate(messages: readonly UIChatMessage[]): Promise<unknown>;
+  toModelMessages(messages: readonly UIChatMessage[]): Promise<readonly { readonly role: string }[]>;
+}
+
+/** The routes of docs/ai-sdk.md. */
+function routesOf(host: AgentHost, options: UIMessageStreamOptions): typeof fetch {
+  return async (_input, init) => {
+    if (init?.method === "POST") {
+      const { id, messages } = JSON.parse(String(init.body)) as { id: string; messages: UIMessageLike[] };
+      try {
+        const { request, ...turn } = await chatTurn(host, id, messages);
+        return uiMessageStreamResponse(request, { ...turn, ...options });
+      } catch (error) {
+        if (RequestError.isInstance(error)) return new Response(error.code, { status: 409 });
+        throw error;
+      }
+    }
+    const turn = await resumeTurn(host, "thread_c");
+    if (turn === undefined) return new Response(null, { status: 204 });
+    const { request, ...of } = turn;
+    return uiMessageStreamResponse(request, { ...of, ...options });
+  };
+}
+
+interface Sdk {
+  readonly AbstractChat: unknown;
+  readonly DefaultChatTransport: unknown;
+  readonly lastAssistantMessageIsCompleteWithApprovalResponses: unknown;
+  readonly convertToModelMessages: unknown;
+  readonly validateUIMessages: unknown;
+}
+
+/** The two packages have the same names and other types; what a page uses is in PageChat. */
+function clientOf(version: 6 | 7, sdk: Sdk): ClientVersion {
+  const Base = sdk.AbstractChat as new (init: object) => PageChat;
+  const Transport = sdk.DefaultChatTransport as new (options: object) => object;
+  return {
+    version,
+    open(host, messages = []) {
+      const state = {
+        status: "ready",
+        error: undefined,
+        messages: structuredClone(messages) as UIChatMessage[],
+        pushMessage: (message: UIChatMessage) => void state.messages.push(structuredClone(message)),
+        popMessage: () => void state.messages.pop(),
+        replaceMessage: (index: number, message: UIChatMessage) => {
+          state.messages[index] = structuredClone(message);
+        },
+        snapshot: structuredClone,
+      };
+      return new Base({
+        id: "thread_c",
+        state,
+        transport: new Transport({ api: "http://localhost/api/chat", fetch: routesOf(host, { client: version }) }),
+        sendAutomaticallyWhen: sdk.lastAssistantMessageIsCompleteWithApprovalResponses,
+      });
+    },
+    validate: (messages) => (sdk.validateUIMessages as (options: object) => Promise<unknown>)({ messages }),
+    toModelMessages: sdk.convertToModelMessages as ClientVersion["toModelMessages"],
+  };
+}
+
+export const CLIENTS: readonly ClientVersion[] = [clientOf(6, ai6), clientOf(7, ai7)];
