@@ -26,7 +26,12 @@ export interface EventData {
     readonly view: View;
   };
   readonly tool_started: { readonly arguments: JsonValue };
-  readonly tool_completed: { readonly content: Content; readonly isError: boolean };
+  /** `partial`: the tool was stopped, and this is its last output. */
+  readonly tool_completed: {
+    readonly content: Content;
+    readonly isError: boolean;
+    readonly partial?: "cancelled" | "timed_out";
+  };
   readonly approval_requested: { readonly arguments: JsonValue };
   readonly approval_resolved: { readonly approved: boolean; readonly by?: string; readonly note?: string };
   /** A tool without `execute` was called: `answer` gives its result. */

@@ -39,6 +39,8 @@ export interface Steer {
 export interface ToolOutcome {
   readonly content: Content;
   readonly isError: boolean;
+  /** The tool was stopped, and this is its last output. */
+  readonly partial?: "cancelled" | "timed_out";
 }
 
 /** Everything that can happen to a ReAct agent. What is not expected any more is ignored. */

@@ -1,5 +1,4 @@
 import type { AgentContext, AgentOutput, AnyAgent } from "../agent/definition/agent.ts";
-import type { JsonValue } from "../thread/json.ts";
 import type { Content } from "../thread/message.ts";
 import type { GetOptions, HostOptions, AgentHost as Port } from "./host/port.ts";
 import { checkHostOptions } from "./option-names.ts";
@@ -68,7 +67,7 @@ class LazyHost<Given extends AnyAgent> implements AgentHost<Given> {
     await (await this.#load()).deny(threadIdOrToken, toolCallId, options);
   }
 
-  async answer(threadIdOrToken: string, toolCallId: string, output: JsonValue): Promise<void> {
+  async answer(threadIdOrToken: string, toolCallId: string, output: unknown): Promise<void> {
     await (await this.#load()).answer(threadIdOrToken, toolCallId, output);
   }
 

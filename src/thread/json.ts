@@ -9,8 +9,8 @@ const MAX_DEPTH = 500;
 
 /**
  * A deep-frozen copy of a JSON value. Anything that JSON would change or lose in silence is a ThreadError that names
- * the path: functions, symbols, bigints, NaN, cycles, class instances, undefined in an array, lone surrogates,
- * `__proto__` keys.
+ * the path: functions, symbols, bigints, NaN, cycles, class instances, undefined in an array, lone surrogates.
+ * A key `__proto__` is data like any other.
  *
  * @example
  * const copy = copyJson({ city: "Bern", days: [1, 2] }, "payload");
@@ -83,14 +83,20 @@ function copyRecord(value: object, trail: Trail): { [key: string]: JsonValue } {
   if (Object.getOwnPropertySymbols(value).length > 0) throw notJson(trail, "has a symbol key");
   const copy: { [key: string]: JsonValue } = {};
   for (const key of Object.keys(value)) {
-    if (key === "__proto__") throw notJson(trail, "has a key __proto__");
     if (!key.isWellFormed()) throw notJson(trail, "has a key with a lone surrogate");
     trail.keys.push(key);
     const item = value[key];
-    if (item !== undefined) copy[key] = copyValue(item, trail);
+    if (item !== undefined) setOwn(copy, key, copyValue(item, trail));
     trail.keys.pop();
   }
   return copy;
+}
+
+/** Sets a field that may have any name: an assignment to `__proto__` would change the prototype instead. */
+export function setOwn<T>(target: { [key: string]: T }, key: string, value: T): void {
+  if (key === "__proto__")
+    Object.defineProperty(target, key, { value, enumerable: true, writable: true, configurable: true });
+  else target[key] = value;
 }
 
 /** Plain objects of any realm: no prototype, or one that is itself the root. */

@@ -5,9 +5,14 @@ import { expect, test } from "vitest";
 const unicode = { stringUnit: "binary" } as const;
 const text = fc.string({ unit: "binary" });
 const key = text.filter((key) => key !== "__proto__");
-const object = fc
-  .dictionary(key, fc.jsonValue(unicode))
-  .filter((value) => !JSON.stringify(value).includes('"__proto__"')) as fc.Arbitrary<JsonObject>;
+const proto: fc.Arbitrary<JsonObject> = fc.constantFrom(
+  JSON.parse('{"__proto__":{"admin":true}}'),
+  JSON.parse('{"in":[{"__proto__":null,"a":1}]}'),
+);
+const object = fc.oneof(
+  { weight: 9, arbitrary: fc.dictionary(text, fc.jsonValue(unicode)) as fc.Arbitrary<JsonObject> },
+  proto,
+);
 const scalar = fc.oneof(
   text,
   fc.integer(),

@@ -25,3 +25,4 @@ export {
   tool,
 } from "./tool.ts";
 export { ToolError } from "./tool-error.ts";
+export { content, fail, ok, type ToolResult, type ToolResultPart } from "./tool-result.ts";

@@ -53,8 +53,8 @@ export function answerEntry(
 }
 
 export function resultEntry(run: Run, toolCallId: string, name: string, outcome: ToolOutcome): EntryInput {
-  const { content, isError } = outcome;
-  const payload = { role: "tool", toolCallId, name, content, ...(isError && { isError }) };
+  const { content, isError, partial } = outcome;
+  const payload = { role: "tool", toolCallId, name, content, ...(isError && { isError }), ...(partial && { partial }) };
   return message(run, payload, { ...callRefs(run), toolCallId });
 }
 

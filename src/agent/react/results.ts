@@ -41,6 +41,6 @@ export function outcomeOf({ thread }: ReactAgent, { callId, askSeq }: Run, toolC
     const isOfCall = refs.callId === undefined || refs.callId === callId;
     return seq > askSeq && isOfCall && "role" in payload && payload["role"] === "tool";
   });
-  const { content, isError } = (entry?.payload ?? {}) as Partial<ToolOutcome>; // written by us
-  return { content: content ?? "", isError: isError === true };
+  const { content, isError, partial } = (entry?.payload ?? {}) as Partial<ToolOutcome>; // written by us
+  return { content: content ?? "", isError: isError === true, ...(partial && { partial }) };
 }

@@ -72,8 +72,11 @@ async function run(scene: Scene, directive: ToolExec, request: LiveRequest): Pro
         request.emit({ kind: "keepalive", ...named, data: { runningMs: elapsedMs } }, iteration),
     }),
   );
-  span.ended(outcome);
-  result(scene, directive, outcome);
+  try {
+    span.ended(outcome);
+  } finally {
+    result(scene, directive, outcome); // whatever telemetry does, the tool has run
+  }
 }
 
 type Beforehand = "run" | "approval" | "answer" | ToolOutcome;
@@ -130,6 +133,7 @@ function notRun(): ToolOutcome {
   return failed({ code: "tool_aborted", message: "The request was cancelled before the call ran." });
 }
 
-function result(scene: Scene, { callId, call }: ToolExec, { content, isError }: ToolOutcome): void {
-  scene.send({ type: "tool_result", callId, toolCallId: call.id, outcome: { content, isError } });
+function result(scene: Scene, { callId, call }: ToolExec, { content, isError, partial }: ToolOutcome): void {
+  const outcome = { content, isError, ...(partial && { partial }) };
+  scene.send({ type: "tool_result", callId, toolCallId: call.id, outcome });
 }

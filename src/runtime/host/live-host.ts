@@ -1,15 +1,13 @@
 import type { AgentContext, AgentOutput, AnyAgent } from "../../agent/definition/agent.ts";
 import { StaleHolderError, ThreadHeldError } from "../../stores/errors.ts";
 import { HeddleError } from "../../thread/errors.ts";
-import type { JsonValue } from "../../thread/json.ts";
 import type { Content } from "../../thread/message.ts";
-import { resultText } from "../../thread/results.ts";
 import { checkGetOptions } from "../option-names.ts";
 import { type RuntimePorts, systemRuntimePorts } from "../ports.ts";
 import type { AgentRequest } from "../request/request.ts";
 import type { AskArguments, AskOptions, Decider, StopOptions } from "../server/options.ts";
 import type { AgentServer } from "../server/port.ts";
-import { jsonOf } from "../tools/json-result.ts";
+import { answeredWith } from "../tools/result.ts";
 import { harmless, systemWarn } from "../warn.ts";
 import { type Decision, decideByEntry, notWaiting } from "./decide-by-entry.ts";
 import { interruptedThreads } from "./interrupted.ts";
@@ -80,8 +78,8 @@ export class LiveHost<Given extends AnyAgent> implements AgentHost<Given> {
     return this.#decide(threadIdOrToken, here, { toolCallId, approved: false, ...options });
   }
 
-  async answer(threadIdOrToken: string, toolCallId: string, output: JsonValue): Promise<void> {
-    const outcome = resultText(jsonOf(output));
+  async answer(threadIdOrToken: string, toolCallId: string, output: unknown): Promise<void> {
+    const outcome = answeredWith(output);
     await this.#decide(threadIdOrToken, (server) => server.answer(toolCallId, output), { toolCallId, outcome });
   }
 

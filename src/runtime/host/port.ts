@@ -1,6 +1,5 @@
 import type { AgentContext, AgentOutput, AnyAgent } from "../../agent/definition/agent.ts";
 import type { Revocations } from "../../checkpoint/revocations.ts";
-import type { JsonValue } from "../../thread/json.ts";
 import type { Content } from "../../thread/message.ts";
 import type { AgentRequest } from "../request/request.ts";
 import type { AskArguments, AskOptions, Decider, ServerOptions, StopOptions } from "../server/options.ts";
@@ -44,7 +43,7 @@ export interface AgentHost<Given extends AnyAgent = AnyAgent> extends AsyncDispo
    */
   approve(threadIdOrToken: string, toolCallId: string, options?: Decider): Promise<void>;
   deny(threadIdOrToken: string, toolCallId: string, options?: Decider): Promise<void>;
-  answer(threadIdOrToken: string, toolCallId: string, output: JsonValue): Promise<void>;
+  answer(threadIdOrToken: string, toolCallId: string, output: unknown): Promise<void>;
 
   /** Lets requests at work end, and all threads go. */
   stop(options?: StopOptions): Promise<void>;

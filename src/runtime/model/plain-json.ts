@@ -59,7 +59,6 @@ function ofObject(value: object, above: readonly object[]): JsonValue | undefine
 }
 
 function field(value: object, key: string, within: readonly object[]): readonly (readonly [string, JsonValue])[] {
-  if (key === "__proto__") return [];
   const plain = lenient(Reflect.get(value, key), within);
   return plain === undefined ? [] : [[key.toWellFormed(), plain]];
 }

@@ -4,7 +4,6 @@ import type { ContextOperation } from "../../agent/operation.ts";
 import type { WaitingCall } from "../../agent/react/waiting.ts";
 import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
 import type { ExplainedEntry } from "../../projection/projection.ts";
-import type { JsonValue } from "../../thread/json.ts";
 import type { Content } from "../../thread/message.ts";
 import type { Thread } from "../../thread/thread.ts";
 import type { SteerAnswer } from "../request/receipt.ts";
@@ -44,8 +43,8 @@ export interface AgentServer<Given extends AnyAgent = AnyAgent> extends AsyncDis
   /** Lets a call run that waits for approval. The decision is durable when this resolves. */
   approve(toolCallId: string, options?: Decider): Promise<void>;
   deny(toolCallId: string, options?: Decider): Promise<void>;
-  /** The result of a call of a tool that has no `execute`. */
-  answer(toolCallId: string, output: JsonValue): Promise<void>;
+  /** The result of a call of a tool that has no `execute`: anything that `execute` may return, `fail(error)` among it. */
+  answer(toolCallId: string, output: unknown): Promise<void>;
 
   /** Words of the user for the request under way, before its next model call. */
   steer(content: Content, options?: SteerOptions): SteerAnswer;

@@ -7,9 +7,7 @@ import type { Signal } from "../../agent/signal.ts";
 import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
 import { ContextPolicy } from "../../projection/policy/policy.ts";
 import type { ExplainedEntry } from "../../projection/projection.ts";
-import type { JsonValue } from "../../thread/json.ts";
 import type { Content } from "../../thread/message.ts";
-import { resultText } from "../../thread/results.ts";
 import type { Thread } from "../../thread/thread.ts";
 import { checkAskOptions } from "../option-names.ts";
 import type { SteerAnswer } from "../request/receipt.ts";
@@ -17,7 +15,7 @@ import type { AgentRequest } from "../request/request.ts";
 import { RequestError } from "../request/request-error.ts";
 import type { RequestResult } from "../request/result.ts";
 import type { OperationAnswer } from "../session/operation-answer.ts";
-import { jsonOf } from "../tools/json-result.ts";
+import { answeredWith } from "../tools/result.ts";
 import type { Asking } from "./asking.ts";
 import { ensureCounter, lacksCounter } from "./exact-counter.ts";
 import type { LiveThread } from "./live-thread.ts";
@@ -96,8 +94,8 @@ export class LiveServer<Given extends AnyAgent> implements AgentServer<Given> {
     });
   }
 
-  async answer(toolCallId: string, output: JsonValue): Promise<void> {
-    await this.#decide({ type: "answer", toolCallId, outcome: resultText(jsonOf(output)) });
+  async answer(toolCallId: string, output: unknown): Promise<void> {
+    await this.#decide({ type: "answer", toolCallId, outcome: answeredWith(output) });
   }
 
   steer(content: Content, options?: SteerOptions): SteerAnswer {

@@ -2,7 +2,6 @@ import type { AgentContext, AgentOutput, AnyAgent } from "../../agent/definition
 import type { AgentEvent } from "../../agent/event.ts";
 import type { Revocations } from "../../checkpoint/revocations.ts";
 import type { ThreadStore } from "../../stores/port.ts";
-import type { JsonValue } from "../../thread/json.ts";
 import type { Thread } from "../../thread/thread.ts";
 import type { OnError } from "../on-error.ts";
 import type { RuntimePorts } from "../ports.ts";
@@ -31,7 +30,7 @@ interface RunFields {
 export interface Decisions {
   readonly approve?: readonly string[] | { readonly [toolCallId: string]: Decider } | undefined;
   readonly deny?: readonly string[] | { readonly [toolCallId: string]: Decider } | undefined;
-  readonly answers?: { readonly [toolCallId: string]: JsonValue } | undefined;
+  readonly answers?: { readonly [toolCallId: string]: unknown } | undefined;
 }
 
 /** What going on from a token and ending it have in common. */

@@ -1,7 +1,7 @@
 import { isPlainObject, type JsonValue } from "../../thread/json.ts";
 import type { Content, Part } from "../../thread/message.ts";
 import { textOf } from "../../thread/results.ts";
-import { isOutputPart, partOf } from "./ai-sdk-parts.ts";
+import { partOf } from "./ai-sdk-parts.ts";
 import { jsonOf } from "./json-result.ts";
 import { reported, type ToolAnswer } from "./outcome.ts";
 
@@ -26,17 +26,8 @@ export function outputAnswer(name: string, output: unknown): ToolAnswer {
   }
 }
 
-function errorText(error: JsonValue): string {
+export function errorText(error: JsonValue): string {
   return JSON.stringify({ error });
-}
-
-export type ContentOutput = { readonly type: "content"; readonly value: readonly unknown[] };
-
-/** Parts that a tool gives as its result. So that no other data is taken for them, every part must be known. */
-export function isContentOutput(output: unknown): output is ContentOutput {
-  if (!isPlainObject(output) || output["type"] !== "content" || Object.keys(output).length !== 2) return false;
-  const { value } = output;
-  return Array.isArray(value) && value.length > 0 && value.every(isOutputPart);
 }
 
 /** A single text is told as text. */

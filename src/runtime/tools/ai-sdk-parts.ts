@@ -4,25 +4,6 @@ import type { FilePart, Part, PartMetadata } from "../../thread/message.ts";
 import { base64Of } from "../model/spec/bytes.ts";
 import { jsonOf } from "./json-result.ts";
 
-/** The parts of results that the AI SDK knew in its versions 5 to 7, and our own. */
-const TYPES: ReadonlySet<unknown> = new Set([
-  "text",
-  "file",
-  "media",
-  "file-data",
-  "image-data",
-  "file-url",
-  "image-url",
-  "file-id",
-  "image-file-id",
-  "file-reference",
-  "image-file-reference",
-]);
-
-export function isOutputPart(value: unknown): boolean {
-  return isPlainObject(value) && TYPES.has(value["type"]);
-}
-
 type Fields = { readonly [field: string]: unknown };
 
 /** Parts of kinds that only a provider knows have no place in a result, and are left out. */

@@ -32,6 +32,13 @@ export function aborted(name: string, started: boolean): ToolAnswer {
   return failed({ code: "tool_aborted", message: `The call of ${name} ${fate}.`, retryable: false });
 }
 
+/** The tool ran, and its result can not be shown as its `toModelOutput` would have it. The raw result may hold what was to be hidden. */
+export function notShown(name: string, why: string): ToolAnswer {
+  const told = `The tool ${name} ran, but its result can not be shown: ${why} Do not call it again only for this.`;
+  const message = `The tool ${name} ran, but its toModelOutput failed.`;
+  return failed({ code: "tool_output_failed", message, retryable: false }, told);
+}
+
 /** What a tool threw. The failure, which telemetry and streams to users are made of, has only the words of a ToolError: others may say anything. */
 export function thrown(name: string, error: unknown): ToolAnswer {
   const said = messageOf(error);
@@ -45,7 +52,7 @@ export function thrown(name: string, error: unknown): ToolAnswer {
   return failed(retryAfterMs === undefined ? failure : { ...failure, retryAfterMs });
 }
 
-function messageOf(error: unknown): string {
+export function messageOf(error: unknown): string {
   const said = typeof error === "string" ? error : read(error, "message");
   if (typeof said !== "string" || said.trim() === "") return `It threw ${described(error)} without a message.`;
   const text = said.length > MESSAGE_LENGTH ? `${said.slice(0, MESSAGE_LENGTH)}...` : said;

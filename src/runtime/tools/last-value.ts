@@ -7,30 +7,41 @@ export function isAsyncIterable(value: unknown): value is AsyncIterable<unknown>
   return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
 }
 
-/** The last value of a generator; what it returns counts when it yields nothing. An aborted one is told to return. */
-export async function lastValue(
-  values: AsyncIterable<unknown>,
-  signal: AbortSignal,
-  ports: RuntimePorts,
-  onValue: () => void,
-): Promise<unknown> {
-  const iterator = values[Symbol.asyncIterator]();
-  const close = (): void => {
-    Promise.resolve()
-      .then(() => iterator.return?.())
-      .catch(() => undefined); // nobody waits for it any more
-  };
-  signal.addEventListener("abort", close, { once: true });
-  let last: unknown;
-  for (let count = 0; ; ) {
-    const { done, value } = await iterator.next();
-    signal.throwIfAborted();
-    if (done === true) {
-      signal.removeEventListener("abort", close);
-      return count === 0 ? value : last;
+/** The values of a generator, as far as it came. */
+export class Outputs {
+  /** The last output so far; absent when there was none. */
+  last: { readonly value: unknown } | undefined;
+
+  /**
+   * The last value that is yielded; what is returned counts when nothing is. A generator that is stopped is told to return,
+   * and what it returns by itself is its last output.
+   */
+  async of(
+    values: AsyncIterable<unknown>,
+    signal: AbortSignal,
+    ports: RuntimePorts,
+    onValue: () => void,
+  ): Promise<unknown> {
+    const iterator = values[Symbol.asyncIterator]();
+    const close = (): void => {
+      Promise.resolve()
+        .then(() => iterator.return?.())
+        .catch(() => undefined); // nobody waits for it any more
+    };
+    signal.addEventListener("abort", close, { once: true });
+    for (let count = 0; ; ) {
+      const { done, value } = await iterator.next();
+      if (done === true) {
+        signal.removeEventListener("abort", close);
+        const isOutput = signal.aborted ? value !== undefined : count === 0;
+        if (isOutput) this.last = { value };
+        if (this.last === undefined) signal.throwIfAborted();
+        return this.last?.value;
+      }
+      this.last = { value };
+      onValue();
+      signal.throwIfAborted(); // it has been told to return
+      if (++count % BREATHE_EVERY === 0) await new Promise<void>((resolve) => ports.after(0, resolve));
     }
-    last = value;
-    onValue();
-    if (++count % BREATHE_EVERY === 0) await new Promise<void>((resolve) => ports.after(0, resolve));
   }
 }

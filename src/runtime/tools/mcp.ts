@@ -1,6 +1,7 @@
 import { jsonSchema } from "../../agent/definition/schema.ts";
 import type { Tool, ToolOptions } from "../../agent/definition/tool.ts";
 import { ToolError } from "../../agent/definition/tool-error.ts";
+import { mcpResult } from "../../agent/definition/tool-result.ts";
 import { isPlainObject, type JsonObject } from "../../thread/json.ts";
 
 /** An MCP client that is connected, of `@modelcontextprotocol/sdk` 1 or `@modelcontextprotocol/client` 2, by its shape. */
@@ -98,7 +99,7 @@ async function called(
   const { content, isError, structuredContent, toolResult } = result;
   if (content === undefined && structuredContent === undefined && toolResult !== undefined) return toolResult;
   const empty = Array.isArray(content) && content.length === 0 && structuredContent === undefined && isError !== true;
-  return empty ? "" : { content: content ?? [], isError: isError === true, structuredContent };
+  return empty ? "" : mcpResult({ content: content ?? [], isError: isError === true, structuredContent });
 }
 
 function freeName(name: string, taken: object): string {

@@ -1,10 +1,12 @@
 import type { AnyTool } from "../../agent/definition/tool.ts";
+import { isToolResult } from "../../agent/definition/tool-result.ts";
+import type { ToolOutcome } from "../../agent/signal.ts";
 import { ThreadError } from "../../thread/errors.ts";
 import type { Content } from "../../thread/message.ts";
-import { resultText } from "../../thread/results.ts";
+import { textOf } from "../../thread/results.ts";
 import { utf8Length } from "../../tokens/utf8.ts";
-import { contentParts, isContentOutput, outputAnswer } from "./ai-sdk-output.ts";
-import { isLonger, jsonOf } from "./json-result.ts";
+import { contentParts, errorText, outputAnswer } from "./ai-sdk-output.ts";
+import { convertResult, isLonger, jsonOf } from "./json-result.ts";
 import { isMcpResult, mcpAnswer } from "./mcp-result.ts";
 import { failed, reported, type ToolAnswer } from "./outcome.ts";
 
@@ -15,7 +17,7 @@ export interface Given {
   readonly output: unknown;
 }
 
-/** What the model reads of what a tool gave. A tool's own toModelOutput may throw: that is for the caller. */
+/** What the model reads of what a tool returned. A tool's own toModelOutput may throw: that is for the caller. */
 export async function answerOf(given: Given, tool: AnyTool, maxBytes: number): Promise<ToolAnswer> {
   const { name, toolCallId, input, output } = given;
   if (tool.toModelOutput === undefined) return bounded(name, output, maxBytes, () => plainAnswer(name, output));
@@ -24,17 +26,43 @@ export async function answerOf(given: Given, tool: AnyTool, maxBytes: number): P
   return bounded(name, made, maxBytes, () => outputAnswer(name, made));
 }
 
+/** Data, unless it carries our mark: data that only looks like parts or an error stays data. */
 function plainAnswer(name: string, output: unknown): ToolAnswer {
-  if (isMcpResult(output)) return mcpAnswer(name, output);
-  if (isContentOutput(output)) return { content: contentParts(output.value), isError: false };
-  const { content, isError } = resultText(jsonOf(output));
-  return isError ? reported(name, content) : { content, isError };
+  if (!isToolResult(output)) return dataAnswer(output);
+  const { type, value } = output;
+  switch (type) {
+    case "ok":
+      return dataAnswer(value);
+    case "content":
+      return { content: contentParts(Array.isArray(value) ? value : []), isError: false };
+    case "fail":
+      return reported(name, errorText(jsonOf(value)));
+    case "mcp":
+      return isMcpResult(value) ? mcpAnswer(name, value) : dataAnswer(value);
+    default:
+      return type satisfies never;
+  }
+}
+
+/** The result of a call that somebody outside gives. What can not be converted is a ThreadError, since nothing is lost yet. */
+export function answeredWith(output: unknown): ToolOutcome {
+  const { content, isError } = plainAnswer("", output);
+  return { content, isError };
+}
+
+function dataAnswer(value: unknown): ToolAnswer {
+  const { json, files } = convertResult(value);
+  const text = textOf(json);
+  if (files.length === 0) return { content: text, isError: false };
+  const isFile = typeof json === "string" && typeof value !== "string"; // nothing but bytes
+  return { content: isFile ? files : [{ type: "text", text }, ...files], isError: false };
 }
 
 /** Nothing is cut here: the log keeps results whole, and a policy may shorten them in what a model is shown. */
 function bounded(name: string, output: unknown, maxBytes: number, make: () => ToolAnswer): ToolAnswer {
   const bytes = sizeOf(output);
-  if (bytes > maxBytes || isLonger(output, maxBytes))
+  const data = isToolResult(output) ? output.value : output;
+  if (bytes > maxBytes || isLonger(data, maxBytes))
     return tooLarge(name, bytes > maxBytes ? bytes : undefined, maxBytes);
   const answer = jsonAnswer(name, make);
   const size = contentSize(answer.content);
@@ -54,7 +82,7 @@ function contentSize(content: Content): number {
 
 function tooLarge(name: string, bytes: number | undefined, maxBytes: number): ToolAnswer {
   const size = bytes === undefined ? `more than ${maxBytes}` : String(bytes);
-  const message = `The result of ${name} has ${size} bytes; the limit is ${maxBytes}. Ask for less, or in pages.`;
+  const message = `The tool ${name} ran. Its result has ${size} bytes, the limit is ${maxBytes}, so it was not kept. Ask for less, or in pages.`;
   return failed({ code: "tool_result_too_large", message, retryable: false });
 }
 
@@ -62,8 +90,8 @@ function jsonAnswer(name: string, make: () => ToolAnswer): ToolAnswer {
   try {
     return make();
   } catch (error) {
-    if (!ThreadError.isInstance(error)) throw error;
-    const message = `The tool ${name} gave something that is no JSON: ${error.message}`;
+    const why = ThreadError.isInstance(error) ? error.message : "it could not be read.";
+    const message = `The tool ${name} ran, and its result could not be converted to JSON: ${why} Do not call it again only for this.`;
     return failed({ code: "tool_result_not_json", message, retryable: false });
   }
 }

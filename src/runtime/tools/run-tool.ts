@@ -24,7 +24,7 @@ export interface ToolRunOptions extends HeartbeatOptions {
   readonly maxRetries?: number;
   /** Before the first retry; it doubles from one to the next. 200. */
   readonly backoffMs?: number;
-  /** How long a tool may take to end by itself when the request is cancelled. One second. */
+  /** How long a tool may take to end by itself when it is stopped, by a cancel or its timeout. One second. */
   readonly graceMs?: number;
   /** In UTF-8; 8 MiB. */
   readonly maxResultBytes?: number;
@@ -95,10 +95,13 @@ async function answered(
   for (let attempts = 0; ; ) {
     const { answer, executed } = await attempt(given);
     if (executed) attempts++;
-    const { failure } = answer;
-    if (failure?.retryable !== true || attempts === 0 || attempts > retries) return { answer, attempts };
-    await pause(waitBefore(attempts, options.backoffMs ?? 200, failure.retryAfterMs, ports), signal, ports);
-    if (signal?.aborted === true) return { answer: aborted(call.name, true), attempts };
+    const { failure, partial } = answer;
+    const isRetryable = failure?.retryable === true || partial === "timed_out";
+    if (!isRetryable || attempts === 0 || attempts > retries) return { answer, attempts };
+    await pause(waitBefore(attempts, options.backoffMs ?? 200, failure?.retryAfterMs, ports), signal, ports);
+    if (signal?.aborted === true) {
+      return { answer: partial === undefined ? aborted(call.name, true) : answer, attempts };
+    }
   }
 }
 

@@ -1,8 +1,12 @@
 import type { RuntimePorts } from "../ports.ts";
 
+/** Why work was told to stop. */
+export type Stopped = "cancelled" | "timed_out";
+
 /** How a piece of work of somebody else's ended, as far as we waited for it. */
 export type Settled<T> =
-  | { readonly type: "value"; readonly value: T }
+  /** `stopped`: it was told to stop before it gave its value. */
+  | { readonly type: "value"; readonly value: T; readonly stopped?: Stopped }
   | { readonly type: "error"; readonly error: unknown }
   | { readonly type: "timeout" }
   | { readonly type: "aborted" };
@@ -10,7 +14,7 @@ export type Settled<T> =
 export interface Limits {
   readonly signal?: AbortSignal | undefined;
   readonly timeoutMs: number;
-  /** How long work may take to end by itself once it was aborted; a value it gives by then counts. */
+  /** How long work may take to end by itself once it was stopped, by an abort or its timeout; a value it gives by then counts. */
   readonly graceMs: number;
   readonly ports: RuntimePorts;
 }
@@ -26,17 +30,18 @@ export function settle<T>(
   return new Promise((resolve) => {
     if (signal?.aborted === true) return resolve({ type: "aborted" });
     const own = new AbortController();
-    let interrupted = false;
-    let cancelTimer = ports.after(timeoutMs, () => {
-      end({ type: "timeout" });
-      own.abort(new DOMException("The tool took too long.", "TimeoutError"));
-    });
-    const onAbort = (): void => {
-      interrupted = true;
+    let stopped: Stopped | undefined;
+    const stop = (why: Stopped, reason: unknown): void => {
+      if (stopped !== undefined) return;
+      stopped = why;
       cancelTimer();
-      cancelTimer = ports.after(graceMs, () => end({ type: "aborted" }));
-      own.abort(signal?.reason);
+      cancelTimer = ports.after(graceMs, () => end(withoutValue(why)));
+      own.abort(reason);
     };
+    let cancelTimer = ports.after(timeoutMs, () => {
+      stop("timed_out", new DOMException("The tool took too long.", "TimeoutError"));
+    });
+    const onAbort = (): void => stop("cancelled", signal?.reason);
     const end = (settled: Settled<T>): void => {
       cancelTimer();
       signal?.removeEventListener("abort", onAbort);
@@ -46,10 +51,14 @@ export function settle<T>(
     Promise.resolve()
       .then(() => work(own.signal))
       .then(
-        (value) => end({ type: "value", value }),
-        (error: unknown) => end(interrupted ? { type: "aborted" } : { type: "error", error }),
+        (value) => end({ type: "value", value, ...(stopped && { stopped }) }),
+        (error: unknown) => end(stopped === undefined ? { type: "error", error } : withoutValue(stopped)),
       );
   });
+}
+
+function withoutValue(why: Stopped): { readonly type: "timeout" | "aborted" } {
+  return { type: why === "timed_out" ? "timeout" : "aborted" };
 }
 
 /** Waits, unless the signal ends it first. */

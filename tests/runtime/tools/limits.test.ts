@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { ToolOptions } from "../../../src/agent/definition/tool.ts";
+import type { AnyTool, ToolOptions } from "../../../src/agent/definition/tool.ts";
+import type { RuntimePorts } from "../../../src/runtime/ports.ts";
 import { given, run } from "./support/call.ts";
 import { never, world } from "./support/world.ts";
 
@@ -19,7 +20,7 @@ describe("a timeout", () => {
       signal = options.abortSignal;
       return never;
     };
-    const running = run({ execute }, {}, { ports, timeoutMs: 500 });
+    const running = run({ execute }, {}, { ports, timeoutMs: 500, graceMs: 0 });
     await pass(499);
     expect(signal?.aborted).toBe(false);
     await pass(1);
@@ -40,7 +41,7 @@ describe("a timeout", () => {
       [{ timeoutMs: 90 }, { timeoutMs: 700 }, 90],
     ] as const) {
       const { ports, pass } = world();
-      const running = run({ execute: () => never, ...tool }, {}, { ports, ...options });
+      const running = run({ execute: () => never, ...tool }, {}, { ports, graceMs: 0, ...options });
       await pass(100_000);
       expect((await running).durationMs).toBe(ms);
     }
@@ -48,7 +49,7 @@ describe("a timeout", () => {
 
   test("counts for each attempt anew", async () => {
     const { ports, pass } = world();
-    const running = run({ execute: () => never, timeoutMs: 100, maxRetries: 1 }, {}, { ports });
+    const running = run({ execute: () => never, timeoutMs: 100, maxRetries: 1 }, {}, { ports, graceMs: 0 });
     await pass(10_000);
     expect(await running).toMatchObject({ attempts: 2, durationMs: 100 + 200 + 100 });
   });
@@ -58,15 +59,15 @@ describe("a timeout", () => {
     const { ports, pass } = world();
     const validating = run({ inputSchema: hanging, execute: () => 1 }, {}, { ports });
     const telling = run({ execute: () => 1, toModelOutput: () => never }, {}, { ports });
-    await pass(60_000);
+    await pass(61_000);
     expect(await validating).toMatchObject({ attempts: 0, failure: { code: "tool_timeout" } });
-    expect(await telling).toMatchObject({ attempts: 1, failure: { code: "tool_timeout" } });
+    expect(await telling).toMatchObject({ attempts: 1, failure: { code: "tool_output_failed", retryable: false } });
   });
 
   test("a rejection that comes later is nobody's problem", async () => {
     const { ports, pass } = world();
     const execute = () => new Promise((_, reject) => ports.after(900, () => reject(new Error("late"))));
-    const running = run({ execute }, {}, { ports, timeoutMs: 100 });
+    const running = run({ execute }, {}, { ports, timeoutMs: 100, graceMs: 300 });
     await pass(2_000);
     expect((await running).failure?.code).toBe("tool_timeout");
   });
@@ -232,7 +233,7 @@ describe("a generator", () => {
     expect(result).toMatchObject({ isError: true, failure: { code: "tool_failed" } });
   });
 
-  test("that never ends is timed out and told to return, however fast it yields", async () => {
+  test("that never ends is timed out and told to return, however fast it yields; its last output is the result", async () => {
     const { ports, pass } = world();
     let closed = false;
     const running = run(
@@ -250,28 +251,108 @@ describe("a generator", () => {
       { ports: { ...ports, after: (ms, run) => ports.after(Math.max(ms, 0.5), run) } },
     );
     await pass(10);
-    expect((await running).failure?.code).toBe("tool_timeout");
+    expect(await running).toMatchObject({
+      content: "1\n[Partial result: the tool took too long and was stopped.]",
+      isError: false,
+      partial: "timed_out",
+    });
     expect(closed).toBe(true);
   });
 
-  test("that is aborted gives no half result", async () => {
+  describe("that is stopped", () => {
+    const CANCELLED = "[Partial result: the request was cancelled while the tool ran.]";
+    const TIMED_OUT = "[Partial result: the tool took too long and was stopped.]";
+
+    /** Runs a generator for 10 ms, then cancels it, or lets it time out. */
+    async function stopped(
+      execute: AnyTool["execute"],
+      how: "cancel" | "timeout",
+      ports: RuntimePorts,
+      pass: (ms: number) => Promise<void>,
+    ) {
+      const controller = new AbortController();
+      const timeoutMs = how === "timeout" ? 10 : 60_000;
+      const running = run({ execute, timeoutMs }, {}, { ports, signal: controller.signal });
+      await pass(10);
+      if (how === "cancel") controller.abort();
+      await pass(2_000);
+      return running;
+    }
+
+    test.each(["cancel", "timeout"] as const)("by a %s gives its last output, marked partial", async (how) => {
+      const { ports, pass } = world();
+      const note = how === "cancel" ? CANCELLED : TIMED_OUT;
+      async function* waiting() {
+        yield { charged: 1 };
+        yield { charged: 2 };
+        await new Promise<void>((resolve) => ports.after(10_000, resolve));
+        yield { charged: 3 };
+      }
+      expect(await stopped(waiting, how, ports, pass)).toMatchObject({
+        content: `{"charged":2}\n${note}`,
+        isError: false,
+        partial: how === "cancel" ? "cancelled" : "timed_out",
+        attempts: 1,
+      });
+    });
+
+    test.each(["cancel", "timeout"] as const)("by a %s and returns its output gives that", async (how) => {
+      const { ports, pass } = world();
+      async function* heeding(_: never, { abortSignal }: ToolOptions) {
+        yield { charged: 1 };
+        await new Promise<void>((resolve) => abortSignal.addEventListener("abort", () => resolve()));
+        return { charged: 2 };
+      }
+      expect((await stopped(heeding as never, how, ports, pass)).content).toBe(
+        `{"charged":2}\n${how === "cancel" ? CANCELLED : TIMED_OUT}`,
+      );
+    });
+
+    test("and throws because of it gives its last output", async () => {
+      const { ports, pass } = world();
+      async function* throwing(_: never, { abortSignal }: ToolOptions) {
+        yield "half";
+        await new Promise<void>((_resolve, reject) =>
+          abortSignal.addEventListener("abort", () => reject(new Error("aborted"))),
+        );
+      }
+      expect((await stopped(throwing as never, "cancel", ports, pass)).content).toBe(`half\n${CANCELLED}`);
+    });
+
+    test("before any output is interrupted, as any tool", async () => {
+      const { ports, pass } = world();
+      async function* silent() {
+        await new Promise<void>((resolve) => ports.after(10_000, resolve));
+        yield "late";
+      }
+      expect((await stopped(silent, "cancel", ports, pass)).failure?.code).toBe("tool_aborted");
+      expect((await stopped(silent, "timeout", ports, pass)).failure?.code).toBe("tool_timeout");
+    });
+
+    test("makes way for a retry, where one is allowed", async () => {
+      const { ports, pass } = world();
+      let attempt = 0;
+      async function* slowOnce() {
+        yield "half";
+        if (attempt++ === 0) await never;
+        yield "whole";
+      }
+      const running = run({ execute: slowOnce, timeoutMs: 10, repeatable: true }, {}, { ports });
+      await pass(5_000);
+      expect(await running).toMatchObject({ content: "whole", attempts: 2 });
+    });
+  });
+
+  test("a plain tool that gives what it has when its time is up has a result, marked partial", async () => {
     const { ports, pass } = world();
-    const controller = new AbortController();
-    const running = run(
-      {
-        async *execute() {
-          yield "half";
-          await new Promise<void>((resolve) => ports.after(500, resolve));
-          yield "whole";
-        },
-      },
-      {},
-      { ports, signal: controller.signal },
-    );
+    const execute = (_: never, { abortSignal }: ToolOptions) =>
+      new Promise((resolve) => abortSignal.addEventListener("abort", () => resolve({ rows: 3 })));
+    const running = run({ execute, timeoutMs: 10 }, {}, { ports });
     await pass(10);
-    controller.abort();
-    await pass(1_000);
-    expect((await running).failure?.code).toBe("tool_aborted");
+    expect(await running).toMatchObject({
+      content: '{"rows":3}\n[Partial result: the tool took too long and was stopped.]',
+      partial: "timed_out",
+    });
   });
 
   test("whose return throws harms nobody", async () => {
@@ -284,7 +365,7 @@ describe("a generator", () => {
         },
       }),
     });
-    const running = run({ execute, timeoutMs: 5 }, {}, { ports });
+    const running = run({ execute, timeoutMs: 5 }, {}, { ports, graceMs: 50 });
     await pass(100);
     expect((await running).failure?.code).toBe("tool_timeout");
   });
@@ -292,7 +373,10 @@ describe("a generator", () => {
 
 test("every call of many has its own limits", async () => {
   const { ports, pass } = world();
-  const running = Promise.all([given("a", { ports }), run({ execute: () => never }, {}, { ports, timeoutMs: 10 })]);
+  const running = Promise.all([
+    given("a", { ports }),
+    run({ execute: () => never }, {}, { ports, timeoutMs: 10, graceMs: 10 }),
+  ]);
   await pass(100);
   expect((await running).map(({ isError }) => isError)).toEqual([false, true]);
 });

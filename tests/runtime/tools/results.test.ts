@@ -1,17 +1,23 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { content as contentOf, fail, ok } from "../../../src/agent/definition/tool-result.ts";
+import { mcpTools } from "../../../src/runtime/tools/mcp.ts";
+import { runTool } from "../../../src/runtime/tools/run-tool.ts";
 import type { JsonValue } from "../../../src/thread/json.ts";
-import { resultText } from "../../../src/thread/results.ts";
+import { textOf } from "../../../src/thread/results.ts";
 import { errorIn, given, run } from "./support/call.ts";
 
 const PIXEL = "iVBORw0KGgo=";
 
 describe("a plain result", () => {
-  test("of any JSON reads as results do everywhere", async () => {
+  test("of any JSON reads as its JSON", async () => {
     await fc.assert(
       fc.asyncProperty(fc.jsonValue(), async (value) => {
         const { content, isError } = await given(value);
-        expect({ content, isError }).toEqual(resultText(JSON.parse(JSON.stringify(value)) as JsonValue));
+        expect({ content, isError }).toEqual({
+          content: textOf(JSON.parse(JSON.stringify(value)) as JsonValue),
+          isError: false,
+        });
       }),
     );
   });
@@ -19,57 +25,130 @@ describe("a plain result", () => {
   test.each([
     ["undefined is null", undefined, "null"],
     ["an undefined property is absent", { a: undefined, b: 1 }, '{"b":1}'],
-    ["an envelope is opened", { ok: true, value: { n: 1 } }, '{"n":1}'],
     ["half of a character is replaced", { text: "cut \ud83d", "k\ud83d": 1 }, '{"text":"cut \ufffd","k\ufffd":1}'],
   ])("%s", async (_, output, content) => {
     expect(await given(output)).toMatchObject({ content, isError: false });
   });
 
-  test("that says it failed is an error without having been one", async () => {
-    const result = await given({ ok: false, error: { type: "no_such_city", message: "Nowhere" } });
+  test("made by fail is an error without an exception", async () => {
+    const result = await given(fail({ type: "no_such_city", message: "Nowhere" }));
     expect(errorIn(result)).toEqual({ type: "no_such_city", message: "Nowhere" });
     expect(result).toMatchObject({ isError: true, attempts: 1, failure: { code: "tool_failed" } });
   });
 });
 
-describe("a result that is no JSON", () => {
-  const cyclic: { [key: string]: unknown } = {};
-  cyclic["a"] = { b: cyclic };
-  const twice: { [key: string]: unknown } = {};
-  Object.assign(twice, { a: twice, b: twice });
+describe("a result that is no plain JSON is written as JSON.stringify would", () => {
   class Row {
     readonly id = 1;
+    readonly run = () => 1;
+    get total() {
+      return 2;
+    }
   }
   test.each([
-    ["a date", { rows: [{ at: new Date(0) }] }, "result.rows[0].at"],
-    ["a bigint", { n: 1n }, "result.n"],
-    ["a cycle", cyclic, "result.a.b"],
-    ["two cycles", twice, "result.a"],
-    ["a class", new Row(), "result"],
-    ["a map", { m: new Map() }, "result.m"],
-    ["bytes", new Uint8Array(3), "result"],
-    ["a function", { f: () => 1 }, "result.f"],
-    ["no number", [Number.NaN], "result[0]"],
-    ["a symbol", Symbol("s"), "result"],
-    ["a hole", [undefined], "result[0]"],
-    ["a cycle with half a character", Object.assign(["\ud83d"], { 1: cyclic }), "result[1].a.b.a.b"],
+    ["a date", { at: new Date(0) }, '{"at":"1970-01-01T00:00:00.000Z"}'],
+    ["a date alone", new Date(0), "1970-01-01T00:00:00.000Z"],
+    ["an invalid date", [new Date(Number.NaN)], "[null]"],
+    ["a class instance", new Row(), '{"id":1}'],
+    ["a toJSON", { money: { toJSON: (key: string) => `${key}: 5` } }, '{"money":"money: 5"}'],
+    ["a URL", [new URL("https://a.example/")], '["https://a.example/"]'],
+    ["a bigint", { n: 12345678901234567890n }, '{"n":"12345678901234567890"}'],
+    ["a bigint alone", 1n, "1"],
+    [
+      "a map",
+      new Map<unknown, unknown>([
+        ["a", 1],
+        [2, new Map()],
+      ]),
+      '{"2":{},"a":1}',
+    ],
+    ["a map of objects", new Map([[{ id: 1 }, "x"]]), '{"{\\"id\\":1}":"x"}'],
+    ["a set", { tags: new Set(["a", 1n]) }, '{"tags":["a","1"]}'],
+    [
+      "functions, symbols and undefined",
+      { f: () => 1, s: Symbol("s"), u: undefined, l: [() => 1, undefined] },
+      '{"l":[null,null]}',
+    ],
+    ["a function alone", () => 1, "null"],
+    ["numbers JSON does not have", [Number.NaN, Number.POSITIVE_INFINITY, -0], "[null,null,0]"],
+    ["boxed values", [Object(1), Object("a"), Object(true)], '[1,"a",true]'],
+    ["an error", new Error("no"), "{}"],
+    ["a typed array", new Float32Array([1, 0.5]), "[1,0.5]"],
+    ["a key __proto__", JSON.parse('{"__proto__":{"admin":true},"a":1}'), '{"__proto__":{"admin":true},"a":1}'],
+  ])("%s", async (_, output, content) => {
+    expect(await given(output)).toMatchObject({ content, isError: false, attempts: 1 });
+  });
+
+  test("whatever it is made of", async () => {
+    const leaf = fc.oneof(
+      fc.jsonValue(),
+      fc.date(),
+      fc.constant(undefined),
+      fc.double(),
+      fc.constant(() => 1),
+    );
+    const value = fc.letrec((tie) => ({
+      any: fc.oneof({ maxDepth: 4 }, leaf, fc.array(tie("any")), fc.dictionary(fc.string(), tie("any"))),
+    })).any;
+    await fc.assert(
+      fc.asyncProperty(value, async (output) => {
+        const text = JSON.stringify({ output });
+        const { content, isError } = await given({ output });
+        expect({ content, isError }).toEqual({ content: text, isError: false });
+      }),
+    );
+  });
+
+  test("bytes become file parts, and a note stands where they were", async () => {
+    const png = Buffer.from(PIXEL, "base64");
+    expect((await given(png)).content).toEqual([{ type: "file", mediaType: "image/png", data: { base64: PIXEL } }]);
+    expect((await given({ shot: png, raw: new Uint8Array([1]).buffer })).content).toEqual([
+      {
+        type: "text",
+        text: '{"shot":"[file 1: image/png, 8 bytes]","raw":"[file 2: application/octet-stream, 1 bytes]"}',
+      },
+      { type: "file", mediaType: "image/png", data: { base64: PIXEL } },
+      { type: "file", mediaType: "application/octet-stream", data: { base64: "AQ==" } },
+    ]);
+  });
+});
+
+describe("a result that can not be converted", () => {
+  const cyclic: { [key: string]: unknown } = {};
+  cyclic["a"] = { b: cyclic };
+  const revoked = Proxy.revocable({}, {});
+  revoked.revoke();
+  const throwing = (): never => {
+    throw new Error("no");
+  };
+  test.each([
+    ["a cycle", cyclic, "result.a.b refers back"],
+    ["a cycle through a map", new Map([["m", cyclic]]), "result.m.a.b refers back"],
     [
       "a getter that throws",
       {
-        get x() {
-          throw new Error("no");
+        x: 1,
+        get y() {
+          return throwing();
         },
       },
-      "result.x",
+      "result.y could not be read",
     ],
-  ])("is an error that names the place: %s", async (_, output, path) => {
+    ["a toJSON that throws", { at: { toJSON: throwing } }, "result.at could not be read"],
+    ["a revoked proxy", [revoked.proxy], "result[0] could not be read"],
+  ])("says that the tool ran, and names the place: %s", async (_, output, place) => {
     const result = await given(output);
-    expect(result).toMatchObject({ isError: true, attempts: 1, failure: { code: "tool_result_not_json" } });
-    expect(errorIn(result).message).toContain(`no JSON: ${path} `);
+    expect(result).toMatchObject({
+      isError: true,
+      attempts: 1,
+      failure: { code: "tool_result_not_json", retryable: false },
+    });
+    expect(errorIn(result).message).toMatch(/^The tool probe ran, and its result could not be converted/);
+    expect(errorIn(result).message).toContain(place);
   });
 
   test("is never run again because of it", async () => {
-    const result = await run({ execute: () => 1n, repeatable: true }, {}, { maxRetries: 3 });
+    const result = await run({ execute: () => cyclic, repeatable: true }, {}, { maxRetries: 3 });
     expect(result.attempts).toBe(1);
   });
 });
@@ -81,7 +160,8 @@ describe("a result that is too large", () => {
     const result = await given("é".repeat(501), { maxResultBytes });
     expect(errorIn(result)).toEqual({
       type: "tool_result_too_large",
-      message: "The result of probe has 1002 bytes; the limit is 1000. Ask for less, or in pages.",
+      message:
+        "The tool probe ran. Its result has 1002 bytes, the limit is 1000, so it was not kept. Ask for less, or in pages.",
     });
     expect(result.failure).toMatchObject({ code: "tool_result_too_large", retryable: false });
     expect(await given("é".repeat(500), { maxResultBytes })).toMatchObject({ isError: false });
@@ -89,8 +169,9 @@ describe("a result that is too large", () => {
 
   test.each([
     ["a long list", Array.from({ length: 2_000 }, () => 1)],
-    ["a file", { type: "content", value: [{ type: "file-data", mediaType: "image/png", data: "A".repeat(2_000) }] }],
-    ["an MCP image", { content: [{ type: "image", mimeType: "image/png", data: "A".repeat(2_000) }] }],
+    ["a file", contentOf([{ type: "file-data", mediaType: "image/png", data: "A".repeat(2_000) }])],
+    ["bytes in data", { shot: new Uint8Array(2_000) }],
+    ["a map", new Map([["a", "A".repeat(2_000)]])],
     ["escapes", ["\u0001".repeat(900)]],
   ])("may be %s", async (_, output) => {
     expect((await given(output, { maxResultBytes })).failure?.code).toBe("tool_result_too_large");
@@ -135,14 +216,13 @@ describe("toModelOutput", () => {
     expect(await told(output)).toMatchObject({ content, isError });
   });
 
-  test("that throws is an error of the tool", async () => {
+  test("that throws does not read as if the tool had not run, and the tool is not run again", async () => {
     const toModelOutput = (): never => {
-      throw new Error("no words");
+      throw Object.assign(new Error("no words"), { retryable: true });
     };
-    expect(errorIn(await run({ execute: () => 1, toModelOutput }))).toEqual({
-      type: "tool_failed",
-      message: "no words",
-    });
+    const result = await run({ execute: () => 1, toModelOutput, repeatable: true }, {}, { maxRetries: 3 });
+    expect(result).toMatchObject({ attempts: 1, failure: { code: "tool_output_failed", retryable: false } });
+    expect(errorIn(result).message).toMatch(/^The tool probe ran, but its result can not be shown: .*no words/);
   });
 
   test.each([
@@ -168,7 +248,7 @@ describe("toModelOutput", () => {
   ])("takes files of the AI SDK %s", async (_, part, data) => {
     const file = { type: "file", mediaType: "image/png", data };
     expect((await told({ type: "content", value: [part] })).content).toEqual([file]);
-    expect((await given({ type: "content", value: [part] })).content).toEqual([file]);
+    expect((await given(contentOf([part]))).content).toEqual([file]);
   });
 
   test("keeps names and what providers are to be told, and notes files that stay with their provider", async () => {
@@ -189,21 +269,63 @@ describe("toModelOutput", () => {
   });
 });
 
-describe("data that only looks like parts stays data", () => {
+describe("data stays data", () => {
   test.each([
+    [{ ok: true, value: 1, audit: "a-1" }],
+    [{ ok: true, value: { n: 1 } }],
+    [{ ok: false, error: "sold out" }],
+    [{ type: "content", value: [{ type: "text", text: "a" }] }],
+    [{ type: "content", value: [{ type: "file", mediaType: "image/png", data: { url: "http://169.254.169.254/" } }] }],
     [{ type: "content", value: [{ type: "paragraph" }] }],
-    [{ type: "content", value: [{ type: "text", text: "a" }], page: 1 }],
-    [{ type: "content", value: [] }],
     [{ type: "text", value: "a row" }],
-    [{ content: [{ type: "text", text: "a" }], author: "b" }],
-    [{ content: [{ type: "video" }] }],
+    [{ content: [{ type: "text", text: "a" }], isError: true }],
+    [{ content: [{ type: "image", mimeType: "image/png", data: PIXEL }] }],
     [{ content: [] }],
+    [{ "heddle.tool-result": true, type: "fail", value: 1 }],
+    [JSON.parse(JSON.stringify(contentOf([{ type: "text", text: "a" }])))],
   ])("%j", async (output) => {
     expect(await given(output)).toMatchObject({ content: JSON.stringify(output), isError: false });
+    expect(await given(ok(output))).toMatchObject({ content: JSON.stringify(output), isError: false });
+  });
+});
+
+describe("a marker", () => {
+  test("content makes parts, ok data, fail an error", async () => {
+    expect(
+      (
+        await given(
+          contentOf([
+            { type: "text", text: "look" },
+            { type: "file", mediaType: "image/png", data: new URL("https://a.example/x.png") },
+          ]),
+        )
+      ).content,
+    ).toEqual([
+      { type: "text", text: "look" },
+      { type: "file", mediaType: "image/png", data: { url: "https://a.example/x.png" } },
+    ]);
+    expect((await given(ok("text"))).content).toBe("text");
+    expect(await given(fail("sold out"))).toMatchObject({ content: '{"error":"sold out"}', isError: true });
+    expect(await given(fail(new Error("sold out")))).toMatchObject({ content: '{"error":"sold out"}', isError: true });
+  });
+
+  test("of another copy of the package counts", async () => {
+    const other = { type: "fail", value: "sold out", [Symbol.for("heddle.tool-result")]: true };
+    expect(await given(other)).toMatchObject({ content: '{"error":"sold out"}', isError: true });
+  });
+
+  test("inside data is data", async () => {
+    expect((await given({ a: fail("x") })).content).toBe('{"a":{"type":"fail","value":"x"}}');
   });
 });
 
 describe("a result of MCP", () => {
+  const told = async (result: object) => {
+    const listTools = async () => ({ tools: [{ name: "probe", inputSchema: { type: "object" } }] });
+    const tools = await mcpTools({ listTools, callTool: async () => result });
+    return runTool({ id: "call_1", name: "probe", arguments: {} }, { tools });
+  };
+
   test("becomes parts", async () => {
     const content = [
       { type: "text", text: "look" },
@@ -213,7 +335,7 @@ describe("a result of MCP", () => {
       { type: "resource", resource: { uri: "file:///b", mimeType: "image/gif", blob: PIXEL } },
       { type: "resource_link", name: "Notes", uri: "file:///n" },
     ];
-    expect(await given({ content, structuredContent: { a: 1 } })).toMatchObject({
+    expect(await told({ content, structuredContent: { a: 1 } })).toMatchObject({
       isError: false,
       content: [
         { type: "text", text: "look" },
@@ -227,12 +349,12 @@ describe("a result of MCP", () => {
   });
 
   test("of one text is that text, and of nothing but structure is the structure", async () => {
-    expect((await given({ content: [{ type: "text", text: "18" }] })).content).toBe("18");
-    expect((await given({ content: [], structuredContent: { n: 1 } })).content).toBe('{"n":1}');
+    expect((await told({ content: [{ type: "text", text: "18" }] })).content).toBe("18");
+    expect((await told({ content: [], structuredContent: { n: 1 } })).content).toBe('{"n":1}');
   });
 
   test("that is an error is one", async () => {
-    const result = await given({ content: [{ type: "text", text: "no such file" }], isError: true });
+    const result = await told({ content: [{ type: "text", text: "no such file" }], isError: true });
     expect(result).toMatchObject({ content: "no such file", isError: true, failure: { code: "tool_failed" } });
   });
 });

@@ -1,0 +1,65 @@
+const MARK = Symbol.for("heddle.tool-result");
+
+/** A part of a result: text, or a file with its bytes, base64 text or address. Parts of the AI SDK are taken too. */
+export type ToolResultPart =
+  | { readonly type: "text"; readonly text: string; readonly metadata?: object }
+  | {
+      readonly type: "file";
+      readonly mediaType: string;
+      readonly data: Uint8Array | URL | string | { readonly base64: string } | { readonly url: string };
+      readonly filename?: string;
+      readonly metadata?: object;
+    }
+  | { readonly type: string; readonly [field: string]: unknown };
+
+type Kind = "ok" | "content" | "fail" | "mcp";
+
+/** What a tool returns to say how its result is meant. Made by `ok`, `content` and `fail`; no other value is read as one. */
+export interface ToolResult<Value = unknown> {
+  readonly type: Kind;
+  readonly value: Value;
+}
+
+/**
+ * A result that is data, whatever it looks like. The same as to return the value itself.
+ *
+ * @example
+ * const execute = () => ok({ celsius: 18 });
+ */
+export function ok<Value>(value: Value): ToolResult<Value> {
+  return marked("ok", value);
+}
+
+/**
+ * A result of text and files. The model is shown the files.
+ *
+ * @example
+ * const execute = async () => content([{ type: "text", text: "The page" }, { type: "file", mediaType: "image/png", data: png }]);
+ */
+export function content(parts: readonly ToolResultPart[]): ToolResult<readonly ToolResultPart[]> {
+  return marked("content", parts);
+}
+
+/**
+ * A result that is an error, without an exception. The model reads `{"error": ...}`; of an `Error` its message.
+ *
+ * @example
+ * const execute = () => fail({ type: "no_seats", message: "The train is full." });
+ */
+export function fail(error: unknown): ToolResult {
+  return marked("fail", error instanceof Error ? error.message : error);
+}
+
+/** A result as an MCP server gives it; `mcpTools` makes these. */
+export function mcpResult(value: unknown): ToolResult {
+  return marked("mcp", value);
+}
+
+/** The mark is a registered symbol, so that values of another copy of this package count, and fetched JSON never does. */
+function marked<Value>(type: Kind, value: Value): ToolResult<Value> {
+  return Object.freeze({ type, value, [MARK]: true });
+}
+
+export function isToolResult(value: unknown): value is ToolResult {
+  return typeof value === "object" && value !== null && Object.hasOwn(value, MARK);
+}
