@@ -27,8 +27,50 @@ describe("tools of one answer", () => {
     await proveAll(on.store, on.threadId);
   });
 
+  test("a key __proto__ goes from the arguments to the tool and from its result to the model as data", async () => {
+    const on = await stage();
+    const odd = '{"__proto__":{"admin":true},"a":1}';
+    const echo = { inputSchema: anything, execute: (input: unknown) => input };
+    const call = { name: "echo", input: odd };
+    const server = await on.start({ script: [{ calls: [call] }, "Done."], tools: { echo } });
+    const request = await on.end(server.ask("Go."));
+    await on.end(request.result);
+    expect(results(await eventsOf(request))).toEqual([["call_1", odd, false]]);
+    const log = JSON.stringify((await on.store.load(on.threadId))?.toArray());
+    expect(log).toContain(`"arguments":${odd}`);
+    await proveAll(on.store, on.threadId);
+  });
+
+  test("a generator that is cancelled leaves its last output in the log, marked partial", async () => {
+    const on = await stage();
+    const charge = {
+      inputSchema: anything,
+      async *execute() {
+        yield { charged: 12 };
+        await new Promise(() => undefined);
+      },
+    };
+    const server = await on.start({ script: [{ calls: [{ name: "charge" }] }, "Done."], tools: { charge } });
+    const request = await on.end(server.ask("Go."));
+    await on.settled();
+    await on.end(server.cancel());
+    await expect(request.result).rejects.toMatchObject({ code: "request_cancelled" });
+    const entries = (await on.store.load(on.threadId))?.filterByRef("toolCallId", "call_1") ?? [];
+    const payloads = entries
+      .map(({ payload }) => payload)
+      .filter((payload) => "role" in payload && payload["role"] === "tool");
+    expect(payloads).toMatchObject([
+      {
+        content: '{"charged":12}\n[Partial result: the request was cancelled while the tool ran.]',
+        partial: "cancelled",
+      },
+    ]);
+  });
+
   test("whatever they do wrong, the model reads it and goes on", async () => {
     const on = await stage();
+    const circular: { self?: unknown } = {};
+    circular.self = circular;
     const tools = {
       throws: {
         inputSchema: anything,
@@ -38,7 +80,7 @@ describe("tools of one answer", () => {
       },
       slow: { inputSchema: anything, execute: () => new Promise(() => undefined), timeoutMs: 50 },
       big: { inputSchema: anything, execute: () => "x".repeat(40 * 1024 * 1024) },
-      odd: { inputSchema: anything, execute: () => 1n },
+      odd: { inputSchema: anything, execute: () => circular },
     };
     const names = ["nobody", "throws", "slow", "big", "odd"];
     const calls = [...names.map((name) => ({ name })), { name: "odd", input: "{not json" }];
