@@ -34,7 +34,7 @@ export function ok<Value>(value: Value): ToolResult<Value> {
  * A result of text and files. The model is shown the files.
  *
  * @example
- * const execute = async () => content([{ type: "text", text: "The page" }, { type: "file", mediaType: "image/png", data: png }]);
+ * const execute = async () => content([{ type: "text", text: "The page" }, { type: "file", mediaType: "image/png", data: { url: "https://example.com/a.png" } }]);
  */
 export function content(parts: readonly ToolResultPart[]): ToolResult<readonly ToolResultPart[]> {
   return marked("content", parts);
