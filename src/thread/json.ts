@@ -93,7 +93,7 @@ function copyRecord(value: object, trail: Trail): { [key: string]: JsonValue } {
 }
 
 /** Sets a field that may have any name: an assignment to `__proto__` would change the prototype instead. */
-export function setOwn<T>(target: { [key: string]: T }, key: string, value: T): void {
+function setOwn<T>(target: { [key: string]: T }, key: string, value: T): void {
   if (key === "__proto__")
     Object.defineProperty(target, key, { value, enumerable: true, writable: true, configurable: true });
   else target[key] = value;
