@@ -1,6 +1,6 @@
 import type { AgentContext, AgentOutput, AnyAgent } from "../agent/definition/agent.ts";
 import type { Content } from "../thread/message.ts";
-import type { GetOptions, HostOptions, AgentHost as Port } from "./host/port.ts";
+import type { HostGetOptions, HostOptions, AgentHost as Port } from "./host/port.ts";
 import { checkHostOptions } from "./option-names.ts";
 import type { AgentRequest } from "./request/request.ts";
 import type { AskArguments, AskOptions, Decider, StopOptions } from "./server/options.ts";
@@ -39,7 +39,7 @@ class LazyHost<Given extends AnyAgent> implements AgentHost<Given> {
     return this.#live?.size ?? 0;
   }
 
-  async get(threadId: string, options?: GetOptions<AgentContext<Given>>): Promise<AgentServer<Given>> {
+  async get(threadId: string, options?: HostGetOptions<AgentContext<Given>>): Promise<AgentServer<Given>> {
     return (await this.#load()).get(threadId, options);
   }
 

@@ -1,7 +1,7 @@
 import { AgentError } from "../agent/definition/agent-error.ts";
 import { isAgent } from "../agent/definition/define-agent.ts";
 import { Thread } from "../thread/thread.ts";
-import type { GetOptions, HostOptions } from "./host/port.ts";
+import type { HostGetOptions, HostOptions } from "./host/port.ts";
 import { RequestError } from "./request/request-error.ts";
 import type { AskOptions, ServerOptions } from "./server/options.ts";
 import type { CancelOptions, ContinueOptions, RunOptions } from "./standalone/options.ts";
@@ -17,6 +17,7 @@ const ASK: Names<AskOptions> = {
   allowedTools: true,
   maxIterations: true,
   requestId: true,
+  idempotencyRef: true,
   refs: true,
   signal: true,
 };
@@ -51,7 +52,7 @@ const RUN: Names<RunOptions<never>> = {
   ports: true,
 };
 
-const GET: Names<GetOptions> = { context: true };
+const GET: Names<HostGetOptions> = { context: true };
 
 /** What going on from a token and ending it have in common. */
 const TOKEN = {

@@ -12,7 +12,7 @@ import { harmless, systemWarn } from "../warn.ts";
 import { type Decision, decideByEntry, notWaiting } from "./decide-by-entry.ts";
 import { interruptedThreads } from "./interrupted.ts";
 import { LiveThreads } from "./live-threads.ts";
-import type { AgentHost, GetOptions, HostOptions } from "./port.ts";
+import type { AgentHost, HostGetOptions, HostOptions } from "./port.ts";
 import { type Target, targetOf } from "./thread-token.ts";
 
 /** Threads that are taken up at once. */
@@ -38,7 +38,7 @@ export class LiveHost<Given extends AnyAgent> implements AgentHost<Given> {
     return this.#threads.size;
   }
 
-  async get(threadId: string, options: GetOptions<AgentContext<Given>> = {}): Promise<AgentServer<Given>> {
+  async get(threadId: string, options: HostGetOptions<AgentContext<Given>> = {}): Promise<AgentServer<Given>> {
     checkGetOptions(options);
     return this.#threads.use(threadId, async ({ server }) => server, options);
   }

@@ -8,7 +8,7 @@ import type { ServerOptions, StopOptions } from "../server/options.ts";
 import type { AgentServer } from "../server/port.ts";
 import { startServer } from "../server/start.ts";
 import { HostedRequest } from "./hosted-request.ts";
-import type { GetOptions, HostOptions } from "./port.ts";
+import type { HostGetOptions, HostOptions } from "./port.ts";
 
 const IDLE_MS = 10_000;
 
@@ -33,7 +33,7 @@ export interface Used<Given extends AnyAgent> {
   readonly hosted: (request: AgentRequest<AgentOutput<Given>>) => AgentRequest<AgentOutput<Given>>;
 }
 
-type Start<Given extends AnyAgent> = Pick<ServerOptions<Given>, "claimWaitMs"> & GetOptions<AgentContext<Given>>;
+type Start<Given extends AnyAgent> = Pick<ServerOptions<Given>, "claimWaitMs"> & HostGetOptions<AgentContext<Given>>;
 
 /** The threads of a host that are live: each is started for the first who wants it, and released when it is idle. */
 export class LiveThreads<Given extends AnyAgent> {
@@ -142,6 +142,8 @@ function hosted<Given extends AnyAgent>(
   live: Live<Given>,
   request: AgentRequest<AgentOutput<Given>>,
 ): AgentRequest<AgentOutput<Given>> {
+  const isPast = request.state === "done" && live.hosted !== undefined && live.hosted.id !== request.id;
+  if (isPast) return new HostedRequest(request); // the one that is open may have a reader
   if (live.hosted?.id !== request.id) live.hosted = new HostedRequest(request);
   return live.hosted;
 }

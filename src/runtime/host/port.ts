@@ -12,7 +12,7 @@ export interface HostOptions<Given extends AnyAgent> extends Omit<ServerOptions<
   readonly revocations?: Pick<Revocations, "isRevoked"> | undefined;
 }
 
-export interface GetOptions<Context = unknown> {
+export interface HostGetOptions<Context = unknown> {
   /**
    * The context of the request that is open: tools and guards that run from here on are given it, and it is taken up with it where
    * this starts the thread. Default: what its ask gave, or the host's `context`.
@@ -25,7 +25,7 @@ export interface AgentHost<Given extends AnyAgent = AnyAgent> extends AsyncDispo
   /** Threads that are live now. */
   readonly size: number;
   /** The live server of a thread, started when there is none: what a crash has interrupted is taken up. When it was idle it stops; get it again. */
-  get(threadId: string, options?: GetOptions<AgentContext<Given>>): Promise<AgentServer<Given>>;
+  get(threadId: string, options?: HostGetOptions<AgentContext<Given>>): Promise<AgentServer<Given>>;
   /** Asks. While somebody iterates the events of a request that waits, or has taken its `result`, its thread stays live. */
   ask(
     threadId: string,

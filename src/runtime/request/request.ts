@@ -131,7 +131,7 @@ export class LiveRequest implements AgentRequest {
   }
 }
 
-async function* textOf(log: EventLog): AsyncGenerator<string, void> {
+export async function* textOf(log: EventLog): AsyncGenerator<string, void> {
   let streamed = "";
   for await (const event of log.iterate()) {
     if (event.kind === "llm_started" || event.kind === "llm_retried") streamed = "";

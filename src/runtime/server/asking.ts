@@ -3,21 +3,27 @@ import { asked } from "../../agent/react/ask.ts";
 import { isAsk } from "../../agent/react/restore.ts";
 import type { RequestOptions } from "../../agent/signal.ts";
 import { ContextPolicy } from "../../projection/policy/policy.ts";
-import { copyJson, type JsonValue, sameJson } from "../../thread/json.ts";
+import type { Entry } from "../../thread/entry.ts";
+import { copyJson, type JsonObject, type JsonValue, sameJson } from "../../thread/json.ts";
 import type { Content } from "../../thread/message.ts";
 import { checkName } from "../../thread/names.ts";
 import { untilAborted } from "../directives/until-aborted.ts";
-import type { LiveRequest } from "../request/request.ts";
+import type { AgentRequest, LiveRequest } from "../request/request.ts";
 import { notAccepted, RequestError } from "../request/request-error.ts";
 import { ensureCounter } from "./exact-counter.ts";
 import type { LiveThread } from "./live-thread.ts";
 import type { AskOptions } from "./options.ts";
+import { findAsk, pastRequest } from "./past-request.ts";
 import { itemsOf } from "./toolbox.ts";
+
+/** A ref by which an ask is known when it is asked again. */
+type Key = readonly [ref: string, value: string];
 
 interface Ask {
   readonly content: Content;
+  readonly keys: readonly Key[];
   readonly options: AskOptions<unknown>;
-  readonly settle: (request: LiveRequest) => void;
+  readonly settle: (request: AgentRequest) => void;
   readonly fail: (error: unknown) => void;
 }
 
@@ -37,13 +43,16 @@ export class Asking {
     return this.#isAsking;
   }
 
-  async ask(given: Content, options: AskOptions<unknown>): Promise<LiveRequest> {
+  async ask(given: Content, options: AskOptions<unknown>): Promise<AgentRequest> {
     const { signal } = options;
     if (signal?.aborted) throw aborted();
     if (options.requestId !== undefined) checkName("requestId", options.requestId);
+    const keys = keysOf(options);
     const content = copyJson(given as JsonValue, "content") as Content; // content is JSON, and the caller's
-    const { promise, resolve, reject } = Promise.withResolvers<LiveRequest>();
-    const ask: Ask = { content, options, settle: resolve, fail: reject };
+    const open = this.#open(keys, content);
+    if (open !== undefined) return open; // in a queue it would wait for its own end
+    const { promise, resolve, reject } = Promise.withResolvers<AgentRequest>();
+    const ask: Ask = { content, options, keys, settle: resolve, fail: reject };
     const leave = (): void => {
       if (!this.#waiting.includes(ask)) return;
       this.#waiting = this.#waiting.filter((other) => other !== ask);
@@ -82,12 +91,12 @@ export class Asking {
     this.#isPutting = false;
   }
 
-  async #put({ content, options }: Ask): Promise<LiveRequest> {
+  async #put({ content, keys, options }: Ask): Promise<AgentRequest> {
     const live = this.#live;
     const { context, refs, signal, tools } = options;
     await live.mend(); // what has failed here would look like a request under way
     const { requestId = live.options.ports.ids("req") } = options;
-    const taken = this.#taken(requestId, content);
+    const taken = await this.#wanted(signal, () => this.#taken(keys, content));
     if (taken !== undefined) return taken;
     const ask = { type: "ask", requestId, content, options: requestOptions(options), ...(refs && { refs }) } as const;
     // While a request runs the core refuses every other: nobody's own code is asked what it would have been given.
@@ -109,12 +118,25 @@ export class Asking {
     }
   }
 
-  /** The request of this id, when the same was asked: whoever asks once more did not hear that it was taken. */
-  #taken(requestId: string, content: Content): LiveRequest | undefined {
-    const { agent, requests } = this.#live;
-    const request = requests.get(requestId);
-    const ask = request && agent.thread.filterByRef("requestId", requestId).find(isAsk);
-    return sameJson(Object(ask?.payload)["content"], content as JsonValue) ? request : undefined;
+  /** The open request, when these are its keys and words. */
+  #open(keys: readonly Key[], content: Content): AgentRequest | undefined {
+    const { agent, current } = this.#live;
+    const ask = current && agent.thread.filterByRef("requestId", current.id).find(isAsk);
+    return ask !== undefined && hasWords(ask, content) && keys.some(([ref, value]) => ask.refs[ref] === value)
+      ? current
+      : undefined;
+  }
+
+  /** The request that was asked with one of these before: whoever asks once more did not hear that it was taken. */
+  async #taken(keys: readonly Key[], content: Content): Promise<AgentRequest | undefined> {
+    for (const [ref, value] of keys) {
+      const ask = await findAsk(this.#live, ref, value);
+      if (ask === undefined) continue;
+      const { requestId = "" } = ask.refs;
+      if (!hasWords(ask, content)) throw reused(requestId, ref);
+      return this.#live.requests.get(requestId) ?? pastRequest(this.#live, ask);
+    }
+    return undefined;
   }
 
   /** What the caller's own code gives, as long as anybody wants it: it may never end. */
@@ -160,6 +182,25 @@ function requestOptions(options: AskOptions<unknown>): RequestOptions {
 function wholeFrom1(maxIterations: number): number {
   if (Number.isSafeInteger(maxIterations) && maxIterations >= 1) return maxIterations;
   throw new RequestError({ code: "invalid_options", message: "maxIterations must be a whole number from 1." });
+}
+
+function hasWords({ payload }: Entry, content: Content): boolean {
+  return sameJson((payload as JsonObject)["content"], content as JsonValue); // both are JSON
+}
+
+function keysOf({ requestId, idempotencyRef: ref, refs = {} }: AskOptions<unknown>): readonly Key[] {
+  const named: readonly Key[] = requestId === undefined ? [] : [["requestId", requestId]];
+  if (ref === undefined) return named;
+  const value: unknown = Object.hasOwn(refs, ref) ? refs[ref] : undefined;
+  if (typeof value === "string" && value !== "") return [...named, [ref, value]];
+  const message = `idempotencyRef names ${JSON.stringify(ref)}, which is no text in refs. Pass refs: { ${ref}: "..." } with it.`;
+  throw new RequestError({ code: "invalid_options", message });
+}
+
+function reused(requestId: string, ref: string): RequestError {
+  const key = ref === "requestId" ? "requestId" : `refs.${ref}`;
+  const message = `The thread has a request of this ${key} with other words. Give other words a ${key} of their own; \`result\` tells of that one.`;
+  return new RequestError({ code: "request_id_reused", requestId, message });
 }
 
 function aborted(): RequestError {

@@ -56,8 +56,16 @@ interface AskFields {
   /** Only these tools of the agent; those that are given with the ask are allowed in any case. */
   readonly allowedTools?: readonly string[] | undefined;
   readonly maxIterations?: number | undefined;
-  /** A name of your own: who asks the same again with it gets the request that was taken, or `request_id_reused`. Default a fresh one. */
+  /**
+   * A name of your own: the same words with it are the same request, other words are `request_id_reused`, for the life of the
+   * log. Default a fresh one.
+   */
   readonly requestId?: string | undefined;
+  /**
+   * The name of one of `refs`, such as the id of a message in another system: asks that agree in it are the same request, as with
+   * `requestId`. Default none.
+   */
+  readonly idempotencyRef?: string | undefined;
   /** What the entries of the request refer to. */
   readonly refs?: Refs | undefined;
   /** Cancels the request. */

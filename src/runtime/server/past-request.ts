@@ -1,9 +1,16 @@
+import type { AgentEvent, EventDraft } from "../../agent/event.ts";
+import { endIn } from "../../agent/react/end.ts";
 import { isAsk } from "../../agent/react/restore.ts";
-import { evolve, INITIAL } from "../../agent/react/state.ts";
+import { type EndedRun, evolve, INITIAL } from "../../agent/react/state.ts";
 import type { Entry } from "../../thread/entry.ts";
+import type { JsonObject } from "../../thread/json.ts";
+import { EventLog } from "../request/event-log.ts";
 import { pastResult } from "../request/past-result.ts";
+import { type AgentRequest, type EventsOptions, textOf } from "../request/request.ts";
 import { RequestError, requestSuspended } from "../request/request-error.ts";
 import type { RequestResult } from "../request/result.ts";
+import { findOlderEntry } from "../session/older-entry.ts";
+import { loggedEvents } from "../ui-messages/told-again.ts";
 import type { LiveThread } from "./live-thread.ts";
 
 /** What a request came to: one that is at work is waited for, one that ended before is read from the log. */
@@ -13,24 +20,98 @@ export async function resultOfRequest(live: LiveThread, requestId: string): Prom
     if ((await known.settled()) === "waiting") throw waits(requestId);
     return known.result;
   }
-  const entries = await entriesOf(live, requestId);
-  const { run, last } = entries.reduce(evolve, INITIAL);
-  if (run !== undefined) throw requestSuspended(requestId); // open, and not carried here
-  if (last === undefined) throw notFound(requestId);
-  return pastResult(live.options.definition, entries, last);
+  const ask = await findAsk(live, "requestId", requestId);
+  if (ask === undefined) throw notFound(requestId);
+  const { entries, ended } = await endedRequest(live, ask);
+  return pastResult(live.options.definition, entries, ended);
 }
 
-/** From its ask on; what is not loaded is read backwards, as far as the ask. */
-async function entriesOf({ agent: { thread }, options: { store } }: LiveThread, requestId: string) {
-  const loaded = thread.filterByRef("requestId", requestId);
-  if (thread.firstSeq === 0 || loaded.some(isAsk)) return loaded;
-  const older: Entry[] = [];
-  for await (const entry of store.read(thread.id, { toSeq: thread.firstSeq - 1, reverse: true })) {
+/**
+ * The newest ask with this ref, for the life of the log. What is not loaded is scanned in the store: its format has no index of
+ * refs.
+ */
+export async function findAsk(live: LiveThread, ref: string, value: string): Promise<Entry | undefined> {
+  const { thread } = live.agent;
+  const loaded = thread.filterByRef(ref, value).findLast(isAsk);
+  if (loaded !== undefined) return loaded;
+  // Refs are not searched, payloads are: that of an ask has its requestId, and the user's role.
+  const search = ref === "requestId" ? value : "user";
+  const is = (entry: Entry): boolean => entry.refs[ref] === value && isAsk(entry);
+  const { store, ports } = live.options;
+  return findOlderEntry({ store, ports, signal: live.stopped }, thread, { kinds: ["ai_message"], search, is });
+}
+
+/** A request that ended before, as the log tells of it: its events, from the first to the terminal one, and its result. */
+export async function pastRequest(live: LiveThread, ask: Entry): Promise<AgentRequest> {
+  const { entries, ended } = await endedRequest(live, ask);
+  const { requestId, runId, lane } = ended.run;
+  const result = pastResult(live.options.definition, entries, ended);
+  const events = new EventLog(1);
+  const of = { id: requestId, runId };
+  const told = loggedEvents(of, entries, [{ kind: "request_started", data: { lane } }]);
+  for (const event of told) events.push(event);
+  const terminal = await terminalEvent(ended, result);
+  const at = entries.at(-1)?.at ?? ask.at;
+  const seq = events.lastSeq + 1;
+  const { iteration } = ended.run;
+  const last: AgentEvent = { ...terminal, id: `${runId}.log.${seq}`, seq, at, runId, requestId, iteration };
+  events.push(last);
+  events.close();
+  return {
+    id: requestId,
+    runId,
+    state: "done",
+    result,
+    settled: async () => "done",
+    get textStream() {
+      return textOf(events);
+    },
+    events: (_options?: EventsOptions) => events.iterate(),
+  };
+}
+
+interface Ended {
+  readonly entries: readonly Entry[];
+  readonly ended: EndedRun;
+}
+
+async function endedRequest(live: LiveThread, ask: Entry): Promise<Ended> {
+  const requestId = ask.refs.requestId ?? "";
+  const entries = await entriesOf(live, ask, requestId);
+  const { last } = entries.reduce(evolve, INITIAL);
+  if (last === undefined) throw requestSuspended(requestId); // open, and not carried here
+  return { entries, ended: last };
+}
+
+/** From the ask to the end; what is not loaded is read. */
+async function entriesOf(
+  { agent: { thread }, options: { store } }: LiveThread,
+  ask: Entry,
+  requestId: string,
+): Promise<readonly Entry[]> {
+  if (ask.seq >= thread.firstSeq) return thread.filterByRef("requestId", requestId);
+  const entries: Entry[] = [];
+  for await (const entry of store.read(thread.id, { fromSeq: ask.seq })) {
     if (entry.refs.requestId !== requestId) continue;
-    older.push(entry);
-    if (isAsk(entry)) break;
+    entries.push(entry);
+    if (endIn(entry.payload as JsonObject) !== undefined) break; // payloads are JSON
   }
-  return [...older.reverse(), ...loaded];
+  return entries;
+}
+
+async function terminalEvent({ end }: EndedRun, result: Promise<RequestResult>): Promise<EventDraft> {
+  result.catch(() => undefined); // reading only events must not raise an unhandled rejection
+  if (end.status === "failed") return { kind: "request_failed", data: { failure: end.failure } };
+  if (end.status === "cancelled") return { kind: "request_cancelled", data: { reason: end.reason } };
+  const { text, terminationReason, finishReason, usage, object } = await result;
+  const data = {
+    text,
+    terminationReason,
+    usage,
+    ...(finishReason !== undefined && { finishReason }),
+    ...(object !== undefined && { object: object as never }), // JSON, as the model gave it
+  };
+  return { kind: "request_completed", data };
 }
 
 function waits(requestId: string): RequestError {

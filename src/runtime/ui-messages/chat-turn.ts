@@ -1,4 +1,7 @@
 import type { AgentContext, AgentOutput, AnyAgent } from "../../agent/definition/agent.ts";
+import { isAsk } from "../../agent/react/restore.ts";
+import { type JsonObject, type JsonValue, sameJson } from "../../thread/json.ts";
+import type { Content } from "../../thread/message.ts";
 import type { Thread } from "../../thread/thread.ts";
 import type { AgentHost } from "../host/port.ts";
 import type { AgentRequest } from "../request/request.ts";
@@ -31,8 +34,8 @@ export interface ChatTurn<Output = unknown> {
 /**
  * Does what a post of `useChat` wants: asks what the user said last; or, when the last message is the assistant's, approves,
  * denies and answers the calls that waited for it, and goes on with their request. Only what waits is decided; when nothing
- * does, it is a RequestError `not_waiting`. A message is asked once: what is posted again while its request is open streams that
- * request, and then it is `message_answered`.
+ * does, it is a RequestError `not_waiting`. A message is asked once, by its id: what is posted again streams the request that it
+ * asked first, also when that has ended; with other words it is `request_id_reused`.
  *
  * @example
  * const host = AgentHost.create({ agent: defineAgent({ model: scriptedModel(["4"]) }), store: memoryStore() });
@@ -55,20 +58,13 @@ export async function chatTurn<Given extends AnyAgent>(
   }
   const content = lastUserContent(messages);
   const messageId = idOf(messages.findLast(({ role }) => role === "user"));
-  const asked = messageId === undefined ? options : { ...options, refs: { ...options.refs, messageId } };
-  const again = await askedBefore(host, threadId, messageId);
-  if (again !== undefined) return again;
-  try {
-    const request = await host.ask(threadId, content, ...([asked] as AskArguments<never>)); // as it was given
-    const server = await host.get(threadId);
-    return { request, thread: () => server.thread() };
-  } catch (error) {
-    // The same message may have been asked in the meantime, by a post that came twice.
-    const isBusy = RequestError.isInstance(error) && error.code === "busy";
-    const twin = isBusy ? await askedBefore(host, threadId, messageId) : undefined;
-    if (twin === undefined) throw error;
-    return twin;
-  }
+  const open = await openTurn(host, threadId, messageId, content);
+  if (open !== undefined) return open;
+  const ofMessage = { refs: { ...options.refs, messageId }, idempotencyRef: "messageId" };
+  const asked = messageId === undefined ? options : { ...options, ...ofMessage };
+  const request = await host.ask(threadId, content, ...([asked] as AskArguments<never>)); // as it was given
+  const server = await host.get(threadId);
+  return { request, thread: () => server.thread() };
 }
 
 /**
@@ -90,19 +86,19 @@ export async function resumeTurn<Given extends AnyAgent>(
   return { request: toldFromLog(request, thread), thread };
 }
 
-/** The turn of a message that was asked before, as long as its request is open. */
-async function askedBefore<Given extends AnyAgent>(
+/** The turn of a message whose request is open. The ask of an open request is always loaded. */
+async function openTurn<Given extends AnyAgent>(
   host: ChatHost<Given>,
   threadId: string,
   messageId: string | undefined,
+  content: Content,
 ): Promise<ChatTurn<AgentOutput<Given>> | undefined> {
   if (messageId === undefined) return undefined;
   const server = await host.get(threadId);
-  const [entry] = server.thread().filterByRef("messageId", messageId);
-  if (entry === undefined) return undefined;
-  const turn = server.request?.id === entry.refs.requestId ? await resumeTurn(host, threadId) : undefined;
-  if (turn === undefined) throw answered();
-  return turn;
+  const ask = server.thread().filterByRef("messageId", messageId).find(isAsk);
+  if (ask === undefined || server.request?.id !== ask.refs.requestId) return undefined;
+  const isSame = sameJson((ask.payload as JsonObject)["content"], content as JsonValue);
+  return isSame ? resumeTurn(host, threadId) : undefined;
 }
 
 function idOf(message: UIMessageLike | undefined): string | undefined {
@@ -126,11 +122,6 @@ async function goOn<Given extends AnyAgent>(
     else await server.deny(toolCallId, { by, note: decision.note });
   }
   return { request, after, thread: () => server.thread() };
-}
-
-function answered(): RequestError {
-  const message = "This message was asked before, and its request has ended. Load the messages anew.";
-  return new RequestError({ code: "message_answered", message });
 }
 
 function noRegeneration(): RequestError {

@@ -40,18 +40,31 @@ export function toldFromLog<Output>(request: AgentRequest<Output>, thread: () =>
     },
     async *events(options) {
       const known = new Set<string>();
-      let seq = 0;
-      let repairs = 0;
-      for (const entry of thread().filterByRef("requestId", request.id)) {
-        for (const draft of draftsOf(entry, thread, repairs + 1)) {
-          if (draft.kind === "output_repaired") repairs += 1;
-          known.add(keyOf(draft));
-          yield eventOf(request, entry, draft, ++seq);
-        }
+      for (const event of loggedEvents(request, thread().filterByRef("requestId", request.id))) {
+        known.add(keyOf(event));
+        yield event;
       }
       for await (const event of request.events(options)) if (!known.has(keyOf(event))) yield event;
     },
   };
+}
+
+/** The events that the entries of a request tell of; `first` stand before them. */
+export function* loggedEvents(
+  request: Pick<AgentRequest, "id" | "runId">,
+  entries: readonly Entry[],
+  first: readonly EventDraft[] = [],
+): Generator<AgentEvent, void> {
+  let seq = 0;
+  let repairs = 0;
+  const [ask] = entries;
+  if (ask !== undefined) for (const draft of first) yield eventOf(request, ask, draft, ++seq);
+  for (const entry of entries) {
+    for (const draft of draftsOf(entry, entries, repairs + 1)) {
+      if (draft.kind === "output_repaired") repairs += 1;
+      yield eventOf(request, entry, draft, ++seq);
+    }
+  }
 }
 
 /** What events tell that are one and the same, also where one is from the log. */
@@ -62,14 +75,14 @@ function keyOf({ kind, callId, toolCallId, data }: EventDraft): string {
   return `${kind} ${approvalIdOf(callId, toolCallId)}`;
 }
 
-function draftsOf(entry: Entry, thread: () => Thread, attempt: number): readonly EventDraft[] {
+function draftsOf(entry: Entry, all: readonly Entry[], attempt: number): readonly EventDraft[] {
   const { id, kind, payload, refs } = entry;
   const written = payload as unknown as Written; // written by us
   const { role, content, steer } = written;
   const { callId, signalId = id } = refs;
-  if (kind === "approval_requested" || kind === "approval_resolved") return [toolDraft(entry, kind, thread)];
+  if (kind === "approval_requested" || kind === "approval_resolved") return [toolDraft(entry, kind, all)];
   if (kind !== "ai_message") return [];
-  if (role === "tool") return [toolDraft(entry, "tool_completed", thread)];
+  if (role === "tool") return [toolDraft(entry, "tool_completed", all)];
   if (role === "assistant" && callId !== undefined) return answerDrafts(callId, written);
   if (steer === "repair") return [{ kind: "output_repaired", data: { issues: [], attempt } }];
   return steer === undefined ? [] : [{ kind: "input_injected", data: { id: signalId, steer, content } }];
@@ -78,11 +91,11 @@ function draftsOf(entry: Entry, thread: () => Thread, attempt: number): readonly
 function toolDraft(
   { payload, refs }: Entry,
   kind: "approval_requested" | "approval_resolved" | "tool_completed",
-  thread: () => Thread,
+  all: readonly Entry[],
 ): EventDraft {
   const { content, isError = false, approved = false, note } = payload as unknown as Written; // written by us
   const { callId, toolCallId = "" } = refs;
-  const { name: toolName = "", arguments: args = {} } = callIn(thread(), callId, toolCallId) ?? {};
+  const { name: toolName = "", arguments: args = {} } = callIn(all, callId, toolCallId) ?? {};
   const of = { ...(callId !== undefined && { callId }), toolCallId, toolName };
   switch (kind) {
     case "approval_requested":
@@ -112,15 +125,15 @@ function answerDrafts(callId: string, { content, toolCalls = [], call }: Written
   ];
 }
 
-function callIn(thread: Thread, callId: string | undefined, toolCallId: string): ToolCall | undefined {
+function callIn(all: readonly Entry[], callId: string | undefined, toolCallId: string): ToolCall | undefined {
   if (callId === undefined) return undefined;
-  const entries = thread.filterByRef("callId", callId);
+  const entries = all.filter(({ refs }) => refs.callId === callId);
   const calls = entries.flatMap(({ payload }) => (payload as unknown as Written).toolCalls ?? []); // written by us
   return calls.find(({ id }) => id === toolCallId);
 }
 
 function eventOf(
-  { id: requestId, runId }: AgentRequest,
+  { id: requestId, runId }: Pick<AgentRequest, "id" | "runId">,
   { at, refs }: Entry,
   draft: EventDraft,
   seq: number,

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { AgentEvent } from "../support/heddle.ts";
 import { anything, failureOf, stage, told } from "../support/stage.ts";
 
 const pay = { inputSchema: anything, needsApproval: true, execute: () => "paid" };
@@ -95,15 +96,112 @@ describe("an ask with an id of its own", () => {
     expect(told(await on.log())).toEqual(["ask 1?", "says One. end:completed"]);
   });
 
-  test("says so where the words are others, or where only the log knows it", async () => {
+  test("that waits for an approval is answered at once, also with a queue", async () => {
     const on = await stage();
-    const first = await on.start({ script: ["One."] });
+    const server = await on.start({ script: [PAY], tools: { pay }, busy: "queue" });
+    const request = await on.end(server.ask("Pay.", { requestId: "order_7" }));
+    await on.end(request.settled());
+    expect(await on.end(server.ask("Pay.", { requestId: "order_7" }))).toBe(request);
+  });
+
+  test("is refused with other words", async () => {
+    const on = await stage();
+    const first = await on.start({ script: ["One.", { text: "Two.", delayMs: 20 }] });
     await on.end((await on.end(first.ask("1?", { requestId: "order_7" }))).result);
     expect((await failureOf(on.end(first.ask("2?", { requestId: "order_7" })))).code).toBe("request_id_reused");
+    await on.end(first.ask("2?"));
+    expect((await failureOf(on.end(first.ask("2?", { requestId: "order_7" })))).code).toBe("request_id_reused");
+    expect((await on.end((await on.end(first.ask("1?", { requestId: "order_7" }))).result)).text).toBe("One.");
     await on.end(first.stop());
     const second = await on.start({ script: [] });
-    expect((await failureOf(on.end(second.ask("1?", { requestId: "order_7" })))).code).toBe("request_id_reused");
+    expect((await failureOf(on.end(second.ask("2?", { requestId: "order_7" })))).code).toBe("request_id_reused");
     expect((await second.result("order_7")).text).toBe("One.");
     await expect(second.ask("1?", { requestId: "a/b" })).rejects.toMatchObject({ code: "invalid_id" });
   });
+
+  test.each([0, 600, 4_400])(
+    "is the first request in another process, %i entries later, with its events",
+    async (later) => {
+      const on = await stage();
+      const look = { inputSchema: anything, execute: () => "seen" };
+      const script = [{ text: "I look.", calls: [{ id: "call_l", name: "look", arguments: { n: 1 } }] }, "One."];
+      const first = await on.start({ script, tools: { look } });
+      const request = await on.end(first.ask("1?", { requestId: "order_7" }));
+      const result = await on.end(request.result);
+      await on.end(first.stop());
+      await on.store.append(on.threadId, Array.from({ length: later }, words));
+      const { rev } = (await on.store.load(on.threadId)) ?? {};
+      const second = await on.start({ script: [], tools: { look } });
+      const again = await on.end(second.ask("1?", { requestId: "order_7" }));
+      expect([again.id, again.runId, again.state, await again.settled()]).toEqual([
+        "order_7",
+        request.runId,
+        "done",
+        "done",
+      ]);
+      expect(await again.result).toEqual(result);
+      const events: AgentEvent[] = [];
+      for await (const event of again.events()) events.push(event);
+      expect(
+        events.map(({ kind, toolName }) => [kind, ...(toolName === undefined ? [] : [toolName])].join(" ")),
+      ).toEqual([
+        "request_started",
+        "llm_started",
+        "llm_delta",
+        "llm_completed",
+        "tool_completed look",
+        "llm_started",
+        "llm_delta",
+        "llm_completed",
+        "request_completed",
+      ]);
+      expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
+      let text = "";
+      for await (const delta of again.textStream) text += delta;
+      expect(text).toBe("I look.One.");
+      expect((await on.store.load(on.threadId))?.rev).toBe(rev);
+    },
+  );
+
+  test("that failed or was cancelled is not asked again either", async () => {
+    const on = await stage();
+    const first = await on.start({ script: [{ error: { status: 401 } }, { hang: true }] });
+    const failed = await on.end(first.ask("1?", { requestId: "order_7" }));
+    expect((await on.end(failureOf(failed.result))).code).toBe("request_failed");
+    await on.end(first.ask("2?", { requestId: "order_8" }));
+    await on.end(first.cancel());
+    await on.end(first.stop());
+    await on.store.append(on.threadId, Array.from({ length: 300 }, words));
+    const second = await on.start({ script: [] });
+    for (const [words, requestId, code] of [
+      ["1?", "order_7", "request_failed"],
+      ["2?", "order_8", "request_cancelled"],
+    ] as const) {
+      const again = await on.end(second.ask(words, { requestId }));
+      expect((await failureOf(again.result)).code).toBe(code);
+      const kinds: string[] = [];
+      for await (const { kind } of again.events()) kinds.push(kind);
+      expect(kinds.at(-1)).toBe(code);
+    }
+  });
+
+  test("may be known by an id of another system", async () => {
+    const on = await stage();
+    const first = await on.start({ script: ["One."] });
+    const update = { refs: { update: "8127" }, idempotencyRef: "update" };
+    const { id } = await on.end(first.ask("1?", update));
+    await on.end(first.stop());
+    await on.store.append(on.threadId, Array.from({ length: 300 }, words));
+    const second = await on.start({ script: [] });
+    expect((await on.end(second.ask("1?", update))).id).toBe(id);
+    expect((await failureOf(on.end(second.ask("2?", update)))).code).toBe("request_id_reused");
+    for (const refs of [{}, { update: 8127 }, undefined])
+      expect((await failureOf(second.ask("1?", { ...update, refs }))).code).toBe("invalid_options");
+  });
 });
+
+/** Words of another system, which make the thread longer than what is loaded. */
+function words(_: unknown, index: number) {
+  const role = index % 2 === 0 ? "user" : "assistant";
+  return { kind: "ai_message", payload: { role, content: `So it goes on, ${index}.`, contextRef: "default" } };
+}

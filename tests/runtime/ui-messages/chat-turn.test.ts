@@ -275,7 +275,7 @@ describe("a reader who comes back", () => {
 });
 
 describe("a message that is posted again", () => {
-  test("is not asked again: its request is streamed while it is open, and refused when it has ended", async () => {
+  test("is not asked again: its request is streamed while it is open, and when it has ended", async () => {
     const store = memoryStore();
     const host = hostOn(store, [paying, "Paid."]);
     const first = await post(host, [user("Pay")]);
@@ -283,16 +283,47 @@ describe("a message that is posted again", () => {
     expect(second.request.id).toBe(first.request.id);
     expect(second.message).toEqual(first.message);
     await post(host, [user("Pay"), decide(first.message, true)]);
-    await expect(chatTurn(host, "thread_c", [user("Pay")])).rejects.toMatchObject({ code: "message_answered" });
-    expect((await store.load("thread_c"))?.filterByRef("requestId", first.request.id).length).toBeGreaterThan(0);
+    const { request, message } = await post(host, [user("Pay")]);
+    expect([request.id, message]).toEqual([first.request.id, await logged(store)]);
     await host.stop();
   });
 
-  test("also where both come at once", async () => {
+  test("is refused with other words, while its request is open and when it has ended", async () => {
+    const host = hostOn(memoryStore(), [paying, "Paid."]);
+    const first = await post(host, [user("Pay")]);
+    const reused = { code: "request_id_reused" };
+    await expect(chatTurn(host, "thread_c", [user("Pay twice")])).rejects.toMatchObject(reused);
+    await post(host, [user("Pay"), decide(first.message, true)]);
+    await expect(chatTurn(host, "thread_c", [user("Pay twice")])).rejects.toMatchObject(reused);
+    await host.stop();
+  });
+
+  test.each([0, 600, 2_600])("is the first request in another process, %i entries later", async (later) => {
     const store = memoryStore();
-    const host = hostOn(store, [paying]);
-    const turns = await Promise.all([1, 2].map(() => chatTurn(host, "thread_c", [user("Pay")])));
+    const before = hostOn(store, ["4"]);
+    const { request, message } = await post(before, [user("2+2?")]);
+    await before.stop();
+    const words = (_: unknown, index: number) => {
+      const role = index % 2 === 0 ? "user" : "assistant";
+      return { kind: "ai_message", payload: { role, content: `So it goes on, ${index}.`, contextRef: "default" } };
+    };
+    await store.append("thread_c", Array.from({ length: later }, words));
+    const { rev } = (await store.load("thread_c")) ?? {};
+    const after = hostOn(store, []);
+    const again = await post(after, [user("2+2?")]);
+    expect([again.request.id, again.message]).toEqual([request.id, message]);
+    await expect(chatTurn(after, "thread_c", [user("2+3?")])).rejects.toMatchObject({ code: "request_id_reused" });
+    expect((await store.load("thread_c"))?.rev).toBe(rev);
+    await after.stop();
+  });
+
+  test.each(["reject", "queue"] as const)("also where both come at once, with busy: %s", async (busy) => {
+    const store = memoryStore();
+    const agent = agentOf(["4", "5"], { busy });
+    const host = AgentHost.create({ agent, store, warn: () => undefined });
+    const turns = await Promise.all([1, 2].map(() => chatTurn(host, "thread_c", [user("2+2?")])));
     expect(new Set(turns.map(({ request }) => request.id)).size).toBe(1);
+    for (const { request } of turns) expect((await request.result).text).toBe("4");
     await host.stop();
   });
 
