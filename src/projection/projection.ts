@@ -41,6 +41,8 @@ export interface View {
   readonly cleared: readonly number[];
   /** Entries whose thinking is left out. */
   readonly thinkingDropped: readonly number[];
+  /** Entries of the running turn whose thinking is kept although what stands before it has changed; absent without any. */
+  readonly thinkingStale?: readonly number[];
   /** Results shortened because the newest block did not fit, and the bytes kept of each. */
   readonly shrunk?: readonly { readonly seq: number; readonly bytes: number }[];
 }

@@ -17,11 +17,13 @@ export const PROJECTOR = "heddle/1.1" satisfies ProjectorName;
 export interface ProjectionRules {
   /** Signatures and encrypted reasoning count by their size; before, only readable thinking counted. */
   readonly countsReasoningData: boolean;
+  /** The running turn keeps its thinking when what stands before it has changed; before, it was left out. */
+  readonly keepsRunningThinking: boolean;
 }
 
 const RULES: { readonly [Name in ProjectorName]: ProjectionRules } = {
-  "heddle/1": { countsReasoningData: false },
-  "heddle/1.1": { countsReasoningData: true },
+  "heddle/1": { countsReasoningData: false, keepsRunningThinking: false },
+  "heddle/1.1": { countsReasoningData: true, keepsRunningThinking: true },
 };
 
 export function rulesOf(projector: ProjectorName): ProjectionRules {

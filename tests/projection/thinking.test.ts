@@ -45,6 +45,9 @@ const thoughts = ({ messages }: { readonly messages: readonly Message[] }): stri
   messages.flatMap(({ content }) =>
     typeof content === "string" ? [] : content.flatMap((part) => (part.type === "thinking" ? [part.text] : [])),
   );
+
+/** The turn is over: only what was shown unchanged keeps its thinking. */
+const answered = (thread: Thread): Thread => thread.append(ai("assistant", "Done."));
 const ALL = ["idea 0", "idea 1", "idea 2"];
 
 describe("thinking, automatically", () => {
@@ -75,7 +78,7 @@ describe("thinking, automatically", () => {
     ["another provider is asked", { model: "openai:claude-opus-4" }],
     ["no model is named", { model: undefined }],
   ])("is left out when %s", (_, change) => {
-    const { messages, meta } = project({ thread, ...asked, ...change });
+    const { messages, meta } = project({ thread: answered(thread), ...asked, ...change });
     expect(thoughts({ messages })).toEqual([]);
     expect(meta.thinkingDropped).toEqual([1, 3, 5]);
     expect(meta.view.thinkingDropped).toEqual([1, 3, 5]);
@@ -83,6 +86,7 @@ describe("thinking, automatically", () => {
       "Step 0.",
       "Step 1.",
       "Step 2.",
+      "Done.",
     ]);
   });
 
@@ -93,7 +97,7 @@ describe("thinking, automatically", () => {
   });
 
   test("is left out after a cut: what stood before it is no longer there", () => {
-    const long = run(8);
+    const long = answered(run(8));
     const policy: ContextPolicyInput = { maxInputTokens: 450, reserveOutputTokens: 0 };
     const { messages, meta } = project({ thread: long, ...asked, policy });
     expect(meta.truncated).toBe(true);
@@ -127,7 +131,7 @@ describe("thinking, automatically", () => {
         refs && { refs },
       ),
     );
-    expect(thoughts(project({ thread: unrecorded, ...asked }))).toEqual([]);
+    expect(thoughts(project({ thread: answered(unrecorded), ...asked }))).toEqual([]);
   });
 
   test("of which nobody knows the model is left out", () => {
@@ -147,10 +151,50 @@ describe("thinking, automatically", () => {
   });
 
   test("that is dropped leaves what comes after it to be judged by what is really sent", () => {
-    const mixed = ask(ask(given(user("go")), 0, { ...asked, system: "Be brief." }), 1);
-    const { messages, meta } = project({ thread: mixed, ...asked });
+    const first = answered(ask(given(user("go")), 0, { ...asked, system: "Be brief." }));
+    const { messages, meta } = project({ thread: answered(ask(first.append(user("on")), 1)), ...asked });
     expect(thoughts({ messages })).toEqual(["idea 1"]);
     expect(meta.thinkingDropped).toEqual([1]);
+  });
+});
+
+describe("thinking of the running turn", () => {
+  const long = run(8);
+  const policy: ContextPolicyInput = { maxInputTokens: 450, reserveOutputTokens: 0 };
+
+  test("is kept when the window has moved inside the tool loop, and named as stale", () => {
+    const { messages, meta } = project({ thread: long, ...asked, policy });
+    expect(meta.truncated).toBe(true);
+    expect(thoughts({ messages })).toEqual(["idea 3", "idea 4", "idea 5", "idea 6", "idea 7"]);
+    expect(meta.thinkingDropped).toEqual([]);
+    expect(meta.view.thinkingStale).toEqual([7, 9, 11, 13, 15]);
+  });
+
+  test("is kept behind a summary", () => {
+    const content = "They looked.";
+    const summed = long.append({ kind: "summary", payload: { fromSeq: 0, toSeq: 8, content } });
+    const { messages } = project({ thread: summed, ...asked });
+    expect(messages[1]?.content).toContain(content);
+    expect(thoughts({ messages })).toEqual(["idea 4", "idea 5", "idea 6", "idea 7"]);
+  });
+
+  test("is kept where a user message stands behind results, which Anthropic reads as one message", () => {
+    const steered = long.append(user("hurry"));
+    expect(thoughts(project({ thread: steered, ...asked, policy })).at(-1)).toBe("idea 7");
+  });
+
+  test("is that of the model asked only", () => {
+    expect(thoughts(project({ thread: long, ...asked, policy, model: "anthropic:claude-haiku-4" }))).toEqual([]);
+  });
+
+  test("is left out in heddle/1", () => {
+    const { messages, meta } = project({ thread: long, ...asked, policy, rules: "heddle/1" });
+    expect(thoughts({ messages })).toEqual([]);
+    expect(meta.view).not.toHaveProperty("thinkingStale");
+  });
+
+  test("that nothing has changed before is not stale", () => {
+    expect(project({ thread: long, ...asked }).meta.view).not.toHaveProperty("thinkingStale");
   });
 });
 

@@ -61,6 +61,7 @@ function viewOf({ engine, assembly, shrunk }: Run, start: Block | undefined): Vi
     ...(summary && { summarySeq: summary.seq }),
     cleared: Object.freeze(assembly.cleared),
     thinkingDropped: Object.freeze(assembly.thinkingDropped),
+    ...(assembly.thinkingStale.length > 0 && { thinkingStale: Object.freeze(assembly.thinkingStale) }),
     ...(shrunk && { shrunk: freezeJson(shrunk.results) }),
   });
 }

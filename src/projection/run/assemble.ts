@@ -1,15 +1,20 @@
+import type { Part } from "../../thread/message.ts";
 import { type Block, isAssistant } from "../history/block.ts";
+import type { History } from "../history/history.ts";
 import type { Settings } from "../input/settings.ts";
 import type { Segment } from "../projection.ts";
 import type { Front } from "../render/front.ts";
 import type { Piece } from "../render/piece.ts";
-import { Builder, type Built } from "./builder.ts";
+import { rulesOf } from "../rules.ts";
+import { Builder, type Built, inOrder } from "./builder.ts";
 import type { Chain } from "./chain.ts";
 import type { Engine } from "./engine.ts";
 
 /** What a window comes to. */
 export interface Assembly extends Built {
   readonly headSeqs: readonly number[];
+  /** Entries of the running turn whose thinking is kept although what stands before it has changed. */
+  readonly thinkingStale: readonly number[];
 }
 
 /** Where the window starts, and how much is kept of the newest results when they would not fit. */
@@ -25,6 +30,8 @@ export function assemble(engine: Engine, settings: Settings, front: Front, shown
   const { history, costs } = engine;
   const { start, newest, shrunk } = shown;
   const { rev } = engine.renderOptions;
+  const running = rulesOf(settings.rules).keepsRunningThinking ? runningFrom(history) : history.blocks.length;
+  const thinkingStale: number[] = [];
   const builder = new Builder(settings, before);
   if (front.system !== undefined) builder.add(front.system);
   if (front.summary !== undefined) builder.add(front.summary);
@@ -38,17 +45,38 @@ export function assemble(engine: Engine, settings: Settings, front: Front, shown
     const own = costs.variantFrom(start, index);
     const variant = index === newest && shrunk !== undefined ? { ...own, shrunk } : own;
     const piece = costs.piece(index, variant);
-    const losesThinking = mayLoseThinking(settings, block, piece) && !shownFrom(block).has(builder.fingerprint);
-    builder.add(losesThinking ? costs.piece(index, { ...variant, withoutThinking: true }) : piece, block);
+    const isStale = mayLoseThinking(settings, block, piece) && !shownFrom(block).has(builder.fingerprint);
+    const loses = isStale && index < running;
+    if (isStale && !loses) thinkingStale.push(...keptFrom(block, engine));
+    builder.add(loses ? costs.piece(index, { ...variant, withoutThinking: true }) : piece, block);
   }
   builder.trimEnd();
-  return { ...builder.result(), headSeqs: head.map((index) => history.blocks[index]?.seq ?? -1) };
+  return {
+    ...builder.result(),
+    headSeqs: head.map((index) => history.blocks[index]?.seq ?? -1),
+    thinkingStale: inOrder(thinkingStale),
+  };
+}
+
+/**
+ * Where the running turn begins: behind the last answer. A user message behind results belongs to it, because Anthropic
+ * reads both as one message and still wants the thinking of the calls before.
+ */
+function runningFrom({ blocks }: History): number {
+  return blocks.findLastIndex(({ type }) => type === "answer") + 1;
 }
 
 /** With "auto", thinking is kept only where its call saw the very same messages. */
 function mayLoseThinking({ policy }: Settings, block: Block | undefined, { messages: [message] }: Piece): boolean {
   if (policy.thinking !== "auto" || !isAssistant(block) || typeof message?.content !== "object") return false;
   return message.content.some(({ type }) => type === "thinking");
+}
+
+/** The entries of a block whose thinking is shown. */
+function keptFrom(block: Block | undefined, { renderOptions }: Engine): readonly number[] {
+  if (!isAssistant(block)) return [];
+  const isKept = (part: Part): boolean => part.type === "thinking" && renderOptions.canKeep(part);
+  return block.items.flatMap(({ seq, content }) => (typeof content !== "string" && content.some(isKept) ? [seq] : []));
 }
 
 function shownFrom(block: Block | undefined): ReadonlySet<string | undefined> {

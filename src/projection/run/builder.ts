@@ -93,7 +93,8 @@ export class Builder {
   }
 }
 
-function inOrder(seqs: readonly number[]): readonly number[] {
+/** Each once, ascending. */
+export function inOrder(seqs: readonly number[]): readonly number[] {
   return seqs.length === 0 ? seqs : [...new Set(seqs)].sort((a, b) => a - b);
 }
 

@@ -88,7 +88,7 @@ async function transform(
 
 async function ask(scene: Scene, directive: LlmStream, request: LiveRequest, sent: Sent): Promise<ModelAnswer> {
   const { definition, ports, threadId } = scene;
-  const { callId, iteration } = directive;
+  const { callId, iteration, basis } = directive;
   return withRetries(
     {
       model: definition.model,
@@ -96,13 +96,14 @@ async function ask(scene: Scene, directive: LlmStream, request: LiveRequest, sen
       tools: sent.toolSpec,
       settings: sent.settings,
       cache: true,
+      staleThinking: basis.view.thinkingStale !== undefined,
       streaming: definition.streaming,
       signal: request.abort.signal,
       idleTimeoutMs: definition.streamIdleTimeoutMs,
       onDelta: ({ type, id, text, ...call }) => {
         request.emit({ kind: "llm_delta", callId, ...call, data: { type, id, text } }, iteration);
       },
-      onWarning: (warning) => scene.warn(`Thread ${threadId}: the model's package warns: ${warning}`),
+      onWarning: (warning) => scene.warn(`Thread ${threadId}: ${warning}`),
       ports,
     },
     {

@@ -20,6 +20,7 @@ import { fieldsIn, rawPart } from "./raw-part.ts";
 import { callSettings, type ModelSettings } from "./settings.ts";
 import type { ModelSpec } from "./spec/spec.ts";
 import { specOf } from "./spec/spec-of.ts";
+import { isOn, planThinking, type ThinkingPlan } from "./thinking.ts";
 import { warningText } from "./warning.ts";
 import { weigh } from "./weigh.ts";
 
@@ -39,6 +40,8 @@ export interface ModelCall {
   readonly settings?: ModelSettings;
   /** Cache breakpoints; only Claude reads them. */
   readonly cache?: CacheOption;
+  /** Whether some thinking stands behind other messages than it was made behind (`meta.view.thinkingStale`). Default false. */
+  readonly staleThinking?: boolean;
   /** Whether the answer comes in parts. Default true. */
   readonly streaming?: boolean;
   readonly signal?: AbortSignal | undefined;
@@ -47,7 +50,7 @@ export interface ModelCall {
   readonly maxAnswerBytes?: number;
   /** Called for every piece of a stream, in order. What it throws ends the call and is thrown on as it is. */
   readonly onDelta?: (delta: ModelDelta) => void;
-  /** Called for each thing the package says it does not do as asked, before the answer. What it throws ends the call. */
+  /** Called for each thing that is not done as asked, before the answer. What it throws ends the call. */
   readonly onWarning?: (warning: string) => void;
   readonly ports: RuntimePorts;
 }
@@ -64,9 +67,11 @@ export async function callModel(call: ModelCall): Promise<ModelAnswer> {
     const { provider, modelId } = makerOf(call.model);
     const assembly = new Assembly(spec, { provider, model: modelId });
     run.assembly = assembly;
+    const { messages, settings, warnings } = planned(call, spec);
+    for (const warning of warnings) warnOf(call, warning);
     const options = {
-      ...callSettings(call.model, spec, call.settings ?? {}, call),
-      prompt: promptFor(call.model, spec, call.messages, call.cache),
+      ...callSettings(call.model, spec, settings, call.tools),
+      prompt: promptFor(call.model, spec, messages, call.cache),
       abortSignal: guard.signal,
     };
     if (call.streaming === false) await generate(run, spec, assembly, options);
@@ -79,6 +84,15 @@ export async function callModel(call: ModelCall): Promise<ModelAnswer> {
   } finally {
     guard.release();
   }
+}
+
+function planned({ model, messages, settings = {}, staleThinking = false }: ModelCall, spec: ModelSpec): ThinkingPlan {
+  const plan = planThinking({ model, messages, settings, isStale: staleThinking });
+  if (spec.takesReasoning || !isOn(settings.reasoning)) return plan;
+  const warning =
+    `reasoning: "${settings.reasoning}" is not passed on: the package of ${model.provider} is of specification ` +
+    `${model.specificationVersion}, which has no place for it. Update the package, or set its own option in providerOptions.`;
+  return { ...plan, warnings: [warning, ...plan.warnings] };
 }
 
 interface Run {
@@ -174,14 +188,17 @@ function addStructured(assembly: Assembly, text: unknown): void {
   if (plainText(text) !== "" && !assembly.hasText) assembly.takeWhole({ type: "text", text });
 }
 
-function warn({ onWarning }: ModelCall, warnings: unknown): void {
-  if (onWarning === undefined || !Array.isArray(warnings)) return;
-  for (const warning of warnings.slice(0, MAX_WARNINGS)) {
-    try {
-      onWarning(warningText(warning));
-    } catch (cause) {
-      throw new FromCaller("onWarning threw", { cause });
-    }
+function warn(call: ModelCall, warnings: unknown): void {
+  if (call.onWarning === undefined || !Array.isArray(warnings)) return;
+  for (const warning of warnings.slice(0, MAX_WARNINGS))
+    warnOf(call, `the model's package warns: ${warningText(warning)}`);
+}
+
+function warnOf({ onWarning }: ModelCall, warning: string): void {
+  try {
+    onWarning?.(warning);
+  } catch (cause) {
+    throw new FromCaller("onWarning threw", { cause });
   }
 }
 

@@ -1,8 +1,7 @@
 import { type LanguageModel, ownerOf } from "../../agent/definition/language-model.ts";
 import { thawObject } from "../../providers/metadata.ts";
 import type { JsonObject } from "../../thread/json.ts";
-import type { Message, PartMetadata, ToolSpec } from "../../thread/message.ts";
-import { withFixedThinking } from "./fixed-thinking.ts";
+import type { PartMetadata, ToolSpec } from "../../thread/message.ts";
 import type { ModelSpec } from "./spec/spec.ts";
 
 /** How a model is to answer; what is absent is the provider's to choose. */
@@ -30,11 +29,11 @@ export function callSettings(
   model: LanguageModel,
   spec: ModelSpec,
   settings: ModelSettings,
-  { tools = [], messages }: { readonly tools?: readonly ToolSpec[]; readonly messages: readonly Message[] },
+  tools: readonly ToolSpec[] = [],
 ): object {
   const { maxOutputTokens, temperature, stopSequences, seed, toolChoice, responseFormat, reasoning, headers } =
     settings;
-  const providerOptions = providerOptionsFor(model, settings.providerOptions, messages);
+  const providerOptions = providerOptionsFor(model, settings.providerOptions);
   return defined({
     maxOutputTokens,
     temperature,
@@ -61,13 +60,8 @@ function choiceOf(choice: ToolChoice): object {
  * OpenAI's Responses API keeps every answer and would be asked for by id, which breaks once history is cut. Unless told
  * otherwise it keeps nothing, and thinking travels sealed in the messages.
  */
-function providerOptionsFor(
-  model: LanguageModel,
-  given: PartMetadata | undefined,
-  messages: readonly Message[],
-): PartMetadata | undefined {
+function providerOptionsFor(model: LanguageModel, given: PartMetadata | undefined): PartMetadata | undefined {
   const owner = ownerOf(model);
-  if (owner === "anthropic") return given && withFixedThinking(given, messages);
   if (!model.provider.endsWith(".responses") || (owner !== "openai" && owner !== "azure")) return given;
   // For Azure the options of OpenAI count as well, but only one of the two.
   const name = given?.[owner] === undefined && given?.["openai"] !== undefined ? "openai" : owner;

@@ -95,11 +95,12 @@ describe("thinking with a fixed budget", () => {
     ["is there for an ask", [ask], "enabled"],
     ["is there for an ask behind a loop without it", [ask, blank, result, { ...blank, toolCalls: [] }, ask], "enabled"],
     ["is there in a loop that shows it", [ask, thinking, result], "enabled"],
-    ["is there in a loop that began with it", [ask, thinking, result, blank, result], "enabled"],
+    ["is there in a loop whose last answer has it", [ask, blank, result, thinking, result], "enabled"],
+    ["is off in a loop whose last answer has none", [ask, thinking, result, blank, result], "disabled"],
     ["is off in a loop that has lost it", [ask, blank, result], "disabled"],
     ["is off where only an earlier loop has it", [ask, thinking, result, thinking, ask, blank, result], "disabled"],
     ["is off where nobody can read it", [ask, unsigned, result], "disabled"],
-    ["is there where it was shown before a steer", [ask, thinking, result, ask, blank, result], "enabled"],
+    ["is there where it was shown before a steer", [ask, thinking, result, ask], "enabled"],
     ["is off before a steer too", [ask, blank, result, ask], "disabled"],
   ])("%s", async (_, messages, type) => {
     expect(await thinkingOf(messages)).toMatchObject({ type });
@@ -145,7 +146,7 @@ describe("warnings of a package", () => {
     const doGenerate: typeof model.doGenerate = async (options) =>
       ({ ...(await model.doGenerate(options)), warnings }) as never; // the spec's results have them
     await callModel(callOf({ ...model, doGenerate }, { streaming, onWarning: (warning) => void told.push(warning) }));
-    expect(told).toEqual(lines);
+    expect(told).toEqual(lines.map((line) => `the model's package warns: ${line}`));
   });
 
   test("end the call where they make somebody throw", async () => {

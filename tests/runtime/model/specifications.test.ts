@@ -216,6 +216,17 @@ describe("settings", () => {
     expect(await sent({ settings: { reasoning: "low" } }, { version: "v3" })).toEqual({});
   });
 
+  test.each(["v2", "v3"] as const)("of %s have no place for reasoning, and a warning says so", async (version) => {
+    const warned = async (reasoning: "low" | "none" | "provider-default"): Promise<readonly string[]> => {
+      const warnings: string[] = [];
+      await sent({ settings: { reasoning }, onWarning: (warning) => void warnings.push(warning) }, { version });
+      return warnings;
+    };
+    expect(await warned("low")).toEqual([expect.stringContaining('reasoning: "low" is not passed on')]);
+    expect(await warned("none")).toEqual([]);
+    expect(await warned("provider-default")).toEqual([]);
+  });
+
   test("keep OpenAI from storing answers, unless they say otherwise", async () => {
     const of = async (provider: string, providerOptions?: object) =>
       (await sent({ settings: { ...(providerOptions && { providerOptions }) } }, { provider })).providerOptions;

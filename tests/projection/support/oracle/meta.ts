@@ -40,6 +40,7 @@ export function metaOf(facts: Facts): ProjectionMeta {
   const boundary = boundaryOf(facts, open);
   const reason = reasonOf(facts, truncated, boundary);
   const cleared = seqsWith(lines, "cleared");
+  const thinkingStale = ascending(lines.flatMap(({ stale }) => stale));
   const thinkingDropped = ascending(lines.flatMap(({ forgotten }) => forgotten));
   return {
     basisRev: thread.rev,
@@ -86,6 +87,7 @@ export function metaOf(facts: Facts): ProjectionMeta {
       ...(coverage.shown && { summarySeq: coverage.shown.seq }),
       cleared,
       thinkingDropped,
+      ...(thinkingStale.length > 0 && { thinkingStale }),
       ...(setting.shrunk.size > 0 && { shrunk: shrunkOf(window) }),
     },
   };

@@ -1,6 +1,7 @@
 import { countMessage, type Message, type TokenCounter, type ToolSpec } from "heddle";
 import type { Provenance } from "../../../../src/projection/projection.ts";
 import { portableSha256 } from "../../../../src/thread/sha256.ts";
+import { isAnswer } from "./blocks.ts";
 import type { Draft } from "./compose.ts";
 import { withoutTrailingSpace } from "./content.ts";
 import type { Place } from "./fold.ts";
@@ -14,9 +15,14 @@ export interface Line {
   readonly link: string;
   /** Where thinking was left out. */
   readonly forgotten: readonly Place[];
+  /** Where thinking is shown behind other messages than it was made behind. */
+  readonly stale: readonly Place[];
 }
 
-/** Decides from left to right whose thinking stays: only where all that is sent before is what was sent then. */
+/**
+ * Decides from left to right whose thinking stays: where all that is sent before is what was sent then, and in the turn
+ * that is still running, behind the last answer.
+ */
 export function settled(
   drafts: readonly Draft[],
   tools: readonly ToolSpec[],
@@ -24,12 +30,17 @@ export function settled(
   model: string | undefined,
 ): Line[] {
   const lines: Line[] = [];
+  const lastAnswer = drafts.findLastIndex(
+    ({ block, message }) => message.role === "assistant" && block && isAnswer(block),
+  );
   for (const [index, draft] of drafts.entries()) {
     const before = lines.at(-1)?.link ?? firstLink(tools);
-    const stays = draft.bare === undefined || draft.fingerprints.includes(before);
+    const isStale = draft.bare !== undefined && !draft.fingerprints.includes(before);
+    const stays = !isStale || index > lastAnswer;
     const chosen = stays ? draft.message : (draft.bare ?? draft.message);
     const message = index === drafts.length - 1 ? trimmed(chosen) : chosen;
     const forgotten = draft.thoughts.filter(({ candidate }) => !stays || !candidate).map(({ place }) => place);
+    const stale = isStale && stays ? draft.thoughts.flatMap((one) => (one.candidate ? [one.place] : [])) : [];
     const seqs = new Set(draft.places.filter(({ pending }) => !pending).map(({ seq }) => seq));
     const provenance: Provenance = {
       segment: draft.segment,
@@ -37,7 +48,7 @@ export function settled(
       tokens: countMessage(message, counter, model),
       ...(draft.rule !== undefined && { rule: draft.rule }),
     };
-    lines.push({ message, provenance, draft, forgotten, link: nextLink(before, message) });
+    lines.push({ message, provenance, draft, forgotten, stale, link: nextLink(before, message) });
   }
   return lines;
 }

@@ -34,11 +34,13 @@ interface Setting {
   readonly streaming: boolean;
   readonly options?: ProtocolOptions;
   readonly store?: ThreadStore;
+  /** Another model than the usual one. */
+  readonly name?: string;
 }
 
-export async function stage({ api, streaming, options, store = memoryStore() }: Setting): Promise<Stage> {
+export async function stage({ api, streaming, options, store = memoryStore(), name }: Setting): Promise<Stage> {
   const provider = await startProtocolServer(options);
-  const model = modelAt(provider.url, api);
+  const model = modelAt(provider.url, api, name === undefined ? {} : { name });
   const timers = new Timers();
   const warnings: string[] = [];
   const running: AgentServer[] = [];
@@ -103,11 +105,12 @@ export async function proveBodies({
   const proven = new Set<string>();
   let calls = 0;
   for (const callId of await callsOf(store)) {
-    const { messages, toolSpec, settings, proven: isProven } = await rebuildCall(store, THREAD, callId);
+    const { messages, toolSpec, settings, record, proven: isProven } = await rebuildCall(store, THREAD, callId);
     expect(isProven).toBe(true);
     const before = provider.requests.length;
     await callModel({
       ...{ model, messages, tools: toolSpec, settings, cache: true, streaming },
+      staleThinking: record.view.thinkingStale !== undefined,
       ports: { clock: () => 0, monotonic: () => 0, ids: () => "id", after: () => () => undefined, random: () => 0 },
     }).catch(() => undefined); // what was refused is refused again, and nobody has to answer
     const body = JSON.stringify(provider.requests[before]?.body);

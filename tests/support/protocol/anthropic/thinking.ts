@@ -61,13 +61,20 @@ function checkPrefix(
   refuse("thinking_prefix_mismatch", message);
 }
 
-/** With a fixed thinking budget an answer that goes on using tools begins with thinking. */
+/** With a fixed thinking budget an answer that goes on using tools begins with thinking; without thinking it has none. */
 function checkLoopStart(turns: readonly Turn[], body: JsonObject): void {
-  if (objectOf(body["thinking"])["type"] !== "enabled") return;
+  const { type } = objectOf(body["thinking"]);
   const last = turns.findLast(({ role }) => role === "assistant");
   const goesOn = turns.at(-1)?.blocks.some(({ block }) => block["type"] === "tool_result") ?? false;
-  const first = textOf(last?.blocks[0]?.block["type"]);
-  if (!goesOn || first === "thinking" || first === "redacted_thinking") return;
+  if (!goesOn) return;
+  const kinds = last?.blocks.map(({ block }) => textOf(block["type"])) ?? [];
+  const isThinking = (kind: string | undefined): boolean => kind === "thinking" || kind === "redacted_thinking";
+  if (type === "disabled" && kinds.some(isThinking)) {
+    const message = `${last?.at}.content.0.type: When thinking is disabled, an \`assistant\` message in the final position cannot contain \`thinking\`.`;
+    refuse("thinking_disabled", message);
+  }
+  const [first] = kinds;
+  if (type !== "enabled" || isThinking(first)) return;
   const message =
     `${last?.at}.content.0.type: Expected \`thinking\` or \`redacted_thinking\`, but found \`${first}\`. When \`thinking\` is enabled, ` +
     "a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks).";
