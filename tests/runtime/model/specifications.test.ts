@@ -219,7 +219,7 @@ describe("settings", () => {
   test.each(["v2", "v3"] as const)("of %s have no place for reasoning, and a warning says so", async (version) => {
     const warned = async (reasoning: "low" | "none" | "provider-default"): Promise<readonly string[]> => {
       const warnings: string[] = [];
-      await sent({ settings: { reasoning }, onWarning: (warning) => void warnings.push(warning) }, { version });
+      await sent({ settings: { reasoning }, onWarning: (warning: string) => void warnings.push(warning) }, { version });
       return warnings;
     };
     expect(await warned("low")).toEqual([expect.stringContaining('reasoning: "low" is not passed on')]);
