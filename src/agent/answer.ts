@@ -31,6 +31,16 @@ export interface ModelAnswer {
   readonly response?: { readonly id?: string; readonly modelId?: string };
 }
 
+/** Usage by model, as `provider:model`; calls whose record names no model are under "unknown". */
+export type UsageByModel = { readonly [model: string]: Usage };
+
+/** Usage by model with one more call in it. */
+export function addModelUsage(before: UsageByModel, model: string | undefined, usage: Usage): UsageByModel {
+  const name = model ?? "unknown";
+  const own = Object.hasOwn(before, name) ? before[name] : undefined; // models are named by users
+  return { ...before, [name]: addUsage(own ?? {}, usage) };
+}
+
 /**
  * Usage of several calls together.
  *

@@ -39,6 +39,8 @@ export type Summarize = {
   readonly requestId?: string;
   readonly lane: string;
   readonly range: SummaryRange;
+  /** What the request may take: longer texts are shortened for it. */
+  readonly maxTokens: number;
   readonly reason: "automatic" | "emergency";
   readonly model?: string;
 };

@@ -1,7 +1,7 @@
 import type { View } from "../projection/projection.ts";
 import type { JsonValue } from "../thread/json.ts";
 import type { Content, ToolCall } from "../thread/message.ts";
-import type { FinishReason, Usage } from "./answer.ts";
+import type { FinishReason, Usage, UsageByModel } from "./answer.ts";
 import type { Failure } from "./failure.ts";
 
 /** Why a request is completed. */
@@ -44,7 +44,17 @@ export interface EventData {
   readonly summary_started: { readonly toSeq: number };
   /** `usage` is that of the call that wrote it. */
   readonly summary_completed: { readonly fromSeq: number; readonly toSeq: number; readonly usage?: Usage };
-  readonly summary_failed: { readonly toSeq: number; readonly reason: string };
+  /** There is no summary, or it was discarded. `usage` is that of the call that wrote it: it counts all the same. */
+  readonly summary_failed: {
+    readonly toSeq: number;
+    readonly reason: string;
+    readonly code: string;
+    readonly usage?: Usage;
+  };
+  /** No attempt could summarize these entries, which are cut: the summary has a line in their place that says so. */
+  readonly summary_skipped: { readonly fromSeq: number; readonly toSeq: number };
+  /** Automatic summaries are on, and these entries are not shown to the model in this call, nor summarized. */
+  readonly context_cut: { readonly fromSeq: number; readonly toSeq: number };
   readonly checkpoint: { readonly token: string; readonly reason: "after_llm" | "after_tools" | "terminal" };
   readonly request_completed: {
     readonly text: string;
@@ -52,6 +62,8 @@ export interface EventData {
     /** Of the last model call. */
     readonly finishReason?: FinishReason;
     readonly usage: Usage;
+    /** The same for each model; summaries may be written by another one. */
+    readonly usageByModel: UsageByModel;
     readonly object?: JsonValue;
   };
   readonly request_failed: { readonly failure: Failure };

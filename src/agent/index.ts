@@ -1,4 +1,4 @@
-export { addUsage, type FinishReason, type ModelAnswer, type Usage } from "./answer.ts";
+export { addUsage, type FinishReason, type ModelAnswer, type Usage, type UsageByModel } from "./answer.ts";
 export type { CallBasis, CallEnvironment, CallRecord } from "./call-record.ts";
 export { cmd } from "./cmd.ts";
 export * from "./definition/index.ts";

@@ -43,6 +43,15 @@ export interface ToolOutcome {
   readonly partial?: "cancelled" | "timed_out";
 }
 
+/** Which range a summary that failed was of, and why there is none. */
+export type FailedSummary = {
+  readonly fromSeq: number;
+  readonly toSeq: number;
+  readonly code: string;
+  /** What the messages take in a record for the summarizer. */
+  readonly tokens: number;
+};
+
 /** Everything that can happen to a ReAct agent. What is not expected any more is ignored. */
 export type Signal =
   | {
@@ -114,4 +123,12 @@ export type Signal =
       readonly payload: SummaryPayload;
       readonly call?: JsonObject;
     }
-  | { readonly type: "summary_failed"; readonly toSeq: number; readonly reason: string };
+  /** There is no summary of the range, or it was discarded. */
+  | {
+      readonly type: "summary_failed";
+      readonly lane: string;
+      readonly failed: FailedSummary;
+      readonly reason: string;
+      /** The call that wrote what was discarded. */
+      readonly call?: JsonObject;
+    };

@@ -67,6 +67,14 @@ export class Telling {
         );
       case "summary_failed":
         return this.line(`${talk("yellow", "warning:")} no summary: ${event.data.reason}`);
+      case "summary_skipped":
+        return this.line(
+          `${talk("yellow", "warning:")} the entries ${event.data.fromSeq} to ${event.data.toSeq} could not be summarized`,
+        );
+      case "context_cut":
+        return this.line(
+          `${talk("yellow", "warning:")} the entries ${event.data.fromSeq} to ${event.data.toSeq} are cut, and in no summary`,
+        );
       case "request_completed":
         if (event.data.terminationReason !== "final_answer")
           await this.line(`${talk("yellow", "warning:")} ended early: ${event.data.terminationReason}`);

@@ -68,6 +68,7 @@ function changed(live: Live, event: AgentEvent): Partial<Live> {
       return { note: "Summarising earlier conversation…" };
     case "summary_completed":
     case "summary_failed":
+    case "summary_skipped":
       return { note: "" };
     case "request_completed":
       return { ...SILENT, state: "done", outcome: { kind: "completed" } };

@@ -37,10 +37,13 @@ export type GuardVerdict = "allow" | "ask" | { readonly deny: string };
 
 export interface Summarizer {
   /**
-   * Writes the summary of a range. Called at most once for each boundary; what it throws is reported as summary_failed,
-   * and the run goes on without.
+   * Writes the summary of a range. A range that is longer than `maxInputTokens` comes in pieces, each with the summary before
+   * it. What it throws is reported as summary_failed: where that says that the range is too long, a smaller piece follows at once;
+   * else the request continues without, and a later one tries again.
    */
   summarize(range: SummaryRange, options: { readonly signal: AbortSignal }): Promise<string>;
+  /** The window of the model it asks; a range takes half of it at most. Default: that of the agent's model. */
+  readonly maxInputTokens?: number | undefined;
 }
 
 export type ToolChoice = "auto" | "none" | "required" | { readonly tool: string };
@@ -52,7 +55,11 @@ export interface Limits {
   readonly maxTokens?: number | undefined;
   /** Needs `costUsd`: prices change too often to be kept here. */
   readonly maxCostUsd?: number | undefined;
-  readonly costUsd?: ((usage: Usage) => number) | undefined;
+  /**
+   * What tokens of a model, named as `provider:model`, cost. Called for each model that the request has used, and the sum
+   * counts; must answer at once. What it throws ends the request before its next call.
+   */
+  readonly costUsd?: ((usage: Usage, model: string) => number) | undefined;
 }
 
 /** What `defineAgent` takes. Only `model` is required. */

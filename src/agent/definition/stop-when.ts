@@ -1,5 +1,5 @@
 import type { Content, ToolCall } from "../../thread/message.ts";
-import type { Usage } from "../answer.ts";
+import type { Usage, UsageByModel } from "../answer.ts";
 
 /** An exchange that is over: the model has answered with calls, and every call has its result. */
 export interface CompletedExchange {
@@ -13,6 +13,8 @@ export interface CompletedExchange {
   readonly results: readonly CompletedCall[];
   /** Of all calls of the request together. */
   readonly usage: Usage;
+  /** The same for each model; summaries may be written by another one. */
+  readonly usageByModel: UsageByModel;
 }
 
 export interface CompletedCall {

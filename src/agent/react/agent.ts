@@ -1,4 +1,5 @@
-import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
+import type { ContextPolicy, ContextPolicyInput } from "../../projection/policy/fields.ts";
+import type { SummaryRange } from "../../projection/summarise/range.ts";
 import { type Ports, systemPorts } from "../../thread/ports.ts";
 import { Thread } from "../../thread/thread.ts";
 import type { CallBasis } from "../call-record.ts";
@@ -9,6 +10,15 @@ import { openCalls } from "./run.ts";
 import type { ReactSettings } from "./settings.ts";
 import { INITIAL, type ReactState } from "./state.ts";
 
+/** How far summaries are to reach, and by which policy. */
+export interface SummaryGoal {
+  readonly toSeq: number;
+  readonly policy: ContextPolicy;
+  readonly isEmergency: boolean;
+  /** History before this entry is not shown. */
+  readonly cutSeq: number;
+}
+
 /** What no entry tells: it is lost with the process, and nothing that was acknowledged rests on it. */
 export interface Flight {
   /** The run that this process carries: the one it has begun or taken up. */
@@ -16,7 +26,7 @@ export interface Flight {
   /** The model call that is out. */
   readonly call: { readonly callId: string; readonly basis: CallBasis } | undefined;
   /** The summary that is being written before the next call: up to where. */
-  readonly summary: { readonly toSeq: number; readonly emergency: boolean } | undefined;
+  readonly summary: { readonly toSeq: number; readonly range: SummaryRange; readonly goal: SummaryGoal } | undefined;
   /** Why the run is being brought to its end. */
   readonly ending: Ending | undefined;
   /** The run is to end with what there is, as soon as nothing is at work. */
@@ -28,8 +38,8 @@ export interface Flight {
   readonly steers: readonly Steer[];
   /** The last operation that waits for the run to end. */
   readonly contextOp: ContextOperation | undefined;
-  /** Summaries that were tried: no boundary is tried twice. */
-  readonly triedSeqs: readonly number[];
+  /** Where the last cut without a summary was told of. */
+  readonly cutSeq: number | undefined;
   /** Calls of the exchange whose completion was told, so that they are told in order. */
   readonly told: number;
 }
@@ -60,7 +70,7 @@ export const AT_REST: Flight = Object.freeze({
   systemPrompt: undefined,
   steers: Object.freeze([]),
   contextOp: undefined,
-  triedSeqs: Object.freeze([]),
+  cutSeq: undefined,
   told: 0,
 });
 

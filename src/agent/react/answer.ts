@@ -1,5 +1,5 @@
 import type { ToolCall } from "../../thread/message.ts";
-import { addUsage, type ModelAnswer } from "../answer.ts";
+import { addModelUsage, addUsage, type ModelAnswer } from "../answer.ts";
 import type { CallRecord } from "../call-record.ts";
 import type { Failure } from "../failure.ts";
 import type { OutputCheck, Signal, ToolOutcome } from "../signal.ts";
@@ -131,10 +131,11 @@ function broken(step: Step, run: Run, answer: ModelAnswer, said: Said, failure: 
 
 /** Whether the request has no call left, or is to make none. */
 function isLastCall({ settings, flight }: ReactAgent, run: Run, { usage }: ModelAnswer): boolean {
-  const { options, iteration, usage: before } = run;
+  const { options, iteration } = run;
   if (flight.finishing !== undefined) return true;
   if (iteration + 1 >= (options.maxIterations ?? settings.maxIterations)) return true;
-  return settings.isSpent?.(addUsage(before, usage)) === true;
+  const byModel = addModelUsage(run.usageByModel, settings.model, usage);
+  return settings.isSpent?.(addUsage(run.usage, usage), byModel) === true;
 }
 
 /** Why an answer cannot be the last word. */

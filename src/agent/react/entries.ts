@@ -1,15 +1,17 @@
+import { covered, type SummaryRange } from "../../projection/summarise/range.ts";
 import type { EntryInput } from "../../thread/entry.ts";
 import type { JsonObject } from "../../thread/json.ts";
 import type { Content } from "../../thread/message.ts";
 import type { ModelAnswer } from "../answer.ts";
 import type { CallRecord } from "../call-record.ts";
 import type { Failure } from "../failure.ts";
-import type { RequestOptions, Steer, ToolOutcome } from "../signal.ts";
+import type { RequestOptions, Signal, Steer, ToolOutcome } from "../signal.ts";
 import type { RequestEnd } from "./end.ts";
 import type { Run } from "./run.ts";
 
 // The entries of a run, one function for each. Payloads are JSON by their types; drafting checks them once more.
 
+type SummaryFailed = Extract<Signal, { type: "summary_failed" }>;
 type OfRun = Pick<Run, "requestId" | "runId" | "lane" | "refs">;
 
 export function askEntry(run: OfRun, content: Content, options: RequestOptions): EntryInput {
@@ -62,6 +64,26 @@ export function resultEntry(run: Run, toolCallId: string, name: string, outcome:
 export function callErrorEntry(run: Run, callId: string, call: CallRecord, failure: Failure): EntryInput {
   const refs = { ...runRefs(run), callId, iteration: run.iteration + 1 };
   return { kind: "error", payload: json({ contextRef: run.lane, ...failure, call }), refs };
+}
+
+/** What came of a summary that is not there; with the record of its call, because that was paid for. */
+export function summaryFailedEntry(
+  refs: { readonly requestId?: string; readonly runId?: string },
+  lane: string,
+  { failed, reason, call }: Pick<SummaryFailed, "failed" | "reason" | "call">,
+): EntryInput {
+  const payload = { contextRef: lane, reason, summaryFailed: failed, ...(call !== undefined && { call }) };
+  return { kind: "note", payload: json(payload), refs };
+}
+
+/** A summary that nobody has written, of what could not be summarized. */
+export function gapEntry(run: Run, range: SummaryRange, content: string, failures: number): EntryInput {
+  const { fromSeq, toSeq } = covered(range);
+  return {
+    kind: "summary",
+    payload: { contextRef: run.lane, fromSeq, toSeq, content, ...{ skipped: { failures } } },
+    refs: runRefs(run),
+  };
 }
 
 /** The end of a request, where no answer says it. */

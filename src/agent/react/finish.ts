@@ -49,11 +49,11 @@ export function closedAtEnd({ status }: Ending, what: string): ToolOutcome {
 /** What every end of a run has in common, in this order: what waited for it, receipts, the last token, the terminal event. */
 export function closing(step: Step, run: Run, end: RequestEnd, object?: JsonValue): Step {
   const { requestId, runId, iteration } = run;
-  const { steers, contextOp, triedSeqs } = step.agent.flight;
+  const { steers, contextOp } = step.agent.flight;
   const isOver = step.agent.state.run === undefined; // others may have begun another run
   const changed = contextOp !== undefined && isOver ? tellApplied(applied(step, contextOp), run, contextOp) : step;
   const left = doing(
-    { ...changed, agent: { ...changed.agent, flight: { ...AT_REST, triedSeqs } } },
+    { ...changed, agent: { ...changed.agent, flight: AT_REST } },
     ...steers.map(({ id }) => ({ type: "receipt", id, delivered: false, reason: REASONS[end.status] }) as const),
     { type: "checkpoint", requestId, runId, iteration, reason: "terminal" },
   );
@@ -71,10 +71,10 @@ const REASONS = { completed: "closed", failed: "run_failed", cancelled: "cancell
 function tellEnd(step: Step, run: Run, end: RequestEnd, object: JsonValue | undefined): Step {
   switch (end.status) {
     case "completed": {
-      const { text, usage, finishReason } = run;
+      const { text, usage, usageByModel, finishReason } = run;
       const { terminationReason } = end;
       const ended = { terminationReason, ...(finishReason && { finishReason }) };
-      const data = { text, ...ended, usage, ...(object !== undefined && { object }) };
+      const data = { text, ...ended, usage, usageByModel, ...(object !== undefined && { object }) };
       return telling(step, run, { kind: "request_completed", data });
     }
     case "failed":

@@ -64,7 +64,7 @@ export function noticed(agent: ReactAgent): Step {
 /** The run has its end, and this process has to tell it to whoever waits here. */
 function endedByOthers(agent: ReactAgent, runId: string): Step {
   const { last } = agent.thread.filterByRef("runId", runId).reduce(evolve, INITIAL);
-  if (last === undefined) return inFlight(stay(agent), { ...AT_REST, triedSeqs: agent.flight.triedSeqs });
+  if (last === undefined) return inFlight(stay(agent), AT_REST);
   const { run, end } = last;
   const abort = { type: "abort", requestId: run.requestId, runId, reason: "The request was ended elsewhere." } as const;
   return closing(isAtWork(agent) ? doing(stay(agent), abort) : stay(agent), run, end);

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../thread/json.ts";
 import type { ToolCall } from "../../thread/message.ts";
-import type { FinishReason, Usage } from "../answer.ts";
+import type { FinishReason, Usage, UsageByModel } from "../answer.ts";
 import type { RequestOptions } from "../signal.ts";
 
 /** Where a call of the model stands, as far as the log tells. */
@@ -36,6 +36,7 @@ export interface Run {
   /** What the last answer called, in its order. */
   readonly calls: readonly OpenCall[];
   readonly usage: Usage;
+  readonly usageByModel: UsageByModel;
   /** How the last call ended. */
   readonly finishReason?: FinishReason;
   /** The last text of the model. */

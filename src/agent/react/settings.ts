@@ -5,7 +5,7 @@ import type { JsonObject } from "../../thread/json.ts";
 import type { Content, ToolSpec } from "../../thread/message.ts";
 import type { Thread } from "../../thread/thread.ts";
 import type { TokenCounter } from "../../tokens/counter.ts";
-import type { Usage } from "../answer.ts";
+import type { Usage, UsageByModel } from "../answer.ts";
 import { AgentError } from "../definition/agent-error.ts";
 import type { StopCondition } from "../definition/stop-when.ts";
 
@@ -51,8 +51,10 @@ export interface ReactSettings {
   readonly exactCounter?: TokenCounter | undefined;
   /** Whether there is somebody to write summaries. */
   readonly summarizes: boolean;
+  /** The window of the summarizer, by the name that the policy gives as summarizationModel. Default: the policy's window. */
+  readonly summaryWindow?: ((summarizationModel: string | undefined) => number | undefined) | undefined;
   /** Says that a request has used up what it may cost. */
-  readonly isSpent?: ((usage: Usage) => boolean) | undefined;
+  readonly isSpent?: ((usage: Usage, usageByModel: UsageByModel) => boolean) | undefined;
   /** Whether a run is to end behind an exchange with what there is: any of these may say so. */
   readonly stopWhen?: StopCondition | readonly StopCondition[] | undefined;
   /** The caller's own word on an ask: a reason to refuse it. */
@@ -75,6 +77,7 @@ const FIELDS: { readonly [Field in keyof Required<ReactSettings>]: true } = {
   readers: true,
   exactCounter: true,
   summarizes: true,
+  summaryWindow: true,
   isSpent: true,
   stopWhen: true,
   accept: true,

@@ -3,7 +3,7 @@ import { DEFAULT_LANE } from "../../lanes/track.ts";
 import type { Entry } from "../../thread/entry.ts";
 import { isPlainObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
 import type { Content, ToolCall } from "../../thread/message.ts";
-import { addUsage, type FinishReason, type Usage } from "../answer.ts";
+import { addModelUsage, addUsage, type FinishReason, type Usage } from "../answer.ts";
 import type { RequestOptions } from "../signal.ts";
 import { textOf } from "./content.ts";
 import { endIn, type RequestEnd } from "./end.ts";
@@ -70,6 +70,7 @@ export function beginning({ kind, payload, refs, seq }: Entry): Run | undefined 
     iteration: 0,
     calls: [],
     usage: {},
+    usageByModel: {},
     text: "",
     spoken: undefined,
     repairs: 0,
@@ -92,7 +93,8 @@ function afterEntry(run: Run, { kind, payload, refs }: Entry): Run {
     case "error":
       return afterRefusal(run, fields["call"]);
     case "summary":
-      return { ...run, usage: addUsage(run.usage, usageIn(fields["call"])) };
+    case "note": // a summary that was discarded has cost something too
+      return { ...run, ...usageAfter(run, fields["call"]) };
     default:
       return run;
   }
@@ -116,7 +118,7 @@ function afterMessage(run: Run, payload: JsonObject, callId: string | undefined)
     iteration: run.iteration + 1,
     callId,
     calls: calls.map((call) => ({ call, status: "open" })),
-    usage: addUsage(run.usage, usageIn(payload["call"])),
+    ...usageAfter(run, payload["call"]),
     ...finishReasonIn(payload["call"]),
     text: textOf(payload["content"] as Content) || run.text, // written by us
     spoken: calls.length > 0 ? undefined : spoken,
@@ -140,7 +142,7 @@ function afterRefusal(run: Run, call: JsonValue | undefined): Run {
   if (!isPlainObject(call)) return run;
   const { estimatedTokens } = call;
   const refusedTokens = typeof estimatedTokens === "number" ? estimatedTokens : 0;
-  return { ...run, ...finishReasonIn(call), compactions: run.compactions + 1, refusedTokens };
+  return { ...run, ...usageAfter(run, call), ...finishReasonIn(call), compactions: run.compactions + 1, refusedTokens };
 }
 
 function afterOperation(state: ReactState, entry: Entry): ReactState {
@@ -159,6 +161,14 @@ export function cursorIn({ kind, payload }: Entry): number | undefined {
   const call = (payload as JsonObject)["call"]; // payloads are JSON
   const seq = isPlainObject(call) ? call["basisLastSeq"] : undefined;
   return typeof seq === "number" ? seq : undefined;
+}
+
+function usageAfter(run: Run, call: JsonValue | undefined): Pick<Run, "usage" | "usageByModel"> {
+  const { usage, usageByModel } = run;
+  if (!isPlainObject(call)) return { usage, usageByModel };
+  const model = typeof call["model"] === "string" ? call["model"] : undefined;
+  const own = usageIn(call);
+  return { usage: addUsage(usage, own), usageByModel: addModelUsage(usageByModel, model, own) };
 }
 
 /** What a call has used, as its record says. */

@@ -24,10 +24,10 @@ export function wantsToStop(agent: ReactAgent, run: Run): boolean | Failure {
 }
 
 function exchangeOf(agent: ReactAgent, run: Run): CompletedExchange {
-  const { iteration, text, usage } = run;
+  const { iteration, text, usage, usageByModel } = run;
   const toolCalls = run.calls.map(({ call }) => call);
   const results = toolCalls.map(({ id, name }) => ({ toolCallId: id, name, ...outcomeOf(agent, run, id) }));
-  return { iteration, text, toolCalls, results, usage };
+  return { iteration, text, toolCalls, results, usage, usageByModel };
 }
 
 function cannotTell(what: string): Failure {

@@ -41,10 +41,10 @@ export function afterResult(step: Step, before: Run): Step {
 export function afterTools(step: Step, run: Run): Step {
   const { flight, settings } = step.agent;
   if (flight.ending !== undefined) return ended(step, run, flight.ending);
-  const { requestId, runId, iteration, options, usage } = run;
+  const { requestId, runId, iteration, options, usage, usageByModel } = run;
   const marked = doing(step, { type: "checkpoint", requestId, runId, iteration, reason: "after_tools" });
   if (flight.finishing !== undefined) return completed(marked, run, flight.finishing);
-  if (settings.isSpent?.(usage)) return completed(marked, run, "limit");
+  if (settings.isSpent?.(usage, usageByModel)) return completed(marked, run, "limit");
   const stops = wantsToStop(step.agent, run);
   if (typeof stops === "object") return failed(marked, run, stops);
   if (stops) return completed(marked, run, "stopped");

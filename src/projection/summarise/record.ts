@@ -2,24 +2,31 @@ import type { Content, FilePart, Message, Part, ToolCall } from "../../thread/me
 import { headAndTail } from "../render/head-and-tail.ts";
 import type { Piece } from "./frame.ts";
 
-/** The messages as a summariser reads them: everything but thinking and what only a provider can read. */
-export function recordOf(messages: readonly Message[], maxResultBytes: number): readonly Piece[] {
-  return messages.flatMap((message) => piecesOf(message, maxResultBytes));
+/** The longest text of a record, in bytes; 0 is no limit. */
+export interface RecordLimits {
+  readonly result: number;
+  /** Of anything else: what a person or the model has written, arguments of calls. */
+  readonly text: number;
 }
 
-function piecesOf(message: Message, maxBytes: number): readonly Piece[] {
+/** The messages as a summarizer reads them: everything but thinking and what only a provider can read. */
+export function recordOf(messages: readonly Message[], limits: RecordLimits): readonly Piece[] {
+  return messages.flatMap((message) => piecesOf(message, limits));
+}
+
+function piecesOf(message: Message, limits: RecordLimits): readonly Piece[] {
   switch (message.role) {
     case "system":
     case "user":
-      return partsOf(message.content, "\n").flatMap((part) => saidIn(part, message.role, maxBytes));
+      return partsOf(message.content, "\n").flatMap((part) => saidIn(part, message.role, limits));
     case "assistant":
       // Citations split an answer in the middle of a sentence, so nothing may come between its texts.
       return [
-        ...partsOf(message.content, "").flatMap((part) => saidIn(part, "assistant", maxBytes)),
-        ...(message.toolCalls ?? []).flatMap(called),
+        ...partsOf(message.content, "").flatMap((part) => saidIn(part, "assistant", limits)),
+        ...(message.toolCalls ?? []).flatMap((call) => called(call, limits)),
       ];
     case "tool":
-      return resultOf(message.toolCallId, message.name, message.isError, partsOf(message.content, "\n"), maxBytes);
+      return resultOf(message.toolCallId, message.name, message.isError, partsOf(message.content, "\n"), limits.result);
     default:
       return message satisfies never;
   }
@@ -36,10 +43,10 @@ function partsOf(content: Content, glue: string): readonly Part[] {
   return parts;
 }
 
-function saidIn(part: Part, speaker: string, maxBytes: number): readonly Piece[] {
+function saidIn(part: Part, speaker: string, limits: RecordLimits): readonly Piece[] {
   switch (part.type) {
     case "text":
-      return part.text.trim() === "" ? [] : [{ line: speaker }, { said: part.text }];
+      return part.text.trim() === "" ? [] : [{ line: speaker }, ...capped(part.text, limits.text)];
     case "thinking": // no part of the conversation, and models refuse to summarise it
     case "tool_call": // only a place: the call itself stands in toolCalls
       return [];
@@ -47,20 +54,24 @@ function saidIn(part: Part, speaker: string, maxBytes: number): readonly Piece[]
       return [{ line: `${speaker}, ${fileNote(part)}` }];
     case "source":
     case "custom":
-      return [{ line: `${speaker}, ${part.type}` }, ...capped(dataOf(part), maxBytes)];
+      return [{ line: `${speaker}, ${part.type}` }, ...capped(dataOf(part), limits.result)];
     case "provider_call":
-      return called(part);
+      return called(part, limits);
     case "provider_result": {
       const text = typeof part.result === "string" ? part.result : JSON.stringify(part.result);
-      return resultOf(part.id, part.name, part.isError, [{ type: "text", text }], maxBytes);
+      return resultOf(part.id, part.name, part.isError, [{ type: "text", text }], limits.result);
     }
     default:
       return part satisfies never;
   }
 }
 
-function called({ id, name, arguments: args }: Pick<ToolCall, "id" | "name" | "arguments">): readonly Piece[] {
-  return [{ line: `assistant called ${quoted(name)}, call ${quoted(id)}` }, { said: JSON.stringify(args) }];
+function called(
+  { id, name, arguments: args }: Pick<ToolCall, "id" | "name" | "arguments">,
+  { text }: RecordLimits,
+): readonly Piece[] {
+  const line = `assistant called ${quoted(name)}, call ${quoted(id)}`;
+  return [{ line }, ...capped(JSON.stringify(args), text)];
 }
 
 /** One cap for all that a result says, in however many parts; its files are named after it. */
@@ -93,7 +104,7 @@ function textIn(part: Part): readonly string[] {
   }
 }
 
-function capped(text: string, maxBytes: number): readonly Piece[] {
+export function capped(text: string, maxBytes: number): readonly Piece[] {
   const ends = maxBytes > 0 ? headAndTail(text, maxBytes) : undefined;
   if (ends === undefined) return [{ said: text }];
   const line = `${ends.leftBytes} of ${ends.bytes} bytes left out here`;

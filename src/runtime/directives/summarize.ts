@@ -1,29 +1,31 @@
 import { type LanguageModel, modelNameOf } from "../../agent/definition/language-model.ts";
 import type { Summarize } from "../../agent/directive.ts";
 import { textOf } from "../../agent/react/content.ts";
-import { acceptSummary } from "../../projection/summarise/accept.ts";
+import { failedSummary, NOT_SMALLER } from "../../agent/react/summary-plan.ts";
+import type { Signal } from "../../agent/signal.ts";
+import { acceptSummary, type SummaryVerdict } from "../../projection/summarise/accept.ts";
 import type { SummaryRange } from "../../projection/summarise/range.ts";
 import { summaryRequest } from "../../projection/summarise/request.ts";
 import { HeddleError } from "../../thread/errors.ts";
 import type { JsonObject } from "../../thread/json.ts";
+import type { SummaryPayload } from "../../thread/kinds.ts";
+import { ModelError } from "../model/error.ts";
+import { classifyModelError } from "../model/failure/classify.ts";
 import { withRetries } from "../model/retries.ts";
 import { RequestError } from "../request/request-error.ts";
 import type { SummarySpan } from "../telemetry/telemetry.ts";
 import type { Scene } from "./scene.ts";
 import { untilAborted } from "./until-aborted.ts";
 
-/** Has a summary written; whether it is worth having is decided here, and the log is told by the next signal. */
-export function summarize(scene: Scene, { requestId, lane, range, model }: Summarize): void {
+/** Has a summary written, and reports it, or why there is none, with the next signal. */
+export function summarize(scene: Scene, { requestId, lane, range, maxTokens, model }: Summarize): void {
   const signal = requestId === undefined ? undefined : scene.request(requestId)?.abort.signal;
   const work = async (): Promise<void> => {
-    try {
-      const summary = await writeSummary(scene, range, { lane, requestId, model, signal });
-      scene.send({ type: "summary_result", lane, ...summary });
-    } catch (error) {
-      if (!signal?.aborted) scene.onError(error, { code: "summary_failed", threadId: scene.threadId, requestId });
-      const reason = HeddleError.isInstance(error) ? error.message : "The summarizer threw an error.";
-      scene.send({ type: "summary_failed", toSeq: range.toSeq, reason });
-    }
+    const outcome = await writeSummary(scene, range, { lane, requestId, model, maxTokens, signal });
+    if (outcome.ok) return scene.send({ type: "summary_result", lane, ...outcome.summary });
+    const { error, ...failure } = outcome;
+    if (!signal?.aborted) scene.onError(error, { code: "summary_failed", threadId: scene.threadId, requestId });
+    scene.send(summaryFailed(lane, range, failure));
   };
   scene.track(work());
 }
@@ -32,6 +34,7 @@ interface Wanted {
   readonly lane: string;
   readonly requestId?: string | undefined;
   readonly model?: string | undefined;
+  readonly maxTokens: number;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -41,25 +44,69 @@ interface Written {
   readonly call?: JsonObject;
 }
 
-/** The payload of a summary and the record of its call, or an error that says why there is none. */
-export async function writeSummary(scene: Scene, range: SummaryRange, { lane, requestId, model, signal }: Wanted) {
+interface Failed {
+  readonly code: string;
+  readonly reason: string;
+  /** The call that wrote what was discarded, or broke off: it was paid for. */
+  readonly call?: JsonObject;
+}
+
+type Outcome =
+  | { readonly ok: true; readonly summary: { readonly payload: SummaryPayload; readonly call?: JsonObject } }
+  | ({ readonly ok: false; readonly error: unknown } & Failed);
+
+/** The payload of a summary and the record of its call, or why there is none. Never throws. */
+export async function writeSummary(
+  scene: Scene,
+  range: SummaryRange,
+  { lane, requestId, model, maxTokens, signal }: Wanted,
+): Promise<Outcome> {
   const span = scene.telemetry.summary({ range, requestId, model }, scene);
+  let paid: { readonly call?: JsonObject } = {};
+  let verdict: SummaryVerdict | undefined;
   try {
     const stopped = signal ?? new AbortController().signal;
-    const { content, ...call } = await span.within(() => written(scene, range, span, model, stopped));
-    const verdict = acceptSummary(range, content, { lane });
+    const { content, ...call } = await span.within(() => written(scene, { range, maxTokens }, span, model, stopped));
+    paid = call;
+    verdict = acceptSummary(range, content, { lane });
     if (!verdict.accepted) throw notAccepted(verdict.reason);
     span.ended();
-    return { payload: verdict.payload, ...call };
+    return { ok: true, summary: { payload: verdict.payload, ...call } };
   } catch (error) {
     span.failed(error);
-    throw error;
+    const reason = HeddleError.isInstance(error) ? error.message : "The summarizer threw an error.";
+    const isLarge = verdict?.accepted === false && verdict.reason === "not_smaller";
+    const code = isLarge ? NOT_SMALLER : codeOf(error, scene);
+    return { ok: false, error, code, reason, ...paid, ...brokenCall(scene, model, error) };
   }
+}
+
+export function summaryFailed(
+  lane: string,
+  range: SummaryRange,
+  { code, reason, call }: Failed,
+): Extract<Signal, { type: "summary_failed" }> {
+  const failed = failedSummary(range, code);
+  return { type: "summary_failed", lane, failed, reason, ...(call !== undefined && { call }) };
+}
+
+/** A summarizer of the caller may throw what a provider's package has thrown. */
+function codeOf(error: unknown, { ports }: Scene): string {
+  return HeddleError.isInstance(error) ? error.code : classifyModelError(error, ports.clock).code;
+}
+
+/** Of a call that broke off when the provider had counted its tokens already. */
+function brokenCall(scene: Scene, name: string | undefined, error: unknown): { readonly call?: JsonObject } {
+  if (!ModelError.isInstance(error) || error.partial === undefined || Object.keys(error.partial.usage).length === 0) {
+    return {};
+  }
+  const model = modelNameOf(modelFor(scene, name));
+  return { call: { model, usage: error.partial.usage, finishReason: "error" } };
 }
 
 async function written(
   scene: Scene,
-  range: SummaryRange,
+  { range, maxTokens }: { readonly range: SummaryRange; readonly maxTokens: number },
   span: SummarySpan,
   name: string | undefined,
   signal: AbortSignal,
@@ -67,7 +114,7 @@ async function written(
   const { summarizer } = scene.definition;
   if (summarizer !== undefined)
     return { content: textGiven(await untilAborted(signal, () => summarizer.summarize(range, { signal }))) };
-  const { messages } = summaryRequest(range);
+  const { messages } = summaryRequest(range, { maxTokens });
   const model = modelFor(scene, name);
   const { streaming, streamIdleTimeoutMs: idleTimeoutMs, modelMaxRetries } = scene.definition;
   // As a stream it can be seen to have fallen silent.

@@ -1,4 +1,4 @@
-import type { FinishReason, Usage } from "../../agent/answer.ts";
+import type { FinishReason, Usage, UsageByModel } from "../../agent/answer.ts";
 import type { TerminationReason } from "../../agent/event.ts";
 import type { EndedRun } from "../../agent/react/state.ts";
 import type { View } from "../../projection/projection.ts";
@@ -19,8 +19,10 @@ interface RequestFacts {
   readonly text: string;
   /** How the last model call ended: a final answer may have been cut by `length`, or by a `content-filter`. */
   readonly finishReason?: FinishReason;
-  /** Of all calls together, also those that wrote summaries for the request. */
+  /** Of all calls together, also those that wrote summaries for the request, used or discarded. */
   readonly usage: Usage;
+  /** The same for each model, as `provider:model`: models have different prices. */
+  readonly usageByModel: UsageByModel;
   readonly calls: readonly CallSummary[];
 }
 
@@ -45,10 +47,10 @@ export function resultIn(
   { run, end }: EndedRun,
   object: JsonValue | undefined,
 ): RequestResult {
-  const { requestId, runId, text, usage, finishReason } = run;
+  const { requestId, runId, text, usage, usageByModel, finishReason } = run;
   const terminationReason = end.status === "completed" ? end.terminationReason : "stopped";
   const ended = { ...endedWith(terminationReason, object), ...(finishReason && { finishReason }) };
-  return Object.freeze({ requestId, runId, text, usage, calls: callsIn(entries), ...ended });
+  return Object.freeze({ requestId, runId, text, usage, usageByModel, calls: callsIn(entries), ...ended });
 }
 
 /** The model calls that entries of a run tell of. */

@@ -1,9 +1,10 @@
-import type { Usage } from "../../agent/answer.ts";
+import type { Usage, UsageByModel } from "../../agent/answer.ts";
 import type { AnyAgent } from "../../agent/definition/agent.ts";
 import type { ToolChoice } from "../../agent/definition/config.ts";
 import { modelNameOf } from "../../agent/definition/language-model.ts";
 import type { AnyTool, Tools } from "../../agent/definition/tool.ts";
 import type { ReactSettings, ToolTraits } from "../../agent/react/settings.ts";
+import { limitsOf } from "../../projection/policy/model-limits.ts";
 import { createProjector } from "../../projection/projector.ts";
 import type { JsonObject } from "../../thread/json.ts";
 import type { ToolSpec } from "../../thread/message.ts";
@@ -36,6 +37,12 @@ export async function settingsFor(
     readers,
     exactCounter: wantsExact ? await loadExactCounter(modelName) : definition.tokenCounter,
     summarizes: true,
+    summaryWindow: (name) => {
+      const { summarizer, models } = definition;
+      if (summarizer?.maxInputTokens !== undefined) return summarizer.maxInputTokens;
+      const model = name === undefined || summarizer !== undefined ? definition.model : models?.[name];
+      return model === undefined ? undefined : limitsOf(modelNameOf(model))?.window;
+    },
     stopWhen,
     isSpent: spending(definition.limits, warn),
     accept:
@@ -84,15 +91,12 @@ function refusalIn(said: unknown): string | undefined {
   throw new RequestError({ code: "not_accepted", message });
 }
 
-function spending(
-  limits: AnyAgent["limits"],
-  warn: (message: string) => void,
-): ((usage: Usage) => boolean) | undefined {
+function spending(limits: AnyAgent["limits"], warn: (message: string) => void): ReactSettings["isSpent"] {
   if (limits === undefined) return undefined;
   const { maxTokens = Number.POSITIVE_INFINITY, maxCostUsd = Number.POSITIVE_INFINITY, costUsd } = limits;
-  const cost = (usage: Usage): number => {
+  const cost = (usage: Usage, model: string): number => {
     try {
-      const told: unknown = costUsd === undefined ? 0 : costUsd(usage);
+      const told: unknown = costUsd === undefined ? 0 : costUsd(usage, model);
       if (typeof told === "number" && !Number.isNaN(told)) return told;
     } catch {
       // told below
@@ -102,5 +106,8 @@ function spending(
     );
     return Number.POSITIVE_INFINITY;
   };
-  return (usage) => (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0) >= maxTokens || cost(usage) >= maxCostUsd;
+  const costOf = (byModel: UsageByModel): number =>
+    Object.entries(byModel).reduce((sum, [model, usage]) => sum + cost(usage, model), 0);
+  return (usage, byModel) =>
+    (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0) >= maxTokens || costOf(byModel) >= maxCostUsd;
 }

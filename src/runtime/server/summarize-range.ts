@@ -1,47 +1,64 @@
 import type { ReactAgent } from "../../agent/react/agent.ts";
 import { counterFor } from "../../agent/react/counter.ts";
-import { rangeUpTo } from "../../agent/react/next-call.ts";
+import { type SummaryPlan, summaryPlan } from "../../agent/react/summary-plan.ts";
 import { ProjectionError } from "../../projection/error.ts";
 import type { ContextPolicy } from "../../projection/policy/fields.ts";
 import { resolvePolicy } from "../../projection/policy/resolve.ts";
-import type { SummaryRange } from "../../projection/summarise/range.ts";
-import { writeSummary } from "../directives/summarize.ts";
+import { summaryFailed, writeSummary } from "../directives/summarize.ts";
 import { RequestError } from "../request/request-error.ts";
 import type { LiveThread } from "./live-thread.ts";
 
 interface Given {
-  readonly fromSeq?: number;
-  readonly toSeq?: number;
+  readonly fromSeq?: number | undefined;
+  readonly toSeq?: number | undefined;
 }
 
 interface Work {
   readonly lane: string;
   readonly model: string | undefined;
-  readonly range: SummaryRange;
+  readonly plan: SummaryPlan;
+  readonly toSeq: number;
 }
 
-/** Has a summary written because somebody asked for it. */
+/** Has a summary written because a caller asked for it: piece by piece where the range is too long for one call. */
 export async function summarizeRange(live: LiveThread, given: Given): Promise<{ readonly seq: number }> {
   await live.mend();
   const { fromSeq } = given;
-  const { lane, model, range } = await live.session.read((agent) => workFor(agent, given));
-  const signal = live.stopped;
-  const written = await writeSummary(live.scene, range, { lane, model, signal });
-  const { payload: whole } = written;
-  const payload = fromSeq === undefined ? whole : { ...whole, fromSeq: Math.min(fromSeq, whole.toSeq) };
-  const { before } = await live.submit({ type: "summary_result", lane, ...written, payload });
-  return { seq: before.thread.rev };
+  let seq: number | undefined;
+  let { toSeq } = given;
+  for (;;) {
+    const work = await live.session.read((agent) => workFor(agent, { ...given, toSeq }, seq));
+    if (work === undefined) return { seq: seq ?? -1 };
+    const { lane, model, plan } = work;
+    const { range, maxTokens, isPart } = plan;
+    toSeq = work.toSeq;
+    const outcome = await writeSummary(live.scene, range, { lane, model, maxTokens, signal: live.stopped });
+    if (outcome.ok) {
+      const { payload: whole } = outcome.summary;
+      const payload = fromSeq === undefined ? whole : { ...whole, fromSeq: Math.min(fromSeq, whole.toSeq) };
+      const { before } = await live.submit({ type: "summary_result", lane, ...outcome.summary, payload });
+      seq = before.thread.rev;
+      if (!isPart) return { seq };
+    } else {
+      if (live.stopped.aborted) throw outcome.error;
+      await live.submit(summaryFailed(lane, range, outcome));
+      const next = await live.session.read((agent) => workFor(agent, { ...given, toSeq }, seq));
+      if (next === undefined || !next.plan.isDue || next.plan.range.toSeq >= range.toSeq) throw outcome.error;
+    }
+  }
 }
 
-function workFor(agent: ReactAgent, { fromSeq, toSeq }: Given): Work {
+/** The next piece; undefined when all was summarized, once something was. */
+function workFor(agent: ReactAgent, { fromSeq, toSeq }: Given, written: number | undefined): Work | undefined {
   const policy = policyOf(agent);
   const lane = agent.state.activeContextRef;
   checkSeq("fromSeq", fromSeq, agent);
   checkSeq("toSeq", toSeq, agent);
   const edge = toSeq ?? boundaryOf(agent, policy, lane);
-  const range = edge === undefined ? undefined : rangeUpTo(agent, lane, edge);
-  if (range === undefined) throw nothingToSummarize(policy, toSeq);
-  return { lane, model: policy.summarizationModel, range };
+  const plan = edge === undefined ? undefined : summaryPlan(agent, lane, { toSeq: edge, policy, isAsked: true });
+  if (plan !== undefined && edge !== undefined) return { lane, model: policy.summarizationModel, plan, toSeq: edge };
+  if (written !== undefined) return undefined;
+  throw nothingToSummarize(policy, toSeq);
 }
 
 function policyOf({ settings, contextPolicy, state: { run, last } }: ReactAgent): ContextPolicy {

@@ -39,12 +39,15 @@ function terminalEvent(stood: ReactAgent, ended: EndedRun, result: Promise<RunRe
   };
 }
 
-function draftOf({ run: { text, usage, finishReason }, end }: EndedRun, object: JsonValue | undefined): EventDraft {
+function draftOf(
+  { run: { text, usage, usageByModel, finishReason }, end }: EndedRun,
+  object: JsonValue | undefined,
+): EventDraft {
   switch (end.status) {
     case "completed": {
       const { terminationReason } = end;
       const ended = { terminationReason, ...(finishReason && { finishReason }) };
-      const data = { text, ...ended, usage, ...(object !== undefined && { object }) };
+      const data = { text, ...ended, usage, usageByModel, ...(object !== undefined && { object }) };
       return { kind: "request_completed", data };
     }
     case "failed":

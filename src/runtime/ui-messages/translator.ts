@@ -90,6 +90,8 @@ export class Translator {
       case "summary_started":
       case "summary_completed":
       case "summary_failed":
+      case "summary_skipped":
+      case "context_cut":
       case "checkpoint":
         return [];
       default:

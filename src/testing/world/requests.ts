@@ -21,6 +21,7 @@ const PASSING: ReadonlySet<AgentEvent["kind"]> = new Set([
   "checkpoint",
   "summary_started",
   "summary_failed",
+  "context_cut",
 ]);
 
 const LAW = "every request ends with exactly one terminal event, which is its last";

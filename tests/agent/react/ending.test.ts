@@ -1,6 +1,7 @@
 import { asked, modelCalled, modelSaid, specify, toolGave } from "heddle/testing";
 import { describe, expect, test } from "vitest";
 import { CALCULATOR } from "../support/calculator.ts";
+import { summaryFailed } from "../support/failed-summary.ts";
 
 const calculator = specify(CALCULATOR);
 const ask = asked("What's 2+2?");
@@ -99,7 +100,7 @@ describe("a request that is cancelled", () => {
     summarizing.when(cancel).then([], [{ type: "abort" }]);
     summarizing
       .given([cancel])
-      .when({ type: "summary_failed", toSeq: 1, reason: "aborted" })
+      .when(summaryFailed(1))
       .then([{ payload: END }], [{ type: "stop", status: "cancelled" }]);
   });
 

@@ -42,6 +42,7 @@ describe("a run is stopped by its own predicate", () => {
         toolCalls: [{ id: "a", name: "add", arguments: { a: 2 } }],
         results: [{ toolCallId: "a", name: "add", content: "4", isError: false }],
         usage: expect.any(Object),
+        usageByModel: { "test:model": expect.any(Object) },
       },
     ]);
   });
@@ -91,7 +92,7 @@ describe("a run is stopped by its own predicate", () => {
   });
 
   test("such as that a tool was called", () => {
-    const exchange = { iteration: 1, text: "", toolCalls: [add], results: [], usage: {} };
+    const exchange = { iteration: 1, text: "", toolCalls: [add], results: [], usage: {}, usageByModel: {} };
     expect(hasToolCall("pay", "add")(exchange)).toBe(true);
     expect(hasToolCall("pay")(exchange)).toBe(false);
   });

@@ -1,6 +1,7 @@
 import { asked, modelCalled, modelSaid, specify, toolGave } from "heddle/testing";
 import { describe, expect, test } from "vitest";
 import { CALCULATOR } from "../support/calculator.ts";
+import { summaryFailed } from "../support/failed-summary.ts";
 
 const ask = asked("What's 2+2?");
 
@@ -20,8 +21,10 @@ describe("a policy that wants summaries", () => {
 
   test("goes on without where it fails, and does not try that boundary again", () => {
     const given = thrifty.given([...history, ask]);
-    const failed = { type: "summary_failed", toSeq: 3, reason: "No." } as const;
-    given.when(failed).then([], [{ type: "emit", event: { kind: "summary_failed" } }, { type: "llm_stream" }]);
+    const failed = summaryFailed(3);
+    given
+      .when(failed)
+      .then([{ kind: "note" }], [{ type: "emit", event: { kind: "summary_failed" } }, { type: "llm_stream" }]);
     const again = given
       .given([failed, modelCalled("call_3", [{ id: "a", name: "add" }])])
       .when(toolGave("call_3", "a", "4"));
@@ -93,7 +96,7 @@ describe("a policy that wants summaries", () => {
   test("takes a steer that came while it was written along", () => {
     thrifty
       .given([...history, ask, { type: "steer", id: "s", steer: "steer", content: "In words." }])
-      .when({ type: "summary_failed", toSeq: 3, reason: "No." })
-      .then([{ payload: { content: "In words." } }], [{ type: "llm_stream" }]);
+      .when(summaryFailed(3))
+      .then([{ kind: "note" }, { payload: { content: "In words." } }], [{ type: "llm_stream" }]);
   });
 });

@@ -12,6 +12,7 @@ import type { Signal } from "../../../src/agent/signal.ts";
 import { HeddleError } from "../../../src/thread/errors.ts";
 import type { Thread } from "../../../src/thread/thread.ts";
 import { CALCULATOR } from "./calculator.ts";
+import { summaryFailed } from "./failed-summary.ts";
 
 /** One thing that was done to the agent, and what came of it. */
 export interface Move {
@@ -27,6 +28,9 @@ export interface Game {
   readonly agent: ReactAgent;
   readonly events: readonly (EventDraft & Pick<AgentEvent, "requestId">)[];
 }
+
+/** Ways in which a summary fails. */
+const FAILURES = ["model_error", "model_context_too_long", "summary_not_smaller"] as const;
 
 /** What each move is decided by: so many choices, each taken modulo what there is to choose from. */
 export const choices = fc.array(fc.nat({ max: 10_000 }), { maxLength: 240, size: "max" });
@@ -146,7 +150,12 @@ class Table {
   }
 
   #summaryOf({ lane, range }: Extract<Task, { type: "summarize" }>): Signal {
-    if (this.#choose(3) === 0) return { type: "summary_failed", toSeq: range.toSeq, reason: "No." };
+    if (this.#choose(3) === 0)
+      return summaryFailed(range.toSeq, {
+        lane,
+        fromSeq: range.fromSeq,
+        code: FAILURES[this.#choose(FAILURES.length)] ?? "",
+      });
     const payload = { fromSeq: range.fromSeq, toSeq: range.toSeq, content: this.#words("summary") };
     return { type: "summary_result", lane, payload };
   }
@@ -255,7 +264,8 @@ class Table {
       const answer = { content: "Done.", toolCalls: [], usage: {}, finishReason: "stop" } as const;
       this.#signal({ type: "llm_result", callId: task.callId, answer });
     } else if (task?.type === "tool_exec") this.#signal(this.#toolSays(task));
-    else if (task !== undefined) this.#signal({ type: "summary_failed", toSeq: task.range.toSeq, reason: "No." });
+    else if (task !== undefined)
+      this.#signal(summaryFailed(task.range.toSeq, { lane: task.lane, fromSeq: task.range.fromSeq }));
     else {
       const open = this.#agent.state.run?.calls.find(({ status }) => status !== "done");
       const toolCallId = open?.call.id ?? "";

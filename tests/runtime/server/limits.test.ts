@@ -140,6 +140,58 @@ describe("the calls of a request", () => {
   });
 });
 
+describe("what a request has used", () => {
+  const contextPolicy = { keepLastTurns: 1, autoSummarize: true, summarizeThreshold: 1, summarizationModel: "small" };
+  const costly = scriptedModel([{ text: "x".repeat(2000), usage: { inputTokens: 70, outputTokens: 30 } }], {
+    provider: "test",
+    modelId: "small",
+  });
+  const model = () => scriptedModel(["1.", { text: "2.", usage: { inputTokens: 5, outputTokens: 1 } }]);
+
+  test("is told for each model, with a summary that was discarded, and its end tells the same after a restart", async () => {
+    const on = await stage();
+    const server = await on.start({ model: model(), models: { small: costly }, contextPolicy });
+    await on.end((await on.end(server.ask("One?"))).result);
+    const request = await on.end(server.ask("Two?"));
+    const { usage, usageByModel } = await on.end(request.result);
+    expect(usageByModel).toMatchObject({
+      "scripted:scripted-model": { inputTokens: 5, outputTokens: 1 },
+      "test:small": { inputTokens: 70, outputTokens: 30 },
+    });
+    expect([usage.inputTokens, usage.outputTokens]).toEqual([75, 31]);
+    const events = await eventsOf(request);
+    expect(events.at(-1)?.data).toMatchObject({ usage, usageByModel });
+    expect(events.find(({ kind }) => kind === "summary_failed")?.data).toMatchObject({ usage: { inputTokens: 70 } });
+    expect((await on.log()).find(({ payload }) => "summaryFailed" in payload)?.payload).toMatchObject({
+      call: { model: "test:small", usage: { inputTokens: 70, outputTokens: 30 } },
+    });
+    await on.end(server.stop());
+    const later = await on.start({ model: model() });
+    expect((await on.end(later.result(request.id))).usageByModel).toEqual(usageByModel);
+  });
+
+  test("is priced by model, and counts against the limit also where the summary was discarded", async () => {
+    const on = await stage();
+    const spender = scriptedModel([{ text: "x".repeat(2000), usage: { inputTokens: 70, outputTokens: 30 } }], {
+      provider: "test",
+      modelId: "small",
+    });
+    const prices: { readonly [model: string]: number } = { "test:small": 1, "scripted:scripted-model": 100 };
+    const asked: string[] = [];
+    const costUsd = ({ inputTokens = 0 }: { readonly inputTokens?: number }, name: string) => {
+      asked.push(name);
+      return inputTokens * (prices[name] ?? 0);
+    };
+    const limits = { maxCostUsd: 70, costUsd };
+    const server = await on.start({ model: model(), models: { small: spender }, contextPolicy, limits });
+    await on.end((await on.end(server.ask("One?"))).result);
+    const { terminationReason, usageByModel } = await on.end((await on.end(server.ask("Two?"))).result);
+    expect(terminationReason).toBe("limit");
+    expect(Object.keys(usageByModel)).toEqual(["test:small"]);
+    expect(asked).toContain("test:small");
+  });
+});
+
 test("a tool is chosen, tokens are limited, and what is sent may be changed: the record proves what was sent", async () => {
   const on = await stage();
   const sent: unknown[] = [];

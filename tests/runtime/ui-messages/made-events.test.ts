@@ -24,7 +24,7 @@ const writes = (toolCallId: string, text: string): EventDraft => {
   };
 };
 const over = (text: string): EventDraft => {
-  return { kind: "request_completed", data: { text, terminationReason: "final_answer", usage: {} } };
+  return { kind: "request_completed", data: { text, terminationReason: "final_answer", usage: {}, usageByModel: {} } };
 };
 const failure = { code: "overloaded", message: "Too busy." };
 

@@ -35,7 +35,7 @@ function siteOf(stack: string): string {
 
 /** Which function of the core has made an entry. */
 function makerOf({ kind = "note", payload = {} }: EntryInput): string {
-  const { role, steer, end, call } = payload as { readonly [field: string]: unknown };
+  const { role, steer, end, call, summaryFailed, skipped } = payload as { readonly [field: string]: unknown };
   if (kind === "ai_message") {
     if (role === "assistant") return "answerEntry";
     if (role === "tool") return "resultEntry";
@@ -43,6 +43,8 @@ function makerOf({ kind = "note", payload = {} }: EntryInput): string {
     return steer === "repair" ? "repairEntry" : "steerEntry";
   }
   if (end !== undefined) return "endEntry";
+  if (summaryFailed !== undefined) return "summaryFailedEntry";
+  if (skipped !== undefined) return "gapEntry";
   if (kind === "error" && call !== undefined) return "callErrorEntry";
   if (kind === "approval_requested") return "approvalRequested";
   if (kind === "approval_resolved") return "approvalResolved";

@@ -293,6 +293,25 @@ const TOLD: readonly Story[] = [
     },
   },
   {
+    name: "a summary that its model refuses for good",
+    rules: () => LONG,
+    config: {
+      contextPolicy: { autoSummarize: true, keepLastTurns: 0, maxInputTokens: 1000, reserveOutputTokens: 10 },
+      summarizer: {
+        summarize: () =>
+          Promise.reject(Object.assign(new Error("flagged as potentially violating"), { statusCode: 400 })),
+      },
+    },
+    play: async (stage) => {
+      await begun(stage);
+      await stage.ended();
+      for (const text of ["Do it again.", "And again.", "Once more."]) {
+        await stage.ask(text);
+        await stage.ended();
+      }
+    },
+  },
+  {
     name: "too long for the model, then short enough",
     rules: (prompt) => (prompt.includes(LONG) ? { error: TOO_LONG } : prompt.includes("Again.") ? "Done." : LONG),
     config: { summarizer: { summarize: async () => "They talked." }, contextPolicy: { keepLastTurns: 0 } },

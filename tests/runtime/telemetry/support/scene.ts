@@ -82,5 +82,6 @@ export const completed = event({
     text: "It is 18 degrees in Ghent.",
     terminationReason: "final_answer",
     usage: { inputTokens: 200, outputTokens: 40 },
+    usageByModel: {},
   },
 });
