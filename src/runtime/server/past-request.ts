@@ -103,11 +103,12 @@ async function terminalEvent({ end }: EndedRun, result: Promise<RequestResult>):
   result.catch(() => undefined); // reading only events must not raise an unhandled rejection
   if (end.status === "failed") return { kind: "request_failed", data: { failure: end.failure } };
   if (end.status === "cancelled") return { kind: "request_cancelled", data: { reason: end.reason } };
-  const { text, terminationReason, finishReason, usage, object } = await result;
+  const { text, terminationReason, finishReason, usage, usageByModel, object } = await result;
   const data = {
     text,
     terminationReason,
     usage,
+    usageByModel,
     ...(finishReason !== undefined && { finishReason }),
     ...(object !== undefined && { object: object as never }), // JSON, as the model gave it
   };
