@@ -32,8 +32,7 @@ export type SummaryPayload = InLane & {
   readonly format?: string;
 };
 
-export type AiMessagePayload = {
-  readonly contextRef: string;
+export type AiMessagePayload = InLane & {
   readonly role: string;
   readonly content: Content;
   readonly toolCalls?: readonly { readonly id: string; readonly name: string; readonly arguments: JsonValue }[];

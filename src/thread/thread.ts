@@ -15,7 +15,7 @@ import { Log } from "./log.ts";
 import { dropsSystem, type MessageFormat } from "./messages/formats.ts";
 import { entriesFrom } from "./messages/from-messages.ts";
 import type { MessageOf } from "./messages/message-of-format.ts";
-import { messagesFrom } from "./messages/to-messages.ts";
+import { checkLane, entriesOfLane, messagesFrom, type ToMessagesOptions } from "./messages/to-messages.ts";
 import { checkName } from "./names.ts";
 import { now, portsOf, type ThreadOptions } from "./options.ts";
 import type { Ports } from "./ports.ts";
@@ -256,15 +256,18 @@ export class Thread {
   }
 
   /**
-   * What was said on the active lane, as a list of messages: by default in the format that `fromMessages` took in, else
-   * neutral. What a model is shown of it is for `project` to say.
+   * What was said on a lane, as a list of messages: by default on the active one, and in the format that `fromMessages` took
+   * in, else neutral. What a model is shown of it is for `project` to say.
    */
-  toMessages<Format extends MessageFormat>(options: { readonly format: Format }): MessageOf<Format>[];
-  toMessages(options?: { readonly format?: MessageFormat | undefined }): JsonObject[];
-  toMessages(options: { readonly format?: MessageFormat | undefined } = {}): unknown[] {
-    const { format } = fieldsOf(options, "options", "invalid_options");
+  toMessages<Format extends MessageFormat>(options: {
+    readonly format: Format;
+    readonly lane?: string | undefined;
+  }): MessageOf<Format>[];
+  toMessages(options?: ToMessagesOptions): JsonObject[];
+  toMessages(options: ToMessagesOptions = {}): unknown[] {
+    const { format, lane } = fieldsOf(options, "options", "invalid_options");
     if (this.firstSeq > 0) this.#mustBeLoaded(0);
-    return [...messagesFrom(this.toArray(), format)];
+    return [...messagesFrom(entriesOfLane(this.toArray(), checkLane(lane)), format)];
   }
 
   /** Plain data that `fromJSON` takes in again; what JSON.stringify uses. */

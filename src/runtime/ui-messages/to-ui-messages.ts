@@ -1,10 +1,7 @@
 import { endIn, type RequestEnd } from "../../agent/react/end.ts";
-import { switchTarget } from "../../lanes/operation.ts";
-import { DEFAULT_LANE } from "../../lanes/track.ts";
 import type { Entry } from "../../thread/entry.ts";
-import type { JsonObject } from "../../thread/json.ts";
 import type { Content, ToolCall } from "../../thread/message.ts";
-import { messagesFrom } from "../../thread/messages/to-messages.ts";
+import { checkLane, entriesOfLane, messagesFrom } from "../../thread/messages/to-messages.ts";
 import type { Thread } from "../../thread/thread.ts";
 import type { ErrorText } from "./error-text.ts";
 import type { UIChatMessage, UIPart } from "./message.ts";
@@ -16,6 +13,8 @@ import { SpokenMessage } from "./spoken.ts";
 export interface ToUIMessagesOptions {
   /** As in `uiMessageStream`: what the user reads of a request or tool that failed. Default as there. */
   readonly onError?: ErrorText;
+  /** Default the lane that is active at the end. */
+  readonly lane?: string | undefined;
   /**
    * The version of the AI SDK in the page. Default 7. For version 6 the message of an open request is left out: `resumeTurn`
    * streams it whole, and clients before 6.0.304 would show its text twice. Parts that version 6 does not know are left out.
@@ -46,17 +45,16 @@ interface Written {
  * console.log(toUIMessages(server.thread()).map(({ role }) => role)); // [ 'user', 'assistant' ]
  * await server.stop();
  */
-export function toUIMessages(thread: Thread, { onError, client }: ToUIMessagesOptions = {}): UIChatMessage[] {
+export function toUIMessages(thread: Thread, { onError, client, lane }: ToUIMessagesOptions = {}): UIChatMessage[] {
   const isFor6 = isClient6(client);
   const messages: (UIChatMessage | SpokenById)[] = [];
   const spoken = new Map<string, SpokenById>();
-  const { entries, switched } = activeLane(thread);
   let others: Entry[] = [];
   const flush = (): void => {
-    if (others.length > 0) messages.push(...(messagesFrom([...switched, ...others], "ui-messages") as UIChatMessage[])); // as the format has it
+    if (others.length > 0) messages.push(...(messagesFrom(others, "ui-messages") as UIChatMessage[])); // as the format has it
     others = [];
   };
-  for (const entry of entries) {
+  for (const entry of entriesOfLane(thread.toArray(), checkLane(lane), thread.base?.activeLane)) {
     const { requestId } = entry.refs;
     const end = endIn(entry.payload);
     const isRead = KINDS.has(entry.kind) || end !== undefined;
@@ -116,21 +114,4 @@ function read(message: SpokenMessage, { id, kind, payload, refs }: Entry): void 
   else if (role === "tool") message.result(callId, toolCallId, { content, isError });
   else if (steer === "repair") message.takeBack();
   else if (steer === "steer" || steer === "follow_up") message.steered(signalId, content);
-}
-
-/** The entries of the lane that is active at the end, and the switch to it, which tells whose the entries without a lane are. */
-function activeLane(thread: Thread): { readonly entries: readonly Entry[]; readonly switched: readonly Entry[] } {
-  let active = thread.base?.activeLane ?? DEFAULT_LANE;
-  let switched: Entry | undefined;
-  const placed = thread.toArray().map((entry) => {
-    const target = entry.kind === "ai_context_operation" ? switchTarget(entry) : undefined;
-    if (target !== undefined) {
-      active = target;
-      switched = entry;
-    }
-    const { contextRef } = entry.payload as JsonObject; // payloads are JSON
-    return { entry, lane: contextRef || active };
-  });
-  const entries = placed.flatMap(({ entry, lane }) => (lane === active && entry !== switched ? [entry] : []));
-  return { entries, switched: switched === undefined ? [] : [switched] };
 }

@@ -16,7 +16,10 @@ interface Group {
   readonly id: string | undefined;
 }
 
-/** The entries of a message list: system messages at its beginning are the prompt, the others are said one by one. */
+/**
+ * The entries of a message list. They name no lane, and so are of the one that is active where they are appended: system messages at its
+ * beginning are its prompt, the others are said one by one.
+ */
 export function entriesFrom(list: unknown, wanted: unknown, ids: Ids, drop: boolean): readonly EntryInput[] {
   const path = "messages";
   const given = wanted === undefined ? undefined : checkFormat(wanted);
@@ -46,16 +49,13 @@ function read(format: MessageFormat, message: Field, names: Map<string, string>)
   return readMessage(message, body, names);
 }
 
-/** The lane of every conversation that began as a list. */
-const LANE = { contextRef: "default" };
-
 /** A lane begins with a replace that holds its prompt: whoever projects it is shown that prompt, until the next replace. */
 function promptOf(lead: readonly Group[], format: MessageFormat, ids: Ids): readonly EntryInput[] {
   if (lead.length === 0) return [];
   const text = lead.flatMap(({ said }) => said.map(({ content }) => content)).join("\n\n");
   const content = text.trim() === "" ? "" : text;
   const resultContext = { id: ids("context"), ...(content && { systemPrompt: content }), entries: [] };
-  const payload = { opId: ids("op"), ...LANE, operation: { type: "replace", reason: "restore", resultContext } };
+  const payload = { opId: ids("op"), operation: { type: "replace", reason: "restore", resultContext } };
   const messages = lead.flatMap(({ messages }) => messages);
   const id = lead.length === 1 ? lead[0]?.id : undefined;
   const original = originalOf({ messages, said: [{ role: "system", content }], id }, [payload], format);
@@ -65,7 +65,7 @@ function promptOf(lead: readonly Group[], format: MessageFormat, ids: Ids): read
 function entriesOf(group: Group, format: MessageFormat): readonly EntryInput[] {
   // A message that says nothing to a model still has its place: a blank is not shown.
   const said: readonly Said[] = group.said.length > 0 ? group.said : [{ role: "assistant", content: "" }];
-  const payloads = said.map((message) => ({ ...LANE, ...message }) as unknown as JsonObject); // made of JSON
+  const payloads = said.map((message) => ({ ...message }) as unknown as JsonObject); // made of JSON
   const original = originalOf({ ...group, said }, payloads, format);
   // A neutral message is its entry, one for one.
   const isMarked = format !== "neutral" || original["messages"] !== undefined;

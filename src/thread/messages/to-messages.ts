@@ -1,8 +1,9 @@
 import type { Entry } from "../entry.ts";
+import { ThreadError } from "../errors.ts";
 import { isPlainObject, type JsonObject, type JsonValue, reading } from "../json.ts";
 import { resultText } from "../results.ts";
 import { Field } from "./field.ts";
-import { checkFormat, isFormat } from "./formats.ts";
+import { checkFormat, isFormat, type MessageFormat } from "./formats.ts";
 import { readNeutral } from "./neutral.ts";
 import { partsOf, type Said, type Spoken } from "./said.ts";
 import { restored, textsIn, written } from "./verbatim.ts";
@@ -13,10 +14,38 @@ interface Item {
   readonly entry: Entry;
   readonly said: Spoken;
   readonly original: JsonObject;
-  readonly lane: unknown;
 }
 
-/** The messages of the lane that is active at the end, as they came or as the format writes them. */
+/** What `toMessages` is asked for. */
+export interface ToMessagesOptions {
+  /** Default the format that `fromMessages` took in, else neutral. */
+  readonly format?: MessageFormat | undefined;
+  /** Default the lane that is active at the end. A lane that nothing was written to has no messages. */
+  readonly lane?: string | undefined;
+}
+
+export function checkLane(lane: unknown): string | undefined {
+  if (lane === undefined || (typeof lane === "string" && lane !== "")) return lane;
+  const path = "options.lane";
+  throw new ThreadError({ code: "invalid_options", path, message: `${path} must be the name of a lane.` });
+}
+
+/** The entries of one lane: by default of the one that is active at the end. `first` is active before the first entry. */
+export function entriesOfLane(entries: readonly Entry[], lane?: string, first = "default"): readonly Entry[] {
+  let active = first;
+  const placed = entries.map((entry) => {
+    const { contextRef, operation }: JsonObject = entry.payload;
+    const named = typeof contextRef === "string" && contextRef !== "" ? contextRef : undefined;
+    const isSwitch =
+      entry.kind === "ai_context_operation" && isPlainObject(operation) && operation["type"] === "switch";
+    if (isSwitch && named !== undefined) active = named;
+    return { entry, lane: named ?? active };
+  });
+  const wanted = lane ?? active;
+  return placed.flatMap((one) => (one.lane === wanted ? [one.entry] : []));
+}
+
+/** The messages of these entries, which are of one lane, as they came or as the format writes them. */
 export function messagesFrom(entries: readonly Entry[], wanted: unknown): readonly unknown[] {
   const items = itemsOf(entries);
   const came = items.map(({ original }) => original["format"]).find(isFormat);
@@ -66,30 +95,41 @@ function listOf(value: unknown): readonly unknown[] {
 
 function itemsOf(entries: readonly Entry[]): readonly Item[] {
   const items: Item[] = [];
-  let active: unknown = "default";
+  const ids = new Set<string>();
   for (const entry of entries) {
     const { kind, refs, seq } = entry;
-    const payload: JsonObject = entry.payload;
-    const lane = payload["contextRef"] || active;
-    const { operation, original } = payload;
-    if (kind === "ai_context_operation" && isPlainObject(operation) && operation["type"] === "switch") active = lane;
     const message = messageOf(entry);
     if (message === undefined) continue;
     const said = readNeutral(new Field(message, `entries[${seq}].payload`));
-    const { messageId } = refs;
-    const item = {
-      entry,
-      said: { ...said, id: typeof messageId === "string" ? messageId : entry.id },
-      original: isPlainObject(original) ? (original as JsonObject) : {},
-      lane,
-    };
+    const { original } = entry.payload as JsonObject; // payloads are JSON
     const before = items.at(-1);
     // Calls of one response stand in entries of their own, behind its text and each other.
-    if (kind === "tool_call" && before?.said.role === "assistant" && before.entry.refs.callId === refs.callId) {
-      items[items.length - 1] = { ...item, said: joined(before.said, said) };
-    } else items.push(item);
+    const isMore =
+      kind === "tool_call" && before?.said.role === "assistant" && before.entry.refs.callId === refs.callId;
+    const id = isMore ? before.said.id : idOf(entry, said, ids);
+    ids.add(id);
+    const item = {
+      entry,
+      said: isMore ? joined(before.said, said) : { ...said, id },
+      original: isPlainObject(original) ? (original as JsonObject) : {},
+    };
+    if (isMore) items[items.length - 1] = item;
+    else items.push(item);
   }
-  return items.filter(({ lane }) => lane === active);
+  return items;
+}
+
+/**
+ * The id of a message that begins with this entry. What was taken in has the id it had. All entries of a request refer to the
+ * message that asked: only the ask has its id, and an answer has the id of its request, as `toUIMessages` gives it.
+ */
+function idOf({ id, payload, refs }: Entry, { role }: Said, used: ReadonlySet<string>): string {
+  const { original, steer }: JsonObject = payload;
+  const { messageId, requestId } = refs;
+  if (original !== undefined || requestId === undefined) return typeof messageId === "string" ? messageId : id;
+  const isAsk = role === "user" && steer === undefined;
+  const wanted = isAsk ? messageId : role === "user" ? undefined : requestId;
+  return typeof wanted === "string" && !used.has(wanted) ? wanted : id;
 }
 
 function joined(a: Spoken, b: Said): Spoken {

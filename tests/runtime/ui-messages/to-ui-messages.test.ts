@@ -10,6 +10,11 @@ const imported = [
   { id: "a", role: "assistant", parts: [{ type: "text", text: "Said", state: "done" }] },
 ];
 
+const taken = (list: readonly object[]) =>
+  Thread.fromMessages(list, { format: "ui-messages" })
+    .toArray()
+    .map(({ kind, payload, refs }) => ({ kind, payload, refs }));
+
 describe("the messages of a thread", () => {
   test("are one of the assistant for each request, under its id, and are taken by the AI SDK", async () => {
     const { server } = await chat([{ text: "Look.", calls: [{ name: "look" }] }, "One.", "Two."], {
@@ -77,6 +82,43 @@ describe("the messages of a thread", () => {
       { role: "user", parts: [{ type: "text", text: "Without a lane" }] },
       { role: "assistant", parts: [{ type: "step-start" }, { type: "text", text: "In it" }] },
     ]);
+  });
+
+  test("are those of the lane that is named, also of what was taken in", async () => {
+    const { server } = await chat(["In the first."]);
+    await (await server.ask("One")).result;
+    const operation = { type: "switch", reason: "manual" };
+    const thread = server
+      .thread()
+      .append({ kind: "ai_context_operation", payload: { opId: "o", contextRef: "second", operation } } as never)
+      .append(taken(imported) as never);
+    expect(toUIMessages(thread)).toEqual(imported);
+    expect(toUIMessages(thread, { lane: "default" })).toEqual(toUIMessages(server.thread()));
+    const list = thread.toMessages({ format: "ui-messages", lane: "default" });
+    expect(list.map(({ id }) => id)).toEqual(toUIMessages(server.thread()).map(({ id }) => id));
+  });
+
+  test("have ids of their own, also where the page named the question", async () => {
+    const { server, store } = await chat([{ calls: [{ name: "look" }] }, "Train.", "Bus."], {
+      tools: {
+        look: {
+          inputSchema: anything,
+          execute: () => {
+            server.steer("By train.", { id: "steer_1" });
+            return "seen";
+          },
+        },
+      },
+    });
+    const requests = [await server.ask("Oslo?", { refs: { messageId: "m1" } })];
+    await requests[0]?.result;
+    requests.push(await server.ask("Rome?", { refs: { messageId: "m2" } }));
+    await requests[1]?.result;
+    const ids = (thread: Thread | undefined) => thread?.toMessages({ format: "ui-messages" }).map(({ id }) => id);
+    const given = ids(server.thread());
+    expect(new Set(given).size).toBe(6);
+    expect([given?.[0], given?.[1], given?.[4], given?.[5]]).toEqual(["m1", requests[0]?.id, "m2", requests[1]?.id]);
+    expect(ids(await store.load("thread_c"))).toEqual(given);
   });
 
   test("share nothing with the thread", async () => {

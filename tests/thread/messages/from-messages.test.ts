@@ -302,3 +302,34 @@ test("the list is the one of the active lane", () => {
   ]);
   expect(thread.toMessages()).toEqual([{ role: "user", content: "Elsewhere" }]);
 });
+
+describe("the lane of a list", () => {
+  const operation = { type: "switch", reason: "manual" };
+  const switched = Thread.create().append([
+    { kind: "message", payload: { role: "user", content: "First" } },
+    { kind: "ai_context_operation", payload: { opId: "o", contextRef: "other", operation } } as never,
+  ]);
+
+  test("is the one that is active where it is appended, with its prompt", () => {
+    for (const format of FORMATS) {
+      const entries = taken(WEATHER[format], format)
+        .toArray()
+        .map(({ kind, payload, refs }) => ({ kind, payload, refs }));
+      const thread = switched.append(entries as never);
+      expect(shown(thread)[0]).toBe("system: Be brief.");
+      expect(thread.toMessages({ format })).toEqual(WEATHER[format]);
+      expect(thread.toMessages({ format: "neutral", lane: "default" })).toEqual([{ role: "user", content: "First" }]);
+    }
+  });
+
+  test("can be named when it is given back", () => {
+    const thread = switched.append({ kind: "message", payload: { role: "user", content: "Second" } });
+    expect(thread.toMessages()).toEqual([{ role: "user", content: "Second" }]);
+    expect(thread.toMessages({ lane: "other" })).toEqual(thread.toMessages());
+    expect(thread.toMessages({ lane: "default" })).toEqual([{ role: "user", content: "First" }]);
+    expect(thread.toMessages({ lane: "nowhere" })).toEqual([]);
+    for (const lane of ["", 7]) {
+      expect(() => thread.toMessages({ lane: lane as string })).toThrow("options.lane must be the name of a lane.");
+    }
+  });
+});
