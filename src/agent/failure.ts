@@ -6,4 +6,7 @@ export type Failure = {
   readonly retryable?: boolean;
   /** What the provider asked to wait before trying again. */
   readonly retryAfterMs?: number;
+  /** Of a prompt that was too long, where the provider says it: its tokens, and the most that the model takes. */
+  readonly promptTokens?: number;
+  readonly maxPromptTokens?: number;
 };

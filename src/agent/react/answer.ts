@@ -5,6 +5,7 @@ import type { Failure } from "../failure.ts";
 import type { OutputCheck, Signal, ToolOutcome } from "../signal.ts";
 import type { ReactAgent } from "./agent.ts";
 import { saysSomething, textOf } from "./content.ts";
+import { correctedRoom } from "./corrected-room.ts";
 import type { RequestEnd } from "./end.ts";
 import { answerEntry, callErrorEntry, repairEntry, resultEntry } from "./entries.ts";
 import { closedAtEnd, completed, ended, failed } from "./finish.ts";
@@ -166,7 +167,17 @@ function tellAnswer(step: Step, run: Run, answer: ModelAnswer, { callId, call }:
   return doing(told, { type: "checkpoint", requestId, runId, iteration, reason: "after_llm" });
 }
 
-/** The model did not answer: once, what is too long is made shorter; anything else is the end. */
+/** Refusals in one request before it is given up, where each says by how much the prompt is too long. */
+const REFUSALS = 3;
+
+/** Made shorter blindly once; by the numbers of each refusal as long as they lead to a smaller room. */
+function mayBeShorter(run: Run, { promptTokens }: Failure, room: number | undefined): boolean {
+  if (run.compactions === 0) return true;
+  if (room === undefined || promptTokens === undefined) return false;
+  return run.compactions < REFUSALS && room < (run.correctedRoom ?? Number.POSITIVE_INFINITY);
+}
+
+/** The model did not answer: what is too long is made shorter; anything else is the end. */
 export function notAnswered(agent: ReactAgent, signal: ModelError): Step {
   const { run } = agent.state;
   const { callId, failure, partial } = signal;
@@ -174,8 +185,9 @@ export function notAnswered(agent: ReactAgent, signal: ModelError): Step {
   if (run === undefined || call === undefined) return stay(agent);
   const step = inFlight(stay(agent), { call: undefined });
   const isTooLong = failure.code === "model_context_too_long" && agent.flight.ending === undefined;
-  if (isTooLong && run.compactions === 0) {
-    const noted = committed(step, callErrorEntry(run, callId, call, failure));
+  const room = isTooLong ? correctedRoom(agent, call, failure) : undefined;
+  if (isTooLong && mayBeShorter(run, failure, room)) {
+    const noted = committed(step, callErrorEntry(run, { callId, call }, failure, room));
     const { finishing } = agent.flight;
     const after = noted.agent.state.run ?? run;
     return finishing === undefined ? nextCall(noted, after) : completed(noted, after, finishing);

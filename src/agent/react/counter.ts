@@ -24,6 +24,12 @@ export function counterFor(policy: ContextPolicy, settings: ReactSettings, threa
   }
 }
 
+/** What calls of this model have used of what was estimated, for estimates made with a factor; undefined before the first. */
+export function reportedShare(settings: ReactSettings, thread: Thread, factor: number): number | undefined {
+  const samples = samplesOf(thread, settings.model);
+  return samples.length === 0 ? undefined : calibrate(heuristic, samples).factor / factor;
+}
+
 function samplesOf(thread: Thread, model: string | undefined): readonly CallSample[] {
   const from = Math.max(thread.firstSeq, thread.rev - LOOK_BACK);
   return thread.slice(from, Math.max(from, thread.lastSeq)).flatMap(({ payload }) => {

@@ -61,9 +61,15 @@ export function resultEntry(run: Run, toolCallId: string, name: string, outcome:
 }
 
 /** A call of the model that came to nothing. */
-export function callErrorEntry(run: Run, callId: string, call: CallRecord, failure: Failure): EntryInput {
+export function callErrorEntry(
+  run: Run,
+  { callId, call }: { readonly callId: string; readonly call: CallRecord },
+  failure: Failure,
+  correctedRoom: number | undefined,
+): EntryInput {
   const refs = { ...runRefs(run), callId, iteration: run.iteration + 1 };
-  return { kind: "error", payload: json({ contextRef: run.lane, ...failure, call }), refs };
+  const room = correctedRoom === undefined ? {} : { correctedRoom };
+  return { kind: "error", payload: json({ contextRef: run.lane, ...failure, ...room, call }), refs };
 }
 
 /** What came of a summary that is not there; with the record of its call, because that was paid for. */

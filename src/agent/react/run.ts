@@ -49,6 +49,8 @@ export interface Run {
   readonly compactions: number;
   /** What the last of them was estimated at. */
   readonly refusedTokens: number;
+  /** What a prompt may be estimated at since then, where that is known. */
+  readonly correctedRoom: number | undefined;
 }
 
 /** The calls of the last answer that have no result yet. */

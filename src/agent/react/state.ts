@@ -76,6 +76,7 @@ export function beginning({ kind, payload, refs, seq }: Entry): Run | undefined 
     repairs: 0,
     compactions: 0,
     refusedTokens: 0,
+    correctedRoom: undefined,
   };
 }
 
@@ -91,7 +92,7 @@ function afterEntry(run: Run, { kind, payload, refs }: Entry): Run {
     case "tool_started":
       return withStatus(run, fields["toolCallId"], "started", UNFINISHED);
     case "error":
-      return afterRefusal(run, fields["call"]);
+      return afterRefusal(run, fields);
     case "summary":
     case "note": // a summary that was discarded has cost something too
       return { ...run, ...usageAfter(run, fields["call"]) };
@@ -138,11 +139,18 @@ function decisionIn({ approved, started }: JsonObject): CallStatus {
   return started === true ? "started" : "approved";
 }
 
-function afterRefusal(run: Run, call: JsonValue | undefined): Run {
+function afterRefusal(run: Run, { call, correctedRoom }: JsonObject): Run {
   if (!isPlainObject(call)) return run;
   const { estimatedTokens } = call;
   const refusedTokens = typeof estimatedTokens === "number" ? estimatedTokens : 0;
-  return { ...run, ...usageAfter(run, call), ...finishReasonIn(call), compactions: run.compactions + 1, refusedTokens };
+  return {
+    ...run,
+    ...usageAfter(run, call),
+    ...finishReasonIn(call),
+    compactions: run.compactions + 1,
+    refusedTokens,
+    ...(typeof correctedRoom === "number" && { correctedRoom }),
+  };
 }
 
 function afterOperation(state: ReactState, entry: Entry): ReactState {

@@ -20,8 +20,9 @@ export interface View {
 }
 
 /**
- * The policy of a run: the request's own, else the agent's. After a refusal as too long it is a half, of the room or of what
- * was refused, and shrinks what it must; where not even that can be shown, half of the room.
+ * The policy of a run: the request's own, else the agent's. After a refusal as too long it has the room that the numbers of
+ * the refusal leave, and shrinks what it must. Without numbers it has a half, of the room or of what was refused; where not even
+ * that can be shown, half of the room.
  */
 function policiesFor({ settings, contextPolicy }: ReactAgent, run: Run): readonly [ContextPolicy, ContextPolicy?] {
   const { maxOutputTokens } = settings.call;
@@ -36,8 +37,10 @@ function policiesFor({ settings, contextPolicy }: ReactAgent, run: Run): readonl
   const { reserveOutputTokens, maxInputTokens } = policy;
   const half = Math.ceil((maxInputTokens - reserveOutputTokens) / 2);
   const less = Math.ceil(run.refusedTokens / 2);
+  const { correctedRoom } = run;
   const within = (room: number): ContextPolicy =>
     resolvePolicy({ request: { ...policy, maxInputTokens: reserveOutputTokens + room, overflow: "shrink" } });
+  if (correctedRoom !== undefined) return [within(Math.min(correctedRoom, maxInputTokens - reserveOutputTokens))];
   return less > 0 && less < half ? [within(less), within(half)] : [within(half)];
 }
 

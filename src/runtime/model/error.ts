@@ -17,18 +17,30 @@ export class ModelError extends HeddleError {
   static override readonly className: string = "ModelError";
   /** What the provider asked to wait before trying again. */
   declare readonly retryAfterMs?: number;
+  /** What a provider says of a prompt that was too long. */
+  declare readonly promptTokens?: number;
+  declare readonly maxPromptTokens?: number;
   declare readonly partial?: PartialAnswer;
 
   constructor(failure: Failure & { readonly partial?: PartialAnswer | undefined; readonly cause?: unknown }) {
-    const { code, message, retryable = false, cause, retryAfterMs, partial } = failure;
+    const { code, message, retryable = false, cause, retryAfterMs, promptTokens, maxPromptTokens, partial } = failure;
     super({ code, message, retryable, cause });
     if (retryAfterMs !== undefined) this.retryAfterMs = retryAfterMs;
+    if (promptTokens !== undefined) this.promptTokens = promptTokens;
+    if (maxPromptTokens !== undefined) this.maxPromptTokens = maxPromptTokens;
     if (partial !== undefined) this.partial = partial;
   }
 
   /** The same as data, for entries and events. */
   get failure(): Failure {
-    const { code, message, retryable, retryAfterMs } = this;
-    return { code, message, retryable, ...(retryAfterMs !== undefined && { retryAfterMs }) };
+    const { code, message, retryable, retryAfterMs, promptTokens, maxPromptTokens } = this;
+    return {
+      code,
+      message,
+      retryable,
+      ...(retryAfterMs !== undefined && { retryAfterMs }),
+      ...(promptTokens !== undefined && { promptTokens }),
+      ...(maxPromptTokens !== undefined && { maxPromptTokens }),
+    };
   }
 }

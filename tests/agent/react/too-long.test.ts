@@ -1,12 +1,13 @@
 import { asked, modelCalled, modelSaid, specify, toolGave } from "heddle/testing";
 import { describe, expect, test } from "vitest";
 import type { Directive } from "../../../src/agent/directive.ts";
+import type { Failure } from "../../../src/agent/failure.ts";
 import type { Signal } from "../../../src/agent/signal.ts";
 import { CALCULATOR } from "../support/calculator.ts";
 
 const ask = asked("What's 2+2?");
-const tooLong = (callId: string): Signal => {
-  return { type: "llm_error", callId, failure: { code: "model_context_too_long", message: "Too long." } };
+const tooLong = (callId: string, numbers: Partial<Failure> = {}): Signal => {
+  return { type: "llm_error", callId, failure: { code: "model_context_too_long", message: "Too long.", ...numbers } };
 };
 
 /** Three answered requests of some length, and the fourth asked. */
@@ -33,6 +34,45 @@ describe("a request that the provider refuses as too long", () => {
       [{ type: "llm_stream", callId: "call_5", iteration: 1 }],
     );
     expect(estimateOf(outcome.directives)).toBeLessThan(before / 2 + 1);
+  });
+
+  test("is made once more with what the numbers of the refusal leave, not with half", () => {
+    const before = estimateOf(calculator.given(history).when(ask).directives);
+    const numbers = { promptTokens: Math.round(before * 1.2), maxPromptTokens: Math.round(before * 1.08) };
+    const outcome = refused.when(tooLong("call_4", numbers));
+    outcome.then(
+      [{ kind: "error", payload: { ...numbers, correctedRoom: expect.any(Number) } }],
+      [{ type: "llm_stream" }],
+    );
+    expect(estimateOf(outcome.directives)).toBeLessThanOrEqual(before * 0.9);
+    expect(estimateOf(outcome.directives)).toBeGreaterThan(before * 0.55);
+  });
+
+  test("is corrected by what earlier calls have used, where the refusal has no numbers but the limit", () => {
+    const used = [1, 2, 3].flatMap((n) => [
+      asked(`Question ${n} ${"word ".repeat(300)}`),
+      modelSaid(`call_${n}`, `Answer ${n}`, { usage: { inputTokens: n * 490 } }), // 390 are estimated for each
+    ]);
+    const before = estimateOf(calculator.given(used).when(ask).directives);
+    const outcome = calculator
+      .given([...used, ask])
+      .when(tooLong("call_4", { maxPromptTokens: Math.round(before * 1.15) }));
+    expect(estimateOf(outcome.directives)).toBeGreaterThan(before * 0.55);
+    expect(estimateOf(outcome.directives)).toBeLessThan(before);
+  });
+
+  test("is corrected again by the numbers of another refusal, and fails at the fourth", () => {
+    const refusals = [0, 1, 2].map((n) =>
+      tooLong(`call_${4 + n}`, { promptTokens: 1300 - n, maxPromptTokens: 1100 - 100 * n }),
+    );
+    refused
+      .given(refusals.slice(0, 2))
+      .when(refusals[2] ?? ask)
+      .then([{ kind: "error" }], [{ type: "llm_stream" }]);
+    refused
+      .given(refusals)
+      .when(tooLong("call_7", { promptTokens: 1300, maxPromptTokens: 700 }))
+      .then([{ kind: "error", payload: { end: { status: "failed" } } }], [{ type: "stop", status: "failed" }]);
   });
 
   test("fails when it is still too long", () => {

@@ -216,6 +216,41 @@ describe("messages that are too long", () => {
     expect(classifyModelError(error)).toMatchObject({ code: "model_context_too_long", retryable: false });
   });
 
+  test.each([
+    ["Anthropic", 207_791, 200_000],
+    ["Anthropic with max_tokens", 190_000, 180_000],
+    ["OpenAI Chat", 204_308, 128_000],
+    ["OpenAI, more than a minute's tokens", 40_000, 30_000],
+    ["Azure", 17_000, 16_385],
+    ["Gemini", 1_200_293, 1_048_576],
+    ["Mistral", 300_000, 131_072],
+    ["Groq, more than a minute's tokens", 14_810, 6000],
+    ["xAI", 136_973, 131_072],
+    ["DeepSeek", 69_648, 65_536],
+    ["OpenRouter", 85_432, 84_800],
+    ["vLLM", 9591, 6384],
+    ["vLLM, older", 5000, 4096],
+    ["llama.cpp", 14_429, 8192],
+    ["llama-cpp-python", 2285, 2048],
+    ["LM Studio, newer", 10_136, 7866],
+    ["Cohere", 4292, 4081],
+    ["Cerebras", 42_328, 40_000],
+    ["Moonshot", 300_000, 262_144],
+  ])("say how long they are and may be, in the words of %s", (who, promptTokens, maxPromptTokens) => {
+    const [, error] = QUOTES.find(([name]) => name === who) ?? expect.fail(who);
+    expect(classifyModelError(error)).toMatchObject({ promptTokens, maxPromptTokens });
+  });
+
+  test("say only the limit where the words have no more, and nothing where the numbers make no sense", () => {
+    const words = (message: string) => classifyModelError(openAI(400, message, "context_length_exceeded"));
+    const only = words("This model's maximum context length is 8192 tokens.");
+    expect([only.promptTokens, only.maxPromptTokens]).toEqual([undefined, 8192]);
+    const odd = words("prompt is too long: 5 tokens > 200000 maximum");
+    expect([odd.promptTokens, odd.maxPromptTokens]).toEqual([undefined, 200_000]);
+    const none = words("Your input exceeds the context window of this model.");
+    expect([none.promptTokens, none.maxPromptTokens]).toEqual([undefined, undefined]);
+  });
+
   test("have no pattern that nobody's words are known for", () => {
     const texts = QUOTES.map(([, error]) => {
       const { message = "", responseBody = "" } = error as { message?: string; responseBody?: string };

@@ -215,3 +215,40 @@ describe("what is cut while automatic summaries are on", () => {
     ]);
   });
 });
+
+describe("a prompt that is refused as too long with both numbers", () => {
+  /** A request of 100 tool calls, by a model of 10,000 tokens. */
+  async function longRequest(maxInputTokens: number) {
+    const on = await stage();
+    let calls = 0;
+    const model = windowedModel({
+      provider: "test",
+      modelId: "local",
+      window: 10_000,
+      answer: () => {
+        calls += 1;
+        return calls <= 100 ? { calls: [{ id: `c${calls}`, name: "look", arguments: { calls } }] } : "Done.";
+      },
+    });
+    const look = { inputSchema: { type: "object" }, execute: () => "A long result. ".repeat(60) } as const;
+    const server = await on.start({
+      model: model as never,
+      tools: { look },
+      summarizer: { summarize: async () => "They looked." },
+      maxIterations: 200,
+      contextPolicy: { autoSummarize: true, maxInputTokens, reserveOutputTokens: 500 },
+    });
+    const { kinds, result } = await ask(on, server, "Look.");
+    expect(result.text).toBe("Done.");
+    const refusals = (await on.log()).filter(({ kind }) => kind === "error").length;
+    return { refusals, summaries: kinds.filter((kind) => kind === "summary_completed").length };
+  }
+
+  test("takes from the window what they say, so that no more summaries are written than by a policy that fits", async () => {
+    const fitting = await longRequest(7500);
+    const corrected = await longRequest(10_500);
+    expect(fitting.refusals).toBe(0);
+    expect(corrected.refusals).toBe(1);
+    expect(corrected.summaries).toBeLessThanOrEqual(fitting.summaries + 1);
+  });
+});

@@ -4,6 +4,7 @@ import type { Clock } from "../../../thread/ports.ts";
 import { KINDS } from "./kinds.ts";
 import { retryAfterOf } from "./retry-after.ts";
 import { factsOf, type ThrownFacts } from "./thrown.ts";
+import { promptLimitsIn } from "./too-long.ts";
 
 /**
  * What an error of a provider's package comes to. It goes by what the error holds, not by its class, so any copy of any
@@ -27,6 +28,7 @@ export function classifyModelError(error: unknown, clock?: Clock): Failure {
       : { code: kind.code, message: `${kind.what}${saidBy(facts)}. ${kind.advice}` }),
     retryable,
     ...(retryAfterMs !== undefined && { retryAfterMs }),
+    ...(kind?.code === "model_context_too_long" && promptLimitsIn(`${facts.text}\n${words}`)),
   };
 }
 

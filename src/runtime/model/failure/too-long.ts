@@ -31,3 +31,46 @@ export const TOO_LONG: readonly { readonly who: string; readonly says: RegExp }[
 export function saysTooLong(text: string): boolean {
   return TOO_LONG.some(({ says }) => says.test(text));
 }
+
+/** What a refusal says of the prompt: its length, and the longest that the model takes. */
+export interface PromptLimits {
+  readonly promptTokens?: number;
+  readonly maxPromptTokens?: number;
+}
+
+/** The numbers in each provider's words; an answer that counts too is taken off both. */
+const NUMBERS: readonly RegExp[] = [
+  /prompt is too long: (?<prompt>[\d,]+) tokens > (?<max>[\d,]+)/i,
+  /exceed context limit: (?<prompt>[\d,]+) \+ (?<answer>[\d,]+) > (?<max>[\d,]+)/i,
+  /maximum context length (?:is|of) (?<max>[\d,]+) tokens\. However, you requested (?:about )?(?<total>[\d,]+) tokens \(.*?(?<answer>[\d,]+) in the (?:completion|output)\)/is,
+  /maximum context length (?:is|of) (?<max>[\d,]+) tokens\.(?:[^"]*?(?:resulted in|requested) (?<prompt>[\d,]+) tokens)?/is,
+  /Limit (?<max>[\d,]+), Requested (?<prompt>[\d,]+)/i,
+  /input token count \(?(?<prompt>[\d,]+)\)? exceeds the maximum number of tokens allowed \(?(?<max>[\d,]+)/i,
+  /contains (?<prompt>[\d,]+) tokens .*too large for model with (?<max>[\d,]+) maximum/i,
+  /maximum prompt length is (?<max>[\d,]+)(?: but the request contains (?<prompt>[\d,]+))?/i,
+  /\(length (?<prompt>[\d,]+)\) is longer than the maximum model length of (?<max>[\d,]+)/i,
+  /\((?<prompt>[\d,]+) tokens\) (?:is longer than the model's context length|exceeds? the available context size) \((?<max>[\d,]+)/i,
+  /"n_prompt_tokens":(?<prompt>\d+),"n_ctx":(?<max>\d+)/,
+  /requested tokens \((?<prompt>[\d,]+)\) exceed context window of (?<max>[\d,]+)/i,
+  /first (?<prompt>[\d,]+) tokens when context the overflows.*context length of only (?<max>[\d,]+)/is,
+  /prompt cannot exceed (?<max>[\d,]+) - received (?<prompt>[\d,]+)/i,
+  /current length is (?<prompt>[\d,]+) while limit is (?<max>[\d,]+)/i,
+  /exceeded model token limit: (?<max>[\d,]+)(?: \(requested: (?<prompt>[\d,]+)\))?/i,
+];
+
+/** The numbers of a refusal, where it has any that make sense. */
+export function promptLimitsIn(text: string): PromptLimits {
+  const found = NUMBERS.map((pattern) => pattern.exec(text)?.groups).find((groups) => groups !== undefined);
+  if (found === undefined) return {};
+  const [max, answer, total, prompt] = [found["max"], found["answer"], found["total"], found["prompt"]].map(numberOf);
+  const maxPromptTokens = (max ?? 0) - (answer ?? 0);
+  const promptTokens = prompt ?? (total === undefined ? undefined : total - (answer ?? 0));
+  if (maxPromptTokens < 1) return {};
+  return promptTokens !== undefined && promptTokens > maxPromptTokens
+    ? { promptTokens, maxPromptTokens }
+    : { maxPromptTokens };
+}
+
+function numberOf(digits: string | undefined): number | undefined {
+  return digits === undefined ? undefined : Number(digits.replaceAll(",", ""));
+}
