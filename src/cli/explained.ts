@@ -6,8 +6,8 @@ const COLUMNS = ["seq", "kind", "status", "rule", "tokens", "message"];
 
 /** A line for each entry: what became of it, by which rule, what it costs, in which message it is. */
 export async function printExplained(out: Output, explained: readonly ExplainedEntry[]): Promise<void> {
-  const rows = explained.map(({ seq, kind, status, rule, tokens, message }) => [
-    String(seq),
+  const rows = explained.map(({ seq, toSeq, kind, status, rule, tokens, message }) => [
+    toSeq === undefined ? String(seq) : `${seq}-${toSeq}`,
     kind,
     status,
     rule,

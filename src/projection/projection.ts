@@ -109,7 +109,8 @@ export type EntryStatus =
   | "dropped"
   | "superseded"
   | "other_lane"
-  | "not_projectable";
+  | "not_projectable"
+  | "not_loaded";
 
 /** The rule that decided on an entry. */
 export type EntryRule =
@@ -131,12 +132,18 @@ export type EntryRule =
   | "lane_not_projected"
   | "kind_not_included"
   | "operation"
-  | "nothing_to_show";
+  | "nothing_to_show"
+  | "before_loaded";
 
-/** What became of one entry. */
+/** What became of one entry; or, with the status "not_loaded", a run of entries that nobody has looked at. */
 export interface ExplainedEntry {
+  /** Of entries that are not loaded the first. */
   readonly seq: number;
+  /** Empty for entries that are not loaded. */
   readonly kind: string;
+  /** The first and the last of entries that are not loaded; absent for an entry that is. */
+  readonly fromSeq?: number;
+  readonly toSeq?: number;
   readonly status: EntryStatus;
   readonly rule: EntryRule;
   /**

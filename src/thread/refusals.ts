@@ -21,6 +21,13 @@ export function notLoaded(seq: number, firstSeq: number): ThreadError {
   return new ThreadError({ code: "entry_not_loaded", seq, message });
 }
 
+/** For lists that are made of a whole thread: a part of one must not pass for all of it. */
+export function checkLoaded({ firstSeq }: { readonly firstSeq: number }, partial: boolean | undefined): void {
+  if (firstSeq === 0 || partial === true) return;
+  const message = `Only the entries from seq ${firstSeq} on are loaded. Load all with \`await store.load(id)\`, or pass \`partial: true\` to have these alone.`;
+  throw new ThreadError({ code: "entry_not_loaded", seq: 0, message });
+}
+
 export function callNotFound(threadId: string, callId: string): ThreadError {
   const message = `No entry of thread ${threadId} was produced by call ${JSON.stringify(callId)}.`;
   return new ThreadError({ code: "call_not_found", message });

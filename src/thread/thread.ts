@@ -21,7 +21,7 @@ import { now, portsOf, type ThreadOptions } from "./options.ts";
 import type { Ports } from "./ports.ts";
 import { checkCallId, checkRef, isBound, kindsOf } from "./queries.ts";
 import type { RefValue } from "./refs.ts";
-import { callNotFound, notLoaded, outOfRange, reused } from "./refusals.ts";
+import { callNotFound, checkLoaded, notLoaded, outOfRange, reused } from "./refusals.ts";
 import { readThread, type ThreadData, type ThreadParts } from "./serialised.ts";
 
 const brand = Symbol.for("heddle.thread");
@@ -257,17 +257,19 @@ export class Thread {
 
   /**
    * What was said on a lane, as a list of messages: by default on the active one, and in the format that `fromMessages` took
-   * in, else neutral. What a model is shown of it is for `project` to say.
+   * in, else neutral. What a model is shown of it is for `project` to say. Of a thread of which only the end is loaded it is
+   * `entry_not_loaded`, or with `partial: true` what is loaded.
    */
   toMessages<Format extends MessageFormat>(options: {
     readonly format: Format;
     readonly lane?: string | undefined;
+    readonly partial?: boolean | undefined;
   }): MessageOf<Format>[];
   toMessages(options?: ToMessagesOptions): JsonObject[];
   toMessages(options: ToMessagesOptions = {}): unknown[] {
-    const { format, lane } = fieldsOf(options, "options", "invalid_options");
-    if (this.firstSeq > 0) this.#mustBeLoaded(0);
-    return [...messagesFrom(entriesOfLane(this.toArray(), checkLane(lane)), format)];
+    const { format, lane, partial } = fieldsOf(options, "options", "invalid_options");
+    checkLoaded(this, partial);
+    return [...messagesFrom(entriesOfLane(this.toArray(), checkLane(lane), this.base?.activeLane), format)];
   }
 
   /** Plain data that `fromJSON` takes in again; what JSON.stringify uses. */

@@ -21,6 +21,7 @@ export const REASONS: Readonly<Record<EntryRule, string>> = {
   kind_not_included: "this kind is not shown to models",
   operation: "an operation, nothing to read",
   nothing_to_show: "nothing to show",
+  before_loaded: "before everything that was read",
 };
 
 export const STATUS: Readonly<Record<EntryStatus, string>> = {
@@ -33,4 +34,5 @@ export const STATUS: Readonly<Record<EntryStatus, string>> = {
   superseded: "superseded",
   other_lane: "other lane",
   not_projectable: "not for models",
+  not_loaded: "not read",
 };

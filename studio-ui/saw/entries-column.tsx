@@ -20,26 +20,30 @@ type Filter = EntryStatus | "all" | "hidden";
 /** Every entry with what became of it, and why. */
 export function EntriesColumn({ thread, detail, pointed }: Props) {
   const filter = useSignal<Filter>("all");
-  const rows = useComputed(() => detail.explained.filter(({ status }) => fits(status, filter.value)));
-  const counts = Map.groupBy(detail.explained, ({ status }) => status);
-  const hidden = detail.explained.filter(({ status }) => fits(status, "hidden")).length;
+  const unread = detail.explained.filter(({ status }) => status === "not_loaded");
+  const explained = detail.explained.filter(({ status }) => status !== "not_loaded");
+  const rows = useComputed(() => explained.filter(({ status }) => fits(status, filter.value)));
+  const counts = Map.groupBy(explained, ({ status }) => status);
+  const hidden = explained.filter(({ status }) => fits(status, "hidden")).length;
   const lit = litEntries(pointed.value, detail);
   const { seq, message } = pointed.value;
   const selected = rows.value.findIndex((row) => row.seq === seq);
-  const end = useSignal(revealing(detail.explained.length - 1));
+  const end = useSignal(revealing(explained.length - 1));
   const first = message === undefined ? -1 : rows.value.findIndex((row) => lit.has(row.seq));
   return (
     <aside class="entries" aria-label="Entries and why">
       <div class="chips" role="group" aria-label="Show entries that are">
-        <Chip filter={filter} value="all" text="all" n={detail.explained.length} />
+        <Chip filter={filter} value="all" text="all" n={explained.length} />
         <Chip filter={filter} value="hidden" text="not shown" n={hidden} />
         {[...counts].map(([status, entries]) => (
           <Chip key={status} filter={filter} value={status} text={STATUS[status]} n={entries.length} />
         ))}
       </div>
-      {(detail.explained[0]?.seq ?? 0) > 0 && (
-        <p class="hint">Entries before #{detail.explained[0]?.seq} lie before everything shown and were not read.</p>
-      )}
+      {unread.map(({ seq: from, toSeq }) => (
+        <p key={from} class="hint">
+          Entries #{from} to #{toSeq} lie before everything shown and were not read.
+        </p>
+      ))}
       {rows.value.length === 0 && <p class="hint">No entry is that.</p>}
       <VirtualList
         label="Entries of the thread, with the reason"

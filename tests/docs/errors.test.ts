@@ -14,6 +14,7 @@ const CODE =
 const OTHER_WORDS: ReadonlySet<string> = new Set([
   "call_interrupted",
   "call_not_shown",
+  "not_loaded",
   "not_projectable",
   "not_smaller",
   "thread_of_a_step",

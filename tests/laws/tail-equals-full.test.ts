@@ -1,5 +1,14 @@
 import fc from "fast-check";
-import { memoryStore, ProjectionError, type ProjectionInput, project, projectFromStore, type Thread } from "heddle";
+import {
+  type ExplainedEntry,
+  explain,
+  memoryStore,
+  ProjectionError,
+  type ProjectionInput,
+  project,
+  projectFromStore,
+  type Thread,
+} from "heddle";
 import { expect, test } from "vitest";
 import { anyInput } from "../projection/support/threads.ts";
 
@@ -32,6 +41,7 @@ test("a tail of any length gives the window of the whole thread, or says from wh
         const needed = neededBy({ ...rest, thread: tail });
         if (needed === undefined) {
           expect(await outcome(() => project({ ...rest, thread: tail }))).toEqual(expected);
+          if ("value" in expected) expectSameExplained({ ...rest, thread }, { ...rest, thread: tail });
           seen.enough += tail.firstSeq > 0 ? 1 : 0;
           return;
         }
@@ -46,6 +56,25 @@ test("a tail of any length gives the window of the whole thread, or says from wh
   expect(seen.short).toBeGreaterThan(30);
   expect(seen.enough).toBeGreaterThan(30);
 });
+
+/** Every entry is in one row, in order, and what is shown has the rows of the whole thread. */
+function expectSameExplained(whole: ProjectionInput, tail: ProjectionInput): void {
+  const rows = explain(tail);
+  let next = 0;
+  for (const { seq, fromSeq, toSeq, status, rule, tokens } of rows) {
+    expect(seq).toBe(next);
+    const isLoaded = status !== "not_loaded";
+    expect([fromSeq, isLoaded, toSeq === undefined, rule === "before_loaded"]).toEqual(
+      isLoaded ? [undefined, true, true, false] : [seq, false, false, true],
+    );
+    if (!isLoaded) expect(tokens).toBe(0);
+    next = (toSeq ?? seq) + 1;
+  }
+  expect(next).toBe(whole.thread.rev);
+  const shown = (explained: readonly ExplainedEntry[]) =>
+    explained.filter(({ status }) => ["shown", "cleared", "repaired"].includes(status));
+  expect(shown(rows)).toEqual(shown(explain(whole)));
+}
 
 async function stored(thread: Thread) {
   const store = memoryStore();

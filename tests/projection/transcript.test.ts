@@ -107,6 +107,14 @@ describe("a transcript", () => {
     expect(transcript(thread, { readers: { weather } })).toMatchObject([{ seq: 1, type: "user", content: "21" }]);
   });
 
+  test("refuses a thread of which only the end is loaded, unless a part is asked for", () => {
+    const whole = given(user("a"), assistant("b"), user("c"));
+    const base = { activeLane: "default", lanes: { default: { measure: 2 } } };
+    const tail = Thread.fromJSON({ ...whole.toJSON(), firstSeq: 1, base, entries: whole.slice(1, 2) });
+    expect(() => transcript(tail)).toThrow(expect.objectContaining({ code: "entry_not_loaded", seq: 0 }));
+    expect(transcript(tail, { partial: true }).map(({ seq }) => seq)).toEqual([1, 2]);
+  });
+
   test("refuses what it cannot read", () => {
     expect(refusalOf(() => transcript(given({ kind: "message", payload: { role: "user" } })))).toMatchObject({
       code: "entry_unreadable",

@@ -64,6 +64,16 @@ describe("what lies before the tail", () => {
     expect(error.message).toContain("begins at 7");
   });
 
+  test("is missing in its list of messages, which says so unless a part is asked for", () => {
+    const said = Thread.create({ id: "thread_a" }).append(Array.from({ length: 9 }, (_, n) => assistant(String(n))));
+    const end = tailOf(said, 4);
+    const error = errorOf(() => end.toMessages());
+    expect(error).toMatchObject({ code: "entry_not_loaded", seq: 0 });
+    expect(error.message).toContain("store.load(id)");
+    expect(end.toMessages({ partial: true }).map(({ content }) => content)).toEqual(["5", "6", "7", "8"]);
+    expect(said.toMessages({ partial: true })).toEqual(said.toMessages());
+  });
+
   test("is not confused with what does not exist", () => {
     expect(errorOf(() => tail.upTo(11))).toMatchObject({ code: "seq_out_of_range" });
     expect(errorOf(() => tail.upTo(-2))).toMatchObject({ code: "seq_out_of_range" });

@@ -1,6 +1,7 @@
 import { branchOf, namedLane, replaceOf, summaryReach, switchTarget } from "../../lanes/operation.ts";
 import { DEFAULT_LANE } from "../../lanes/track.ts";
 import type { Entry } from "../../thread/entry.ts";
+import { checkLoaded } from "../../thread/refusals.ts";
 import { Thread } from "../../thread/thread.ts";
 import { ProjectionError } from "../error.ts";
 import { checkName, checkReaders, knownFields } from "../input/check.ts";
@@ -35,6 +36,8 @@ export interface TranscriptOptions {
   readonly callId?: string | undefined;
   /** Readers of your own kinds. */
   readonly readers?: Readers | undefined;
+  /** Takes a thread of which only the end is loaded, for what is loaded of it. Default false: `entry_not_loaded`. */
+  readonly partial?: boolean | undefined;
 }
 
 /**
@@ -49,7 +52,9 @@ export function transcript(thread: Thread, options: TranscriptOptions = {}): Tra
   if (!Thread.isThread(thread)) {
     throw new ProjectionError({ code: "invalid_input", message: "A transcript is made of a Thread." });
   }
-  const { lane: wanted, callId, readers = {} } = knownFields(options, "options", ["lane", "callId", "readers"]);
+  const fields = knownFields(options, "options", ["lane", "callId", "readers", "partial"]);
+  const { lane: wanted, callId, readers = {}, partial } = fields;
+  checkLoaded(thread, partial);
   checkName("lane", wanted);
   checkName("callId", callId);
   checkReaders(readers);

@@ -145,7 +145,9 @@ async function restOf(request: AgentRequest): Promise<number> {
 
 /** The calls of the request that nobody has decided yet. */
 function waitingCalls(thread: Thread, requestId: string): readonly UIToolPart[] {
-  const message = toUIMessages(thread).findLast(({ id, role }) => role === "assistant" && id === requestId);
+  const message = toUIMessages(thread, { partial: true }).findLast(
+    ({ id, role }) => role === "assistant" && id === requestId,
+  );
   const step = message?.parts.slice(message.parts.findLastIndex(({ type }) => type === "step-start")) ?? [];
   return step.flatMap((part) => ("toolCallId" in part && !part.providerExecuted ? [part] : []));
 }

@@ -2,6 +2,7 @@ import { endIn, type RequestEnd } from "../../agent/react/end.ts";
 import type { Entry } from "../../thread/entry.ts";
 import type { Content, ToolCall } from "../../thread/message.ts";
 import { checkLane, entriesOfLane, messagesFrom } from "../../thread/messages/to-messages.ts";
+import { checkLoaded } from "../../thread/refusals.ts";
 import type { Thread } from "../../thread/thread.ts";
 import type { ErrorText } from "./error-text.ts";
 import type { UIChatMessage, UIPart } from "./message.ts";
@@ -20,6 +21,8 @@ export interface ToUIMessagesOptions {
    * streams it whole, and clients before 6.0.304 would show its text twice. Parts that version 6 does not know are left out.
    */
   readonly client?: UIClientVersion | undefined;
+  /** Takes a thread of which only the end is loaded, for what is loaded of it. Default false: `entry_not_loaded`. */
+  readonly partial?: boolean | undefined;
 }
 
 /** What the agent writes of a request, as far as it is looked at here. */
@@ -45,7 +48,11 @@ interface Written {
  * console.log(toUIMessages(server.thread()).map(({ role }) => role)); // [ 'user', 'assistant' ]
  * await server.stop();
  */
-export function toUIMessages(thread: Thread, { onError, client, lane }: ToUIMessagesOptions = {}): UIChatMessage[] {
+export function toUIMessages(
+  thread: Thread,
+  { onError, client, lane, partial }: ToUIMessagesOptions = {},
+): UIChatMessage[] {
+  checkLoaded(thread, partial);
   const isFor6 = isClient6(client);
   const messages: (UIChatMessage | SpokenById)[] = [];
   const spoken = new Map<string, SpokenById>();

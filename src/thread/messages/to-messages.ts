@@ -22,6 +22,8 @@ export interface ToMessagesOptions {
   readonly format?: MessageFormat | undefined;
   /** Default the lane that is active at the end. A lane that nothing was written to has no messages. */
   readonly lane?: string | undefined;
+  /** Takes a thread of which only the end is loaded, for what is loaded of it. Default false: `entry_not_loaded`. */
+  readonly partial?: boolean | undefined;
 }
 
 export function checkLane(lane: unknown): string | undefined {

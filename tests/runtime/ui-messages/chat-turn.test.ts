@@ -218,6 +218,29 @@ test("a tool of the browser is answered by the browser, also when it failed ther
   }
 });
 
+test("a chat that is longer than what is loaded goes on after an approval, and is not taken for all of it", async () => {
+  const store = memoryStore();
+  const words = (_: unknown, index: number) => {
+    const role = index % 2 === 0 ? "user" : "assistant";
+    return { kind: "ai_message", payload: { role, content: `So it goes on, ${index}.`, contextRef: "default" } };
+  };
+  await store.append("thread_c", Array.from({ length: 600 }, words));
+  const host = hostOn(store, [paying, "Paid."]);
+  const first = await post(host, [user("Pay")]);
+  await post(host, [user("Pay"), decide(first.message, true)]);
+  const thread = (await host.get("thread_c")).thread();
+  expect(thread.firstSeq).toBeGreaterThan(0);
+  expect(() => toUIMessages(thread)).toThrow(expect.objectContaining({ code: "entry_not_loaded", seq: 0 }));
+  expect(toUIMessages(thread, { partial: true }).at(-1)?.id).toBe(first.message.id);
+  const all = await store.load("thread_c");
+  expect(all && toUIMessages(all)).toHaveLength(602);
+  const explained = (await host.get("thread_c")).explain();
+  const before = { seq: 0, fromSeq: 0, toSeq: thread.firstSeq - 1, status: "not_loaded", rule: "before_loaded" };
+  expect(explained[0]).toMatchObject(before);
+  expect(explained[1]?.seq).toBe(thread.firstSeq);
+  await host.stop();
+});
+
 describe("a reader who comes back", () => {
   const steps = (text: string) => ({ thinking: "Hm.", text, calls: [{ name: "look" }] });
 

@@ -9,7 +9,7 @@ import type { Fate } from "./fate.ts";
 import { fatesOfBlocks } from "./in-blocks.ts";
 import { fateOfContext, fateOfSummary, fateOnLane } from "./on-lane.ts";
 
-/** What became of every entry that is loaded, in order. */
+/** What became of every entry, in order; what lies before a loaded tail is told in ranges. */
 export function explanationOf(run: Run): ExplainedEntry[] {
   const { engine, thread } = run;
   const fates = new Map([...fatesOfBlocks(run), ...fatesOfDropped(run)]);
@@ -21,10 +21,40 @@ export function explanationOf(run: Run): ExplainedEntry[] {
     return { status: "other_lane", rule: "lane_not_projected", tokens: 0 };
   };
   let active = thread.base?.activeLane ?? DEFAULT_LANE;
-  return thread.toArray().map((entry) => {
-    const lane = namedLane(entry) ?? active;
-    active = switchTarget(entry) ?? active;
+  const told = (entry: Entry, lane: string): ExplainedEntry => {
     const fate = fates.get(entry.seq) ?? (lane === engine.lane ? fateOnLane(run, entry) : fateElsewhere(entry));
     return { seq: entry.seq, kind: entry.kind, ...fate };
+  };
+  const loaded = thread.toArray().map((entry) => {
+    const lane = namedLane(entry) ?? active;
+    active = switchTarget(entry) ?? active;
+    return told(entry, lane);
   });
+  const known = entriesOfBase(run).map((entry) => told(entry, namedLane(entry) ?? engine.lane));
+  return thread.firstSeq === 0 ? loaded : [...withGaps(known, thread.firstSeq), ...loaded];
 }
+
+/** What the base of a tail has of the entries before it, as far as it is used: the replace the lane begins with, and its summary. */
+function entriesOfBase({ engine, thread: { firstSeq } }: Run): readonly Entry[] {
+  const used = [engine.log.anchor, engine.history.coverage.summary];
+  const known = new Map(used.flatMap((entry) => (entry && entry.seq < firstSeq ? [[entry.seq, entry] as const] : [])));
+  return [...known.values()].sort((a, b) => a.seq - b.seq);
+}
+
+/** The rows up to `end`, with one for each run of entries in between that are not loaded. */
+function withGaps(rows: readonly ExplainedEntry[], end: number): readonly ExplainedEntry[] {
+  const all: ExplainedEntry[] = [];
+  let next = 0;
+  const gapTo = (seq: number): void => {
+    if (next < seq) all.push({ seq: next, kind: "", fromSeq: next, toSeq: seq - 1, ...NOT_LOADED });
+    next = seq + 1;
+  };
+  for (const row of rows) {
+    gapTo(row.seq);
+    all.push(row);
+  }
+  gapTo(end);
+  return all;
+}
+
+const NOT_LOADED = { status: "not_loaded", rule: "before_loaded", tokens: 0 } as const;
