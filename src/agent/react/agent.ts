@@ -42,6 +42,10 @@ export interface Flight {
   readonly cutSeq: number | undefined;
   /** Calls of the exchange whose completion was told, so that they are told in order. */
   readonly told: number;
+  /** Whether what comes next is decided on its own, once the entries so far are durable. */
+  readonly isPhased: boolean;
+  /** What comes next, of a step that was decided so. */
+  readonly next: "call" | "after_tools" | undefined;
 }
 
 export type Ending =
@@ -72,6 +76,8 @@ export const AT_REST: Flight = Object.freeze({
   contextOp: undefined,
   cutSeq: undefined,
   told: 0,
+  isPhased: false,
+  next: undefined,
 });
 
 /**

@@ -3,12 +3,36 @@ import type { ReactAgent } from "./agent.ts";
 import { answered, notAnswered } from "./answer.ts";
 import { asked } from "./ask.ts";
 import { broken, cancelled, finished } from "./ending.ts";
+import { nextCall } from "./next-call.ts";
 import { operated } from "./operations.ts";
 import { noticed, resumed } from "./resume.ts";
 import { steered } from "./steering.ts";
-import type { Step } from "./step.ts";
+import { inFlight, type Step, stay } from "./step.ts";
 import { notSummarized, summarized } from "./summary.ts";
-import { answerAsked, answeredOutside, approvalAsked, decided, resulted } from "./tools.ts";
+import { answerAsked, answeredOutside, approvalAsked, callOrEnd, decided, resulted } from "./tools.ts";
+
+/**
+ * The same in two phases. First what must be durable: no function of the caller runs, such as a projector, a reader, a
+ * counter or `stopWhen`. Once that is durable, `decideNext` says what comes next.
+ */
+export function decideDurable(agent: ReactAgent, signal: Signal): Step {
+  if (signal.type === "ask") return decide(agent, signal); // what cannot be shown is refused before it is durable
+  const { agent: after, directives } = decide(phased(agent, true), signal);
+  return { agent: phased(after, false), directives };
+}
+
+/** What comes next; nothing, where the first phase decided everything. */
+export function decideNext(agent: ReactAgent): Step {
+  const { next } = agent.flight;
+  const { run } = agent.state;
+  const step = inFlight(stay(agent), { next: undefined });
+  if (next === undefined || run === undefined || run.runId !== agent.flight.runId) return step;
+  return next === "call" ? nextCall(step, run) : callOrEnd(step, run);
+}
+
+function phased(agent: ReactAgent, isPhased: boolean): ReactAgent {
+  return { ...agent, flight: { ...agent.flight, isPhased } };
+}
 
 /** What a ReAct agent makes of a signal. */
 export function decide(agent: ReactAgent, signal: Signal): Step {

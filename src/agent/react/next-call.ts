@@ -12,6 +12,7 @@ import { basisOf, type View, viewFor } from "./view.ts";
  * shown ends the request. No call is open when this is asked.
  */
 export function nextCall(before: Step, asked: Run): Step {
+  if (before.agent.flight.isPhased) return inFlight(before, { next: "call" });
   const step = delivered(before, asked, due(before.agent, false));
   const run = step.agent.state.run ?? asked;
   let view: View;

@@ -39,13 +39,19 @@ export function afterResult(step: Step, before: Run): Step {
 
 /** Every result is in: the model's turn again, unless this was its last. */
 export function afterTools(step: Step, run: Run): Step {
-  const { flight, settings } = step.agent;
+  const { flight } = step.agent;
   if (flight.ending !== undefined) return ended(step, run, flight.ending);
+  return flight.isPhased ? inFlight(step, { next: "after_tools" }) : callOrEnd(step, run);
+}
+
+/** Asks the caller's own functions, so the results have to be durable where that matters. */
+export function callOrEnd(step: Step, run: Run): Step {
+  const { settings, flight } = step.agent;
   const { requestId, runId, iteration, options, usage, usageByModel } = run;
   const marked = doing(step, { type: "checkpoint", requestId, runId, iteration, reason: "after_tools" });
   if (flight.finishing !== undefined) return completed(marked, run, flight.finishing);
   if (settings.isSpent?.(usage, usageByModel)) return completed(marked, run, "limit");
-  const stops = wantsToStop(step.agent, run);
+  const stops = wantsToStop(marked.agent, run);
   if (typeof stops === "object") return failed(marked, run, stops);
   if (stops) return completed(marked, run, "stopped");
   const isLast = iteration >= (options.maxIterations ?? settings.maxIterations);

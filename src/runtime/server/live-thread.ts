@@ -9,7 +9,7 @@ import { perform } from "../directives/perform.ts";
 import type { Scene } from "../directives/scene.ts";
 import type { Receipt } from "../request/receipt.ts";
 import type { LiveRequest } from "../request/request.ts";
-import { RequestError, requestFailed, requestSuspended } from "../request/request-error.ts";
+import { failureOf, RequestError, requestFailed, requestSuspended } from "../request/request-error.ts";
 import { Kept } from "../session/kept.ts";
 import { loadAgent, shortened } from "../session/load.ts";
 import type { OperationSettled } from "../session/operation-answer.ts";
@@ -61,6 +61,7 @@ export class LiveThread {
         return toldBeside(after, this.requests.current?.eventSeq ?? 0, more);
       },
       taken: () => this.#look(),
+      threw: (error) => this.#threw(error),
       broken: (error) => this.collapse(error),
     });
     this.toolbox = new Toolbox(items, (settings) => {
@@ -251,6 +252,17 @@ export class LiveThread {
       this.options.onError(cause, { code: failure.code, threadId: this.options.threadId, requestId });
       return { failure };
     }
+  }
+
+  /** What a projector, a reader or a counter threw ends the request, with this as its cause. */
+  #threw(error: unknown): Failure {
+    const message = "The projector, a reader or the token counter of the agent threw an error; `cause` has it.";
+    const failure = failureOf(error, { code: "projection_failed", message });
+    const { current } = this;
+    if (current !== undefined) current.thrown = { error, code: failure.code };
+    const { threadId, onError } = this.options;
+    onError(error, { code: failure.code, threadId, ...(current && { requestId: current.id }) });
+    return failure;
   }
 
   /** Loads of a long thread what a view shows, as the first call would: `explain` answers at once and cannot wait for it. */

@@ -1,7 +1,9 @@
 import type { Directive } from "../../agent/directive.ts";
+import type { Failure } from "../../agent/failure.ts";
 import type { ContextOperation } from "../../agent/operation.ts";
 import { isWaiting, type ReactAgent } from "../../agent/react/agent.ts";
-import { decide } from "../../agent/react/decide.ts";
+import { decideDurable, decideNext } from "../../agent/react/decide.ts";
+import type { Step } from "../../agent/react/step.ts";
 import type { Signal } from "../../agent/signal.ts";
 import { ContextOpError } from "../../lanes/context-op-error.ts";
 import { ConflictError } from "../../stores/errors.ts";
@@ -31,6 +33,8 @@ export interface SessionOptions {
   readonly beside: (agent: ReactAgent, directives: readonly Directive[]) => JsonObject;
   /** Called behind every signal, whoever sent it, also one that could not be taken. */
   readonly taken: () => void;
+  /** Told what a function of the caller threw when the next call was prepared; answers the failure of the request. */
+  readonly threw: (error: unknown) => Failure;
   /** An append failed for good: what the log does not have did not happen. */
   readonly broken: (error: unknown) => void;
 }
@@ -47,7 +51,7 @@ type Change = (agent: ReactAgent) => ReactAgent;
 
 /**
  * One thread at work: takes signals one after the other, and for each lets the core decide, makes what it decided durable,
- * and only then has it performed.
+ * and only then has it performed. What comes next is decided after that: the caller's functions never see what could be lost.
  */
 export class Session {
   readonly #options: SessionOptions;
@@ -124,22 +128,47 @@ export class Session {
   async #take(signal: Signal): Promise<Outcome> {
     const { perform, store } = this.#options;
     if (signal.type === "notice") await this.#catchUp(store);
-    const outcome = await this.#decided(signal);
-    for (const directive of outcome.directives) await perform(directive, outcome.after, outcome.before);
+    const durable = await this.#decided(signal.type, (agent) => decideDurable(agent, signal));
+    await this.#perform(durable);
+    const outcome = this.#agent.flight.next === undefined ? durable : await this.#goOn(durable);
     const marked = comesToWait(outcome);
     if (marked !== undefined) await perform(marked, outcome.after, outcome.before);
     return outcome;
   }
 
-  async #decided(signal: Signal): Promise<Outcome> {
+  /** What comes next. The caller's functions run here: one that throws fails the request, and what is durable stays. */
+  async #goOn({ before, directives }: Outcome): Promise<Outcome> {
+    let thrown: unknown;
+    const decideStep = (agent: ReactAgent): Step => {
+      try {
+        return decideNext(agent);
+      } catch (error) {
+        thrown = error;
+        throw error;
+      }
+    };
+    const next = await this.#decided("next", decideStep).catch((error: unknown) => {
+      if (error !== thrown) throw error; // of the store
+      const failure = this.#options.threw(error);
+      return this.#decided("fail", (agent) => decideDurable(agent, { type: "fail", failure }));
+    });
+    await this.#perform(next);
+    return { before, after: next.after, directives: [...directives, ...next.directives] };
+  }
+
+  async #perform({ directives, after, before }: Outcome): Promise<void> {
+    for (const directive of directives) await this.#options.perform(directive, after, before);
+  }
+
+  async #decided(type: Signal["type"] | "next", decideStep: (agent: ReactAgent) => Step): Promise<Outcome> {
     const { store, ports, epoch, broken, beside } = this.#options;
     let refused: ContextOperation | undefined;
     for (;;) {
       this.#changes = [];
       const before = this.#agent;
-      let step: ReturnType<typeof decide>;
+      let step: Step;
       try {
-        step = decide(before, signal);
+        step = decideStep(before);
       } catch (error) {
         await this.#extend(error);
         continue;
@@ -154,7 +183,7 @@ export class Session {
         const alone = refused === undefined ? [] : [{ type: "apply_context_op", operation: refused } as const];
         return { before, after, directives: [...step.directives, ...alone] };
       } catch (error) {
-        if (ContextOpError.isInstance(error) && before.flight.contextOp !== undefined && signal.type !== "context_op") {
+        if (ContextOpError.isInstance(error) && before.flight.contextOp !== undefined && type !== "context_op") {
           // What the log does not take must not cost the request its end: it gets its turn alone.
           refused = before.flight.contextOp;
           this.#agent = { ...this.#agent, flight: { ...this.#agent.flight, contextOp: undefined } };
@@ -166,7 +195,7 @@ export class Session {
           throw error;
         }
         // They may have decided something. What goes wrong then goes wrong again with the next signal.
-        if (signal.type !== "notice") this.submitNext({ type: "notice" }).catch(() => undefined);
+        if (type !== "notice") this.submitNext({ type: "notice" }).catch(() => undefined);
       }
     }
   }

@@ -1,5 +1,6 @@
-import { type AgentEvent, type AgentServer, ToolError, type ToolOptions } from "heddle";
+import { type AgentEvent, type AgentServer, createProjector, ToolError, type ToolOptions } from "heddle";
 import { describe, expect, test } from "vitest";
+import { spied } from "../support/spied-store.ts";
 import { anything, eventsOf, expectWhole, failureOf, gate, proveAll, stage, told } from "../support/stage.ts";
 
 const results = (events: readonly AgentEvent[]) =>
@@ -389,4 +390,76 @@ describe("an idempotency key", () => {
     await on.pass(1_000);
     expect(keys).toEqual([expect.stringMatching(/^call_\d+\.call_1$/), keys[0], keys[0]]);
   });
+});
+
+describe("what the caller's own functions throw after a tool ran", () => {
+  test.each(["projector", "tokenCounter", "stopWhen"] as const)(
+    "a %s: the result is durable before it runs, and the request fails with a code and the cause",
+    async (which) => {
+      const journal: string[] = [];
+      const on = await stage({
+        around: (store) => {
+          const spy = spied(store);
+          spy.journal = journal;
+          return spy.store;
+        },
+      });
+      const broken = new Error("no memory");
+      let hasRun = false;
+      let stored: boolean | undefined;
+      const breaks = (): void => {
+        if (!hasRun) return;
+        stored ??= journal.includes("result call_1");
+        throw broken;
+      };
+      const plain = createProjector();
+      const own = {
+        projector: {
+          project: (input: Parameters<typeof plain.project>[0]) => {
+            breaks();
+            return plain.project(input);
+          },
+          explain: plain.explain,
+        },
+        tokenCounter: {
+          count: (text: string) => {
+            breaks();
+            return text.length;
+          },
+        },
+        stopWhen: () => {
+          breaks();
+          return false;
+        },
+      };
+      const execute = () => {
+        hasRun = true;
+        return "charged";
+      };
+      const errors: unknown[] = [];
+      const server = await on.start(
+        {
+          script: [{ calls: [{ name: "charge" }] }, "Done."],
+          tools: { charge: { inputSchema: anything, execute } },
+          contextPolicy: { tokenEstimator: "exact" },
+          [which]: own[which],
+        },
+        { onError: (error) => errors.push(error) },
+      );
+      const request = await on.end(server.ask("Go."));
+      const error = await on.end(failureOf(request.result));
+      expect(stored).toBe(true);
+      const code = which === "stopWhen" ? "stop_when_failed" : "projection_failed";
+      expect(error).toMatchObject({ code: "request_failed", failure: { code } });
+      if (which !== "stopWhen") {
+        expect(error.cause).toBe(broken);
+        expect(errors).toEqual([broken]);
+      }
+      const events = await eventsOf(request);
+      expectWhole(events);
+      expect(results(events)).toEqual([["call_1", "charged", false]]);
+      expect(told(await on.log()).slice(-2)).toEqual(["result call_1", "error end:failed"]);
+      expect(server.request).toBeUndefined();
+    },
+  );
 });

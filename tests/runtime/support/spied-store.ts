@@ -13,7 +13,7 @@ interface Trouble {
 export interface Spied {
   readonly store: ThreadStore;
   /** What was written, in order, when it was acknowledged; tests add what else happened. */
-  readonly journal: string[];
+  journal: string[];
   /** Asked before each write: its number from 1, and what it is. */
   trouble: (write: Write, number: number, entries: readonly EntryInput[]) => Trouble | undefined;
 }
@@ -21,8 +21,7 @@ export interface Spied {
 /** A store that tells what is written, and fails when it is told to. */
 export function spied(inner: ThreadStore): Spied {
   let count = 0;
-  const journal: string[] = [];
-  const spy: Spied = { store: inner, journal, trouble: () => undefined };
+  const spy: Spied = { store: inner, journal: [], trouble: () => undefined };
   const wrapped =
     (name: Write) =>
     async (...args: unknown[]) => {
@@ -31,7 +30,7 @@ export function spied(inner: ThreadStore): Spied {
       if (trouble !== undefined && trouble.after !== true) throw trouble.error();
       const answer: unknown = await Reflect.apply(Reflect.get(inner, name), inner, args);
       if (trouble !== undefined) throw trouble.error();
-      journal.push(...(name === "append" ? told(entries as readonly Entry[]) : [name]));
+      spy.journal.push(...(name === "append" ? told(entries as readonly Entry[]) : [name]));
       return answer;
     };
   const overrides = new Map<PropertyKey, unknown>(WRITES.map((name) => [name, wrapped(name)]));
