@@ -22,7 +22,7 @@ export type CallBasis = {
 
 /** `payload.call` of the entry that a model call leaves. */
 export type CallRecord = CallBasis & {
-  /** The messages as they were sent, where a transformer changed what was projected. */
+  /** The blob of what `transformRequest` changed: messages, tools or settings. */
   readonly sent?: string;
   readonly usage: Usage;
   readonly finishReason: FinishReason;

@@ -22,7 +22,7 @@ export type OutputCheck =
   | { readonly ok: true; readonly object: JsonValue }
   | { readonly ok: false; readonly issues: readonly string[] };
 
-/** What a request sent was not what was projected: the messages as sent lie in a blob. */
+/** What was sent is not what was projected: what differs lies in a blob. */
 export type SentMessages = { readonly blob: string; readonly fingerprint: string };
 
 export interface Steer {

@@ -9,11 +9,12 @@ import { STORIES } from "./kills/stories.ts";
 
 const signal = vi.hoisted(() => ({ type: "none" }));
 vi.mock("../../src/agent/react/decide.ts", async (original) => {
-  const { decide } = await original<typeof import("../../src/agent/react/decide.ts")>();
+  const real = await original<typeof import("../../src/agent/react/decide.ts")>();
   return {
-    decide: (agent: never, given: Signal) => {
-      signal.type = given.type;
-      return decide(agent, given);
+    ...real,
+    decideDurable: (agent: never, given: Signal) => {
+      signal.type = given.type; // what comes next is of this signal, too
+      return real.decideDurable(agent, given);
     },
   };
 });

@@ -5,7 +5,7 @@ import type { JsonObject } from "../../thread/json.ts";
 import type { Message, ToolSpec } from "../../thread/message.ts";
 import { CallError } from "./call-error.ts";
 import { findCall } from "./find-call.ts";
-import { type RebuildOptions, renderCall, sentMessages } from "./render-call.ts";
+import { type RebuildOptions, renderCall, sentChanges } from "./render-call.ts";
 
 export type { RebuildOptions } from "./render-call.ts";
 
@@ -40,8 +40,7 @@ export async function rebuildCall(
   options: RebuildOptions = {},
 ): Promise<RebuiltCall> {
   const { record } = await findCall(store, threadId, callId);
-  const shown =
-    record.sent === undefined ? await projected(store, threadId, record, options) : await asSent(store, record.sent);
+  const shown = await shownIn(store, threadId, record, options);
   const fingerprint = fingerprintOf(shown.toolSpec, shown.messages);
   if (fingerprint === record.fingerprint) return Object.freeze({ callId, ...shown, record, fingerprint, proven: true });
   const message =
@@ -56,9 +55,23 @@ interface Shown {
   readonly settings: JsonObject;
 }
 
-async function asSent(store: ThreadStore, hash: string): Promise<Shown> {
-  const { messages, tools, settings } = await sentMessages(store, hash);
-  return { messages, toolSpec: tools, settings };
+async function shownIn(
+  store: ThreadStore,
+  threadId: string,
+  record: CallRecord,
+  options: RebuildOptions,
+): Promise<Shown> {
+  const changes = record.sent === undefined ? {} : await sentChanges(store, record.sent);
+  const { messages, tools, settings } = changes;
+  if (messages !== undefined && tools !== undefined && settings !== undefined) {
+    return { messages, toolSpec: tools, settings }; // nothing is left to project
+  }
+  const shown = await projected(store, threadId, record, options);
+  return {
+    messages: messages ?? shown.messages,
+    toolSpec: tools ?? shown.toolSpec,
+    settings: settings ?? shown.settings,
+  };
 }
 
 async function projected(

@@ -98,11 +98,13 @@ export async function callBlob(store: ThreadStore, hash: string, what: string): 
   });
 }
 
-/** What a transformer made of the messages before they were sent. */
-export async function sentMessages(store: ThreadStore, hash: string) {
-  return (await callBlob(store, hash, "messages as sent")) as unknown as {
-    readonly messages: Projection["messages"];
-    readonly tools: readonly ToolSpec[];
-    readonly settings: JsonObject;
-  }; // written by us
+/** What `transformRequest` changed before the call was sent; earlier versions wrote all three. */
+export interface SentChanges {
+  readonly messages?: Projection["messages"];
+  readonly tools?: readonly ToolSpec[];
+  readonly settings?: JsonObject;
+}
+
+export async function sentChanges(store: ThreadStore, hash: string): Promise<SentChanges> {
+  return (await callBlob(store, hash, "changes of transformRequest")) as unknown as SentChanges; // written by us
 }

@@ -79,11 +79,20 @@ async function transform(
     readonly settings: ModelSettings;
   }; // JSON is checked here, its meaning by the formatters
   const { messages: list, tools, settings: set } = wanted;
-  const fingerprint = fingerprintOf(tools, list);
-  const isSame = fingerprint === fingerprintOf(toolSpec, messages) && sameJson(settings, set as JsonValue);
-  if (isSame) return plain;
-  const blob = await scene.kept.blob({ messages: list, tools, settings: set } as unknown as JsonValue);
-  return { messages: list, toolSpec: tools, settings: set, sent: { blob, fingerprint } };
+  // Only what differs is stored: the rest is made again from the log.
+  const changes = {
+    ...(!sameText(list, messages) && { messages: list }),
+    ...(!sameText(tools, toolSpec) && { tools }),
+    ...(!sameJson(settings, set as JsonValue) && { settings: set }),
+  };
+  if (Object.keys(changes).length === 0) return plain;
+  const blob = await scene.kept.blob(changes as unknown as JsonValue);
+  return { messages: list, toolSpec: tools, settings: set, sent: { blob, fingerprint: fingerprintOf(tools, list) } };
+}
+
+/** A fingerprint is over the text, in which the order of keys counts. */
+function sameText(a: unknown, b: unknown): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
 }
 
 async function ask(scene: Scene, directive: LlmStream, request: LiveRequest, sent: Sent): Promise<ModelAnswer> {

@@ -2,7 +2,7 @@ import type { Projection, Provenance } from "../../projection/projection.ts";
 import { fingerprintOf } from "../../projection/run/chain.ts";
 import { CallError } from "../../runtime/calls/call-error.ts";
 import type { FoundCall } from "../../runtime/calls/find-call.ts";
-import { renderCall, sentMessages } from "../../runtime/calls/render-call.ts";
+import { renderCall, sentChanges } from "../../runtime/calls/render-call.ts";
 import type { Message } from "../../thread/message.ts";
 import type { ShownCall, Trouble } from "../contract/call.ts";
 import type { Studio } from "../studio.ts";
@@ -12,7 +12,7 @@ export async function shownCall(studio: Studio, threadId: string, { callId, reco
   try {
     const rendered = await renderCall(studio.store, threadId, record, { readers, tokenCounter });
     const { projection, policy, environment } = rendered;
-    const sent = record.sent === undefined ? undefined : await sentMessages(studio.store, record.sent);
+    const sent = record.sent === undefined ? undefined : await sentChanges(studio.store, record.sent);
     const messages = sent?.messages ?? projection.messages;
     const toolSpec = sent?.tools ?? projection.toolSpec;
     const fingerprint = fingerprintOf(toolSpec, messages);

@@ -1,4 +1,4 @@
-import type { AgentRequest } from "heddle";
+import { type AgentRequest, rebuildCall } from "heddle";
 import { scriptedModel } from "heddle/testing";
 import { describe, expect, test } from "vitest";
 import { anything, eventsOf, expectWhole, failureOf, proveAll, stage, told } from "../support/stage.ts";
@@ -220,6 +220,86 @@ test("a tool is chosen, tokens are limited, and what is sent may be changed: the
   expect(rebuilt.messages).toEqual([{ role: "user", content: "Changed." }]);
   expect(rebuilt.settings).toMatchObject({ toolChoice: "required", maxOutputTokens: 50, temperature: 1 });
   expect(told(await on.log())[0]).toBe("ask Original.");
+});
+
+describe("of what a transformer changed", () => {
+  const CHANGES = {
+    messages: [{ role: "user", content: "Changed." }],
+    tools: [{ name: "look", description: "Look again.", inputSchema: { type: "object" } }],
+    settings: { temperature: 1 },
+  };
+  const tools = { look: { description: "Look.", inputSchema: anything, execute: () => "seen" } };
+
+  test.each([
+    ["messages"],
+    ["tools"],
+    ["settings"],
+    ["messages", "settings"],
+    ["messages", "tools", "settings"],
+  ] as const)("only what differs is stored, and the call is proven: %s %s %s", async (...given) => {
+    const names = given.filter((name) => name !== undefined);
+    const on = await stage();
+    const changes = Object.fromEntries(names.map((name) => [name, CHANGES[name]]));
+    const server = await on.start({ script: ["Yes."], tools, transformRequest: () => changes } as never);
+    const request = await on.end(server.ask("Original."));
+    const [call] = (await on.end(request.result)).calls;
+    const rebuilt = await rebuildCall(on.store, on.threadId, call?.callId ?? "");
+    const blob = await on.store.getBlob(rebuilt.record.sent ?? "");
+    expect(blob).toEqual(changes);
+    expect(rebuilt.messages).toEqual(
+      names.includes("messages") ? CHANGES.messages : [{ role: "user", content: "Original." }],
+    );
+    expect(rebuilt.toolSpec).toMatchObject([{ description: names.includes("tools") ? "Look again." : "Look." }]);
+    expect(rebuilt.settings["temperature"]).toBe(names.includes("settings") ? 1 : undefined);
+    expect(rebuilt.proven).toBe(true);
+  });
+
+  test("settings that change with each call do not store the conversation again", async () => {
+    const on = await stage();
+    let seed = 0;
+    let bytes = 0;
+    const putBlob = on.store.putBlob.bind(on.store);
+    on.store.putBlob = (blob) => {
+      bytes += JSON.stringify(blob).length;
+      return putBlob(blob);
+    };
+    const transformRequest = ({ settings }: { settings: object }) => ({ settings: { ...settings, seed: seed++ } });
+    const server = await on.start({ script: Array.from({ length: 10 }, () => "Yes."), transformRequest } as never);
+    for (let n = 0; n < 10; n++) await on.end((await on.end(server.ask("x".repeat(1_000)))).result);
+    expect(bytes).toBeLessThan(10_000); // the words alone are 55,000, when they are stored at each call
+    expect(await proveAll(on.store, on.threadId)).toBe(10);
+  });
+
+  test("what an earlier version stored, all three, is still proven", async () => {
+    const on = await stage();
+    const server = await on.start({
+      script: ["Yes."],
+      tools,
+      transformRequest: () => ({ settings: CHANGES.settings }),
+    } as never);
+    const request = await on.end(server.ask("Original."));
+    await on.end(request.result);
+    const sent = await on.store.putBlob({
+      messages: [{ role: "user", content: "Original." }],
+      tools: [{ name: "look", description: "Look.", inputSchema: { type: "object" } }],
+      settings: CHANGES.settings,
+    });
+    const old = (await on.log()).map(({ kind, payload, refs, at }) => {
+      const isCall = "call" in payload;
+      return {
+        kind,
+        payload: isCall ? { ...payload, call: { ...(payload["call"] as object), sent } } : payload,
+        refs,
+        at,
+      };
+    });
+    await on.store.append("thread_old", old as never);
+    const [{ refs: { callId = "" } = {} } = {}] = old.filter(({ payload }) => "call" in payload);
+    expect(await rebuildCall(on.store, "thread_old", callId)).toMatchObject({
+      proven: true,
+      settings: CHANGES.settings,
+    });
+  });
 });
 
 test("a transformer that throws or gives nonsense fails the request", async () => {

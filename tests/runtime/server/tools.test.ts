@@ -441,7 +441,7 @@ describe("what the caller's own functions throw after a tool ran", () => {
         {
           script: [{ calls: [{ name: "charge" }] }, "Done."],
           tools: { charge: { inputSchema: anything, execute } },
-          contextPolicy: { tokenEstimator: "exact" },
+          ...(which === "tokenCounter" && { contextPolicy: { tokenEstimator: "exact" } }),
           [which]: own[which],
         },
         { onError: (error) => errors.push(error) },
