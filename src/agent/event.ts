@@ -68,6 +68,17 @@ export interface EventData {
   };
   readonly request_failed: { readonly failure: Failure };
   readonly request_cancelled: { readonly reason: string };
+  /** The last event in this process, and no end: the request is open in the log, and goes on here later or in another process. */
+  readonly request_suspended: Suspension;
+}
+
+/**
+ * Why a process no longer carries a request that is open. `store`: it cannot reach the store. `lost`: another process has
+ * claimed the thread, and `holder` names it. `stopped`: its server was stopped.
+ */
+export interface Suspension {
+  readonly reason: "store" | "lost" | "stopped";
+  readonly holder?: string;
 }
 
 export type EventKind = keyof EventData;
@@ -96,7 +107,8 @@ export type EventDraft = {
 
 /**
  * One thing that a request tells while it runs. Comparing `kind` narrows `data`. The last event of every request, and
- * no other, is request_completed, request_failed or request_cancelled.
+ * no other, is request_completed, request_failed or request_cancelled. One process emits it; a process that no longer
+ * carries the request emits request_suspended last.
  */
 export type AgentEvent = EventDraft & {
   /** No two events ever have the same, whichever process tells them. */

@@ -14,6 +14,11 @@ export interface ToolOptions<Context = unknown> {
   readonly messages: readonly unknown[];
   /** Aborted when the attempt takes too long and when the request is cancelled. */
   readonly abortSignal: AbortSignal;
+  /**
+   * Whether this process still runs the request. False when its claim of the thread may have ended, so that another process
+   * may run it. Ask right before what must not happen twice. Without a server, and in `runTool`, it is always true.
+   */
+  readonly isHeld: () => boolean;
 }
 
 /** What `needsApproval` is told beside the input. */

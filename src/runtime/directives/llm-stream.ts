@@ -11,14 +11,14 @@ import type { ModelSettings } from "../model/settings.ts";
 import { checkOutput } from "../output/check-output.ts";
 import type { LiveRequest } from "../request/request.ts";
 import { failureOf } from "../request/request-error.ts";
-import type { Scene } from "./scene.ts";
+import { mayStart, type Scene, sceneOf } from "./scene.ts";
 import { untilAborted } from "./until-aborted.ts";
 
 /** Makes a model call; its answer, or why there is none, is the next signal. */
 export function llmStream(scene: Scene, directive: LlmStream): void {
   const request = scene.request(directive.requestId);
   if (request === undefined) return;
-  scene.track(call(scene, directive, request));
+  scene.track(call(sceneOf(scene, request), directive, request));
 }
 
 async function call(scene: Scene, directive: LlmStream, request: LiveRequest): Promise<void> {
@@ -30,6 +30,7 @@ async function call(scene: Scene, directive: LlmStream, request: LiveRequest): P
   let sent: SentMessages | undefined;
   let signal: Extract<Signal, { type: "llm_result" | "llm_error" }>;
   try {
+    await mayStart(scene, request); // where it may not, the request was interrupted, and the call ends as aborted
     const transformed = await transform(scene, directive, request);
     sent = transformed.sent;
     span.sending(transformed);
@@ -117,6 +118,7 @@ async function ask(scene: Scene, directive: LlmStream, request: LiveRequest, sen
     },
     {
       modelMaxRetries: definition.modelMaxRetries,
+      beforeAttempt: () => mayStart(scene, request),
       onRetry: (failure, attempt, waitMs) => {
         request.emit({ kind: "llm_retried", callId, data: { failure, attempt, waitMs } }, iteration);
       },

@@ -16,6 +16,7 @@ import type { Promised } from "../session/promised.ts";
 import type { Tokens } from "../session/tokens.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import type { ToolPool } from "../tools/pool.ts";
+import { untilAborted } from "./until-aborted.ts";
 
 /** What the executors of directives have around them. */
 export interface Scene {
@@ -29,6 +30,10 @@ export interface Scene {
   readonly tools: () => Tools;
   readonly agent: () => ReactAgent;
   readonly request: (requestId: string) => LiveRequest | undefined;
+  /** Whether no other process can have the thread. */
+  readonly isHeld: () => boolean;
+  /** The same, after a renewal where the last one is too old; where it is false, the request has ended here. */
+  readonly ensureHeld: () => Promise<boolean>;
   readonly scope: (requestId: string) => RequestScope<never>;
   /** The messages that a model call was shown, as long as it is the last one. */
   readonly shown: (callId: string) => readonly Message[];
@@ -51,4 +56,22 @@ export interface Scene {
   readonly tokens: Tokens | undefined;
   /** What an answer of the right shape is, until the request ends. */
   readonly objects: Map<string, JsonValue>;
+}
+
+/** The scene of one request: what comes from it when it has ended here is dropped, though another process, or this one, goes on. */
+export function sceneOf(scene: Scene, request: LiveRequest): Scene {
+  return {
+    ...scene,
+    send: (signal) => {
+      if (request.state !== "done") scene.send(signal);
+    },
+  };
+}
+
+/** Whether something may be started for the request: it was not interrupted, and no other process can have the thread. */
+export async function mayStart(scene: Scene, { abort: { signal } }: LiveRequest): Promise<boolean> {
+  if (signal.aborted) return false;
+  if (scene.isHeld()) return true;
+  const isHeld = await untilAborted(signal, () => scene.ensureHeld()).catch(() => false); // it was interrupted
+  return isHeld && !signal.aborted;
 }

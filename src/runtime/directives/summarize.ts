@@ -14,12 +14,14 @@ import { classifyModelError } from "../model/failure/classify.ts";
 import { withRetries } from "../model/retries.ts";
 import { RequestError } from "../request/request-error.ts";
 import type { SummarySpan } from "../telemetry/telemetry.ts";
-import type { Scene } from "./scene.ts";
+import { type Scene, sceneOf } from "./scene.ts";
 import { untilAborted } from "./until-aborted.ts";
 
 /** Has a summary written, and reports it, or why there is none, with the next signal. */
-export function summarize(scene: Scene, { requestId, lane, range, maxTokens, model }: Summarize): void {
-  const signal = requestId === undefined ? undefined : scene.request(requestId)?.abort.signal;
+export function summarize(all: Scene, { requestId, lane, range, maxTokens, model }: Summarize): void {
+  const request = requestId === undefined ? undefined : all.request(requestId);
+  const scene = request === undefined ? all : sceneOf(all, request);
+  const signal = request?.abort.signal;
   const work = async (): Promise<void> => {
     const outcome = await writeSummary(scene, range, { lane, requestId, model, maxTokens, signal });
     if (outcome.ok) return scene.send({ type: "summary_result", lane, ...outcome.summary });
@@ -112,6 +114,11 @@ async function written(
   signal: AbortSignal,
 ): Promise<Written> {
   const { summarizer } = scene.definition;
+  const beforeAttempt = async (): Promise<void> => {
+    if (scene.isHeld() || (await untilAborted(signal, () => scene.ensureHeld()))) return;
+    throw new RequestError({ code: "summary_not_accepted", message: "Another process may have the thread." });
+  };
+  await beforeAttempt();
   if (summarizer !== undefined)
     return { content: textGiven(await untilAborted(signal, () => summarizer.summarize(range, { signal }))) };
   const { messages } = summaryRequest(range, { maxTokens });
@@ -119,7 +126,7 @@ async function written(
   const { streaming, streamIdleTimeoutMs: idleTimeoutMs, modelMaxRetries } = scene.definition;
   // As a stream it can be seen to have fallen silent.
   const call = { model, messages, streaming, idleTimeoutMs, signal, ports: scene.ports };
-  const answer = await withRetries(call, { modelMaxRetries });
+  const answer = await withRetries(call, { modelMaxRetries, beforeAttempt });
   span.answered(answer);
   const { usage, finishReason } = answer;
   return { content: textOf(answer.content), call: { model: modelNameOf(model), usage, finishReason } };

@@ -8,13 +8,14 @@ import { failed } from "../tools/outcome.ts";
 import { runTool } from "../tools/run-tool.ts";
 import { settle } from "../tools/settle.ts";
 import { checkArguments } from "../tools/validate.ts";
-import type { Scene } from "./scene.ts";
+import { mayStart, type Scene, sceneOf } from "./scene.ts";
 import { untilAborted } from "./until-aborted.ts";
 
 /** Executes one call of a tool, when there is a place; its result, or what it waits for, is the next signal. */
-export function toolExec(scene: Scene, directive: ToolExec): void {
-  const request = scene.request(directive.requestId);
+export function toolExec(all: Scene, directive: ToolExec): void {
+  const request = all.request(directive.requestId);
   if (request === undefined) return;
+  const scene = sceneOf(all, request);
   const { call } = directive;
   const execute = async (): Promise<void> => {
     try {
@@ -35,7 +36,7 @@ async function executed(scene: Scene, directive: ToolExec, request: LiveRequest)
   const { call, callId, approved } = directive;
   const tools = scene.tools();
   const tool = Object.hasOwn(tools, call.name) ? tools[call.name] : undefined;
-  if (request.abort.signal.aborted) return result(scene, directive, notRun());
+  if (!(await mayStart(scene, request))) return result(scene, directive, notRun());
   if (tool !== undefined && !approved) {
     const before = await beforehand(scene, directive, tool);
     if (before === "approval") return scene.send({ type: "approval_needed", callId, toolCallId: call.id });
@@ -63,6 +64,10 @@ async function run(scene: Scene, directive: ToolExec, request: LiveRequest): Pro
       onError: (error, code) => scene.onError(error, { ...origin, code }),
       messages: scene.shown(callId),
       signal: request.abort.signal,
+      hold: {
+        isHeld: () => request.state !== "done" && scene.isHeld(),
+        ensure: () => mayStart(scene, request),
+      },
       ports,
       timeoutMs: definition.toolTimeoutMs,
       maxRetries: definition.toolMaxRetries,

@@ -12,6 +12,8 @@ const LONGEST_RETRY_AFTER_MS = 10 * 60_000;
 export interface Retries {
   /** How often to try again. Default 2. */
   readonly modelMaxRetries?: number;
+  /** Awaited before each attempt. It aborts the signal of the call where the attempt must not be made. */
+  readonly beforeAttempt?: () => Promise<unknown>;
   /** Called before each wait; `attempt` counts the retries from 1. */
   readonly onRetry?: (failure: Failure, attempt: number, waitMs: number) => void;
 }
@@ -22,7 +24,7 @@ export interface Retries {
  */
 export async function withRetries(
   call: ModelCall,
-  { modelMaxRetries = 2, onRetry }: Retries = {},
+  { modelMaxRetries = 2, onRetry, beforeAttempt }: Retries = {},
 ): Promise<ModelAnswer> {
   const { onDelta } = call;
   let told = false;
@@ -38,6 +40,7 @@ export async function withRetries(
         };
   for (let attempt = 1; ; attempt++) {
     try {
+      await beforeAttempt?.();
       return await callModel(watched);
     } catch (error) {
       if (told || attempt > modelMaxRetries || !ModelError.isInstance(error) || !error.retryable) throw error;

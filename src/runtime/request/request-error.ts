@@ -1,3 +1,4 @@
+import type { Suspension } from "../../agent/event.ts";
 import type { Failure } from "../../agent/failure.ts";
 import { type ErrorFacts, HeddleError } from "../../thread/errors.ts";
 
@@ -20,19 +21,24 @@ export class RequestError extends HeddleError {
   static override readonly className: string = "RequestError";
   declare readonly requestId?: string;
   declare readonly failure?: Failure;
+  /** Of `request_suspended`: why this process no longer carries the request, and who does. */
+  declare readonly suspension?: Suspension;
   /** Of `request_waiting`: continue the run with it. */
   declare readonly token?: string;
 
-  constructor({
-    requestId,
-    failure,
-    ...facts
-  }: ErrorFacts & { readonly requestId?: string; readonly failure?: Failure }) {
+  constructor({ requestId, failure, suspension, ...facts }: RequestErrorFacts) {
     super(facts);
     if (requestId !== undefined) this.requestId = requestId;
     if (failure !== undefined) this.failure = failure;
+    if (suspension !== undefined) this.suspension = suspension;
   }
 }
+
+type RequestErrorFacts = ErrorFacts & {
+  readonly requestId?: string;
+  readonly failure?: Failure;
+  readonly suspension?: Suspension;
+};
 
 /** `cause` is what was thrown, where that is known: it lives in memory alone. */
 export function requestFailed(requestId: string, failure: Failure, cause?: unknown): RequestError {
@@ -44,9 +50,29 @@ export function requestCancelled(requestId: string, reason: string): RequestErro
   return new RequestError({ code: "request_cancelled", requestId, message: reason });
 }
 
-export function requestSuspended(requestId: string): RequestError {
-  const message = "The server was stopped while the request was open. It goes on where the thread is started again.";
-  return new RequestError({ code: "request_suspended", requestId, message });
+/** `failure` and `cause` are what the store answered, where it was that. */
+export function requestSuspended(
+  requestId: string,
+  suspension: Suspension,
+  { failure, cause }: { readonly failure?: Failure; readonly cause?: unknown } = {},
+): RequestError {
+  const facts = { requestId, suspension, ...(failure && { failure }), cause };
+  const message = suspendedBecause(suspension);
+  return new RequestError({ code: "request_suspended", retryable: suspension.reason === "store", message, ...facts });
+}
+
+/** What a reader of the event or the error can do. */
+export function suspendedBecause({ reason, holder }: Suspension): string {
+  switch (reason) {
+    case "store":
+      return "The store cannot be reached. The request is open in the log and goes on when the store is back, here or in another process. Ask again with the same requestId to follow it.";
+    case "lost":
+      return `Another process${holder === undefined ? "" : `, ${holder},`} has claimed the thread and goes on with the request. Follow it there, or start the thread here when it is released.`;
+    case "stopped":
+      return "The server was stopped while the request was open. It goes on where the thread is started again.";
+    default:
+      return reason satisfies never;
+  }
 }
 
 /** A standalone run that waits. Its token is not enumerable: who logs the error does not log what the token carries. */

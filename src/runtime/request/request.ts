@@ -1,4 +1,4 @@
-import type { AgentEvent, EventDraft } from "../../agent/event.ts";
+import type { AgentEvent, EventDraft, EventKind, Suspension } from "../../agent/event.ts";
 import type { RuntimePorts } from "../ports.ts";
 import { EventLog } from "./event-log.ts";
 import type { RequestResult } from "./result.ts";
@@ -15,13 +15,13 @@ export interface AgentRequest<Output = unknown> {
   readonly id: string;
   readonly runId: string;
   readonly state: RequestState;
-  /** Rejects with a RequestError: `request_failed` or `request_cancelled`. Nobody has to look at it. */
+  /** Rejects with a RequestError: `request_failed`, `request_cancelled` or `request_suspended`. Nobody has to look at it. */
   readonly result: Promise<RequestResult<Output>>;
   /** Resolves as soon as nothing is at work: the request is done, or it waits for somebody outside. */
   settled(): Promise<Exclude<RequestState, "running">>;
   /** The text of the model as it comes. */
   readonly textStream: AsyncIterable<string>;
-  /** All events from the first on, however late you begin; the last is the terminal one. */
+  /** All events from the first on, however late you begin; the last is the terminal one, or `request_suspended`. */
   events(options?: EventsOptions): AsyncIterable<AgentEvent>;
 }
 
@@ -35,7 +35,19 @@ interface Options {
   /** After a crash the numbers go on. */
   readonly firstEventSeq: number;
   readonly listen: (event: AgentEvent) => void;
+  readonly hold: Hold;
 }
+
+/** The claim of the thread, as those see it who start something or emit what no entry tells. */
+export interface Hold {
+  /** Whether no other process can have the thread. */
+  readonly isHeld: () => boolean;
+  /** The same, after a renewal where the last one is too old. Where it is false, the request is suspended. */
+  readonly ensure: () => Promise<boolean>;
+}
+
+/** No entry tells of them, so no append has shown that the thread is held. */
+const UNRECORDED: ReadonlySet<EventKind> = new Set(["llm_delta", "llm_retried", "tool_started", "keepalive"]);
 
 /** The side of a request that the session sees. */
 export class LiveRequest implements AgentRequest {
@@ -50,6 +62,8 @@ export class LiveRequest implements AgentRequest {
   readonly #settle: (result: RequestResult) => void;
   readonly #fail: (error: unknown) => void;
   #state: RequestState = "running";
+  /** Events that wait for a renewal of the claim. */
+  #withheld: readonly (readonly [event: EventDraft, iteration: number])[] = [];
   #rest = Promise.withResolvers<Exclude<RequestState, "running">>();
 
   constructor(options: Options) {
@@ -76,7 +90,7 @@ export class LiveRequest implements AgentRequest {
   }
 
   get eventSeq(): number {
-    return this.#log.lastSeq;
+    return this.#log.lastSeq + this.#withheld.length;
   }
 
   get textStream(): AsyncIterable<string> {
@@ -92,9 +106,35 @@ export class LiveRequest implements AgentRequest {
     return this.#log.has(is);
   }
 
-  /** Gives an event its place. After the terminal one there is none. */
+  /**
+   * Gives an event its place; after the terminal one there is none. What no entry tells waits while another process may have
+   * the thread; an entry that was appended shows that none has.
+   */
   emit(event: EventDraft, iteration: number): void {
     if (this.#state === "done") return;
+    const waits = this.#withheld.length > 0 || !this.#options.hold.isHeld();
+    if (waits && UNRECORDED.has(event.kind)) {
+      this.#withhold(event, iteration);
+      return;
+    }
+    this.#release();
+    this.#put(event, iteration);
+  }
+
+  #withhold(event: EventDraft, iteration: number): void {
+    this.#withheld = [...this.#withheld, [event, iteration]];
+    if (this.#withheld.length > 1) return;
+    void this.#options.hold.ensure().then((isHeld) => isHeld && this.#release());
+  }
+
+  #release(): void {
+    if (this.#state === "done") return;
+    const withheld = this.#withheld;
+    this.#withheld = [];
+    for (const [event, iteration] of withheld) this.#put(event, iteration);
+  }
+
+  #put(event: EventDraft, iteration: number): void {
     const { ports, runId, epoch, listen } = this.#options;
     const seq = this.#log.lastSeq + 1;
     // After a crash a number may be told again of another event; under another claim.
@@ -103,6 +143,14 @@ export class LiveRequest implements AgentRequest {
     const frozen: AgentEvent = Object.freeze(full);
     this.#log.push(frozen);
     listen(frozen);
+  }
+
+  /** This process no longer carries it: what waits for a renewal is dropped, and nothing follows. */
+  suspend(suspension: Suspension, iteration: number, error: unknown): void {
+    if (this.#state === "done") return;
+    this.#withheld = [];
+    this.#put({ kind: "request_suspended", data: suspension }, iteration);
+    this.reject(error);
   }
 
   turn(state: Exclude<RequestState, "done">): void {

@@ -1,4 +1,6 @@
+import type { Suspension } from "../../agent/event.ts";
 import type { Failure } from "../../agent/failure.ts";
+import { StaleHolderError, StoreError, ThreadHeldError } from "../../stores/errors.ts";
 import type { RuntimePorts } from "../ports.ts";
 import { failureOf } from "../request/request-error.ts";
 
@@ -14,6 +16,16 @@ const LOST: ReadonlySet<string> = new Set(["stale_holder", "store_closed", "thre
 /** Whether nothing can be written here after this error. */
 export function isForGood(error: unknown): boolean {
   return LOST.has(failureOf(error, UNKNOWN).code);
+}
+
+/** Where another process has the thread, or the store is away, an end that is emitted here would not be the only one. */
+function suspensionOf(error: unknown): Suspension | undefined {
+  if (StaleHolderError.isInstance(error) || ThreadHeldError.isInstance(error)) {
+    const { holder } = error;
+    return { reason: "lost", ...(holder !== undefined && { holder }) };
+  }
+  const isAway = StoreError.isInstance(error) && (error.retryable || error.code === "store_closed");
+  return isAway ? { reason: "store" } : undefined;
 }
 
 /** What could not be written: what is held here is not what the log says, until the log has been read anew. */
@@ -38,9 +50,9 @@ export class Breakage {
     return failureOf(this.#broken?.error, UNKNOWN);
   }
 
-  /** Whoever holds the thread now goes on with the request, and tells its end. */
-  get isOthers(): boolean {
-    return this.failure.code === "stale_holder";
+  /** Why the request is left open in the log, for whoever can write there; undefined where it has failed. */
+  get suspension(): Suspension | undefined {
+    return this.#broken && suspensionOf(this.#broken.error);
   }
 
   get isForGood(): boolean {

@@ -1,7 +1,8 @@
 import type { Directive } from "../../agent/directive.ts";
+import type { Suspension } from "../../agent/event.ts";
 import type { Failure } from "../../agent/failure.ts";
 import type { ContextOperation } from "../../agent/operation.ts";
-import { isWaiting, type ReactAgent } from "../../agent/react/agent.ts";
+import { type Flight, isWaiting, type ReactAgent } from "../../agent/react/agent.ts";
 import type { Run } from "../../agent/react/run.ts";
 import type { Signal } from "../../agent/signal.ts";
 import type { JsonValue } from "../../thread/json.ts";
@@ -29,6 +30,9 @@ import { settingsFor } from "./settings.ts";
 import { takeUpOperation } from "./take-up-operation.ts";
 import { itemsOf, Toolbox } from "./toolbox.ts";
 
+/** So often a request is resumed in one process after its store was away; then it fails. */
+const MAX_RESUMES = 3;
+
 /** One thread with its agent at work: the session, the request under way, and what executors need. */
 export class LiveThread {
   readonly options: LiveThreadOptions;
@@ -44,6 +48,8 @@ export class LiveThread {
   readonly #looking = new Set<() => void>();
   readonly #breakage: Breakage;
   #isResting = false;
+  /** How often a request was resumed here because its store had been away. */
+  #resumes: { readonly of: string | undefined; readonly count: number } = { of: undefined, count: 0 };
 
   private constructor(options: LiveThreadOptions, agent: ReactAgent, items: Awaited<ReturnType<typeof itemsOf>>) {
     const { definition, store, ports, threadId, telemetry, holder, listen } = options;
@@ -76,6 +82,7 @@ export class LiveThread {
       ports,
       captureDeltas,
       listen,
+      hold: { isHeld: () => this.isHeld, ensure: () => this.#ensureHeld() },
       span: (of) => telemetry.request(of, this.scene),
     });
     this.#follower = new Follower(store, this.session, (error) => this.collapse(error));
@@ -89,6 +96,8 @@ export class LiveThread {
       tools: () => this.toolbox.tools,
       agent: () => this.session.agent,
       request: (requestId) => this.requests.get(requestId),
+      isHeld: () => this.isHeld,
+      ensureHeld: () => this.#ensureHeld(),
       scope: (requestId) => ({ requestId, threadId, context: this.requests.context(requestId) as never }), // as the caller typed it
       shown: (callId) => this.lastCall.messagesOf(callId),
       limit: (requestId, ms, over) => this.requests.limit(requestId, ms, over),
@@ -170,25 +179,74 @@ export class LiveThread {
     while (this.#work.size > 0) await Promise.allSettled(this.#work);
   }
 
-  /** What could not be written did not happen: the request has failed, and the log is read anew before anything else. */
+  /** Whether this process may start something: no other one can have the thread. */
+  get isHeld(): boolean {
+    return !this.isBroken && (this.options.holder?.isHeld ?? true);
+  }
+
+  /** The same, after a renewal where the last one is too old. False when the request was suspended or has failed. */
+  async #ensureHeld(): Promise<boolean> {
+    return !this.isBroken && ((await this.options.holder?.ensure()) ?? true) && !this.isBroken;
+  }
+
+  /**
+   * What could not be written did not happen. Where another process may go on with the request, it is suspended here. Else it
+   * has failed: the log is read anew, gets that end, and only then is the end emitted.
+   */
   collapse(error: unknown): void {
-    if (this.isBroken || this.session.isClosed) return;
+    if (this.session.isClosed) return;
+    if (this.isBroken) {
+      this.#collapseForGood(error);
+      return;
+    }
     this.#breakage.begin(error);
     this.session.halt(error);
-    const { failure, isOthers, isForGood: isLost } = this.#breakage;
-    const requestId = this.current?.id;
-    if (isOthers) this.requests.suspend();
-    else this.requests.fail(failure, this.agent.state.run?.iteration ?? 0, error);
+    const { failure, suspension, isForGood: isLost } = this.#breakage;
+    const request = this.current;
+    if (suspension !== undefined) this.requests.suspend(suspension, this.#iteration, { failure, cause: error });
+    else if (request !== undefined) {
+      request.thrown = { error, code: failure.code };
+      request.abort.abort(new RequestError({ code: failure.code, message: failure.message }));
+    }
     this.scene.receipts.settleAll((id) => ({ id, delivered: false, reason: "run_failed" }));
     this.scene.objects.clear();
-    this.#cleanUp(requestId);
+    this.#cleanUp(suspension?.reason === "store" ? undefined : request?.id);
     if (isLost) this.options.lost(error);
+    else if (suspension === undefined) void this.#closeNow(failure, error);
+  }
+
+  /** The store was away, and now it is known that another process has the thread, or that the store is closed. */
+  #collapseForGood(error: unknown): void {
+    if (this.#breakage.isForGood || !isForGood(error)) return;
+    this.#breakage.begin(error);
+    this.session.halt(error);
+    this.requests.suspend(this.suspension, this.#iteration);
+    this.options.lost(error);
+  }
+
+  /** What cannot be closed in the log now is left open there, until the log can be written. */
+  async #closeNow(failure: Failure, cause: unknown): Promise<void> {
+    await this.mend().catch(() => {
+      this.requests.suspend({ reason: "store" }, this.#iteration, { failure, cause });
+      this.changed();
+    });
+  }
+
+  /** Why this process carries no request that is open. */
+  get suspension(): Suspension {
+    return this.#breakage.suspension ?? { reason: this.isBroken ? "store" : "stopped" };
   }
 
   /** How a request ends here that the log has, and that this server cannot carry. */
   endOf(requestId: string): RequestError {
-    const { isOthers, failure } = this.#breakage;
-    return isOthers || this.stopped.aborted ? requestSuspended(requestId) : requestFailed(requestId, failure);
+    const isSuspended = this.#breakage.suspension !== undefined || this.stopped.aborted;
+    return isSuspended
+      ? requestSuspended(requestId, this.suspension)
+      : requestFailed(requestId, this.#breakage.failure);
+  }
+
+  get #iteration(): number {
+    return this.agent.state.run?.iteration ?? 0;
   }
 
   /** What is to be begun next lies in the log, for whoever starts the thread again. */
@@ -201,28 +259,62 @@ export class LiveThread {
     this.#breakage.close();
     this.#stopped.abort(new RequestError({ code: "server_stopped", message: "The server was stopped." }));
     this.#follower.follow(false);
-    this.requests.suspend();
+    this.requests.suspend(this.suspension, this.#iteration);
   }
 
   /** The last chance to close in the log what has failed here: whoever starts the thread next would go on with it. */
   async closeFailed(): Promise<void> {
-    if (!this.#breakage.isForGood) await this.mend().catch(() => undefined); // whoever starts it next reads the log as it is
+    if (this.#breakage.suspension === undefined) await this.mend().catch(() => undefined); // whoever starts it next reads the log as it is
   }
 
-  /** Reads the log anew after a failure, and closes there the request that has failed here. */
+  /** Reads the log anew after a failure. A request that was suspended goes on; one that has failed is closed there. */
   mend(): Promise<void> {
     return this.#breakage.mend();
   }
 
   async #mend(): Promise<void> {
-    const { store, threadId, ports } = this.options;
-    await this.session.replace(async ({ settings, contextPolicy }) => {
+    const { store, threadId, ports, warn } = this.options;
+    const { failure, suspension } = this.#breakage;
+    const request = this.requests.last;
+    const goesOn = suspension !== undefined && this.#mayResume();
+    if (goesOn) await this.#confirmHeld();
+    let prompt: Pick<Flight, "systemPrompt"> | Record<never, never> = {};
+    await this.session.replace(async ({ settings, contextPolicy, flight }) => {
       const fresh = await loadAgent(store, threadId, settings, ports);
-      return { ...fresh, contextPolicy };
+      if (flight.systemPrompt !== undefined) prompt = { systemPrompt: flight.systemPrompt };
+      // The core emits the end of a run that it knows, also when the log has it already.
+      const isOver = request !== undefined && this.requests.isOpen && fresh.state.run?.runId !== request.runId;
+      return { ...fresh, contextPolicy, flight: { ...fresh.flight, ...(isOver && { runId: request.runId }) } };
     });
     this.#breakage.end();
-    await takeUpOperation(this.scene, this.session, this.options.warn); // the end of an open run takes it along
-    if (this.agent.state.run !== undefined) await this.session.submit({ type: "resume", recover: "fail" });
+    await takeUpOperation(this.scene, this.session, warn); // the end of an open run takes it along
+    const { run } = this.agent.state;
+    if (run !== undefined) {
+      const isKnown = request?.id === run.requestId; // a caller that was told of no request asks once more
+      this.requests.open(run, nextEventSeq(this.agent.thread, run));
+      await this.session.submit({ type: "resume", ...(goesOn && isKnown ? prompt : { failure }) });
+    } else if (request !== undefined && this.requests.isOpen) {
+      this.requests.open({ requestId: request.id, runId: request.runId }, 1);
+      await this.session.submit({ type: "notice" });
+      this.requests.fail(failure, 0, request.thrown?.error); // the log has nothing of it: the thread was deleted
+    }
+  }
+
+  /** A store that answers and takes no entries would have the model called for ever. */
+  #mayResume(): boolean {
+    const { last } = this.requests;
+    if (last === undefined || this.options.definition.recover === "fail") return false;
+    this.#resumes = { of: last.id, count: this.#resumes.of === last.id ? this.#resumes.count + 1 : 1 };
+    return this.#resumes.count <= MAX_RESUMES;
+  }
+
+  async #confirmHeld(): Promise<void> {
+    try {
+      await this.options.holder?.confirm();
+    } catch (error) {
+      this.#collapseForGood(error);
+      throw error;
+    }
   }
 
   async #takeUp(): Promise<void> {

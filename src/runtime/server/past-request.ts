@@ -79,7 +79,7 @@ async function endedRequest(live: LiveThread, ask: Entry): Promise<Ended> {
   const requestId = ask.refs.requestId ?? "";
   const entries = await entriesOf(live, ask, requestId);
   const { last } = entries.reduce(evolve, INITIAL);
-  if (last === undefined) throw requestSuspended(requestId); // open, and not carried here
+  if (last === undefined) throw requestSuspended(requestId, live.suspension); // open, and not carried here
   return { entries, ended: last };
 }
 

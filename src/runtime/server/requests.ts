@@ -1,7 +1,7 @@
-import type { AgentEvent } from "../../agent/event.ts";
+import type { AgentEvent, Suspension } from "../../agent/event.ts";
 import type { Failure } from "../../agent/failure.ts";
 import type { RuntimePorts } from "../ports.ts";
-import { LiveRequest } from "../request/request.ts";
+import { type Hold, LiveRequest } from "../request/request.ts";
 import { RequestError, requestFailed, requestSuspended } from "../request/request-error.ts";
 import type { RequestSpan } from "../telemetry/telemetry.ts";
 import { RequestTimer } from "./request-timer.ts";
@@ -12,6 +12,7 @@ export interface RequestsOptions {
   readonly captureDeltas: boolean;
   readonly listen: (event: AgentEvent) => void;
   readonly span: (of: Asked) => RequestSpan;
+  readonly hold: Hold;
 }
 
 export interface Asked {
@@ -26,6 +27,8 @@ export class Requests {
   #current: LiveRequest | undefined;
   #span: RequestSpan | undefined;
   #timer: RequestTimer | undefined;
+  /** The last request is open in the log, and may begin here once more. */
+  #isSuspended = false;
 
   constructor(options: RequestsOptions) {
     this.#options = options;
@@ -41,18 +44,32 @@ export class Requests {
     return this.#current?.id === requestId ? this.#current : undefined;
   }
 
-  /** Begins a request here, unless it is known; one that has ended here does not begin again. */
+  /** The last request, also one that has ended here. */
+  get last(): LiveRequest | undefined {
+    return this.#current;
+  }
+
+  /** Whether the last request has no end here: it is under way, or was suspended. */
+  get isOpen(): boolean {
+    return this.current !== undefined || this.#isSuspended;
+  }
+
+  /** Begins a request here, unless it is known; one that has ended here does not begin again, and one that was suspended does. */
   open(asked: Asked, firstEventSeq: number): void {
     const { requestId: id, runId } = asked;
-    if (this.#current?.id === id) return;
-    const { epoch, ports, captureDeltas, listen } = this.#options;
+    const before = this.#current?.id === id ? this.#current : undefined;
+    if (before !== undefined && !this.#isSuspended) return;
+    this.#isSuspended = false;
+    const { epoch, ports, captureDeltas, listen, hold } = this.#options;
     const span = this.#options.span(asked);
     this.#span = span;
     const told = (event: AgentEvent): void => {
       span.event(event);
       listen(event);
     };
-    this.#current = new LiveRequest({ id, runId, epoch, ports, captureDeltas, firstEventSeq, listen: told });
+    const first = Math.max(firstEventSeq, (before?.eventSeq ?? 0) + 1);
+    const options = { id, runId, epoch, ports, captureDeltas, firstEventSeq: first, listen: told, hold };
+    this.#current = new LiveRequest(options);
   }
 
   /** Limits the time that a request may be at work. */
@@ -100,14 +117,20 @@ export class Requests {
     request.reject(requestFailed(request.id, failure, cause));
   }
 
-  /** Ends it here without a word: another process may go on with it. */
-  suspend(): void {
+  /**
+   * Ends it here, and not in the log. Another process may go on with it; this one can too, when only the store was away: what
+   * the caller gave is then still there.
+   */
+  suspend(suspension: Suspension, iteration: number, why: { failure?: Failure; cause?: unknown } = {}): void {
     const request = this.current;
     if (request === undefined) return;
-    this.forget(request.id);
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    if (suspension.reason !== "store") this.forget(request.id);
+    this.#isSuspended = true;
     this.#span?.suspended();
-    const error = requestSuspended(request.id);
+    const error = requestSuspended(request.id, suspension, why);
     request.abort.abort(error);
-    request.reject(error);
+    request.suspend(suspension, iteration, error);
   }
 }

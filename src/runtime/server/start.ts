@@ -4,7 +4,8 @@ import { isAgent } from "../../agent/definition/define-agent.ts";
 import type { AgentEvent } from "../../agent/event.ts";
 import type { ReactAgent } from "../../agent/react/agent.ts";
 import type { Signal } from "../../agent/signal.ts";
-import { StaleHolderError } from "../../stores/errors.ts";
+import { StaleHolderError, ThreadHeldError } from "../../stores/errors.ts";
+import type { HeddleError } from "../../thread/errors.ts";
 import { untilAborted } from "../directives/until-aborted.ts";
 import { harmlessly } from "../on-error.ts";
 import { systemRuntimePorts } from "../ports.ts";
@@ -66,8 +67,10 @@ async function start<Given extends AnyAgent>(
   const threadId = options.threadId ?? ports.ids("thread");
   const ttlMs = options.claimTtlMs ?? CLAIM_TTL_MS;
   let live: LiveThread | undefined;
+  let early: { readonly error: unknown } | undefined;
   const lost = (error: unknown): void => {
-    if (StaleHolderError.isInstance(error)) live?.collapse(error);
+    if (live === undefined) early = { error };
+    else live.collapse(error);
   };
   const claim = {
     holder: options.holder ?? ports.ids("holder"),
@@ -100,14 +103,15 @@ async function start<Given extends AnyAgent>(
       signal,
       first: hooks.first,
       listen: hooks.listen ?? (() => undefined),
-      lost: () => {
-        stopping?.stop({ graceMs: 0 }).catch(() => undefined); // the claim runs out by itself
+      lost: (error) => {
+        stopping?.stop({ graceMs: 0 }, lostBecause(threadId, error)).catch(() => undefined); // the claim runs out by itself
         hooks.lost?.();
       },
     });
     hooks.opened?.(live);
     const asking = new Asking(live);
     stopping = new Stopping(live, asking);
+    if (early !== undefined) live.collapse(early.error);
     if (signal.aborted) await stopping.stop({ graceMs: 0 });
     return new LiveServer<Given>(live, asking, stopping);
   } catch (error) {
@@ -116,6 +120,16 @@ async function start<Given extends AnyAgent>(
   } finally {
     signal.removeEventListener("abort", letGo);
   }
+}
+
+/** What every later call of the server is told. */
+function lostBecause(threadId: string, error: unknown): HeddleError | undefined {
+  if (ThreadHeldError.isInstance(error)) return error;
+  if (!StaleHolderError.isInstance(error)) return undefined;
+  const { holder, until } = error;
+  if (holder !== undefined && until !== undefined) return new ThreadHeldError(threadId, holder, until);
+  const message = `Thread ${threadId} was claimed by another process, and this server has stopped. Start the thread again.`;
+  return new RequestError({ code: "server_stopped", message });
 }
 
 function givenUp(): RequestError {

@@ -1,3 +1,4 @@
+import type { HeddleError } from "../../thread/errors.ts";
 import type { RuntimePorts } from "../ports.ts";
 import { RequestError } from "../request/request-error.ts";
 import type { Asking } from "./asking.ts";
@@ -14,6 +15,7 @@ export class Stopping {
   readonly #live: LiveThread;
   readonly #asking: Pick<Asking, "close" | "isAsking">;
   #stopped: Promise<void> | undefined;
+  #why: HeddleError = stopped();
 
   constructor(live: LiveThread, asking: Pick<Asking, "close" | "isAsking">) {
     this.#live = live;
@@ -26,10 +28,12 @@ export class Stopping {
 
   check(): void {
     if (this.#stopped === undefined) return;
-    throw stopped();
+    throw this.#why;
   }
 
-  stop(options: StopOptions): Promise<void> {
+  /** `why` is what later calls are told. */
+  stop(options: StopOptions, why: HeddleError = stopped()): Promise<void> {
+    if (this.#stopped === undefined) this.#why = why;
     this.#stopped ??= this.#stop(options);
     return this.#stopped;
   }
@@ -38,7 +42,7 @@ export class Stopping {
   async #stop({ graceMs = GRACE_MS }: StopOptions): Promise<void> {
     const live = this.#live;
     const { ports } = live.options;
-    this.#asking.close(stopped());
+    this.#asking.close(this.#why);
     if (graceMs > 0) await this.#rest(ports, graceMs);
     live.beginNothing();
     if (!(await inTime(ports, LETTING_GO_MS, this.#letGo()))) this.#giveUp();
@@ -47,7 +51,7 @@ export class Stopping {
   async #letGo(): Promise<void> {
     const live = this.#live;
     await live.closeFailed();
-    await live.session.close(stopped());
+    await live.session.close(this.#why);
     live.suspend();
     await live.settle();
     this.#settleAll();
@@ -60,7 +64,7 @@ export class Stopping {
     const { threadId, holder, warn } = live.options;
     const what = `the store did not answer within ${LETTING_GO_MS} ms after its server was stopped`;
     warn(`Thread ${threadId}: ${what}. What was not acknowledged may be lost, and its claim runs out by itself.`);
-    void live.session.close(stopped());
+    void live.session.close(this.#why);
     live.suspend();
     this.#settleAll();
     holder?.release().catch(() => undefined); // renews no more, whatever comes of it
@@ -70,7 +74,7 @@ export class Stopping {
   #settleAll(): void {
     const { receipts, operations } = this.#live.scene;
     receipts.settleAll((id) => ({ id, delivered: false, reason: "closed" }));
-    operations.settleAll(() => ({ status: "failed", error: stopped() }));
+    operations.settleAll(() => ({ status: "failed", error: this.#why }));
   }
 
   /** Until nothing is at work, but not for ever. */

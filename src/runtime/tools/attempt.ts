@@ -8,6 +8,14 @@ import { answerOf } from "./result.ts";
 import { type Limits, type Stopped, settle } from "./settle.ts";
 import { checkArguments } from "./validate.ts";
 
+/** Whether the process that runs the call may still act for its request. */
+export interface ToolHold {
+  /** Whether no other process can run the request. */
+  readonly isHeld: () => boolean;
+  /** The same, after it was made sure of; where it is false, the attempt does not start. */
+  readonly ensure: () => Promise<boolean>;
+}
+
 export interface Attempt {
   readonly call: ToolCall;
   readonly tool: AnyTool;
@@ -16,6 +24,7 @@ export interface Attempt {
   readonly messages: readonly Message[];
   readonly limits: Limits;
   readonly maxResultBytes: number;
+  readonly hold: ToolHold;
   readonly onValue: () => void;
   readonly onError: (error: unknown, code: string) => void;
 }
@@ -36,6 +45,8 @@ export async function attempt(given: Attempt): Promise<Tried> {
   ): Promise<{ readonly refused: ToolAnswer } | { readonly output: unknown }> => {
     const checked = await checkArguments(call, tool);
     if ("refused" in checked) return checked;
+    const { hold } = given;
+    if (!hold.isHeld() && !(await hold.ensure())) return { refused: aborted(call.name, false) };
     signal.throwIfAborted();
     executed = true;
     input = checked.input;
@@ -85,7 +96,7 @@ async function shown(given: Attempt, input: unknown, output: unknown, partial?: 
 }
 
 async function execute(
-  { call, tool, context, idempotencyKey, messages, limits, onValue }: Attempt,
+  { call, tool, context, idempotencyKey, messages, limits, hold, onValue }: Attempt,
   input: unknown,
   signal: AbortSignal,
   outputs: Outputs,
@@ -96,6 +107,7 @@ async function execute(
     toolCallId: call.id,
     idempotencyKey,
     abortSignal: signal,
+    isHeld: hold.isHeld,
     get messages() {
       return modelMessages(messages); // made only for the few tools that look
     },

@@ -1,7 +1,7 @@
 import type { AnyTool, Tools } from "../../agent/definition/tool.ts";
 import type { Message, ToolCall } from "../../thread/message.ts";
 import { type RuntimePorts, systemRuntimePorts } from "../ports.ts";
-import { type Attempt, attempt } from "./attempt.ts";
+import { type Attempt, attempt, type ToolHold } from "./attempt.ts";
 import { aborted, notExecutable, unknownTool } from "./failures.ts";
 import { type HeartbeatOptions, heartbeat } from "./heartbeat.ts";
 import type { ToolAnswer, ToolRunResult } from "./outcome.ts";
@@ -28,8 +28,11 @@ export interface ToolRunOptions extends HeartbeatOptions {
   readonly graceMs?: number;
   /** In UTF-8; 8 MiB. */
   readonly maxResultBytes?: number;
+  /** Looked at before each attempt, and by the tool's own `isHeld`. Default: no other process runs the request. */
+  readonly hold?: ToolHold;
 }
 
+const ALWAYS_HELD: ToolHold = { isHeld: () => true, ensure: async () => true };
 const LONGEST_WAIT = 60_000;
 
 /**
@@ -81,6 +84,7 @@ async function answered(
     }
   };
   const given: Attempt = {
+    hold: options.hold ?? ALWAYS_HELD,
     call,
     tool,
     context,

@@ -42,7 +42,12 @@ export function uiMessageStream(
 }
 
 const ENDS: ReadonlySet<UIChunk["type"]> = new Set(["error", "abort", "finish"]);
-const TERMINAL: ReadonlySet<AgentEvent["kind"]> = new Set(["request_completed", "request_failed", "request_cancelled"]);
+const TERMINAL: ReadonlySet<AgentEvent["kind"]> = new Set([
+  "request_completed",
+  "request_failed",
+  "request_cancelled",
+  "request_suspended",
+]);
 
 /** The chunks of a request as the page's version knows them; `keepalive` where there is nothing but a tool at work. */
 export function chunksOf(

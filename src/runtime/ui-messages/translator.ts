@@ -1,6 +1,7 @@
 import type { AgentEvent, EventData } from "../../agent/event.ts";
 import type { Failure } from "../../agent/failure.ts";
 import { isPlainObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
+import { suspendedBecause } from "../request/request-error.ts";
 import { StreamedAnswer } from "./answer.ts";
 import { approvalIdOf } from "./approval-id.ts";
 import type { UIChunk, UIFinishReason } from "./chunk.ts";
@@ -80,6 +81,8 @@ export class Translator {
         return [...this.#end(), { type: "finish", finishReason: this.#finishReason }];
       case "request_failed":
         return this.#fail(event.data.failure, failedMark);
+      case "request_suspended":
+        return this.fail({ code: "request_suspended", message: suspendedBecause(event.data) });
       case "request_cancelled": {
         const { reason } = event.data;
         return [...this.#close(), ...marked(cancelledMark(reason)), { type: "abort", reason }];

@@ -22,6 +22,7 @@ const PASSING: ReadonlySet<AgentEvent["kind"]> = new Set([
   "summary_started",
   "summary_failed",
   "context_cut",
+  "request_suspended",
 ]);
 
 const LAW = "every request ends with exactly one terminal event, which is its last";
@@ -60,7 +61,7 @@ export class FollowedRequests {
     for await (const event of request.events()) {
       if (!process.isAlive) return; // nobody hears it
       if (event.requestId !== request.id) this.#journal.broken(LAW, `${request.id} tells of ${event.requestId}`);
-      if (last !== undefined && TERMINAL.has(last.kind)) {
+      if (last !== undefined && (TERMINAL.has(last.kind) || last.kind === "request_suspended")) {
         this.#journal.broken(LAW, `${request.id} told ${event.kind} after ${last.kind}`);
       }
       numbers.take(event);
@@ -75,7 +76,11 @@ export class FollowedRequests {
 
   #ended({ id }: AgentRequest, last: AgentEvent | undefined, end: Ended): void {
     this.#journal.note(`${id} ended: ${end.status} ${end.code ?? ""}`);
-    if (end.status === "suspended") return;
+    if (end.status === "suspended") {
+      if (last !== undefined && last.kind === "request_suspended") return;
+      this.#journal.broken(LAW, `${id} was suspended, and its last event is ${last?.kind ?? "none"}`);
+      return;
+    }
     if (end.status === "unknown" || end.code === "runtime_failed") {
       this.#journal.broken("a request fails for a known reason", `${id}: ${String(end.cause)}`, end.cause);
       return;

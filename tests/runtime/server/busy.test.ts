@@ -148,10 +148,10 @@ describe("a server that stops", () => {
     const first = await on.start({ script: ["Hi."] }, { ports: sleepy, claimTtlMs: 1_000 });
     isAsleep = true; // its process is suspended: no timer fires in time
     await on.pass(400);
-    const second = await on.start({ script: ["Ho."] });
+    const second = await on.start({ script: ["Ho."] }, { holder: "second" });
     isAsleep = false;
     await on.pass(60_000);
-    expect((await failureOf(first.ask("Hello."))).code).toBe("server_stopped");
+    await expect(first.ask("Hello.")).rejects.toMatchObject({ code: "thread_held", holder: "second" });
     expect((await on.end((await on.end(second.ask("Hello."))).result)).text).toBe("Ho.");
   });
 });

@@ -73,9 +73,14 @@ export async function eventsOf(
   return events;
 }
 
-const TERMINAL: readonly string[] = ["request_completed", "request_failed", "request_cancelled"];
+const TERMINAL: readonly string[] = [
+  "request_completed",
+  "request_failed",
+  "request_cancelled",
+  "request_suspended", // the last event in this process
+];
 
-/** Numbers without gaps, and exactly one terminal event, which is the last. */
+/** Numbers without gaps, and exactly one last event. */
 export function expectWhole(events: readonly AgentEvent[], from = 1): void {
   expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + from));
   const terminal = events.flatMap(({ kind }, index) => (TERMINAL.includes(kind) ? [index] : []));

@@ -1,0 +1,189 @@
+import { StoreError, type ThreadStore, type ToolOptions } from "heddle";
+import { describe, expect, test } from "vitest";
+import { anything, eventsOf, expectWhole, failureOf, gate, type Stage, stage } from "../support/stage.ts";
+
+const TTL = 9_000;
+
+/** A stage with one process that can be cut off from the store, and frozen. */
+async function cuttable() {
+  const state = { isAway: false, frozenMs: 0 };
+  const on = await stage({ around: (store) => cut(store, () => state.isAway) });
+  const ports = { ...on.ports, monotonic: () => on.ports.monotonic() + state.frozenMs };
+  return { on, state, options: { ports, claimTtlMs: TTL, holder: "one" } };
+}
+
+function cut(store: ThreadStore, isAway: () => boolean): ThreadStore {
+  return new Proxy(store, {
+    get: (target, name) => {
+      const method: unknown = Reflect.get(target, name);
+      if (typeof method !== "function") return method;
+      return (...given: unknown[]) => {
+        if (!isAway()) return method.apply(target, given);
+        return Promise.reject(new StoreError({ code: "store_unreachable", retryable: true, message: "It is away." }));
+      };
+    },
+  });
+}
+
+/** Another process has the thread, as after the claim has run out. */
+async function takeOver({ store, threadId }: Stage): Promise<void> {
+  await store.release(threadId, 1);
+  await store.claim(threadId, { holder: "two", ttlMs: 60_000 });
+}
+
+const charges = (count: number) => ({ calls: Array.from({ length: count }, () => ({ name: "charge" })) });
+
+describe("a process that can not renew its claim", () => {
+  test("starts no tool once two thirds of the claim have passed", async () => {
+    const { on, state, options } = await cuttable();
+    const started: number[] = [];
+    const { promise: first, resolve: end } = gate<string>();
+    const execute = () => {
+      started.push(on.ports.clock());
+      return started.length === 1 ? first : "charged";
+    };
+    const charge = { inputSchema: anything, execute };
+    const server = await on.start({ script: [charges(12)], tools: { charge }, toolConcurrency: 1 }, options);
+    const begun = on.ports.clock();
+    const request = await on.end(server.ask("Charge."));
+    await on.pass(1);
+    state.isAway = true;
+    await on.pass(6_000);
+    end("charged");
+    await on.pass(60_000);
+    expect(started.filter((at) => at - begun >= 6_000)).toEqual([]);
+    const events = await on.end(eventsOf(request));
+    expectWhole(events);
+    expect(events.at(-1)).toMatchObject({ kind: "request_suspended", data: { reason: "store" } });
+  });
+
+  test("makes no further attempt of a tool and of a model", async () => {
+    const { on, state, options } = await cuttable();
+    let attempts = 0;
+    const flaky = {
+      inputSchema: anything,
+      maxRetries: 20,
+      execute: () => {
+        attempts += 1;
+        throw Object.assign(new Error("again"), { retryable: true });
+      },
+    };
+    const script = [{ calls: [{ name: "flaky" }] }];
+    const server = await on.start({ script, tools: { flaky }, toolRetryBackoffMs: 7_000 }, options);
+    await on.end(server.ask("Go."));
+    await on.pass(1);
+    expect(attempts).toBe(1);
+    state.isAway = true;
+    await on.pass(120_000);
+    expect(attempts).toBe(1);
+
+    const other = await cuttable();
+    let calls = 0;
+    const model = () => {
+      calls += 1;
+      return { error: { status: 529, retryAfterMs: 7_000 } };
+    };
+    const busy = await other.on.start(
+      { script: Array.from({ length: 20 }, () => model as never), modelMaxRetries: 20 },
+      other.options,
+    );
+    await other.on.end(busy.ask("Go."));
+    await other.on.pass(1);
+    other.state.isAway = true;
+    const before = calls;
+    await other.on.pass(120_000);
+    expect([before, calls]).toEqual([1, 1]);
+  });
+
+  test("emits no delta once two thirds of the claim have passed", async () => {
+    const { on, state, options } = await cuttable();
+    const text = Array.from({ length: 40 }, (_, n) => `word${n} `);
+    const server = await on.start({ script: [{ text, deltaDelayMs: 500 }], captureDeltas: true }, options);
+    const begun = on.ports.clock();
+    const request = await on.end(server.ask("Tell."));
+    state.isAway = true;
+    await on.pass(60_000);
+    const events = await on.end(eventsOf(request));
+    const late = events.filter(({ kind, at }) => kind !== "request_suspended" && at - begun >= 6_000);
+    expect(events.filter(({ kind }) => kind === "llm_delta").length).toBeGreaterThan(3);
+    expect(late.map(({ kind, at }) => [kind, at - begun])).toEqual([]);
+    expect(events.at(-1)).toMatchObject({ kind: "request_suspended", data: { reason: "store" } });
+  });
+
+  test("goes on when a renewal succeeds in time: what it withheld is emitted, each event once and in order", async () => {
+    const { on, state, options } = await cuttable();
+    const text = Array.from({ length: 30 }, (_, n) => `word${n} `);
+    const server = await on.start({ script: [{ text, deltaDelayMs: 500 }], captureDeltas: true }, options);
+    const request = await on.end(server.ask("Tell."));
+    state.isAway = true;
+    await on.pass(8_000);
+    state.isAway = false;
+    expect((await on.end(request.result)).text).toBe(text.join(""));
+    const events = await on.end(eventsOf(request));
+    expectWhole(events);
+    expect(events.flatMap((event) => (event.kind === "llm_delta" ? event.data.text : []))).toEqual(text);
+  });
+});
+
+describe("a process that was frozen", () => {
+  test("starts nothing more when another process has the thread: its last event names the holder", async () => {
+    const { on, state, options } = await cuttable();
+    const { promise: first, resolve: end } = gate<string>();
+    let started = 0;
+    const held: boolean[] = [];
+    const execute = async (_input: unknown, { isHeld }: ToolOptions) => {
+      started += 1;
+      held.push(isHeld());
+      await first;
+      held.push(isHeld());
+      return "charged";
+    };
+    const charge = { inputSchema: anything, execute };
+    const server = await on.start({ script: [charges(12)], tools: { charge }, toolConcurrency: 1 }, options);
+    const request = await on.end(server.ask("Charge."));
+    await on.settled();
+    await takeOver(on);
+    state.frozenMs = 60_000;
+    end("charged");
+    await on.settled();
+    expect(started).toBe(1);
+    expect(held).toEqual([true, false]);
+    const error = await failureOf(request.result);
+    expect(error).toMatchObject({ code: "request_suspended", suspension: { reason: "lost", holder: "two" } });
+    const events = await on.end(eventsOf(request));
+    expectWhole(events);
+    expect(events.at(-1)).toMatchObject({ kind: "request_suspended", data: { reason: "lost", holder: "two" } });
+    await on.settled();
+    await expect(server.ask("Again.")).rejects.toMatchObject({ code: "thread_held", holder: "two" });
+    await expect(server.cancel()).resolves.toBe(false);
+  });
+
+  test("goes on when nobody took its thread, after it has renewed its claim", async () => {
+    const { on, state, options } = await cuttable();
+    const { promise: first, resolve: end } = gate<string>();
+    const charge = { inputSchema: anything, execute: () => first };
+    const script = [charges(3), { text: "Charged." }];
+    const server = await on.start({ script, tools: { charge }, toolConcurrency: 1 }, options);
+    const request = await on.end(server.ask("Charge."));
+    await on.settled();
+    state.frozenMs = 8_000;
+    end("charged");
+    expect((await on.end(request.result)).text).toBe("Charged.");
+    expectWhole(await on.end(eventsOf(request)));
+  });
+});
+
+test("a server that is stopped suspends its request with that reason", async () => {
+  const on = await stage();
+  const server = await on.start({ script: [{ hang: true }] });
+  const request = await on.end(server.ask("Hi."));
+  await on.end(server.stop({ graceMs: 0 }));
+  const events = await on.end(eventsOf(request));
+  expectWhole(events);
+  expect(events.at(-1)).toMatchObject({ kind: "request_suspended", data: { reason: "stopped" } });
+  expect(await failureOf(request.result)).toMatchObject({
+    code: "request_suspended",
+    suspension: { reason: "stopped" },
+    retryable: false,
+  });
+});
