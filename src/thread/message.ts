@@ -60,7 +60,22 @@ export type Part =
 /** Text, or parts such as `{ type: "text", text }` and `{ type: "file", mediaType, data }`. */
 export type Content = string | readonly Part[];
 
-export type ToolCall = OfProvider & { readonly id: string; readonly name: string; readonly arguments: JsonValue };
+export type ToolCall = OfProvider & {
+  readonly id: string;
+  readonly name: string;
+  readonly arguments: JsonValue;
+  /** Of a list of the AI SDK that was taken in. No model is shown it. */
+  readonly approval?: ToolApproval;
+};
+
+/** An approval of the AI SDK. As long as `approved` is missing, the call waits for it. */
+export type ToolApproval = {
+  readonly id: string;
+  readonly approved?: boolean;
+  readonly reason?: string;
+  /** Anything else the AI SDK keeps with it, such as a signature. */
+  readonly [more: string]: JsonValue;
+};
 
 export type SystemMessage = { readonly role: "system"; readonly content: string };
 export type UserMessage = { readonly role: "user"; readonly content: Content };

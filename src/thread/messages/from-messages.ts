@@ -1,10 +1,11 @@
 import type { EntryInput } from "../entry.ts";
 import { type JsonObject, type JsonValue, sameJson } from "../json.ts";
 import type { Ids } from "../ports.ts";
+import { decisionsIn } from "./approval.ts";
 import { Field } from "./field.ts";
 import { checkFormat, formatOf, type MessageFormat } from "./formats.ts";
 import { readNeutral } from "./neutral.ts";
-import { readMessage } from "./read.ts";
+import { type Known, readMessage } from "./read.ts";
 import type { Said } from "./said.ts";
 import { restored, shared, textsIn, written } from "./verbatim.ts";
 import { write } from "./write.ts";
@@ -27,10 +28,10 @@ export function entriesFrom(list: unknown, wanted: unknown, ids: Ids, drop: bool
   const messages = new Field(restored(source, [], true) as JsonValue, path); // plain JSON
   if (!messages.given) throw messages.refused("must be a list");
   const format = given ?? formatOf(messages.list.map(({ value = null }) => value));
-  const names = new Map<string, string>();
+  const known = { names: new Map<string, string>(), decisions: decisionsIn(messages.list) };
   const groups = messages.list.map((message, index): Group => {
     const id = message.at("id").value;
-    const said = read(format, message, names);
+    const said = read(format, message, known);
     return {
       messages: [(source as readonly JsonValue[])[index] ?? null],
       said,
@@ -42,11 +43,11 @@ export function entriesFrom(list: unknown, wanted: unknown, ids: Ids, drop: bool
   return [...(drop ? [] : promptOf(lead, format, ids)), ...rest.flatMap((group) => entriesOf(group, format))];
 }
 
-function read(format: MessageFormat, message: Field, names: Map<string, string>): readonly Said[] {
+function read(format: MessageFormat, message: Field, known: Known): readonly Said[] {
   if (format === "neutral") return [readNeutral(message)];
   const body = message.at(format === "ui-messages" ? "parts" : "content");
   if (format === "ui-messages" && !body.given) throw body.refused("must be a list");
-  return readMessage(message, body, names);
+  return readMessage(message, body, known);
 }
 
 /** A lane begins with a replace that holds its prompt: whoever projects it is shown that prompt, until the next replace. */

@@ -1,4 +1,5 @@
 import type { Part, ToolCall } from "../message.ts";
+import { approvalOf } from "./approval.ts";
 import type { Field } from "./field.ts";
 import { metadataOf, type Said } from "./said.ts";
 
@@ -25,8 +26,9 @@ export function readNeutral(message: Field): Said {
 }
 
 function readCall(call: Field): ToolCall {
-  const { arguments: input = {}, metadata } = call.object;
-  return { id: call.at("id").text, name: call.at("name").text, arguments: input, ...metadataOf(metadata) };
+  const { arguments: input = {}, metadata, approval } = call.object;
+  const names = { id: call.at("id").text, name: call.at("name").text };
+  return { ...names, arguments: input, ...metadataOf(metadata), ...approvalOf(approval) };
 }
 
 /** The fields that a part of each type is nothing without. */

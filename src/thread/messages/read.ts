@@ -1,13 +1,20 @@
 import { isPlainObject, type JsonValue } from "../json.ts";
 import type { Part, ToolCall } from "../message.ts";
+import { approvalOf, type Decisions, requestedApproval } from "./approval.ts";
 import type { Field } from "./field.ts";
 import { denied, type Output, outputOf, readContent, readOutput, readPart } from "./parts.ts";
 import { answer, metadataOf, partsOf, type Said, textIn } from "./said.ts";
 
-// One reader for the formats of OpenAI, Anthropic and the AI SDK: what a message or part of theirs is, its own fields
-// say. `names` knows the tools of the calls so far, by id: two of the formats name them nowhere else.
+// One reader for the formats of OpenAI, Anthropic and the AI SDK: what a message or part of theirs is, its own fields say.
 
-export function readMessage(message: Field, body: Field, names: Map<string, string>): readonly Said[] {
+/** What other messages of the list say. */
+export interface Known {
+  /** The tools of the calls so far, by id: two of the formats name them nowhere else. */
+  readonly names: Map<string, string>;
+  readonly decisions: Decisions;
+}
+
+export function readMessage(message: Field, body: Field, known: Known): readonly Said[] {
   const role = message.at("role");
   switch (role.text) {
     case "system":
@@ -16,16 +23,16 @@ export function readMessage(message: Field, body: Field, names: Map<string, stri
     case "user": {
       const results = listOf(body).filter(({ type }) => type === "tool_result");
       const content = readContent(saying(body));
-      const said = results.map((result) => resultOf(result.at("tool_use_id"), result, names));
+      const said = results.map((result) => resultOf(result.at("tool_use_id"), result, known));
       return content === "" && said.length > 0 ? said : [...said, { role: "user", content }];
     }
     case "assistant":
-      return readAnswer(message, body, names);
+      return readAnswer(message, body, known);
     case "tool":
       if (!message.at("tool_call_id").given && typeof body.value === "object") return body.list.flatMap(readResult);
-      return [resultOf(message.at("tool_call_id"), message, names)];
+      return [resultOf(message.at("tool_call_id"), message, known)];
     case "function": // of the days before tools: its name is all that it has
-      return [resultOf(message.at("name"), message, names)];
+      return [resultOf(message.at("name"), message, known)];
     default:
       throw role.notOneOf(ROLES);
   }
@@ -43,9 +50,9 @@ function listOf(body: Field): readonly Field[] {
   return typeof body.value === "string" ? [] : body.list;
 }
 
-function resultOf(id: Field, of: Field, names: ReadonlyMap<string, string>): Said {
+function resultOf(id: Field, of: Field, known: Known): Said {
   const isError = of.at("is_error").value === true;
-  const name = names.get(id.text);
+  const name = known.names.get(id.text);
   const content = readContent(of.at("content"));
   return said({ id: id.text, ...(name !== undefined && { name }) }, { content, isError });
 }
@@ -71,7 +78,7 @@ interface Step {
 }
 
 /** A message of useChat holds many steps; in the other formats it is one. */
-function readAnswer(message: Field, body: Field, names: Map<string, string>): readonly Said[] {
+function readAnswer(message: Field, body: Field, known: Known): readonly Said[] {
   const all: Said[] = [];
   let step: Step = { parts: [], calls: [], results: [] };
   const endStep = (): void => {
@@ -83,14 +90,14 @@ function readAnswer(message: Field, body: Field, names: Map<string, string>): re
     const { type } = part;
     if (type === "step-start" || type === "steering-message") endStep();
     if (type === "steering-message") all.push({ role: "user", content: readContent(part.at("parts")) });
-    else readInto(step, part);
+    else readInto(step, part, known.decisions);
   }
   const { refusal, function_call: old } = message.object;
   if (step.parts.length === 0 && typeof refusal === "string") step.parts.push(...partsOf(refusal));
   const calls = message.at("tool_calls").list.map((call) => readCall(call.at("id"), call));
   if (isPlainObject(old)) calls.push(readCall(message.at("function_call").at("name"), message));
   for (const call of calls) place(step, call);
-  for (const { id, name } of step.calls) names.set(id, name);
+  for (const { id, name } of step.calls) known.names.set(id, name);
   endStep();
   return all;
 }
@@ -120,7 +127,7 @@ function parsed(text: string): JsonValue {
   }
 }
 
-function readInto(step: Step, part: Field): void {
+function readInto(step: Step, part: Field, decisions: Decisions): void {
   const { type } = part;
   const { value: input = part.at("args").value ?? part.at("rawInput").value ?? {} } = part.at("input");
   if (type === "tool_use") {
@@ -129,6 +136,10 @@ function readInto(step: Step, part: Field): void {
     const { value: result, isError } = readOutput(part);
     const more = { ...(isError && { isError }), ...metadataOf(part.object["providerOptions"]) };
     step.parts.push({ type: "provider_result", ...namesIn(part), result, ...more });
+  } else if (type === "tool-approval-request") {
+    const at = step.calls.findLastIndex(({ id }) => id === part.at("toolCallId").text);
+    const call = step.calls[at];
+    if (call !== undefined) step.calls[at] = { ...call, approval: requestedApproval(part, decisions) };
   } else if (type === "tool-call" || ((type.endsWith("-tool") || type.startsWith("tool-")) && part.at("state").given)) {
     readTool(step, part, input);
   } else {
@@ -149,7 +160,7 @@ function readTool(step: Step, part: Field, input: JsonValue): void {
   const names = { id: part.at("toolCallId").text, name: ofTool };
   const call = { ...names, arguments: input, ...metadataOf(callProviderMetadata) };
   const isOurs = part.at("providerExecuted").value !== true;
-  if (isOurs) place(step, call);
+  if (isOurs) place(step, { ...call, ...approvalOf(part.object["approval"]) });
   else step.parts.push({ type: "provider_call", ...call });
   const output = readOutcome(part);
   if (output === undefined) return;

@@ -13,7 +13,11 @@ export interface Said {
 }
 
 /** A neutral message with the id of what it was read from. */
-export type Spoken = Said & { readonly id: string };
+export type Spoken = Said & {
+  readonly id: string;
+  /** Of a result: what the tool gave, where the text that a model reads does not say it. */
+  readonly output?: JsonValue | undefined;
+};
 
 /** Text alone is text, not parts. */
 export function contentOf(parts: readonly Part[]): Content {

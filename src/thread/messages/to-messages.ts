@@ -5,6 +5,7 @@ import { resultText } from "../results.ts";
 import { Field } from "./field.ts";
 import { checkFormat, isFormat, type MessageFormat } from "./formats.ts";
 import { readNeutral } from "./neutral.ts";
+import { outputsIn, structureIn } from "./outputs.ts";
 import { partsOf, type Said, type Spoken } from "./said.ts";
 import { restored, textsIn, written } from "./verbatim.ts";
 import { write } from "./write.ts";
@@ -55,24 +56,21 @@ export function messagesFrom(entries: readonly Entry[], wanted: unknown): readon
   const messages: unknown[] = [];
   let open: Item[] = [];
   const flush = (): void => {
-    const made = written(
-      write(
-        format,
-        open.map(({ said }) => said),
-      ),
-      "messages",
-    );
-    messages.push(...listOf(restored(made)));
+    const said = format === "ui-messages" ? open.flatMap(withOutput) : open.map((item) => item.said);
+    messages.push(...listOf(restored(written(write(format, said), "messages"))));
     open = [];
   };
   for (const [index, item] of items.entries()) {
     open.push(item);
     const { format: from, entries: count = 1, messages: kept } = item.original;
-    if (from !== format || Number(count) > open.length) continue;
-    if (format === "ui-messages" && isLateResult(items[index + 1])) continue;
-    const group = open.splice(-Number(count));
+    if (!isFormat(from) || Number(count) > open.length) continue;
+    const group = withGivenOutputs(open.splice(-Number(count)), from, kept);
+    if (from !== format || (format === "ui-messages" && isLateResult(items[index + 1]))) {
+      open.push(...group);
+      continue;
+    }
     flush();
-    open = group;
+    open = [...group];
     if (kept === undefined) flush();
     else messages.push(...listOf(restoredFrom(open.splice(0), kept)));
   }
@@ -80,15 +78,38 @@ export function messagesFrom(entries: readonly Entry[], wanted: unknown): readon
   return messages;
 }
 
+/** Results with what their tools gave, as far as the messages they were taken from say it. */
+function withGivenOutputs(group: readonly Item[], from: MessageFormat, kept: JsonValue | undefined): readonly Item[] {
+  if (from !== "model-messages" && from !== "ui-messages") return group;
+  const given = outputsIn(kept === undefined ? [] : listOf(restoredFrom(group, kept, true)));
+  return group.map((item) => {
+    const { role, toolCallId = "", content } = item.said;
+    if (role !== "tool") return item;
+    // Where the message is not kept, a text is what the tool gave, also when it is JSON.
+    const text = typeof content === "string" ? content : undefined;
+    const { [0]: output = text } = given.get(toolCallId)?.splice(0, 1) ?? [];
+    return { ...item, said: { ...item.said, output } };
+  });
+}
+
+/** For a page: an object or a list that was written as text is what it was, and a message from elsewhere that says nothing is none. */
+function withOutput({ said, original }: Item): readonly Spoken[] {
+  const { role, content, toolCalls, output } = said;
+  const isForeign = isFormat(original["format"]) && original["format"] !== "ui-messages";
+  if (isForeign && role === "assistant" && content === "" && toolCalls === undefined) return [];
+  if (role !== "tool" || output !== undefined || typeof content !== "string") return [said];
+  return [{ ...said, output: structureIn(content) }];
+}
+
 /** In useChat the result of a call stands in the message of the call, which is then no longer what it was. */
 function isLateResult(item: Item | undefined): boolean {
   return item?.said.role === "tool" && item.entry.refs["messageId"] === undefined;
 }
 
-function restoredFrom(group: readonly Item[], kept: JsonValue): unknown {
+function restoredFrom(group: readonly Item[], kept: JsonValue, plain = false): unknown {
   const payloads = group.map(({ entry: { payload } }): JsonObject => ({ ...payload, original: undefined }));
   const path = `entries[${group.at(-1)?.entry.seq}].payload.original`;
-  return reading(path, "invalid_message", () => restored(kept, textsIn(payloads)));
+  return reading(path, "invalid_message", () => restored(kept, textsIn(payloads), plain));
 }
 
 function listOf(value: unknown): readonly unknown[] {

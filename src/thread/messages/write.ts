@@ -1,14 +1,15 @@
 import { noteOf } from "../file-note.ts";
-import type { FilePart, Part, ToolCall } from "../message.ts";
+import type { FilePart, Part, ProviderResultPart, ToolCall } from "../message.ts";
 import { textOf } from "../results.ts";
 import { runs } from "../runs.ts";
+import { writeRequest, writeResponse } from "./approval.ts";
 import { urlOf } from "./files.ts";
 import type { MessageFormat } from "./formats.ts";
-import { inOrder, type Said, type Spoken, textIn } from "./said.ts";
+import { inOrder, partsOf, type Said, type Spoken, textIn } from "./said.ts";
 
 /** Messages of the format, for text, files, thinking, calls and results; what else was taken in comes back as it came. */
 export function write(format: MessageFormat, said: readonly Spoken[]): readonly object[] {
-  if (format === "neutral") return said.map(({ id: _id, ...message }) => message);
+  if (format === "neutral") return said.map(({ id: _id, output: _output, ...message }) => message);
   if (format === "openai-chat") return said.map(writeChat);
   const isUi = format === "ui-messages";
   const ofResults = isUi ? "assistant" : format === "anthropic" ? "user" : "tool";
@@ -16,7 +17,8 @@ export function write(format: MessageFormat, said: readonly Spoken[]): readonly 
   // Results of one step are one message, and in useChat all steps are.
   const isOne = (a: Said, b: Said): boolean =>
     roleOf(a) === roleOf(b) && (a.role === "tool" || b.role === "tool" || (isUi && a.role === "assistant"));
-  return runs(said, isOne).map((run) => {
+  const all = format === "model-messages" ? said.flatMap(withResponses) : said;
+  return runs(all, isOne).map((run) => {
     const parts = run.flatMap((one) => writeParts(format, one, run));
     const [first = { id: "", role: "user", content: "" } as const, ...others] = run;
     const { id, content, toolCalls } = first;
@@ -25,6 +27,15 @@ export function write(format: MessageFormat, said: readonly Spoken[]): readonly 
     const isText = others.length === 0 && first.role !== "tool" && !toolCalls && typeof content === "string";
     return { role, content: isText ? content : parts };
   });
+}
+
+/** What is written as one message. */
+type Written = Spoken & { readonly responses?: readonly object[] };
+
+/** In model messages what was decided on a call stands in a message of the role tool, behind the call. */
+function withResponses(said: Spoken): readonly Written[] {
+  const responses = (said.toolCalls ?? []).flatMap(writeResponse);
+  return responses.length === 0 ? [said] : [said, { id: said.id, role: "tool", content: "", responses }];
 }
 
 function writeChat({ role, content, toolCallId, toolCalls }: Said): object {
@@ -42,12 +53,13 @@ function writeChat({ role, content, toolCallId, toolCalls }: Said): object {
 
 // Fields that are undefined are left out when a message is made of what stands here.
 
-function writeParts(format: MessageFormat, said: Said, run: readonly Said[]): readonly object[] {
+function writeParts(format: MessageFormat, said: Written, run: readonly Written[]): readonly object[] {
   const { role, content, isError, toolCallId, name: toolName = "", metadata: providerOptions } = said;
   const isUi = format === "ui-messages";
+  if (said.responses !== undefined) return said.responses;
   if (role !== "tool") {
     const parts = inOrder(said).flatMap((piece) =>
-      "type" in piece ? writePart(format, piece) : [writeCall(format, piece, run)],
+      "type" in piece ? writePiece(format, piece, run) : writeCall(format, piece, run),
     );
     return isUi && role === "assistant" ? [{ type: "step-start" }, ...parts] : parts;
   }
@@ -57,23 +69,82 @@ function writeParts(format: MessageFormat, said: Said, run: readonly Said[]): re
   if (format === "anthropic") {
     return [{ type: "tool_result", tool_use_id: toolCallId, content: value, is_error: isError || undefined }];
   }
-  const output = isError
-    ? { type: "error-text", value: textIn(content) }
-    : { type: isText ? "text" : "content", value };
-  return [{ type: "tool-result", toolCallId, toolName, output, providerOptions }];
+  return [{ type: "tool-result", toolCallId, toolName, output: outputOf(said, value), providerOptions }];
 }
 
-function writeCall(format: MessageFormat, call: ToolCall, run: readonly Said[]): object {
+function outputOf({ content, isError, output }: Said & Spoken, value: unknown): object {
+  if (isError) return { type: "error-text", value: textIn(content) };
+  if (output !== undefined && typeof output !== "string") return { type: "json", value: output };
+  return { type: typeof content === "string" ? "text" : "content", value };
+}
+
+function writeCall(format: MessageFormat, call: ToolCall, run: readonly Written[]): readonly object[] {
   const { id, name, arguments: input, metadata } = call;
-  if (format === "anthropic") return { type: "tool_use", id, name, input };
+  if (format === "anthropic") return [{ type: "tool_use", id, name, input }];
   if (format === "model-messages") {
-    return { type: "tool-call", toolCallId: id, toolName: name, input, providerOptions: metadata };
+    const part = { type: "tool-call", toolCallId: id, toolName: name, input, providerOptions: metadata };
+    return [part, ...writeRequest(call)];
   }
-  const { content = "", isError, role } = run.find(({ toolCallId }) => toolCallId === id) ?? {};
-  const text = textIn(content);
-  const state = role === undefined ? "input-available" : isError ? "output-error" : "output-available";
-  const outcome = role && (isError ? { errorText: text } : { output: text });
-  return { type: `tool-${name}`, toolCallId: id, state, input, ...outcome, callProviderMetadata: metadata };
+  const result = run.find(({ toolCallId }) => toolCallId === id);
+  const part = { type: `tool-${name}`, toolCallId: id, ...outcomeOf(call, result), callProviderMetadata: metadata };
+  return [part];
+}
+
+/** The state of a call in useChat, and what belongs to it. */
+function outcomeOf({ approval, arguments: input }: ToolCall, result: Written | undefined): object {
+  const approved = approval?.approved;
+  if (result === undefined) {
+    if (approval === undefined) return { state: "input-available", input };
+    return { state: approved === undefined ? "approval-requested" : "approval-responded", input, approval };
+  }
+  const { content, isError, output } = result;
+  if (isError && approved === false) return { state: "output-denied", input, approval };
+  const given = approved === true ? { approval } : {};
+  if (isError) return { state: "output-error", input, errorText: textIn(content), ...given };
+  const parts = partsOf(content);
+  const isText = parts.every(({ type }) => type === "text");
+  const shown = isText ? textIn(content) : parts.flatMap((part) => writePart("ui-messages", part));
+  return { state: "output-available", input, output: output === undefined ? shown : output, ...given };
+}
+
+/** A part in its place; formats of the AI SDK also have what the provider called. */
+function writePiece(format: MessageFormat, part: Part, run: readonly Written[]): readonly object[] {
+  const isUi = format === "ui-messages";
+  if (!isUi && format !== "model-messages") return writePart(format, part);
+  switch (part.type) {
+    case "provider_call": {
+      const { id: toolCallId, name, arguments: input, metadata } = part;
+      if (!isUi) {
+        const call = { type: "tool-call", toolCallId, toolName: name, input, providerExecuted: true };
+        return [{ ...call, providerOptions: metadata }];
+      }
+      const results = run.flatMap(({ content }) => partsOf(content)).filter(isProviderResult);
+      const { result, isError } = results.find(({ id }) => id === toolCallId) ?? {};
+      const state = result === undefined ? "input-available" : isError ? "output-error" : "output-available";
+      const outcome = result !== undefined && (isError ? { errorText: textOf(result) } : { output: result });
+      const call = { type: `tool-${name}`, toolCallId, state, input, ...outcome, providerExecuted: true };
+      return [{ ...call, callProviderMetadata: metadata }];
+    }
+    case "provider_result": {
+      const { id: toolCallId, name: toolName, result: value, isError, metadata: providerOptions } = part;
+      const output = { type: isError ? "error-json" : "json", value };
+      return isUi ? [] : [{ type: "tool-result", toolCallId, toolName, output, providerOptions }];
+    }
+    case "custom": {
+      const { type, kind, metadata } = part;
+      return [{ type, kind, ...(isUi ? { providerMetadata: metadata } : { providerOptions: metadata }) }];
+    }
+    case "source": {
+      const { type: _type, sourceType, id: sourceId, metadata: providerMetadata, ...source } = part;
+      return isUi ? [{ type: `source-${sourceType}`, sourceId, ...source, providerMetadata }] : [];
+    }
+    default:
+      return writePart(format, part);
+  }
+}
+
+function isProviderResult(part: Part): part is ProviderResultPart {
+  return part.type === "provider_result";
 }
 
 function writePart(format: MessageFormat, part: Part): readonly object[] {

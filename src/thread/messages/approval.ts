@@ -1,0 +1,49 @@
+import { isPlainObject, type JsonObject, type JsonValue } from "../json.ts";
+import type { ToolApproval, ToolCall } from "../message.ts";
+import type { Field } from "./field.ts";
+
+// Approvals of the AI SDK: in useChat they stand in the part of their call; model messages have a request beside the call and a
+// response in a later message.
+
+/** What was decided, by the id of the approval. */
+export type Decisions = ReadonlyMap<string, Pick<ToolApproval, "approved" | "reason">>;
+
+export function approvalOf(value: JsonValue | undefined): { readonly approval?: ToolApproval } {
+  const isApproval = isPlainObject(value) && typeof value["id"] === "string";
+  return isApproval ? { approval: value as ToolApproval } : {};
+}
+
+/** The decisions in a list of model messages. */
+export function decisionsIn(messages: readonly Field[]): Decisions {
+  const decisions = new Map<string, Pick<ToolApproval, "approved" | "reason">>();
+  for (const message of messages) {
+    const content = isPlainObject(message.value) ? (message.value as JsonObject)["content"] : undefined;
+    for (const part of Array.isArray(content) ? (content as readonly JsonValue[]) : []) {
+      if (!isPlainObject(part) || part["type"] !== "tool-approval-response") continue;
+      const { approvalId, approved, reason } = part as JsonObject;
+      if (typeof approvalId !== "string" || typeof approved !== "boolean") continue;
+      decisions.set(approvalId, { approved, ...(typeof reason === "string" && { reason }) });
+    }
+  }
+  return decisions;
+}
+
+/** The approval of a `tool-approval-request`; its reason is not that of the decision. */
+export function requestedApproval(part: Field, decisions: Decisions): ToolApproval {
+  const { type: _type, toolCallId: _toolCallId, approvalId, reason, ...more } = part.object;
+  const id = String(approvalId);
+  const requestReason = reason === undefined ? {} : { requestReason: reason };
+  return { ...more, ...requestReason, id, ...decisions.get(id) };
+}
+
+export function writeRequest({ id: toolCallId, approval }: ToolCall): readonly object[] {
+  if (approval === undefined) return [];
+  const { id: approvalId, approved: _approved, reason: _reason, requestReason: reason, ...more } = approval;
+  return [{ type: "tool-approval-request", approvalId, toolCallId, reason, ...more }];
+}
+
+export function writeResponse({ approval }: ToolCall): readonly object[] {
+  if (approval?.approved === undefined) return [];
+  const { id: approvalId, approved, reason } = approval;
+  return [{ type: "tool-approval-response", approvalId, approved, reason }];
+}

@@ -1,0 +1,37 @@
+import { isPlainObject, type JsonObject, type JsonValue } from "../json.ts";
+
+/** What tools gave in messages of the AI SDK, by call, in order: an id may come again. */
+export function outputsIn(messages: readonly unknown[]): Map<string, JsonValue[]> {
+  const outputs = new Map<string, JsonValue[]>();
+  const parts = messages.flatMap((message) => {
+    const { parts, content } = (isPlainObject(message) ? message : {}) as JsonObject; // what was taken in is JSON
+    return [parts, content].flatMap((list) => (Array.isArray(list) ? (list as readonly JsonValue[]) : []));
+  });
+  for (const part of parts) {
+    if (!isPlainObject(part) || typeof part["toolCallId"] !== "string") continue;
+    const output = outputOf(part as JsonObject);
+    if (output === undefined) continue;
+    const known = outputs.get(part["toolCallId"]) ?? [];
+    outputs.set(part["toolCallId"], [...known, output]);
+  }
+  return outputs;
+}
+
+function outputOf({ type, state, output, result }: JsonObject): JsonValue | undefined {
+  if (state !== undefined) return state === "output-available" ? output : undefined;
+  if (type !== "tool-result") return undefined;
+  if (!isPlainObject(output)) return result; // before version 5 of the AI SDK
+  const { type: kind, value } = output as JsonObject;
+  return kind === "json" || kind === "text" ? value : undefined;
+}
+
+/** The object or list in a text that JSON.stringify wrote. A text that is about JSON stays as it is. */
+export function structureIn(text: string): JsonValue | undefined {
+  if (!/^[[{]/.test(text)) return undefined;
+  try {
+    const value: JsonValue = JSON.parse(text);
+    return JSON.stringify(value) === text ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
