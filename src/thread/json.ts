@@ -19,7 +19,15 @@ const MAX_DEPTH = 500;
 export function copyJson<T extends JsonValue>(value: T, path: string): T;
 export function copyJson(value: unknown, path: string): JsonValue;
 export function copyJson(value: unknown, path: string): JsonValue {
-  const trail: Trail = { root: path, keys: [], above: [] };
+  return copied(value, { root: path, keys: [], above: [], isWords: false });
+}
+
+/** The same of what people write or import: a lone surrogate, half of a character that was cut, is replaced. */
+export function copyWords(value: unknown, path: string): JsonValue {
+  return copied(value, { root: path, keys: [], above: [], isWords: true });
+}
+
+function copied(value: unknown, trail: Trail): JsonValue {
   try {
     return copyValue(value, trail);
   } catch (error) {
@@ -32,7 +40,7 @@ export function copyJson(value: unknown, path: string): JsonValue {
 export function copyJsonObject(value: unknown, path: string): JsonObject {
   const copy = copyJson(value, path);
   if (isPlainObject(copy)) return copy;
-  throw notJson({ root: path, keys: [], above: [] }, `must be a plain object, not ${describe(value)}`);
+  throw notJson({ root: path, keys: [], above: [], isWords: false }, `must be a plain object, not ${describe(value)}`);
 }
 
 /** Where the copy stands: the keys walked so far and the objects they lead through. */
@@ -40,13 +48,15 @@ interface Trail {
   readonly root: string;
   readonly keys: (string | number)[];
   readonly above: object[];
+  /** Whether lone surrogates are replaced instead of refused. */
+  readonly isWords: boolean;
 }
 
 function copyValue(value: unknown, trail: Trail): JsonValue {
   switch (typeof value) {
     case "string":
-      if (!value.isWellFormed()) throw notJson(trail, "has a lone surrogate, which no UTF-8 text can hold");
-      return value;
+      if (trail.isWords || value.isWellFormed()) return value.toWellFormed();
+      throw notJson(trail, "has a lone surrogate, which no UTF-8 text can hold");
     case "number":
       if (!Number.isFinite(value)) throw notJson(trail, `is ${value}; JSON has no such number`);
       return value === 0 ? 0 : value; // JSON has no -0
@@ -83,10 +93,10 @@ function copyRecord(value: object, trail: Trail): { [key: string]: JsonValue } {
   if (Object.getOwnPropertySymbols(value).length > 0) throw notJson(trail, "has a symbol key");
   const copy: { [key: string]: JsonValue } = {};
   for (const key of Object.keys(value)) {
-    if (!key.isWellFormed()) throw notJson(trail, "has a key with a lone surrogate");
+    if (!trail.isWords && !key.isWellFormed()) throw notJson(trail, "has a key with a lone surrogate");
     trail.keys.push(key);
     const item = value[key];
-    if (item !== undefined) setOwn(copy, key, copyValue(item, trail));
+    if (item !== undefined) setOwn(copy, key.toWellFormed(), copyValue(item, trail));
     trail.keys.pop();
   }
   return copy;

@@ -59,7 +59,11 @@ function entryFor(agent: AnyAgent, run: Run, decision: Decision): EntryInput | u
   }
   const { approved, by, note } = decision;
   if (open.status !== "approval_requested") return undefined;
-  const said = { approved, ...(by !== undefined && { by }), ...(note !== undefined && { note }) };
+  const said = {
+    approved,
+    ...(by !== undefined && { by: by.toWellFormed() }),
+    ...(note !== undefined && { note: note.toWellFormed() }),
+  };
   return approvalResolved(run, toolCallId, said);
 }
 

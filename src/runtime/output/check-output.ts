@@ -1,7 +1,7 @@
 import type { InputSchema } from "../../agent/definition/schema.ts";
 import { textOf } from "../../agent/react/content.ts";
 import type { OutputCheck } from "../../agent/signal.ts";
-import { copyJson, type JsonValue } from "../../thread/json.ts";
+import { copyWords, type JsonValue } from "../../thread/json.ts";
 import type { Content } from "../../thread/message.ts";
 import { isJsonSchema, isStandard, resolved } from "../tools/schema-kinds.ts";
 import { shapeIssues } from "./shape-issues.ts";
@@ -36,7 +36,7 @@ async function validated(value: unknown, given: InputSchema): Promise<OutputChec
 
 /** What is handed out and put into events is JSON, also where a schema makes something else of it. */
 function right(value: unknown): OutputCheck {
-  return { ok: true, object: copyJson(value as JsonValue, "output") };
+  return { ok: true, object: copyWords(value, "output") };
 }
 
 function at(path: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined, message: string): string {

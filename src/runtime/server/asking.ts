@@ -4,7 +4,7 @@ import { isAsk } from "../../agent/react/restore.ts";
 import type { RequestOptions } from "../../agent/signal.ts";
 import { ContextPolicy } from "../../projection/policy/policy.ts";
 import type { Entry } from "../../thread/entry.ts";
-import { copyJson, type JsonObject, type JsonValue, sameJson } from "../../thread/json.ts";
+import { copyWords, type JsonObject, type JsonValue, sameJson } from "../../thread/json.ts";
 import type { Content } from "../../thread/message.ts";
 import { checkName } from "../../thread/names.ts";
 import { untilAborted } from "../directives/until-aborted.ts";
@@ -48,7 +48,7 @@ export class Asking {
     if (signal?.aborted) throw aborted();
     if (options.requestId !== undefined) checkName("requestId", options.requestId);
     const keys = keysOf(options);
-    const content = copyJson(given as JsonValue, "content") as Content; // content is JSON, and the caller's
+    const content = copyWords(given, "content") as Content; // content is JSON, and the caller's
     const open = this.#open(keys, content);
     if (open !== undefined) return open; // in a queue it would wait for its own end
     const { promise, resolve, reject } = Promise.withResolvers<AgentRequest>();

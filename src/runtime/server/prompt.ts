@@ -29,7 +29,7 @@ export class Prompt {
       throw failed("threw an error. See `cause`", cause);
     }
     if (typeof systemPrompt !== "string") throw failed("gave no text");
-    return { systemPrompt };
+    return { systemPrompt: systemPrompt.toWellFormed() };
   }
 }
 

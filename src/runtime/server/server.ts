@@ -80,8 +80,8 @@ export class LiveServer<Given extends AnyAgent> implements AgentServer<Given> {
     await this.#decide({
       type: "approve",
       toolCallId,
-      ...(by !== undefined && { by }),
-      ...(note !== undefined && { note }),
+      ...(by !== undefined && { by: by.toWellFormed() }),
+      ...(note !== undefined && { note: note.toWellFormed() }),
     });
   }
 
@@ -89,8 +89,8 @@ export class LiveServer<Given extends AnyAgent> implements AgentServer<Given> {
     await this.#decide({
       type: "deny",
       toolCallId,
-      ...(by !== undefined && { by }),
-      ...(note !== undefined && { note }),
+      ...(by !== undefined && { by: by.toWellFormed() }),
+      ...(note !== undefined && { note: note.toWellFormed() }),
     });
   }
 

@@ -1,7 +1,7 @@
 import type { SteerKind } from "../../agent/event.ts";
 import { MAX_STEERS, steered } from "../../agent/react/steering.ts";
 import { contentOf as readContent } from "../../projection/transcript/content.ts";
-import { copyJson, type JsonValue } from "../../thread/json.ts";
+import { copyJson, copyWords } from "../../thread/json.ts";
 import type { Content } from "../../thread/message.ts";
 import type { ReceiptReason, SteerAnswer } from "../request/receipt.ts";
 import { RequestError } from "../request/request-error.ts";
@@ -16,9 +16,10 @@ interface Words extends SteerOptions {
 
 /** Answers at once whether the words are taken; the receipt tells later what became of them. */
 export function steer(live: LiveThread, words: Words, isStopped: boolean): SteerAnswer {
-  const { kind, requestId, source, id = live.options.ports.ids("steer") } = words;
+  const { kind, requestId, id = live.options.ports.ids("steer") } = words;
+  const source = words.source?.toWellFormed();
   const content = contentOf(words.content);
-  for (const name of [id, source ?? ""]) copyJson(name, "steer"); // they go into the log, which takes JSON only
+  copyJson(id, "steer"); // it goes into the log, which takes JSON only
   const signal = {
     type: "steer" as const,
     id,
@@ -38,7 +39,7 @@ export function steer(live: LiveThread, words: Words, isStopped: boolean): Steer
 
 /** The caller's words as they are now. What no log can hold is refused here: later it would be the request that fails. */
 function contentOf(given: Content): Content {
-  const content = copyJson(given as JsonValue, "content"); // as its type says; here it is checked
+  const content = copyWords(given, "content"); // as its type says; here it is checked
   try {
     const words = readContent(content);
     return typeof words === "string" ? words.trim() : words;

@@ -15,7 +15,8 @@ export async function cancelRun<Given extends AnyAgent>(
   token: string,
   options: CancelOptions<Given>,
 ): Promise<RunHandle<Given>> {
-  const { revocations, reason = "The run was cancelled." } = options;
+  const { revocations } = options;
+  const reason = (options.reason ?? "The run was cancelled.").toWellFormed();
   const place = placeOf(agent, options);
   const good = await readToken(token, agent, { ...place, revocations });
   const stood = await stoodAt(place, good);

@@ -1,5 +1,5 @@
 import { ThreadError } from "../../thread/errors.ts";
-import { copyJson, isPlainObject, type JsonValue, reading } from "../../thread/json.ts";
+import { copyWords, isPlainObject, reading } from "../../thread/json.ts";
 import type { Content } from "../../thread/message.ts";
 import { Field } from "../../thread/messages/field.ts";
 import { readPart } from "../../thread/messages/parts.ts";
@@ -22,7 +22,7 @@ export function lastUserContent(messages: readonly UIMessageLike[]): Content {
     throw new ThreadError({ code: "invalid_message", path: "messages", message });
   }
   const path = `messages[${index}]`;
-  const copy = reading(path, "invalid_message", () => copyJson(list[index] as unknown as JsonValue, path)); // checked here
+  const copy = reading(path, "invalid_message", () => copyWords(list[index], path)); // checked here
   const parts = new Field(copy, path).at("parts").list.flatMap((part) => {
     if (part.type !== "text" && part.type !== "file") return [];
     const { providerMetadata: _ofBrowser, ...own } = part.object;

@@ -1,4 +1,4 @@
-import { copyJson, isPlainObject, type JsonObject, type JsonValue, reading } from "../json.ts";
+import { copyWords, isPlainObject, type JsonObject, type JsonValue, reading } from "../json.ts";
 
 // What a message holds beyond what a model is shown is kept as it came, so that it can be given back. Texts that stand
 // in the entry anyway are not stored twice: a reference `{ "heddle:is": [...] }` stands in their place. Lists of the AI
@@ -10,7 +10,7 @@ const WORTH_SHARING = 32;
 
 /** JSON of what somebody passed in, with references for URLs and bytes. Anything else that is no JSON is an error. */
 export function written(value: unknown, path: string): JsonValue {
-  return copyJson(
+  return copyWords(
     reading(path, "invalid_message", () => referred(value, [])),
     path,
   );

@@ -169,7 +169,6 @@ describe("callbacks that do what they like", () => {
 
 describe("words that no log can hold", () => {
   test.each([
-    ["half an emoji", "\ud83d"],
     ["no content", 5],
     ["no parts", [{ type: "text", text: Number.NaN }]],
     [
@@ -198,11 +197,10 @@ describe("words that no log can hold", () => {
     expect(told(await on.log())).toContain("steer Quick");
   });
 
-  test("a source and an id of a steer that no log can hold are refused", async () => {
+  test("an id of a steer that no log can hold is refused", async () => {
     const on = await stage();
     const server = await on.start({ script: [{ text: "Hi.", delayMs: 50 }, "More."] });
     const request = await on.end(server.ask("Go."));
-    expect(() => server.inject("a", { source: "\ud83d" })).toThrow();
     expect(() => server.steer("a", { id: "\ud83d" })).toThrow();
     expect((await on.end(request.result)).text).toBe("Hi.");
   });
@@ -251,6 +249,28 @@ describe("words that no log can hold", () => {
     expect((await on.end(request.result)).text).toBe("Seen.");
     expect((given[0] as { admin?: boolean } | undefined)?.admin).toBeUndefined();
     expectWhole(await eventsOf(request));
+  });
+
+  test("half of an emoji in what people say is replaced, wherever they say it", async () => {
+    const on = await stage();
+    const pay = { inputSchema: anything, needsApproval: true, execute: () => "paid" };
+    const server = await on.start({ script: [{ calls: [{ name: "pay" }] }, "Paid."], tools: { pay } });
+    const request = await on.end(server.ask([{ type: "text", text: "Pay \ud83d." }]));
+    await on.settled();
+    const answers = [
+      server.steer("Now \ud83d."),
+      server.inject("Seen \ud83d.", { source: "watch \ud83d" }),
+      server.followUp("Then \ud83d."),
+    ];
+    expect(answers.map(({ accepted }) => accepted)).toEqual([true, true, true]);
+    await on.end(server.approve("call_1", { by: "Ada \ud83d", note: "Fine \ud83d" }));
+    await on.end(request.result).catch(() => undefined);
+    const text = JSON.stringify(await on.log());
+    for (const words of ["Pay", "Now", "Seen", "watch", "Ada", "Fine"]) expect(text).toContain(`${words} \ufffd`);
+    await expect(on.store.append(on.threadId, { payload: { text: "half \ud83d" } })).rejects.toMatchObject({
+      code: "not_json",
+      path: "entry.payload.text",
+    });
   });
 
   test("an answer that can not be converted is refused, and the call waits on", async () => {

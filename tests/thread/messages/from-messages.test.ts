@@ -333,3 +333,14 @@ describe("the lane of a list", () => {
     }
   });
 });
+
+test("half of an emoji does not fail the import of a conversation: it is replaced", () => {
+  for (const [format, message] of [
+    ["neutral", { role: "user", content: "cut \ud83d" }],
+    ["openai-chat", { role: "user", content: [{ type: "text", text: "cut \ud83d" }] }],
+    ["ui-messages", { id: "1", role: "user", parts: [{ type: "text", text: "cut \ud83d" }] }],
+  ] as const) {
+    const thread = Thread.fromMessages([message] as never, { format });
+    expect(JSON.stringify(thread.toArray()), format).toContain("cut \ufffd");
+  }
+});
