@@ -12,6 +12,11 @@ export class HostedRequest<Output> implements AgentRequest<Output> {
     this.#request = request;
   }
 
+  /** A request that was suspended, and goes on, is another one under the same id. */
+  isOf(request: AgentRequest<Output>): boolean {
+    return this.#request === request;
+  }
+
   get id(): string {
     return this.#request.id;
   }

@@ -144,7 +144,7 @@ function hosted<Given extends AnyAgent>(
 ): AgentRequest<AgentOutput<Given>> {
   const isPast = request.state === "done" && live.hosted !== undefined && live.hosted.id !== request.id;
   if (isPast) return new HostedRequest(request); // the one that is open may have a reader
-  if (live.hosted?.id !== request.id) live.hosted = new HostedRequest(request);
+  if (live.hosted?.isOf(request) !== true) live.hosted = new HostedRequest(request);
   return live.hosted;
 }
 

@@ -130,13 +130,22 @@ export class Asking {
   /** The request that was asked with one of these before: whoever asks once more did not hear that it was taken. */
   async #taken(keys: readonly Key[], content: Content): Promise<AgentRequest | undefined> {
     for (const [ref, value] of keys) {
-      const ask = await findAsk(this.#live, ref, value);
+      const ask = await this.#find(ref, value);
       if (ask === undefined) continue;
       const { requestId = "" } = ask.refs;
       if (!hasWords(ask, content)) throw reused(requestId, ref);
       return this.#live.requests.get(requestId) ?? pastRequest(this.#live, ask);
     }
     return undefined;
+  }
+
+  /** What is known of a thread that was deleted since is forgotten first. */
+  async #find(ref: string, value: string): Promise<Entry | undefined> {
+    const ask = await findAsk(this.#live, ref, value);
+    const { thread } = this.#live.agent;
+    if (ask === undefined) return undefined;
+    await this.#live.submit({ type: "notice" });
+    return this.#live.agent.thread === thread ? ask : findAsk(this.#live, ref, value);
   }
 
   /** What the caller's own code gives, as long as anybody wants it: it may never end. */

@@ -57,7 +57,8 @@ export class Requests {
   /** Begins a request here, unless it is known; one that has ended here does not begin again, and one that was suspended does. */
   open(asked: Asked, firstEventSeq: number): void {
     const { requestId: id, runId } = asked;
-    const before = this.#current?.id === id ? this.#current : undefined;
+    // The run tells it from a request of a thread that was deleted since.
+    const before = this.#current?.id === id && this.#current.runId === runId ? this.#current : undefined;
     if (before !== undefined && !this.#isSuspended) return;
     this.#isSuspended = false;
     const { epoch, ports, captureDeltas, listen, hold } = this.#options;

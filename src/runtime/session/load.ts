@@ -78,15 +78,29 @@ export async function withMore(store: ThreadStore, thread: Thread, error: unknow
   return extended(store, thread, error.neededFromSeq);
 }
 
-/** The agent with what others have written since. */
-export async function caughtUp(store: ThreadStore, agent: ReactAgent): Promise<ReactAgent> {
-  const { thread } = agent;
+/**
+ * The agent with what other processes have written since. A thread that was deleted, or deleted and begun again, is read anew;
+ * undefined when a run is open that it no longer has.
+ */
+export async function caughtUp(
+  store: ThreadStore,
+  agent: ReactAgent,
+  ports: RuntimePorts,
+): Promise<ReactAgent | undefined> {
+  const { thread, settings, state } = agent;
   const fresh: Parameters<Thread["append"]>[0][] = [];
-  for await (const entry of store.read(thread.id, { fromSeq: thread.rev })) {
-    const { seq: _place, ...input } = entry;
-    fresh.push(input);
+  let isSame = thread.rev === 0;
+  for await (const entry of store.read(thread.id, { fromSeq: Math.max(0, thread.rev - 1) })) {
+    const { seq, ...input } = entry;
+    if (seq >= thread.rev) fresh.push(input);
+    else isSame = entry.id === thread.last()?.id;
+    if (!isSame) break;
+  }
+  if (!isSame) {
+    if (state.run !== undefined) return undefined;
+    const anew = await loadAgent(store, thread.id, settings, ports);
+    return { ...agent, thread: anew.thread, state: anew.state };
   }
   const grown = fresh.reduce<Thread>((before, entry) => before.append(entry), thread);
-  const state = grown.slice(thread.rev, grown.lastSeq).reduce(evolve, agent.state);
-  return { ...agent, thread: grown, state };
+  return { ...agent, thread: grown, state: grown.slice(thread.rev, grown.lastSeq).reduce(evolve, state) };
 }

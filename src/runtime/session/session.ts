@@ -208,10 +208,11 @@ export class Session {
 
   /** Whether others had written anything. */
   async #catchUp(store: ThreadStore): Promise<boolean> {
-    const { rev } = this.#agent.thread;
-    const { thread, state } = await patiently(this.#options.ports, () => caughtUp(store, this.#agent));
-    this.#agent = { ...this.#agent, thread, state };
-    return thread.rev > rev;
+    const before = this.#agent.thread;
+    const caught = await patiently(this.#options.ports, () => caughtUp(store, this.#agent, this.#options.ports));
+    if (caught === undefined) return false; // its run can not go on
+    this.#agent = { ...this.#agent, thread: caught.thread, state: caught.state };
+    return caught.thread !== before;
   }
 
   #set(agent: ReactAgent): void {

@@ -206,3 +206,46 @@ test("a client's call is answered through the host", async () => {
   expect((await end(request.result)).text).toBe("Thanks.");
   await end(host.stop());
 });
+
+test("a thread that was deleted under a live host starts empty at the next ask", async () => {
+  const { host: make, end, store } = await house();
+  const host = make({ agent: agentOf(["1", "2", "3"]), idleMs: 60_000 });
+  await end((await end(host.ask("thread_1", "Hi"))).result);
+  await store.delete("thread_1");
+  const request = await end(host.ask("thread_1", "Hi again"));
+  expect((await end(request.result)).text).toBe("2");
+  expect((await store.load("thread_1"))?.toArray().map(({ payload }) => payload["content"])).toEqual(["Hi again", "2"]);
+  await end(host.stop());
+});
+
+test("an ask that is repeated after its thread was deleted is asked anew", async () => {
+  const { host: make, end, store } = await house();
+  const host = make({ agent: agentOf(["1", "2"]), idleMs: 60_000 });
+  await end((await end(host.ask("thread_1", "Hi", { requestId: "req_mine" }))).result);
+  await store.delete("thread_1");
+  const request = await end(host.ask("thread_1", "Hi", { requestId: "req_mine" }));
+  expect((await end(request.result)).text).toBe("2");
+  expect((await store.load("thread_1"))?.rev).toBe(2);
+  await end(host.stop());
+});
+
+test.each([
+  ["fewer", 1],
+  ["more", 5],
+] as const)("a thread that was deleted and has %s entries since is read anew", async (_, count) => {
+  const { host: make, end, store } = await house();
+  const host = make({ agent: agentOf(["1", "2"]), idleMs: 60_000 });
+  await end((await end(host.ask("thread_1", "Hi"))).result);
+  await store.delete("thread_1");
+  for (let n = 0; n < count; n++) await store.append("thread_1", { kind: "note", payload: { text: `new ${n}` } });
+  const request = await end(host.ask("thread_1", "Hi again"));
+  expect((await end(request.result)).text).toBe("2");
+  const server = await end(host.get("thread_1"));
+  const kinds = server
+    .thread()
+    .toArray()
+    .map(({ kind }) => kind);
+  expect(kinds).toEqual([...Array.from({ length: count }, () => "note"), "ai_message", "ai_message"]);
+  expect((await store.verify("thread_1")).ok).toBe(true);
+  await end(host.stop());
+});
