@@ -28,6 +28,8 @@ export type CallRecord = CallBasis & {
   readonly finishReason: FinishReason;
   /** Events of the request up to this answer: after a crash their numbers go on from there. */
   readonly eventSeq?: number;
+  /** Milliseconds that the request was at work up to here, over all starts; where it has a time limit. */
+  readonly workedMs?: number;
 };
 
 /** The environment blob of a call. */

@@ -63,6 +63,8 @@ export type Directive =
   | (OfRequest & {
       readonly type: "schedule";
       readonly afterMs: number;
+      /** What it was at work before, in processes that have ended. */
+      readonly workedMs: number;
       readonly signal: Extract<Signal, { type: "fail" }>;
     })
   /** Interrupt what is running for the request; what it was comes back as signals. */

@@ -70,6 +70,8 @@ export type Signal =
       readonly systemPrompt?: string;
       /** Nothing has happened since the last entry: calls without a result have not run. */
       readonly untouched?: boolean;
+      /** The process is the same, and only its store was away: this is no other attempt. */
+      readonly continued?: boolean;
       /** It cannot go on: close it with this failure, whatever it waits for. */
       readonly failure?: Failure;
     }
@@ -83,6 +85,8 @@ export type Signal =
       readonly sent?: SentMessages;
       /** The seq of the last event that was emitted before. */
       readonly eventSeq?: number;
+      /** Milliseconds that the request was at work up to here, where it has a time limit. */
+      readonly workedMs?: number;
     }
   | {
       readonly type: "llm_error";
@@ -92,15 +96,22 @@ export type Signal =
       readonly partial?: Pick<ModelAnswer, "content" | "usage">;
       readonly sent?: SentMessages;
       readonly eventSeq?: number;
+      readonly workedMs?: number;
     }
   | {
       readonly type: "tool_result";
       readonly callId: string;
       readonly toolCallId: string;
       readonly outcome: ToolOutcome;
+      readonly workedMs?: number;
     }
   /** A call may only run when somebody approves. */
-  | { readonly type: "approval_needed"; readonly callId: string; readonly toolCallId: string }
+  | {
+      readonly type: "approval_needed";
+      readonly callId: string;
+      readonly toolCallId: string;
+      readonly workedMs?: number;
+    }
   /** A call is for somebody outside to answer. */
   | { readonly type: "answer_needed"; readonly callId: string; readonly toolCallId: string }
   | {
@@ -114,6 +125,8 @@ export type Signal =
   | { readonly type: "cancel"; readonly requestId?: string; readonly reason?: string }
   /** Something around the run broke: a timeout of the whole, a limit of the caller. */
   | { readonly type: "fail"; readonly failure: Failure }
+  /** The server stops: what is at work is left to the next one. `begun` are the calls that it has begun to run. */
+  | { readonly type: "hand_over"; readonly begun: readonly string[]; readonly workedMs?: number }
   /** End the run with what there is. */
   | { readonly type: "finish"; readonly requestId?: string; readonly terminationReason: "limit" | "stopped" }
   | { readonly type: "context_op"; readonly operation: ContextOperation }

@@ -32,3 +32,9 @@ export const systemRuntimePorts: RuntimePorts = {
   monotonic: () => performance.now(),
   random: Math.random,
 };
+
+/** The machine's ports with those of the caller in their place. A clock that was given alone also measures durations. */
+export function runtimePorts(given: Partial<RuntimePorts> = {}): RuntimePorts {
+  const monotonic = given.monotonic ?? given.clock;
+  return { ...systemRuntimePorts, ...given, ...(monotonic && { monotonic }) };
+}

@@ -3,7 +3,7 @@ import { modelNameOf } from "../agent/definition/language-model.ts";
 import type { ReactSettings } from "../agent/react/settings.ts";
 import { AgentHost } from "../runtime/agent-host.ts";
 import { interruptedThreads } from "../runtime/host/interrupted.ts";
-import { type RuntimePorts, systemRuntimePorts } from "../runtime/ports.ts";
+import { type RuntimePorts, runtimePorts } from "../runtime/ports.ts";
 import type { AgentServer } from "../runtime/server/port.ts";
 import { settingsFor } from "../runtime/server/settings.ts";
 import { systemWarn } from "../runtime/warn.ts";
@@ -58,7 +58,7 @@ export class Studio {
     this.store = store;
     this.agent = agent;
     this.readOnly = options.readOnly ?? false;
-    this.ports = { ...systemRuntimePorts, ...options.ports };
+    this.ports = runtimePorts(options.ports);
     this.titles = new Titles(store);
     this.label = labelOf(options);
     this.prompts = options.prompts ?? (this.isDemo ? DEMO_PROMPTS : []);

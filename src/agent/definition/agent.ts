@@ -18,7 +18,8 @@ type Defaulted =
   | "outputRetries"
   | "redact"
   | "captureDeltas"
-  | "recover";
+  | "recover"
+  | "maxAttempts";
 
 type Config = AgentConfig<Tools, never, InputSchema | undefined>;
 type Complete = { readonly [Field in Defaulted]: Exclude<Config[Field], undefined> } & Omit<

@@ -97,7 +97,7 @@ export interface AgentConfig<
   readonly toolHeartbeatMs?: number | undefined;
   /** How long a stream of a model may be silent; a whole answer may take five times as long. Default: the tool timeout and a minute. */
   readonly streamIdleTimeoutMs?: number | undefined;
-  /** How long a request may be at work. Default: no limit. */
+  /** How long a request may be at work, over all starts of its process; waiting does not count. Default: no limit. */
   readonly totalTimeoutMs?: number | undefined;
   /** What becomes of an ask while another request runs. Default "reject". */
   readonly busy?: "reject" | "queue" | undefined;
@@ -148,6 +148,11 @@ export interface AgentConfig<
   readonly summarizer?: Summarizer | undefined;
   /** Models by the name that policies use. */
   readonly models?: { readonly [name: string]: LanguageModel } | undefined;
-  /** What becomes of a request that a crash has interrupted. Default "resume". */
+  /** What becomes of a request that a crash has interrupted; one that waits for somebody outside is not. Default "resume". */
   readonly recover?: "resume" | "fail" | undefined;
+  /**
+   * How often the work of a request may begin, the first time included: each crash while it is at work begins it once more. Then
+   * it fails as `attempts_exhausted`. A server that is stopped counts no attempt. Default 5.
+   */
+  readonly maxAttempts?: number | undefined;
 }

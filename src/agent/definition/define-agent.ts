@@ -118,6 +118,7 @@ const CHECKS: { readonly [Field in keyof Required<AgentConfig>]: Check } = {
   summarizer: having("summarize"),
   models: object,
   recover: oneOf("resume", "fail"),
+  maxAttempts: whole(1),
 };
 
 /** The name of an agent that was given none. */
@@ -191,6 +192,7 @@ function complete(config: AgentConfig<Tools, never, InputSchema | undefined>): o
     redact: true,
     captureDeltas: true,
     recover: "resume",
+    maxAttempts: 5,
     ...Object.fromEntries(given.filter(([field]) => field !== "instructions")),
     toolTimeoutMs,
     ...(systemPrompt !== undefined && { systemPrompt }),

@@ -203,7 +203,7 @@ export function notAnswered(agent: ReactAgent, signal: ModelError): Step {
 /** Undefined when the call is not the one that is out: an answer that nobody waits for any more. */
 function recordOf(
   { flight }: ReactAgent,
-  { callId, sent, eventSeq }: Pick<Result, "callId" | "sent" | "eventSeq">,
+  { callId, sent, eventSeq, workedMs }: Pick<Result, "callId" | "sent" | "eventSeq" | "workedMs">,
   { usage, finishReason }: Pick<ModelAnswer, "usage" | "finishReason">,
 ): CallRecord | undefined {
   if (flight.call?.callId !== callId) return undefined;
@@ -213,5 +213,6 @@ function recordOf(
     usage,
     finishReason,
     ...(eventSeq !== undefined && { eventSeq }),
+    ...(workedMs !== undefined && { workedMs }),
   };
 }

@@ -2,7 +2,7 @@ import type { Signal } from "../signal.ts";
 import type { ReactAgent } from "./agent.ts";
 import { answered, notAnswered } from "./answer.ts";
 import { asked } from "./ask.ts";
-import { broken, cancelled, finished } from "./ending.ts";
+import { broken, cancelled, finished, handedOver } from "./ending.ts";
 import { nextCall } from "./next-call.ts";
 import { operated } from "./operations.ts";
 import { noticed, resumed } from "./resume.ts";
@@ -64,6 +64,8 @@ export function decide(agent: ReactAgent, signal: Signal): Step {
       return cancelled(agent, signal);
     case "fail":
       return broken(agent, signal.failure);
+    case "hand_over":
+      return handedOver(agent, signal);
     case "finish":
       return finished(agent, signal);
     case "context_op":

@@ -1,8 +1,8 @@
 import type { Failure } from "../failure.ts";
 import type { Signal } from "../signal.ts";
 import { type Ending, isAtWork, type ReactAgent } from "./agent.ts";
-import { resultEntry } from "./entries.ts";
-import { completed } from "./finish.ts";
+import { handedOverEntry, resultEntry } from "./entries.ts";
+import { completed, ended } from "./finish.ts";
 import { NOT_ANSWERED, NOT_RUN, tellResults } from "./results.ts";
 import { type OpenCall, openCalls, type Run } from "./run.ts";
 import { committed, doing, inFlight, type Step, stay } from "./step.ts";
@@ -30,6 +30,16 @@ function ending(agent: ReactAgent, why: Ending): Step {
   const { requestId, runId } = run;
   const aborting = doing(inFlight(stay(agent), { ending: why }), { type: "abort", requestId, runId, reason });
   return endIfIdle(aborting, run);
+}
+
+/** The server stops: the log says what the next one need not hold for interrupted. A run that was ending ends now. */
+export function handedOver(agent: ReactAgent, { begun, workedMs }: Extract<Signal, { type: "hand_over" }>): Step {
+  const { run } = agent.state;
+  const { runId, ending } = agent.flight;
+  if (run === undefined || runId !== run.runId || !isAtWork(agent)) return stay(agent);
+  return ending === undefined
+    ? committed(stay(agent), handedOverEntry(run, begun, workedMs))
+    : ended(stay(agent), run, ending);
 }
 
 /** The run ends with what there is: at once where nothing is at work, else when the results are in. Nobody outside is waited for. */

@@ -54,9 +54,16 @@ export function answerEntry(
   return message(run, payload, { callId, iteration: run.iteration + 1 });
 }
 
-export function resultEntry(run: Run, toolCallId: string, name: string, outcome: ToolOutcome): EntryInput {
+export function resultEntry(
+  run: Run,
+  toolCallId: string,
+  name: string,
+  outcome: ToolOutcome,
+  workedMs?: number,
+): EntryInput {
   const { content, isError, partial } = outcome;
-  const payload = { role: "tool", toolCallId, name, content, ...(isError && { isError }), ...(partial && { partial }) };
+  const said = { role: "tool", toolCallId, name, content, ...(isError && { isError }), ...(partial && { partial }) };
+  const payload = { ...said, ...worked(workedMs) };
   return message(run, payload, { ...callRefs(run), toolCallId });
 }
 
@@ -111,8 +118,8 @@ export function endEntry(
   return { kind, payload, refs };
 }
 
-export function approvalRequested(run: Run, toolCallId: string, name: string): EntryInput {
-  const payload = { contextRef: run.lane, toolCallId, name };
+export function approvalRequested(run: Run, toolCallId: string, name: string, workedMs?: number): EntryInput {
+  const payload = { contextRef: run.lane, toolCallId, name, ...worked(workedMs) };
   return { kind: "approval_requested", payload, refs: { ...callRefs(run), toolCallId } };
 }
 
@@ -136,6 +143,22 @@ export function toolStarted(run: Run, toolCallId: string, name: string): EntryIn
     payload: { contextRef: run.lane, toolCallId, name },
     refs: { ...callRefs(run), toolCallId },
   };
+}
+
+/** Work is resumed: which attempt begins. Durable before anything runs again. */
+export function attemptEntry(run: Run, attempt: number): EntryInput {
+  return { kind: "note", payload: { contextRef: run.lane, attempt }, refs: runRefs(run) };
+}
+
+/** The server stops while the request is at work: the next one goes on, and knows which calls have begun. */
+export function handedOverEntry(run: Run, begun: readonly string[], workedMs: number | undefined): EntryInput {
+  const payload = { contextRef: run.lane, handedOver: { begun: [...begun] }, ...worked(workedMs) };
+  return { kind: "note", payload, refs: runRefs(run) };
+}
+
+/** Time at work, of a request that has a limit of it. */
+function worked(workedMs: number | undefined): { readonly workedMs?: number } {
+  return workedMs === undefined || workedMs === 0 ? {} : { workedMs };
 }
 
 function message(run: OfRun, said: object, refs: JsonObject): EntryInput {

@@ -1,15 +1,16 @@
+import type { Failure } from "../failure.ts";
 import type { Signal } from "../signal.ts";
 import { AT_REST, isAtWork, type ReactAgent } from "./agent.ts";
-import { resultEntry, toolStarted } from "./entries.ts";
+import { attemptEntry, resultEntry, toolStarted } from "./entries.ts";
 import { closing, completed, failed } from "./finish.ts";
 import { nextCall } from "./next-call.ts";
 import { closedBecause, tellResults } from "./results.ts";
 import { type OpenCall, openCalls, type Run } from "./run.ts";
 import { evolve, INITIAL } from "./state.ts";
 import { committed, doing, inFlight, type Step, stay, telling } from "./step.ts";
-import { limited } from "./time-limit.ts";
+import { limited, spentTime } from "./time-limit.ts";
 import { afterResult, afterTools, denied, endIfIdle, executing } from "./tools.ts";
-import { isGuarded } from "./waiting.ts";
+import { isGuarded, wasAtWork } from "./waiting.ts";
 
 const INTERRUPTED = closedBecause(
   "interrupted",
@@ -19,7 +20,13 @@ const INTERRUPTED = closedBecause(
 /** Goes on with the run that the log tells of, or closes it. What is at work already goes on as it is. */
 export function resumed(
   agent: ReactAgent,
-  { recover = "resume", systemPrompt, untouched = false, failure }: Extract<Signal, { type: "resume" }>,
+  {
+    recover = "resume",
+    systemPrompt,
+    untouched = false,
+    continued = false,
+    failure,
+  }: Extract<Signal, { type: "resume" }>,
 ): Step {
   const { run } = agent.state;
   const { flight } = agent;
@@ -30,21 +37,43 @@ export function resumed(
   const told = open < 0 ? run.calls.length : open;
   const taken = inFlight(stay(agent), { runId: run.runId, systemPrompt, told });
   if (failure !== undefined) return failed(taken, run, failure);
-  if (recover === "fail") return failed(taken, run, LEFT_BEHIND);
-  const step = limited(taken, run);
+  const hadWork = wasAtWork(agent, run) && !untouched && run.spoken === undefined;
+  const isInterrupted = hadWork && !continued && run.handedOver === undefined;
+  if (isInterrupted && recover === "fail") return failed(taken, run, REQUEST_INTERRUPTED);
+  const attempt = run.attempt + (isInterrupted ? 1 : 0);
+  const spent = hadWork ? (spentTime(agent, run) ?? spentAttempts(agent, attempt)) : undefined;
+  if (spent !== undefined) return failed(taken, run, spent);
+  const isCounted = isInterrupted && agent.settings.maxAttempts !== undefined;
+  const isNoted = isCounted || (hadWork && run.handedOver !== undefined);
+  const step = limited(isNoted ? committed(taken, attemptEntry(run, attempt)) : taken, run);
   if (openCalls(run).length > 0) {
-    return openCalls(run).reduce((before, call) => takeUp(before, call, untouched), step);
+    return openCalls(run).reduce(
+      (before, call) => takeUp(before, call, { untouched, notBegun: hasNotBegun(run, call) }),
+      step,
+    );
   }
   if (run.calls.length > 0) return afterTools(step, run);
   // The answer is there, and only its end is not: a fork can end here, or a log that others wrote.
   if (run.spoken === "whole") return completed(step, run, "final_answer");
-  return run.spoken === "partial" ? failed(step, run, LEFT_BEHIND) : nextCall(step, run);
+  return run.spoken === "partial" ? failed(step, run, REQUEST_INTERRUPTED) : nextCall(step, run);
 }
 
-const LEFT_BEHIND = {
+export const REQUEST_INTERRUPTED: Failure = {
   code: "request_interrupted",
   message: "The process ended while the request was running. Ask again.",
 };
+
+/** A request whose work ends its process must not do so for ever. */
+function spentAttempts({ settings: { maxAttempts } }: ReactAgent, attempt: number): Failure | undefined {
+  if (maxAttempts === undefined || attempt <= maxAttempts) return undefined;
+  const message = `The process ended in each of ${maxAttempts} attempts of the request. See what ends it, or raise maxAttempts, and ask again.`;
+  return { code: "attempts_exhausted", message };
+}
+
+/** A server that stops says which calls it has begun: any other has not run. */
+function hasNotBegun({ handedOver }: Run, { call }: OpenCall): boolean {
+  return handedOver !== undefined && !handedOver.includes(call.id);
+}
 
 /** Others have written into the thread: what they decided is done, what they answered is taken. */
 export function noticed(agent: ReactAgent): Step {
@@ -58,7 +87,7 @@ export function noticed(agent: ReactAgent): Step {
   if (flight.ending !== undefined) return endIfIdle(step, run);
   return openCalls(run)
     .filter(({ status }) => status === "approved" || status === "denied")
-    .reduce((before, call) => takeUp(before, call, false), step);
+    .reduce((before, call) => takeUp(before, call, {}), step);
 }
 
 /** The run has its end, and this process has to tell it to whoever waits here. */
@@ -70,8 +99,15 @@ function endedByOthers(agent: ReactAgent, runId: string): Step {
   return closing(isAtWork(agent) ? doing(stay(agent), abort) : stay(agent), run, end);
 }
 
+interface Knowledge {
+  /** Nothing has happened since the last entry. */
+  readonly untouched?: boolean;
+  /** The call was not begun, also where it was approved. */
+  readonly notBegun?: boolean;
+}
+
 /** What may have run is run again only where that does no harm. */
-function takeUp(step: Step, open: OpenCall, untouched: boolean): Step {
+function takeUp(step: Step, open: OpenCall, { untouched = false, notBegun = false }: Knowledge): Step {
   const { run } = step.agent.state;
   const { call, status } = open;
   if (run === undefined || step.agent.flight.running.includes(call.id)) return step;
@@ -90,11 +126,11 @@ function takeUp(step: Step, open: OpenCall, untouched: boolean): Step {
       // Who has to be asked first was not: nobody outside has been told of the call.
       if (traits?.client && !asksFirst) return doing(step, { type: "await_answer", requestId, runId, callId, call });
       // Not asked yet, so it cannot have run.
-      if (untouched || asksFirst || traits?.repeatable) return executing(step, run, open, false);
+      if (untouched || notBegun || asksFirst || traits?.repeatable) return executing(step, run, open, false);
       return closed(step, run, open);
     case "started":
       if (traits?.client) return doing(step, { type: "await_answer", requestId, runId, callId, call });
-      return traits?.repeatable ? executing(step, run, open, true) : closed(step, run, open);
+      return notBegun || traits?.repeatable ? executing(step, run, open, true) : closed(step, run, open);
     case "done":
       return step;
     default:

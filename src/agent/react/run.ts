@@ -51,6 +51,12 @@ export interface Run {
   readonly refusedTokens: number;
   /** What a prompt may be estimated at since then, where that is known. */
   readonly correctedRoom: number | undefined;
+  /** Which attempt this is, from 1: each crash while it was at work begins another. */
+  readonly attempt: number;
+  /** Milliseconds at work that the log tells of; counted where there is a time limit. */
+  readonly workedMs: number;
+  /** A server has stopped and left the rest to the next one: the calls that had begun by then. */
+  readonly handedOver: readonly string[] | undefined;
 }
 
 /** The calls of the last answer that have no result yet. */

@@ -42,6 +42,8 @@ export interface ReactSettings {
   readonly maxIterations: number;
   /** How long a request may be at work. */
   readonly totalTimeoutMs?: number | undefined;
+  /** How often the work of one request may begin, where a crash ends it each time. Default: not counted. */
+  readonly maxAttempts?: number | undefined;
   /** How often an answer of the wrong shape is sent back. */
   readonly outputRetries: number;
   /** What goes to the model beside messages and tools: maxOutputTokens, temperature, toolChoice, responseFormat. */
@@ -71,6 +73,7 @@ const FIELDS: { readonly [Field in keyof Required<ReactSettings>]: true } = {
   guards: true,
   maxIterations: true,
   totalTimeoutMs: true,
+  maxAttempts: true,
   outputRetries: true,
   call: true,
   projector: true,

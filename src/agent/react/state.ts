@@ -77,11 +77,15 @@ export function beginning({ kind, payload, refs, seq }: Entry): Run | undefined 
     compactions: 0,
     refusedTokens: 0,
     correctedRoom: undefined,
+    attempt: 1,
+    workedMs: 0,
+    handedOver: undefined,
   };
 }
 
-function afterEntry(run: Run, { kind, payload, refs }: Entry): Run {
+function afterEntry(before: Run, { kind, payload, refs }: Entry): Run {
   const fields = payload as JsonObject; // payloads are JSON
+  const run = { ...before, workedMs: Math.max(before.workedMs, workedIn(fields)) };
   switch (kind) {
     case "ai_message":
       return afterMessage(run, fields, refs.callId);
@@ -93,8 +97,9 @@ function afterEntry(run: Run, { kind, payload, refs }: Entry): Run {
       return withStatus(run, fields["toolCallId"], "started", UNFINISHED);
     case "error":
       return afterRefusal(run, fields);
+    case "note":
+      return afterNote(run, fields);
     case "summary":
-    case "note": // a summary that was discarded has cost something too
       return { ...run, ...usageAfter(run, fields["call"]) };
     default:
       return run;
@@ -151,6 +156,21 @@ function afterRefusal(run: Run, { call, correctedRoom }: JsonObject): Run {
     refusedTokens,
     ...(typeof correctedRoom === "number" && { correctedRoom }),
   };
+}
+
+/** What servers note of a request: that an attempt begins, or that the rest is left to the next server. */
+function afterNote(before: Run, { attempt, handedOver, call }: JsonObject): Run {
+  const run = { ...before, ...usageAfter(before, call) }; // a summary that was discarded has cost something too
+  if (isPlainObject(handedOver)) {
+    const { begun } = handedOver;
+    return { ...run, handedOver: Array.isArray(begun) ? begun.map(String) : [] };
+  }
+  return typeof attempt === "number" ? { ...run, attempt, handedOver: undefined } : run;
+}
+
+function workedIn({ workedMs, call }: JsonObject): number {
+  const worked = workedMs ?? (isPlainObject(call) ? call["workedMs"] : undefined);
+  return typeof worked === "number" ? worked : 0;
 }
 
 function afterOperation(state: ReactState, entry: Entry): ReactState {

@@ -1,11 +1,26 @@
+import type { Failure } from "../failure.ts";
+import type { ReactAgent } from "./agent.ts";
 import type { Run } from "./run.ts";
 import { doing, type Step } from "./step.ts";
 
-/** A run may be at work for so long; the time that it waits for somebody outside does not count. */
-export function limited(step: Step, { requestId, runId }: Run): Step {
-  const { totalTimeoutMs: afterMs } = step.agent.settings;
-  if (afterMs === undefined) return step;
-  const message = `The request was at work for more than ${afterMs} ms. Raise totalTimeoutMs, or ask for less.`;
-  const signal = { type: "fail", failure: { code: "request_timeout", message } } as const;
-  return doing(step, { type: "schedule", requestId, runId, afterMs, signal });
+/**
+ * A run may be at work for so long, over all starts of its process. Waiting for somebody outside does not count, and neither does
+ * the time between two starts.
+ */
+export function limited(step: Step, { requestId, runId, workedMs }: Run): Step {
+  const { totalTimeoutMs } = step.agent.settings;
+  if (totalTimeoutMs === undefined) return step;
+  const afterMs = Math.max(0, totalTimeoutMs - workedMs);
+  const signal = { type: "fail", failure: timeout(totalTimeoutMs) } as const;
+  return doing(step, { type: "schedule", requestId, runId, afterMs, workedMs, signal });
+}
+
+/** Why a run must not be resumed that has used up its time. */
+export function spentTime({ settings: { totalTimeoutMs } }: ReactAgent, { workedMs }: Run): Failure | undefined {
+  return totalTimeoutMs === undefined || workedMs < totalTimeoutMs ? undefined : timeout(totalTimeoutMs);
+}
+
+function timeout(totalTimeoutMs: number): Failure {
+  const message = `The request was at work for more than ${totalTimeoutMs} ms. Raise totalTimeoutMs, or ask for less.`;
+  return { code: "request_timeout", message };
 }

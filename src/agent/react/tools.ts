@@ -14,13 +14,13 @@ import { isGuarded, takesAnswer } from "./waiting.ts";
 type Of<Type extends Signal["type"]> = Extract<Signal, { type: Type }>;
 
 /** A tool has given its result: committed at once, told in the order of the calls. */
-export function resulted(agent: ReactAgent, { callId, toolCallId, outcome }: Of<"tool_result">): Step {
+export function resulted(agent: ReactAgent, { callId, toolCallId, outcome, workedMs }: Of<"tool_result">): Step {
   const { run } = agent.state;
   if (run === undefined || callId !== run.callId) return stay(agent);
   const step = reported(agent, toolCallId);
   const open = find(run, toolCallId);
   if (open === undefined) return endIfIdle(step, run); // somebody else has answered it
-  return afterResult(committed(step, resultEntry(run, toolCallId, open.call.name, outcome)), run);
+  return afterResult(committed(step, resultEntry(run, toolCallId, open.call.name, outcome, workedMs)), run);
 }
 
 /** Somebody outside has answered a call that nothing here is at work on. */
@@ -65,7 +65,7 @@ export function endIfIdle(step: Step, run: Run): Step {
 }
 
 /** A call has to be approved before it runs; the request waits, across a restart too. */
-export function approvalAsked(agent: ReactAgent, { callId, toolCallId }: Of<"approval_needed">): Step {
+export function approvalAsked(agent: ReactAgent, { callId, toolCallId, workedMs }: Of<"approval_needed">): Step {
   const { run } = agent.state;
   if (run === undefined || callId !== run.callId) return stay(agent);
   const step = reported(agent, toolCallId);
@@ -73,7 +73,7 @@ export function approvalAsked(agent: ReactAgent, { callId, toolCallId }: Of<"app
   if (open?.status !== "open") return endIfIdle(step, run);
   if (isEnding(agent)) return notRun(step, run, open);
   const { call } = open;
-  const next = committed(step, approvalRequested(run, toolCallId, call.name));
+  const next = committed(step, approvalRequested(run, toolCallId, call.name, workedMs));
   return awaiting(next, run, open, "approval");
 }
 

@@ -1,6 +1,6 @@
 import type { JsonValue } from "../../thread/json.ts";
 import type { ReactAgent } from "./agent.ts";
-import { type OpenCall, openCalls } from "./run.ts";
+import { type OpenCall, openCalls, type Run } from "./run.ts";
 import type { ReactSettings } from "./settings.ts";
 
 /** A call that waits for somebody outside. */
@@ -51,10 +51,18 @@ export function isGuarded({ guards = false, traits }: ReactSettings, name: strin
  */
 export function comesToWait({ state: { run }, settings }: ReactAgent): boolean {
   const open = run === undefined ? [] : openCalls(run);
-  const isForOutside = ({ call, status }: OpenCall): boolean => {
-    const { client = false, needsApproval = false } = settings.traits[call.name] ?? {};
-    const asksFirst = needsApproval || isGuarded(settings, call.name);
-    return status === "approval_requested" || (client && (status === "started" || (status === "open" && !asksFirst)));
-  };
-  return open.length > 0 && open.every(isForOutside);
+  return open.length > 0 && open.every((call) => isForOutside(settings, call));
+}
+
+function isForOutside(settings: ReactSettings, { call, status }: OpenCall): boolean {
+  const { client = false, needsApproval = false } = settings.traits[call.name] ?? {};
+  const asksFirst = needsApproval || isGuarded(settings, call.name);
+  return status === "approval_requested" || (client && (status === "started" || (status === "open" && !asksFirst)));
+}
+
+/** Whether the log ends while something was at work. A call that was decided from outside, and that nobody has begun, was not. */
+export function wasAtWork({ settings }: ReactAgent, run: Run): boolean {
+  const open = openCalls(run);
+  const isDecided = ({ status }: OpenCall): boolean => status === "approved" || status === "denied";
+  return open.length === 0 || !open.every((call) => isDecided(call) || isForOutside(settings, call));
 }

@@ -53,7 +53,7 @@ async function call(scene: Scene, directive: LlmStream, request: LiveRequest): P
     signal = { type: "llm_error", callId, failure, ...(partial && { partial }) };
   }
   await kept; // what cannot be kept is a failure of the store: a record must not name what is not there
-  scene.send({ ...signal, ...(sent && { sent }), eventSeq: request.eventSeq });
+  scene.send({ ...signal, ...(sent && { sent }), eventSeq: request.eventSeq, ...scene.worked() });
 }
 
 interface Sent {

@@ -10,6 +10,7 @@ import type { ErrorOrigin } from "../on-error.ts";
 import type { RuntimePorts } from "../ports.ts";
 import type { Receipt } from "../request/receipt.ts";
 import type { LiveRequest } from "../request/request.ts";
+import type { TimeLimit } from "../server/request-timer.ts";
 import type { Kept } from "../session/kept.ts";
 import type { OperationSettled } from "../session/operation-answer.ts";
 import type { Promised } from "../session/promised.ts";
@@ -42,11 +43,19 @@ export interface Scene {
   /** Told each error as it was thrown; it cannot hurt. */
   readonly onError: (error: unknown, origin: ErrorOrigin) => void;
   /** Has something happen when the request has been at work for so long. */
-  readonly limit: (requestId: string, ms: number, over: () => void) => void;
+  readonly limit: (requestId: string, limit: TimeLimit, over: () => void) => void;
+  /** How long the request was at work, where it has a time limit: its entries tell the next process. */
+  readonly worked: () => { readonly workedMs?: number };
+  /** The server stops: nothing new begins. */
+  readonly isStopping: () => boolean;
+  /** A call of a tool begins to run. */
+  readonly began: (toolCallId: string) => void;
   /** Tells the core what happened. Never throws: what cannot be told breaks the request. */
   readonly send: (signal: Signal) => void;
   /** Work that goes on while signals are taken; whoever stops waits for it. */
   readonly track: (work: Promise<unknown>) => void;
+  /** The same of a tool, which may never end: whoever stops waits for it in the time of grace only. */
+  readonly trackTool: (work: Promise<unknown>) => void;
   /** The same, before any other signal that waits; `then` learns how it went. */
   readonly sendNext: (signal: Signal, then: (error: unknown) => Promise<void>) => void;
   readonly kept: Kept;

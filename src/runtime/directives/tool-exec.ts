@@ -29,24 +29,27 @@ export function toolExec(all: Scene, directive: ToolExec): void {
       result(scene, directive, failed({ code: "tool_failed", message }));
     }
   };
-  scene.track(execute());
+  scene.trackTool(execute());
 }
 
 async function executed(scene: Scene, directive: ToolExec, request: LiveRequest): Promise<void> {
   const { call, callId, approved } = directive;
+  if (scene.isStopping()) return;
   const tools = scene.tools();
   const tool = Object.hasOwn(tools, call.name) ? tools[call.name] : undefined;
   if (!(await mayStart(scene, request))) return result(scene, directive, notRun());
   if (tool !== undefined && !approved) {
     const before = await beforehand(scene, directive, tool);
-    if (before === "approval") return scene.send({ type: "approval_needed", callId, toolCallId: call.id });
+    if (before === "approval") {
+      return scene.send({ type: "approval_needed", callId, toolCallId: call.id, ...scene.worked() });
+    }
     if (before === "answer") return scene.send({ type: "answer_needed", callId, toolCallId: call.id });
     if (before !== "run") return result(scene, directive, before);
   }
   if (tool !== undefined && tool.execute === undefined) {
     return scene.send({ type: "answer_needed", callId, toolCallId: call.id }); // approved, and for somebody outside
   }
-  await run(scene, directive, request);
+  if (!scene.isStopping()) await run(scene, directive, request);
 }
 
 async function run(scene: Scene, directive: ToolExec, request: LiveRequest): Promise<void> {
@@ -55,6 +58,7 @@ async function run(scene: Scene, directive: ToolExec, request: LiveRequest): Pro
   const origin = originOf(scene, directive);
   const named = { callId, toolCallId: call.id, toolName: call.name };
   const span = scene.telemetry.tool(directive, scene);
+  scene.began(call.id);
   request.emit({ kind: "tool_started", ...named, data: { arguments: call.arguments } }, iteration);
   const outcome = await span.within(() =>
     runTool(call, {
@@ -140,5 +144,5 @@ function notRun(): ToolOutcome {
 
 function result(scene: Scene, { callId, call }: ToolExec, { content, isError, partial }: ToolOutcome): void {
   const outcome = { content, isError, ...(partial && { partial }) };
-  scene.send({ type: "tool_result", callId, toolCallId: call.id, outcome });
+  scene.send({ type: "tool_result", callId, toolCallId: call.id, outcome, ...scene.worked() });
 }

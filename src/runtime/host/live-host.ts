@@ -3,7 +3,7 @@ import { StaleHolderError, ThreadHeldError } from "../../stores/errors.ts";
 import { HeddleError } from "../../thread/errors.ts";
 import type { Content } from "../../thread/message.ts";
 import { checkGetOptions } from "../option-names.ts";
-import { type RuntimePorts, systemRuntimePorts } from "../ports.ts";
+import { type RuntimePorts, runtimePorts } from "../ports.ts";
 import type { AgentRequest } from "../request/request.ts";
 import type { AskArguments, AskOptions, Decider, StopOptions } from "../server/options.ts";
 import type { AgentServer } from "../server/port.ts";
@@ -29,7 +29,7 @@ export class LiveHost<Given extends AnyAgent> implements AgentHost<Given> {
 
   constructor(options: HostOptions<Given>) {
     this.#options = options;
-    this.#ports = { ...systemRuntimePorts, ...options.ports };
+    this.#ports = runtimePorts(options.ports);
     this.#warn = harmless(options.warn ?? systemWarn);
     this.#threads = new LiveThreads(options, this.#ports);
   }

@@ -45,11 +45,17 @@ export class LiveThread {
   readonly #follower: Follower;
   readonly #stopped = new AbortController();
   readonly #work = new Set<Promise<unknown>>();
+  readonly #tools = new Set<Promise<unknown>>();
+  /** Calls of the last answer that have begun to run here. */
+  readonly #begun = new Set<string>();
   readonly #looking = new Set<() => void>();
   readonly #breakage: Breakage;
+  /** Signals of executors that are not in the log yet. */
+  #sending = 0;
   #isResting = false;
   /** How often a request was resumed here because its store had been away. */
   #resumes: { readonly of: string | undefined; readonly count: number } = { of: undefined, count: 0 };
+  #isHandingOver = false;
 
   private constructor(options: LiveThreadOptions, agent: ReactAgent, items: Awaited<ReturnType<typeof itemsOf>>) {
     const { definition, store, ports, threadId, telemetry, holder, listen } = options;
@@ -100,12 +106,20 @@ export class LiveThread {
       ensureHeld: () => this.#ensureHeld(),
       scope: (requestId) => ({ requestId, threadId, context: this.requests.context(requestId) as never }), // as the caller typed it
       shown: (callId) => this.lastCall.messagesOf(callId),
-      limit: (requestId, ms, over) => this.requests.limit(requestId, ms, over),
+      limit: (requestId, limit, over) => this.requests.limit(requestId, limit, over),
+      worked: () => this.requests.worked,
+      isStopping: () => this.#isResting,
+      began: (toolCallId) => this.#begun.add(toolCallId),
       warn: saidOnce(options.warn),
       onError: options.onError,
       send: (signal) => this.#send(signal),
-      track: (work) => this.#track(work),
-      sendNext: (signal, then) => this.#track(this.session.submitNext(signal).then(() => then(undefined), then)),
+      track: (work) => this.#track(work, this.#work),
+      trackTool: (work) => this.#track(work, this.#tools),
+      sendNext: (signal, then) =>
+        this.#track(
+          this.session.submitNext(signal).then(() => then(undefined), then),
+          this.#work,
+        ),
       kept: new Kept({ store, threadId, ports, holder }),
       receipts: new Promised<Receipt>(),
       operations: new Promised<OperationSettled>(),
@@ -174,7 +188,12 @@ export class LiveThread {
     for (const look of this.#looking) look();
   }
 
-  /** Waits for what executors have begun. */
+  /** Whether nothing that could still give a result is at work here. */
+  get isQuiet(): boolean {
+    return this.#work.size === 0 && this.#tools.size === 0 && this.#sending === 0;
+  }
+
+  /** Waits for what executors have begun, but not for tools: they were told to end, and may never do. */
   async settle(): Promise<void> {
     while (this.#work.size > 0) await Promise.allSettled(this.#work);
   }
@@ -194,7 +213,7 @@ export class LiveThread {
    * has failed: the log is read anew, gets that end, and only then is the end emitted.
    */
   collapse(error: unknown): void {
-    if (this.session.isClosed) return;
+    if (this.session.isClosed || this.#isHandingOver) return;
     if (this.isBroken) {
       this.#collapseForGood(error);
       return;
@@ -254,6 +273,14 @@ export class LiveThread {
     this.#isResting = true;
   }
 
+  /** Notes in the log that a request at work is left to the next server. Where that fails, it looks like a crash. */
+  async handOver(): Promise<void> {
+    if (this.isBroken || this.current === undefined) return;
+    this.#isHandingOver = true;
+    const signal = { type: "hand_over", begun: [...this.#begun], ...this.requests.worked } as const;
+    await this.session.submit(signal).catch(() => undefined);
+  }
+
   /** Ends what runs here without a word in the log: another process may go on with it. */
   suspend(): void {
     this.#breakage.close();
@@ -292,7 +319,10 @@ export class LiveThread {
     if (run !== undefined) {
       const isKnown = request?.id === run.requestId; // a caller that was told of no request asks once more
       this.requests.open(run, nextEventSeq(this.agent.thread, run));
-      await this.session.submit({ type: "resume", ...(goesOn && isKnown ? prompt : { failure }) });
+      await this.session.submit({
+        type: "resume",
+        ...(goesOn && isKnown ? { ...prompt, continued: true } : { failure }),
+      });
     } else if (request !== undefined && this.requests.isOpen) {
       this.requests.open({ requestId: request.id, runId: request.runId }, 1);
       await this.session.submit({ type: "notice" });
@@ -367,7 +397,10 @@ export class LiveThread {
     if (this.isBroken || this.stopped.aborted) return; // the request has ended here, whatever was still to be done
     if (this.#isResting && BEGINNINGS.has(directive.type)) return;
     if ("requestId" in directive && "runId" in directive) this.requests.open(directive, 1);
-    if (directive.type === "llm_stream") this.lastCall.made(directive, after);
+    if (directive.type === "llm_stream") {
+      this.lastCall.made(directive, after);
+      this.#begun.clear();
+    }
     if (directive.type === "stop") this.#ending(directive.requestId);
     try {
       await perform(this.scene, directive, after);
@@ -410,12 +443,24 @@ export class LiveThread {
   #send(signal: Signal): void {
     // What comes from a request that has failed here is told nobody: the log is read anew without it.
     if (this.isBroken) return;
-    this.session.submit(signal).catch((error: unknown) => this.collapse(error));
+    this.#sending += 1;
+    this.session
+      .submit(signal)
+      .catch((error: unknown) => this.collapse(error))
+      .finally(() => {
+        this.#sending -= 1;
+        this.changed();
+      });
   }
 
-  #track(work: Promise<unknown>): void {
-    const tracked = work.catch((error: unknown) => this.collapse(error)).finally(() => this.#work.delete(tracked));
-    this.#work.add(tracked);
+  #track(work: Promise<unknown>, among: Set<Promise<unknown>>): void {
+    const tracked = work
+      .catch((error: unknown) => this.collapse(error))
+      .finally(() => {
+        among.delete(tracked);
+        this.changed();
+      });
+    among.add(tracked);
   }
 }
 

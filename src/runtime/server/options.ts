@@ -84,6 +84,9 @@ export interface SteerOptions {
 }
 
 export interface StopOptions {
-  /** How long a request at work may go on before it is left to whoever starts the thread next. Default 30 000. */
+  /**
+   * How long to wait for what is at work, a call of the model or of tools; nothing new is begun. What ends by then is stored, the
+   * rest is left to whoever starts the thread next. With 0 no tool is waited for. Default 30 000.
+   */
   readonly graceMs?: number | undefined;
 }

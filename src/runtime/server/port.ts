@@ -75,8 +75,9 @@ export interface AgentServer<Given extends AnyAgent = AnyAgent> extends AsyncDis
   unregisterTool(name: string): Promise<boolean>;
 
   /**
-   * Takes no more asks, lets a request at work end, and lets others have the thread. Ends ten seconds after the grace, also
-   * when the store never answers: the claim then runs out by itself.
+   * Takes no more asks and begins nothing new: no call of the model, no tool. What is at work may end within `graceMs`, and is stored;
+   * the request goes on where the thread is started again. Ends ten seconds after the grace, also when the store never answers: the
+   * claim then runs out by itself.
    */
   stop(options?: StopOptions): Promise<void>;
 }

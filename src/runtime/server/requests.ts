@@ -4,7 +4,7 @@ import type { RuntimePorts } from "../ports.ts";
 import { type Hold, LiveRequest } from "../request/request.ts";
 import { RequestError, requestFailed, requestSuspended } from "../request/request-error.ts";
 import type { RequestSpan } from "../telemetry/telemetry.ts";
-import { RequestTimer } from "./request-timer.ts";
+import { RequestTimer, type TimeLimit } from "./request-timer.ts";
 
 export interface RequestsOptions {
   readonly epoch: number | undefined;
@@ -74,10 +74,15 @@ export class Requests {
   }
 
   /** Limits the time that a request may be at work. */
-  limit(requestId: string, ms: number, over: () => void): void {
+  limit(requestId: string, limit: TimeLimit, over: () => void): void {
     if (this.current?.id !== requestId) return;
     this.#timer?.cancel();
-    this.#timer = new RequestTimer(this.#options.ports, ms, over);
+    this.#timer = new RequestTimer(this.#options.ports, limit, over);
+  }
+
+  /** For the log: how long the request was at work, where it has a time limit. */
+  get worked(): { readonly workedMs?: number } {
+    return this.#timer === undefined ? {} : { workedMs: this.#timer.workedMs };
   }
 
   /** What a request is given by its caller; never stored. */

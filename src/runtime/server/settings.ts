@@ -31,6 +31,7 @@ export async function settingsFor(
     guards: definition.guardTools !== undefined,
     maxIterations,
     totalTimeoutMs: definition.totalTimeoutMs,
+    maxAttempts: definition.maxAttempts,
     outputRetries,
     call: callSettings(definition, output === undefined ? undefined : await outputSchemaOf(output)),
     projector: definition.projector ?? createProjector({ keep: 4 }),

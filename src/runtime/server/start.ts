@@ -8,7 +8,7 @@ import { StaleHolderError, ThreadHeldError } from "../../stores/errors.ts";
 import type { HeddleError } from "../../thread/errors.ts";
 import { untilAborted } from "../directives/until-aborted.ts";
 import { harmlessly } from "../on-error.ts";
-import { systemRuntimePorts } from "../ports.ts";
+import { runtimePorts } from "../ports.ts";
 import { RequestError } from "../request/request-error.ts";
 import { Holder } from "../session/holder.ts";
 import { referring, type TokenPorts, type Tokens, tokenConfigOf } from "../session/tokens.ts";
@@ -63,7 +63,7 @@ async function start<Given extends AnyAgent>(
   if (!isAgent(agent)) {
     throw new AgentError({ code: "invalid_agent", path: "agent", message: "agent must be made by defineAgent." });
   }
-  const ports = { ...systemRuntimePorts, ...options.ports };
+  const ports = runtimePorts(options.ports);
   const threadId = options.threadId ?? ports.ids("thread");
   const ttlMs = options.claimTtlMs ?? CLAIM_TTL_MS;
   let live: LiveThread | undefined;

@@ -38,7 +38,7 @@ export class Stopping {
     return this.#stopped;
   }
 
-  /** A request that waits for somebody outside does not hold it up: it lies in the log. */
+  /** Nothing new begins. What is at work may end in the time of grace; the rest lies in the log, for the next server. */
   async #stop({ graceMs = GRACE_MS }: StopOptions): Promise<void> {
     const live = this.#live;
     const { ports } = live.options;
@@ -51,6 +51,7 @@ export class Stopping {
   async #letGo(): Promise<void> {
     const live = this.#live;
     await live.closeFailed();
+    await live.handOver();
     await live.session.close(this.#why);
     live.suspend();
     await live.settle();
@@ -77,12 +78,14 @@ export class Stopping {
     operations.settleAll(() => ({ status: "failed", error: this.#why }));
   }
 
-  /** Until nothing is at work, but not for ever. */
+  /** Until nothing is at work, at most as long as the grace. */
   async #rest({ after }: RuntimePorts, graceMs: number): Promise<void> {
     const live = this.#live;
     const { promise, resolve } = Promise.withResolvers<void>();
     const look = (): void => {
-      if (live.current?.state !== "running" && !this.#asking.isAsking) resolve();
+      if (this.#asking.isAsking) return; // an ask that came before the stop may still be taken, and begin
+      live.beginNothing();
+      if (live.isQuiet) resolve();
     };
     const end = live.onChange(look);
     const cancel = after(graceMs, resolve);

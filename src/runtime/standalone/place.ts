@@ -3,7 +3,7 @@ import { ConflictError } from "../../stores/errors.ts";
 import { memoryStore } from "../../stores/memory/memory-store.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import type { Thread } from "../../thread/thread.ts";
-import { type RuntimePorts, systemRuntimePorts } from "../ports.ts";
+import { type RuntimePorts, runtimePorts } from "../ports.ts";
 import { referring, type TokenPorts, type Tokens, tokenConfigOf } from "../session/tokens.ts";
 import { harmless, systemWarn } from "../warn.ts";
 import type { RunOptions } from "./options.ts";
@@ -24,7 +24,7 @@ export interface Place extends TokenPorts {
 
 export function placeOf(agent: AnyAgent, options: Given): Place {
   const { store, telemetry, warn: told = systemWarn, onError, ports: given } = options;
-  const ports = { ...systemRuntimePorts, ...given };
+  const ports = runtimePorts(given);
   const { clock, ids } = ports;
   const warn = harmless(told);
   const isOwn = store === undefined;

@@ -1,5 +1,6 @@
 import { cmd } from "../../agent/cmd.ts";
 import { restore } from "../../agent/react/restore.ts";
+import { REQUEST_INTERRUPTED } from "../../agent/react/resume.ts";
 import { loadAgent, withMore } from "../../runtime/session/load.ts";
 import { threadNotFound } from "../../stores/errors.ts";
 import type { Thread } from "../../thread/thread.ts";
@@ -48,7 +49,7 @@ async function statusAt(studio: Studio, id: string, atSeq: number): Promise<stri
 /** A request that was open at the place of the fork is closed in it: nobody has asked for it to go on twice. */
 async function close({ settings, store, ports }: Studio, id: string): Promise<void> {
   const agent = await loadAgent(store, id, await settings, ports);
-  const { thread } = cmd(agent, { type: "resume", recover: "fail" }).agent;
+  const { thread } = cmd(agent, { type: "resume", failure: REQUEST_INTERRUPTED }).agent;
   const stored = agent.thread.rev;
   const entries = thread.slice(stored, thread.lastSeq).map(({ seq: _place, ...entry }) => entry);
   await store.append(id, entries, { create: false, expectedRev: stored, metadata: { status: "failed" } });

@@ -1,3 +1,4 @@
+import { faultStore } from "heddle/testing";
 import { describe, expect, test } from "vitest";
 import { anything, eventsOf, expectWhole, failureOf, gate, proveAll, stage } from "../support/stage.ts";
 
@@ -33,9 +34,11 @@ describe("events of a request", () => {
 
   test("have ids that are told once, though a process that dies in an answer makes its numbers come again", async () => {
     const on = await stage();
-    const first = await on.start({ script: [{ text: "One two three four.", hang: true }] });
+    const store = faultStore(on.store);
+    const first = await on.start({ script: [{ text: "One two three four.", hang: true }] }, { store });
     const asked = await on.end(first.ask("Go."));
     await on.pass(100);
+    store.crash();
     await on.end(first.stop({ graceMs: 0 }));
     const second = await on.start({ script: [{ text: "Five six seven.", delayMs: 20 }] });
     const taken = second.request ?? expect.fail("nothing was taken up");

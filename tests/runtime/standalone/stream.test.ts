@@ -57,7 +57,7 @@ test("left while the model speaks, it ends: the model is aborted, the thread is 
   expect(aborted).toBe(true);
   const { epoch } = await store.claim("thread_1", { holder: "test", ttlMs: 1_000 });
   await store.release("thread_1", epoch);
-  expect((await store.load("thread_1"))?.entryCount).toBe(1);
+  expect((await store.load("thread_1"))?.entryCount).toBe(2); // the ask, and that the rest is handed over
 });
 
 test("left while an event is waited for, it ends all the same", async () => {

@@ -65,14 +65,14 @@ test("a call that was at work is run again where it is repeatable", async () => 
   expect(ran).toEqual(["call_a"]);
 });
 
-test("a thread that moved since it was left at a checkpoint says nothing of what was begun", async () => {
+test("a thread that moved since it was left at a checkpoint still says that nothing was begun", async () => {
   const store = memoryStore();
   const { tools, ran } = adder();
   const token = await stoppedAt("after_llm", cast([CALL], { tools }).agent, { store, threadId: "thread_1" });
   await store.append("thread_1", { kind: "note" });
-  const { agent } = cast([{ expect: { endsWith: [{ results: [{ isError: true }] }] }, text: "Unknown." }], { tools });
-  expect((await react.collect(token, agent, { store })).text).toBe("Unknown.");
-  expect(ran).toEqual([]);
+  const { agent } = cast(["4"], { tools });
+  expect((await react.collect(token, agent, { store })).text).toBe("4");
+  expect(ran).toHaveLength(1);
 });
 
 test.each(["refers to the store", "was carried into the store"])(

@@ -35,7 +35,8 @@ function siteOf(stack: string): string {
 
 /** Which function of the core has made an entry. */
 function makerOf({ kind = "note", payload = {} }: EntryInput): string {
-  const { role, steer, end, call, summaryFailed, skipped } = payload as { readonly [field: string]: unknown };
+  const fields = payload as { readonly [field: string]: unknown };
+  const { role, steer, end, call, summaryFailed, skipped, attempt, handedOver } = fields;
   if (kind === "ai_message") {
     if (role === "assistant") return "answerEntry";
     if (role === "tool") return "resultEntry";
@@ -45,6 +46,8 @@ function makerOf({ kind = "note", payload = {} }: EntryInput): string {
   if (end !== undefined) return "endEntry";
   if (summaryFailed !== undefined) return "summaryFailedEntry";
   if (skipped !== undefined) return "gapEntry";
+  if (attempt !== undefined) return "attemptEntry";
+  if (handedOver !== undefined) return "handedOverEntry";
   if (kind === "error" && call !== undefined) return "callErrorEntry";
   if (kind === "approval_requested") return "approvalRequested";
   if (kind === "approval_resolved") return "approvalResolved";

@@ -97,6 +97,11 @@ export class Stage {
     await process.start({ threadId: THREAD, claimWaitMs: 60_000 });
   }
 
+  /** The process dies, and the story goes on with another one. */
+  die(): void {
+    if (this.world.current !== undefined) this.world.kill(this.world.current);
+  }
+
   /** Asks, and sees to it that the ask stays in the log. */
   async ask(content: string, options: Parameters<AgentServer["ask"]>[1] = {}): Promise<void> {
     const { id } = await this.server.ask(content, options);

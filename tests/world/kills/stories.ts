@@ -369,14 +369,48 @@ const TOLD: readonly Story[] = [
   },
   {
     name: "left behind, and closed by who comes next",
-    rules: calling(["send", 1], ["pay", 2]),
+    rules: calling(["slow", 1]),
     play: async (stage) => {
       await begun(stage);
-      await stage.waiting();
-      await stage.server.stop({ graceMs: 0 });
+      await stage.until(() => stage.world.toolRuns.count > 0);
+      stage.die();
       await stage.start("fail");
     },
     ends: ["failed", "completed"],
+  },
+  {
+    name: "left behind, and resumed by who comes next",
+    rules: calling(["slow", 1]),
+    play: async (stage) => {
+      await begun(stage);
+      await stage.until(() => stage.world.toolRuns.count > 0);
+      stage.die();
+      await stage.start();
+      await stage.ended();
+    },
+  },
+  {
+    name: "stopped while a tool runs",
+    rules: calling(["slow", 1]),
+    play: async (stage) => {
+      await begun(stage);
+      await stage.until(() => stage.world.toolRuns.count > 0);
+      await stage.server.stop({ graceMs: 0 });
+      await stage.start();
+      await stage.ended();
+    },
+  },
+  {
+    name: "stopped while it is cancelled",
+    rules: calling(["slow", 1]),
+    play: async (stage) => {
+      await begun(stage);
+      await stage.until(() => stage.world.toolRuns.count > 0);
+      const cancelled = stage.server.cancel();
+      await stage.server.stop({ graceMs: 0 });
+      await cancelled;
+    },
+    ends: ["cancelled", "completed"],
   },
   {
     name: "cancelled while somebody decides who has to approve",
@@ -487,6 +521,7 @@ const WITH_AN_OPERATION: Readonly<Record<string, number>> = {
   "denied elsewhere at the last iteration": 1,
   "answered by the user at the last iteration": 1,
   "cancelled while it waits": 1,
+  "stopped while it is cancelled": 1,
   "cancelled while somebody decides who has to approve": 1,
   "cancelled before the user is asked": 1,
   "cancelled while a summary is written": 2,

@@ -1,0 +1,194 @@
+import { type FaultStore, faultStore } from "heddle/testing";
+import { describe, expect, test } from "vitest";
+import { toAll } from "../support/recovery-tools.ts";
+import { anything, failureOf, type Stage, stage, told } from "../support/stage.ts";
+
+type Config = NonNullable<Parameters<Stage["start"]>[0]>;
+
+/** Starts processes that take the thread over at once, and lets them die: nothing that they still do reaches the store. */
+function processes(on: Stage) {
+  let dying: FaultStore | undefined;
+  return {
+    start: (config: Config) => {
+      const store = faultStore(on.store, { after: on.ports.after });
+      dying = store;
+      return on.start(config, { store, holder: "the same" });
+    },
+    die: async () => {
+      dying?.crash();
+      await on.settled();
+    },
+  };
+}
+
+const pay = { inputSchema: anything, needsApproval: true, execute: () => "paid" };
+
+describe("a request whose work ends its process", () => {
+  test("runs a repeatable tool in five processes, and then fails", async () => {
+    const on = await stage();
+    const { start, die } = processes(on);
+    let runs = 0;
+    const boom = { inputSchema: anything, repeatable: true, execute: () => new Promise(() => (runs += 1)) };
+    const tools = { boom } as never;
+    const first = await start({ script: [{ calls: [{ id: "b", name: "boom" }] }], tools });
+    const { id } = await on.end(first.ask("Go."));
+    await on.settled();
+    for (let life = 2; life <= 12; life++) {
+      await die();
+      const server = await start({ script: [], tools });
+      await on.settled();
+      if (server.request !== undefined) continue;
+      const { failure } = await failureOf(server.result(id));
+      expect(failure?.code).toBe("attempts_exhausted");
+      break;
+    }
+    expect(runs).toBe(5);
+    expect((await on.log()).at(-1)?.payload).toMatchObject({ code: "attempts_exhausted", end: { status: "failed" } });
+    await toAll(on.store, on.threadId);
+  });
+
+  test("begins an answer that is longer than a process lives as often as maxAttempts says", async () => {
+    const on = await stage();
+    const { start, die } = processes(on);
+    const config = { script: [{ text: "One", hang: true }], maxAttempts: 2 };
+    const { id } = await on.end((await start(config)).ask("Go."));
+    await on.settled();
+    await die();
+    const second = await start(config);
+    await on.settled();
+    expect(second.request?.id).toBe(id);
+    await die();
+    const third = await start({ ...config, script: ["Here."] });
+    expect((await failureOf(third.result(id))).failure?.code).toBe("attempts_exhausted");
+    expect((await on.end((await on.end(third.ask("Again."))).result)).text).toBe("Here.");
+  });
+
+  test("has its attempt in the log before the work begins again", async () => {
+    const on = await stage();
+    const { start, die } = processes(on);
+    const seen: string[] = [];
+    let run: () => Promise<unknown> = () => new Promise(() => undefined);
+    const look = { inputSchema: anything, repeatable: true, execute: () => run() };
+    const first = await start({ script: [{ calls: [{ id: "l", name: "look" }] }], tools: { look } });
+    const { id } = await on.end(first.ask("Go."));
+    await on.settled();
+    await die();
+    run = async () => {
+      seen.push(...told(await on.log()));
+      return "seen";
+    };
+    const second = await start({ script: ["Done."], tools: { look } });
+    await on.end(second.result(id));
+    expect(seen).toEqual(["ask Go.", "calls l", "note"]);
+    expect((await on.log())[2]?.payload).toMatchObject({ attempt: 2 });
+  });
+
+  test("counts no attempt where a server stops, where the request waits, or where somebody has decided", async () => {
+    const on = await stage();
+    const { start, die } = processes(on);
+    const config = { script: [{ calls: [{ id: "p", name: "pay" }] }, { hang: true }], tools: { pay }, maxAttempts: 1 };
+    const first = await start({ ...config, script: [{ hang: true }] });
+    const { id } = await on.end(first.ask("Go."));
+    await on.settled();
+    for (let n = 0; n < 8; n++) {
+      await on.end(first.stop({ graceMs: 0 }));
+      const again = await start({ ...config, script: [{ hang: true }] });
+      expect(again.request?.id).toBe(id);
+      await on.settled();
+      await on.end(again.stop({ graceMs: 0 }));
+    }
+    const waiting = await start(config);
+    await on.end(waiting.request?.settled() ?? Promise.reject(new Error("none")));
+    for (let n = 0; n < 8; n++) {
+      await die();
+      expect((await start(config)).request?.id).toBe(id);
+      await on.settled();
+    }
+    const last = await start({ ...config, script: ["Paid."] });
+    await on.end(last.approve("p"));
+    expect((await on.end(last.request?.result ?? last.result(id))).text).toBe("Paid.");
+  });
+});
+
+describe('recover: "fail"', () => {
+  const recover = "fail" as const;
+
+  test("ends a request that a crash interrupted", async () => {
+    const on = await stage();
+    const { start, die } = processes(on);
+    const { id } = await on.end((await start({ script: [{ hang: true }] })).ask("Go."));
+    await on.settled();
+    await die();
+    const second = await start({ script: [], recover });
+    expect((await failureOf(second.result(id))).failure?.code).toBe("request_interrupted");
+  });
+
+  test.each(["stops", "dies"])("leaves one that waits for an approval, though its server %s", async (how) => {
+    const on = await stage();
+    const { start, die } = processes(on);
+    const config = { script: [{ calls: [{ id: "p", name: "pay" }] }], tools: { pay }, recover };
+    const first = await start(config);
+    const request = await on.end(first.ask("Go."));
+    await on.end(request.settled());
+    await (how === "dies" ? die() : on.end(first.stop()));
+    const second = await start({ ...config, script: ["Paid."] });
+    expect(second.request?.state).toBe("waiting");
+    await on.end(second.approve("p"));
+    expect((await on.end(second.result(request.id))).text).toBe("Paid.");
+  });
+
+  test("leaves one that a server handed over when it stopped", async () => {
+    const on = await stage();
+    const { start } = processes(on);
+    const first = await start({ script: [{ hang: true }], recover });
+    const { id } = await on.end(first.ask("Go."));
+    await on.settled();
+    await on.end(first.stop({ graceMs: 0 }));
+    const second = await start({ script: ["Done."], recover });
+    expect((await on.end(second.result(id))).text).toBe("Done.");
+  });
+});
+
+describe("totalTimeoutMs", () => {
+  const totalTimeoutMs = 2_500;
+  const work = { inputSchema: anything, repeatable: true };
+  /** A model that calls the tool again and again. */
+  const script = Array.from({ length: 40 }, (_, n) => ({ calls: [{ id: `w${n}`, name: "work" }] }));
+
+  test.each(["stops", "dies"])("counts over all starts, where the server %s", async (how) => {
+    const on = await stage();
+    const { start, die } = processes(on);
+    let life = 0;
+    const execute = () => new Promise((resolve) => void on.ports.after(500, () => resolve("ok")));
+    const config = { script, tools: { work: { ...work, execute } } as never, totalTimeoutMs, maxAttempts: 50 };
+    const first = await start(config);
+    const { id } = await on.end(first.ask("Go."));
+    let server = first;
+    for (; life < 12; life++) {
+      await on.pass(750);
+      if (server.request === undefined) break;
+      await (how === "dies" ? die() : on.end(server.stop({ graceMs: 0 })));
+      await on.pass(60_000); // what is down does not work
+      server = await start(config);
+    }
+    const { failure } = await failureOf(on.end(server.result(id)));
+    expect(failure?.code).toBe("request_timeout");
+    // Each life is 750 ms long. Of one that dies the log tells of the 500 ms that ended with a result.
+    expect(life).toBe(how === "dies" ? 4 : 3);
+  });
+
+  test("does not count the time that a request waits, also when it is taken over meanwhile", async () => {
+    const on = await stage();
+    const { start } = processes(on);
+    const config = { tools: { pay }, totalTimeoutMs };
+    const first = await start({ ...config, script: [{ calls: [{ id: "p", name: "pay" }], delayMs: 1_000 }] });
+    const { id } = await on.end(first.ask("Go."));
+    await on.pass(60_000);
+    await on.end(first.stop());
+    const second = await start({ ...config, script: [{ text: "Late.", delayMs: 2_000 }] });
+    await on.pass(60_000);
+    await on.end(second.approve("p"));
+    const { failure } = await failureOf(on.end(second.result(id)));
+    expect(failure?.code).toBe("request_timeout");
+  });
+});

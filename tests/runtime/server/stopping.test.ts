@@ -1,0 +1,147 @@
+import { describe, expect, test } from "vitest";
+import { toAll } from "../support/recovery-tools.ts";
+import { anything, failureOf, gate, type Stage, stage, told } from "../support/stage.ts";
+
+/** A tool that ends when a test says so, and the calls that it was run for. */
+function slowTool(config: object = {}) {
+  const ran: string[] = [];
+  const ends = new Map<string, ReturnType<typeof gate<string>>>();
+  const execute = (_input: unknown, { toolCallId }: { readonly toolCallId: string }) => {
+    ran.push(toolCallId);
+    const end = gate<string>();
+    ends.set(toolCallId, end);
+    return end.promise;
+  };
+  return { ran, end: (id: string) => ends.get(id)?.resolve("ok"), tool: { inputSchema: anything, execute, ...config } };
+}
+
+const calls = (...ids: readonly string[]) => ({ calls: ids.map((id) => ({ id, name: "slow" })) });
+const results = async (on: Stage) =>
+  (await on.log()).flatMap(({ refs, payload }) =>
+    "role" in payload && payload["role"] === "tool" ? [[refs.toolCallId, String(Reflect.get(payload, "content"))]] : [],
+  );
+
+/** Whether a promise is settled without any time that passes. */
+async function isSettled(on: Stage, promise: Promise<unknown>): Promise<boolean> {
+  let settled = false;
+  promise.then(
+    () => (settled = true),
+    () => (settled = true),
+  );
+  await on.settled();
+  return settled;
+}
+
+describe("a server that stops", () => {
+  test("without grace waits for no tool, and lets others have the thread", async () => {
+    const on = await stage();
+    const { tool, ran } = slowTool();
+    const server = await on.start({ script: [calls("a")], tools: { slow: tool } });
+    const request = await on.end(server.ask("Go."));
+    await on.settled();
+    expect(ran).toEqual(["a"]);
+    const stop = server.stop({ graceMs: 0 });
+    expect(await isSettled(on, stop)).toBe(true);
+    expect((await failureOf(request.result)).code).toBe("request_suspended");
+    const next = await on.start({ script: ["Done."], tools: { slow: tool } }, { claimWaitMs: 0 });
+    expect((await on.end(next.result(request.id))).text).toBe("Done.");
+    expect(ran).toEqual(["a"]);
+    expect(await results(on)).toEqual([["a", expect.stringContaining("unknown")]]);
+    await toAll(on.store, on.threadId);
+  });
+
+  test("stores the result that ends within the grace, ends then, and calls no model", async () => {
+    const on = await stage();
+    const { tool, end } = slowTool();
+    const server = await on.start({ script: [calls("a"), "Never."], tools: { slow: tool } });
+    const request = await on.end(server.ask("Go."));
+    await on.settled();
+    const stop = server.stop({ graceMs: 10_000 });
+    expect(await isSettled(on, stop)).toBe(false);
+    end("a");
+    expect(await isSettled(on, stop)).toBe(true);
+    expect((await failureOf(request.result)).code).toBe("request_suspended");
+    expect(told(await on.log())).toEqual(["ask Go.", "calls a", "result a", "note"]);
+    expect(await results(on)).toEqual([["a", "ok"]]);
+    const next = await on.start({ script: ["Done."], tools: { slow: tool } });
+    expect((await on.end(next.result(request.id))).text).toBe("Done.");
+    await toAll(on.store, on.threadId);
+  });
+
+  test("stores an answer that ends within the grace, and leaves its calls to the next server, which runs each once", async () => {
+    const on = await stage();
+    const first = slowTool();
+    const server = await on.start({ script: [{ ...calls("a", "b"), delayMs: 100 }], tools: { slow: first.tool } });
+    const request = await on.end(server.ask("Go."));
+    await on.settled();
+    await on.end(server.stop({ graceMs: 1_000 }));
+    expect(first.ran).toEqual([]);
+    const { tool, ran, end } = slowTool(); // not repeatable: it is known not to have run
+    const next = await on.start({ script: ["Done."], tools: { slow: tool } });
+    await on.settled();
+    expect(ran).toEqual(["a", "b"]);
+    end("a");
+    end("b");
+    expect((await on.end(next.result(request.id))).text).toBe("Done.");
+    expect(await results(on)).toEqual([
+      ["a", "ok"],
+      ["b", "ok"],
+    ]);
+    await toAll(on.store, on.threadId);
+  });
+
+  test("begins no call that waits for its place, and hands over which had begun", async () => {
+    const on = await stage();
+    const first = slowTool();
+    const server = await on.start({ script: [calls("a", "b")], tools: { slow: first.tool }, toolConcurrency: 1 });
+    const request = await on.end(server.ask("Go."));
+    await on.settled();
+    const stop = server.stop({ graceMs: 1_000 });
+    await on.settled();
+    first.end("a");
+    await on.end(stop);
+    expect(first.ran).toEqual(["a"]);
+    const { tool, ran, end } = slowTool();
+    const next = await on.start({ script: ["Done."], tools: { slow: tool } });
+    await on.settled();
+    expect(ran).toEqual(["b"]);
+    end("b");
+    expect((await on.end(next.result(request.id))).text).toBe("Done.");
+  });
+
+  test("leaves an approved call that has not begun to the next server", async () => {
+    const on = await stage();
+    const blocking = slowTool();
+    const paying = slowTool({ needsApproval: true });
+    const config = (pay: object, script: readonly object[]) =>
+      ({ script, tools: { slow: blocking.tool, pay }, toolConcurrency: 1 }) as never;
+    const both = { calls: [...calls("a").calls, { id: "p", name: "pay" }] };
+    const server = await on.start(config(paying.tool, [both]));
+    const request = await on.end(server.ask("Go."));
+    await on.settled();
+    // The place is taken: the call is approved, and waits.
+    const asks = await isSettled(on, server.approve("p"));
+    await on.end(server.stop({ graceMs: 0 }));
+    const next = await on.start(config(paying.tool, [{ text: "Done." }]));
+    await on.settled();
+    if (!asks || next.request?.state === "waiting") await on.end(next.approve("p"));
+    await on.settled();
+    expect(paying.ran).toEqual(["p"]);
+    paying.end("p");
+    expect((await on.end(next.result(request.id))).text).toBe("Done.");
+  });
+
+  test("ends a request that is being cancelled", async () => {
+    const on = await stage();
+    const { tool } = slowTool();
+    const server = await on.start({ script: [calls("a")], tools: { slow: tool } });
+    const request = await on.end(server.ask("Go."));
+    await on.settled();
+    const cancel = server.cancel();
+    await on.settled();
+    await on.end(server.stop({ graceMs: 0 }));
+    expect(await on.end(cancel)).toBe(true);
+    expect((await failureOf(request.result)).code).toBe("request_cancelled");
+    expect(told(await on.log()).at(-1)).toBe("error end:cancelled");
+  });
+});
