@@ -19,11 +19,25 @@ export interface ProjectionRules {
   readonly countsReasoningData: boolean;
   /** The running turn keeps its thinking when what stands before it has changed; before, it was left out. */
   readonly keepsRunningThinking: boolean;
+  /** Calls that another provider than the one asked has run are left out; before, every provider was shown them. */
+  readonly leavesOutForeignRuns: boolean;
+  /** Thinking in a message's content is that of `call.model`; before, each part needed a provider and a model. */
+  readonly readsModelOfCall: boolean;
 }
 
 const RULES: { readonly [Name in ProjectorName]: ProjectionRules } = {
-  "heddle/1": { countsReasoningData: false, keepsRunningThinking: false },
-  "heddle/1.1": { countsReasoningData: true, keepsRunningThinking: true },
+  "heddle/1": {
+    countsReasoningData: false,
+    keepsRunningThinking: false,
+    leavesOutForeignRuns: false,
+    readsModelOfCall: false,
+  },
+  "heddle/1.1": {
+    countsReasoningData: true,
+    keepsRunningThinking: true,
+    leavesOutForeignRuns: true,
+    readsModelOfCall: true,
+  },
 };
 
 export function rulesOf(projector: ProjectorName): ProjectionRules {

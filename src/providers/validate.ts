@@ -24,7 +24,7 @@ export function validateMessages(messages: readonly Message[], provider: Provide
   return ruleIds()
     .flatMap((rule) => {
       const { providers, trouble, find } = RULES[rule];
-      const index = providers.includes(provider) ? find(messages) : -1;
+      const index = providers.includes(provider) ? find(messages, provider) : -1;
       return index < 0 ? [] : [{ rule, index, message: `messages[${index}]: ${trouble}` }];
     })
     .sort((a, b) => a.index - b.index);

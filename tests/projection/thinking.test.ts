@@ -5,7 +5,7 @@ import {
   type Message,
   type ProjectionInput,
   project,
-  type Thread,
+  Thread,
 } from "heddle";
 import { user } from "heddle/testing";
 import { describe, expect, test } from "vitest";
@@ -156,6 +156,29 @@ describe("thinking, automatically", () => {
     expect(thoughts({ messages })).toEqual(["idea 1"]);
     expect(meta.thinkingDropped).toEqual([1]);
   });
+});
+
+test("thinking in the content of an entry is that of the model of its call", () => {
+  const said = {
+    role: "assistant",
+    content: [
+      { type: "thinking", text: "idea" },
+      { type: "text", text: "Hi." },
+    ],
+  } as const;
+  const messages: readonly Message[] = [{ role: "user", content: "go" }, { ...said }];
+  const { fingerprint } = project({ thread: given(user("go")), ...asked }).meta;
+  const entries = Thread.fromMessages(messages, { format: "neutral" }).toArray();
+  const thread = Thread.create().append(
+    entries.map(({ kind, payload }) =>
+      payload["role"] === "assistant"
+        ? { kind, payload: { ...payload, call: { model, fingerprint } } }
+        : { kind, payload },
+    ),
+  );
+  expect(thoughts(project({ thread, ...asked }))).toEqual(["idea"]);
+  expect(thoughts(project({ thread, ...asked, model: "anthropic:claude-haiku-4" }))).toEqual([]);
+  expect(thoughts(project({ thread, ...asked, rules: "heddle/1" }))).toEqual([]);
 });
 
 describe("thinking of the running turn", () => {

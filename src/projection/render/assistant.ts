@@ -1,4 +1,4 @@
-import type { AssistantMessage, Content, Part, ThinkingPart, ToolCall } from "../../thread/message.ts";
+import type { AssistantMessage, Content, Part, ToolCall } from "../../thread/message.ts";
 import type { AssistantBlock, AssistantItem } from "../history/block.ts";
 import { shownName } from "./ids.ts";
 
@@ -6,10 +6,10 @@ import { shownName } from "./ids.ts";
 export function assistantMessage(
   { items, calls }: AssistantBlock,
   ids: readonly string[],
-  keeps: (part: ThinkingPart) => boolean,
+  isShown: (part: Part) => boolean,
 ): AssistantMessage {
   const toolCalls = calls.map(({ call }, slot) => shownCall(call, ids[slot] ?? call.id));
-  const content = withoutThinking(joined(items, ids), keeps);
+  const content = shownParts(joined(items, ids), isShown);
   return { role: "assistant", content, ...(toolCalls.length > 0 && { toolCalls }) };
 }
 
@@ -53,9 +53,9 @@ function withPlaces(content: Content, ids: readonly string[]): readonly Part[] {
   return [...parts, ...ids.filter((id) => !placed.has(id)).map((id): Part => ({ type: "tool_call", id }))];
 }
 
-function withoutThinking(content: Content, keeps: (part: ThinkingPart) => boolean): Content {
+function shownParts(content: Content, isShown: (part: Part) => boolean): Content {
   if (typeof content === "string") return content;
-  const kept = content.filter((part) => part.type !== "thinking" || keeps(part));
+  const kept = content.filter(isShown);
   return kept.length === content.length ? content : asContent(kept);
 }
 

@@ -1,6 +1,7 @@
 import { INTERRUPTED } from "../../lanes/results.ts";
 import { freezeJson } from "../../thread/json.ts";
 import type { Content, Message, Part, ThinkingPart, ToolMessage } from "../../thread/message.ts";
+import { isProviderRun, type ProviderRunPart } from "../../thread/provider-executor.ts";
 import { type Block, type Call, isAssistant } from "../history/block.ts";
 import type { Provenance } from "../projection.ts";
 import { assistantMessage } from "./assistant.ts";
@@ -42,6 +43,8 @@ export interface RenderOptions {
   readonly bytesPerEnd: number;
   /** Thinking that the model asked could read. */
   readonly canKeep: (part: ThinkingPart) => boolean;
+  /** Calls run by a provider that the model asked could read. */
+  readonly canReadRun: (part: ProviderRunPart) => boolean;
   /** Seqs from here on are of pending items. */
   readonly rev: number;
 }
@@ -57,7 +60,7 @@ export function renderBlock(block: Block, variant: Variant, options: RenderOptio
   const keeps = variant.withoutThinking ? () => false : options.canKeep;
   if (isAssistant(block)) {
     const ids = shownIds(block, variant.repeatsIds === true);
-    messages.push(assistantMessage(block, ids, keeps));
+    messages.push(assistantMessage(block, ids, (part) => isShown(part, keeps, options)));
     details.push({ seqs: [...new Set(block.items.map(({ seq }) => seq))] });
     for (const [slot, call] of block.calls.entries()) {
       const [message, detail] = renderResult(
@@ -76,6 +79,11 @@ export function renderBlock(block: Block, variant: Variant, options: RenderOptio
     details.push({ seqs: [block.seq], ...(rule && { rule }) });
   }
   return { ...pieceOf(messages, details, block, options), thinkingDropped: withLostThinking(block, keeps) };
+}
+
+function isShown(part: Part, keeps: RenderOptions["canKeep"], { canReadRun }: RenderOptions): boolean {
+  if (part.type === "thinking") return keeps(part);
+  return !isProviderRun(part) || canReadRun(part);
 }
 
 function withLostThinking(block: Block, keeps: (part: ThinkingPart) => boolean): readonly number[] {

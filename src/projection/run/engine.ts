@@ -3,6 +3,7 @@ import type { LaneItem, LaneLog } from "../../lanes/lane-log.ts";
 import { replaceBase } from "../../lanes/operation.ts";
 import type { Entry } from "../../thread/entry.ts";
 import type { ThinkingPart } from "../../thread/message.ts";
+import { canReadRun, type ProviderRunPart } from "../../thread/provider-executor.ts";
 import type { Thread } from "../../thread/thread.ts";
 import { History } from "../history/history.ts";
 import { invalid } from "../input/check.ts";
@@ -10,6 +11,7 @@ import type { Settings } from "../input/settings.ts";
 import type { ContextPolicy } from "../policy/fields.ts";
 import { type Front, FrontMaker } from "../render/front.ts";
 import type { RenderOptions } from "../render/piece.ts";
+import { rulesOf } from "../rules.ts";
 import { modelName } from "../transcript/fields.ts";
 import { type Item, readItem } from "../transcript/item.ts";
 import { type Registry, registryOf } from "../transcript/registry.ts";
@@ -144,18 +146,23 @@ export class Engine {
       return undefined;
     }
     if (before?.snapshot !== undefined && place.snapshot === undefined) history.addBoundary(place);
-    const item = readItem(place, this.#registry, pending);
+    const item = readItem(place, {
+      registry: this.#registry,
+      rules: rulesOf(this.#settings.rules),
+      pending,
+    });
     if (item !== undefined) history.add(item);
     return item;
   }
 
   #renderOptions(): RenderOptions {
-    const { tokensOf, model, policy } = this.#settings;
+    const { tokensOf, model, policy, rules } = this.#settings;
     const rev = (): number => this.#rev;
     return {
       tokensOf,
       bytesPerEnd: 2 * policy.toolResults.maxTokens,
       canKeep: canKeep(policy, model),
+      canReadRun: rulesOf(rules).leavesOutForeignRuns ? canReadRunOf(model) : () => true,
       get rev() {
         return rev();
       },
@@ -183,6 +190,12 @@ function canKeep({ thinking }: ContextPolicy, model: string | undefined): (part:
     asked.model !== undefined &&
     part.model === asked.model &&
     providerName(part.provider) === providerName(asked.provider);
+}
+
+/** Which calls that a provider ran a model can read: those of its own provider. */
+function canReadRunOf(model: string | undefined): (part: ProviderRunPart) => boolean {
+  const { provider } = modelName(model);
+  return (part) => provider !== undefined && canReadRun(part, provider);
 }
 
 /** The AI SDK calls one provider "anthropic.messages" and "anthropic" by turns. */

@@ -1,5 +1,5 @@
 import { isPlainObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
-import type { Content, PartMetadata, ThinkingPart, ToolCall } from "../../thread/message.ts";
+import type { Content, Part, PartMetadata, ThinkingPart, ToolCall } from "../../thread/message.ts";
 import { Unreadable } from "./content.ts";
 
 /** A text that may be missing; null is as good as missing. */
@@ -38,6 +38,17 @@ export function withThinking(content: Content, thinking: JsonValue | undefined, 
 export function modelName(model: string | undefined): { readonly provider?: string; readonly model?: string } {
   const [, provider, name] = /^([^:/]+)[:/](.+)$/s.exec(model ?? "") ?? [];
   return provider === undefined || name === undefined ? {} : { provider, model: name };
+}
+
+/** Content whose thinking names the model that made it; what a part says itself counts. */
+export function withMaker(content: Content, model: string | undefined): Content {
+  const madeBy = modelName(model);
+  if (typeof content === "string" || madeBy.model === undefined) return content;
+  const isUnnamed = (part: Part): part is ThinkingPart =>
+    part.type === "thinking" && (part.provider === undefined || part.model === undefined);
+  return content.some(isUnnamed)
+    ? content.map((part) => (isUnnamed(part) ? thinkingPart(part, madeBy) : part))
+    : content;
 }
 
 function textParts(text: string): Content & object {

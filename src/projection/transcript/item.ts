@@ -4,7 +4,9 @@ import { isPlainObject } from "../../thread/json.ts";
 import type { Content, ToolCall } from "../../thread/message.ts";
 import type { Refs } from "../../thread/refs.ts";
 import { ProjectionError } from "../error.ts";
+import type { ProjectionRules } from "../rules.ts";
 import { assistantContent, resultContent, userContent } from "./content.ts";
+import { withMaker } from "./fields.ts";
 import { readSaid } from "./read.ts";
 import type { Reader, Said } from "./reader.ts";
 import type { Registry } from "./registry.ts";
@@ -53,8 +55,15 @@ type Words =
 /** A system message in mid-history has no place of its own on any wire. */
 const LABEL = "System message:\n";
 
-/** What a place of a lane says, or undefined when its kind is not read; `pending` names one that is in no thread yet. */
-export function readItem(place: LaneItem, registry: Registry, pending?: string): Item | undefined {
+interface Reading {
+  readonly registry: Registry;
+  readonly rules: ProjectionRules;
+  /** Where in the input one stands that is in no thread yet. */
+  readonly pending: string | undefined;
+}
+
+/** What a place of a lane says, or undefined when its kind is not read. */
+export function readItem(place: LaneItem, { registry, rules, pending }: Reading): Item | undefined {
   const { entry, snapshot, open, position } = place;
   const reader = snapshot === undefined ? registry.get(entry.kind) : SNAPSHOT;
   if (reader === undefined) return undefined;
@@ -62,8 +71,15 @@ export function readItem(place: LaneItem, registry: Registry, pending?: string):
   const refs = snapshot === undefined ? entry.refs : refsIn(payload);
   const words = wordsOf(entry, payload, reader, refs, pending);
   if (words === undefined) return undefined;
+  const said = rules.readsModelOfCall ? withMakerOf(payload, words) : words;
   const at = { seq: entry.seq, index: snapshot?.index, open, position };
-  return { ...at, ...refers(payload, refs), ...words };
+  return { ...at, ...refers(payload, refs), ...said };
+}
+
+function withMakerOf(payload: unknown, words: Words): Words {
+  if (words.type !== "assistant" || !isPlainObject(payload) || !isPlainObject(payload["call"])) return words;
+  const content = withMaker(words.content, text(payload["call"]["model"]));
+  return content === words.content ? words : { ...words, content };
 }
 
 const SNAPSHOT: Reader = { version: Number.POSITIVE_INFINITY, read: readMessage };

@@ -1,15 +1,19 @@
 import type { Message } from "../../thread/message.ts";
+import { canReadRun, isProviderRun } from "../../thread/provider-executor.ts";
 import { type CacheOption, EPHEMERAL, marksOf } from "../cache.ts";
 import type { MetadataOwner } from "../metadata.ts";
-import { partsOf, piecesOf } from "../parts.ts";
+import { type Piece, partsOf, piecesOf } from "../parts.ts";
 import { runs } from "../runs.ts";
 import { readablePieces } from "../thinking.ts";
 import { assistantPart, filePart, textPart, toolResult } from "./parts.ts";
 import type { AISDKAssistantPart, AISDKFile, AISDKMessage, AISDKProviderOptions, AISDKText } from "./types.ts";
 
 export interface AISDKOptions {
-  /** Leaves out thinking that this provider did not make; not every provider package does. Default: all of it stays. */
-  readonly provider?: MetadataOwner;
+  /**
+   * Leaves out what this provider cannot read: thinking that it did not sign, and calls that another provider ran. OpenAI's
+   * Chat API ("openai-chat") has a place for neither. Not every provider package does it. Default: all of it stays.
+   */
+  readonly provider?: MetadataOwner | "openai-chat";
   /** Adds cache breakpoints for Anthropic; other providers do not look at them. */
   readonly cache?: CacheOption;
 }
@@ -47,7 +51,7 @@ function messageOf(message: Message, { provider }: AISDKOptions): AISDKMessage {
       };
     case "assistant": {
       const pieces = piecesOf(message);
-      const kept = provider === undefined ? pieces : readablePieces(pieces, provider);
+      const kept = provider === undefined ? pieces : readableFor(pieces, provider);
       return { role: "assistant", content: kept.flatMap(assistantPart) };
     }
     case "tool":
@@ -55,6 +59,14 @@ function messageOf(message: Message, { provider }: AISDKOptions): AISDKMessage {
     default:
       return message satisfies never;
   }
+}
+
+function readableFor(pieces: readonly Piece[], provider: NonNullable<AISDKOptions["provider"]>): readonly Piece[] {
+  const isChat = provider === "openai-chat";
+  const runs = pieces.filter(
+    (piece) => piece.type === "call" || !isProviderRun(piece) || (!isChat && canReadRun(piece, provider)),
+  );
+  return isChat ? runs.filter(({ type }) => type !== "thinking") : readablePieces(runs, provider);
 }
 
 function joined(a: AISDKMessage, b: AISDKMessage): AISDKMessage {

@@ -1,5 +1,6 @@
 import type { FilePart, Message, Part, TextPart } from "../../thread/message.ts";
-import { everywhere, only, type Rule } from "./rule.ts";
+import { canReadRun, isProviderRun } from "../../thread/provider-executor.ts";
+import { everywhere, only, type ProviderApi, type Rule } from "./rule.ts";
 
 /** What a message must and must not hold. */
 export const contentRules = {
@@ -30,10 +31,27 @@ export const contentRules = {
   unresolved_file: everywhere("a file is a blob; replace it by base64 or a URL.", (messages) =>
     messages.findIndex((message) => filesOf(message).some(({ data }) => "blob" in data)),
   ),
+  /** Only the provider that ran a call has a place for it; the package of another makes it a call without a result. */
+  foreign_provider_call: everywhere(
+    "a call here was run by another provider; leave it and its result out.",
+    (messages, provider) =>
+      messages.findIndex((message) =>
+        partsIn(message).some(
+          (part) => isProviderRun(part) && !(provider !== "openai-chat" && canReadRun(part, OWNERS[provider])),
+        ),
+      ),
+  ),
   invalid_file_url: everywhere("the URL of a file is none.", (messages) =>
     messages.findIndex((message) => filesOf(message).some(({ data }) => "url" in data && !URL.canParse(data.url))),
   ),
 } satisfies { [rule: string]: Rule };
+
+const OWNERS = {
+  "openai-chat": "openai",
+  "openai-responses": "openai",
+  anthropic: "anthropic",
+  gemini: "google",
+} as const satisfies { [provider in ProviderApi]: string };
 
 function partsIn(message: Message): readonly Part[] {
   return typeof message.content === "string" ? [] : message.content;

@@ -7,8 +7,8 @@ export interface Rule {
   readonly providers: readonly ProviderApi[];
   /** What is wrong with the message that breaks it. */
   readonly trouble: string;
-  /** The index of the first message that breaks it, or -1. */
-  readonly find: (messages: readonly Message[]) => number;
+  /** The index of the first message that breaks it for a provider, or -1. */
+  readonly find: (messages: readonly Message[], provider: ProviderApi) => number;
 }
 
 export const EVERY_PROVIDER: readonly ProviderApi[] = ["openai-chat", "openai-responses", "anthropic", "gemini"];

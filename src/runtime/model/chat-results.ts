@@ -13,7 +13,7 @@ const BLIND = /^(cohere|deepseek)\b/;
  * it. So a result becomes its text, and its images follow as the user's, behind all results of the exchange.
  */
 export function withChatResults({ provider }: Pick<LanguageModel, "provider">, messages: readonly Message[]) {
-  if (!/\.chat$/.test(provider) || !messages.some(hasParts)) return messages;
+  if (!isChat({ provider }) || !messages.some(hasParts)) return messages;
   const shows = (part: Part): part is FilePart =>
     part.type === "file" && familyOf(part) === "image" && !BLIND.test(provider);
   return runs(messages, (a, b) => a.role === "tool" && b.role === "tool").flatMap((group): readonly Message[] => {
@@ -24,6 +24,11 @@ export function withChatResults({ provider }: Pick<LanguageModel, "provider">, m
     const results = group.map((message) => (message.role === "tool" ? asText(message, shows) : message));
     return images.length === 0 ? results : [...results, { role: "user", content: images }];
   });
+}
+
+/** Whether the model is behind a Chat Completions API. */
+export function isChat({ provider }: Pick<LanguageModel, "provider">): boolean {
+  return /\.chat$/.test(provider);
 }
 
 function hasParts(message: Message): message is ToolMessage {

@@ -4,8 +4,9 @@ import type { AISDKAssistantPart, AISDKProviderOptions } from "../../providers/a
 import type { CacheOption } from "../../providers/cache.ts";
 import type { MetadataOwner } from "../../providers/metadata.ts";
 import type { Message } from "../../thread/message.ts";
+import { canReadRun, isProviderRun } from "../../thread/provider-executor.ts";
 import { OURS } from "./answer/metadata.ts";
-import { withChatResults } from "./chat-results.ts";
+import { isChat, withChatResults } from "./chat-results.ts";
 import type { ModelSpec, PromptMessage } from "./spec/spec.ts";
 
 /** The messages as this model takes them; nothing in them is shared with what was passed in. */
@@ -21,7 +22,8 @@ export function promptFor(
     ...(cache !== undefined && readsMarks(model) && { cache }),
   };
   const name = modelNameOf(model);
-  const prompt = toAISDKPrompt(withChatResults(model, messages), options).flatMap(
+  const readable = messages.map((message) => withReadableRuns(model, message));
+  const prompt = toAISDKPrompt(withChatResults(model, readable), options).flatMap(
     (message): readonly PromptMessage[] => {
       if (message.role !== "assistant") return [message];
       const content = message.content.flatMap((part) => ownPart(part, name));
@@ -33,6 +35,15 @@ export function promptFor(
 
 function isKnown(owner: string): owner is MetadataOwner {
   return owner === "anthropic" || owner === "openai" || owner === "google";
+}
+
+/** A call that another provider ran would become one without a result; chat APIs have no place for any. */
+function withReadableRuns(model: LanguageModel, message: Message): Message {
+  const { role, content } = message;
+  if (role !== "assistant" || typeof content === "string" || !content.some(isProviderRun)) return message;
+  const owner = isChat(model) ? undefined : ownerOf(model);
+  const kept = content.filter((part) => !isProviderRun(part) || (owner !== undefined && canReadRun(part, owner)));
+  return { ...message, content: kept };
 }
 
 /** Claude is also behind gateways, which hand the marks on; its name gives it away. */

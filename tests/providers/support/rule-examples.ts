@@ -91,5 +91,17 @@ export const RULE_EXAMPLES: { readonly [rule in RuleId]: Example } = {
     keeps: [hi, assistant("", call("a")), result("a", [pixel])],
   },
   unresolved_file: { breaks: [hi, blob], at: 1, keeps: [hi, user([pixel])] },
+  foreign_provider_call: {
+    breaks: [
+      hi,
+      assistant([
+        text("Found."),
+        { type: "provider_call", id: "x", name: "search", arguments: {}, metadata: { other: {} } },
+      ]),
+      hi,
+    ],
+    at: 1,
+    keeps: [hi, assistant([text("Found.")]), hi],
+  },
   invalid_file_url: { breaks: [hi, at("a.png")], at: 1, keeps: [hi, at("https://example.com/a.png")] },
 };

@@ -27,6 +27,9 @@ const id = fc.constant("");
 
 type Bare<T> = T extends unknown ? Omit<T, "providerMetadata"> : never;
 
+/** It may hand on to any provider, so it is shown what any provider ran. */
+const GATEWAY = { provider: "gateway" } as const;
+
 /** Every type of content that a model can answer with. Ids are given afterwards. */
 const bare: fc.Arbitrary<Bare<LanguageModelV4Content>> = fc.oneof(
   fc.record({ type: fc.constantFrom("text", "reasoning"), text: word }),
@@ -114,8 +117,8 @@ async function shownAgain(said: {
     { kind: "ai_message", payload: payload as JsonObject }, // whether it is JSON is what append finds out
     { kind: "ai_message", payload: { contextRef: "default", role: "user", content: "Go on" } },
   ]);
-  const { messages } = project({ thread, policy: { maxInputTokens: 1_000_000, thinking: "keep" } });
-  const model = says([finish]);
+  const { messages } = project({ thread, model: "gateway:any", policy: { maxInputTokens: 1_000_000, thinking: "keep" } });
+  const model = says([finish], GATEWAY);
   await callModel(callOf(model, { messages }));
   return model.calls[0]?.prompt[1]?.content;
 }
@@ -123,8 +126,8 @@ async function shownAgain(said: {
 test("what a model said goes back to it as it said it: every type of content, in order, with its metadata", async () => {
   await fc.assert(
     fc.asyncProperty(answer, async (parts) => {
-      const whole = await callModel(callOf(says([...parts, finish]), { streaming: false }));
-      const inParts = await callModel(callOf(says([...parts.flatMap(streamed), finish])));
+      const whole = await callModel(callOf(says([...parts, finish], GATEWAY), { streaming: false }));
+      const inParts = await callModel(callOf(says([...parts.flatMap(streamed), finish], GATEWAY)));
       expect(inParts).toEqual(whole);
       expect(await shownAgain(whole)).toEqual(parts.flatMap(prompted));
     }),
@@ -142,7 +145,7 @@ test("an older model's answer goes back as it was said, too", async () => {
         const parts = [...some, { type: "text" as const, text: "The end." }].map((part, at) =>
           "toolName" in part ? { ...part, toolCallId: `c${at}` } : part,
         );
-        const said = await callModel(callOf(says([...parts.flatMap(streamed), finish], { version })));
+        const said = await callModel(callOf(says([...parts.flatMap(streamed), finish], { ...GATEWAY, version })));
         expect(await shownAgain(said)).toEqual(parts.flatMap(prompted));
       },
     ),

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { EVERY_WAY, modelAt, WAYS } from "./support/models.ts";
 import { expectAccepted, proveBodies, stage, told, weatherIn } from "./support/stage.ts";
+import { THREAD } from "./support/thread.ts";
 
 const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
@@ -48,6 +49,39 @@ describe.each(EVERY_WAY)("$api, $way", (setting) => {
     expect(await proveBodies(scene)).toBe(1);
   });
 });
+
+const FOREIGN = EVERY_WAY.filter(({ api }) => api !== "anthropic");
+
+test.each(FOREIGN)(
+  "a search that Anthropic's server ran is no call of another provider: $api, $way",
+  async (setting) => {
+    const scene = await stage(setting);
+    await scene.store.append(THREAD, [
+      { kind: "message", payload: { role: "user", content: "Find looms." } },
+      {
+        kind: "message",
+        payload: {
+          role: "assistant",
+          content: [
+            { type: "provider_call", id: "srvtoolu_01", name: "web_search", arguments: { query: "looms" } },
+            {
+              type: "provider_result",
+              id: "srvtoolu_01",
+              name: "web_search",
+              result: [{ url: "https://example.com" }],
+            },
+            { type: "text", text: "Found one." },
+          ],
+        },
+      },
+    ]);
+    scene.provider.answer({ text: "You are welcome." });
+    const server = await scene.start();
+    expect((await (await server.ask("Thanks")).result).text).toBe("You are welcome.");
+    expectAccepted(scene);
+    expect(JSON.stringify(scene.provider.requests[0]?.body)).not.toContain("srvtoolu_01");
+  },
+);
 
 const SHAPE = {
   jsonSchema: { type: "object", properties: { sunny: { type: "boolean" } }, required: ["sunny"] },

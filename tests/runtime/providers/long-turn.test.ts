@@ -49,6 +49,6 @@ test.each([
   expect(calls.some(({ view }) => view.summarySeq !== undefined)).toBe(true);
   expect(calls.some(({ view }) => (view.startSeq ?? 0) > 1)).toBe(true);
   expect(scene.warnings).toEqual([]);
-  const modes = calls.map((_, index) => JSON.stringify(scene.provider.requests[index]?.body["thinking"]));
+  const modes = scene.provider.requests.map(({ body }) => JSON.stringify(body["thinking"]));
   expect(modes.filter((mode) => mode?.includes("disabled"))).toEqual([]);
 });

@@ -1,5 +1,6 @@
-import type { Content, ContextPolicy, Message, ThinkingPart, ToolCall } from "heddle";
+import type { Content, ContextPolicy, Message, Part, ThinkingPart, ToolCall } from "heddle";
 import type { Provenance } from "../../../../src/projection/projection.ts";
+import { canReadRun } from "../../../../src/thread/provider-executor.ts";
 import { type Block, firstOf, isAnswer, isExchange, openersOf, openOf } from "./blocks.ts";
 import { joined, partsOf, plain, thinkingIn } from "./content.ts";
 import { type Coverage, newestWhenCovered } from "./coverage.ts";
@@ -104,10 +105,14 @@ function answered(block: Block, ids: readonly string[], { policy, model }: Setti
   );
   const mayStay = (part: ThinkingPart) =>
     policy.thinking === "keep" || (policy.thinking === "auto" && isOf(part, model));
+  const asked = model === undefined ? undefined : splitModel(model)?.provider;
+  const isReadable = (part: Part) =>
+    (part.type !== "provider_call" && part.type !== "provider_result") ||
+    (asked !== undefined && canReadRun(part, asked));
   const messageWith = (stays: (part: ThinkingPart) => boolean): Message => {
     const contents = block.members.map((member) => {
       const own = calls.filter(({ by }) => by === member);
-      return { content: withPlaces(contentOf(member, stays), own), calls: own.map(({ shown }) => shown) };
+      return { content: withPlaces(contentOf(member, stays, isReadable), own), calls: own.map(({ shown }) => shown) };
     });
     return { role: "assistant", content: joined(contents), ...(toolCalls.length > 0 && { toolCalls }) };
   };
@@ -126,11 +131,11 @@ function answered(block: Block, ids: readonly string[], { policy, model }: Setti
   };
 }
 
-function contentOf(item: Item, stays: (part: ThinkingPart) => boolean): Content {
+function contentOf(item: Item, stays: (part: ThinkingPart) => boolean, isReadable: (part: Part) => boolean): Content {
   const { what } = item;
   if (what.type !== "assistant") return "";
-  if (allThinking(item).length === 0) return what.content;
-  const said = partsOf(what.content).filter((part) => part.type !== "thinking" || stays(part));
+  if (allThinking(item).length === 0 && partsOf(what.content).every(isReadable)) return what.content;
+  const said = partsOf(what.content).filter((part) => (part.type === "thinking" ? stays(part) : isReadable(part)));
   return plain([...what.thinking.filter(stays), ...said]);
 }
 

@@ -5,7 +5,7 @@ import type { Said } from "../../../../src/projection/transcript/reader.ts";
 import { isPlainObject } from "../../../../src/thread/json.ts";
 import { isBlank, legalAssistant, legalResult, legalUser, partsOf } from "./content.ts";
 import type { Place } from "./fold.ts";
-import { thinkingOf } from "./thoughts.ts";
+import { splitModel, thinkingOf } from "./thoughts.ts";
 
 export interface SaidCall {
   readonly id: string | undefined;
@@ -48,11 +48,23 @@ export function itemOf(place: Place, kinds: readonly string[], readers: Projecti
   const call = isPlainObject(payload["call"]) ? payload["call"] : {};
   return {
     place,
-    what: whatOf(place, isSnapshot ? undefined : readers?.[kind]),
+    what: named(whatOf(place, isSnapshot ? undefined : readers?.[kind]), textAt(call, "model")),
     callId: textAt(refs, "callId"),
     requestId: textAt(refs, "requestId") ?? textAt(payload, "requestId"),
     fingerprint: textAt(call, "fingerprint"),
   };
+}
+
+/** Thinking in the content is of the model that was called. */
+function named(what: What, model: string | undefined): What {
+  const maker = model === undefined ? undefined : splitModel(model);
+  if (what.type !== "assistant" || typeof what.content === "string" || maker === undefined) return what;
+  const content = what.content.map((part): Part => {
+    if (part.type !== "thinking") return part;
+    const { type, text, provider = maker.provider, model = maker.model, metadata } = part;
+    return { type, text, provider, model, ...(metadata !== undefined && { metadata }) };
+  });
+  return { ...what, content };
 }
 
 function whatOf(place: Place, reader: NonNullable<ProjectionInput["readers"]>[string] | undefined): What {
