@@ -117,7 +117,11 @@ async function shownAgain(said: {
     { kind: "ai_message", payload: payload as JsonObject }, // whether it is JSON is what append finds out
     { kind: "ai_message", payload: { contextRef: "default", role: "user", content: "Go on" } },
   ]);
-  const { messages } = project({ thread, model: "gateway:any", policy: { maxInputTokens: 1_000_000, thinking: "keep" } });
+  const { messages } = project({
+    thread,
+    model: "gateway:any",
+    policy: { maxInputTokens: 1_000_000, thinking: "keep" },
+  });
   const model = says([finish], GATEWAY);
   await callModel(callOf(model, { messages }));
   return model.calls[0]?.prompt[1]?.content;
