@@ -17,7 +17,7 @@ const PROVIDERS: { readonly [name: string]: string } = {
 };
 
 /** The provider that ran a call; undefined when neither its id nor its metadata tells. */
-export function executorOf({ id, metadata = {} }: ProviderRunPart): string | undefined {
+function executorOf({ id, metadata = {} }: ProviderRunPart): string | undefined {
   const byId = IDS.find(([pattern]) => pattern.test(id))?.[1];
   const [owner] = Object.keys(metadata).filter((name) => name !== "heddle");
   return byId ?? (owner === undefined ? undefined : familyOf(owner));
