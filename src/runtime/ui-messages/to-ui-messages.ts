@@ -58,7 +58,8 @@ export function toUIMessages(
   const spoken = new Map<string, SpokenById>();
   let others: Entry[] = [];
   const flush = (): void => {
-    if (others.length > 0) messages.push(...(messagesFrom(others, "ui-messages") as UIChatMessage[])); // as the format has it
+    const taken = others.length === 0 ? [] : messagesFrom(others, "ui-messages", { isForPage: true });
+    messages.push(...(taken as UIChatMessage[])); // as the format has it
     others = [];
   };
   for (const entry of entriesOfLane(thread.toArray(), checkLane(lane), thread.base?.activeLane)) {

@@ -19,7 +19,7 @@ export function readFile(part: Field): FilePart | undefined {
   const [, ofUrl, bytes] = /^data:([^;,]*)[^,]*;base64,(.*)$/s.exec(from) ?? [];
   const isUrl = bytes === undefined && /^[a-z][a-z0-9+.-]*:/i.test(from);
   const format = first(holder, "format");
-  const type = first(part, "mediaType") ?? first(holder, "media_type") ?? (format && `audio/${format}`);
+  const type = first(part, "mediaType", "mimeType") ?? first(holder, "media_type") ?? (format && `audio/${format}`);
   const filename = first(part, "filename", "title") ?? first(holder, "filename");
   const known = part.type === "document" ? (isText ? "text/plain" : "application/pdf") : imageOf(bytes ?? from);
   return {

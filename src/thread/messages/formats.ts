@@ -1,5 +1,5 @@
 import { ThreadError } from "../errors.ts";
-import { isPlainObject, type JsonValue, notOneOf } from "../json.ts";
+import { isPlainObject, type JsonObject, type JsonValue, notOneOf } from "../json.ts";
 
 /** How messages are written elsewhere: ours, those of two providers, and the two kinds of the AI SDK. */
 export type MessageFormat = "neutral" | "openai-chat" | "anthropic" | "model-messages" | "ui-messages";
@@ -31,6 +31,43 @@ export function formatOf(list: readonly JsonValue[]): MessageFormat {
   const [format, ...others] = isUi ? ["ui-messages" as const] : NAMES.filter((name) => SIGNS[name]?.test(text));
   if (format !== undefined && others.length === 0) return format;
   throw refused("unknown_message_format", `must be named, for the list could be several: one of ${NAMES.join(", ")}`);
+}
+
+/** Formats that are not taken in are refused by name: read as another format, most of what they say would be lost. */
+export function refuseForeign(list: readonly JsonValue[]): void {
+  for (const [index, message] of list.entries()) {
+    if (!isPlainObject(message)) continue;
+    const name = isOfResponses(message as JsonObject)
+      ? "an item of the OpenAI Responses API"
+      : isOfGemini(message as JsonObject)
+        ? "a content of Gemini"
+        : undefined;
+    if (name === undefined) continue;
+    const path = `messages[${index}]`;
+    const advice = "Write the conversation as neutral messages, and take these in with format neutral";
+    throw new ThreadError({
+      code: "unsupported_message_format",
+      path,
+      message: `${path} is ${name}. That format is not supported. ${advice}.`,
+    });
+  }
+}
+
+function isOfResponses({ role, type, content }: JsonObject): boolean {
+  if (role === undefined)
+    return typeof type === "string" && /^(function_call|reasoning|item_reference|.*_call(_output)?)/.test(type);
+  return typesIn(content).some((type) => /^(input|output)_(text|image|file)$/.test(String(type)));
+}
+
+function isOfGemini({ role, parts }: JsonObject): boolean {
+  const types = typesIn(parts);
+  return types.length > 0 && (role === "model" || types.every((type) => type === undefined));
+}
+
+function typesIn(parts: JsonValue | undefined): readonly (JsonValue | undefined)[] {
+  return Array.isArray(parts)
+    ? parts.map((part) => (isPlainObject(part) ? (part as JsonObject)["type"] : undefined))
+    : [];
 }
 
 /** Whether the prompt of a list is left out. */

@@ -3,7 +3,7 @@ import { type JsonObject, type JsonValue, sameJson } from "../json.ts";
 import type { Ids } from "../ports.ts";
 import { decisionsIn } from "./approval.ts";
 import { Field } from "./field.ts";
-import { checkFormat, formatOf, type MessageFormat } from "./formats.ts";
+import { checkFormat, formatOf, type MessageFormat, refuseForeign } from "./formats.ts";
 import { readNeutral } from "./neutral.ts";
 import { type Known, readMessage } from "./read.ts";
 import type { Said } from "./said.ts";
@@ -27,7 +27,9 @@ export function entriesFrom(list: unknown, wanted: unknown, ids: Ids, drop: bool
   const source = written(list, path);
   const messages = new Field(restored(source, [], true) as JsonValue, path); // plain JSON
   if (!messages.given) throw messages.refused("must be a list");
-  const format = given ?? formatOf(messages.list.map(({ value = null }) => value));
+  const values = messages.list.map(({ value = null }) => value);
+  refuseForeign(values);
+  const format = given ?? formatOf(values);
   const known = { names: new Map<string, string>(), decisions: decisionsIn(messages.list) };
   const groups = messages.list.map((message, index): Group => {
     const id = message.at("id").value;

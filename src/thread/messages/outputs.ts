@@ -1,4 +1,6 @@
 import { isPlainObject, type JsonObject, type JsonValue } from "../json.ts";
+import { currentParts } from "./ai-sdk-4.ts";
+import { Field } from "./field.ts";
 
 /** What tools gave in messages of the AI SDK, by call, in order: an id may come again. */
 export function outputsIn(messages: readonly unknown[]): Map<string, JsonValue[]> {
@@ -7,7 +9,8 @@ export function outputsIn(messages: readonly unknown[]): Map<string, JsonValue[]
     const { parts, content } = (isPlainObject(message) ? message : {}) as JsonObject; // what was taken in is JSON
     return [parts, content].flatMap((list) => (Array.isArray(list) ? (list as readonly JsonValue[]) : []));
   });
-  for (const part of parts) {
+  for (const given of parts) {
+    const part = currentPart(given);
     if (!isPlainObject(part) || typeof part["toolCallId"] !== "string") continue;
     const output = outputOf(part as JsonObject);
     if (output === undefined) continue;
@@ -15,6 +18,11 @@ export function outputsIn(messages: readonly unknown[]): Map<string, JsonValue[]
     outputs.set(part["toolCallId"], [...known, output]);
   }
   return outputs;
+}
+
+function currentPart(part: JsonValue): JsonValue {
+  const isOld = isPlainObject(part) && part["type"] === "tool-invocation";
+  return isOld ? (currentParts(new Field(part, "part"))[0]?.value ?? part) : part;
 }
 
 function outputOf({ type, state, output, result }: JsonObject): JsonValue | undefined {

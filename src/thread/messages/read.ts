@@ -1,5 +1,6 @@
 import { isPlainObject, type JsonValue } from "../json.ts";
-import type { Part, ToolCall } from "../message.ts";
+import type { Content, Part, ToolCall } from "../message.ts";
+import { attachmentsOf, currentParts } from "./ai-sdk-4.ts";
 import { approvalOf, type Decisions, requestedApproval } from "./approval.ts";
 import type { Field } from "./field.ts";
 import { denied, type Output, outputOf, readContent, readOutput, readPart } from "./parts.ts";
@@ -22,7 +23,7 @@ export function readMessage(message: Field, body: Field, known: Known): readonly
       return [{ role: "system", content: textIn(readContent(saying(body))) }];
     case "user": {
       const results = listOf(body).filter(({ type }) => type === "tool_result");
-      const content = readContent(saying(body));
+      const content = withAttachments(readContent(saying(body)), message);
       const said = results.map((result) => resultOf(result.at("tool_use_id"), result, known));
       return content === "" && said.length > 0 ? said : [...said, { role: "user", content }];
     }
@@ -36,6 +37,12 @@ export function readMessage(message: Field, body: Field, known: Known): readonly
     default:
       throw role.notOneOf(ROLES);
   }
+}
+
+/** Files of AI SDK 4 stand beside the parts of a message. */
+function withAttachments(content: Content, message: Field): Content {
+  const files = attachmentsOf(message).flatMap((file) => readPart(file) ?? []);
+  return files.length === 0 ? content : [...partsOf(content), ...files];
 }
 
 const ROLES = ["system", "developer", "user", "assistant", "tool", "function"];
@@ -86,7 +93,7 @@ function readAnswer(message: Field, body: Field, known: Known): readonly Said[] 
     step = { parts: [], calls: [], results: [] };
   };
   if (typeof body.value === "string") step.parts.push(...partsOf(body.value));
-  for (const part of listOf(body)) {
+  for (const part of listOf(body).flatMap(currentParts)) {
     const { type } = part;
     if (type === "step-start" || type === "steering-message") endStep();
     if (type === "steering-message") all.push({ role: "user", content: readContent(part.at("parts")) });

@@ -2,6 +2,7 @@ import type { Entry } from "../entry.ts";
 import { ThreadError } from "../errors.ts";
 import { isPlainObject, type JsonObject, type JsonValue, reading } from "../json.ts";
 import { resultText } from "../results.ts";
+import { isOfVersion4 } from "./ai-sdk-4.ts";
 import { Field } from "./field.ts";
 import { checkFormat, isFormat, type MessageFormat } from "./formats.ts";
 import { readNeutral } from "./neutral.ts";
@@ -48,8 +49,15 @@ export function entriesOfLane(entries: readonly Entry[], lane?: string, first = 
   return placed.flatMap((one) => (one.lane === wanted ? [one.entry] : []));
 }
 
-/** The messages of these entries, which are of one lane, as they came or as the format writes them. */
-export function messagesFrom(entries: readonly Entry[], wanted: unknown): readonly unknown[] {
+/**
+ * The messages of these entries, which are of one lane, as they came or as the format writes them. A page cannot show messages
+ * of AI SDK 4: for it they are written anew.
+ */
+export function messagesFrom(
+  entries: readonly Entry[],
+  wanted: unknown,
+  { isForPage = false }: { readonly isForPage?: boolean } = {},
+): readonly unknown[] {
   const items = itemsOf(entries);
   const came = items.map(({ original }) => original["format"]).find(isFormat);
   const format = wanted === undefined ? (came ?? "neutral") : checkFormat(wanted);
@@ -71,7 +79,7 @@ export function messagesFrom(entries: readonly Entry[], wanted: unknown): readon
     }
     flush();
     open = [...group];
-    if (kept === undefined) flush();
+    if (kept === undefined || (isForPage && listOf(kept).some(isOfVersion4))) flush();
     else messages.push(...listOf(restoredFrom(open.splice(0), kept)));
   }
   flush();

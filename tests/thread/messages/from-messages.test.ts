@@ -1,4 +1,6 @@
+import { validateUIMessages } from "ai";
 import { type MessageFormat, project, Thread, ThreadError } from "heddle";
+import { toUIMessages } from "heddle/ai-sdk";
 import { describe, expect, test } from "vitest";
 import { told } from "../../projection/given.ts";
 
@@ -342,5 +344,122 @@ test("half of an emoji does not fail the import of a conversation: it is replace
   ] as const) {
     const thread = Thread.fromMessages([message] as never, { format });
     expect(JSON.stringify(thread.toArray()), format).toContain("cut \ufffd");
+  }
+});
+
+describe("UI messages of AI SDK 4", () => {
+  const invocation = { toolCallId: "c1", toolName: "weather", args: { city: "Bern" } };
+  const list = [
+    {
+      id: "m1",
+      role: "user",
+      content: "Weather?",
+      parts: [{ type: "text", text: "Weather?" }],
+      experimental_attachments: [{ name: "map.png", contentType: "image/png", url: "data:image/png;base64,aGk=" }],
+    },
+    {
+      id: "m2",
+      role: "assistant",
+      content: "Sunny.",
+      createdAt: "2025-01-01T00:00:00.000Z",
+      parts: [
+        { type: "step-start" },
+        {
+          type: "reasoning",
+          reasoning: "Hm.",
+          details: [
+            { type: "text", text: "Hm.", signature: "sig" },
+            { type: "redacted", data: "xx" },
+          ],
+        },
+        { type: "tool-invocation", toolInvocation: { state: "result", ...invocation, result: { sky: "blue" } } },
+        { type: "step-start" },
+        { type: "text", text: "Sunny." },
+        { type: "source", source: { sourceType: "url", id: "s1", url: "https://example.com", title: "A page" } },
+        { type: "file", mimeType: "image/png", data: "aGk=" },
+        { type: "tool-invocation", toolInvocation: { state: "call", ...invocation, toolCallId: "c2" } },
+        { type: "tool-invocation", toolInvocation: { state: "partial-call", ...invocation, toolCallId: "c3" } },
+      ],
+    },
+  ];
+
+  test("are shown with their calls, results, thinking and files, and come back as they were", () => {
+    const thread = taken(list);
+    expect(shown(thread)).toEqual([
+      expect.stringContaining("user: Weather?"),
+      expect.stringContaining("-> weather(c1)"),
+      'tool c1: {"sky":"blue"}',
+      expect.stringContaining("assistant: Sunny."),
+      expect.stringContaining("tool c2: "),
+    ]);
+    const messages = JSON.stringify(project({ thread, policy: { maxInputTokens: 10_000, thinking: "keep" } }).messages);
+    for (const text of [
+      '"signature":"sig"',
+      '"redactedData":"xx"',
+      '"mediaType":"image/png"',
+      '"filename":"map.png"',
+    ]) {
+      expect(messages).toContain(text);
+    }
+    expect(thread.toMessages()).toEqual(list);
+  });
+
+  test("are given to a page as its version knows them", async () => {
+    const messages = toUIMessages(taken(list));
+    expect(messages.map(({ id }) => id)).toEqual(["m1", "m2"]);
+    expect(messages[0]?.parts).toMatchObject([{ type: "text" }, { type: "file", filename: "map.png" }]);
+    expect(messages[1]?.parts).toMatchObject([
+      { type: "step-start" },
+      { type: "reasoning", text: "Hm." },
+      { type: "reasoning", text: "" },
+      { type: "tool-weather", toolCallId: "c1", state: "output-available", output: { sky: "blue" } },
+      { type: "step-start" },
+      { type: "text", text: "Sunny." },
+      { type: "source-url", sourceId: "s1", url: "https://example.com" },
+      { type: "file", mediaType: "image/png" },
+      { type: "tool-weather", toolCallId: "c2", state: "input-available" },
+    ]);
+    await validateUIMessages({ messages });
+  });
+});
+
+test("formats that are not supported are refused by name, whatever format is said", () => {
+  const responses = [
+    [{ role: "user", content: [{ type: "input_text", text: "Hi" }] }],
+    [
+      { role: "user", content: "Hi" },
+      { type: "function_call", call_id: "c1", name: "f", arguments: "{}" },
+    ],
+    [
+      { role: "user", content: "Hi" },
+      { type: "function_call_output", call_id: "c1", output: "1" },
+    ],
+    [
+      { role: "user", content: "Hi" },
+      { type: "reasoning", id: "rs_1", summary: [] },
+    ],
+  ];
+  const gemini = [
+    [{ role: "user", parts: [{ text: "Hi" }] }],
+    [
+      { role: "user", parts: [{ text: "Hi" }] },
+      { role: "model", parts: [{ functionCall: { name: "f", args: {} } }] },
+    ],
+  ];
+  for (const format of [undefined, ...FORMATS]) {
+    for (const [lists, name] of [
+      [responses, "OpenAI Responses API"],
+      [gemini, "content of Gemini"],
+    ] as const) {
+      for (const list of lists) {
+        const error = refusal(list, format);
+        expect([error.code, error.path]).toEqual([
+          "unsupported_message_format",
+          expect.stringMatching(/^messages\[\d\]$/),
+        ]);
+        expect(error.message).toContain(name);
+        expect(error.message).toContain("format neutral");
+      }
+    }
   }
 });
