@@ -111,8 +111,13 @@ export type EventDraft = {
  * carries the request emits request_suspended last.
  */
 export type AgentEvent = EventDraft & {
-  /** No two events ever have the same, whichever process tells them. */
+  /** No two events ever have the same, whichever process emits them; one that is replayed has that of the first. */
   readonly id: string;
+  /**
+   * It was emitted before, by the process that had the request then: an approval or an answer is still waited for. Whoever has
+   * acted on its `id` need not act again. Default: absent.
+   */
+  readonly replayed?: true;
   /** From 1, and rising. After a crash there may be gaps, and numbers that were told before. */
   readonly seq: number;
   readonly at: number;

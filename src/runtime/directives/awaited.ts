@@ -1,7 +1,7 @@
 import type { Directive } from "../../agent/directive.ts";
 import type { Scene } from "./scene.ts";
 
-/** A request that was taken up again tells those who follow it here what it waits for. */
+/** A request that was taken over emits once more what it waits for: the same event, by its id, for those who follow it here. */
 export function awaited(
   scene: Scene,
   { requestId, callId, call }: Extract<Directive, { type: "await_approval" | "await_answer" }>,
@@ -14,5 +14,5 @@ export function awaited(
   );
   if (request === undefined || isTold) return;
   const { iteration = 0 } = scene.agent().state.run ?? {};
-  request.emit({ kind, callId, toolCallId, toolName, data: { arguments: args } }, iteration);
+  request.emit({ kind, callId, toolCallId, toolName, data: { arguments: args }, replayed: true }, iteration);
 }

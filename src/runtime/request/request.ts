@@ -110,7 +110,7 @@ export class LiveRequest implements AgentRequest {
    * Gives an event its place; after the terminal one there is none. What no entry tells waits while another process may have
    * the thread; an entry that was appended shows that none has.
    */
-  emit(event: EventDraft, iteration: number): void {
+  emit(event: EventDraft & { readonly replayed?: true }, iteration: number): void {
     if (this.#state === "done") return;
     const waits = this.#withheld.length > 0 || !this.#options.hold.isHeld();
     if (waits && UNRECORDED.has(event.kind)) {
@@ -137,8 +137,10 @@ export class LiveRequest implements AgentRequest {
   #put(event: EventDraft, iteration: number): void {
     const { ports, runId, epoch, listen } = this.#options;
     const seq = this.#log.lastSeq + 1;
-    // After a crash a number may be told again of another event; under another claim.
-    const id = [runId, epoch, seq].filter((part) => part !== undefined).join(".");
+    // After a crash a number may be told again of another event; under another claim. What is waited for keeps its id.
+    const { kind, callId, toolCallId } = event;
+    const parts = REPLAYED.has(kind) ? [runId, callId, toolCallId, kind] : [runId, epoch, seq];
+    const id = parts.filter((part) => part !== undefined).join(".");
     const full = { ...event, id, seq, at: ports.clock(), runId, requestId: this.id, iteration };
     const frozen: AgentEvent = Object.freeze(full);
     this.#log.push(frozen);
@@ -178,6 +180,9 @@ export class LiveRequest implements AgentRequest {
     return true;
   }
 }
+
+/** What a request waits for is emitted again by each process that takes it over. */
+const REPLAYED: ReadonlySet<AgentEvent["kind"]> = new Set(["approval_requested", "answer_requested"]);
 
 export async function* textOf(log: EventLog): AsyncGenerator<string, void> {
   let streamed = "";

@@ -34,6 +34,30 @@ describe("a call that needs approval", () => {
     await proveAll(on.store, on.threadId);
   });
 
+  test.each(["pay", "question"])(
+    "is asked for once more, as the same event, where the request is taken over: %s",
+    async (name) => {
+      const on = await stage();
+      const tools = { ...paying().tools, question: { inputSchema: anything } };
+      const first = await on.start({ script: [{ calls: [{ id: "p", name }] }], tools });
+      const request = await on.end(first.ask("Go."));
+      await on.end(request.settled());
+      const isRequested = ({ kind }: { readonly kind: string }) =>
+        ["approval_requested", "answer_requested"].includes(kind);
+      const [asked, ...others] = (await eventsOf(request, { until: "waiting" })).filter(isRequested);
+      expect([asked?.replayed, others]).toEqual([undefined, []]);
+      await on.end(first.stop());
+      for (let start = 0; start < 2; start++) {
+        const next = await on.start({ script: [], tools });
+        const taken = next.request ?? expect.fail("nothing was taken over");
+        const [again, ...more] = (await eventsOf(taken, { until: "waiting" })).filter(isRequested);
+        expect(more).toEqual([]);
+        expect(again).toMatchObject({ id: asked?.id, kind: asked?.kind, toolCallId: "p", replayed: true });
+        await on.end(next.stop());
+      }
+    },
+  );
+
   test("does not run when it is denied, and the model reads why", async () => {
     const on = await stage();
     const { paid, tools } = paying();
