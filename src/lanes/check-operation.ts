@@ -4,9 +4,10 @@ import { copyJsonObject, isPlainObject, type JsonObject, type JsonValue } from "
 import type { AiContextOperationPayload } from "../thread/kinds.ts";
 import type { Thread } from "../thread/thread.ts";
 import { ContextOpError } from "./context-op-error.ts";
-import { namedLane } from "./operation.ts";
+import { writtenAt } from "./fold-lane.ts";
+import { isWritten } from "./lane-reader.ts";
+import { DEFAULT_LANE, namedLane, REASONS } from "./operation.ts";
 
-const REASONS: readonly unknown[] = ["manual", "restore", "compaction", "system"];
 const ROLES: readonly unknown[] = ["user", "assistant", "tool", "system"];
 const FIELDS = ["opId", "contextRef", "operation"];
 const OF_REPLACE = ["type", "reason", "resultContext", "baseSeq", "meta"];
@@ -32,6 +33,22 @@ export function checkOperation(value: unknown, thread: Thread): AiContextOperati
   else if (operation["type"] === "switch") checkSwitch(operation, thread);
   else throw invalid("operation.type", "must be replace or switch");
   return payload as AiContextOperationPayload & JsonObject; // every field was checked
+}
+
+/**
+ * A branch needs a lane to leave, and a lane that nothing was written to. Asked only of an operation that is not applied
+ * already: its own entry makes the lane.
+ */
+export function checkBranch({ contextRef, operation }: AiContextOperationPayload, thread: Thread): void {
+  const { type, from } = operation;
+  if (type !== "switch" || from === undefined) return;
+  if (from !== DEFAULT_LANE && !isWritten(thread, from)) {
+    const message = `operation.from: there is no lane "${from}". Name the lane to branch from.`;
+    throw new ContextOpError({ code: "context_op_lane_unknown", path: "operation.from", message });
+  }
+  if (!isWritten(thread, contextRef)) return;
+  const message = `contextRef: lane "${contextRef}" is there already. Leave out from and atSeq to switch to it, or branch into a new lane.`;
+  throw new ContextOpError({ code: "context_op_lane_exists", path: "contextRef", message });
 }
 
 /** What takes the place of a lane has an id; without one it is named after the operation, so that a retry says the same. */
@@ -70,7 +87,8 @@ function checkSwitch(operation: JsonObject, thread: Thread): void {
   if (typeof from !== "string" || from === "") throw invalid("operation.from", "must be the lane to branch from");
   if (atSeq === undefined) throw invalid("operation.atSeq", "must say where the lane branches");
   checkSeq(atSeq, "operation.atSeq", thread);
-  checkEdge(Number(atSeq), from, thread);
+  const held = writtenAt(thread, { from, atSeq: Number(atSeq) });
+  checkEdge(held.atSeq, held.from, thread);
 }
 
 function checkMessage(message: JsonValue, path: string): void {

@@ -5,6 +5,10 @@ export type ContextOpErrorCode =
   | "context_op_invalid"
   /** `baseSeq` stands between a call and its result. */
   | "context_op_splits_exchange"
+  /** `from` is a lane that nothing was written to. */
+  | "context_op_lane_unknown"
+  /** A branch into a lane that is there already. */
+  | "context_op_lane_exists"
   /** This opId was applied before, with another content. */
   | "context_op_id_reused";
 

@@ -4,8 +4,8 @@ import { fieldsOf, freezeJson } from "../thread/json.ts";
 import type { Thread } from "../thread/thread.ts";
 import { type ContextEntry, contextEntries } from "./context-entry.ts";
 import { type Inherited, type LaneItem, LaneLog, laneBaseOf } from "./lane-log.ts";
-import { type Branch, branchOf, namedLane, switchTarget } from "./operation.ts";
-import { DEFAULT_LANE } from "./track.ts";
+import { LaneReader } from "./lane-reader.ts";
+import { type Branch, branchOf, LANE_RULES, type LaneRules } from "./operation.ts";
 
 /** One lane as it was at a seq. */
 export interface Context {
@@ -58,20 +58,36 @@ function foldedLog(thread: Thread, lane: string, atSeq: number): LaneLog {
 }
 
 /** A log of one lane that knows what the thread's base says, and nothing of its entries yet; `latest` is the thread as it has grown. */
-export function laneLogOf(thread: Thread, lane: string, latest: () => Thread = () => thread): LaneLog {
-  return new LaneLog(lane, thread.firstSeq, thread.base, (from, atSeq) => originOf(latest(), { from, atSeq }));
+export function laneLogOf(
+  thread: Thread,
+  lane: string,
+  { rules = LANE_RULES, latest = () => thread }: { readonly rules?: LaneRules; readonly latest?: () => Thread } = {},
+): LaneLog {
+  const reader = new LaneReader(thread.base, rules);
+  return new LaneLog(lane, thread, reader, (from, atSeq) => originOf(latest(), { from, atSeq }, rules));
 }
 
 /**
  * What a branch begins with. The lane it leaves may be a branch itself, and so on, further than a stack is deep: the oldest
  * is folded first and goes on as the next.
  */
-function originOf(thread: Thread, branch: Branch): Inherited {
+function originOf(thread: Thread, given: Branch, rules: LaneRules): Inherited {
+  const reader = new LaneReader(thread.base, rules);
+  const entries = entriesByLane(thread, reader);
+  const branchAt = beginnings(thread, reader, entries);
+  const branch = rules.followsOrigins ? heldAt(given, branchAt) : given;
   if (!isLoaded(thread, branch)) return NOT_LOADED;
-  const entries = entriesByLane(thread.upTo(branch.atSeq));
   const origins = [branch];
-  for (let at = leftBy(thread, branch, entries); at !== undefined; at = leftBy(thread, at, entries)) origins.push(at);
-  const log = laneLogOf(thread, origins.at(-1)?.from ?? branch.from);
+  for (let at: Branch = branch; ; ) {
+    const left = branchAt(at.from);
+    if (left === undefined || left.seq > at.atSeq) break;
+    at = rules.followsOrigins ? heldAt(left, branchAt) : left;
+    if (!isLoaded(thread, at)) break;
+    origins.push(at);
+  }
+  const log = new LaneLog(origins.at(-1)?.from ?? branch.from, thread, reader, (from, atSeq) =>
+    originOf(thread, { from, atSeq }, rules),
+  );
   for (const { from, atSeq } of origins.toReversed()) {
     if (from !== log.lane) log.goOnAs(from);
     for (const entry of entries.get(from) ?? []) {
@@ -82,11 +98,33 @@ function originOf(thread: Thread, branch: Branch): Inherited {
   return log;
 }
 
-/** The branch that the origin of another is, if all of it can be seen. */
-function leftBy(thread: Thread, { from, atSeq }: Branch, entries: EntriesByLane): Branch | undefined {
-  const first = laneBaseOf(thread.base, from) === undefined ? entries.get(from)?.[0] : undefined;
-  const branch = first !== undefined && first.seq <= atSeq ? branchOf(first) : undefined;
-  return branch !== undefined && isLoaded(thread, branch) ? branch : undefined;
+/** Where a position of a lane is written: before the lane began, in the lane that it left, and so on. */
+export function writtenAt(thread: Thread, branch: Branch): Branch {
+  const reader = new LaneReader(thread.base);
+  const entries = entriesByLane(thread, reader);
+  return heldAt(branch, beginnings(thread, reader, entries));
+}
+
+/** How a lane began as a branch, and the seq of its first entry. */
+type BranchAt = (lane: string) => (Branch & { readonly seq: number }) | undefined;
+
+function beginnings({ base }: Thread, reader: LaneReader, entries: EntriesByLane): BranchAt {
+  return (lane) => {
+    const first = laneBaseOf(base, lane) === undefined ? entries.get(lane)?.[0] : undefined;
+    const branch = first === undefined || reader.isMalformed(first) ? undefined : branchOf(first);
+    return first && branch && { ...branch, seq: first.seq };
+  };
+}
+
+function heldAt({ from, atSeq }: Branch, branchAt: BranchAt): Branch {
+  let held = { from, atSeq };
+  let before = Number.POSITIVE_INFINITY; // the default lane may be left before it begins, and then begin as a branch
+  for (let origin = branchAt(from); origin !== undefined && origin.seq > held.atSeq; origin = branchAt(held.from)) {
+    if (origin.seq >= before) break;
+    before = origin.seq;
+    held = { from: origin.from, atSeq: Math.min(held.atSeq, origin.atSeq) };
+  }
+  return held;
 }
 
 /** A branch that leaves its lane before what is loaded has a beginning nobody can see yet. */
@@ -98,12 +136,10 @@ const NOT_LOADED: Inherited = { items: [], measure: 0, complete: false };
 
 type EntriesByLane = ReadonlyMap<string, readonly Entry[]>;
 
-function entriesByLane(thread: Thread): EntriesByLane {
+function entriesByLane(thread: Thread, reader: LaneReader): EntriesByLane {
   const entries = new Map<string, Entry[]>();
-  let active = thread.base?.activeLane ?? DEFAULT_LANE;
   for (const entry of thread.toArray()) {
-    const lane = namedLane(entry) ?? active;
-    active = switchTarget(entry) ?? active;
+    const lane = reader.read(entry);
     const own = entries.get(lane);
     if (own === undefined) entries.set(lane, [entry]);
     else own.push(entry);

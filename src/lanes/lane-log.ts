@@ -1,9 +1,10 @@
 import type { LaneBase, ThreadBase } from "../thread/base.ts";
 import type { Entry } from "../thread/entry.ts";
 import type { JsonValue } from "../thread/json.ts";
+import type { Thread } from "../thread/thread.ts";
+import type { LaneReader } from "./lane-reader.ts";
 import { measureOfJson } from "./measure.ts";
-import { branchOf, namedLane, type Replace, replaceOf, summaryReach, switchTarget } from "./operation.ts";
-import { DEFAULT_LANE } from "./track.ts";
+import { branchOf, type Replace, replaceOf, summaryReach } from "./operation.ts";
 
 /** One place of a lane: an entry, or one message of the context that a replace put in place of entries. */
 export interface LaneItem {
@@ -36,14 +37,10 @@ export type FoldOrigin = (lane: string, atSeq: number) => Inherited;
  */
 export class LaneLog {
   lane: string;
-  /** The lane active after the last entry. */
-  active: string;
   /** The lane's running measure after the last entry. */
   measure = 0;
   /** Grows whenever items that were there are no longer. */
   generation = 0;
-  /** Whether the lane's first item is certainly among the items: not when entries before a loaded tail belong to it. */
-  complete = true;
   systemPrompt: string | undefined;
   /** The replace the lane begins with. */
   anchor: Entry | undefined;
@@ -58,16 +55,33 @@ export class LaneLog {
   #branched = false;
   /** Nothing was ever written to it, so it may still begin as a branch. */
   #isFresh = true;
+  #isComplete = true;
   readonly #firstSeq: number;
+  readonly #reader: LaneReader;
   readonly #foldOrigin: FoldOrigin;
 
-  constructor(lane: string, firstSeq: number, base: ThreadBase | undefined, foldOrigin: FoldOrigin) {
+  constructor(
+    lane: string,
+    { firstSeq, base }: Pick<Thread, "firstSeq" | "base">,
+    reader: LaneReader,
+    foldOrigin: FoldOrigin,
+  ) {
     this.lane = lane;
-    this.active = base?.activeLane ?? DEFAULT_LANE;
     this.#firstSeq = firstSeq;
+    this.#reader = reader;
     this.#foldOrigin = foldOrigin;
     const known = laneBaseOf(base, lane);
     if (known !== undefined) this.#goOnFrom(known);
+  }
+
+  /** Whether the lane's first item is certainly among the items: not when entries before a loaded tail belong to it. */
+  get complete(): boolean {
+    return this.#isComplete && !this.#reader.isUncertain;
+  }
+
+  /** Whether an entry is an operation that does nothing. */
+  isMalformed(entry: Entry): boolean {
+    return this.#reader.isMalformed(entry);
   }
 
   get items(): LaneItem[] {
@@ -80,21 +94,20 @@ export class LaneLog {
 
   /** Whether the entry belongs to the lane. */
   push(entry: Entry): boolean {
-    const lane = namedLane(entry) ?? this.active;
-    this.active = switchTarget(entry) ?? this.active;
-    if (lane !== this.lane) return false;
+    if (this.#reader.read(entry) !== this.lane) return false;
     this.add(entry);
     return true;
   }
 
   /** Takes in the next entry of the lane, when it is certain that it is one. */
   add(entry: Entry): void {
-    const branch = this.#isFresh ? branchOf(entry) : undefined;
+    const isMalformed = this.isMalformed(entry);
+    const branch = this.#isFresh && !isMalformed ? branchOf(entry) : undefined;
     if (branch !== undefined) this.#inherit(this.#foldOrigin(branch.from, branch.atSeq));
     this.#isFresh = false;
     this.#addOwn(this.#place(entry));
     this.measure += measureOfJson(entry.payload);
-    const replace = replaceOf(entry);
+    const replace = isMalformed ? undefined : replaceOf(entry);
     if (replace !== undefined) this.#replace(entry, replace);
   }
 
@@ -115,16 +128,19 @@ export class LaneLog {
     this.generation++;
   }
 
-  /** The lane began as a branch before the loaded tail: with a summary and a prompt that only its origin knows. */
+  /**
+   * What the lane began with is not known: it began as a branch before the loaded tail, with a summary and a prompt that
+   * only its origin knows, or what is known of the entries before the tail holds for other rules.
+   */
   get lacksOrigin(): boolean {
-    return this.#branched && this.anchor === undefined;
+    return this.#reader.isUncertain || (this.#branched && this.anchor === undefined);
   }
 
   #goOnFrom({ measure, replace: anchor, summary, branched }: LaneBase): void {
     this.measure = measure;
     this.#branched = branched === true;
     this.#isFresh = false;
-    this.complete = false;
+    this.#isComplete = false;
     const replace = anchor && replaceOf(anchor);
     if (anchor !== undefined && replace !== undefined) this.#replace(anchor, replace);
     const reach = summary && summaryReach(summary);
@@ -157,7 +173,7 @@ export class LaneLog {
     this.#taken = kept;
     this.anchor = anchor;
     this.systemPrompt = systemPrompt;
-    this.complete = hasAllAfter;
+    this.#isComplete = hasAllAfter;
     this.#baseSeq = baseSeq;
     this.generation++;
   }
@@ -173,7 +189,7 @@ export class LaneLog {
 
   #inherit({ items, measure, complete, systemPrompt }: Inherited): void {
     this.#items = items.map((item) => ({ ...item, position: item.position - measure }));
-    this.complete = complete;
+    this.#isComplete = complete;
     this.systemPrompt = systemPrompt;
     this.generation++;
   }

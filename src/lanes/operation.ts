@@ -18,6 +18,38 @@ export interface Branch {
   readonly atSeq: number;
 }
 
+/** The lane of entries that name none, until the first switch. It is there from the beginning. */
+export const DEFAULT_LANE = "default";
+
+/** Corrections of how lanes are read. In projector heddle/1 all are false. */
+export interface LaneRules {
+  /** A branch that leaves a lane at a position which that lane inherited begins with what the lane's origin held there. */
+  readonly followsOrigins: boolean;
+  /** A malformed operation is a plain entry; before, some were applied. */
+  readonly ignoresMalformed: boolean;
+}
+
+export const LANE_RULES: LaneRules = Object.freeze({ followsOrigins: true, ignoresMalformed: true });
+
+export const REASONS: readonly unknown[] = ["manual", "restore", "compaction", "system"];
+
+/**
+ * Whether an operation that `heddle/1` applies is malformed: its reason is none, its base lies beyond the end, or it
+ * branches from a lane that is not there, or into one that is. `isWritten` says which lanes have entries before it; the
+ * default lane may be left before it has any.
+ */
+export function isMalformed(entry: Read, isWritten: (lane: string) => boolean): boolean {
+  const operation = operationOf(entry);
+  if (operation === undefined || (replaceBase(entry) === undefined && switchTarget(entry) === undefined)) return false;
+  if (!REASONS.includes(operation["reason"])) return true;
+  const { type, baseSeq = -1, from, atSeq } = operation;
+  if (type === "replace") return !isSeq(baseSeq) || baseSeq < -1 || baseSeq > entry.seq;
+  if (from === undefined && atSeq === undefined) return false;
+  const lane = namedLane(entry);
+  const isBranch = isName(from) && isSeq(atSeq) && atSeq >= -1 && atSeq < entry.seq;
+  return !isBranch || lane === undefined || isWritten(lane) || !(isWritten(from) || from === DEFAULT_LANE);
+}
+
 // The log takes anything, and so do these: an operation that says nothing sensible is a plain entry.
 
 /** The lane an entry names, if it names one. */

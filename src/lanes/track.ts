@@ -1,13 +1,22 @@
 import type { Entry } from "../thread/entry.ts";
 import { isPlainObject } from "../thread/json.ts";
-import { branchOf, namedLane, replaceBase, summaryReach, switchTarget } from "./operation.ts";
+import {
+  branchOf,
+  DEFAULT_LANE,
+  isMalformed,
+  namedLane,
+  replaceBase,
+  summaryReach,
+  switchTarget,
+} from "./operation.ts";
 
-/** The lane of entries that name none, until the first switch. */
-export const DEFAULT_LANE = "default";
+export { DEFAULT_LANE };
 
 /** What is known of every lane after some number of entries; JSON, so that a store can keep it beside a row. */
 export type LaneTrack = {
   readonly active: string;
+  /** There was a malformed operation: what is known holds for projector heddle/1, which applied it. */
+  readonly malformed?: true;
   readonly lanes: { readonly [lane: string]: LaneState };
 };
 
@@ -31,6 +40,7 @@ type Tracked = Pick<Entry, "seq" | "kind" | "payload">;
 /** Whether what a store gives back is a track: damage may have made anything of it. */
 export function isTrack(value: unknown): value is LaneTrack {
   if (!isPlainObject(value) || typeof value["active"] !== "string" || !isPlainObject(value["lanes"])) return false;
+  if (value["malformed"] !== undefined && value["malformed"] !== true) return false;
   return Object.values(value["lanes"]).every(isState);
 }
 
@@ -65,7 +75,9 @@ export function advance(track: LaneTrack, entry: Tracked, measure: number): Lane
   const before = stateOf(track, lane) ?? firstState(entry);
   const grown = { ...before, measure: before.measure + measure };
   const lanes = { ...track.lanes, [lane]: afterEvent(grown, entry) };
-  return { active: switchTarget(entry) ?? track.active, lanes };
+  const active = switchTarget(entry) ?? track.active;
+  const hasMalformed = track.malformed ?? isMalformed(entry, (name) => stateOf(track, name) !== undefined);
+  return { active, ...(hasMalformed && { malformed: true }), lanes };
 }
 
 /** Only the first entry of a lane can make it a branch. */

@@ -1,5 +1,4 @@
-import { switchTarget } from "../lanes/operation.ts";
-import { DEFAULT_LANE } from "../lanes/track.ts";
+import { activeLane } from "../lanes/lane-reader.ts";
 import type { Entry } from "../thread/entry.ts";
 import type { Message } from "../thread/message.ts";
 import type { Thread } from "../thread/thread.ts";
@@ -10,6 +9,7 @@ import { type Settings, sameReading, sameSettings, settingsOf } from "./input/se
 import type { ExplainedEntry, Projection } from "./projection.ts";
 import { explanationOf } from "./report/explain/explanation.ts";
 import { projectionOf } from "./report/meta.ts";
+import { rulesOf } from "./rules.ts";
 import type { Chain } from "./run/chain.ts";
 import { Engine } from "./run/engine.ts";
 import { type Run, run } from "./run/run.ts";
@@ -58,7 +58,7 @@ export function createProjector(options: ProjectorOptions = {}): Projector {
 
   const find = (input: ProjectionInput, settings: Settings): Kept => {
     const { thread } = input;
-    const lane = settings.lane ?? activeLane(thread);
+    const lane = settings.lane ?? activeLane(thread, rulesOf(settings.rules));
     const known = kept.find(
       ({ engine, settings: before }) => engine.lane === lane && sameReading(before, settings) && engine.goOn(thread),
     );
@@ -122,10 +122,4 @@ function sharedPrefix(messages: readonly Message[], previous: readonly Message[]
 
 function isSame(message: Message, other: Message | undefined): boolean {
   return message === other || (other !== undefined && JSON.stringify(message) === JSON.stringify(other));
-}
-
-/** The lane of the last switch. */
-function activeLane(thread: Thread): string {
-  const switched = thread.filterByKind("ai_context_operation").findLast((entry) => switchTarget(entry) !== undefined);
-  return (switched && switchTarget(switched)) ?? thread.base?.activeLane ?? DEFAULT_LANE;
 }

@@ -1,3 +1,5 @@
+import { LANE_RULES, type LaneRules } from "../lanes/operation.ts";
+
 /** Every released set of projection rules, oldest first. Each one stays callable, so that recorded calls rebuild. */
 export const PROJECTORS = ["heddle/1", "heddle/1.1"] as const;
 
@@ -14,7 +16,7 @@ export type ProjectorName = (typeof PROJECTORS)[number];
 export const PROJECTOR = "heddle/1.1" satisfies ProjectorName;
 
 /** What a correction changed. Each field is false in the versions before the correction. */
-export interface ProjectionRules {
+export interface ProjectionRules extends LaneRules {
   /** Signatures and encrypted reasoning count by their size; before, only readable thinking counted. */
   readonly countsReasoningData: boolean;
   /** The running turn keeps its thinking when what stands before it has changed; before, it was left out. */
@@ -27,12 +29,15 @@ export interface ProjectionRules {
 
 const RULES: { readonly [Name in ProjectorName]: ProjectionRules } = {
   "heddle/1": {
+    followsOrigins: false,
+    ignoresMalformed: false,
     countsReasoningData: false,
     keepsRunningThinking: false,
     leavesOutForeignRuns: false,
     readsModelOfCall: false,
   },
   "heddle/1.1": {
+    ...LANE_RULES,
     countsReasoningData: true,
     keepsRunningThinking: true,
     leavesOutForeignRuns: true,

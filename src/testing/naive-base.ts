@@ -11,7 +11,22 @@ export function naiveBase(entries: readonly Entry[]): ThreadBase {
   const lanes = [...new Set(owners)].map(
     (lane) => [lane, baseOf(entries.filter((_, i) => owners[i] === lane))] as const,
   );
-  return { activeLane: activeAfter(entries), lanes: Object.fromEntries(lanes) };
+  const malformed = entries.some((entry, index) => isMalformed(entry, owners.slice(0, index)));
+  return { activeLane: activeAfter(entries), ...(malformed && { malformed }), lanes: Object.fromEntries(lanes) };
+}
+
+const REASONS: readonly unknown[] = ["manual", "restore", "compaction", "system"];
+
+/** An operation that has an effect here, and none since projector heddle/1.1: `before` are the lanes that have entries. */
+function isMalformed(entry: Entry, before: readonly string[]): boolean {
+  const { type, reason, baseSeq, from, atSeq } = operationOf(entry) ?? {};
+  const lane = nameIn(entry.payload["contextRef"]);
+  if (type === "replace" ? anchorOf(entry) === undefined : type !== "switch" || lane === undefined) return false;
+  if (!REASONS.includes(reason)) return true;
+  if (type === "replace") return baseSeq !== undefined && (Number(baseSeq) < -1 || Number(baseSeq) > entry.seq);
+  if (from === undefined && atSeq === undefined) return false;
+  const leaves = Number.isSafeInteger(atSeq) && Number(atSeq) >= -1 && Number(atSeq) < entry.seq;
+  return !leaves || !["default", ...before].includes(String(from)) || before.includes(String(lane));
 }
 
 /** The lane an entry names, else the one active before it. */

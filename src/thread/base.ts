@@ -3,6 +3,8 @@ import type { Entry } from "./entry.ts";
 /** What a thread of which only the tail is loaded still knows about the entries before `firstSeq`. */
 export interface ThreadBase {
   readonly activeLane: string;
+  /** Among these entries is a malformed operation. What is known of them holds for projector heddle/1, which applied it. */
+  readonly malformed?: true;
   readonly lanes: { readonly [lane: string]: LaneBase };
 }
 

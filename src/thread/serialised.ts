@@ -102,12 +102,13 @@ function readEntry(value: unknown, path: string, ports: Ports): Entry {
 }
 
 function readBase(value: unknown, firstSeq: number, ports: Ports): ThreadBase {
-  const { activeLane, lanes } = fieldsOf(value, "base", "thread_corrupt");
+  const { activeLane, malformed, lanes } = fieldsOf(value, "base", "thread_corrupt");
   if (typeof activeLane !== "string") throw bad("base.activeLane", "must be the name of a lane");
+  if (malformed !== undefined && malformed !== true) throw bad("base.malformed", "must be true or absent");
   const read = Object.entries(fieldsOf(lanes, "base.lanes", "thread_corrupt")).map(
     ([lane, value]): [string, LaneBase] => [lane, readLane(value, `base.lanes.${lane}`, firstSeq, ports)],
   );
-  return Object.freeze({ activeLane, lanes: Object.freeze(Object.fromEntries(read)) });
+  return Object.freeze({ activeLane, ...(malformed && { malformed }), lanes: Object.freeze(Object.fromEntries(read)) });
 }
 
 function readLane(value: unknown, path: string, firstSeq: number, ports: Ports): LaneBase {

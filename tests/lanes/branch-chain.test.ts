@@ -1,4 +1,14 @@
-import { type EntryInput, explain, foldLane, memoryStore, project, type Thread } from "heddle";
+import {
+  type EntryInput,
+  explain,
+  foldLane,
+  type JsonObject,
+  memoryStore,
+  type ProjectorName,
+  project,
+  projectFromStore,
+  type Thread,
+} from "heddle";
 import { assistant, inLane, summary, user } from "heddle/testing";
 import { describe, expect, test } from "vitest";
 import { context, given } from "../projection/given.ts";
@@ -94,5 +104,107 @@ describe("a branch of a branch", () => {
     const { items, complete } = foldLane(tail, "c");
     expect(items.map(({ entry }) => entry.seq)).toEqual([2, 3, 4]);
     expect(complete).toBe(false);
+  });
+});
+
+describe("a branch of a lane, at a position which that lane inherited", () => {
+  const talk = [user("one"), assistant("two"), user("three"), branch("default", 1, "b"), user("four")];
+  const shown = (thread: Thread, rules?: ProjectorName) =>
+    project({ thread, ...(rules && { rules }) }).messages.map(({ content }) => content);
+
+  test("begins with what the origin held there, and was empty under heddle/1", () => {
+    const thread = given(...talk, branch("b", 0, "c"), user("five"));
+    expect(shown(thread)).toEqual(["one", "five"]);
+    expect(shown(thread, "heddle/1")).toEqual(["five"]);
+  });
+
+  test("holds no more of the origin than the lane inherited", () => {
+    expect(shown(given(...talk, branch("b", 2, "c"), user("five")))).toEqual(["one", "two", "five"]);
+  });
+
+  test("follows branches of branches to the lane that held it", () => {
+    const thread = given(
+      ...talk,
+      branch("b", 4, "c"),
+      user("five"),
+      branch("c", 0, "d"),
+      branch("d", 0, "e"),
+      user("six"),
+    );
+    expect(shown(thread)).toEqual(["one", "six"]);
+    expect(foldLane(thread, "e").items.map(({ entry }) => entry.seq)).toEqual([0, 8, 9]);
+  });
+
+  test("is empty where the lane was, without an origin to follow", () => {
+    expect(shown(given(...talk, branch("default", -1, "c"), user("five")))).toEqual(["five"]);
+    expect(shown(given(user("one"), inLane("side", user("own")), branch("side", 0, "c"), user("five")))).toEqual([
+      "five",
+    ]);
+  });
+
+  test("is shown out of a store as it is in full", async () => {
+    const store = memoryStore();
+    const long = Array.from({ length: 80 }, (_, n) => user(`more ${n}`));
+    await store.append("t", [...talk, ...long, branch("b", 0, "c"), user("five")]);
+    const { messages } = await projectFromStore(store, "t");
+    expect(messages.map(({ content }) => content)).toEqual(["one", "five"]);
+    await store.close();
+  });
+});
+
+describe("an appended operation that is malformed", () => {
+  const operation = (fields: JsonObject, contextRef = "side"): EntryInput => ({
+    kind: "ai_context_operation",
+    payload: { opId: "op", contextRef, operation: { reason: "manual", ...fields } },
+  });
+  const resultContext = { id: "c", entries: [{ role: "user", content: "instead" }] };
+  const before = [user("one"), inLane("other", user("elsewhere"))];
+
+  test.each<[name: string, malformed: EntryInput, underHeddle1: string[]]>([
+    ["a branch of an unknown lane", operation({ type: "switch", from: "nowhere", atSeq: 0 }), ["two"]],
+    [
+      "a branch into a lane that is there",
+      operation({ type: "switch", from: "default", atSeq: 0 }, "other"),
+      ["elsewhere", "two"],
+    ],
+    ["a branch beyond the end", operation({ type: "switch", from: "default", atSeq: 9 }), ["one", "two"]],
+    ["a branch without a position", operation({ type: "switch", from: "default" }), ["two"]],
+    ["a switch with a misspelt reason", operation({ type: "switch", reason: "manuel" }), ["two"]],
+    [
+      "a replace with a misspelt reason",
+      operation({ type: "replace", reason: "compact", resultContext }, "default"),
+      ["instead", "two"],
+    ],
+    [
+      "a replace with a base beyond the end",
+      operation({ type: "replace", baseSeq: 3, resultContext }, "default"),
+      ["instead", "two"],
+    ],
+    [
+      "a replace with a base before the beginning",
+      operation({ type: "replace", baseSeq: -2, resultContext }, "default"),
+      ["instead", "one", "two"],
+    ],
+  ])("%s changes nothing; heddle/1 shows what it did", async (_, malformed, underHeddle1) => {
+    const thread = given(...before, malformed, user("two"));
+    const shown = (rules: ProjectorName) => project({ thread, rules }).messages.map(({ content }) => content);
+    expect(shown("heddle/1.1")).toEqual(["one", "two"]);
+    expect(shown("heddle/1")).toEqual(underHeddle1);
+    expect(explain({ thread })[2]).toMatchObject({ status: expect.stringMatching(/not_projectable|other_lane/) });
+    const store = memoryStore();
+    await store.append("t", [
+      ...before,
+      malformed,
+      ...Array.from({ length: 80 }, (_, n) => user(`more ${n}`)),
+      user("two"),
+    ]);
+    const tail = await store.load("t", { last: 30 });
+    expect(tail?.base?.malformed).toBe(true);
+    const [stored, full] = await Promise.all([projectFromStore(store, "t"), store.load("t")]);
+    if (full === undefined) throw new Error("It was not stored.");
+    expect(stored.messages).toEqual(project({ thread: full }).messages);
+    expect(stored.messages[0]?.content).toBe("one");
+    expect(await store.verify("t")).toMatchObject({ ok: true });
+    await store.close();
   });
 });

@@ -68,14 +68,15 @@ describe("a lane", () => {
 
   test("is not replaced by an operation that says nothing sensible", () => {
     for (const baseSeq of [1.5, "0", null]) {
-      const operation = { type: "replace", baseSeq, resultContext: { id: "c", entries: [] } };
+      const operation = { type: "replace", reason: "manual", baseSeq, resultContext: { id: "c", entries: [] } };
       const thread = given(user("one"), {
         kind: "ai_context_operation",
         payload: { opId: "op", contextRef: "default", operation },
       });
       expect(places(foldLane(thread, "default"))).toEqual(["0", "1"]);
     }
-    expect(places(foldLane(given(user("one"), context([], { baseSeq: 99 }), user("two")), "default"))).toEqual(["2"]);
+    const beyond = given(user("one"), context([], { baseSeq: 99 }), user("two"));
+    expect(places(foldLane(beyond, "default"))).toEqual(["0", "1", "2"]);
   });
 
   test("may branch off another, as that was at a seq, and goes its own way", () => {

@@ -14,7 +14,17 @@ const context = fc.oneof(
   fc.constantFrom({ entries: null }, {}),
   anything,
 );
-const operation = fc.record({ type, baseSeq: place, from: name, atSeq: place, resultContext: context });
+const operation = fc.record(
+  {
+    type,
+    reason: fc.constantFrom("manual", "system", "why"),
+    baseSeq: place,
+    from: name,
+    atSeq: place,
+    resultContext: context,
+  },
+  { requiredKeys: ["type", "reason", "resultContext"] },
+);
 
 const payload = fc.record(
   {

@@ -8,10 +8,35 @@ export type Measured = Pick<Entry, "seq" | "kind" | "payload"> & { readonly meas
 export function trackOf(log: readonly Measured[]): LaneTrack {
   const placed = log.map((entry, index) => ({ ...entry, lane: namedLane(entry) ?? activeAt(log, index) }));
   const names = [...new Set(placed.map(({ lane }) => lane))];
+  const malformed = placed.some((entry, index) =>
+    isMalformed(
+      entry,
+      placed.slice(0, index).map(({ lane }) => lane),
+    ),
+  );
   return {
     active: activeAt(log, log.length),
+    ...(malformed && { malformed }),
     lanes: Object.fromEntries(names.map((name) => [name, stateOf(placed.filter(({ lane }) => lane === name))])),
   };
+}
+
+const REASONS: readonly unknown[] = ["manual", "restore", "compaction", "system"];
+
+/** An operation that counts here, and not for projector heddle/1.1; `before` are the lanes that have entries. */
+function isMalformed(entry: Measured, before: readonly string[]): boolean {
+  const { type, reason, baseSeq, resultContext, from, atSeq } = operation(entry) ?? {};
+  const context = resultContext as { readonly entries?: unknown } | null | undefined;
+  const isReplace =
+    type === "replace" && Array.isArray(context?.entries) && (baseSeq === undefined || Number.isSafeInteger(baseSeq));
+  const lane = namedLane(entry);
+  if (!isReplace && (type !== "switch" || lane === undefined)) return false;
+  if (!REASONS.includes(reason)) return true;
+  if (isReplace) return baseSeq !== undefined && (Number(baseSeq) < -1 || Number(baseSeq) > entry.seq);
+  if (from === undefined && atSeq === undefined) return false;
+  const leaves = Number.isSafeInteger(atSeq) && Number(atSeq) >= -1 && Number(atSeq) < entry.seq;
+  const isThere = from === "default" || before.some((lane) => lane === from);
+  return !leaves || !isThere || before.some((other) => other === lane);
 }
 
 function activeAt(log: readonly Measured[], end: number): string {

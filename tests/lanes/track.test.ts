@@ -14,8 +14,8 @@ const operate = (operation: JsonValue, contextRef: JsonValue = "default") => ({
   payload: { opId: "o", contextRef, operation },
 });
 const resultContext = { id: "c", entries: [] };
-const replace = (baseSeq?: JsonValue) => operate({ type: "replace", baseSeq, resultContext });
-const switchTo = (lane: JsonValue) => operate({ type: "switch" }, lane);
+const replace = (baseSeq?: JsonValue) => operate({ type: "replace", reason: "manual", baseSeq, resultContext });
+const switchTo = (lane: JsonValue) => operate({ type: "switch", reason: "manual" }, lane);
 
 /** The track after these entries, each of measure 1. */
 const trackAfter = (...entries: { kind: string; payload: JsonObject }[]): LaneTrack =>

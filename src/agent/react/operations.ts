@@ -1,4 +1,4 @@
-import { checkOperation } from "../../lanes/check-operation.ts";
+import { checkBranch, checkOperation } from "../../lanes/check-operation.ts";
 import { ContextOpError } from "../../lanes/context-op-error.ts";
 import { ProjectionError } from "../../projection/error.ts";
 import { HeddleError } from "../../thread/errors.ts";
@@ -15,6 +15,7 @@ export function operated(agent: ReactAgent, given: ContextOperation): Step {
   const operation = checkOperation(given, agent.thread);
   mustReachBack(operation, agent.thread);
   if (isKnown(agent, operation)) return stay(agent);
+  checkLanes(agent, operation);
   if (agent.state.run === undefined) return applied(stay(agent), operation);
   checkOpenCalls(agent, operation);
   const superseded = agent.flight.contextOp?.opId;
@@ -63,6 +64,18 @@ function mustReachBack({ operation }: ContextOperation, { firstSeq }: Thread): v
   const neededFromSeq = Math.max(0, Math.min(edge - AN_EXCHANGE, firstSeq - 1));
   const message = `The operation reaches to seq ${edge}, before what is loaded. Load the thread from seq ${neededFromSeq}.`;
   throw new ProjectionError({ code: "tail_too_short", message, neededFromSeq });
+}
+
+/** Where the lane was there before the entries loaded, this operation may be what made it: the whole log tells. */
+function checkLanes({ thread }: ReactAgent, operation: ContextOperation): void {
+  const { base, firstSeq } = thread;
+  if (operation.operation.type === "switch" && operation.operation.from !== undefined && firstSeq > 0) {
+    if (base !== undefined && Object.hasOwn(base.lanes, operation.contextRef)) {
+      const message = `Lane ${operation.contextRef} was there before what is loaded. Load the thread from seq 0.`;
+      throw new ProjectionError({ code: "tail_too_short", message, neededFromSeq: 0 });
+    }
+  }
+  checkBranch(operation, thread);
 }
 
 export function reusedOpId(opId: string): ContextOpError {

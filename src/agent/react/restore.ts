@@ -1,5 +1,4 @@
-import { switchTarget } from "../../lanes/operation.ts";
-import { DEFAULT_LANE } from "../../lanes/track.ts";
+import { activeLane, lanesBefore } from "../../lanes/lane-reader.ts";
 import { ProjectionError } from "../../projection/error.ts";
 import type { Entry } from "../../thread/entry.ts";
 import { type Ports, systemPorts } from "../../thread/ports.ts";
@@ -44,10 +43,12 @@ export function isAsk(entry: Entry): boolean {
 
 /** What the log tells, read from the ask of the last request on; the whole of it is not needed. */
 function stateOf(thread: Thread, lastAskSeq: number | undefined): ReactState {
+  if (thread.base?.malformed) throw unclearLanes();
   const from = startOf(thread, lastAskSeq);
   const before: ReactState = {
     ...INITIAL,
-    activeContextRef: laneBefore(thread, from),
+    activeContextRef: activeLane(thread, undefined, from),
+    lanes: lanesBefore(thread, from),
     appliedContextOps: operationsBefore(thread, from),
     projectionCursorSeq: cursorBefore(thread, from),
   };
@@ -67,11 +68,10 @@ function startOf(thread: Thread, lastAskSeq: number | undefined): number {
   throw new ProjectionError({ code: "tail_too_short", message, neededFromSeq });
 }
 
-function laneBefore(thread: Thread, seq: number): string {
-  const switched = thread
-    .filterByKind("ai_context_operation")
-    .findLast((entry) => entry.seq < seq && switchTarget(entry) !== undefined);
-  return (switched && switchTarget(switched)) ?? thread.base?.activeLane ?? DEFAULT_LANE;
+/** What a store knows of lanes holds for projector heddle/1 where an operation before the tail was malformed. */
+function unclearLanes(): ProjectionError {
+  const message = "A context operation before the entries loaded is malformed. Load the thread from seq 0.";
+  return new ProjectionError({ code: "tail_too_short", message, neededFromSeq: 0 });
 }
 
 function operationsBefore(thread: Thread, seq: number): readonly string[] {

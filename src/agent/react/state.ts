@@ -1,5 +1,5 @@
-import { switchTarget } from "../../lanes/operation.ts";
-import { DEFAULT_LANE } from "../../lanes/track.ts";
+import { withLane } from "../../lanes/lane-reader.ts";
+import { DEFAULT_LANE, isMalformed, namedLane, switchTarget } from "../../lanes/operation.ts";
 import type { Entry } from "../../thread/entry.ts";
 import { isPlainObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
 import type { Content, ToolCall } from "../../thread/message.ts";
@@ -15,6 +15,8 @@ export interface ReactState {
   /** The request that ended last, until the next begins. */
   readonly last: EndedRun | undefined;
   readonly activeContextRef: string;
+  /** The lanes that have entries, sorted. */
+  readonly lanes: readonly string[];
   /** The operations applied last, as far as they are loaded; the log has all of them. */
   readonly appliedContextOps: readonly string[];
   /** What the last model call was shown: entries up to here. */
@@ -33,12 +35,19 @@ export const INITIAL: ReactState = Object.freeze({
   run: undefined,
   last: undefined,
   activeContextRef: DEFAULT_LANE,
+  lanes: Object.freeze([]),
   appliedContextOps: Object.freeze([]),
   projectionCursorSeq: -1,
 });
 
 /** What one more entry changes. Entries that others wrote change nothing. */
 export function evolve(state: ReactState, entry: Entry): ReactState {
+  const next = afterAny(state, entry);
+  const lanes = withLane(state.lanes, namedLane(entry) ?? state.activeContextRef);
+  return lanes === next.lanes ? next : { ...next, lanes };
+}
+
+function afterAny(state: ReactState, entry: Entry): ReactState {
   if (entry.kind === "ai_context_operation") return afterOperation(state, entry);
   const projectionCursorSeq = cursorIn(entry) ?? state.projectionCursorSeq;
   const { run } = state;
@@ -176,9 +185,10 @@ function workedIn({ workedMs, call }: JsonObject): number {
 function afterOperation(state: ReactState, entry: Entry): ReactState {
   const { opId } = entry.payload as JsonObject; // payloads are JSON
   const known = typeof opId === "string" ? [...state.appliedContextOps, opId].slice(-REMEMBERED_OPS) : undefined;
+  const target = isMalformed(entry, (lane) => state.lanes.includes(lane)) ? undefined : switchTarget(entry);
   return {
     ...state,
-    activeContextRef: switchTarget(entry) ?? state.activeContextRef,
+    activeContextRef: target ?? state.activeContextRef,
     appliedContextOps: known ?? state.appliedContextOps,
   };
 }

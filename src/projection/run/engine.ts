@@ -52,7 +52,7 @@ export class Engine {
     this.#front = new FrontMaker(settings.tokensOf);
     this.#thread = thread;
     this.#nextSeq = thread.firstSeq;
-    this.log = laneLogOf(thread, lane, () => this.#thread);
+    this.log = laneLogOf(thread, lane, { rules: rulesOf(settings.rules), latest: () => this.#thread });
     this.#parts = this.#begin();
     this.#read(thread);
   }
@@ -140,7 +140,7 @@ export class Engine {
 
   #take(place: LaneItem, before: LaneItem | undefined, pending?: string): Item | undefined {
     const { history } = this;
-    if (place.snapshot === undefined && isBoundary(place.entry)) {
+    if (place.snapshot === undefined && this.#isBoundary(place.entry)) {
       const { reach, ...plain } = place;
       history.addBoundary(reach === undefined || this.showsSummaries ? place : plain);
       return undefined;
@@ -153,6 +153,10 @@ export class Engine {
     });
     if (item !== undefined) history.add(item);
     return item;
+  }
+
+  #isBoundary(entry: Entry): boolean {
+    return entry.kind === "summary" || (replaceBase(entry) !== undefined && !this.log.isMalformed(entry));
   }
 
   #renderOptions(): RenderOptions {
@@ -168,10 +172,6 @@ export class Engine {
       },
     };
   }
-}
-
-function isBoundary(entry: Entry): boolean {
-  return entry.kind === "summary" || replaceBase(entry) !== undefined;
 }
 
 /** Versions of one thread hold the very same entries. */

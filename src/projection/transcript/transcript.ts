@@ -1,5 +1,5 @@
-import { branchOf, namedLane, replaceOf, summaryReach, switchTarget } from "../../lanes/operation.ts";
-import { DEFAULT_LANE } from "../../lanes/track.ts";
+import { LaneReader } from "../../lanes/lane-reader.ts";
+import { branchOf, replaceOf, summaryReach, switchTarget } from "../../lanes/operation.ts";
 import type { Entry } from "../../thread/entry.ts";
 import { checkLoaded } from "../../thread/refusals.ts";
 import { Thread } from "../../thread/thread.ts";
@@ -59,14 +59,13 @@ export function transcript(thread: Thread, options: TranscriptOptions = {}): Tra
   checkName("callId", callId);
   checkReaders(readers);
   const registry = registryOf([...DEFAULT_KINDS, ...Object.keys(readers)], readers);
-  let active = thread.base?.activeLane ?? DEFAULT_LANE;
+  const reader = new LaneReader(thread.base);
   const items: TranscriptItem[] = [];
   for (const entry of thread.toArray()) {
-    const lane = namedLane(entry) ?? active;
-    active = switchTarget(entry) ?? active;
+    const lane = reader.read(entry);
     const isWanted =
       (wanted === undefined || lane === wanted) && (callId === undefined || entry.refs.callId === callId);
-    const what = isWanted ? whatOf(entry, registry) : undefined;
+    const what = isWanted && !reader.isMalformed(entry) ? whatOf(entry, registry) : undefined;
     if (what !== undefined) items.push({ ...placeOf(entry, lane), ...what });
   }
   return items;

@@ -80,7 +80,12 @@ async function baseAt(
       },
     ),
   );
-  return Object.freeze({ activeLane: track.active, lanes: Object.freeze(Object.fromEntries(lanes)) });
+  const { active: activeLane, malformed } = track;
+  return Object.freeze({
+    activeLane,
+    ...(malformed && { malformed }),
+    lanes: Object.freeze(Object.fromEntries(lanes)),
+  });
 }
 
 async function trackAt(

@@ -1,3 +1,4 @@
+import type { LaneTrack } from "../../lanes/track.ts";
 import { sameJson } from "../../thread/json.ts";
 import { checkName } from "../../thread/names.ts";
 import type { Sha256 } from "../../thread/sha256.ts";
@@ -51,16 +52,30 @@ function checkRow(threadId: string, tip: Tip, row: StoredRow, sha256: Sha256): T
   const { id, at, v, kind, payload, refs } = entry;
   const prepared = prepare({ id, at, v, kind, payload, refs }, row.salt, sha256);
   const expected = nextRow(tip, prepared, sha256);
-  const columns = Object.keys(expected.row) as (keyof StoredRow)[]; // Object.keys of a StoredRow
-  const wrong = columns.find((column) => expected.row[column] !== row[column]);
-  if (wrong !== undefined) throw bad(threadId, row.seq, `its column ${wrong} is not what was written`);
-  return expected.tip;
+  const wrong = differing(expected.row, row);
+  if (wrong === undefined) return expected.tip;
+  const unmarked = nextRow(withoutMalformed(tip), prepared, sha256);
+  if (differing(unmarked.row, row) === undefined) return unmarked.tip;
+  throw bad(threadId, row.seq, `its column ${wrong} is not what was written`);
+}
+
+function differing(a: StoredRow, b: StoredRow): keyof StoredRow | undefined {
+  const columns = Object.keys(a) as (keyof StoredRow)[]; // Object.keys of a StoredRow
+  return columns.find((column) => a[column] !== b[column]);
+}
+
+/** As earlier versions wrote it, which did not record that an operation was malformed. */
+function withoutMalformed({ track, mark, ...tip }: Tip): Tip {
+  const unmarked = ({ active, lanes }: LaneTrack): LaneTrack => ({ active, lanes });
+  return { ...tip, track: unmarked(track), mark: mark && { ...mark, track: unmarked(mark.track) } };
 }
 
 function checkEnd(threadId: string, tip: Tip, head: ThreadHead): void {
   if (tip.rev !== head.rev) throw bad(threadId, tip.rev, "it is missing");
-  const agrees = tip.hash === head.hash && sameJson(tip.track, head.track) && sameJson(tip.mark, head.mark);
-  if (!agrees) throw bad(threadId, -1, "the thread's record does not agree with its last entry");
+  const agrees = ({ hash, track, mark }: Tip): boolean =>
+    hash === head.hash && sameJson(track, head.track) && sameJson(mark, head.mark);
+  if (!agrees(tip) && !agrees(withoutMalformed(tip)))
+    throw bad(threadId, -1, "the thread's record does not agree with its last entry");
 }
 
 function bad(threadId: string, seq: number, trouble: string): CorruptionError {

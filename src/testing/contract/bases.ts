@@ -112,7 +112,10 @@ function randomEntry(random: Random, seq: number): EntryInput {
 }
 
 function branch(contextRef: string, from: string, atSeq: number): EntryInput {
-  return { kind: "ai_context_operation", payload: { contextRef, operation: { type: "switch", from, atSeq } } };
+  return {
+    kind: "ai_context_operation",
+    payload: { contextRef, operation: { type: "switch", reason: "manual", from, atSeq } },
+  };
 }
 
 /** The log takes anything; what is no operation and no summary counts as a plain entry. */
@@ -122,6 +125,7 @@ function malformed(random: Random, lane: string): EntryInput {
     { kind: "summary", payload: { toSeq: 1.5, contextRef: lane } },
     { kind: "ai_context_operation", payload: { contextRef: lane } },
     { kind: "ai_context_operation", payload: { operation: { type: "switch" } } },
+    { kind: "ai_context_operation", payload: { contextRef: lane, operation: { type: "switch", reason: "why" } } },
     { kind: "ai_context_operation", payload: { contextRef: lane, operation: { type: "replace", baseSeq: "1" } } },
     { kind: "message", payload: { contextRef: 7, operation: { type: "switch" } } },
   ]);

@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { cmd } from "../../../src/agent/cmd.ts";
 import type { ContextOperation } from "../../../src/agent/operation.ts";
 import { materialise } from "../../../src/agent/react/materialise.ts";
+import { restore } from "../../../src/agent/react/restore.ts";
 import type { Signal } from "../../../src/agent/signal.ts";
 import { CALCULATOR } from "../support/calculator.ts";
 
@@ -130,6 +131,64 @@ describe("a lane that branches from another", () => {
       .given([ask, modelCalled("call_1", [add])])
       .when(branch(1))
       .thenRejects("context_op_splits_exchange");
+  });
+});
+
+describe("a branch that cannot be one is refused", () => {
+  const branch = (contextRef: string, from: string, atSeq: number, opId = `${contextRef} of ${from}`): Signal => ({
+    type: "context_op",
+    operation: { opId, contextRef, operation: { type: "switch", reason: "manual", from, atSeq } },
+  });
+  const told = calculator.given([
+    ask,
+    modelCalled("call_1", [add]),
+    toolGave("call_1", "a", "4"),
+    modelSaid("call_2", "4"),
+    branch("b", "default", 3),
+  ]);
+
+  test("of a lane that nothing was written to", () => {
+    told.when(branch("c", "nowhere", 0)).thenRejects("context_op_lane_unknown");
+  });
+
+  test("into a lane that is there already; the one that made it may be repeated", () => {
+    told.when(branch("default", "b", 4)).thenRejects("context_op_lane_exists");
+    told.when(branch("b", "default", 0, "other")).thenRejects("context_op_lane_exists");
+    told.when(branch("b", "default", 3)).then([], []);
+    told.when(switchTo("default")).then([{ payload: { contextRef: "default" } }], []);
+  });
+
+  test("at a position between a call and its result, also one that its lane inherited", () => {
+    told.when(branch("c", "b", 1)).thenRejects("context_op_splits_exchange");
+    told
+      .given([branch("c", "b", 0)])
+      .when(asked("In words."))
+      .then(
+        [{ payload: { contextRef: "c" } }],
+        [{ type: "llm_stream", messages: [{}, { content: "What's 2+2?" }, { content: "In words." }] }],
+      );
+  });
+
+  test("asks for all of a log of which only the end is loaded: it may have made the lane itself", async () => {
+    const store = memoryStore();
+    const long = Array.from({ length: 60 }, (_, n) => [asked(`Question ${n}`), modelSaid(`more_${n}`, "4")]).flat();
+    const { agent } = told.given(long).when({ type: "notice" });
+    await store.save(agent.thread);
+    const tail = (await store.load(agent.thread.id, { last: 4 })) ?? expect.fail("it was saved");
+    const edge = agent.thread.lastSeq;
+    const { operation } = branch("b", "default", 3) as Extract<Signal, { type: "context_op" }>;
+    const late = { ...operation, operation: { ...operation.operation, atSeq: edge } };
+    expect(() => cmd({ ...agent, thread: tail }, { type: "context_op", operation: late })).toThrow(
+      expect.objectContaining({ code: "tail_too_short" }),
+    );
+  });
+
+  test("and one that was appended leaves the agent on its lane, live or restored", async () => {
+    const { operation } = branch("c", "nowhere", 0) as Extract<Signal, { type: "context_op" }>;
+    const entry = { kind: "ai_context_operation", payload: operation };
+    const { agent } = told.given([entry]).when({ type: "notice" });
+    expect(materialise(agent).activeContextRef).toBe("b");
+    expect(restore(agent.settings, agent.thread).state).toEqual(agent.state);
   });
 });
 

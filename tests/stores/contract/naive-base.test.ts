@@ -28,7 +28,7 @@ test("the oracle of the contract and the fold the stores write agree on any thre
 
 /** What a store knows after these entries, with seqs turned into entries. */
 function folded(entries: readonly Entry[]) {
-  const { active, lanes } = entries.reduce(
+  const { active, malformed, lanes } = entries.reduce(
     (track, entry) => advance(track, entry, measureOf(JSON.stringify(entry.payload))),
     NO_LANES,
   );
@@ -40,5 +40,5 @@ function folded(entries: readonly Entry[]) {
       ...(summarySeq !== undefined && { summary: entries[summarySeq] }),
     },
   ]);
-  return { activeLane: active, lanes: Object.fromEntries(bases) };
+  return { activeLane: active, ...(malformed && { malformed }), lanes: Object.fromEntries(bases) };
 }

@@ -1,8 +1,9 @@
-import { namedLane, switchTarget } from "../../../lanes/operation.ts";
-import { DEFAULT_LANE } from "../../../lanes/track.ts";
+import { LaneReader } from "../../../lanes/lane-reader.ts";
+import { namedLane } from "../../../lanes/operation.ts";
 import type { Entry } from "../../../thread/entry.ts";
 import { isOfContext } from "../../history/block.ts";
 import type { ExplainedEntry } from "../../projection.ts";
+import { rulesOf } from "../../rules.ts";
 import type { Run } from "../../run/run.ts";
 import { fatesOfDropped } from "./dropped.ts";
 import type { Fate } from "./fate.ts";
@@ -20,16 +21,12 @@ export function explanationOf(run: Run): ExplainedEntry[] {
     if (contexts.has(entry.seq)) return fateOfContext(run, entry);
     return { status: "other_lane", rule: "lane_not_projected", tokens: 0 };
   };
-  let active = thread.base?.activeLane ?? DEFAULT_LANE;
+  const reader = new LaneReader(thread.base, rulesOf(run.settings.rules));
   const told = (entry: Entry, lane: string): ExplainedEntry => {
     const fate = fates.get(entry.seq) ?? (lane === engine.lane ? fateOnLane(run, entry) : fateElsewhere(entry));
     return { seq: entry.seq, kind: entry.kind, ...fate };
   };
-  const loaded = thread.toArray().map((entry) => {
-    const lane = namedLane(entry) ?? active;
-    active = switchTarget(entry) ?? active;
-    return told(entry, lane);
-  });
+  const loaded = thread.toArray().map((entry) => told(entry, reader.read(entry)));
   const known = entriesOfBase(run).map((entry) => told(entry, namedLane(entry) ?? engine.lane));
   return thread.firstSeq === 0 ? loaded : [...withGaps(known, thread.firstSeq), ...loaded];
 }

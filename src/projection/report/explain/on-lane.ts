@@ -8,7 +8,7 @@ import { type Fate, notProjectable } from "./fate.ts";
 export function fateOnLane(run: Run, entry: Entry): Fate {
   const { engine, settings } = run;
   const base = engine.log.anchor === undefined ? undefined : replaceBase(engine.log.anchor);
-  if (replaceBase(entry) !== undefined) return fateOfReplace(run, entry);
+  if (replaceBase(entry) !== undefined && !engine.log.isMalformed(entry)) return fateOfReplace(run, entry);
   if (entry.kind === "ai_context_operation") return notProjectable("operation");
   if (!settings.policy.includeKinds.includes(entry.kind)) return notProjectable("kind_not_included");
   if (base !== undefined && entry.seq <= base) return { status: "superseded", rule: "before_replace", tokens: 0 };

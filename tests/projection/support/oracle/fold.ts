@@ -1,4 +1,5 @@
-import type { JsonObject } from "heddle";
+import { type JsonObject, PROJECTOR } from "heddle";
+import type { ProjectorName } from "../../../../src/projection/rules.ts";
 import { isPlainObject } from "../../../../src/thread/json.ts";
 import { baseOf, type Logged, measureOf, operationOf, reachOf, sum } from "./log.ts";
 
@@ -23,7 +24,7 @@ export interface Folded {
   readonly systemPrompt?: string;
 }
 
-export function fold(log: readonly Logged[], lane: string): Folded {
+export function fold(log: readonly Logged[], lane: string, rules: ProjectorName = PROJECTOR): Folded {
   const own = log.filter((entry) => entry.lane === lane);
   const measure = sum(own.map(({ payload }) => measureOf(payload)));
   const positionOf = (index: number) => sum(own.slice(0, index).map(({ payload }) => measureOf(payload)));
@@ -46,7 +47,7 @@ export function fold(log: readonly Logged[], lane: string): Folded {
     const snapshot = snapshotOf(items, anchor, base, places[0]?.position ?? measure);
     return { places: [...snapshot, ...places], measure, ...(systemPrompt !== undefined && { systemPrompt }) };
   }
-  const from = own[0] && inherited(log, own[0]);
+  const from = own[0] && inherited(log, own[0], rules);
   return { ...from, places: [...(from?.places ?? []), ...places], measure };
 }
 
@@ -85,17 +86,37 @@ function snapshotOf(items: readonly JsonObject[], anchor: Logged, base: number, 
 }
 
 /** What a lane starts with that branches off another one: the view of that one, measured backwards from the branch. */
-function inherited(log: readonly Logged[], first: Logged): Omit<Folded, "measure"> | undefined {
+function inherited(log: readonly Logged[], first: Logged, rules: ProjectorName): Omit<Folded, "measure"> | undefined {
   const { type, from, atSeq } = operationOf(first) ?? {};
-  if (type !== "switch" || typeof from !== "string" || from === "") return undefined;
+  if (first.malformed || type !== "switch" || typeof from !== "string" || from === "") return undefined;
   const target = first.payload["contextRef"];
   if (typeof target !== "string" || target === "") return undefined;
   if (!Number.isInteger(atSeq) || Number(atSeq) < -1) return undefined;
   const end = Math.min(Number(atSeq), first.seq - 1);
-  const { measure, ...view } = fold(
-    log.filter(({ seq }) => seq <= end),
-    from,
-  );
+  // Before a lane began, it held what it was to begin with, as far as that was there.
+  const beginning = rules === "heddle/1" ? undefined : log.find((entry) => entry.lane === from);
+  const isInherited = beginning !== undefined && beginning.seq > end;
+  const { measure, ...view } =
+    (isInherited ? inheritedUntil(log, beginning, end, rules) : undefined) ??
+    fold(
+      log.filter(({ seq }) => seq <= end),
+      from,
+      rules,
+    );
   const places = view.places.map((place) => ({ ...place, position: place.position - measure, inherited: true }));
   return { ...view, places };
+}
+
+function inheritedUntil(log: readonly Logged[], first: Logged, end: number, rules: ProjectorName): Folded | undefined {
+  const { type, from, atSeq } = operationOf(first) ?? {};
+  if (first.malformed || type !== "switch" || typeof from !== "string") return undefined;
+  const last = Math.min(end, Number(atSeq));
+  const beginning = log.find((entry) => entry.lane === from);
+  if (beginning !== undefined && beginning.seq > last && beginning.seq < first.seq)
+    return inheritedUntil(log, beginning, last, rules);
+  return fold(
+    log.filter(({ seq }) => seq <= last),
+    from,
+    rules,
+  );
 }

@@ -1,4 +1,4 @@
-import type { JsonObject, Refs } from "heddle";
+import { type Entry, type JsonObject, PROJECTOR, type Refs } from "heddle";
 import type { ProjectionInput } from "../../../../src/projection/input/input.ts";
 import { isPlainObject } from "../../../../src/thread/json.ts";
 import type { Message } from "../../../../src/thread/message.ts";
@@ -12,19 +12,23 @@ export interface Logged {
   readonly refs: Refs;
   readonly lane: string;
   readonly pending: boolean;
+  /** An operation that does nothing. */
+  readonly malformed: boolean;
 }
 
 export type Fields = { readonly [key: string]: unknown };
 
 /** What is to be projected: the lane, and every entry as if what is pending had been committed. */
-export function logOf({ thread, lane, pending }: ProjectionInput): {
+export function logOf({ thread, lane, pending, rules = PROJECTOR }: ProjectionInput): {
   lane: string;
   log: Logged[];
   pendingCount: number;
 } {
   const entries = thread.toArray();
-  const projected = lane ?? activeAfter(entries);
-  const log = entries.map((entry, index): Logged => {
+  const ignored = rules === "heddle/1" ? [] : entries.filter((_, index) => isMalformed(entries, index));
+  const effective = entries.filter((entry) => !ignored.includes(entry));
+  const projected = lane ?? activeAfter(effective);
+  const log = entries.map((entry): Logged => {
     const { seq, kind, v = 1, payload, refs } = entry;
     return {
       seq,
@@ -32,8 +36,9 @@ export function logOf({ thread, lane, pending }: ProjectionInput): {
       v,
       payload,
       refs,
-      lane: named(payload) ?? activeAfter(entries.slice(0, index)),
+      lane: named(payload) ?? activeAfter(effective.filter((other) => other.seq < seq)),
       pending: false,
+      malformed: ignored.includes(entry),
     };
   });
   const items: readonly unknown[] = pending === undefined ? [] : Array.isArray(pending) ? pending : [pending];
@@ -43,7 +48,7 @@ export function logOf({ thread, lane, pending }: ProjectionInput): {
 
 function pendingEntry(item: unknown, seq: number, lane: string): Logged {
   const { kind, payload, refs, v } = asEntry(item, lane);
-  return { seq, kind, v, payload, refs, lane: named(payload) ?? lane, pending: true };
+  return { seq, kind, v, payload, refs, lane: named(payload) ?? lane, pending: true, malformed: false };
 }
 
 function asEntry(item: unknown, lane: string): Pick<Logged, "kind" | "payload" | "refs" | "v"> {
@@ -63,6 +68,28 @@ function asEntry(item: unknown, lane: string): Pick<Logged, "kind" | "payload" |
 
 type Read = { readonly kind: string; readonly payload: JsonObject };
 
+const REASONS: readonly unknown[] = ["manual", "restore", "compaction", "system"];
+
+/** An operation that says something which cannot be, as the documentation of lanes lists it. */
+function isMalformed(entries: readonly Entry[], index: number): boolean {
+  const entry = entries[index];
+  const operation = entry && operationOf(entry);
+  if (entry === undefined || operation === undefined) return false;
+  const { type, reason, baseSeq, from, atSeq } = operation;
+  if (type !== "replace" && type !== "switch") return false;
+  if (!REASONS.includes(reason)) return true;
+  const isWithin = (seq: unknown, end: number) => Number.isSafeInteger(seq) && Number(seq) >= -1 && Number(seq) <= end;
+  if (type === "replace") return baseSeq !== undefined && !isWithin(baseSeq, entry.seq);
+  if (from === undefined && atSeq === undefined) return false;
+  const before = entries.slice(0, index);
+  const effective = before.filter((_, at) => !isMalformed(before, at));
+  const lanes = before.map(
+    ({ seq, payload }) => named(payload) ?? activeAfter(effective.filter((one) => one.seq < seq)),
+  );
+  const isThere = from === "default" || lanes.some((lane) => lane === from);
+  return !isWithin(atSeq, entry.seq - 1) || !isThere || lanes.some((lane) => lane === named(entry.payload));
+}
+
 /** Where the last switch led to. */
 function activeAfter(entries: readonly Read[]): string {
   const targets = entries.flatMap((entry) =>
@@ -79,7 +106,7 @@ export function operationOf({ kind, payload }: Read): Fields | undefined {
 /** The base of a replace that counts: what it says, its own seq when it says nothing, never beyond itself. */
 export function baseOf(entry: Logged): number | undefined {
   const operation = operationOf(entry);
-  if (operation?.["type"] !== "replace") return undefined;
+  if (entry.malformed || operation?.["type"] !== "replace") return undefined;
   const { baseSeq = entry.seq, resultContext } = operation;
   if (!isPlainObject(resultContext) || !Array.isArray(resultContext["entries"])) return undefined;
   return Number.isSafeInteger(baseSeq) ? Math.min(Number(baseSeq), entry.seq) : undefined;

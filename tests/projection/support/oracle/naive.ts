@@ -24,7 +24,7 @@ export function naiveProject(input: ProjectionInput): Projection {
     throw new ProjectionError({ code: "no_reader", message: "no reader", kind });
   }
   const { lane, log, pendingCount } = logOf(input);
-  const folded = fold(log, lane);
+  const folded = fold(log, lane, input.rules);
   const read: Reader = (place) => itemOf(place, policy.includeKinds, readers);
   const coverage = coverageOf(folded, policy, read);
   const { blocks, dropped } = structured(folded.places, read);

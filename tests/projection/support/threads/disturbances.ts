@@ -41,32 +41,36 @@ const snapshotItem: fc.Arbitrary<JsonObject> = fc.oneof(
     .map(({ callId, name, words }) => ({ role: "tool", ...(callId && { toolCallId: callId }), name, content: words })),
 ) as fc.Arbitrary<JsonObject>;
 
+/** Now and then one that is none: the operation then does nothing. */
+const reason = fc.oneof({ weight: 15, arbitrary: fc.constant("manual") }, fc.constantFrom("compact", "Manual"));
+
 const replace: fc.Arbitrary<Draft> = fc
   .record({
     lane: maybe(2, lane),
     base: maybe(7, back),
     entries: fc.array(snapshotItem, { maxLength: 4 }),
     systemPrompt: maybe(3, text),
+    reason,
   })
   .map(
-    ({ lane, base, entries, systemPrompt }): Draft =>
+    ({ lane, base, entries, systemPrompt, reason }): Draft =>
       (moment) =>
         operation(lane ?? moment.lane, {
           type: "replace",
+          reason,
           resultContext: { id: "ctx", ...(systemPrompt !== undefined && { systemPrompt }), entries },
           ...(base !== undefined && { baseSeq: moment.seq - base }),
         }),
   );
 
-const switchTo: fc.Arbitrary<Draft> = fc.record({ lane, from: maybe(7, lane), at: back }).map(
-  ({ lane, from, at }): Draft =>
+const switchTo: fc.Arbitrary<Draft> = fc.record({ lane, from: maybe(7, lane), at: back, reason }).map(
+  ({ lane, from, at, reason }): Draft =>
     ({ seq }) =>
-      operation(lane, { type: "switch", ...(from && { from, atSeq: Math.max(-1, seq - at) }) }),
+      operation(lane, { type: "switch", reason, ...(from && { from, atSeq: Math.max(-1, seq - at) }) }),
 );
 
 function operation(contextRef: string, what: JsonObject): EntryInput {
-  const operation = { reason: "manual", ...what };
-  return { kind: "ai_context_operation", payload: { opId: "op", contextRef, operation } };
+  return { kind: "ai_context_operation", payload: { opId: "op", contextRef, operation: what } };
 }
 
 const entry = (kind: string, payload: fc.Arbitrary<JsonObject>, refs = {}): fc.Arbitrary<Draft> =>

@@ -1,0 +1,85 @@
+import type { ThreadBase } from "../thread/base.ts";
+import type { Entry } from "../thread/entry.ts";
+import type { Thread } from "../thread/thread.ts";
+import { DEFAULT_LANE, isMalformed, LANE_RULES, type LaneRules, namedLane, switchTarget } from "./operation.ts";
+
+/** Reads the entries of a thread in their order, and says to which lane each belongs. */
+export class LaneReader {
+  /** The lane active after the last entry that was read. */
+  active: string;
+  /** What is known of the entries before a loaded tail holds for other rules. */
+  readonly isUncertain: boolean;
+  readonly #rules: LaneRules;
+  readonly #written: Set<string>;
+  readonly #malformed = new Set<Entry>();
+
+  constructor(base: ThreadBase | undefined, rules = LANE_RULES) {
+    this.active = base?.activeLane ?? DEFAULT_LANE;
+    this.isUncertain = base?.malformed === true && rules.ignoresMalformed;
+    this.#rules = rules;
+    this.#written = new Set(base === undefined ? [] : Object.keys(base.lanes));
+  }
+
+  /** The lane of the next entry. */
+  read(entry: Entry): string {
+    const lane = namedLane(entry) ?? this.active;
+    if (this.#rules.ignoresMalformed && isMalformed(entry, (name) => this.#written.has(name))) {
+      this.#malformed.add(entry);
+    } else {
+      this.active = switchTarget(entry) ?? this.active;
+    }
+    this.#written.add(lane);
+    return lane;
+  }
+
+  /** Whether an entry that was read is an operation that does nothing. */
+  isMalformed(entry: Entry): boolean {
+    return this.#malformed.has(entry);
+  }
+}
+
+/** The lane that is active before a seq, by default at the end: that of the last switch that counts. */
+export function activeLane(thread: Thread, rules = LANE_RULES, beforeSeq = thread.rev): string {
+  const counts = (entry: Entry): boolean => !(rules.ignoresMalformed && isMalformedIn(thread, entry));
+  const switched = thread
+    .filterByKind("ai_context_operation")
+    .findLast((entry) => entry.seq < beforeSeq && switchTarget(entry) !== undefined && counts(entry));
+  return (switched && switchTarget(switched)) ?? thread.base?.activeLane ?? DEFAULT_LANE;
+}
+
+/** An entry has the same entries before it in every version of its thread, so this is worked out once for each. */
+const known = new WeakMap<Entry, boolean>();
+
+function isMalformedIn(thread: Thread, entry: Entry): boolean {
+  const before = known.get(entry);
+  if (before !== undefined) return before;
+  const found = isMalformed(entry, (lane) => isWritten(thread, lane, entry.seq));
+  known.set(entry, found);
+  return found;
+}
+
+/** Whether a lane has entries before a seq. All but the default one have entries that name them. */
+export function isWritten(thread: Thread, lane: string, beforeSeq = thread.rev): boolean {
+  if (lane === DEFAULT_LANE) return lanesBefore(thread, beforeSeq).includes(lane);
+  if (thread.base !== undefined && Object.hasOwn(thread.base.lanes, lane)) return true;
+  for (let seq = thread.firstSeq; seq < beforeSeq; seq++) {
+    const entry = thread.at(seq);
+    if (entry !== undefined && namedLane(entry) === lane) return true;
+  }
+  return false;
+}
+
+/** The lanes that have entries before a seq, sorted. */
+export function lanesBefore(thread: Thread, seq: number): readonly string[] {
+  const { base, firstSeq } = thread;
+  const reader = new LaneReader(base);
+  const lanes = new Set(base === undefined ? [] : Object.keys(base.lanes));
+  for (const entry of thread.slice(firstSeq, Math.max(firstSeq, seq - 1)))
+    if (entry.seq < seq) lanes.add(reader.read(entry));
+  return [...lanes].sort();
+}
+
+/** A sorted list with one more lane; the same list where it has it already. */
+export function withLane(lanes: readonly string[], lane: string): readonly string[] {
+  return lanes.includes(lane) ? lanes : [...lanes, lane].sort();
+}
