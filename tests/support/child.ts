@@ -11,6 +11,8 @@ export interface Child {
   wrote(count: number): Promise<void>;
   /** Writes a line to its standard input. */
   tell(line: string): void;
+  /** SIGSTOP freezes it, and SIGCONT has it continue. */
+  send(signal: "SIGSTOP" | "SIGCONT"): void;
   /** SIGKILL: nothing in it gets a last word. */
   kill(): Promise<void>;
   /** Resolves when it has ended; throws what it wrote to stderr when it failed by itself. */
@@ -51,6 +53,7 @@ export function startChild(script: URL, ...args: readonly string[]): Child {
       return promise;
     },
     tell: (line) => void child.stdin.write(`${line}\n`),
+    send: (signal) => void child.kill(signal),
     async kill() {
       child.kill("SIGKILL");
       await ended;

@@ -1,0 +1,53 @@
+import { randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { AgentServer, type AnyAgent, defineAgent } from "heddle";
+import { scriptedModel } from "heddle/testing";
+import { expect, inject, onTestFinished, test } from "vitest";
+import { startChild } from "../support/child.ts";
+import { openAt } from "../support/open-at.ts";
+import { fastFolder } from "../support/temp-folder.ts";
+import { charging } from "./support/charging-agent.ts";
+import type { FrozenJob } from "./support/frozen-agent.ts";
+
+const databases = {
+  SQLite: () => ({ url: `sqlite:${join(fastFolder(), "threads.db")}`, tenant: "default" }),
+  Postgres: () => ({ url: inject("postgresUrl"), tenant: randomUUID() }),
+};
+
+test.each(Object.entries(databases))(
+  "a process that was frozen while another one cancelled its request starts nothing when it continues: %s",
+  async (_, database) => {
+    const file = join(fastFolder(), "charges");
+    const job: FrozenJob = { ...database(), threadId: "t", file, claimTtlMs: 1_500 };
+    const child = startChild(new URL("./support/frozen-agent.ts", import.meta.url), JSON.stringify(job));
+    const lines = () => child.lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+    for (let count = 1; lines().filter(({ charged }) => charged === true).length < 2; count++) await child.wrote(count);
+    child.send("SIGSTOP"); // a tool is running, and the others wait
+    const store = await openAt(job.url, { tenant: job.tenant });
+    onTestFinished(() => store.close());
+    const { tools } = charging(async () => "charged");
+    const model = scriptedModel([{ hang: true }]);
+    const agent = defineAgent({ model, tools }) as AnyAgent; // its types do not matter here
+    const second = await AgentServer.start({
+      agent,
+      store,
+      threadId: "t",
+      holder: "second",
+      claimTtlMs: 60_000,
+      claimWaitMs: 60_000,
+    });
+    expect(await second.cancel()).toBe(true);
+    const before = readFileSync(file, "utf8");
+    child.send("SIGCONT");
+    await child.ended;
+    expect(readFileSync(file, "utf8")).toBe(before);
+    const events = lines().filter(({ event }) => event !== undefined);
+    expect(events.at(-1)).toEqual({ event: "request_suspended", data: { reason: "lost", holder: "second" } });
+    expect(lines().at(-1)).toEqual({ result: "request_suspended", next: { code: "thread_held", holder: "second" } });
+    const ends = events.filter(({ event }) => /^request_(completed|failed|cancelled)$/.test(String(event)));
+    expect(ends).toEqual([]);
+    await second.stop();
+  },
+  60_000,
+);
