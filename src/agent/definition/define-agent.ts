@@ -1,4 +1,4 @@
-import { ContextPolicy } from "../../projection/policy/policy.ts";
+import { checkedInput } from "../../projection/policy/complete.ts";
 import { describe, isPlainObject } from "../../thread/json.ts";
 import type { Agent, AnyAgent, ContextFor, OutputOf } from "./agent.ts";
 import { AgentError } from "./agent-error.ts";
@@ -197,7 +197,7 @@ function complete(config: AgentConfig<Tools, never, InputSchema | undefined>): o
     toolTimeoutMs,
     ...(systemPrompt !== undefined && { systemPrompt }),
     tools: Object.freeze({ ...tools }),
-    ...(contextPolicy !== undefined && { contextPolicy: ContextPolicy.create(contextPolicy) }),
+    ...(contextPolicy !== undefined && { contextPolicy: checkedInput(contextPolicy) }),
   };
 }
 

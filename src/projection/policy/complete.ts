@@ -18,6 +18,26 @@ export function complete(input: ContextPolicyInput, preset: Partial<ContextPolic
 }
 
 /**
+ * A policy for later: checked now, and still without the fields that were not given, because whoever uses it has better
+ * defaults for them than `complete`. A complete policy stays as it is.
+ */
+export function checkedInput(input: ContextPolicyInput): ContextPolicyInput {
+  complete(input);
+  if (known.has(input)) return input;
+  const { window, toolResults, ...fields } = input;
+  return Object.freeze({
+    ...given(fields),
+    ...(window !== undefined && { window: Object.freeze(given(window)) }),
+    ...(toolResults !== undefined && { toolResults: Object.freeze(given(toolResults)) }),
+  });
+}
+
+function given<T extends object>(fields: T): T {
+  const present = Object.entries(fields).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(present) as T; // fields that are undefined count as left out
+}
+
+/**
  * An explicit ceiling lowers the default floor, so that the ceiling holds: to the turns it allows, and to none under a
  * ceiling on messages, because the newest turn alone may be longer than that.
  */

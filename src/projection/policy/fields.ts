@@ -9,11 +9,11 @@ export type WindowPolicy = {
   readonly step: number;
 };
 
-/** How tool results are shortened in the view. 0 is off. */
+/** How tool results are shortened in the view. 0 is off, and the default of `ContextPolicy.create`. */
 export type ToolResultsPolicy = {
   /** Show the results of the last n exchanges only; a marker stands for the others. */
   readonly keepLast: number;
-  /** Shorten any result above this to its head and tail. */
+  /** Shorten any result above this to its head and tail. Default of agents: half of the room for input. */
   readonly maxTokens: number;
 };
 
@@ -42,7 +42,7 @@ export type ContextPolicy = {
   readonly toolResults: ToolResultsPolicy;
   /** "auto", the default, keeps thinking only where the provider will accept it. */
   readonly thinking: "auto" | "keep" | "drop";
-  /** When head and newest block do not fit: "error", the default, or "shrink" the newest block's results. */
+  /** When head and newest block do not fit: "error", the default, or "shrink" the newest block's results, that of agents. */
   readonly overflow: "error" | "shrink";
   /** Raise needsSummary when more entries than this follow the last summary; 0 is off. */
   readonly summarizeThreshold: number;

@@ -1,7 +1,7 @@
 import { readFields } from "./checks.ts";
 import { complete } from "./complete.ts";
 import type { ContextPolicy, ContextPolicyInput } from "./fields.ts";
-import { limitsOf } from "./model-limits.ts";
+import { limitsOf, type ModelLimits } from "./model-limits.ts";
 
 /** Enough for any answer but a whole report; models that can write more rarely do. */
 const LARGEST_RESERVE = 16_000;
@@ -16,16 +16,17 @@ const LARGEST_RESERVE = 16_000;
  * forModel("openai/gpt-5.1", { maxInputTokens: 50_000 }).reserveOutputTokens; // 12500
  */
 export function forModel(model: string, overrides: ContextPolicyInput = {}): ContextPolicy {
-  return forModelWithin(model, Number.POSITIVE_INFINITY, overrides);
+  const limits = limitsOf(model);
+  return limits === undefined ? complete(overrides) : within(limits, overrides);
 }
 
-/** The same with maxInputTokens at most `cap`, unless the overrides say otherwise. */
-export function forModelWithin(model: string, cap: number, overrides: ContextPolicyInput = {}): ContextPolicy {
-  const limits = limitsOf(model);
-  if (limits === undefined) return complete(overrides);
-  const maxInputTokens = Math.min(limits.window, cap);
+/** A policy for a window: its reserve is a quarter of it at most. */
+export function within(
+  { window, output = LARGEST_RESERVE }: ModelLimits,
+  overrides: ContextPolicyInput,
+): ContextPolicy {
   const given = readFields(overrides, "");
-  const room = typeof given["maxInputTokens"] === "number" ? given["maxInputTokens"] : maxInputTokens;
-  const reserveOutputTokens = Math.min(limits.output ?? LARGEST_RESERVE, LARGEST_RESERVE, Math.floor(room / 4));
-  return complete(given, { maxInputTokens, reserveOutputTokens });
+  const room = typeof given["maxInputTokens"] === "number" ? given["maxInputTokens"] : window;
+  const reserveOutputTokens = Math.min(output, LARGEST_RESERVE, Math.floor(room / 4));
+  return complete(given, { maxInputTokens: window, reserveOutputTokens });
 }

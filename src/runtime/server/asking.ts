@@ -2,7 +2,7 @@ import type { Directive } from "../../agent/directive.ts";
 import { asked } from "../../agent/react/ask.ts";
 import { isAsk } from "../../agent/react/restore.ts";
 import type { RequestOptions } from "../../agent/signal.ts";
-import { ContextPolicy } from "../../projection/policy/policy.ts";
+import { checkedInput } from "../../projection/policy/complete.ts";
 import type { Entry } from "../../thread/entry.ts";
 import { copyWords, type JsonObject, type JsonValue, sameJson } from "../../thread/json.ts";
 import type { Content } from "../../thread/message.ts";
@@ -182,7 +182,7 @@ function requestOptions(options: AskOptions<unknown>): RequestOptions {
   const { contextPolicy, allowedTools, maxIterations, context, tools } = options;
   return {
     ...(context !== undefined && { hasContext: true }),
-    ...(contextPolicy && { contextPolicy: ContextPolicy.create(contextPolicy) }),
+    ...(contextPolicy && { contextPolicy: checkedInput(contextPolicy) }),
     ...(allowedTools && { allowedTools: [...new Set([...allowedTools, ...Object.keys(tools ?? {})])] }),
     ...(maxIterations !== undefined && { maxIterations: wholeFrom1(maxIterations) }),
   };

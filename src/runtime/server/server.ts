@@ -4,8 +4,8 @@ import type { SteerKind } from "../../agent/event.ts";
 import type { ContextOperation } from "../../agent/operation.ts";
 import { type WaitingCall, waitingCalls } from "../../agent/react/waiting.ts";
 import type { Signal } from "../../agent/signal.ts";
+import { checkedInput } from "../../projection/policy/complete.ts";
 import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
-import { ContextPolicy } from "../../projection/policy/policy.ts";
 import type { ExplainedEntry } from "../../projection/projection.ts";
 import type { Content } from "../../thread/message.ts";
 import type { Thread } from "../../thread/thread.ts";
@@ -151,7 +151,7 @@ export class LiveServer<Given extends AnyAgent> implements AgentServer<Given> {
   }
 
   setContextPolicy(policy: ContextPolicyInput): Promise<void> {
-    const contextPolicy = ContextPolicy.create(policy);
+    const contextPolicy = checkedInput(policy);
     const { session } = this.#live;
     const set = (): void => session.change((agent) => ({ ...agent, contextPolicy }));
     if (!lacksCounter(session.agent, contextPolicy)) return Promise.resolve(set());

@@ -5,6 +5,7 @@ import { modelNameOf } from "../../agent/definition/language-model.ts";
 import type { AnyTool, Tools } from "../../agent/definition/tool.ts";
 import type { ReactSettings, ToolTraits } from "../../agent/react/settings.ts";
 import { limitsOf } from "../../projection/policy/model-limits.ts";
+import { UNKNOWN_WINDOW } from "../../projection/policy/resolve.ts";
 import { createProjector } from "../../projection/projector.ts";
 import type { JsonObject } from "../../thread/json.ts";
 import type { ToolSpec } from "../../thread/message.ts";
@@ -22,6 +23,7 @@ export async function settingsFor(
     definition;
   const wantsExact = contextPolicy?.tokenEstimator === "exact" && definition.tokenCounter === undefined;
   const modelName = modelNameOf(model);
+  warnOfUnknownWindow(definition, modelName, warn);
   return {
     name,
     model: modelName,
@@ -49,6 +51,21 @@ export async function settingsFor(
     accept:
       definition.accept && ((agent, pending) => refusalIn(definition.accept?.({ thread: agent.thread }, pending))),
   };
+}
+
+/** Agents that were warned of, each once in this process, however many threads it serves. */
+const warned = new WeakSet<AnyAgent>();
+
+/** A scripted model has no window of its own. */
+const WITHOUT_WINDOW = /^scripted:/;
+
+function warnOfUnknownWindow(agent: AnyAgent, model: string, warn: (message: string) => void): void {
+  const isSet = agent.contextPolicy?.maxInputTokens !== undefined;
+  if (isSet || limitsOf(model) !== undefined || WITHOUT_WINDOW.test(model) || warned.has(agent)) return;
+  warned.add(agent);
+  warn(
+    `Heddle does not know the window of ${model}: agent "${agent.name}" shows it ${UNKNOWN_WINDOW} tokens at most. Set contextPolicy: { maxInputTokens } to what the model can read.`,
+  );
 }
 
 /** Of all tools together: what the model is told of them, and how their calls may be treated. */

@@ -64,13 +64,13 @@ describe("an ask is refused", () => {
   });
 
   test("when it does not fit, with the error of what is pending", () => {
-    const outcome = calculator.when(asked("word ".repeat(8000)));
+    const outcome = calculator.when(asked("word ".repeat(32_000)));
     outcome.thenRejects("pending_overflow");
     expect(failureIn(outcome.directives)?.message).toMatch(/\d/);
   });
 
   test("when nothing would fit, with the error of the budget", () => {
-    specify({ ...CALCULATOR, systemPrompt: "word ".repeat(8000) })
+    specify({ ...CALCULATOR, systemPrompt: "word ".repeat(32_000) })
       .when(asked("Hi"))
       .thenRejects("budget_overflow");
   });

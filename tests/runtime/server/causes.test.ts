@@ -42,7 +42,7 @@ describe("why a model gave no answer", () => {
 
   test("is not the cause of what goes wrong later", async () => {
     const on = await stage();
-    const tooLong = { error: { status: 400, message: "prompt is too long: 9 tokens > 8 maximum" } };
+    const tooLong = { error: { status: 400, message: "Your input exceeds the context window of this model." } };
     const output = { type: "object", properties: { a: { type: "number" } }, required: ["a"] } as const;
     const server = await on.start({ script: [tooLong, "no JSON"], output, outputRetries: 0, modelMaxRetries: 0 });
     const error = await failureOf(on.end((await server.ask("Hi")).result));
