@@ -202,7 +202,8 @@ describe.each(APIS)("%s", (api) => {
     expect(await failed(await server.ask(["What", "is", "it?"].join(" ".repeat(50))))).toMatchObject({
       code: "model_context_too_long",
     });
-    expect(scene.provider.requests).toHaveLength(2);
+    // Where the refusal has numbers, they say that nothing would be short enough.
+    expect(scene.provider.requests).toHaveLength(api === "openai-responses" ? 2 : 1);
     scene.provider.answer(() => ({ text: "Four" }) satisfies Answer);
     expect((await (await server.ask("What's 2+2?")).result).text).toBe("Four");
   });

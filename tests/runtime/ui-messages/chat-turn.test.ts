@@ -222,7 +222,10 @@ test("a chat that is longer than what is loaded goes on after an approval, and i
   const store = memoryStore();
   const words = (_: unknown, index: number) => {
     const role = index % 2 === 0 ? "user" : "assistant";
-    return { kind: "ai_message", payload: { role, content: `So it goes on, ${index}.`, contextRef: "default" } };
+    return {
+      kind: "ai_message",
+      payload: { role, content: `So it goes on, ${index}. ${"And on. ".repeat(30)}`, contextRef: "default" },
+    };
   };
   await store.append("thread_c", Array.from({ length: 600 }, words));
   const host = hostOn(store, [paying, "Paid."]);

@@ -49,7 +49,15 @@ export async function stage({ api, streaming, options, store = memoryStore(), na
     await provider.stop();
   });
   const start = async (config: Partial<AgentConfig> = {}): Promise<AgentServer> => {
-    const agent = defineAgent({ model, systemPrompt: "Be brief.", streaming, tools: WEATHER, ...config });
+    const contextPolicy = { maxInputTokens: 8000 }; // of some of these models the table knows none
+    const agent = defineAgent({
+      model,
+      systemPrompt: "Be brief.",
+      streaming,
+      tools: WEATHER,
+      contextPolicy,
+      ...config,
+    });
     const server = await AgentServer.start({
       agent,
       store,
