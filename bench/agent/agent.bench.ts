@@ -9,6 +9,7 @@ import type { Measurement } from "./bench.ts";
 import { growingText, growingTool } from "./growing.ts";
 import { HELP } from "./help.ts";
 import { idle } from "./idle.ts";
+import { live } from "./live.ts";
 import { manyText, manyTool } from "./many.ts";
 import { oneText, oneTool } from "./one.ts";
 import { FULL, QUICK } from "./sizes.ts";
@@ -21,6 +22,7 @@ const measurements: Readonly<Record<string, Measurement>> = {
   "many-text": manyText,
   "many-tool": manyTool,
   idle,
+  live,
   "after-kill": afterKill,
 };
 

@@ -7,6 +7,8 @@ export interface Sizes {
   readonly agents: number;
   readonly turnsPerAgent: number;
   readonly idleThreads: number;
+  /** Of one thread that stays live. */
+  readonly liveRequests: number;
   /** Entries of the threads whose process is killed. */
   readonly entries: readonly [few: number, many: number, most: number];
   readonly kills: number;
@@ -19,6 +21,7 @@ export const FULL: Sizes = {
   agents: 256,
   turnsPerAgent: 4,
   idleThreads: 10_000,
+  liveRequests: 8000,
   entries: [10, 1000, 100_000],
   kills: 7,
 };
@@ -31,6 +34,7 @@ export const QUICK: Sizes = {
   agents: 64,
   turnsPerAgent: 2,
   idleThreads: 500,
+  liveRequests: 500,
   entries: [10, 1000, 5000],
   kills: 3,
 };

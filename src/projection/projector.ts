@@ -5,7 +5,7 @@ import type { Thread } from "../thread/thread.ts";
 import { givenFields, invalid } from "./input/check.ts";
 import type { ProjectionInput } from "./input/input.ts";
 import { pendingEntries } from "./input/pending.ts";
-import { type Settings, sameReading, sameSettings, settingsOf } from "./input/settings.ts";
+import { isRecalibrated, type Settings, sameReading, sameSettings, settingsOf } from "./input/settings.ts";
 import type { ExplainedEntry, Projection } from "./projection.ts";
 import { explanationOf } from "./report/explain/explanation.ts";
 import { projectionOf } from "./report/meta.ts";
@@ -63,7 +63,11 @@ export function createProjector(options: ProjectorOptions = {}): Projector {
       ({ engine, settings: before }) => engine.lane === lane && sameReading(before, settings) && engine.goOn(thread),
     );
     const found = known ?? { engine: new Engine(thread, lane, settings), settings };
-    const others = kept.filter((other) => other !== found && !other.engine.isBroken);
+    const isDead = ({ engine, settings: before }: Kept): boolean =>
+      engine.isBroken || engine.isOutlivedBy(thread) || (engine.lane === lane && isRecalibrated(before, settings));
+    const others = kept.filter(
+      (other) => other !== found && (known === undefined ? !isDead(other) : !other.engine.isBroken),
+    );
     kept = [found, ...others].slice(0, keep);
     return found;
   };

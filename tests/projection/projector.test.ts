@@ -2,9 +2,11 @@ import {
   calibrated,
   createProjector,
   heuristic,
+  memoryStore,
   type ProjectionInput,
   project,
   type Reader,
+  type Thread,
   type TokenCounter,
 } from "heddle";
 import { assistant, switchTo, toolCall, toolResult, user } from "heddle/testing";
@@ -187,6 +189,30 @@ describe("a projector", () => {
       content: "Be kind.",
     });
     expect(projector.explain({ thread })).toHaveLength(4);
+  });
+
+  test("forgets a tail of a thread when another tail of it is loaded", async () => {
+    let read = 0;
+    const reader: Reader = {
+      version: 1,
+      read: ({ text }) => {
+        read += 1;
+        return { type: "user", content: `${text}` };
+      },
+    };
+    const policy = { includeKinds: ["message", "weather"], maxInputTokens: 60, reserveOutputTokens: 0 };
+    const store = memoryStore();
+    const day = (n: number) => [{ kind: "weather", payload: { text: `day ${n}` } }, assistant(`night ${n}`)];
+    await store.append("thread_t", Array.from({ length: 100 }, (_, n) => day(n)).flat());
+    const [older, newer] = [await store.load("thread_t", { last: 150 }), await store.load("thread_t", { last: 100 })];
+    const projector = createProjector();
+    const readFor = (tail: Thread = thread): number => {
+      const before = read;
+      projector.project({ thread: tail, policy, readers: { weather: reader } });
+      return read - before;
+    };
+    expect([readFor(older), readFor(older), readFor(newer), readFor(newer)]).toEqual([75, 0, 50, 0]);
+    expect(readFor(older)).toBe(75);
   });
 
   test("forgets what it has not been asked about for long, and knows it again", () => {

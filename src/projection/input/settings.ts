@@ -61,6 +61,11 @@ export function sameReading(a: Settings, b: Settings): boolean {
   return a.policyHash === b.policyHash && a.rules === b.rules && a.readers === b.readers && sameCounting(a, b);
 }
 
+/** Whether the counter was corrected since by what calls have shown: nobody counts by the old one again. */
+export function isRecalibrated({ counter: before }: Settings, { counter }: Settings): boolean {
+  return before !== counter && "base" in before && "base" in counter && before.base === counter.base;
+}
+
 type Counting = Pick<Settings, "counter" | "counterFacts" | "model">;
 
 /** Whether two settings give the same counts: a counter may have been changed in place. */

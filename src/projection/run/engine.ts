@@ -81,6 +81,11 @@ export class Engine {
     return true;
   }
 
+  /** Whether another tail of the same thread is loaded meanwhile: then nobody asks for this one again. */
+  isOutlivedBy({ id, firstSeq }: Thread): boolean {
+    return this.#thread.id === id && this.#thread.firstSeq !== firstSeq;
+  }
+
   /** What stands before the history. */
   front(systemPrompt: string | undefined): Front {
     return this.#front.make(systemPrompt, this.history.coverage.summary, this.#settings.policy.summaryRole);

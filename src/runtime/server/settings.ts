@@ -36,7 +36,7 @@ export async function settingsFor(
     maxAttempts: definition.maxAttempts,
     outputRetries,
     call: callSettings(definition, output === undefined ? undefined : await outputSchemaOf(output)),
-    projector: definition.projector ?? createProjector({ keep: 4 }),
+    projector: definition.projector ?? createProjector({ keep: 2 }),
     readers,
     exactCounter: wantsExact ? await loadExactCounter(modelName) : definition.tokenCounter,
     summarizes: true,

@@ -6,7 +6,7 @@ import { evolve } from "../../agent/react/state.ts";
 import { ProjectionError } from "../../projection/error.ts";
 import { extended } from "../../stores/extend-tail.ts";
 import type { ThreadStore } from "../../stores/port.ts";
-import type { JsonObject } from "../../thread/json.ts";
+import { isPlainObject, type JsonObject } from "../../thread/json.ts";
 import type { Ports } from "../../thread/ports.ts";
 import { Thread } from "../../thread/thread.ts";
 import type { RuntimePorts } from "../ports.ts";
@@ -58,17 +58,32 @@ async function lastAskOf(store: ThreadStore, tail: Thread): Promise<number> {
 }
 
 /** Entries that may stay loaded between two requests, and how many of them are kept when there are more. */
-const LOADED = 4096;
-const KEPT = 512;
+const LOADED = 768;
+const KEPT = 384;
+/** Of what the last call was shown, so that the next one need not load it again. */
+const KEPT_OF_VIEW = 1.5;
 
 /** The agent with the end of its thread only, when much more is loaded and nothing runs: a server may live for long. */
 export async function shortened(store: ThreadStore, agent: ReactAgent): Promise<ReactAgent> {
   const { thread, state, settings, ports } = agent;
-  if (state.run !== undefined || thread.rev - thread.firstSeq <= LOADED) return agent;
-  const tail = await store.load(thread.id, { last: KEPT });
+  const loaded = thread.rev - thread.firstSeq;
+  if (state.run !== undefined || loaded <= LOADED) return agent;
+  const last = Math.max(KEPT, Math.ceil(KEPT_OF_VIEW * shownIn(thread)));
+  if (loaded <= 2 * last) return agent;
+  const tail = await store.load(thread.id, { last });
   if (tail === undefined || tail.rev < thread.rev) return agent;
   const fresh = await restored(store, tail, settings, ports);
   return { ...agent, thread: fresh.thread, state: fresh.state };
+}
+
+/** How far the view of the last call reached back, in entries. */
+function shownIn(thread: Thread): number {
+  for (let seq = thread.lastSeq; seq >= thread.firstSeq; seq--) {
+    const call = (thread.at(seq)?.payload as JsonObject | undefined)?.["call"]; // payloads are JSON
+    const view = isPlainObject(call) ? call["view"] : undefined;
+    if (isPlainObject(view)) return typeof view["startSeq"] === "number" ? thread.rev - view["startSeq"] : 0;
+  }
+  return 0;
 }
 
 /** The thread with the older entries that an error asks for; any other error is thrown on. */

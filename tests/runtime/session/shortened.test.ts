@@ -1,0 +1,36 @@
+import { memoryStore, reactSettings, restore, systemRuntimePorts, type Thread } from "heddle";
+import { describe, expect, test } from "vitest";
+import { shortened } from "../../../src/runtime/session/load.ts";
+
+const ports = systemRuntimePorts;
+const settings = reactSettings({ systemPrompt: "Be brief." });
+
+/** A thread of so many words, whose last call was shown the last `shown` of them. */
+async function live(entries: number, shown: number) {
+  const store = memoryStore();
+  const words = Array.from({ length: entries - 1 }, (_, index) => ({
+    kind: "message",
+    payload: { role: index % 2 === 0 ? "user" : "assistant", content: `Word ${index}.` },
+  }));
+  const call = { view: { startSeq: entries - shown } };
+  await store.append("thread_t", [
+    ...words,
+    { kind: "message", payload: { role: "assistant", content: "End.", call } },
+  ]);
+  const thread = (await store.load("thread_t")) as Thread;
+  return { store, agent: restore(settings, thread, ports) };
+}
+
+describe("a live thread, between two requests", () => {
+  test.each([
+    [700, 20, 700],
+    [800, 20, 384],
+    [4_000, 20, 384],
+    [4_000, 1_000, 1_500],
+    [4_000, 3_000, 4_000],
+  ])("of %i entries, %i of them shown, keeps %i", async (entries, shown, kept) => {
+    const { store, agent } = await live(entries, shown);
+    const { thread } = await shortened(store, agent);
+    expect([thread.rev, thread.rev - thread.firstSeq]).toEqual([entries, kept]);
+  });
+});
