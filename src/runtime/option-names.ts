@@ -1,16 +1,15 @@
 import { AgentError } from "../agent/definition/agent-error.ts";
 import { isAgent } from "../agent/definition/define-agent.ts";
+import { type OptionNames, refuseUnknownOptions } from "../thread/option-names.ts";
 import { Thread } from "../thread/thread.ts";
 import type { HostGetOptions, HostOptions } from "./host/port.ts";
 import { RequestError } from "./request/request-error.ts";
-import type { AskOptions, ServerOptions } from "./server/options.ts";
+import type { AskOptions, Decider, ServerOptions, SteerOptions, StopOptions } from "./server/options.ts";
 import type { CancelOptions, ContinueOptions, RunOptions } from "./standalone/options.ts";
 
 // A misspelt option would do nothing, in silence, for whoever has no types to tell him.
 
-type Names<Options> = { readonly [Name in keyof Required<Options>]: true };
-
-const ASK: Names<AskOptions> = {
+const ASK: OptionNames<AskOptions> = {
   context: true,
   contextPolicy: true,
   tools: true,
@@ -22,7 +21,7 @@ const ASK: Names<AskOptions> = {
   signal: true,
 };
 
-const SERVER: Names<ServerOptions<never>> = {
+const SERVER: OptionNames<ServerOptions<never>> = {
   agent: true,
   store: true,
   threadId: true,
@@ -39,9 +38,9 @@ const SERVER: Names<ServerOptions<never>> = {
 };
 
 const { threadId: _ofOne, signal: _ofStart, ...SHARED } = SERVER;
-const HOST: Names<HostOptions<never>> = { ...SHARED, idleMs: true, revocations: true };
+const HOST: OptionNames<HostOptions<never>> = { ...SHARED, idleMs: true, revocations: true };
 
-const RUN: Names<RunOptions<never>> = {
+const RUN: OptionNames<RunOptions<never>> = {
   ...ASK,
   thread: true,
   store: true,
@@ -52,7 +51,7 @@ const RUN: Names<RunOptions<never>> = {
   ports: true,
 };
 
-const GET: Names<HostGetOptions> = { context: true };
+const GET: OptionNames<HostGetOptions> = { context: true };
 
 /** What going on from a token and ending it have in common. */
 const TOKEN = {
@@ -65,7 +64,7 @@ const TOKEN = {
   revocations: true,
 } as const;
 
-const CONTINUE: Names<ContinueOptions<never>> = {
+const CONTINUE: OptionNames<ContinueOptions<never>> = {
   ...TOKEN,
   tools: true,
   signal: true,
@@ -74,7 +73,7 @@ const CONTINUE: Names<ContinueOptions<never>> = {
   answers: true,
 };
 
-const CANCEL: Names<CancelOptions<never>> = { ...TOKEN, reason: true };
+const CANCEL: OptionNames<CancelOptions<never>> = { ...TOKEN, reason: true };
 
 interface Placed {
   readonly store?: unknown;
@@ -87,6 +86,34 @@ interface Parts {
 
 export function checkAskOptions(options: object): void {
   checkNames("An ask", options, ASK);
+}
+
+const DECIDER: OptionNames<Decider> = { by: true, note: true };
+const STEER: OptionNames<SteerOptions> = { requestId: true, id: true };
+const STOP: OptionNames<StopOptions> = { graceMs: true };
+
+export function checkDecider(what: "approve" | "deny", options: object): void {
+  checkNames(what, options, DECIDER);
+}
+
+export function checkSteerOptions(what: string, options: object): void {
+  checkNames(what, options, what === "inject" ? { ...STEER, source: true } : STEER);
+}
+
+export function checkStopOptions(options: object): void {
+  checkNames("stop", options, STOP);
+}
+
+export function checkSummaryRange(range: object): void {
+  checkNames("summarize", range, { fromSeq: true, toSeq: true });
+}
+
+export function checkContextOperation(operation: object): void {
+  checkNames("modifyContext", operation, { opId: true, contextRef: true, operation: true });
+}
+
+export function checkUIOptions(what: string, options: object, names: { readonly [name: string]: true }): void {
+  checkNames(what, options, names);
 }
 
 export function checkGetOptions(options: object): void {
@@ -124,14 +151,7 @@ export function checkHostOptions(options: Parts): void {
 }
 
 function checkNames(what: string, options: unknown, names: { readonly [name: string]: true }): void {
-  const isObject = typeof options === "object" && options !== null;
-  const unknown = isObject ? Object.keys(options).find((name) => !Object.hasOwn(names, name)) : "";
-  if (unknown === undefined) return;
-  const trouble = unknown === "" ? "takes an object of options" : `has no option ${JSON.stringify(unknown)}`;
-  throw new RequestError({
-    code: "invalid_options",
-    message: `${what} ${trouble}. It has: ${Object.keys(names).join(", ")}.`,
-  });
+  refuseUnknownOptions(what, options, names, (message) => new RequestError({ code: "invalid_options", message }));
 }
 
 function checkParts({ agent, store }: Parts): void {

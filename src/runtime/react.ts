@@ -7,6 +7,7 @@ import type { AgentEvent } from "../agent/event.ts";
 import { type ReactAgent, reactAgent } from "../agent/react/agent.ts";
 import { type ReactSettings, reactSettings } from "../agent/react/settings.ts";
 import type { Content } from "../thread/message.ts";
+import { refuseUnknownOptions } from "../thread/option-names.ts";
 import type { Ports } from "../thread/ports.ts";
 import type { Thread } from "../thread/thread.ts";
 import { checkCancelOptions, checkContinueOptions, checkRunOptions } from "./option-names.ts";
@@ -203,11 +204,10 @@ function agentOf(config: AnyAgent | AgentConfig): AnyAgent {
  * agent.strategy; // "react"
  */
 export const react: ReactFunction & Standalone = Object.freeze(
-  Object.assign(
-    (settings?: Partial<ReactSettings>, options: ReactOptions = {}) =>
-      reactAgent(reactSettings(settings), options.ports, options.thread),
-    standalone,
-  ),
+  Object.assign((settings?: Partial<ReactSettings>, options: ReactOptions = {}) => {
+    refuseUnknownOptions("react", options, { thread: true, ports: true });
+    return reactAgent(reactSettings(settings), options.ports, options.thread);
+  }, standalone),
 );
 
 export interface ReactOptions {

@@ -24,9 +24,10 @@ const DEFAULTS: StorePorts = {
   maxEntryChars: 64 * 1024 * 1024,
 };
 
+export const STORE_OPTIONS = Object.keys(DEFAULTS) as readonly (keyof StorePorts)[]; // of an object of that type
+
 /** Options, checked, with the system's own for what is not given. */
 export function completePorts(options: StoreOptions): StorePorts {
-  const names = Object.keys(DEFAULTS) as (keyof StorePorts)[]; // of an object of that type
-  const given = Object.entries(checkOptions(options, names)).filter(([, value]) => value !== undefined);
+  const given = Object.entries(checkOptions(options, STORE_OPTIONS)).filter(([, value]) => value !== undefined);
   return { ...DEFAULTS, ...Object.fromEntries(given) };
 }

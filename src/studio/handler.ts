@@ -6,7 +6,7 @@ import { StudioError } from "./http/error.ts";
 import { failed } from "./http/failed.ts";
 import { type GuardOptions, guarded } from "./http/guard.ts";
 import { routed } from "./http/router.ts";
-import type { StudioOptions } from "./options.ts";
+import { checkStudioOptions, type StudioOptions } from "./options.ts";
 import { Page } from "./page.ts";
 import { ROUTES } from "./routes.ts";
 import { Studio } from "./studio.ts";
@@ -35,6 +35,7 @@ export interface Mounted {
  * await studio.stop();
  */
 export async function studioHandler(options: StudioOptions = {}, mounted: Mounted = {}): Promise<StudioHandler> {
+  checkStudioOptions("studioHandler", options);
   const { store: given, url = "sqlite:./heddle.db", token, ui } = options;
   if (token !== undefined && !/^[\w.~+/=-]{8,}$/.test(token)) {
     const message = "token must have at least 8 characters, letters and digits.";

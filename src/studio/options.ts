@@ -1,7 +1,9 @@
 import type { AnyAgent } from "../agent/definition/agent.ts";
 import type { RuntimePorts } from "../runtime/ports.ts";
 import type { ThreadStore } from "../stores/port.ts";
+import { type OptionNames, refuseUnknownOptions } from "../thread/option-names.ts";
 import type { OfferedPrompt } from "./contract/info.ts";
+import { StudioError } from "./http/error.ts";
 
 export interface StudioOptions {
   /** The threads to show; it is not closed. */
@@ -46,4 +48,27 @@ export interface RunningStudio extends AsyncDisposable {
   readonly port: number;
   /** Ends streams, lets requests at work end, lets the threads go. */
   stop(options?: { readonly graceMs?: number | undefined }): Promise<void>;
+}
+
+const NAMES: OptionNames<StudioOptions> = {
+  store: true,
+  url: true,
+  agent: true,
+  context: true,
+  readOnly: true,
+  token: true,
+  ui: true,
+  label: true,
+  prompts: true,
+  hosts: true,
+  idleMs: true,
+  importLimit: true,
+  warn: true,
+  ports: true,
+};
+
+export function checkStudioOptions(what: string, options: object, more: { readonly [name: string]: true } = {}): void {
+  refuseUnknownOptions(what, options, { ...NAMES, ...more }, (message) => {
+    return new StudioError({ code: "invalid_options", status: 400, message });
+  });
 }

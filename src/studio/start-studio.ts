@@ -2,10 +2,11 @@ import { createHash, randomBytes } from "node:crypto";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { hostname } from "node:os";
+import { refuseUnknownOptions } from "../thread/option-names.ts";
 import { studioHandler } from "./handler.ts";
 import { StudioError } from "./http/error.ts";
 import { listener } from "./http/listener.ts";
-import type { RunningStudio, StartOptions } from "./options.ts";
+import { checkStudioOptions, type RunningStudio, type StartOptions } from "./options.ts";
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1)$/;
 
@@ -20,6 +21,7 @@ const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1)$/;
  * await studio.stop();
  */
 export async function startStudio(options: StartOptions = {}): Promise<RunningStudio> {
+  checkStudioOptions("startStudio", options, { port: true, host: true });
   const { port = 4747, host = "127.0.0.1" } = options;
   const isLocal = LOOPBACK.test(host);
   const token = options.token ?? (isLocal ? undefined : randomBytes(24).toString("base64url"));
@@ -28,10 +30,12 @@ export async function startStudio(options: StartOptions = {}): Promise<RunningSt
   const bound = await listening(server, port, host);
   try {
     const hosts = isLocal ? [...(options.hosts ?? []), ...localHosts(bound, host)] : options.hosts;
-    const handle = await studioHandler({ ...options, token }, { hosts: () => hosts });
+    const { port: _port, host: _host, ...own } = options;
+    const handle = await studioHandler({ ...own, token }, { hosts: () => hosts });
     server.on("request", listener(handle, isLocal ? `localhost:${bound}` : `${host}:${bound}`));
     handle.takeUp(holderName(host, bound)).catch(() => undefined); // a store that cannot be read says so when it is asked
-    const stop: RunningStudio["stop"] = async (given) => {
+    const stop: RunningStudio["stop"] = async (given = {}) => {
+      refuseUnknownOptions("stop", given, { graceMs: true });
       const closed = closing(server);
       await handle.stop(given);
       server.closeAllConnections();

@@ -17,12 +17,16 @@ import { entriesFrom } from "./messages/from-messages.ts";
 import type { MessageOf } from "./messages/message-of-format.ts";
 import { checkLane, entriesOfLane, messagesFrom, type ToMessagesOptions } from "./messages/to-messages.ts";
 import { checkName } from "./names.ts";
+import { type OptionNames, refuseUnknownOptions } from "./option-names.ts";
 import { now, portsOf, type ThreadOptions } from "./options.ts";
 import type { Ports } from "./ports.ts";
 import { checkCallId, checkRef, isBound, kindsOf } from "./queries.ts";
 import type { RefValue } from "./refs.ts";
 import { callNotFound, checkLoaded, notLoaded, outOfRange, reused } from "./refusals.ts";
 import { readThread, type ThreadData, type ThreadParts } from "./serialised.ts";
+
+const PORTS = { clock: true, ids: true } as const;
+const CREATE: OptionNames<ThreadOptions> = { id: true, metadata: true, ...PORTS };
 
 const brand = Symbol.for("heddle.thread");
 /** How Node, Deno and Bun ask a value what console.log should print. */
@@ -64,6 +68,7 @@ export class Thread {
 
   static create(options: ThreadOptions = {}): Thread {
     const fields = fieldsOf(options, "options", "invalid_options");
+    refuseUnknownOptions("Thread.create", fields, CREATE);
     const ports = portsOf(fields);
     const { id = ports.ids("thread"), metadata = {} } = fields;
     checkName("thread id", id);
@@ -81,7 +86,9 @@ export class Thread {
 
   /** Takes in what `toJSON` gave, or its JSON text parsed. Damaged data is a ThreadError with the first bad index. */
   static fromJSON(data: unknown, options: Pick<ThreadOptions, "clock" | "ids"> = {}): Thread {
-    const ports = portsOf(fieldsOf(options, "options", "invalid_options"));
+    const fields = fieldsOf(options, "options", "invalid_options");
+    refuseUnknownOptions("Thread.fromJSON", fields, PORTS);
+    const ports = portsOf(fields);
     return Thread.assemble(readThread(data, ports), ports);
   }
 
@@ -102,7 +109,9 @@ export class Thread {
       readonly system?: "keep" | "drop" | undefined;
     } = {},
   ): Thread {
-    const { format, system, ...others } = fieldsOf(options, "options", "invalid_options");
+    const fields = fieldsOf(options, "options", "invalid_options");
+    refuseUnknownOptions("Thread.fromMessages", fields, { ...CREATE, format: true, system: true });
+    const { format, system, ...others } = fields;
     return Thread.create(others).append(entriesFrom(list, format, portsOf(others).ids, dropsSystem(system)));
   }
 
@@ -239,7 +248,9 @@ export class Thread {
    */
   fork(options: { readonly atSeq: number } & Pick<ThreadOptions, "id" | "metadata">): Thread {
     const { ports } = this.#version;
-    const { atSeq, metadata = {}, id = ports.ids("thread") } = fieldsOf(options, "options", "invalid_options");
+    const fields = fieldsOf(options, "options", "invalid_options");
+    refuseUnknownOptions("fork", fields, { atSeq: true, id: true, metadata: true });
+    const { atSeq, metadata = {}, id = ports.ids("thread") } = fields;
     checkName("thread id", id);
     const { log, end, firstSeq, base } = this.upTo(atSeq).#version;
     const own = copyJsonObject(metadata, "metadata");
@@ -267,7 +278,9 @@ export class Thread {
   }): MessageOf<Format>[];
   toMessages(options?: ToMessagesOptions): JsonObject[];
   toMessages(options: ToMessagesOptions = {}): unknown[] {
-    const { format, lane, partial } = fieldsOf(options, "options", "invalid_options");
+    const fields = fieldsOf(options, "options", "invalid_options");
+    refuseUnknownOptions("toMessages", fields, { format: true, lane: true, partial: true });
+    const { format, lane, partial } = fields;
     checkLoaded(this, partial);
     return [...messagesFrom(entriesOfLane(this.toArray(), checkLane(lane), this.base?.activeLane), format)];
   }

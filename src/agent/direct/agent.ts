@@ -54,7 +54,7 @@ export function direct<Context = unknown>(
     name,
     actions,
     ports,
-    thread: isGiven ? thread : Thread.create(ports),
+    thread: isGiven ? thread : Thread.create({ clock: ports.clock, ids: ports.ids }),
     logs: isGiven || thread,
     stopOnError,
     running: [],

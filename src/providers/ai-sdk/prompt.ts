@@ -1,5 +1,6 @@
 import type { Message } from "../../thread/message.ts";
 import { canReadRun, isProviderRun } from "../../thread/provider-executor.ts";
+import { type OptionNames, refuseUnknownOptions } from "../../thread/option-names.ts";
 import { type CacheOption, EPHEMERAL, marksOf } from "../cache.ts";
 import type { MetadataOwner } from "../metadata.ts";
 import { type Piece, partsOf, piecesOf } from "../parts.ts";
@@ -7,6 +8,8 @@ import { runs } from "../runs.ts";
 import { readablePieces } from "../thinking.ts";
 import { assistantPart, filePart, textPart, toolResult } from "./parts.ts";
 import type { AISDKAssistantPart, AISDKFile, AISDKMessage, AISDKProviderOptions, AISDKText } from "./types.ts";
+
+const NAMES: OptionNames<AISDKOptions> = { provider: true, cache: true };
 
 export interface AISDKOptions {
   /**
@@ -27,6 +30,7 @@ export interface AISDKOptions {
  * console.log(prompt); // [ { role: 'user', content: [ { type: 'text', text: 'Hi' } ] } ]
  */
 export function toAISDKPrompt(messages: readonly Message[], options: AISDKOptions = {}): AISDKMessage[] {
+  refuseUnknownOptions("toAISDKPrompt", options, NAMES);
   const indexed = messages.map((message, index) => ({ message, index }));
   const groups = runs(indexed, (a, b) => a.message.role === "tool" && b.message.role === "tool");
   const made = groups.map((group) => ({

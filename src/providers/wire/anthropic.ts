@@ -1,4 +1,5 @@
 import type { Message, ToolSpec } from "../../thread/message.ts";
+import { refuseUnknownOptions } from "../../thread/option-names.ts";
 import { type CacheOption, EPHEMERAL, marksOf } from "../cache.ts";
 import { runs } from "../runs.ts";
 import { blocksOf, isThinking } from "./anthropic-blocks.ts";
@@ -38,6 +39,7 @@ export function toAnthropic(
   const system = messages.flatMap((message) => (message.role === "system" ? [textOf(message.content)] : []));
   const placed = runs(messages.flatMap(place), (a, b) => a.role === b.role).flatMap(resultsFirst);
   const body = { system, placed: trimmed(placed), tools: tools.map(toolOf) };
+  refuseUnknownOptions("toAnthropic", options, { cache: true });
   const { cache } = options;
   return assemble(cache === undefined ? body : { ...body, ...withMarks(body, cache) });
 }

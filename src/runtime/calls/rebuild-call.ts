@@ -3,6 +3,7 @@ import { fingerprintOf } from "../../projection/run/chain.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import type { JsonObject } from "../../thread/json.ts";
 import type { Message, ToolSpec } from "../../thread/message.ts";
+import { refuseUnknownOptions } from "../../thread/option-names.ts";
 import { CallError } from "./call-error.ts";
 import { findCall } from "./find-call.ts";
 import { type RebuildOptions, renderCall, sentChanges } from "./render-call.ts";
@@ -39,6 +40,7 @@ export async function rebuildCall(
   callId: string,
   options: RebuildOptions = {},
 ): Promise<RebuiltCall> {
+  refuseUnknownOptions("rebuildCall", options, { readers: true, tokenCounter: true });
   const { record } = await findCall(store, threadId, callId);
   const shown = await shownIn(store, threadId, record, options);
   const fingerprint = fingerprintOf(shown.toolSpec, shown.messages);

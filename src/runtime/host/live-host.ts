@@ -2,7 +2,7 @@ import type { AgentContext, AgentOutput, AnyAgent } from "../../agent/definition
 import { StaleHolderError, ThreadHeldError } from "../../stores/errors.ts";
 import { HeddleError } from "../../thread/errors.ts";
 import type { Content } from "../../thread/message.ts";
-import { checkGetOptions } from "../option-names.ts";
+import { checkDecider, checkGetOptions, checkStopOptions } from "../option-names.ts";
 import { type RuntimePorts, runtimePorts } from "../ports.ts";
 import type { AgentRequest } from "../request/request.ts";
 import type { AskArguments, AskOptions, Decider, StopOptions } from "../server/options.ts";
@@ -68,12 +68,14 @@ export class LiveHost<Given extends AnyAgent> implements AgentHost<Given> {
     return first.taken + second.taken;
   }
 
-  approve(threadIdOrToken: string, toolCallId: string, options: Decider = {}): Promise<void> {
+  async approve(threadIdOrToken: string, toolCallId: string, options: Decider = {}): Promise<void> {
+    checkDecider("approve", options);
     const here = (server: AgentServer<Given>) => server.approve(toolCallId, options);
     return this.#decide(threadIdOrToken, here, { toolCallId, approved: true, ...options });
   }
 
-  deny(threadIdOrToken: string, toolCallId: string, options: Decider = {}): Promise<void> {
+  async deny(threadIdOrToken: string, toolCallId: string, options: Decider = {}): Promise<void> {
+    checkDecider("deny", options);
     const here = (server: AgentServer<Given>) => server.deny(toolCallId, options);
     return this.#decide(threadIdOrToken, here, { toolCallId, approved: false, ...options });
   }
@@ -84,6 +86,7 @@ export class LiveHost<Given extends AnyAgent> implements AgentHost<Given> {
   }
 
   async stop(options: StopOptions = {}): Promise<void> {
+    checkStopOptions(options);
     for (const cancel of this.#later.values()) cancel();
     this.#later.clear();
     await this.#threads.stop(options);

@@ -1,6 +1,8 @@
 import type { AgentEvent, EventDraft, EventKind, Suspension } from "../../agent/event.ts";
+import { refuseUnknownOptions } from "../../thread/option-names.ts";
 import type { RuntimePorts } from "../ports.ts";
 import { EventLog } from "./event-log.ts";
+import { RequestError } from "./request-error.ts";
 import type { RequestResult } from "./result.ts";
 
 export type RequestState = "running" | "waiting" | "done";
@@ -97,7 +99,11 @@ export class LiveRequest implements AgentRequest {
     return textOf(this.#log);
   }
 
-  events({ until }: EventsOptions = {}): AsyncIterable<AgentEvent> {
+  events(options: EventsOptions = {}): AsyncIterable<AgentEvent> {
+    refuseUnknownOptions("events", options, { until: true }, (message) => {
+      return new RequestError({ code: "invalid_options", message });
+    });
+    const { until } = options;
     return this.#log.iterate(until === "waiting" ? () => this.#state === "waiting" : undefined);
   }
 

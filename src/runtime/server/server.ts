@@ -9,7 +9,14 @@ import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
 import type { ExplainedEntry } from "../../projection/projection.ts";
 import type { Content } from "../../thread/message.ts";
 import type { Thread } from "../../thread/thread.ts";
-import { checkAskOptions } from "../option-names.ts";
+import {
+  checkAskOptions,
+  checkContextOperation,
+  checkDecider,
+  checkSteerOptions,
+  checkStopOptions,
+  checkSummaryRange,
+} from "../option-names.ts";
 import type { SteerAnswer } from "../request/receipt.ts";
 import type { AgentRequest } from "../request/request.ts";
 import { RequestError } from "../request/request-error.ts";
@@ -76,7 +83,9 @@ export class LiveServer<Given extends AnyAgent> implements AgentServer<Given> {
     return this.#live.isBroken ? [] : waitingCalls(this.#live.agent);
   }
 
-  async approve(toolCallId: string, { by, note }: Decider = {}): Promise<void> {
+  async approve(toolCallId: string, options: Decider = {}): Promise<void> {
+    checkDecider("approve", options);
+    const { by, note } = options;
     await this.#decide({
       type: "approve",
       toolCallId,
@@ -85,7 +94,9 @@ export class LiveServer<Given extends AnyAgent> implements AgentServer<Given> {
     });
   }
 
-  async deny(toolCallId: string, { by, note }: Decider = {}): Promise<void> {
+  async deny(toolCallId: string, options: Decider = {}): Promise<void> {
+    checkDecider("deny", options);
+    const { by, note } = options;
     await this.#decide({
       type: "deny",
       toolCallId,
@@ -135,6 +146,7 @@ export class LiveServer<Given extends AnyAgent> implements AgentServer<Given> {
 
   modifyContext(operation: Partial<ContextOperation> & Pick<ContextOperation, "operation">): Promise<OperationAnswer> {
     this.#stopping.check();
+    checkContextOperation(operation);
     return modify(this.#live, operation);
   }
 
@@ -147,6 +159,7 @@ export class LiveServer<Given extends AnyAgent> implements AgentServer<Given> {
     range: { readonly fromSeq?: number; readonly toSeq?: number } = {},
   ): Promise<{ readonly seq: number }> {
     this.#stopping.check();
+    checkSummaryRange(range);
     return summarizeRange(this.#live, range);
   }
 
@@ -179,6 +192,7 @@ export class LiveServer<Given extends AnyAgent> implements AgentServer<Given> {
   }
 
   async stop(options: StopOptions = {}): Promise<void> {
+    checkStopOptions(options);
     await this.#stopping.stop(options);
   }
 
@@ -187,6 +201,7 @@ export class LiveServer<Given extends AnyAgent> implements AgentServer<Given> {
   }
 
   #steer(kind: SteerKind, content: Content, options: SteerOptions = {}, source?: string): SteerAnswer {
+    checkSteerOptions(METHODS[kind], options);
     return steer(this.#live, { kind, content, source, ...options }, this.#stopping.isStopped);
   }
 
@@ -199,6 +214,8 @@ export class LiveServer<Given extends AnyAgent> implements AgentServer<Given> {
     throw new RequestError({ code: "not_waiting", message });
   }
 }
+
+const METHODS = { steer: "steer", inject: "inject", follow_up: "followUp", repair: "steer" } as const;
 
 function checkPrompt(systemPrompt: unknown): void {
   if (typeof systemPrompt === "string" || typeof systemPrompt === "function") return;

@@ -24,7 +24,12 @@ export async function loadAgent(
 ): Promise<ReactAgent> {
   return patiently(ports, async () => {
     const tail = await store.load(threadId, { last: FIRST });
-    return restored(store, tail ?? Thread.create({ ...ports, id: threadId }), settings, ports);
+    return restored(
+      store,
+      tail ?? Thread.create({ clock: ports.clock, ids: ports.ids, id: threadId }),
+      settings,
+      ports,
+    );
   });
 }
 

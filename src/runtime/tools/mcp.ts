@@ -3,6 +3,7 @@ import type { Tool, ToolOptions } from "../../agent/definition/tool.ts";
 import { ToolError } from "../../agent/definition/tool-error.ts";
 import { mcpResult } from "../../agent/definition/tool-result.ts";
 import { isPlainObject, type JsonObject } from "../../thread/json.ts";
+import { refuseUnknownOptions } from "../../thread/option-names.ts";
 
 /** An MCP client that is connected, of `@modelcontextprotocol/sdk` 1 or `@modelcontextprotocol/client` 2, by its shape. */
 export interface McpClient {
@@ -42,6 +43,7 @@ export async function mcpTools(
   client: McpClient,
   options: McpOptions = {},
 ): Promise<{ [name: string]: Tool<JsonObject> }> {
+  refuseUnknownOptions("mcpTools", options, { prefix: true });
   const tools: { [name: string]: Tool<JsonObject> } = {};
   for (const listed of await allTools(client)) {
     tools[freeName(`${options.prefix ?? ""}${listed.name}`, tools)] = toolOf(client, listed);

@@ -4,6 +4,7 @@ import { type JsonObject, type JsonValue, sameJson } from "../../thread/json.ts"
 import type { Content } from "../../thread/message.ts";
 import type { Thread } from "../../thread/thread.ts";
 import type { AgentHost } from "../host/port.ts";
+import { checkAskOptions } from "../option-names.ts";
 import type { AgentRequest } from "../request/request.ts";
 import { RequestError } from "../request/request-error.ts";
 import type { AskArguments, AskOptions } from "../server/options.ts";
@@ -50,6 +51,7 @@ export async function chatTurn<Given extends AnyAgent>(
   ...given: AskArguments<ChatTurnOptions<Given>>
 ): Promise<ChatTurn<AgentOutput<Given>>> {
   const [{ by, trigger, ...options } = {}] = given as [options?: ChatTurnOptions<AnyAgent>]; // whatever the context is
+  checkAskOptions(options);
   if (trigger === "regenerate-message") throw noRegeneration();
   const last = Array.isArray(messages) ? messages.at(-1) : undefined;
   if (last?.role === "assistant") {

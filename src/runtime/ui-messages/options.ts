@@ -1,5 +1,6 @@
 import type { AgentEvent } from "../../agent/event.ts";
 import type { Failure } from "../../agent/failure.ts";
+import type { OptionNames } from "../../thread/option-names.ts";
 import type { Thread } from "../../thread/thread.ts";
 import type { AgentRequest } from "../request/request.ts";
 import { RequestError } from "../request/request-error.ts";
@@ -38,6 +39,17 @@ export interface UIMessageStreamOptions {
    */
   readonly thread?: (() => Thread) | undefined;
 }
+
+export const STREAM_OPTIONS: OptionNames<UIMessageStreamOptions> = {
+  client: true,
+  messageId: true,
+  sendReasoning: true,
+  onError: true,
+  data: true,
+  messageMetadata: true,
+  after: true,
+  thread: true,
+};
 
 /** Whether the page has AI SDK 6. */
 export function isClient6(client: UIClientVersion | undefined): boolean {

@@ -5,6 +5,7 @@ import { type ModelMessage, toModelMessages } from "../../providers/ai-sdk/model
 import { isPlainObject, type JsonObject, type JsonValue, sameJson } from "../../thread/json.ts";
 import type { Message, ToolSpec } from "../../thread/message.ts";
 import type { TokenCounter } from "../../tokens/counter.ts";
+import { checkUIOptions } from "../option-names.ts";
 import { toolSpecsOf } from "../tools/specs.ts";
 import { ModelLog, type StepModel } from "./model-log.ts";
 
@@ -48,6 +49,7 @@ export type ProjectionStep = <M extends object>(
  * console.log(typeof prepareStep); // function, for generateText({ model, tools, prompt, prepareStep })
  */
 export function projectionStep(options: ProjectionStepOptions = {}): ProjectionStep {
+  checkUIOptions("projectionStep", options, { policy: true, system: true, tools: true, tokenCounter: true });
   const { policy, system, tools = {}, tokenCounter } = options;
   let specs: Promise<readonly ToolSpec[]> | undefined;
   let known: { readonly log: ModelLog; readonly model: string; readonly system: string } | undefined;

@@ -1,4 +1,5 @@
-import type { UIMessageSource, UIMessageStreamOptions } from "./options.ts";
+import { checkUIOptions } from "../option-names.ts";
+import { STREAM_OPTIONS, type UIMessageSource, type UIMessageStreamOptions } from "./options.ts";
 import { chunksOf } from "./stream.ts";
 
 export interface UIMessageStreamResponseInit extends UIMessageStreamOptions {
@@ -26,6 +27,7 @@ const HEADERS = {
  * console.log((await POST("What's 2+2?")).headers.get("content-type")); // text/event-stream
  */
 export function uiMessageStreamResponse(source: UIMessageSource, init: UIMessageStreamResponseInit = {}): Response {
+  checkUIOptions("uiMessageStreamResponse", init, { ...STREAM_OPTIONS, status: true, statusText: true, headers: true });
   const { status = 200, statusText = "", headers: given, ...options } = init;
   const headers = new Headers(given);
   for (const [name, value] of Object.entries(HEADERS)) if (!headers.has(name)) headers.set(name, value);

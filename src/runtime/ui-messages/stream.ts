@@ -1,9 +1,10 @@
 import type { AgentEvent } from "../../agent/event.ts";
 import type { Failure } from "../../agent/failure.ts";
+import { checkUIOptions } from "../option-names.ts";
 import { failureOf } from "../request/request-error.ts";
 import type { UIChunk, UIChunk6 } from "./chunk.ts";
 import { Client6Chunks } from "./client-6.ts";
-import { isClient6, type UIMessageSource, type UIMessageStreamOptions } from "./options.ts";
+import { isClient6, STREAM_OPTIONS, type UIMessageSource, type UIMessageStreamOptions } from "./options.ts";
 import { Translator } from "./translator.ts";
 
 /**
@@ -25,6 +26,7 @@ export function uiMessageStream(
   source: UIMessageSource,
   options: UIMessageStreamOptions = {},
 ): ReadableStream<UIChunk | UIChunk6> {
+  checkUIOptions("uiMessageStream", options, STREAM_OPTIONS);
   const chunks = chunksOf(source, options);
   return new ReadableStream<UIChunk | UIChunk6>({
     async pull(controller) {

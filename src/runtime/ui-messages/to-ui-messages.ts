@@ -4,6 +4,7 @@ import type { Content, ToolCall } from "../../thread/message.ts";
 import { checkLane, entriesOfLane, messagesFrom } from "../../thread/messages/to-messages.ts";
 import { checkLoaded } from "../../thread/refusals.ts";
 import type { Thread } from "../../thread/thread.ts";
+import { checkUIOptions } from "../option-names.ts";
 import type { ErrorText } from "./error-text.ts";
 import type { UIChatMessage, UIPart } from "./message.ts";
 import { isClient6, type UIClientVersion } from "./options.ts";
@@ -48,10 +49,9 @@ interface Written {
  * console.log(toUIMessages(server.thread()).map(({ role }) => role)); // [ 'user', 'assistant' ]
  * await server.stop();
  */
-export function toUIMessages(
-  thread: Thread,
-  { onError, client, lane, partial }: ToUIMessagesOptions = {},
-): UIChatMessage[] {
+export function toUIMessages(thread: Thread, options: ToUIMessagesOptions = {}): UIChatMessage[] {
+  checkUIOptions("toUIMessages", options, { onError: true, client: true, lane: true, partial: true });
+  const { onError, client, lane, partial } = options;
   checkLoaded(thread, partial);
   const isFor6 = isClient6(client);
   const messages: (UIChatMessage | SpokenById)[] = [];

@@ -1,7 +1,8 @@
 import { checkName } from "../../thread/names.ts";
 import { StoreHandle } from "../handle.ts";
+import { checkOptions } from "../options.ts";
 import type { ThreadStore } from "../port.ts";
-import { completePorts, type StoreOptions } from "../ports.ts";
+import { completePorts, STORE_OPTIONS, type StoreOptions } from "../ports.ts";
 import { MemoryDatabase } from "./database.ts";
 
 export interface MemoryStoreOptions extends StoreOptions {
@@ -18,7 +19,11 @@ export interface MemoryStoreOptions extends StoreOptions {
  * await store.append("thread_1", { kind: "note" });
  */
 export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
-  const { tenant: name = "default", database = new MemoryDatabase(), ...others } = options;
+  const {
+    tenant: name = "default",
+    database = new MemoryDatabase(),
+    ...others
+  } = checkOptions(options, ["tenant", "database", ...STORE_OPTIONS]);
   checkName("tenant", name);
   const ports = completePorts(others);
   const tenant = database.tenant(name);

@@ -1,7 +1,7 @@
 import { checkName } from "../../thread/names.ts";
 import { StoreError } from "../errors.ts";
-import { invalidOption } from "../options.ts";
-import type { StoreOptions } from "../ports.ts";
+import { checkOptions, invalidOption } from "../options.ts";
+import { STORE_OPTIONS, type StoreOptions } from "../ports.ts";
 
 /**
  * "durable": an acknowledged append survives a crash of the server and the power going out. "relaxed"
@@ -46,7 +46,7 @@ export function readOptions(url: string, options: PostgresStoreOptions): { setti
     maxConnections = 10,
     callTimeoutMs = 30_000,
     ...ports
-  } = options;
+  } = checkOptions(options, ["tenant", "mode", "schema", "maxConnections", "callTimeoutMs", ...STORE_OPTIONS]);
   checkName("tenant", tenant);
   if (mode !== "durable" && mode !== "relaxed") throw invalidOption("mode", '"durable" or "relaxed"');
   if (!isIdentifier(schema)) throw invalidOption("schema", "1 to 63 lower-case letters, digits and underscores");

@@ -1,9 +1,9 @@
 import { checkName } from "../../thread/names.ts";
 import { systemPorts } from "../../thread/ports.ts";
 import { nativeSha256 } from "../native/sha256.ts";
-import { invalidOption } from "../options.ts";
+import { checkOptions, invalidOption } from "../options.ts";
 import type { ThreadStore } from "../port.ts";
-import type { StoreOptions } from "../ports.ts";
+import { STORE_OPTIONS, type StoreOptions } from "../ports.ts";
 import { readyStore } from "../ready-store.ts";
 import type { OpenConnection, SqliteConnection } from "./connection/connection.ts";
 import { checkIdentity, migrate } from "./connection/migrate.ts";
@@ -29,7 +29,12 @@ export interface SqliteStoreOptions extends StoreOptions {
  * await store.close();
  */
 export function sqliteStore(path: string, options: SqliteStoreOptions = {}): ThreadStore {
-  const { tenant = "default", mode = "durable", connect = findSqlite(), ...ports } = options;
+  const {
+    tenant = "default",
+    mode = "durable",
+    connect = findSqlite(),
+    ...ports
+  } = checkOptions(options, ["tenant", "mode", "connect", ...STORE_OPTIONS]);
   checkName("tenant", tenant);
   if (mode !== "durable" && mode !== "relaxed") throw invalidOption("mode", '"durable" or "relaxed"');
   if (typeof path !== "string" || path === "" || path.includes("\0")) throw invalidOption("path", "the path of a file");

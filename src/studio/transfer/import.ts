@@ -131,7 +131,7 @@ function fromData(studio: Studio, value: JsonValue): Imported {
 
 /** A request that was open elsewhere is not gone on with here unasked, so nothing says that one is. */
 function dataAsThread({ ports }: Studio, data: JsonValue): Thread {
-  const thread = Thread.fromJSON(data, ports);
+  const thread = Thread.fromJSON(data, { clock: ports.clock, ids: ports.ids });
   if (thread.firstSeq > 0) {
     const message = "Only whole threads can be imported, and this one begins in the middle.";
     throw new StudioError({ code: "invalid_request", status: 400, message });
@@ -145,7 +145,8 @@ function fromMessages({ ports, agent }: Studio, list: readonly JsonValue[], form
   const first = list.find((message) => isPlainObject(message) && message["role"] === "user") as JsonObject | undefined;
   const title = titleOf(first?.["content"] ?? first?.["parts"]);
   const metadata = { agent: agent.name, ...(title && { title }) };
-  return Thread.fromMessages(list, { ...ports, metadata, ...(format && { format }) });
+  const { clock, ids } = ports;
+  return Thread.fromMessages(list, { clock, ids, metadata, ...(format && { format }) });
 }
 
 /** Two threads of one id are two versions of one story: the second gets an id of its own. */

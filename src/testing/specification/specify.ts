@@ -87,7 +87,12 @@ function ofDirect<Context>(
     given: (more) => ofDirect(of, [...history, ...more]),
     when: (signal, options) => {
       const ports = numberedPorts();
-      const start: DirectAgent<Context> = { ...of, ports, thread: Thread.create(ports), running: [] };
+      const start: DirectAgent<Context> = {
+        ...of,
+        ports,
+        thread: Thread.create({ clock: ports.clock, ids: ports.ids }),
+        running: [],
+      };
       const before = history.reduce<DirectAgent<Context>>((agent, item) => {
         return isSignal(item) ? cmd(agent, item).agent : withEntry(agent, item);
       }, start);
@@ -98,7 +103,10 @@ function ofDirect<Context>(
 
 function fresh(of: Partial<ReactSettings> | ReactAgent, ports: Ports): ReactAgent {
   if (!("strategy" in of)) return reactAgent(reactSettings(of), ports);
-  return { ...restore(of.settings, Thread.create(ports), ports), contextPolicy: of.contextPolicy };
+  return {
+    ...restore(of.settings, Thread.create({ clock: ports.clock, ids: ports.ids }), ports),
+    contextPolicy: of.contextPolicy,
+  };
 }
 
 /** Entries that nobody here has seen being written: the state is folded, as it is when a thread is restored. */
