@@ -1,6 +1,6 @@
 import type { AgentEvent } from "../../agent/event.ts";
 import type { Failure } from "../../agent/failure.ts";
-import { checkUIOptions } from "../option-names.ts";
+import { checkStreamOptions } from "../option-names.ts";
 import { failureOf } from "../request/request-error.ts";
 import type { UIChunk, UIChunk6 } from "./chunk.ts";
 import { Client6Chunks } from "./client-6.ts";
@@ -26,7 +26,7 @@ export function uiMessageStream(
   source: UIMessageSource,
   options: UIMessageStreamOptions = {},
 ): ReadableStream<UIChunk | UIChunk6> {
-  checkUIOptions("uiMessageStream", options, STREAM_OPTIONS);
+  checkStreamOptions("uiMessageStream", options, STREAM_OPTIONS);
   const chunks = chunksOf(source, options);
   return new ReadableStream<UIChunk | UIChunk6>({
     async pull(controller) {
