@@ -1,6 +1,6 @@
 import type { Message } from "../../thread/message.ts";
-import { canReadRun, isProviderRun } from "../../thread/provider-executor.ts";
 import { type OptionNames, refuseUnknownOptions } from "../../thread/option-names.ts";
+import { canReadRun, isProviderRun } from "../../thread/provider-executor.ts";
 import { type CacheOption, EPHEMERAL, marksOf } from "../cache.ts";
 import type { MetadataOwner } from "../metadata.ts";
 import { type Piece, partsOf, piecesOf } from "../parts.ts";

@@ -27,7 +27,12 @@ const HEADERS = {
  * console.log((await POST("What's 2+2?")).headers.get("content-type")); // text/event-stream
  */
 export function uiMessageStreamResponse(source: UIMessageSource, init: UIMessageStreamResponseInit = {}): Response {
-  checkStreamOptions("uiMessageStreamResponse", init, { ...STREAM_OPTIONS, status: true, statusText: true, headers: true });
+  checkStreamOptions("uiMessageStreamResponse", init, {
+    ...STREAM_OPTIONS,
+    status: true,
+    statusText: true,
+    headers: true,
+  });
   const { status = 200, statusText = "", headers: given, ...options } = init;
   const headers = new Headers(given);
   for (const [name, value] of Object.entries(HEADERS)) if (!headers.has(name)) headers.set(name, value);
