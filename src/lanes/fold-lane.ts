@@ -32,7 +32,7 @@ export interface Context {
  * const thread = Thread.create().append({ kind: "message", payload: { role: "user", content: "hi" } });
  * foldLane(thread, "default").entries; // [{ role: "user", content: "hi" }]
  */
-export function foldLane(thread: Thread, lane: string, options: { readonly atSeq?: number } = {}): Context {
+export function foldLane(thread: Thread, lane: string, options: { readonly atSeq?: number | undefined } = {}): Context {
   const { atSeq = thread.lastSeq } = fieldsOf(options, "options", "invalid_options");
   if (typeof lane !== "string" || lane === "") {
     throw new ThreadError({ code: "invalid_id", path: "lane", message: "lane must be the name of a lane." });

@@ -2,7 +2,7 @@
  * Where a provider shall keep its prompt cache. `true` marks the end of tools and system, and the newest blocks about
  * every 15; with `stablePrefix` (`meta.stablePrefix` of a projection) also the end of the messages that did not change.
  */
-export type CacheOption = true | { readonly stablePrefix?: number };
+export type CacheOption = true | { readonly stablePrefix?: number | undefined };
 
 /** A block of a prompt: thinking cannot carry a mark. */
 export interface Block {

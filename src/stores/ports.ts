@@ -13,7 +13,7 @@ export interface StorePorts extends Ports {
   readonly maxEntryChars: number;
 }
 
-export type StoreOptions = Partial<StorePorts>;
+export type StoreOptions = { readonly [Name in keyof StorePorts]?: StorePorts[Name] | undefined };
 
 /** The system's own. */
 const DEFAULTS: StorePorts = {

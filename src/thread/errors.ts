@@ -4,7 +4,7 @@ const identity = Symbol.for("heddle.error");
 export interface ErrorFacts {
   readonly code: string;
   readonly message: string;
-  readonly retryable?: boolean;
+  readonly retryable?: boolean | undefined;
   readonly cause?: unknown;
 }
 

@@ -1,9 +1,9 @@
 import { type ErrorFacts, HeddleError } from "../../thread/errors.ts";
 
 type Facts = Omit<ErrorFacts, "code"> & {
-  readonly code?: string;
-  readonly path?: string;
-  readonly retryAfterMs?: number;
+  readonly code?: string | undefined;
+  readonly path?: string | undefined;
+  readonly retryAfterMs?: number | undefined;
 };
 
 /**

@@ -16,9 +16,9 @@ export interface AISDKOptions {
    * Leaves out what this provider cannot read: thinking that it did not sign, and calls that another provider ran. OpenAI's
    * Chat API ("openai-chat") has a place for neither. Not every provider package does it. Default: all of it stays.
    */
-  readonly provider?: MetadataOwner | "openai-chat";
+  readonly provider?: MetadataOwner | "openai-chat" | undefined;
   /** Adds cache breakpoints for Anthropic; other providers do not look at them. */
-  readonly cache?: CacheOption;
+  readonly cache?: CacheOption | undefined;
 }
 
 /**

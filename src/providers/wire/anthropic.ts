@@ -7,7 +7,7 @@ import type { AnthropicBlock, AnthropicMessage, AnthropicText, AnthropicTool } f
 
 export interface AnthropicOptions {
   /** Adds cache breakpoints, four at most. */
-  readonly cache?: CacheOption;
+  readonly cache?: CacheOption | undefined;
 }
 
 export interface AnthropicBody {

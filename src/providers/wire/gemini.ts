@@ -8,7 +8,7 @@ export interface GeminiOptions {
    * Whether a call without its thought signature gets the value that Google documents for that case. Gemini 3 refuses such
    * a call in the current turn, older models do not look. Default true.
    */
-  readonly fillSignatures?: boolean;
+  readonly fillSignatures?: boolean | undefined;
 }
 
 /** Documented at https://ai.google.dev/gemini-api/docs/thought-signatures. */

@@ -10,9 +10,9 @@ interface Heartbeat {
 
 export interface HeartbeatOptions {
   /** 5 seconds; 0 is off, but for what a generator yields. */
-  readonly heartbeatMs?: number;
+  readonly heartbeatMs?: number | undefined;
   /** Called while the call runs, and when a generator yields, at most once in that time; what it throws is ignored. */
-  readonly onHeartbeat?: (beat: Heartbeat) => void;
+  readonly onHeartbeat?: ((beat: Heartbeat) => void) | undefined;
 }
 
 export interface HeartbeatTimer {

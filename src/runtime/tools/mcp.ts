@@ -21,7 +21,7 @@ export interface McpTool {
 
 export interface McpOptions {
   /** Stands before every name, to keep the tools of two servers apart. */
-  readonly prefix?: string;
+  readonly prefix?: string | undefined;
 }
 
 /** The longest a timer can wait: how long a call may take is for the tool's own timeout to say. */

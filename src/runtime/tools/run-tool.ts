@@ -11,25 +11,25 @@ export interface ToolRunOptions extends HeartbeatOptions {
   readonly tools: Tools;
   readonly context?: unknown;
   /** Of the model call that made it: `toolCallId` alone may come again, and both together are its idempotency key. */
-  readonly callId?: string;
+  readonly callId?: string | undefined;
   readonly signal?: AbortSignal | undefined;
   /** What the model was shown when it made the call. */
-  readonly messages?: readonly Message[];
-  readonly ports?: RuntimePorts;
+  readonly messages?: readonly Message[] | undefined;
+  readonly ports?: RuntimePorts | undefined;
   /** Called with each error that is thrown, as it was, and the code of the failure it becomes; what it throws is ignored. */
-  readonly onError?: (error: unknown, code: string) => void;
+  readonly onError?: ((error: unknown, code: string) => void) | undefined;
   /** Of each attempt; 60 seconds. A tool's own wins, and so it is with maxRetries. */
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: number | undefined;
   /** 0; a tool that is `repeatable` has one at least. */
-  readonly maxRetries?: number;
+  readonly maxRetries?: number | undefined;
   /** Before the first retry; it doubles from one to the next. 200. */
-  readonly backoffMs?: number;
+  readonly backoffMs?: number | undefined;
   /** How long a tool may take to end by itself when it is stopped, by a cancel or its timeout. One second. */
-  readonly graceMs?: number;
+  readonly graceMs?: number | undefined;
   /** In UTF-8; 8 MiB. */
-  readonly maxResultBytes?: number;
+  readonly maxResultBytes?: number | undefined;
   /** Looked at before each attempt, and by the tool's own `isHeld`. Default: no other process runs the request. */
-  readonly hold?: ToolHold;
+  readonly hold?: ToolHold | undefined;
 }
 
 const ALWAYS_HELD: ToolHold = { isHeld: () => true, ensure: async () => true };

@@ -12,13 +12,13 @@ import { type Response, streamOf } from "./stream.ts";
 
 export interface ScriptedModelOptions {
   /** Default: "scripted". */
-  readonly provider?: string;
+  readonly provider?: string | undefined;
   /** Default: "scripted-model". */
-  readonly modelId?: string;
+  readonly modelId?: string | undefined;
   /** "strict", the default: one step after the other. "any": the first unused step that fits, for parallel requests. */
-  readonly order?: ScriptOrder;
+  readonly order?: ScriptOrder | undefined;
   /** The timer behind all delays. Default: the system's. */
-  readonly after?: RuntimePorts["after"];
+  readonly after?: RuntimePorts["after"] | undefined;
 }
 
 /** A language model of the AI SDK, specification v4, that asks nobody. */
