@@ -394,7 +394,11 @@ export class LiveThread {
   }
 
   async #perform(directive: Directive, after: ReactAgent, before: ReactAgent): Promise<void> {
-    if (this.isBroken || this.stopped.aborted) return; // the request has ended here, whatever was still to be done
+    if (this.isBroken || this.stopped.aborted) {
+      // The request has ended here, whatever was still to be done, but for the result of one whose end was emitted.
+      if (directive.type === "stop" && this.requests.last?.hasEmittedEnd) await perform(this.scene, directive, after);
+      return;
+    }
     if (this.#isResting && BEGINNINGS.has(directive.type)) return;
     if ("requestId" in directive && "runId" in directive) this.requests.open(directive, 1);
     if (directive.type === "llm_stream") {

@@ -129,7 +129,7 @@ export class Requests {
    */
   suspend(suspension: Suspension, iteration: number, why: { failure?: Failure; cause?: unknown } = {}): void {
     const request = this.current;
-    if (request === undefined) return;
+    if (request === undefined || request.hasEmittedEnd) return;
     this.#timer?.cancel();
     this.#timer = undefined;
     if (suspension.reason !== "store") this.forget(request.id);
