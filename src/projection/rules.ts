@@ -25,6 +25,8 @@ export interface ProjectionRules extends LaneRules {
   readonly leavesOutForeignRuns: boolean;
   /** Thinking in a message's content is that of `call.model`; before, each part needed a provider and a model. */
   readonly readsModelOfCall: boolean;
+  /** A window step above a half moves the window by all of it; before, a quarter of the window stayed and the step was halved. */
+  readonly movesByWholeStep: boolean;
 }
 
 const RULES: { readonly [Name in ProjectorName]: ProjectionRules } = {
@@ -35,6 +37,7 @@ const RULES: { readonly [Name in ProjectorName]: ProjectionRules } = {
     keepsRunningThinking: false,
     leavesOutForeignRuns: false,
     readsModelOfCall: false,
+    movesByWholeStep: false,
   },
   "heddle/1.1": {
     ...LANE_RULES,
@@ -42,6 +45,7 @@ const RULES: { readonly [Name in ProjectorName]: ProjectionRules } = {
     keepsRunningThinking: true,
     leavesOutForeignRuns: true,
     readsModelOfCall: true,
+    movesByWholeStep: true,
   },
 };
 

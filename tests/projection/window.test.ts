@@ -93,6 +93,25 @@ describe("a stable window", () => {
     }
   });
 
+  test("makes a step above a half as a whole, up to seven eighths: fewer moves, and less is shown", () => {
+    const of = (step: number, rules?: "heddle/1") => {
+      const input = { policy: policy({ mode: "stable", step }), rules };
+      const metas = Array.from(
+        { length: 120 },
+        (_, at) => project({ thread: given(...turns(at + 40)), ...input }).meta,
+      );
+      const moves = changes(metas.map(({ cutSeq }) => cutSeq ?? 0));
+      return { moves, shown: metas.reduce((sum, { messagesIncluded }) => sum + messagesIncluded, 0) };
+    };
+    const steps = [0.5, 0.75, 0.875, 1].map((step) => of(step));
+    const sorted = <K extends "moves" | "shown">(key: K) => steps.map((step) => step[key]).toSorted((a, b) => b - a);
+    expect(steps.map(({ moves }) => moves)).toEqual(sorted("moves"));
+    expect(steps.map(({ shown }) => shown)).toEqual(sorted("shown"));
+    expect(steps[2]?.moves).toBeLessThan((steps[0]?.moves ?? 0) * 0.75);
+    expect(steps[3]).toEqual(steps[2]);
+    expect(of(1, "heddle/1").moves).toBeGreaterThan((steps[3]?.moves ?? 0) * 1.3);
+  });
+
   test("shows all that no summary covers as long as that fits", () => {
     for (let first = 30; first < 50; first++) {
       const summary = { kind: "summary", payload: { fromSeq: 0, toSeq: first - 1, content: "S" } };

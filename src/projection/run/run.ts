@@ -4,6 +4,7 @@ import type { Thread } from "../../thread/thread.ts";
 import { pendingItems } from "../input/pending.ts";
 import type { Settings } from "../input/settings.ts";
 import type { Front } from "../render/front.ts";
+import { rulesOf } from "../rules.ts";
 import { clearedBefore } from "../window/clearing.ts";
 import { decideWindow, type Window } from "../window/decide.ts";
 import { type Assembly, assemble } from "./assemble.ts";
@@ -45,7 +46,8 @@ export function run<T>({ engine, settings, thread, pending, before, mustFit }: Q
     const front = engine.front(log.systemPrompt ?? settings.systemPrompt);
     const fixed = { system: front.system?.tokens ?? 0, tools: toolTokens, summary: front.summary?.tokens ?? 0 };
     const room = policy.maxInputTokens - policy.reserveOutputTokens - fixed.system - fixed.tools - fixed.summary;
-    const window = decideWindow(history, costs, policy, { room, measure });
+    const { movesByWholeStep } = rulesOf(settings.rules);
+    const window = decideWindow(history, costs, policy, { room, measure, movesByWholeStep });
     checkTail(thread, engine, window, room);
     const shrunk = window.fits || policy.overflow === "error" ? undefined : shrink(engine, window.newest, room);
     if (!window.fits && shrunk === undefined && mustFit)

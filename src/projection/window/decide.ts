@@ -3,7 +3,7 @@ import type { History } from "../history/history.ts";
 import type { ContextPolicy } from "../policy/fields.ts";
 import { firstIndex } from "../search.ts";
 import type { Costs } from "./costs.ts";
-import { gridStart } from "./grid.ts";
+import { gridStart, gridUnit, wholeUnit } from "./grid.ts";
 
 /** Which blocks are shown. */
 export interface Window {
@@ -25,10 +25,13 @@ export interface Window {
 export interface Space {
   readonly room: number;
   readonly measure: number;
+  /** Whether a step above a half is made as a whole (`ProjectionRules`). */
+  readonly movesByWholeStep: boolean;
 }
 
 /** The window over a history for what room there is; the same for equal blocks, whatever is pending of them. */
-export function decideWindow(history: History, costs: Costs, policy: ContextPolicy, { room, measure }: Space): Window {
+export function decideWindow(history: History, costs: Costs, policy: ContextPolicy, space: Space): Window {
+  const { room, measure } = space;
   const { blocks, coverage } = history;
   const first = coverage.firstUncovered;
   const floor = floorOf(history, policy, first);
@@ -39,12 +42,14 @@ export function decideWindow(history: History, costs: Costs, policy: ContextPoli
   if (byBudget > newest) return { first, start: newest, newest, floor, fits: false, looked: newest };
   const byCeiling = Math.min(ceilingStart(history, costs, policy, first, newest), floor);
   const lower = Math.max(byBudget, byCeiling);
+  const fitting = measure - (blocks[lower]?.position ?? 0);
+  const unit = space.movesByWholeStep ? wholeUnit(policy) : gridUnit(policy);
   const limit =
     byBudget > byCeiling
-      ? quarterWay(history, lower, newest, measure)
+      ? latestStart(history, lower, newest, stays(policy, unit, fitting, space), measure)
       : Math.min(Math.max(lower, floor), halfway(lower, newest, costs));
   const keepsAll = lower === first || policy.window.mode === "sliding";
-  const start = keepsAll ? lower : gridStart(blocks, lower, Math.min(limit, newest), policy);
+  const start = keepsAll ? lower : gridStart(blocks, lower, Math.min(limit, newest), unit);
   return { first, start: firstIndex(start, newest, fits), newest, floor, fits: true, looked: lower };
 }
 
@@ -59,10 +64,18 @@ function newestStart({ blocks, turns }: History): number {
   return isRunning ? answered : newest;
 }
 
-/** The latest start that leaves a quarter of what fits, by the measure of the log: the grid is no reason to show next to nothing. */
-function quarterWay({ blocks }: History, lower: number, newest: number, measure: number): number {
-  const from = (start: number): number => measure - (blocks[start]?.position ?? 0);
-  return firstIndex(lower, newest + 1, (start) => 4 * from(start) < from(lower)) - 1;
+/**
+ * How much of what fits stays at least when the window moves, by the measure of the log: the grid is no reason to show next
+ * to nothing. A quarter, or what a larger step leaves.
+ */
+function stays({ window }: ContextPolicy, unit: number, fitting: number, { movesByWholeStep }: Space): number {
+  const quarter = fitting / 4;
+  return movesByWholeStep && window.step > 0.5 ? Math.min(quarter, fitting - unit) : quarter;
+}
+
+/** The latest start that leaves so much. */
+function latestStart({ blocks }: History, lower: number, newest: number, least: number, measure: number): number {
+  return firstIndex(lower, newest + 1, (start) => measure - (blocks[start]?.position ?? 0) < least) - 1;
 }
 
 /** The latest start that leaves half of the messages: a ceiling is no reason to show next to nothing. */

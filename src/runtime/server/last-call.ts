@@ -13,11 +13,13 @@ import type { ToolSpec } from "../../thread/message.ts";
 export class LastCall {
   readonly #warn: (message: string) => void;
   #environment: string | undefined;
-  #warned = false;
+  #warned: boolean;
   #call: { readonly directive: LlmStream; readonly agent: ReactAgent } | undefined;
 
   constructor(agent: ReactAgent, warn: (message: string) => void) {
-    this.#environment = environmentIn(agent);
+    const [newest, ...older] = environmentsIn(agent);
+    this.#environment = newest;
+    this.#warned = older.length > 0; // it changed before, and was warned of then
     this.#warn = warn;
   }
 
@@ -78,11 +80,12 @@ export class LastCall {
   }
 }
 
-/** Of the last call that the log tells of, as far as it is loaded. */
-function environmentIn({ thread }: ReactAgent): string | undefined {
-  for (let seq = thread.lastSeq; seq >= thread.firstSeq; seq--) {
+/** Of the calls that the loaded log tells of, each once, the newest first; two are enough. */
+function environmentsIn({ thread }: ReactAgent): readonly string[] {
+  const found = new Set<string>();
+  for (let seq = thread.lastSeq; seq >= thread.firstSeq && found.size < 2; seq--) {
     const call = (thread.at(seq)?.payload as JsonObject | undefined)?.["call"]; // payloads are JSON
-    if (isPlainObject(call) && typeof call["environment"] === "string") return call["environment"];
+    if (isPlainObject(call) && typeof call["environment"] === "string") found.add(call["environment"]);
   }
-  return undefined;
+  return [...found];
 }

@@ -56,6 +56,16 @@ describe("the system prompt", () => {
     expect(on.warnings).toHaveLength(1);
   });
 
+  test("that changes with every process is warned of once", async () => {
+    const on = await stage();
+    for (const [at, systemPrompt] of ["Be A.", "Be B.", "Be A.", "Be C."].entries()) {
+      const server = await on.start({ script: [`${at}.`], systemPrompt });
+      await ask(on, server, `${at}?`);
+      await on.end(server.stop());
+    }
+    expect(on.warnings.filter((warning) => warning.includes("prompt cache"))).toHaveLength(1);
+  });
+
   test("whose function throws or gives no text refuses the ask", async () => {
     for (const systemPrompt of [() => Promise.reject(new Error("no")), () => 7]) {
       const on = await stage();

@@ -52,10 +52,14 @@ export function windowOf(setting: Setting, purse: Purse): Window {
   const most = compose(lower, setting).length;
   const halfway = starts.findLast((start) => start >= lower && 2 * compose(start, setting).length >= most) ?? lower;
   const left = (start: number) => purse.measure - positionOf(blocks[start]);
-  const quarter = starts.findLast((start) => start >= lower && 4 * left(start) >= left(lower)) ?? lower;
+  // A step above a half is made as a whole, up to seven eighths; otherwise a quarter stays.
+  const { step } = window;
+  const wide = unitOf({ ...policy, window: { ...window, step: Math.min(step, 0.875) } });
+  const least = step > 0.5 ? Math.min(left(lower) / 4, left(lower) - wide) : left(lower) / 4;
+  const quarter = starts.findLast((start) => start >= lower && left(start) >= least) ?? lower;
   const limit = Math.min(newest, budget > wanted ? quarter : Math.min(Math.max(lower, floor), halfway));
   if (window.mode === "sliding" || lower === first) return { first, start: lower, floor, setting };
-  for (let unit = unitOf(policy); unit >= 1; unit = Math.floor(unit / 2)) {
+  for (let unit = wide; unit >= 1; unit = Math.floor(unit / 2)) {
     const start = fitting.find((start) => start >= lower && start <= limit && isOnGrid(start, unit, setting));
     if (start !== undefined) return { first, start, floor, setting };
   }
