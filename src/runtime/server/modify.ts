@@ -1,4 +1,8 @@
 import type { ContextOperation } from "../../agent/operation.ts";
+import { reusedOpId } from "../../agent/react/operations.ts";
+import { checkOperation } from "../../lanes/check-operation.ts";
+import { type JsonObject, sameJson } from "../../thread/json.ts";
+import { findOlderEntry } from "../session/older-entry.ts";
 import type { OperationAnswer } from "../session/operation-answer.ts";
 import type { LiveThread } from "./live-thread.ts";
 
@@ -14,6 +18,10 @@ export async function modify(
   const settled = operations.wait(opId);
   try {
     const operation = { ...given, opId, contextRef };
+    if (given.opId !== undefined && (await wasApplied(live, operation))) {
+      operations.settle(opId, { status: "applied" });
+      return { opId, status: "duplicate", settled };
+    }
     const { before, after, directives } = await live.submit({ type: "context_op", operation });
     if (directives.some(({ type }) => type === "keep_context_op")) return { opId, status: "deferred", settled };
     if (after.flight.contextOp?.opId === opId) return { opId, status: "duplicate", settled }; // it waits already
@@ -23,4 +31,22 @@ export async function modify(
     if (!isWaited) operations.settle(opId, { status: "failed", error });
     throw error;
   }
+}
+
+/** Whether the log has the operation before what is loaded: put again it would take the place of one that waits. */
+async function wasApplied(live: LiveThread, operation: ContextOperation): Promise<boolean> {
+  await live.mend();
+  const { thread } = live.agent;
+  if (thread.firstSeq === 0) return false;
+  const payload = checkOperation(operation, thread);
+  const { opId } = payload;
+  const { store, ports } = live.options;
+  const applied = await findOlderEntry({ store, ports, signal: live.stopped }, thread, {
+    kinds: ["ai_context_operation"],
+    search: opId,
+    is: (entry) => (entry.payload as JsonObject)["opId"] === opId, // payloads are JSON
+  });
+  if (applied === undefined) return false;
+  if (sameJson(applied.payload, payload as unknown as JsonObject)) return true;
+  throw reusedOpId(opId);
 }
