@@ -1,6 +1,7 @@
 import type { AgentContext, AgentOutput, AnyAgent } from "../agent/definition/agent.ts";
 import type { Content } from "../thread/message.ts";
 import type { HostGetOptions, HostOptions, AgentHost as Port } from "./host/port.ts";
+import type { Recovered } from "./host/recovery.ts";
 import { checkHostOptions } from "./option-names.ts";
 import type { AgentRequest } from "./request/request.ts";
 import type { AskArguments, AskOptions, Decider, StopOptions } from "./server/options.ts";
@@ -55,7 +56,7 @@ class LazyHost<Given extends AnyAgent> implements AgentHost<Given> {
     return (await this.#load()).resume(threadIdOrToken);
   }
 
-  async recover(): Promise<number> {
+  async recover(): Promise<Recovered> {
     return (await this.#load()).recover();
   }
 

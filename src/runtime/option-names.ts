@@ -38,7 +38,12 @@ const SERVER: OptionNames<ServerOptions<never>> = {
 };
 
 const { threadId: _ofOne, signal: _ofStart, ...SHARED } = SERVER;
-const HOST: OptionNames<HostOptions<never>> = { ...SHARED, idleMs: true, revocations: true };
+const HOST: OptionNames<HostOptions<never>> = {
+  ...SHARED,
+  idleMs: true,
+  recoverConcurrency: true,
+  revocations: true,
+};
 
 const RUN: OptionNames<RunOptions<never>> = {
   ...ASK,
@@ -151,8 +156,12 @@ export function checkServerOptions(options: Parts): void {
   checkParts(options);
 }
 
-export function checkHostOptions(options: Parts): void {
+export function checkHostOptions(options: Parts & { readonly recoverConcurrency?: number | undefined }): void {
   checkNames("A host", options, HOST);
+  const { recoverConcurrency: width } = options;
+  if (width !== undefined && !(Number.isSafeInteger(width) && width >= 1)) {
+    throw new RequestError({ code: "invalid_options", message: "recoverConcurrency must be a whole number from 1." });
+  }
   checkParts(options);
 }
 

@@ -2,7 +2,7 @@ import type { AnyAgent } from "../agent/definition/agent.ts";
 import { modelNameOf } from "../agent/definition/language-model.ts";
 import type { ReactSettings } from "../agent/react/settings.ts";
 import { AgentHost } from "../runtime/agent-host.ts";
-import { interruptedThreads } from "../runtime/host/interrupted.ts";
+import { interruptedThreads, isAskedOf } from "../runtime/host/recovery.ts";
 import { type RuntimePorts, runtimePorts } from "../runtime/ports.ts";
 import type { AgentServer } from "../runtime/server/port.ts";
 import { settingsFor } from "../runtime/server/settings.ts";
@@ -133,6 +133,7 @@ export class Studio {
     const held: string[] = [];
     const take = async (): Promise<void> => {
       for (let id = left.shift(); id !== undefined && !this.stopped.signal.aborted; id = left.shift()) {
+        if (!(await isAskedOf(this.store, id, this.agent.name).catch(() => false))) continue; // of another agent
         if (await this.resume(id)) held.push(id);
       }
     };

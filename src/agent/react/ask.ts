@@ -33,7 +33,7 @@ export function asked(agent: ReactAgent, ask: Ask): Step {
 function begun(agent: ReactAgent, { options = {}, refs = {}, systemPrompt, content }: Ask, requestId: string): Step {
   const lane = agent.state.activeContextRef;
   const runId = agent.ports.ids("run");
-  const entry = askEntry({ requestId, runId, lane, refs: refs as JsonObject }, content, options); // refs are scalars
+  const entry = askEntry({ requestId, runId, lane, refs: refs as JsonObject }, content, options, agent.settings.name); // refs are scalars
   const step = committed(inFlight(stay(agent), { runId, systemPrompt }), entry);
   const { run } = step.agent.state;
   if (run === undefined) return stay(agent); // the entry above begins one

@@ -14,9 +14,10 @@ import type { Run } from "./run.ts";
 type SummaryFailed = Extract<Signal, { type: "summary_failed" }>;
 type OfRun = Pick<Run, "requestId" | "runId" | "lane" | "refs">;
 
-export function askEntry(run: OfRun, content: Content, options: RequestOptions): EntryInput {
+/** With the name of the agent: no other one goes on with the request. */
+export function askEntry(run: OfRun, content: Content, options: RequestOptions, agent: string): EntryInput {
   const own = Object.keys(options).length === 0 ? {} : { options };
-  return message(run, { role: "user", content, ...own }, {});
+  return message(run, { role: "user", content, ...own, agent }, {});
 }
 
 export function steerEntry(run: Run, { id, steer, content, source }: Steer): EntryInput {

@@ -10,13 +10,15 @@ import type { AgentServer } from "../server/port.ts";
 import { answeredWith } from "../tools/result.ts";
 import { harmless, systemWarn } from "../warn.ts";
 import { type Decision, decideByEntry, notWaiting } from "./decide-by-entry.ts";
-import { interruptedThreads } from "./interrupted.ts";
 import { LiveThreads } from "./live-threads.ts";
 import type { AgentHost, HostGetOptions, HostOptions } from "./port.ts";
+import { interruptedThreads, type Recovered, takeOverThreads } from "./recovery.ts";
 import { type Target, targetOf } from "./thread-token.ts";
 
-/** Threads that are taken up at once. */
-const AT_ONCE = 32;
+/** Requests that were taken over and are at work at once. */
+const AT_WORK = 16;
+/** Why a request is cancelled whose signal was aborted. */
+const ABORTED = "The signal of the request was aborted.";
 const CLAIM_TTL_MS = 10_000;
 
 export class LiveHost<Given extends AnyAgent> implements AgentHost<Given> {
@@ -26,12 +28,15 @@ export class LiveHost<Given extends AnyAgent> implements AgentHost<Given> {
   readonly #warn: (message: string) => void;
   /** Threads whose holder may be dead: looked at once more when its claim has run out. */
   readonly #later = new Map<string, () => void>();
+  readonly #stopped = new AbortController();
+  /** What forgets the signal of an ask, by the id of its request. */
+  readonly #signals = new Map<string, () => void>();
 
   constructor(options: HostOptions<Given>) {
     this.#options = options;
     this.#ports = runtimePorts(options.ports);
     this.#warn = harmless(options.warn ?? systemWarn);
-    this.#threads = new LiveThreads(options, this.#ports);
+    this.#threads = new LiveThreads(options, this.#ports, (requestId) => this.#signals.get(requestId)?.());
   }
 
   get size(): number {
@@ -48,7 +53,12 @@ export class LiveHost<Given extends AnyAgent> implements AgentHost<Given> {
     content: Content,
     ...options: AskArguments<AskOptions<AgentContext<Given>>>
   ): Promise<AgentRequest<AgentOutput<Given>>> {
-    return this.#threads.use(threadId, async ({ server, hosted }) => hosted(await server.ask(content, ...options)));
+    const { signal } = (options[0] ?? {}) as { readonly signal?: AbortSignal }; // whatever the context is
+    return this.#threads.use(threadId, async ({ server, hosted }) => {
+      const request = await server.ask(content, ...options);
+      if (signal !== undefined && request.state !== "done") this.#cancelWith(signal, threadId, request.id);
+      return hosted(request);
+    });
   }
 
   async resume(threadIdOrToken: string): Promise<AgentRequest<AgentOutput<Given>> | undefined> {
@@ -60,12 +70,9 @@ export class LiveHost<Given extends AnyAgent> implements AgentHost<Given> {
     });
   }
 
-  async recover(): Promise<number> {
-    const found = await interruptedThreads(this.#options.store, this.#ports);
-    const first = await this.#takeUp(found, 0);
-    // A dead holder's claim runs out while all of these wait together; a living one keeps its threads.
-    const second = await this.#takeUp(first.held, undefined);
-    return first.taken + second.taken;
+  async recover(): Promise<Recovered> {
+    const { claimTtlMs = CLAIM_TTL_MS, claimWaitMs = claimTtlMs } = this.#options;
+    return this.#takeOver(await interruptedThreads(this.#options.store, this.#ports), claimWaitMs);
   }
 
   async approve(threadIdOrToken: string, toolCallId: string, options: Decider = {}): Promise<void> {
@@ -87,6 +94,8 @@ export class LiveHost<Given extends AnyAgent> implements AgentHost<Given> {
 
   async stop(options: StopOptions = {}): Promise<void> {
     checkStopOptions(options);
+    this.#stopped.abort();
+    for (const forget of this.#signals.values()) forget();
     for (const cancel of this.#later.values()) cancel();
     this.#later.clear();
     await this.#threads.stop(options);
@@ -122,39 +131,53 @@ export class LiveHost<Given extends AnyAgent> implements AgentHost<Given> {
     }
   }
 
+  /** The signal outlives the server: a thread that was released meanwhile is loaded again, and its request cancelled. */
+  #cancelWith(signal: AbortSignal, threadId: string, requestId: string): void {
+    this.#signals.get(requestId)?.(); // asked once more
+    const cancel = async (): Promise<void> => {
+      forget();
+      try {
+        await this.#threads.use(threadId, ({ server }) => server.cancel(requestId, ABORTED));
+      } catch (error) {
+        if (this.#threads.isStopped) return;
+        const why = HeddleError.isInstance(error) ? error.message : "unexpected error.";
+        this.#warn(
+          `Thread ${threadId}: the signal of request ${requestId} was aborted, and it is not cancelled: ${why}`,
+        );
+      }
+    };
+    const abort = (): void => void cancel();
+    const forget = (): void => {
+      signal.removeEventListener("abort", abort);
+      this.#signals.delete(requestId);
+    };
+    this.#signals.set(requestId, forget);
+    signal.addEventListener("abort", abort, { once: true });
+    if (signal.aborted) abort();
+  }
+
   /** Whoever held the thread when a decision was written may have died: then it is taken up here. */
   #lookAgain(threadId: string): void {
     if (this.#threads.isStopped || this.#later.has(threadId)) return;
     const cancel = this.#ports.after(this.#options.claimTtlMs ?? CLAIM_TTL_MS, () => {
       this.#later.delete(threadId);
-      void this.#takeUp([threadId], 0);
+      void this.#takeOver([threadId], 0);
     });
     this.#later.set(threadId, cancel);
   }
 
-  async #takeUp(
-    threadIds: readonly string[],
-    claimWaitMs: number | undefined,
-  ): Promise<{ readonly taken: number; readonly held: readonly string[] }> {
-    const held: string[] = [];
-    const left = [...threadIds];
-    let taken = 0;
-    const take = async (): Promise<void> => {
-      for (let threadId = left.shift(); threadId !== undefined; threadId = left.shift()) {
-        if (this.#threads.isStopped) return;
-        try {
-          const { request } = await this.#threads.use(threadId, async ({ server }) => server, { claimWaitMs });
-          if (request !== undefined) taken += 1;
-        } catch (error) {
-          if (ThreadHeldError.isInstance(error)) held.push(threadId);
-          else this.#cannotTakeUp(threadId, error);
-        }
-      }
-    };
-    // Waiting costs nothing but a timer; starting reads and writes.
-    const width = claimWaitMs === 0 ? AT_ONCE : left.length;
-    await Promise.all(Array.from({ length: Math.min(width, left.length) }, take));
-    return { taken, held };
+  #takeOver(threadIds: readonly string[], waitMs: number): Promise<Recovered> {
+    const { store, agent, recoverConcurrency: concurrency = AT_WORK } = this.#options;
+    return takeOverThreads(threadIds, {
+      store,
+      ports: this.#ports,
+      agent: agent.name,
+      concurrency,
+      waitMs,
+      signal: this.#stopped.signal,
+      takeOver: (threadId) => this.#threads.use(threadId, async ({ server }) => server.request, { claimWaitMs: 0 }),
+      failed: (threadId, error) => this.#cannotTakeUp(threadId, error),
+    });
   }
 
   /** One thread that is damaged must not keep the others from going on. */

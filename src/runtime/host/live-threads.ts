@@ -1,4 +1,5 @@
 import type { AgentContext, AgentOutput, AnyAgent } from "../../agent/definition/agent.ts";
+import type { AgentEvent } from "../../agent/event.ts";
 import { checkName } from "../../thread/names.ts";
 import type { RuntimePorts } from "../ports.ts";
 import type { AgentRequest } from "../request/request.ts";
@@ -40,12 +41,19 @@ export class LiveThreads<Given extends AnyAgent> {
   readonly #options: Omit<ServerOptions<Given>, "threadId">;
   readonly #idleMs: number;
   readonly #after: RuntimePorts["after"];
+  /** Called when a request has ended here. */
+  readonly #ended: (requestId: string) => void;
   readonly #live = new Map<string, Live<Given>>();
   /** Threads that are being let go: whoever wants one again waits for that. */
   readonly #leaving = new Map<string, Promise<void>>();
   #isStopped = false;
 
-  constructor({ idleMs = IDLE_MS, revocations: _ofTokens, ...options }: HostOptions<Given>, ports: RuntimePorts) {
+  constructor(
+    { idleMs = IDLE_MS, revocations: _ofTokens, recoverConcurrency: _ofHost, ...options }: HostOptions<Given>,
+    ports: RuntimePorts,
+    ended: (requestId: string) => void,
+  ) {
+    this.#ended = ended;
     this.#options = { ...options, holder: options.holder ?? ports.ids("host") };
     this.#idleMs = idleMs;
     this.#after = ports.after;
@@ -101,8 +109,15 @@ export class LiveThreads<Given extends AnyAgent> {
       ...(claimWaitMs !== undefined && { claimWaitMs }),
       ...(context !== undefined && { context: () => context }),
     };
+    const listen = ({ kind, requestId }: AgentEvent): void => {
+      if (kind === "request_completed" || kind === "request_failed" || kind === "request_cancelled")
+        this.#ended(requestId);
+    };
     const wanted = new AbortController();
-    const server = startServer<Given>({ ...this.#options, ...own, threadId, signal: wanted.signal }, { lost, opened });
+    const server = startServer<Given>(
+      { ...this.#options, ...own, threadId, signal: wanted.signal },
+      { lost, opened, listen },
+    );
     const giveUp = (): void => wanted.abort();
     const live: Live<Given> = { server, thread: undefined, giveUp, keep: () => undefined, users: 0, hosted: undefined };
     this.#live.set(threadId, live);

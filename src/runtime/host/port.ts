@@ -4,10 +4,13 @@ import type { Content } from "../../thread/message.ts";
 import type { AgentRequest } from "../request/request.ts";
 import type { AskArguments, AskOptions, Decider, ServerOptions, StopOptions } from "../server/options.ts";
 import type { AgentServer } from "../server/port.ts";
+import type { Recovered } from "./recovery.ts";
 
 export interface HostOptions<Given extends AnyAgent> extends Omit<ServerOptions<Given>, "threadId" | "signal"> {
   /** How long a thread stays at hand when nothing runs on it and nobody looks. Default 10 000. */
   readonly idleMs?: number | undefined;
+  /** How many requests `recover` has at work at once. Default 16. */
+  readonly recoverConcurrency?: number | undefined;
   /** Asked whether a token was revoked. */
   readonly revocations?: Pick<Revocations, "isRevoked"> | undefined;
 }
@@ -34,8 +37,11 @@ export interface AgentHost<Given extends AnyAgent = AnyAgent> extends AsyncDispo
   ): Promise<AgentRequest<AgentOutput<Given>>>;
   /** Goes on with the request that is open; undefined when none is. With a token, it has to be the token's. */
   resume(threadIdOrToken: string): Promise<AgentRequest<AgentOutput<Given>> | undefined>;
-  /** Takes up every thread whose request was at work when its process ended; answers how many there were. */
-  recover(): Promise<number>;
+  /**
+   * Takes over every thread of this agent whose request was at work when its process ended. At most `recoverConcurrency` requests
+   * are at work at once; resolves when the last of them has begun. Answers the ids of the requests, and of the thread of each.
+   */
+  recover(): Promise<Recovered>;
 
   /**
    * Decides on a call; durable when it resolves. Where another process holds the thread, the decision is written into the log,

@@ -125,7 +125,7 @@ test("what does not come to its end in time is left in the log, and another host
   await expect(request.result).rejects.toMatchObject({ code: "request_suspended" });
   expect((await store.list({ status: "running" })).threads.map(({ id }) => id)).toEqual(["thread_1"]);
   const next = make({ agent: agentOf(["Hello."]) });
-  expect(await end(next.recover())).toBe(1);
+  expect((await end(next.recover())).threads).toHaveLength(1);
   const resumed = await end(next.resume("thread_1"));
   if (resumed !== undefined) expect((await end(resumed.result)).text).toBe("Hello.");
   await pass(1_000);
@@ -191,7 +191,7 @@ test("the context of a request that was interrupted comes from the host", async 
     name: `${threadId} ${(refs as { tenantId: string }).tenantId}`,
   });
   const second = make({ agent: { ...agent, model } as typeof agent, context: context as never });
-  expect(await end(second.recover())).toBe(1);
+  expect((await end(second.recover())).threads).toHaveLength(1);
   await end(second.stop());
   expect((await store.load("thread_1"))?.last()?.payload).toMatchObject({ content: "ok" });
 });
@@ -247,5 +247,48 @@ test.each([
     .map(({ kind }) => kind);
   expect(kinds).toEqual([...Array.from({ length: count }, () => "note"), "ai_message", "ai_message"]);
   expect((await store.verify("thread_1")).ok).toBe(true);
+  await end(host.stop());
+});
+
+test.each(["live", "being released", "released"])(
+  "the signal of an ask cancels a request that waits, though its thread is %s",
+  async (state) => {
+    const { host: make, end, pass, settled, store } = await house();
+    const { agent, ran } = careful([PAY]);
+    const host = make({ agent, idleMs: 1_000 });
+    const controller = new AbortController();
+    const request = await end(host.ask("thread_1", "Pay", { signal: controller.signal }));
+    await end(request.settled());
+    if (state === "released") await pass(1_000);
+    if (state === "being released") void pass(1_000);
+    controller.abort();
+    const approve = host.approve("thread_1", "call_p").then(
+      () => "approved",
+      (error: { readonly code: string }) => error.code,
+    );
+    await settled();
+    expect(await end(approve)).toBe("not_waiting");
+    expect(ran).toEqual([]);
+    expect((await store.load("thread_1"))?.last()?.payload).toMatchObject({ end: { status: "cancelled" } });
+    await end(host.stop());
+  },
+);
+
+test("a signal is forgotten when its request has ended, also where the thread was released meanwhile", async () => {
+  const { host: make, end, pass } = await house();
+  const { agent } = careful([PAY, "Paid."]);
+  const host = make({ agent, idleMs: 1_000 });
+  const { signal } = new AbortController();
+  const listeners = { added: 0, removed: 0 };
+  const add = vi.spyOn(signal, "addEventListener").mockImplementation(() => void (listeners.added += 1));
+  vi.spyOn(signal, "removeEventListener").mockImplementation(() => void (listeners.removed += 1));
+  const request = await end(host.ask("thread_1", "Pay", { signal }));
+  await end(request.settled());
+  await pass(1_000);
+  expect(host.size).toBe(0);
+  await end(host.approve("thread_1", "call_p"));
+  await pass(100);
+  expect(add).toHaveBeenCalled();
+  expect(listeners.removed).toBeGreaterThanOrEqual(listeners.added);
   await end(host.stop());
 });

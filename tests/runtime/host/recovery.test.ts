@@ -1,4 +1,5 @@
-import { memoryStore, StoreError } from "heddle";
+import { type AnyAgent, defineAgent, memoryStore, StoreError } from "heddle";
+import { scriptedModel } from "heddle/testing";
 import { expect, test, vi } from "vitest";
 import { gate } from "../support/stage.ts";
 import { ASK, agentOf, anything, careful, house, PAY } from "./support/hosts.ts";
@@ -15,7 +16,7 @@ test("recover takes up what was at work, and nothing else", async () => {
   for await (const _event of waiting.events({ until: "waiting" }));
   await end(waits.stop());
   const host = make({ agent: agentOf(["a", "b"]) });
-  expect(await end(host.recover())).toBe(2);
+  expect((await end(host.recover())).threads).toHaveLength(2);
   expect(host.size).toBe(2);
   await end(host.stop());
   const statuses = (await store.list({ order: "id" })).threads.map(({ id, status }) => [id, status]);
@@ -37,7 +38,7 @@ test("threads of a process that died are taken up when its claims have run out, 
   for (let n = 0; n < 40; n++) await store.claim(`thread_${n}`, { holder: "dead", ttlMs: 8_000 });
   const before = ports.clock();
   const host = make({ agent: agentOf(Array.from({ length: 40 }, () => "ok")) });
-  expect(await end(host.recover())).toBe(40);
+  expect((await end(host.recover())).threads).toHaveLength(40);
   expect(ports.clock() - before).toBeLessThanOrEqual(10_000);
   expect(living.size).toBe(1);
   await end(host.stop());
@@ -56,7 +57,7 @@ test("a request whose call was at work is recovered, though another of its calls
   await settled();
   await end(crashed.stop({ graceMs: 0 }));
   const host = make({ agent });
-  expect(await end(host.recover())).toBe(1);
+  expect((await end(host.recover())).threads).toHaveLength(1);
   await settled();
   expect((await store.load("thread_a"))?.metadata["status"]).toBe("waiting");
   await end(host.stop());
@@ -78,7 +79,7 @@ test.each([
   await end(front.stop()); // before the claim has run out
   await pass(10_000);
   const host = make({ agent });
-  expect(await end(host.recover())).toBe(1);
+  expect((await end(host.recover())).threads).toHaveLength(1);
   await pass(1_000);
   expect(ran).toEqual(runs);
   await end(host.stop());
@@ -110,7 +111,7 @@ test.each(["list", "claim", "load", "getCheckpoint"] as const)(
     await end(crashed.stop({ graceMs: 0 }));
     vi.spyOn(inner, method).mockRejectedValueOnce(away());
     const host = make({ agent: agentOf(["ok"]) });
-    expect(await end(host.recover())).toBe(1);
+    expect((await end(host.recover())).threads).toHaveLength(1);
     await pass(1_000);
     expect((await store.load("thread_a"))?.metadata["status"]).toBe("completed");
     await end(host.stop());
@@ -129,8 +130,64 @@ test("a thread that cannot be taken up is told, and keeps nobody else from going
     id === "thread_a" ? Promise.reject(new Error("a secret of the database")) : load(id, options),
   );
   const host = make({ agent: agentOf(["ok"]) });
-  expect(await end(host.recover())).toBe(1);
+  expect((await end(host.recover())).threads).toHaveLength(1);
   expect(warnings).toEqual([expect.stringContaining("thread_a could not be taken up")]);
   expect(warnings.join()).not.toContain("secret");
   await end(host.stop());
+});
+
+test("recover has as many requests at work at once as it is told, sixteen by default, and says which", async () => {
+  for (const [recoverConcurrency, most] of [
+    [undefined, 16],
+    [3, 3],
+  ] as const) {
+    const { host: make, end, pass, ports } = await house();
+    const crashed = make({ agent: agentOf(Array.from({ length: 40 }, () => ({ hang: true }))) });
+    const asked: string[] = [];
+    for (let n = 10; n < 50; n++) asked.push((await end(crashed.ask(`thread_${n}`, "Hi"))).id);
+    await end(crashed.stop({ graceMs: 0 }));
+    let atWork = 0;
+    let seen = 0;
+    const doStream = async () => {
+      atWork += 1;
+      seen = Math.max(seen, atWork);
+      await new Promise<void>((resolve) => void ports.after(100, resolve));
+      atWork -= 1;
+      throw new Error("no answer");
+    };
+    const model = { ...scriptedModel([]), doStream } as never;
+    const host = make({ agent: defineAgent({ model, modelMaxRetries: 0 }) as AnyAgent, recoverConcurrency });
+    expect(await end(host.recover())).toEqual({
+      threads: asked.map((_, n) => `thread_${n + 10}`),
+      requests: asked,
+    });
+    await pass(1_000);
+    expect(seen).toBe(most);
+    await end(host.stop());
+  }
+});
+
+test("recover leaves the threads of another agent alone, and takes those whose asks name none", async () => {
+  const { host: make, end, store } = await house();
+  const crashed = make({ agent: agentOf([{ hang: true }], { name: "support" }) });
+  const { id } = await end(crashed.ask("thread_support", "Hi"));
+  await end(crashed.stop({ graceMs: 0 }));
+  expect((await store.load("thread_support"))?.at(0)?.payload).toMatchObject({ agent: "support" });
+  const old = { role: "user", content: "Hi", contextRef: "main", requestId: "req_old", runId: "run_old" };
+  const refs = { requestId: "req_old", runId: "run_old" };
+  await store.append("thread_old", { kind: "ai_message", payload: old, refs }, { metadata: { status: "running" } });
+  const sales = make({ agent: agentOf(["Sales here."], { name: "sales" }) });
+  expect(await end(sales.recover())).toEqual({ threads: ["thread_old"], requests: ["req_old"] });
+  await end(sales.stop());
+  const epoch = (await store.claim("thread_support", { holder: "test", ttlMs: 1_000 })).epoch;
+  await store.release("thread_support", epoch);
+  expect(epoch).toBe(2); // nobody else has claimed it
+  const support = make({ agent: agentOf(["Support here."], { name: "support" }) });
+  expect(await end(support.recover())).toEqual({ threads: ["thread_support"], requests: [id] });
+  await end(support.stop());
+});
+
+test.each([0, -1, 1.5])("recoverConcurrency %s is refused", async (recoverConcurrency) => {
+  const { host: make } = await house();
+  expect(() => make({ agent: agentOf([]), recoverConcurrency })).toThrow("recoverConcurrency");
 });
