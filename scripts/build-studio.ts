@@ -1,4 +1,4 @@
-// studio-ui -> dist/studio-ui: index.html with app.js and app.css, and export.html, which is all of it in one file.
+// studio-ui -> dist/studio-ui: index.html with app.js, app.css and stream-worker.js, and export.html, one file for one thread.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -13,7 +13,7 @@ const dist = `${root}dist/studio-ui/`;
 export async function buildStudio(to = dist): Promise<string> {
   const { outputFiles } = await build({
     absWorkingDir: root,
-    entryPoints: { app: `${from}main.tsx` },
+    entryPoints: { app: `${from}main.tsx`, "stream-worker": `${from}data/stream-worker.ts` },
     outdir: dist,
     tsconfig: `${from}tsconfig.json`,
     bundle: true,
@@ -46,6 +46,7 @@ export async function buildStudio(to = dist): Promise<string> {
   put("index.html", page);
   put("app.js", script);
   put("app.css", style);
+  put("stream-worker.js", textOf("stream-worker.js"));
   put("export.html", exportPage(page, script, style));
   const sizes = [script, style].map((text) => gzipSync(text, { level: 9 }).byteLength);
   const [js = 0, css = 0] = sizes.map((bytes) => bytes / 1e3);

@@ -20,10 +20,12 @@ export async function page({ sizes, budgets, long }: Bench): Promise<Table> {
   }
   const studio = await startStudio({ store: long, port: 0, label: "bench" });
   const browser = await launch(path);
+  const { origin } = new URL(studio.url);
   try {
     const tab = await browser.newPage({ viewport: { width: 1440, height: 900 } });
+    await tab.addInitScript((token) => localStorage.setItem("heddle.token", token), studio.token);
     const measure = async (id: string, entries: number): Promise<Measured> => {
-      await tab.goto(`${studio.url}#/t/${id}/timeline`);
+      await tab.goto(`${origin}/#/t/${id}/timeline`);
       await tab.locator(`#row-${entries - 1} .text`).waitFor();
       const seqs = Array.from({ length: jumps }, (_, n) => spread(n, entries));
       const times: number[] = [];
@@ -34,7 +36,7 @@ export async function page({ sizes, budgets, long }: Bench): Promise<Table> {
       }
       const wheel = await watched(tab, () => tab.evaluate(wheeled, frames));
       const drag = await watched(tab, () => tab.evaluate(dragged, frames));
-      const what = await whatIf(tab, `${studio.url}#/t/${id}/what-if/${entries - 2}`);
+      const what = await whatIf(tab, `${origin}/#/t/${id}/what-if/${entries - 2}`);
       return { times, floor, frames: wheel.result, wheel: wheel.longest, drag: drag.longest, what };
     };
     const few = await measure(SHORT, short);

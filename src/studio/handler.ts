@@ -2,9 +2,10 @@ import type { AnyAgent } from "../agent/definition/agent.ts";
 import { openStore } from "../stores/open-store.ts";
 import type { ThreadStore } from "../stores/port.ts";
 import { demoAgent } from "./demo/demo-agent.ts";
+import { Access } from "./http/access.ts";
 import { StudioError } from "./http/error.ts";
 import { failed } from "./http/failed.ts";
-import { type GuardOptions, guarded } from "./http/guard.ts";
+import { type GuardOptions, guard } from "./http/guard.ts";
 import { routed } from "./http/router.ts";
 import { checkStudioOptions, type StudioOptions } from "./options.ts";
 import { Page } from "./page.ts";
@@ -16,6 +17,8 @@ export interface StudioHandler {
   (request: Request): Promise<Response>;
   /** Goes on with what a crash has interrupted. `startStudio` does it by itself. */
   takeUp(holder?: string): Promise<void>;
+  /** For `#/enter/<code>`, an address that lets one browser in, once; "" where no token is asked for. */
+  mintCode(): string;
   stop(options?: { readonly graceMs?: number | undefined }): Promise<void>;
 }
 
@@ -48,11 +51,13 @@ export async function studioHandler(options: StudioOptions = {}, mounted: Mounte
   }
   const store = given ?? (await openStore(url));
   const agent: AnyAgent = options.agent ?? demoAgent({ ports: options.ports });
+  const access = token === undefined ? undefined : new Access(token);
   const page = ui === false ? undefined : new Page(ui);
-  const studio = new Studio(store, agent, { ...options, ...(given === undefined && { url }) }, page);
-  const guards = (): GuardOptions => ({ token, hosts: mounted.hosts?.() ?? options.hosts });
+  const studio = new Studio(store, agent, { ...options, ...(given === undefined && { url }) }, page, access);
+  const guards = (): GuardOptions => ({ access, hosts: mounted.hosts?.() ?? options.hosts });
   const handle = (request: Request): Promise<Response> => answered(studio, page, request, guards());
   return Object.assign(handle, {
+    mintCode: () => access?.mintCode() ?? "",
     takeUp: (holder?: string) => studio.takeUp(holder),
     stop: ({ graceMs }: { readonly graceMs?: number | undefined } = {}) =>
       stop(studio, given === undefined ? store : undefined, graceMs),
@@ -67,8 +72,7 @@ async function answered(
 ): Promise<Response> {
   try {
     const url = new URL(request.url);
-    const early = guarded(request, url, guards);
-    if (early !== undefined) return early;
+    guard(request, url, guards);
     const isApi = url.pathname === "/api" || url.pathname.startsWith("/api/") || page === undefined;
     const response = isApi ? await routed(ROUTES, studio, request, url) : await page.serve(request, url);
     return request.method === "HEAD" ? withoutBody(response) : response;

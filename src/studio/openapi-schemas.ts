@@ -1,6 +1,16 @@
 import type { JsonObject } from "../thread/json.ts";
 import type { ThreadData } from "../thread/serialised.ts";
-import type { Asked, Cancelled, Decided, Deleted, Operated, Steered, Summarised } from "./contract/act.ts";
+import type {
+  Asked,
+  Cancelled,
+  Decided,
+  Deleted,
+  Entered,
+  MintedCode,
+  Operated,
+  Steered,
+  Summarised,
+} from "./contract/act.ts";
 import type { CallDetail, CallDiff, CallPage, CallRow, CallWire, Cause, ThreadView, Trouble } from "./contract/call.ts";
 import type { Info, OfferedPrompt } from "./contract/info.ts";
 import type { EntryWindow, Fork, ThreadDetail, ThreadPage, ThreadRow } from "./contract/thread.ts";
@@ -159,4 +169,6 @@ export const SCHEMAS = {
   Operated: shape<Operated>({ opId: text, status: words("applied", "deferred", "duplicate") }),
   Summarised: shape<Summarised>({ seq: whole }),
   Deleted: shape<Deleted>({ deleted: flag }),
+  Entered: shape<Entered>({ token: text }),
+  MintedCode: shape<MintedCode>({ code: text }),
 } as const;

@@ -31,7 +31,30 @@ const EVENTS = "text/event-stream";
 const PATHS: { readonly [path: string]: { readonly [method: string]: Described } } = {
   "/api/info": { get: { summary: "What this Studio is", gives: ref("Info") } },
   "/api/openapi.json": { get: { summary: "This document", gives: object } },
-  "/api/events": { get: { summary: "Threads as they change: `ready`, `thread`, `deleted`", gives: EVENTS } },
+  "/api/enter": {
+    post: {
+      summary: "Changes the code of a one-time address for the token",
+      body: { "code!": text },
+      gives: ref("Entered"),
+    },
+  },
+  "/api/codes": {
+    post: {
+      summary: "A code that is good once, as `?code=` of an export",
+      body: {},
+      status: 201,
+      gives: ref("MintedCode"),
+    },
+  },
+  "/api/events": {
+    get: {
+      summary:
+        "Threads as they change: `ready`, `thread`, `deleted`; and what happens in some threads, as their own streams send " +
+        "it, with `threadId`. Last-Event-ID goes on from where the connection was lost",
+      query: { threads: { ...text, description: "Ids of threads, with commas between them." } },
+      gives: EVENTS,
+    },
+  },
   "/api/threads": {
     get: {
       summary: "Threads, newest first; a `search` answers what it finds in time, and its `cursor` goes on with it",

@@ -15,7 +15,7 @@ export interface StudioOptions {
   /** The context of every ask, and of a request that a crash has interrupted. */
   readonly context?: ((threadId: string) => unknown) | undefined;
   readonly readOnly?: boolean | undefined;
-  /** Asked of everybody. Needed, and made when there is none, for any address that is not this machine's own. */
+  /** Every call of the API must carry it. `startStudio` makes one by default; `studioHandler` asks for none by default. */
   readonly token?: string | undefined;
   /** The folder of the page; false for the API alone. Default the one that comes with the package. */
   readonly ui?: string | false | undefined;
@@ -43,8 +43,10 @@ export interface StartOptions extends StudioOptions {
 
 /** A Studio that listens. */
 export interface RunningStudio extends AsyncDisposable {
-  /** Open this; it carries the token where one is needed. */
+  /** Open this. It lets in one browser, once; the page keeps the token for further tabs. */
   readonly url: string;
+  /** For `Authorization: Bearer`, for the command line, and for the page in another browser. */
+  readonly token: string;
   readonly port: number;
   /** Ends streams, lets requests at work end, lets the threads go. */
   stop(options?: { readonly graceMs?: number | undefined }): Promise<void>;

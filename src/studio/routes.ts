@@ -1,6 +1,7 @@
 import { ask } from "./acts/ask.ts";
 import { changeContext, reset, summarize } from "./acts/context.ts";
 import { answer, decide } from "./acts/decide.ts";
+import { enter, mintCode } from "./acts/enter.ts";
 import { cancel, steer } from "./acts/steer.ts";
 import { callDetail } from "./calls/detail.ts";
 import { diffCalls } from "./calls/diff.ts";
@@ -29,6 +30,8 @@ type Handlers = { readonly [Name in keyof Answers]: Run<Answer<Answers[Name]>> }
 const HANDLERS: Handlers = {
   "GET /api/info": studioInfo,
   "GET /api/openapi.json": async () => json(openApi()),
+  "POST /api/enter": enter,
+  "POST /api/codes": mintCode,
   "GET /api/threads": listThreads,
   "POST /api/threads": createThread,
   "POST /api/import": importThread,
@@ -60,11 +63,15 @@ const OTHERS = {
   "GET /api/threads/{id}/export": exportThread,
 } as const;
 
-/** A question that is too long for an address. */
-const READS = "POST /api/threads/{id}/view" satisfies keyof Answers;
+/** A POST that changes no thread: a question that is too long for an address, and the ways in. */
+const READS: readonly string[] = [
+  "POST /api/threads/{id}/view",
+  "POST /api/enter",
+  "POST /api/codes",
+] satisfies readonly (keyof Answers)[];
 
 /** Everything that can be asked of Studio; each is described in openapi.ts. */
 export const ROUTES: readonly Route[] = Object.entries({ ...HANDLERS, ...OTHERS }).map(([name, run]) => {
   const [method = "", path = ""] = name.split(" ");
-  return { method, path, writes: method !== "GET" && name !== READS, run };
+  return { method, path, writes: method !== "GET" && !READS.includes(name), run };
 });

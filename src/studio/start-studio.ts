@@ -1,9 +1,10 @@
-import { createHash, randomBytes } from "node:crypto";
+import { createHash } from "node:crypto";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { hostname } from "node:os";
 import { refuseUnknownOptions } from "../thread/option-names.ts";
 import { studioHandler } from "./handler.ts";
+import { randomSecret } from "./http/access.ts";
 import { StudioError } from "./http/error.ts";
 import { listener } from "./http/listener.ts";
 import { checkStudioOptions, type RunningStudio, type StartOptions } from "./options.ts";
@@ -12,11 +13,13 @@ const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1)$/;
 
 /**
  * Starts Studio: a page and an API on the threads of a store. It listens on this machine alone unless another `host` is
- * given, which then needs the token that its `url` carries.
+ * given. The API asks for `token`, also on this machine, where other users and other pages can reach the port; `url` lets one
+ * browser in, which keeps the token.
  *
  * @example
  * const studio = await startStudio({ store: memoryStore(), port: 0 });
- * const info = await fetch(new URL("/api/info", studio.url));
+ * const headers = { authorization: `Bearer ${studio.token}` };
+ * const info = await fetch(new URL("/api/info", studio.url), { headers });
  * console.log(info.status); // 200
  * await studio.stop();
  */
@@ -24,7 +27,7 @@ export async function startStudio(options: StartOptions = {}): Promise<RunningSt
   checkStudioOptions("startStudio", options, { port: true, host: true });
   const { port = 4747, host = "127.0.0.1" } = options;
   const isLocal = LOOPBACK.test(host);
-  const token = options.token ?? (isLocal ? undefined : randomBytes(24).toString("base64url"));
+  const token = options.token ?? randomSecret();
   const server = createServer();
   // First the port: whoever has it is the only Studio here that takes up what a killed one has left.
   const bound = await listening(server, port, host);
@@ -41,7 +44,13 @@ export async function startStudio(options: StartOptions = {}): Promise<RunningSt
       server.closeAllConnections();
       await closed;
     };
-    return { url: urlOf(host, bound, token), port: bound, stop, [Symbol.asyncDispose]: () => stop() };
+    return {
+      url: urlOf(host, bound, handle.mintCode()),
+      token,
+      port: bound,
+      stop,
+      [Symbol.asyncDispose]: () => stop(),
+    };
   } catch (error) {
     await closing(server);
     throw error;
@@ -67,9 +76,9 @@ function localHosts(port: number, host: string): readonly string[] {
   return names.flatMap((name) => (port === 80 ? [name, `${name}:80`] : [`${name}:${port}`]));
 }
 
-function urlOf(host: string, port: number, token: string | undefined): string {
+function urlOf(host: string, port: number, code: string): string {
   const name = host === "0.0.0.0" || host === "::" ? hostname() : host.includes(":") ? `[${host}]` : host;
-  return `http://${name}:${port}/${token === undefined ? "" : `?token=${encodeURIComponent(token)}`}`;
+  return `http://${name}:${port}/#/enter/${code}`;
 }
 
 /** The same after a restart, so that a killed Studio's threads need not wait for its claims to run out. */

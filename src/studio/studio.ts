@@ -13,6 +13,7 @@ import { CallSeqs } from "./calls/call-seqs.ts";
 import type { OfferedPrompt } from "./contract/info.ts";
 import { isDemo } from "./demo/demo-agent.ts";
 import { DEMO_PROMPTS } from "./demo/prompts.ts";
+import type { Access } from "./http/access.ts";
 import { StudioError } from "./http/error.ts";
 import { LiveRequests } from "./live/live-requests.ts";
 import type { StudioOptions } from "./options.ts";
@@ -50,9 +51,12 @@ export class Studio {
   readonly callSeqs: CallSeqs;
   readonly forks: ForkIndex;
   readonly page: Page | undefined;
+  /** Undefined where no token is asked for. */
+  readonly access: Access | undefined;
 
-  constructor(store: ThreadStore, agent: AnyAgent, options: StudioOptions, page?: Page) {
+  constructor(store: ThreadStore, agent: AnyAgent, options: StudioOptions, page?: Page, access?: Access) {
     this.page = page;
+    this.access = access;
     this.callSeqs = new CallSeqs(store);
     this.forks = new ForkIndex(store);
     this.store = store;

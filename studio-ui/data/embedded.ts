@@ -54,7 +54,7 @@ export function embeddedSource({ thread: { blobs = {}, ...data }, row }: Exporte
       onState("open");
       return () => undefined;
     },
-    exportUrl: () => undefined,
+    download: async () => undefined, // it is a file already
     act: undefined,
   };
 }

@@ -1,4 +1,5 @@
 import { type JsonValue, Thread } from "heddle";
+import { authorization } from "./access.ts";
 import type { Answers } from "./contract.ts";
 import { type Actions, Refusal, type Source } from "./source.ts";
 import { listen } from "./stream.ts";
@@ -22,7 +23,8 @@ async function ask<Name extends keyof Answers>(
     response = await fetch(`${filled(path, params)}${written(query)}`, {
       method,
       ...(body !== undefined && { body }),
-      ...(json !== undefined && { body: JSON.stringify(json), headers: { "content-type": "application/json" } }),
+      headers: { ...authorization(), ...(json !== undefined && { "content-type": "application/json" }) },
+      ...(json !== undefined && { body: JSON.stringify(json) }),
     });
   } catch {
     throw new Refusal("server_unreachable", "The Studio's server does not answer. Is it still running?", 0);
@@ -90,9 +92,15 @@ export function httpSource({ readOnly }: { readonly readOnly: boolean }): Source
     tail: async (id, wish) => Thread.fromJSON(await ask("GET /api/threads/{id}/tail", [id], { query: { ...wish } })),
     calls: (id, page) => ask("GET /api/threads/{id}/calls", [id], { query: { ...page } }),
     call: (id, callId) => ask("GET /api/threads/{id}/calls/{callId}", [id, callId]),
-    listen: (id, listening) =>
-      listen(id === undefined ? "/api/events" : `/api/threads/${encodeURIComponent(id)}/events`, listening),
-    exportUrl: (id, format) => `${filled("/api/threads/{id}/export", [id])}${written({ format })}`,
+    listen,
+    // The browser saves the file as it comes. Such a call has no header, so its address has a code.
+    download: async (id, format) => {
+      const { code } = await ask("POST /api/codes");
+      const link = document.createElement("a");
+      link.href = `${filled("/api/threads/{id}/export", [id])}${written({ format, code })}`;
+      link.download = "";
+      link.click();
+    },
     act: readOnly ? undefined : act,
   };
 }

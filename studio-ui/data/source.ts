@@ -46,8 +46,8 @@ export interface Source {
   call(id: string, callId: string): Promise<CallDetail>;
   /** Until the function it answers is called. */
   listen(id: string | undefined, listening: Listening): () => void;
-  /** The address of a download; a file has none. */
-  exportUrl(id: string, format: "json" | "jsonl" | "html"): string | undefined;
+  /** Saves the thread as a file. */
+  download(id: string, format: "json" | "jsonl" | "html"): Promise<void>;
   readonly act: Actions | undefined;
 }
 

@@ -1,74 +1,76 @@
-import type { AgentEvent, Entry } from "heddle";
-import type { StreamEvent, ThreadRow } from "./contract.ts";
+import { token } from "./access.ts";
+import { EventHub } from "./event-hub.ts";
 import type { Listening } from "./source.ts";
+import type { TabMessage, WorkerMessage } from "./stream-worker.ts";
 
-const FIRST_WAIT = 250;
-const LONGEST_WAIT = 5000;
+type Subscribe = (threadId: string | undefined, listening: Listening) => () => void;
+
+let subscribe: Subscribe | undefined;
 
 /**
- * Server-sent events by fetch, which, unlike EventSource, comes back after any kind of failure. What was missed
- * meanwhile follows from Last-Event-ID. Answers how to stop.
+ * The events of a thread, or of the list, while the tab is visible: a hidden tab holds no connection, and reads what it
+ * missed when it is shown again. Returns the function that stops it.
  */
-export function listen(url: string, { onEvent, onState }: Listening): () => void {
-  const stop = new AbortController();
-  let lastId: string | undefined;
-  let wait = FIRST_WAIT;
+export function listen(threadId: string | undefined, listening: Listening): () => void {
+  subscribe ??= sharedStream() ?? ownStream();
+  const open = subscribe;
+  let end: (() => void) | undefined;
+  const follow = (): void => {
+    if (document.visibilityState === "visible") end ??= open(threadId, listening);
+    else if (end !== undefined) {
+      end();
+      end = undefined;
+      listening.onState("lost");
+    }
+  };
+  document.addEventListener("visibilitychange", follow);
+  addEventListener("pagehide", stop);
+  follow();
 
-  async function once(): Promise<void> {
-    const sent = { accept: "text/event-stream", ...(lastId !== undefined && { "last-event-id": lastId }) };
-    const response = await fetch(url, { headers: sent, signal: stop.signal, cache: "no-store" });
-    if (response.status === 401 || response.status === 403 || response.status === 404) {
-      onState("closed");
-      stop.abort();
-      return;
-    }
-    if (!response.ok || response.body === null) throw new Error(`The stream answered ${response.status}.`);
-    onState("open");
-    wait = FIRST_WAIT;
-    const frames = response.body.pipeThrough(new TextDecoderStream()).getReader();
-    let rest = "";
-    for (;;) {
-      const { done, value } = await frames.read();
-      if (done) return;
-      const blocks = (rest + value).split(/\r?\n\r?\n/);
-      rest = blocks.pop() ?? "";
-      for (const block of blocks) take(block);
-    }
+  function stop(): void {
+    document.removeEventListener("visibilitychange", follow);
+    removeEventListener("pagehide", stop);
+    end?.();
+    end = undefined;
   }
-
-  function take(block: string): void {
-    let name = "message";
-    const data: string[] = [];
-    for (const line of block.split(/\r?\n/)) {
-      const [, field, value = ""] = /^([a-z]+):? ?(.*)$/.exec(line) ?? [];
-      if (field === "id") lastId = value;
-      else if (field === "event") name = value;
-      else if (field === "data") data.push(value);
-    }
-    const event = data.length === 0 ? undefined : eventOf(name, JSON.parse(data.join("\n")));
-    if (event !== undefined) onEvent(event);
-  }
-
-  async function run(): Promise<void> {
-    while (!stop.signal.aborted) {
-      await once().catch(() => undefined); // whatever it was, the stream is gone and is opened again
-      if (stop.signal.aborted) return;
-      onState("lost");
-      await new Promise((resolve) => setTimeout(resolve, wait));
-      wait = Math.min(LONGEST_WAIT, wait * 2);
-    }
-  }
-
-  onState("connecting");
-  void run();
-  return () => stop.abort();
+  return stop;
 }
 
-/** What the page knows of; other events are for others. */
-function eventOf(name: string, data: Record<string, unknown>): StreamEvent | undefined {
-  // The contract says what each event carries.
-  if (name === "entry") return { event: name, entry: data["entry"] as Entry };
-  if (name === "agent") return { event: name, agent: data as unknown as AgentEvent };
-  if (name === "thread") return { event: name, thread: data as unknown as ThreadRow };
-  return name === "deleted" ? { event: name, deleted: data as { id: string } } : undefined;
+/** One connection for all tabs; undefined where the browser has no shared workers. */
+function sharedStream(): Subscribe | undefined {
+  let port: MessagePort;
+  try {
+    port = new SharedWorker("stream-worker.js", { type: "module", name: "heddle" }).port;
+  } catch {
+    return undefined;
+  }
+  const listeners = new Map<number, Listening>();
+  const send = (message: TabMessage): void => port.postMessage(message);
+  port.onmessage = ({ data: { id, state, event } }: MessageEvent<WorkerMessage>) => {
+    const listening = listeners.get(id);
+    if (state !== undefined) listening?.onState(state);
+    if (event !== undefined) listening?.onEvent(event);
+  };
+  let nextId = 0;
+  return (threadId, listening) => {
+    const id = nextId++;
+    const known = token();
+    listeners.set(id, listening);
+    send({
+      type: "subscribe",
+      id,
+      ...(threadId !== undefined && { threadId }),
+      ...(known !== undefined && { token: known }),
+    });
+    return () => {
+      listeners.delete(id);
+      send({ type: "unsubscribe", id });
+    };
+  };
+}
+
+/** A connection for this tab alone. */
+function ownStream(): Subscribe {
+  const hub = new EventHub();
+  return (threadId, listening) => hub.subscribe({ threadId, ...listening }, token());
 }

@@ -42,7 +42,7 @@ export function callLine({ name, arguments: given }: Pick<CallOf, "name" | "argu
     return `${name}(${given === null ? "" : oneLine(escapeHidden(JSON.stringify(given)), 80)})`;
   }
   const fields = Object.entries(given).map(
-    ([key, value]) => escapeHidden(key) + `: ${oneLine(escapeHidden(JSON.stringify(value)), 60)}`,
+    ([key, value]) => `${escapeHidden(key)}: ${oneLine(escapeHidden(JSON.stringify(value)), 60)}`,
   );
   return `${name}(${fields.join(", ")})`;
 }

@@ -1,6 +1,7 @@
 import { useEffect } from "preact/hooks";
+import { keepToken } from "../data/access.ts";
 import { Empty, Loading, Problem } from "../parts/states.tsx";
-import { info, source, thread } from "../state/studio.ts";
+import { info, refusedCode, source, thread } from "../state/studio.ts";
 import { Boundary } from "./boundary.tsx";
 import { ContextDialog } from "./context-dialog.tsx";
 import { Help } from "./help.tsx";
@@ -20,7 +21,11 @@ export function App() {
   if (state.state === "failed") {
     return (
       <main class="lonely">
-        {state.code === "unauthorized" ? <TokenForm /> : <Problem {...state} retry={() => location.reload()} />}
+        {state.code === "unauthorized" ? (
+          <TokenForm refused={refusedCode.value} />
+        ) : (
+          <Problem {...state} retry={() => location.reload()} />
+        )}
       </main>
     );
   }
@@ -62,12 +67,20 @@ export function App() {
   );
 }
 
-/** The server takes the token out of the address and keeps it where no script can read it. */
-function TokenForm() {
+/** For a browser that did not open the one-time address. */
+function TokenForm({ refused }: { readonly refused: string | undefined }) {
   return (
-    <form class="state" method="get" action="/">
+    <form
+      class="state"
+      onSubmit={(event) => {
+        event.preventDefault();
+        keepToken(String(new FormData(event.currentTarget).get("token")));
+        location.reload();
+      }}
+    >
       <p class="state-title">This Studio asks for its token</p>
-      <label for="token">It is in the address that was printed when Studio started.</label>
+      {refused !== undefined && <p>{refused}</p>}
+      <label for="token">It was printed when Studio started, below its address.</label>
       <input id="token" name="token" type="password" autocomplete="off" required />
       <button type="submit" class="primary">
         Open

@@ -71,9 +71,9 @@ export function ThreadMenu({ thread }: { readonly thread: OpenThread }) {
           </>
         )}
         {FORMATS.map(({ format, title }) => (
-          <a key={format} href={source.exportUrl(id, format) ?? ""} download>
+          <button key={format} type="button" onClick={() => run(() => source.download(id, format), "Exported.")}>
             Export as {title}
-          </a>
+          </button>
         ))}
         {act && (
           <>

@@ -1,4 +1,5 @@
 import { computed, effect, signal, untracked } from "@preact/signals";
+import { enter } from "../data/access.ts";
 import type { Info, ThreadPage, ThreadQuery, ThreadRow } from "../data/contract.ts";
 import { embeddedData, embeddedSource } from "../data/embedded.ts";
 import { httpSource } from "../data/http.ts";
@@ -31,6 +32,8 @@ export const act = computed(() => source.value.act);
 /** Only while a search has not looked at all threads: it has at those that changed after this moment. */
 export const searchedTo = signal<number | undefined>(undefined);
 export const isLooking = signal(false);
+/** Why the code of the address was refused. */
+export const refusedCode = signal<string | undefined>(undefined);
 let cursor: string | undefined;
 let asked = 0;
 /** Threads that are worth looking on for by oneself, and how often. */
@@ -40,6 +43,7 @@ const TRIES = 12;
 export async function start(): Promise<void> {
   try {
     const data = embeddedData();
+    if (data === undefined) refusedCode.value = await enter();
     source.value = data === undefined ? httpSource({ readOnly: true }) : embeddedSource(data);
     const known = await source.value.info();
     if (data === undefined && !known.readOnly) source.value = httpSource({ readOnly: false });

@@ -36,8 +36,8 @@ describe.runIf(chromium)("Access", () => {
   test("who has no token is asked for it, and who gives it is in", async () => {
     const stage = await Stage.open({ token: "a-token-of-the-tests" });
     try {
-      const page = await stage.window();
-      await page.goto(new URL("/", stage.studio.url).href);
+      const page = await stage.window({ hasToken: false });
+      await page.goto(stage.origin);
       await page.getByText("This Studio asks for its token").waitFor();
       await shoot(page, "token");
       expect(await seriousViolations(page)).toEqual([]);

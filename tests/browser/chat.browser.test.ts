@@ -133,7 +133,7 @@ describe.runIf(chromium)("Chat", () => {
     await page.locator(".thread-row").waitFor();
     await page.getByLabel("Status").selectOption("failed");
     await page.getByText("No thread is like that.").waitFor();
-    await page.goto(`${stage.studio.url}#/t/thread_nowhere`);
+    await page.goto(`${stage.origin}/#/t/thread_nowhere`);
     await page.locator(".problem", { hasText: "thread_not_found" }).waitFor();
     await shoot(page, "unknown-thread");
     expect(await seriousViolations(page)).toEqual([]);

@@ -27,8 +27,8 @@ describe.runIf(chromium)("Import", () => {
     await atRest(page);
     const id = /t\/([^/]+)/.exec(page.url())?.[1] ?? "";
     for (const format of ["json", "jsonl"]) {
-      const text = await (await fetch(new URL(`/api/threads/${id}/export?format=${format}`, stage.studio.url))).text();
-      await page.goto(`${stage.studio.url}#/`);
+      const text = await (await stage.fetch(`/api/threads/${id}/export?format=${format}`)).text();
+      await page.goto(`${stage.origin}/#/`);
       await page.setInputFiles("input[type=file]", file(`thread.${format}`, text));
       await page.locator(".turn.user", { hasText: "6 * 7" }).waitFor();
       expect(page.url()).not.toContain(id);

@@ -98,9 +98,8 @@ test.runIf(chromium)("a request that begins while the page is being loaded is sh
   const clock = new HandClock();
   const stage = await Stage.open({ wordMs: 1, after: clock.after });
   try {
-    const { page, studio } = stage;
-    const post = (path: string, body: object) =>
-      fetch(new URL(path, studio.url), { method: "POST", body: JSON.stringify(body) });
+    const { page } = stage;
+    const post = (path: string, body: object) => stage.fetch(path, { method: "POST", body: JSON.stringify(body) });
     const { id } = (await (await post("/api/threads", {})).json()) as { id: string };
     const held = Promise.withResolvers<void>();
     await page.route(`**/api/threads/${id}`, async (route) => {
@@ -109,7 +108,7 @@ test.runIf(chromium)("a request that begins while the page is being loaded is sh
       await held.promise;
       await route.fulfill({ response: answer });
     });
-    await page.goto(`${studio.url}#/t/${id}`);
+    await page.goto(`${stage.origin}/#/t/${id}`);
     await page.locator(".thread-head .pill.state-running").waitFor();
     held.resolve();
     await page.locator(".turn.live", { hasText: "Waiting for the model" }).waitFor();

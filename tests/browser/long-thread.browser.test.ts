@@ -27,7 +27,7 @@ describe.runIf(chromium)("A long thread", () => {
     page.on("request", (request) => {
       if (request.url().includes("/entries")) windows.push(request.url());
     });
-    await page.goto(`${stage.studio.url}#/t/thread_long/timeline`);
+    await page.goto(`${stage.origin}/#/t/thread_long/timeline`);
     await page.locator(".entry-row .text", { hasText: "answer 199999" }).waitFor();
     await shoot(page, "long-end");
     await page.fill("#jump", "123456");
@@ -56,7 +56,7 @@ describe.runIf(chromium)("A long thread", () => {
     const { page } = stage;
     const asked: string[] = [];
     page.on("request", (request) => asked.push(request.url().replace(/.*\/api/, "")));
-    await page.goto(`${stage.studio.url}#/t/thread_long/what-if/150000`);
+    await page.goto(`${stage.origin}/#/t/thread_long/what-if/150000`);
     await page.getByText("projected here in").waitFor();
     const figures = page.locator(".figures").first();
     const before = await figures.textContent();
@@ -86,7 +86,7 @@ describe.runIf(chromium)("A long thread", () => {
 
   test("shows only what somebody wants to see of it, as far as was looked, and the address says so", async () => {
     const { page } = stage;
-    await page.goto(`${stage.studio.url}#/t/thread_long/timeline`);
+    await page.goto(`${stage.origin}/#/t/thread_long/timeline`);
     await page.locator(".entry-row .text", { hasText: "answer 199999" }).waitFor();
     await page.getByRole("button", { name: "errors" }).focus();
     await page.keyboard.press("Enter");

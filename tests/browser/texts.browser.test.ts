@@ -68,7 +68,7 @@ describe.runIf(chromium)("Texts of every kind", () => {
   afterAll(() => stage?.close());
 
   const open = async (id: string, tab = ""): Promise<Page> => {
-    await stage.page.goto(`${stage.studio.url}#/t/${id}${tab}`);
+    await stage.page.goto(`${stage.origin}/#/t/${id}${tab}`);
     await stage.page.locator(".thread-head .tabs").waitFor();
     return stage.page;
   };

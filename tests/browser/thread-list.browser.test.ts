@@ -88,7 +88,7 @@ describe.runIf(chromium)("Ten thousand threads", () => {
   test("are searched, newest first: what is found is shown at once, and the rest is a click away", async () => {
     const { page } = stage;
     await page.goto("about:blank");
-    await page.goto(stage.studio.url);
+    await page.goto(stage.origin);
     await page.fill("#search", "the secret of talk 123");
     // Talks 123 and 1230 to 1239.
     const further = page.getByRole("button", { name: "Search further" });
@@ -113,7 +113,7 @@ describe.runIf(chromium)("Ten thousand threads", () => {
       const body = { threads: [], cursor: String(steps + 1), searchedTo: 1_700_000_000_000 - steps * 86_400_000 };
       await route.fulfill({ json: body });
     });
-    await slow.goto(stage.studio.url);
+    await slow.goto(stage.origin);
     await slow.fill("#search", "far back");
     await slow.getByText("Nothing found so far.").waitFor();
     const button = slow.getByRole("button", { name: "Search further" });

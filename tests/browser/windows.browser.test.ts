@@ -20,6 +20,8 @@ import {
   talk,
 } from "./support/stage.ts";
 
+const TOKEN = "a-token-of-the-tests";
+
 describe.runIf(chromium)("Windows", () => {
   let folder: string;
   beforeAll(() => {
@@ -59,6 +61,7 @@ describe.runIf(chromium)("Windows", () => {
     const browser: Browser = await launchBrowser();
     try {
       const page = await newPage(browser, []);
+      await page.addInitScript((token) => localStorage.setItem("heddle.token", token), TOKEN);
       await page.goto(`http://127.0.0.1:${port}/`);
       await page.locator(".prompt", { hasText: "one call at a time" }).click();
       await page.locator(".tool-state.done").nth(3).waitFor();
@@ -137,7 +140,7 @@ class Server {
 
   async start(): Promise<void> {
     const script = fileURLToPath(new URL("./support/serve.ts", import.meta.url));
-    const child = spawn(process.execPath, [script, this.#file, String(this.#port)], {
+    const child = spawn(process.execPath, [script, this.#file, String(this.#port), TOKEN], {
       stdio: ["ignore", "pipe", "inherit"],
     });
     this.#child = child;

@@ -7,16 +7,17 @@ import { expect, onTestFinished, test } from "vitest";
 import { fastFolder } from "../support/temp-folder.ts";
 import { run } from "./support/fake-io.ts";
 
-/** A Studio on the store of a folder; its address. */
+/** A Studio on the store of a folder; its address, with the token. */
 async function studioIn(cwd: string, ...args: readonly string[]): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const { promise: isOver, resolve: end } = Promise.withResolvers<void>();
-  const studio = run(["studio", "--port", "0", ...args], {
+  const studio = run(["studio", "--port", "0", "--json", ...args], {
     cwd,
     onWrite: (text, interrupt) => {
-      if (!text.startsWith("http")) return;
+      if (!text.startsWith("{")) return;
       void isOver.then(interrupt);
-      resolve(text.trim());
+      const { url, token } = JSON.parse(text) as { readonly url: string; readonly token: string };
+      resolve(`${new URL(url).origin}/?token=${token}`);
     },
   });
   studio.catch(reject);

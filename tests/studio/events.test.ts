@@ -124,3 +124,30 @@ test("two clients on one thread are told the same, whoever asks", async () => {
   expect(seqsOf(a.told)).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
   expect(seqsOf(b.told)).toEqual(seqsOf(a.told));
 });
+
+test("one stream carries the list and some threads, and resumes each where it was", async () => {
+  const { api } = await started();
+  const [a, b] = [await api.newThread("A"), await api.newThread("B")];
+  const stream = await api.events(`/events?threads=${a},${b},thread_none`);
+  await stream.until(({ event }) => event === "ready");
+  await api.asked(a, "What is 1 + 1?");
+  await api.asked(b, "What is 2 + 2?");
+  const answered = await stream.until(
+    ({ event, data }) => event === "entry" && data.threadId === b && data.entry.payload.role === "assistant",
+  );
+  const entriesOf = (told: typeof stream.told, id: string) =>
+    told.filter(({ event, data }) => event === "entry" && data.threadId === id).map(({ data }) => data.entry.seq);
+  expect(stream.told.some(({ event, data }) => event === "thread" && data.threadId === undefined)).toBe(true);
+  stream.close();
+
+  await api.asked(a, "And 3 + 3?");
+  const resumed = await api.events(`/events?threads=${a},${b}`, answered.id);
+  const { rev } = (await api.get(`/threads/${a}`)).body;
+  await resumed.until(({ data }) => data.threadId === a && data.entry?.seq === rev - 1);
+  await api.asked(b, "And 4 + 4?");
+  const { rev: revOfB } = (await api.get(`/threads/${b}`)).body;
+  await resumed.until(({ data }) => data.threadId === b && data.entry?.seq === revOfB - 1);
+  const all = (id: string) => [...entriesOf(stream.told, id), ...entriesOf(resumed.told, id)];
+  expect(all(a)).toEqual(Array.from({ length: rev }, (_, seq) => seq));
+  expect(all(b)).toEqual(Array.from({ length: revOfB }, (_, seq) => seq));
+});

@@ -36,7 +36,7 @@ test("a name that leads here and is not ours is refused: that is how pages of ot
     expect(await raw(`${api.origin}/`, "GET", { host })).toEqual({ status: 403, code: "host_refused" });
   }
   for (const host of [`localhost:${port}`, `127.0.0.1:${port}`, `[::1]:${port}`]) {
-    expect(await raw(`${api.origin}/api/info`, "GET", { host })).toMatchObject({ status: 200 });
+    expect(await raw(`${api.origin}/api/info`, "GET", { ...api.headers, host })).toMatchObject({ status: 200 });
   }
   expect((await raw(`${api.origin}/api/info`, "GET", { host: "a b" })).status).toBe(400);
 });
@@ -44,7 +44,7 @@ test("a name that leads here and is not ours is refused: that is how pages of ot
 test("a page of another origin is refused, our own is not, and neither is who has none", async () => {
   const { api } = await started();
   const post = (headers: { readonly [name: string]: string }) =>
-    raw(`${api.origin}/api/threads`, "POST", headers, "{}");
+    raw(`${api.origin}/api/threads`, "POST", { ...api.headers, ...headers }, "{}");
   for (const origin of ["http://evil.example", "null", "https://127.0.0.1", `${api.origin}.evil.example`]) {
     expect(await post({ origin })).toEqual({ status: 403, code: "origin_refused" });
   }
@@ -53,34 +53,49 @@ test("a page of another origin is refused, our own is not, and neither is who ha
   expect(await post({})).toMatchObject({ status: 201 });
 });
 
-test("with a token nobody gets in without it; its address leaves a cookie that scripts cannot read", async () => {
-  const { api, studio } = await started({ token: TOKEN });
-  expect(studio.url).toBe(`${api.origin}/?token=${TOKEN}`);
-  expect((await api.get("/info")).status).toBe(200);
-  const info = `${api.origin}/api/info`;
-  expect(await raw(info, "GET", {})).toEqual({ status: 401, code: "unauthorized" });
-  expect(await raw(info, "GET", { authorization: "Bearer wrong-token" })).toMatchObject({ status: 401 });
-  expect(await raw(`${info}?token=${TOKEN}`, "GET", {})).toMatchObject({ status: 401 });
-  const opened = await fetch(studio.url, { redirect: "manual" });
-  expect(opened.status).toBe(303);
-  expect(opened.headers.get("location")).toBe("/");
-  const cookie = opened.headers.get("set-cookie") ?? "";
-  expect(cookie).toMatch(/; Path=\/; HttpOnly; SameSite=Strict$/);
-  expect(await raw(info, "GET", { cookie: `a=b; ${cookie.split(";")[0]}` })).toMatchObject({ status: 200 });
-  // A tab may still hold the token of a Studio that was here before.
-  const both = { cookie: cookie.split(";")[0] ?? "", authorization: "Bearer of-yesterday" };
-  expect(await raw(info, "GET", both)).toMatchObject({ status: 200 });
-  expect((await fetch(`${api.origin}/?token=wrong-token`, { redirect: "manual" })).status).toBe(401);
+test("every call needs the token, also on this machine, in a header alone", async () => {
+  for (const options of [{ token: TOKEN }, {}]) {
+    const { api, studio } = await started(options);
+    if (options.token !== undefined) expect(studio.token).toBe(options.token);
+    expect(studio.token.length).toBeGreaterThanOrEqual(options.token?.length ?? 32);
+    const info = `${api.origin}/api/info`;
+    expect(await raw(info, "GET", {})).toEqual({ status: 401, code: "unauthorized" });
+    expect(await raw(info, "GET", { authorization: "Bearer wrong-token" })).toMatchObject({ status: 401 });
+    expect(await raw(`${info}?token=${studio.token}`, "GET", {})).toMatchObject({ status: 401 });
+    expect(await raw(info, "GET", { cookie: `heddle_token=${studio.token}` })).toMatchObject({ status: 401 });
+    expect(await raw(info, "GET", { authorization: `Bearer ${studio.token}` })).toMatchObject({ status: 200 });
+    expect((await fetch(api.origin)).headers.get("set-cookie")).toBeNull();
+  }
 });
 
-test("an address that others can reach gets a token by itself", async () => {
+test("the printed address lets one browser in, once, and holds no token", async () => {
+  const { api, studio } = await started();
+  expect(studio.url).not.toContain(studio.token);
+  const code = /#\/enter\/([\w-]{32,})$/.exec(studio.url)?.[1] ?? "";
+  const enter = (given: string) =>
+    fetch(`${api.origin}/api/enter`, { method: "POST", body: JSON.stringify({ code: given }) });
+  expect((await enter("wrong")).status).toBe(401);
+  expect(await (await enter(code)).json()).toEqual({ token: studio.token });
+  const again = await enter(code);
+  expect([again.status, await again.json()]).toMatchObject([401, { error: { code: "code_used" } }]);
+});
+
+test("a download has a code in its address, which is good for one export and nothing else", async () => {
+  const { api } = await started();
+  const id = await api.newThread();
+  const { code } = (await api.post("/codes")).body;
+  const get = async (path: string) => (await fetch(`${api.origin}/api${path}`)).status;
+  expect(await get(`/threads/${id}?code=${code}`)).toBe(401);
+  expect(await get(`/threads/${id}/export?format=json&code=${code}`)).toBe(200);
+  expect(await get(`/threads/${id}/export?format=json&code=${code}`)).toBe(401);
+});
+
+test("an address that others can reach asks for the token too", async () => {
   const studio = await startStudio({ host: "0.0.0.0", port: 0, store: memoryStore(), agent: demoAgent(), ui: false });
   onTestFinished(() => studio.stop());
-  const token = new URL(studio.url).searchParams.get("token") ?? "";
-  expect(token.length).toBeGreaterThanOrEqual(32);
   const info = `http://127.0.0.1:${studio.port}/api/info`;
   expect(await raw(info, "GET", {})).toMatchObject({ status: 401 });
-  expect(await raw(info, "GET", { authorization: `Bearer ${token}` })).toMatchObject({ status: 200 });
+  expect(await raw(info, "GET", { authorization: `Bearer ${studio.token}` })).toMatchObject({ status: 200 });
 });
 
 test("read-only, everything can be looked at and nothing changed", async () => {
@@ -163,6 +178,7 @@ test("a body that is too large is refused, with an answer that can be read", asy
   expect(await api.post("/threads", large)).toMatchObject({ status: 413, body: { error: { code: "body_too_large" } } });
   const chunked = await fetch(`${api.origin}/api/threads`, {
     method: "POST",
+    headers: api.headers,
     body: new Blob([large]).stream(),
     duplex: "half",
   } as RequestInit & { duplex: string });
@@ -198,7 +214,7 @@ test("HEAD is GET without a body, and an event stream does not stay open for it"
   const { api } = await started();
   const id = await api.newThread();
   for (const path of ["/info", `/threads/${id}/events`]) {
-    const response = await fetch(`${api.origin}/api${path}`, { method: "HEAD" });
+    const response = await fetch(`${api.origin}/api${path}`, { method: "HEAD", headers: api.headers });
     expect([response.status, await response.text()]).toEqual([200, ""]);
   }
 });
@@ -233,5 +249,5 @@ test("a stopped Studio ends its streams and answers nobody", async () => {
   await studio.stop();
   while ((await events.next()) !== undefined);
   expect(events.told.map(({ event }) => event)).toEqual(["thread"]);
-  await expect(clientOf(studio.url).get("/info")).rejects.toThrow();
+  await expect(clientOf(studio).get("/info")).rejects.toThrow();
 });

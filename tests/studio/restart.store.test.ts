@@ -16,7 +16,7 @@ async function studioOn(path: string, options: Parameters<typeof startStudio>[0]
     await store.close();
   };
   onTestFinished(stop);
-  return { store, studio, api: clientOf(studio.url), stop };
+  return { store, studio, api: clientOf(studio), stop };
 }
 
 test("stopped in the middle of an answer and started again, it goes on, and a page that reconnects misses nothing", async () => {

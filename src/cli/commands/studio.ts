@@ -19,17 +19,18 @@ export const studio = defineCommand({
     host: {
       type: "string",
       value: "address",
-      help: "default 127.0.0.1, this machine alone; others need the token it prints",
+      help: "default 127.0.0.1, this machine alone",
     },
     "read-only": { type: "boolean", help: "nothing can be asked or changed" },
-    token: { type: "string", value: "token", help: "asked of everybody; also HEDDLE_TOKEN" },
+    token: { type: "string", value: "token", help: "what every caller needs; also HEDDLE_TOKEN; default a new one" },
     "import-limit": { type: "string", value: "MiB", help: "the largest import it takes; default 256" },
     open: { type: "boolean", help: "open it in the browser" },
     ...STORE,
     ...AGENT,
   },
   notes: [
-    "Its address is the one line on stdout. Ctrl-C stops it; a request at work is gone on with at the next start.",
+    "Its address is the one line on stdout. It lets in one browser, once; that browser keeps the token.",
+    "Ctrl-C stops it; a running request is resumed at the next start.",
   ],
   examples: [
     { run: "heddle studio", does: "http://127.0.0.1:4747, on ./heddle.db" },
@@ -59,8 +60,17 @@ export const studio = defineCommand({
       }).catch(portHint);
       try {
         if (out.isJson)
-          await out.json({ url: running.url, port: running.port, store: label, readOnly: readOnly === true });
-        else await out.data(running.url);
+          await out.json({
+            url: running.url,
+            token: running.token,
+            port: running.port,
+            store: label,
+            readOnly: readOnly === true,
+          });
+        else {
+          await out.data(running.url);
+          await out.say(out.talk("dim", `For another browser or --server, the token is ${running.token}`));
+        }
         if (options.open === true) io.open(running.url);
         await stopped.promise;
         await out.say(out.talk("dim", "Stopping. Again leaves at once."));

@@ -28,6 +28,16 @@ export interface Summarised {
   readonly seq: number;
 }
 
+/** The token, for the header `Authorization: Bearer`. */
+export interface Entered {
+  readonly token: string;
+}
+
+/** Good once, in an address; empty where no token is asked for. */
+export interface MintedCode {
+  readonly code: string;
+}
+
 export interface Deleted {
   readonly deleted: true;
 }

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../thread/json.ts";
 import type { ThreadData } from "../../thread/serialised.ts";
-import type { Asked, Cancelled, Decided, Deleted, Operated, Steered, Summarised } from "./act.ts";
+import type { Asked, Cancelled, Decided, Deleted, Entered, MintedCode, Operated, Steered, Summarised } from "./act.ts";
 import type { CallDetail, CallDiff, CallPage, CallWire, ThreadView } from "./call.ts";
 import type { Info } from "./info.ts";
 import type { EntryWindow, ThreadDetail, ThreadPage, ThreadRow } from "./thread.ts";
@@ -9,6 +9,8 @@ import type { EntryWindow, ThreadDetail, ThreadPage, ThreadRow } from "./thread.
 export interface Answers {
   "GET /api/info": Info;
   "GET /api/openapi.json": JsonObject;
+  "POST /api/enter": Entered;
+  "POST /api/codes": MintedCode;
   "GET /api/threads": ThreadPage;
   "POST /api/threads": ThreadRow;
   "POST /api/import": ThreadRow;

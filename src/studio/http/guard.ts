@@ -1,33 +1,25 @@
-import { createHash, timingSafeEqual } from "node:crypto";
+import type { Access } from "./access.ts";
 import { StudioError } from "./error.ts";
-import { SAFE } from "./reply.ts";
 
 export interface GuardOptions {
-  /** What the Host header may say; undefined is anything, for where a token is asked for. */
+  /** Allowed values of the Host header; undefined is any, for where a token is asked for. */
   readonly hosts?: readonly string[] | undefined;
-  readonly token?: string | undefined;
-}
-
-/** Cookies know no ports, and there may be a Studio on each. */
-function cookieName({ port }: URL): string {
-  return `heddle_token_${port || "80"}`;
+  /** Undefined where no token is asked for. */
+  readonly access?: Access | undefined;
 }
 
 /**
- * Lets nobody in but who is meant: a page of another site that reaches this address under a name of its own has another
- * Host, one that calls it has another Origin, and whoever else is on the network has no token. Answers a redirect where
- * somebody brings the token in the address for the first time.
+ * Refuses foreign callers. A page of another site that reaches this address under its own name has another Host; one that
+ * calls it has another Origin; other programs and users of this machine have no token. The token travels in a header:
+ * browsers send cookies to every port of a host.
  */
-export function guarded(request: Request, url: URL, { hosts, token }: GuardOptions): Response | undefined {
+export function guard(request: Request, url: URL, { hosts, access }: GuardOptions): void {
   if (hosts !== undefined && !hosts.includes(url.host)) throw hostRefused();
   checkOrigin(request, url);
-  if (token === undefined) return undefined;
-  const given = url.searchParams.get("token");
-  if (given !== null && request.method === "GET" && !url.pathname.startsWith("/api/")) {
-    if (isSame(given, token)) return remembered(token, url);
-  } else if (isOpen(url) || [bearerOf(request), cookieOf(request, url)].some((one) => isSame(one ?? "", token)))
-    return undefined;
-  const message = "A token is needed: send it as `Authorization: Bearer`, or open the address that was printed.";
+  if (access === undefined || isOpen(request, url) || access.isToken(bearerOf(request))) return;
+  const code = url.searchParams.get("code");
+  if (code !== null && isDownload(request, url) && access.redeem(code)) return;
+  const message = "A token is needed: send `Authorization: Bearer <token>`. Studio printed it when it started.";
   throw new StudioError({ code: "unauthorized", status: 401, message });
 }
 
@@ -41,30 +33,18 @@ function checkOrigin(request: Request, url: URL): void {
   if (host !== url.host) throw originRefused("the Origin header");
 }
 
-/** The page itself holds no secrets; without a token it can ask for one. */
-function isOpen({ pathname }: URL): boolean {
-  return !pathname.startsWith("/api/");
+/** The page itself holds no secrets, and a code is changed for the token here. */
+function isOpen({ method }: Request, { pathname }: URL): boolean {
+  return !pathname.startsWith("/api/") || (method === "POST" && pathname === "/api/enter");
+}
+
+/** A browser that saves a file sends no header of the page's. */
+function isDownload({ method }: Request, { pathname }: URL): boolean {
+  return method === "GET" && /^\/api\/threads\/[^/]+\/export$/.test(pathname);
 }
 
 function bearerOf(request: Request): string | undefined {
   return /^Bearer (.+)$/i.exec(request.headers.get("authorization") ?? "")?.[1];
-}
-
-/** An event stream in a browser cannot send headers; a cookie it does. */
-function cookieOf(request: Request, url: URL): string | undefined {
-  const cookies = (request.headers.get("cookie") ?? "").split(/; */);
-  return cookies.find((cookie) => cookie.startsWith(`${cookieName(url)}=`))?.slice(cookieName(url).length + 1);
-}
-
-function remembered(token: string, url: URL): Response {
-  const cookie = `${cookieName(url)}=${token}; Path=/; HttpOnly; SameSite=Strict`;
-  return new Response(null, { status: 303, headers: { ...SAFE, location: url.pathname, "set-cookie": cookie } });
-}
-
-/** Takes as long for a guess that is nearly right. */
-function isSame(a: string, b: string): boolean {
-  const hash = (text: string): Buffer => createHash("sha256").update(text).digest();
-  return timingSafeEqual(hash(a), hash(b));
 }
 
 function hostRefused(): StudioError {

@@ -2,7 +2,7 @@ type Body = string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
 type Headers = { readonly [name: string]: string };
 
 /** On every answer: nothing is kept by anybody, nothing is run or framed that is not ours. */
-export const SAFE: { readonly [name: string]: string } = {
+const SAFE: { readonly [name: string]: string } = {
   "cache-control": "no-store",
   "content-security-policy":
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; font-src 'self'; " +

@@ -11,13 +11,18 @@ export type Message = {
   [Event in keyof StreamData]: {
     readonly event: Event;
     readonly data: StreamData[Event];
-    /** Where a reader goes on who has lost the connection. */
+    /** Where a reader resumes after a lost connection. */
     readonly id?: string;
+    /** Which thread, in a stream of several. */
+    readonly threadId?: string;
   };
 }[keyof StreamData];
 
 /** Resolves when there is room for another message. */
 export type Send = (message: Message) => Promise<void>;
+
+/** Sends messages until the signal is aborted. */
+export type Maker = (send: Send, signal: AbortSignal) => Promise<void>;
 
 interface Options {
   readonly ports: RuntimePorts;
@@ -26,10 +31,7 @@ interface Options {
 }
 
 /** Server-sent events of several makers, none of which runs ahead of the reader. The stream ends with the first that fails. */
-export function eventStream(
-  { ports, signals }: Options,
-  makers: readonly ((send: Send, signal: AbortSignal) => Promise<void>)[],
-): Response {
+export function eventStream({ ports, signals }: Options, makers: readonly Maker[]): Response {
   const ended = new AbortController();
   const { signal } = ended;
   for (const outer of signals) {
@@ -76,6 +78,7 @@ export function eventStream(
   return reply(stream, "text/event-stream; charset=utf-8", 200, { "x-accel-buffering": "no" });
 }
 
-function textOf({ event, data, id }: Message): string {
-  return `event: ${event}\n${id === undefined ? "" : `id: ${id}\n`}data: ${JSON.stringify(data)}\n\n`;
+function textOf({ event, data, id, threadId }: Message): string {
+  const tagged = threadId === undefined ? data : { ...data, threadId };
+  return `event: ${event}\n${id === undefined ? "" : `id: ${id}\n`}data: ${JSON.stringify(tagged)}\n\n`;
 }

@@ -1,8 +1,11 @@
 import type { ThreadInfo } from "../../stores/port.ts";
+import { HeddleError } from "../../thread/errors.ts";
+import { badField } from "../http/error.ts";
 import type { Call } from "../http/router.ts";
 import type { Studio } from "../studio.ts";
 import { rowOf } from "../threads/row.ts";
-import { eventStream, type Send } from "./event-stream.ts";
+import { eventStream, type Maker, type Message, type Send } from "./event-stream.ts";
+import { threadMakers } from "./thread-events.ts";
 
 /** How often the store is asked what other processes have changed. */
 const POLL_MS = 1000;
@@ -10,16 +13,72 @@ const PAGE = 100;
 /** Threads whose change a reader is told after it was away: it lists anew when there may be more. */
 const MOST_MISSED = 1000;
 
+/** Threads that one stream may carry beside the list. */
+const MAX_THREADS = 50;
+
 /**
- * GET /api/events: `thread` for each thread that changed, `deleted` for each that is gone. The ids are times, so that who
- * has lost the connection hears of all that changed since.
+ * GET /api/events: `thread` for each thread that changed, `deleted` for each that is gone; and everything that happens in the
+ * `threads` of the query, tagged with `threadId`. A browser has few connections for one host, so its tabs share one stream.
+ * The id of a message holds the position in each of its parts.
  */
-export async function listEvents({ studio, request }: Call): Promise<Response> {
+export async function listEvents({ studio, request, query }: Call): Promise<Response> {
   const { ports, stopped } = studio;
-  const since = /^t(\d{1,15})$/.exec(request.headers.get("last-event-id") ?? "")?.[1];
-  return eventStream({ ports, signals: [request.signal, stopped.signal] }, [
-    (send, signal) => changes(studio, since === undefined ? undefined : Number(since), send, signal),
-  ]);
+  const ids = [...new Set((query.get("threads") ?? "").split(",").filter((id) => id !== ""))];
+  if (ids.length > MAX_THREADS) throw badField("threads", `a list of at most ${MAX_THREADS} ids`);
+  const positions = positionsIn(request.headers.get("last-event-id") ?? "");
+  const since = /^t(\d{1,15})$/.exec(positions.get("") ?? "")?.[1];
+  const makers: Maker[] = [
+    (send, signal) =>
+      changes(studio, since === undefined ? undefined : Number(since), tagging(send, "", positions), signal),
+  ];
+  for (const threadId of ids) {
+    const found = await threadMakers(studio, threadId, { position: positions.get(threadId) }).catch(noneIfGone);
+    makers.push(
+      ...found.map(
+        (make): Maker =>
+          (send, signal) =>
+            make(tagging(send, threadId, positions), signal),
+      ),
+    );
+  }
+  return eventStream({ ports, signals: [request.signal, stopped.signal] }, makers);
+}
+
+/** A thread that is gone has no events; the other threads still do. */
+function noneIfGone(error: unknown): readonly Maker[] {
+  if (HeddleError.isInstance(error) && error.code === "thread_not_found") return [];
+  throw error;
+}
+
+/** Notes how far each part of the stream came ("" is the list), and sends all positions with each message that moves one. */
+function tagging(send: Send, threadId: string, positions: Map<string, string>): Send {
+  return (message) => {
+    const { id, ...rest } = message;
+    if (id !== undefined) positions.set(threadId, id);
+    const position = [...positions].map(([part, at]) => `${encodeURIComponent(part)}:${at}`).join(";");
+    return send({
+      ...rest,
+      ...(id !== undefined && { id: position }),
+      ...(threadId !== "" && { threadId }),
+    } as Message); // the same event
+  };
+}
+
+function positionsIn(text: string): Map<string, string> {
+  const positions = new Map<string, string>();
+  for (const item of text.split(";")) {
+    const [, part, at] = /^([^:;]*):(\S+)$/.exec(item) ?? [];
+    if (part !== undefined && at !== undefined) positions.set(decoded(part), at);
+  }
+  return positions;
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }
 
 async function changes(studio: Studio, since: number | undefined, send: Send, signal: AbortSignal): Promise<void> {

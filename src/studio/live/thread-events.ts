@@ -3,29 +3,44 @@ import type { Call } from "../http/router.ts";
 import type { Studio } from "../studio.ts";
 import { rowOfThread } from "../threads/row.ts";
 import { Bell } from "./bell.ts";
-import { eventStream, type Send } from "./event-stream.ts";
+import { eventStream, type Maker, type Send } from "./event-stream.ts";
 
 /**
  * GET /api/threads/{id}/events. First the thread as it is; then its entries, from `from` on, or behind the one that
  * Last-Event-ID names, or those that are new; and everything that a live request tells, from its first event.
  */
 export async function threadEvents({ studio, request, query, param }: Call): Promise<Response> {
-  const id = param("id");
+  const makers = await threadMakers(studio, param("id"), {
+    position: request.headers.get("last-event-id") ?? undefined,
+    from: numberIn(query, "from"),
+  });
+  const { ports, stopped } = studio;
+  return eventStream({ ports, signals: [request.signal, stopped.signal] }, makers);
+}
+
+interface Start {
+  /** The id of the last message that arrived; it wins over `from`. */
+  readonly position?: string | undefined;
+  /** Default: new entries only. */
+  readonly from?: number | undefined;
+}
+
+/** What sends the events of one thread. */
+export async function threadMakers(studio: Studio, id: string, start: Start): Promise<readonly Maker[]> {
   const { rev } = await rowOfThread(studio, id);
-  const fromSeq = Math.min(rev, lastSeenOf(request) ?? numberIn(query, "from") ?? rev);
+  const fromSeq = Math.min(rev, seqAfter(start.position) ?? start.from ?? rev);
   const changed = new Bell();
   const row = new ToldRow(studio, id);
-  const { ports, stopped } = studio;
-  return eventStream({ ports, signals: [request.signal, stopped.signal] }, [
+  return [
     (send, signal) => entries(studio, id, { fromSeq, changed, row }, send, signal),
     (send, signal) => agentEvents(studio, id, { changed, row }, send, signal),
     (send, signal) => rows({ changed, row }, send, signal),
-  ]);
+  ];
 }
 
-/** `e12` is the id of the message with entry 12: what comes behind it is still to be read. */
-function lastSeenOf(request: Request): number | undefined {
-  const seq = /^e(-1|\d{1,15})$/.exec(request.headers.get("last-event-id") ?? "")?.[1];
+/** `e12` is the id of the message with entry 12: the next one is still to be read. */
+function seqAfter(position: string | undefined): number | undefined {
+  const seq = /^e(-1|\d{1,15})$/.exec(position ?? "")?.[1];
   return seq === undefined ? undefined : Number(seq) + 1;
 }
 

@@ -22,7 +22,7 @@ export const chromium = inject("chromium");
 let ui: string | undefined;
 
 /** The page, built afresh for the tests of a file, so that what is tested is what stands in the sources. */
-async function builtPage(): Promise<string> {
+export async function builtPage(): Promise<string> {
   if (ui !== undefined) return ui;
   const folder = mkdtempSync(join(tmpdir(), "heddle-ui-"));
   process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
@@ -80,18 +80,32 @@ export class Stage {
     const complaints: string[] = [];
     const page = await newPage(browser, complaints);
     await page.goto(studio.url);
+    await page.waitForFunction(() => localStorage.getItem("heddle.token") !== null);
     return new Stage({ studio, store, page, complaints, browser });
   }
 
-  async window(): Promise<Page> {
+  get origin(): string {
+    return new URL(this.studio.url).origin;
+  }
+
+  /** Another browser, with the token unless it is to have none. */
+  async window({ hasToken = true } = {}): Promise<Page> {
     const page = await newPage(this.#browser, this.complaints);
+    const { token } = this.studio;
+    if (hasToken) await page.addInitScript((kept) => localStorage.setItem("heddle.token", kept), token);
     this.#windows.push(page);
     return page;
   }
 
+  /** A call of the API. */
+  fetch(path: string, init: RequestInit = {}): Promise<Response> {
+    const headers = { authorization: `Bearer ${this.studio.token}` };
+    return fetch(new URL(path, this.origin), { ...init, headers });
+  }
+
   /** The start of the Studio, with no thread open. */
   async toStart(): Promise<Page> {
-    await this.page.goto(new URL("#/", this.studio.url).href);
+    await this.page.goto(`${this.origin}/#/`);
     await this.page.locator(".start .prompt").first().waitFor();
     return this.page;
   }

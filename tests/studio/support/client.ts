@@ -18,13 +18,15 @@ export async function started(options: StartOptions = {}) {
   const { store = memoryStore(), agent = demoAgent({ wordMs: 0 }), ...others } = options;
   const studio = await startStudio({ store, agent, port: 0, ui: "/nowhere", warn: () => undefined, ...others });
   onTestFinished(() => studio.stop({ graceMs: 0 }));
-  return { store, studio, api: clientOf(studio.url) };
+  return { store, studio, api: clientOf(studio) };
 }
 
-export function clientOf(url: string) {
-  const { origin, searchParams } = new URL(url);
-  const token = searchParams.get("token");
-  const headers = token === null ? {} : { authorization: `Bearer ${token}` };
+/** The token of Studios in processes of their own. */
+const TOKEN = "a-token-of-the-tests";
+
+export function clientOf({ url, token = TOKEN }: { readonly url: string; readonly token?: string }) {
+  const { origin } = new URL(url);
+  const headers = { authorization: `Bearer ${token}` };
   const send = async (method: string, path: string, body?: unknown): Promise<Answer> => {
     const text = typeof body === "string" || body === undefined ? body : JSON.stringify(body);
     const response = await fetch(`${origin}/api${path}`, {
@@ -42,6 +44,7 @@ export function clientOf(url: string) {
   };
   const api = {
     origin,
+    headers,
     get: (path: string) => send("GET", path),
     post: (path: string, body: unknown = {}) => send("POST", path, body),
     delete: (path: string) => send("DELETE", path),

@@ -10,5 +10,6 @@ const studio = await startStudio({
   agent: demoAgent({ wordMs: 5 }),
   port: Number(port),
   ui: false,
+  token: "a-token-of-the-tests",
 });
 writeSync(1, `${studio.url}\n`);

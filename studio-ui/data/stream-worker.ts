@@ -1,0 +1,37 @@
+import type { StreamEvent } from "./contract.ts";
+import { EventHub } from "./event-hub.ts";
+import type { LinkState } from "./source.ts";
+
+/** From a tab to the worker. */
+export type TabMessage =
+  | { readonly type: "subscribe"; readonly id: number; readonly threadId?: string; readonly token?: string }
+  | { readonly type: "unsubscribe"; readonly id: number };
+
+/** From the worker to a tab. */
+export interface WorkerMessage {
+  readonly id: number;
+  readonly state?: LinkState;
+  readonly event?: StreamEvent;
+}
+
+/** Shared by all tabs of this browser. */
+const hub = new EventHub();
+
+addEventListener("connect", (event) => {
+  const [port] = (event as MessageEvent).ports; // "connect" is known to shared workers only
+  if (port === undefined) return;
+  const ends = new Map<number, () => void>();
+  const send = (message: WorkerMessage): void => port.postMessage(message);
+  port.onmessage = ({ data }: MessageEvent<TabMessage>) => {
+    const { id } = data;
+    ends.get(id)?.();
+    ends.delete(id);
+    if (data.type === "unsubscribe") return;
+    const subscription = {
+      threadId: data.threadId,
+      onState: (state: LinkState) => send({ id, state }),
+      onEvent: (event: StreamEvent) => send({ id, event }),
+    };
+    ends.set(id, hub.subscribe(subscription, data.token));
+  };
+});
