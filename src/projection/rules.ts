@@ -27,10 +27,13 @@ export interface ProjectionRules extends LaneRules {
   readonly readsModelOfCall: boolean;
   /** A window step above a half moves the window by all of it; before, a quarter of the window stayed and the step was halved. */
   readonly movesByWholeStep: boolean;
+  /** A call that was approved in a list of the AI SDK and has not run keeps its approval; before, it read as interrupted. */
+  readonly keepsApprovals: boolean;
 }
 
 const RULES: { readonly [Name in ProjectorName]: ProjectionRules } = {
   "heddle/1": {
+    keepsApprovals: false,
     followsOrigins: false,
     ignoresMalformed: false,
     countsReasoningData: false,
@@ -40,6 +43,7 @@ const RULES: { readonly [Name in ProjectorName]: ProjectionRules } = {
     movesByWholeStep: false,
   },
   "heddle/1.1": {
+    keepsApprovals: true,
     ...LANE_RULES,
     countsReasoningData: true,
     keepsRunningThinking: true,

@@ -1,4 +1,4 @@
-import { generateText } from "ai";
+import { generateText, jsonSchema, tool } from "ai";
 import { type AssistantMessage, type Message, type PartMetadata, project, Thread } from "heddle";
 import {
   type AISDKAssistantPart,
@@ -6,6 +6,7 @@ import {
   toAISDKPrompt,
   toModelMessages,
   toModelPrompt,
+  validateMessages,
 } from "heddle/providers";
 import { scriptedModel } from "heddle/testing";
 import { describe, expect, test } from "vitest";
@@ -143,6 +144,47 @@ describe("toModelPrompt", () => {
       const { text } = await generateText({ model, ...toModelPrompt(messages) });
       expect(text).toBe("2");
       expect(model.requests[0]?.options["prompt"]).toEqual(toAISDKPrompt(messages));
+    }
+  });
+
+  test("keeps an approval that was granted, so that the AI SDK runs the tool", async () => {
+    const call = { type: "tool-call", toolCallId: "c1", toolName: "pay", input: { n: 1 } };
+    const list = [
+      { role: "user", content: "Pay" },
+      { role: "assistant", content: [call, { type: "tool-approval-request", approvalId: "a1", toolCallId: "c1" }] },
+      { role: "tool", content: [{ type: "tool-approval-response", approvalId: "a1", approved: true }] },
+    ];
+    const approval = { id: "a1", approved: true };
+    const part = { type: "tool-pay", toolCallId: "c1", input: { n: 1 }, state: "approval-responded", approval };
+    const ui = [
+      { id: "1", role: "user", parts: [{ type: "text", text: "Pay" }] },
+      { id: "2", role: "assistant", parts: [part] },
+    ];
+    for (const [format, messages] of [
+      ["model-messages", list],
+      ["ui-messages", ui],
+    ] as const) {
+      const approved = Thread.fromMessages(messages, { format });
+      const projected = project({ thread: approved }).messages;
+      expect(validateMessages(projected, "anthropic")).toEqual([]);
+      expect(toModelPrompt(projected).messages).toEqual(list);
+      expect(JSON.stringify(toAISDKPrompt(projected))).toContain("has not run yet");
+      const paid: unknown[] = [];
+      const execute = (input: unknown): string => {
+        paid.push(input);
+        return "paid";
+      };
+      const pay = tool({ inputSchema: jsonSchema({ type: "object" }), needsApproval: true, execute } as never);
+      const { text } = await generateText({
+        model: scriptedModel(["Paid."]),
+        tools: { pay },
+        ...toModelPrompt(projected),
+      } as never);
+      expect([text, paid]).toEqual(["Paid.", [{ n: 1 }]]);
+      const later = approved.append({ kind: "message", payload: { role: "user", content: "And?" } });
+      expect(JSON.stringify(toModelPrompt(project({ thread: later }).messages))).not.toContain("tool-approval");
+      const before = JSON.stringify(project({ thread: approved, rules: "heddle/1" }).messages);
+      expect([before.includes("was interrupted"), before.includes("a1")]).toEqual([true, false]);
     }
   });
 

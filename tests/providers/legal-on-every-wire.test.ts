@@ -43,8 +43,10 @@ always("it is legal for Gemini on the wire", (messages) => checkGemini(toGemini(
 always("it makes a prompt and model messages that hold every call, in order", (messages) => {
   const calls = messages.flatMap((message) => (message.role === "assistant" ? (message.toolCalls ?? []) : []));
   for (const list of [toAISDKPrompt(messages), toModelMessages(messages)]) {
-    const parts = list.flatMap(({ content }) => (typeof content === "string" ? [] : content));
-    const sent = parts.flatMap((part) => (part.type === "tool-call" ? [part.toolCallId] : []));
+    const parts = list.flatMap(({ content }): readonly { readonly type: string }[] =>
+      typeof content === "string" ? [] : content,
+    );
+    const sent = parts.flatMap((part) => (part.type === "tool-call" && "toolCallId" in part ? [part.toolCallId] : []));
     expect(sent).toEqual(calls.map(({ id }) => id));
   }
 });

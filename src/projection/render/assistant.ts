@@ -13,9 +13,9 @@ export function assistantMessage(
   return { role: "assistant", content, ...(toolCalls.length > 0 && { toolCalls }) };
 }
 
-function shownCall(call: ToolCall, id: string): ToolCall {
-  const name = shownName(call.name);
-  return call.id === id && call.name === name ? call : { ...call, id, name };
+/** No model is shown an approval. */
+function shownCall({ approval: _, ...call }: ToolCall, id: string): ToolCall {
+  return { ...call, id, name: shownName(call.name) };
 }
 
 function joined(items: readonly AssistantItem[], ids: readonly string[]): Content {

@@ -1,6 +1,7 @@
 import { INTERRUPTED } from "../../lanes/results.ts";
 import { freezeJson } from "../../thread/json.ts";
 import type { Content, Message, Part, ThinkingPart, ToolMessage } from "../../thread/message.ts";
+import { approvalMetadata } from "../../thread/messages/approval.ts";
 import { isProviderRun, type ProviderRunPart } from "../../thread/provider-executor.ts";
 import { type Block, type Call, isAssistant } from "../history/block.ts";
 import type { Provenance } from "../projection.ts";
@@ -43,6 +44,8 @@ export interface RenderOptions {
   readonly bytesPerEnd: number;
   /** Thinking that the model asked could read. */
   readonly canKeep: (part: ThinkingPart) => boolean;
+  /** Whether a call that was approved and has not run keeps its approval. */
+  readonly keepsApprovals: boolean;
   /** Calls run by a provider that the model asked could read. */
   readonly canReadRun: (part: ProviderRunPart) => boolean;
   /** Seqs from here on are of pending items. */
@@ -98,13 +101,17 @@ function renderResult(
   toolCallId: string,
   variant: Variant,
   shrunkTo: number | undefined,
-  { bytesPerEnd }: RenderOptions,
+  { bytesPerEnd, keepsApprovals }: RenderOptions,
 ): [ToolMessage, Detail] {
   const { content, isError } = result ?? INTERRUPTED;
   const as = (content: Content, rule?: Rule): [ToolMessage, Detail] => [
     { role: "tool", toolCallId, name: shownName(call.name), content, ...(isError && { isError }) },
     { seqs: result === undefined ? [] : [result.seq], ...(rule && { rule }) },
   ];
+  if (result === undefined && keepsApprovals && call.approval?.approved === true) {
+    const [message, detail] = as(NOT_RUN, "interrupted");
+    return [{ ...message, metadata: approvalMetadata(call.approval) }, detail];
+  }
   if (result === undefined) return as(content, "interrupted");
   const marker = variant.cleared ? clearedText(content, result.seq) : undefined;
   if (marker !== undefined && contentBytes(marker) < contentBytes(content)) return as(marker, "cleared");
@@ -112,6 +119,11 @@ function renderResult(
   const short = shortened(content, result.seq, limit);
   return short === content ? as(content) : as(short, shrunkTo === limit ? "shrunk" : "shortened");
 }
+
+/** Legal for every provider; `toModelMessages` puts the approval in its place, and the AI SDK runs the call. */
+const NOT_RUN = JSON.stringify({
+  error: { type: "not_run", message: "The call was approved and has not run yet." },
+});
 
 function pieceOf(
   messages: readonly Message[],

@@ -171,6 +171,7 @@ export class Engine {
       tokensOf,
       bytesPerEnd: 2 * policy.toolResults.maxTokens,
       canKeep: canKeep(policy, model),
+      keepsApprovals: rulesOf(rules).keepsApprovals,
       canReadRun: rulesOf(rules).leavesOutForeignRuns ? canReadRunOf(model) : () => true,
       get rev() {
         return rev();

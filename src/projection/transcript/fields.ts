@@ -1,5 +1,6 @@
 import { isPlainObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
 import type { Content, Part, PartMetadata, ThinkingPart, ToolCall } from "../../thread/message.ts";
+import { approvalOf } from "../../thread/messages/approval.ts";
 import { Unreadable } from "./content.ts";
 
 /** A text that may be missing; null is as good as missing. */
@@ -13,12 +14,13 @@ export function textField(payload: JsonObject, field: string): string | undefine
 /** A call without an id gets one when it is shown: "" says that it has none. */
 export function callOf(value: unknown, path: string): ToolCall {
   if (!isPlainObject(value)) throw new Unreadable(`${path} must be a call`);
-  const { id = "", name, arguments: args = {}, metadata } = value as JsonObject; // payloads are JSON
+  const { id = "", name, arguments: args = {}, metadata, approval } = value as JsonObject; // payloads are JSON
   if (typeof id !== "string") throw new Unreadable(`${path}.id must be text`);
   if (typeof name !== "string") throw new Unreadable(`${path}.name must be text`);
-  if (metadata === undefined) return { id, name, arguments: args };
+  const call = { id, name, arguments: args, ...approvalOf(approval) };
+  if (metadata === undefined) return call;
   if (!isPlainObject(metadata)) throw new Unreadable(`${path}.metadata must be an object`);
-  return { id, name, arguments: args, metadata: metadata as PartMetadata }; // by provider; formatters check the rest
+  return { ...call, metadata: metadata as PartMetadata }; // by provider; formatters check the rest
 }
 
 export function callsOf(value: JsonValue | undefined): readonly ToolCall[] {

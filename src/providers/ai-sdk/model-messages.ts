@@ -1,12 +1,17 @@
-import type { Message } from "../../thread/message.ts";
+import type { Message, ToolCall } from "../../thread/message.ts";
+import { approvalIn, writeRequest, writeResponse } from "../../thread/messages/approval.ts";
 import { type AISDKOptions, toAISDKPrompt } from "./prompt.ts";
-import type { AISDKAssistantPart, AISDKMessage } from "./types.ts";
+import type { AISDKAssistantPart, AISDKMessage, AISDKToolResult } from "./types.ts";
 
 /** A message as `generateText` and `streamText` of the AI SDK take it. */
 export type ModelMessage =
-  | Exclude<AISDKMessage, { role: "user" | "assistant" }>
+  | Exclude<AISDKMessage, { role: "user" | "assistant" | "tool" }>
   | { role: "user"; content: string | Extract<AISDKMessage, { role: "user" }>["content"] }
-  | { role: "assistant"; content: string | Extract<AISDKMessage, { role: "assistant" }>["content"] };
+  | { role: "assistant"; content: string | (AISDKAssistantPart | ApprovalRequest)[] }
+  | { role: "tool"; content: (AISDKToolResult | ApprovalResponse)[] };
+
+type ApprovalRequest = { type: "tool-approval-request"; approvalId: string; toolCallId: string };
+type ApprovalResponse = { type: "tool-approval-response"; approvalId: string; approved: boolean; reason?: string };
 
 /** A system message of the AI SDK: the form of `instructions` that can carry options for a provider. */
 type SystemModelMessage = Extract<ModelMessage, { role: "system" }>;
@@ -48,10 +53,38 @@ export function toModelPrompt(messages: readonly Message[], options: AISDKOption
  * console.log(toModelMessages([{ role: "user", content: "Hi" }])); // [ { role: 'user', content: 'Hi' } ]
  */
 export function toModelMessages(messages: readonly Message[], options: AISDKOptions = {}): ModelMessage[] {
-  return toAISDKPrompt(messages, options).map((message) => {
+  const made = toAISDKPrompt(messages, options).map((message): ModelMessage => {
     if (message.role !== "user" && message.role !== "assistant") return message;
     const text = onlyText(message.content);
     return text === undefined ? message : { role: message.role, content: text };
+  });
+  return withApprovals(made, messages);
+}
+
+/** The AI SDK runs what the last message approves, so there the approvals take the place of the results that stand in. */
+function withApprovals(made: readonly ModelMessage[], messages: readonly Message[]): ModelMessage[] {
+  const from = messages.findLastIndex(({ role }) => role !== "tool") + 1;
+  const calls = messages.slice(from).flatMap((message): readonly ToolCall[] => {
+    const approval = approvalIn(message);
+    if (approval === undefined || message.role !== "tool") return [];
+    return [{ id: message.toolCallId, name: message.name, arguments: {}, approval }];
+  });
+  if (calls.length === 0) return [...made];
+  const find = (id: string): ToolCall | undefined => calls.find((call) => call.id === id);
+  return made.map((message, index): ModelMessage => {
+    if (message.role === "assistant" && index === made.length - 2 && typeof message.content !== "string") {
+      const content = message.content.flatMap((part) => {
+        const call = part.type === "tool-call" ? find(part.toolCallId) : undefined;
+        return call === undefined ? [part] : [part, ...(writeRequest(call) as ApprovalRequest[])]; // as it is written there
+      });
+      return { ...message, content };
+    }
+    if (message.role !== "tool" || index !== made.length - 1) return message;
+    const content = message.content.flatMap((part) => {
+      const call = part.type === "tool-result" ? find(part.toolCallId) : undefined;
+      return call === undefined ? [part] : (writeResponse(call) as ApprovalResponse[]); // as it is written there
+    });
+    return { ...message, content };
   });
 }
 

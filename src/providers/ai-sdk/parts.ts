@@ -12,8 +12,9 @@ function optionsOf({ metadata }: { readonly metadata?: PartMetadata }): {
   providerOptions?: AISDKProviderOptions;
 } {
   if (metadata === undefined) return {};
-  const owners = Object.entries(metadata).map(([owner, value]) => [owner, thawObject(value)] as const);
-  return { providerOptions: Object.fromEntries(owners) };
+  const { heddle: _ours, ...others } = metadata;
+  const owners = Object.entries(others).map(([owner, value]) => [owner, thawObject(value)] as const);
+  return owners.length === 0 && _ours !== undefined ? {} : { providerOptions: Object.fromEntries(owners) };
 }
 
 export function textPart(part: TextPart): AISDKText {

@@ -107,6 +107,13 @@ function saidIn(message: object): readonly JsonObject[] {
     .toArray()
     .map(({ payload }) => {
       const { original: _, ...said }: JsonObject = payload;
-      return said;
+      const { toolCalls } = said;
+      return Array.isArray(toolCalls) ? { ...said, toolCalls: toolCalls.map(withoutApproval) } : said;
     });
+}
+
+/** A step is shown its calls without approvals: the loop has run what was approved before it asks for a step. */
+function withoutApproval(call: JsonValue): JsonValue {
+  const { approval: _, ...rest } = call as JsonObject; // read as a call a moment ago
+  return rest;
 }

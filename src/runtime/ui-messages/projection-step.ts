@@ -155,6 +155,8 @@ function isAsSaid(message: Message | undefined, { contextRef: _lane, call: _call
 function withoutLooseItems(message: ModelMessage): ModelMessage {
   if (message.role !== "assistant" || typeof message.content === "string") return message;
   if (message.content.some(({ type }) => type === "reasoning")) return message;
-  for (const { providerOptions } of message.content) delete providerOptions?.["openai"]?.["itemId"]; // made here a moment ago
+  for (const part of message.content) {
+    if ("providerOptions" in part) delete part.providerOptions?.["openai"]?.["itemId"]; // made here a moment ago
+  }
   return message;
 }

@@ -1,5 +1,5 @@
 import { isPlainObject, type JsonObject, type JsonValue } from "../json.ts";
-import type { ToolApproval, ToolCall } from "../message.ts";
+import type { Message, PartMetadata, ToolApproval, ToolCall } from "../message.ts";
 import type { Field } from "./field.ts";
 
 // Approvals of the AI SDK: in useChat they stand in the part of their call; model messages have a request beside the call and a
@@ -46,4 +46,15 @@ export function writeResponse({ approval }: ToolCall): readonly object[] {
   if (approval?.approved === undefined) return [];
   const { id: approvalId, approved, reason } = approval;
   return [{ type: "tool-approval-response", approvalId, approved, reason }];
+}
+
+/** Marks the result that stands in for a call which was approved and has not run. */
+export function approvalMetadata(approval: ToolApproval): PartMetadata {
+  return { heddle: { approval } };
+}
+
+/** The approval of the call, if the result of this message stands in for it. */
+export function approvalIn(message: Message): ToolApproval | undefined {
+  const approval = message.role === "tool" ? message.metadata?.["heddle"]?.["approval"] : undefined;
+  return approvalOf(approval).approval;
 }

@@ -60,6 +60,13 @@ const message: fc.Arbitrary<Message> = fc.oneof(
     content: "",
     toolCalls: [{ id: "call_0", name: "search", arguments: {} }],
   }),
+  fc.constantFrom(true, false).map(
+    (approved): Message => ({
+      role: "assistant",
+      content: "",
+      toolCalls: [{ id: "call_0", name: "search", arguments: {}, approval: { id: "a0", approved } }],
+    }),
+  ),
   fc.constant<Message>({ role: "tool", toolCallId: "call_0", name: "search", content: "found" }),
   fc.constant<Message>({ role: "system", content: "Be brief." }),
 );

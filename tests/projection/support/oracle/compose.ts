@@ -152,13 +152,14 @@ function isOf({ provider, model }: ThinkingPart, asked: string | undefined): boo
 
 function resultDrafts(block: Block, ids: readonly string[], cleared: boolean, { policy, shrunk }: Setting): Draft[] {
   return block.calls.map((call, n): Draft => {
-    const { content, isError, rule } = shownResult(call, policy, cleared, shrunk);
+    const { content, isError, rule, metadata } = shownResult(call, policy, cleared, shrunk);
     const message: Message = {
       role: "tool",
       toolCallId: ids[n] ?? "",
       name: legalName(call.name),
       content,
       ...(isError && { isError }),
+      ...(metadata !== undefined && { metadata }),
     };
     return {
       message,

@@ -12,6 +12,7 @@ export interface SaidCall {
   readonly name: string;
   readonly arguments: JsonValue;
   readonly metadata?: PartMetadata;
+  readonly approval?: { readonly approved?: boolean };
 }
 
 type What =
@@ -177,9 +178,9 @@ function callsOf({ toolCalls }: JsonObject): SaidCall[] {
   if (toolCalls === undefined) return [];
   if (!Array.isArray(toolCalls)) throw new TypeError("not calls");
   return (toolCalls as (Partial<SaidCall> | null)[]).map((call) => {
-    const { id, name, arguments: args, metadata } = call ?? {};
+    const { id, name, arguments: args, metadata, approval } = call ?? {};
     if (typeof name !== "string" || args === undefined) throw new TypeError("not a call");
-    return { id, name, arguments: args, ...(metadata !== undefined && { metadata }) };
+    return { id, name, arguments: args, ...(metadata !== undefined && { metadata }), ...(approval && { approval }) };
   });
 }
 

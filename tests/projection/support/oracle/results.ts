@@ -1,4 +1,4 @@
-import type { Content, ContextPolicy } from "heddle";
+import type { Content, ContextPolicy, PartMetadata } from "heddle";
 import { type Block, type Call, firstOf, isExchange, openersOf } from "./blocks.ts";
 import { partsOf } from "./content.ts";
 import { bytesOf, sum } from "./log.ts";
@@ -8,17 +8,26 @@ const INTERRUPTED = JSON.stringify({
   error: { type: "interrupted", message: "The call was interrupted; its outcome is unknown." },
 });
 
+const NOT_RUN = JSON.stringify({
+  error: { type: "not_run", message: "The call was approved and has not run yet." },
+});
+
 /** Bytes that results are cut down to because the newest block did not fit. */
 export type Shrunk = ReadonlyMap<Call, number>;
 
 export interface ShownResult {
   readonly content: Content;
   readonly isError: boolean;
+  readonly metadata?: PartMetadata;
   readonly rule?: "interrupted" | "cleared" | "shortened" | "shrunk";
 }
 
 export function shownResult(call: Call, policy: ContextPolicy, cleared: boolean, shrunk: Shrunk): ShownResult {
   const { result } = call;
+  const { approval } = call;
+  if (result?.what.type !== "result" && approval?.approved === true) {
+    return { content: NOT_RUN, isError: true, rule: "interrupted", metadata: { heddle: { approval } } };
+  }
   if (result?.what.type !== "result") return { content: INTERRUPTED, isError: true, rule: "interrupted" };
   const { content, isError } = result.what;
   const { seq } = result.place;
