@@ -4,16 +4,19 @@ import type { Piece } from "./parts.ts";
 
 /**
  * What of an answer one provider can read. Thinking goes back only to the provider that signed it: to any other it is
- * noise, or a refused request. An empty text is kept for Gemini alone, which may have signed it.
+ * noise, or a refused request. An empty text is kept for Gemini alone, which may have signed it. Where OpenAI has stored its
+ * items, an id is enough.
  */
-export function readablePieces(pieces: readonly Piece[], owner: MetadataOwner): readonly Piece[] {
+export function readablePieces(pieces: readonly Piece[], owner: MetadataOwner, isStored = false): readonly Piece[] {
   switch (owner) {
     case "google":
       return pieces.filter((piece) => (isBlank(piece) || piece.type === "thinking" ? isSignedBy(piece, owner) : true));
     case "anthropic":
       return withoutBlanks(pieces).filter((piece) => piece.type !== "thinking" || isSignedBy(piece, owner));
     case "openai":
-      return withoutLooseReasoning(withoutUnsealedReasoning(withoutBlanks(pieces)));
+      return isStored
+        ? withoutLooseItems(withoutLooseReasoning(withoutBlanks(pieces).filter(isOfOpenAI)))
+        : withoutLooseReasoning(withoutUnsealedReasoning(withoutBlanks(pieces)));
     default:
       return owner satisfies never;
   }
@@ -46,6 +49,20 @@ function withoutUnsealedReasoning(pieces: readonly Piece[]): readonly Piece[] {
     (piece) =>
       piece.type !== "thinking" || isSealed(piece) || (itemOf(piece) !== undefined && sealed.has(itemOf(piece))),
   );
+}
+
+function isOfOpenAI(piece: Piece): boolean {
+  return piece.type !== "thinking" || Object.keys(metadataOf(piece, "openai")).length > 0;
+}
+
+/** OpenAI takes an answer by its id only together with the reasoning that led to it; without the id it stands alone. */
+function withoutLooseItems(pieces: readonly Piece[]): readonly Piece[] {
+  if (pieces.some(({ type }) => type === "thinking")) return pieces;
+  return pieces.map((piece) => {
+    if (piece.type !== "text" || textField(piece, "openai", "itemId") === undefined) return piece;
+    const { itemId: _itemId, ...openai } = metadataOf(piece, "openai");
+    return { ...piece, metadata: { ...piece.metadata, openai } };
+  });
 }
 
 /** OpenAI refuses a reasoning item that is not followed by the text or call it led to. */

@@ -9,7 +9,7 @@ import { readablePieces } from "../thinking.ts";
 import { assistantPart, filePart, textPart, toolResult } from "./parts.ts";
 import type { AISDKAssistantPart, AISDKFile, AISDKMessage, AISDKProviderOptions, AISDKText } from "./types.ts";
 
-const NAMES: OptionNames<AISDKOptions> = { provider: true, cache: true };
+const NAMES: OptionNames<AISDKOptions> = { provider: true, cache: true, stored: true };
 
 export interface AISDKOptions {
   /**
@@ -17,6 +17,8 @@ export interface AISDKOptions {
    * Chat API ("openai-chat") has a place for neither. Not every provider package does it. Default: all of it stays.
    */
   readonly provider?: MetadataOwner | "openai-chat" | undefined;
+  /** Whether OpenAI stores its items (`store`), so that reasoning with only an id is sent as a reference. Default true, as in its package. */
+  readonly stored?: boolean | undefined;
   /** Adds cache breakpoints for Anthropic; other providers do not look at them. */
   readonly cache?: CacheOption | undefined;
 }
@@ -41,7 +43,7 @@ export function toAISDKPrompt(messages: readonly Message[], options: AISDKOption
   return made.map(({ prompt }) => prompt);
 }
 
-function messageOf(message: Message, { provider }: AISDKOptions): AISDKMessage {
+function messageOf(message: Message, { provider, stored }: AISDKOptions): AISDKMessage {
   switch (message.role) {
     case "system":
       return { role: "system", content: message.content };
@@ -55,7 +57,7 @@ function messageOf(message: Message, { provider }: AISDKOptions): AISDKMessage {
       };
     case "assistant": {
       const pieces = piecesOf(message);
-      const kept = provider === undefined ? pieces : readableFor(pieces, provider);
+      const kept = provider === undefined ? pieces : readableFor(pieces, provider, stored);
       return { role: "assistant", content: kept.flatMap(assistantPart) };
     }
     case "tool":
@@ -65,12 +67,16 @@ function messageOf(message: Message, { provider }: AISDKOptions): AISDKMessage {
   }
 }
 
-function readableFor(pieces: readonly Piece[], provider: NonNullable<AISDKOptions["provider"]>): readonly Piece[] {
+function readableFor(
+  pieces: readonly Piece[],
+  provider: NonNullable<AISDKOptions["provider"]>,
+  stored = true,
+): readonly Piece[] {
   const isChat = provider === "openai-chat";
   const runs = pieces.filter(
     (piece) => piece.type === "call" || !isProviderRun(piece) || (!isChat && canReadRun(piece, provider)),
   );
-  return isChat ? runs.filter(({ type }) => type !== "thinking") : readablePieces(runs, provider);
+  return isChat ? runs.filter(({ type }) => type !== "thinking") : readablePieces(runs, provider, stored);
 }
 
 function joined(a: AISDKMessage, b: AISDKMessage): AISDKMessage {

@@ -13,11 +13,12 @@ import type { ModelDelta } from "./answer/delta.ts";
 import { answerOf } from "./answer/finish.ts";
 import { ModelError } from "./error.ts";
 import { classifyModelError } from "./failure/classify.ts";
+import { filesLeftOut, isUnsupported, withNotes } from "./file-notes.ts";
 import { Guard } from "./guard.ts";
 import { plainText } from "./plain-json.ts";
 import { promptFor } from "./prompt.ts";
 import { fieldsIn, rawPart } from "./raw-part.ts";
-import { callSettings, type ModelSettings } from "./settings.ts";
+import { callSettings, isStored, type ModelSettings } from "./settings.ts";
 import type { ModelSpec } from "./spec/spec.ts";
 import { specOf } from "./spec/spec-of.ts";
 import { isOn, planThinking, type ThinkingPlan } from "./thinking.ts";
@@ -69,13 +70,7 @@ export async function callModel(call: ModelCall): Promise<ModelAnswer> {
     run.assembly = assembly;
     const { messages, settings, warnings } = planned(call, spec);
     for (const warning of warnings) warnOf(call, warning);
-    const options = {
-      ...callSettings(call.model, spec, settings, call.tools),
-      prompt: promptFor(call.model, spec, messages, call.cache),
-      abortSignal: guard.signal,
-    };
-    if (call.streaming === false) await generate(run, spec, assembly, options);
-    else await stream(run, spec, assembly, options);
+    await answered(run, spec, assembly, messages, settings);
     return answerOf(assembly, run.end);
   } catch (error) {
     guard.abandon();
@@ -102,6 +97,36 @@ interface Run {
   assembly: Assembly | undefined;
   /** What the provider says of the answer as a whole. */
   end: { usage?: Usage; finishReason?: FinishReason; response?: NonNullable<ModelAnswer["response"]> };
+}
+
+/** Where the package has no place for a file, the call is made again with a note in its place. */
+async function answered(
+  run: Run,
+  spec: ModelSpec,
+  assembly: Assembly,
+  messages: readonly Message[],
+  settings: ModelSettings,
+): Promise<void> {
+  const { call, guard } = run;
+  const { model, cache, streaming } = call;
+  const shared = { ...callSettings(model, spec, settings, call.tools), abortSignal: guard.signal };
+  const lists = [messages, ...withNotes(messages)];
+  for (const [at, list] of lists.entries()) {
+    const prompt = promptFor(model, spec, list, {
+      ...(cache !== undefined && { cache }),
+      stored: isStored(model, settings),
+    });
+    try {
+      if (streaming === false) await generate(run, spec, assembly, { ...shared, prompt });
+      else await stream(run, spec, assembly, { ...shared, prompt });
+      return;
+    } catch (error) {
+      const next = lists[at + 1];
+      if (next === undefined || !isUnsupported(error)) throw error;
+      const types = filesLeftOut(list, next).join(", ");
+      warnOf(call, `the package of ${model.provider} cannot take these files (${types}): notes stand in their places.`);
+    }
+  }
 }
 
 type Options = Parameters<LanguageModel["doStream"]>[0];

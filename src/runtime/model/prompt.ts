@@ -1,7 +1,6 @@
 import { type LanguageModel, modelNameOf, ownerOf } from "../../agent/definition/language-model.ts";
-import { toAISDKPrompt } from "../../providers/ai-sdk/prompt.ts";
+import { type AISDKOptions, toAISDKPrompt } from "../../providers/ai-sdk/prompt.ts";
 import type { AISDKAssistantPart, AISDKProviderOptions } from "../../providers/ai-sdk/types.ts";
-import type { CacheOption } from "../../providers/cache.ts";
 import type { MetadataOwner } from "../../providers/metadata.ts";
 import type { Message } from "../../thread/message.ts";
 import { canReadRun, isProviderRun } from "../../thread/provider-executor.ts";
@@ -14,10 +13,11 @@ export function promptFor(
   model: LanguageModel,
   spec: ModelSpec,
   messages: readonly Message[],
-  cache?: CacheOption,
+  { cache, stored = false }: Pick<AISDKOptions, "cache" | "stored"> = {},
 ): object[] {
   const owner = ownerOf(model);
   const options = {
+    stored,
     ...(isKnown(owner) && { provider: owner }),
     ...(cache !== undefined && readsMarks(model) && { cache }),
   };

@@ -68,6 +68,12 @@ function providerOptionsFor(model: LanguageModel, given: PartMetadata | undefine
   return { ...given, [name]: { store: false, ...given?.[name] } };
 }
 
+/** Whether OpenAI or Azure was asked to keep its items. */
+export function isStored(model: LanguageModel, settings: ModelSettings): boolean {
+  const options = providerOptionsFor(model, settings.providerOptions);
+  return [options?.["openai"], options?.["azure"]].some((own) => own?.["store"] === true);
+}
+
 function defined(fields: { readonly [name: string]: unknown }): object {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }

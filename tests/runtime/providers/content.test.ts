@@ -35,6 +35,25 @@ describe.each(EVERY_WAY)("$api, $way", (setting) => {
     expect(await proveBodies(scene)).toBe(2);
   });
 
+  test("a text file: where the package has no place for it, a note stands there, and the thread goes on", async () => {
+    const scene = await stage(setting);
+    scene.provider.answer({ text: "Read." }, { text: "You are welcome." });
+    const server = await scene.start();
+    const request = await server.ask([
+      { type: "text", text: "What is this?" },
+      { type: "file", mediaType: "text/plain", filename: "notes.txt", data: { base64: btoa("Looms.") } },
+    ]);
+    expect((await request.result).text).toBe("Read.");
+    expect((await (await server.ask("Thanks")).result).text).toBe("You are welcome.");
+    expect(scene.provider.requests.filter(({ accepted }) => !accepted)).toEqual([]);
+    const isTaken = setting.api !== "openai-chat" && setting.api !== "openai-responses";
+    expect(JSON.stringify(scene.provider.requests[1]?.body).includes("notes.txt, text/plain) that cannot")).toBe(
+      !isTaken,
+    );
+    expect(scene.warnings.some((warning) => warning.includes("cannot take these files (text/plain)"))).toBe(!isTaken);
+    expect(await proveBodies(scene)).toBe(2);
+  });
+
   test("a picture in an ask", async () => {
     const scene = await stage(setting);
     scene.provider.answer({ text: "A pixel." });

@@ -228,3 +228,29 @@ describe.each(WAYS)("anthropic, $way, with thinking that is bound to what stands
     expect(await proveBodies(scene)).toBe(16);
   });
 });
+
+test.each(WAYS)(
+  "openai-responses, $way: reasoning that OpenAI has stored is sent as a reference, also behind a cut",
+  async ({ streaming }) => {
+    const scene = await stage({ api: "openai-responses", streaming });
+    let steps = 0;
+    scene.provider.answer(() => {
+      steps++;
+      if (steps % 4 === 0) return { thinking: `Done ${steps}.`, text: `It is sunny, I say for the time ${steps}.` };
+      return {
+        thinking: `Step ${steps}.`,
+        text: steps % 2 === 0 ? "Looking." : "",
+        calls: [weatherIn(`City ${steps}`)],
+      };
+    });
+    const server = await scene.start({
+      contextPolicy: { maxInputTokens: 800, reserveOutputTokens: 200 },
+      providerOptions: { openai: { store: true } },
+    });
+    for (let ask = 1; ask <= 6; ask++) await (await server.ask(`Weather, for the time ${ask}?`)).result;
+    expectAccepted(scene);
+    const second = JSON.stringify(scene.provider.requests[1]?.body["input"]);
+    expect(second).toContain('"item_reference"');
+    expect(await proveBodies(scene)).toBe(24);
+  },
+);
