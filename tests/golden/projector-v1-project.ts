@@ -1,6 +1,7 @@
 import type { ProjectionInput } from "../../src/projection/input/input.ts";
 import { project } from "../../src/projection/project.ts";
 import type { Projection } from "../../src/projection/projection.ts";
+import type { ProjectorName } from "../../src/projection/rules.ts";
 import type { EntryInput } from "../../src/thread/entry.ts";
 import { Thread } from "../../src/thread/thread.ts";
 import { calibrated } from "../../src/tokens/calibrate.ts";
@@ -14,7 +15,10 @@ export interface GoldenInput extends Omit<ProjectionInput, "thread" | "readers" 
 }
 
 /** What the model sees of it. */
-export function projectGolden({ name: _, entries, calibration, ...input }: GoldenInput): Projection {
+export function projectGolden(
+  { name: _, entries, calibration, ...input }: GoldenInput,
+  rules: ProjectorName = "heddle/1",
+): Projection {
   const tokenCounter = calibration === undefined ? heuristic : calibrated(heuristic, calibration);
-  return project({ ...input, rules: "heddle/1", thread: Thread.create().append(entries), tokenCounter });
+  return project({ ...input, rules, thread: Thread.create().append(entries), tokenCounter });
 }

@@ -7,6 +7,7 @@ import type { Content, Message, ToolCall, ToolSpec } from "../../thread/message.
 import type { Thread } from "../../thread/thread.ts";
 import type { TokenCounter } from "../../tokens/counter.ts";
 import type { Usage } from "../answer.ts";
+import type { DownloadFunction, DownloadLimits } from "./download.ts";
 import type { LanguageModel } from "./language-model.ts";
 import type { InputSchema } from "./schema.ts";
 import type { StopCondition } from "./stop-when.ts";
@@ -117,6 +118,11 @@ export interface AgentConfig<
   readonly outputRetries?: number | undefined;
   /** What the provider package takes as `providerOptions`. */
   readonly providerOptions?: JsonObject | undefined;
+  /**
+   * How files are downloaded whose URLs the model does not take: limits, or a function as `download` of the AI SDK. Default: 32 MiB
+   * and 30 seconds for each file, no private addresses. Each file is downloaded once in a request.
+   */
+  readonly download?: DownloadFunction | DownloadLimits | undefined;
   readonly projector?: Projector | undefined;
   /** Readers of your own kinds of entries. */
   readonly readers?: Readers | undefined;

@@ -71,6 +71,16 @@ const conditions: Check = (value) => {
   return areFunctions ? undefined : "must be a function of the exchange, or a list of them";
 };
 
+const download: Check = (value) => {
+  if (typeof value === "function") return undefined;
+  const { maxBytes, timeoutMs, allowPrivateAddresses, ...others } = isPlainObject(value) ? value : { value };
+  const [unknown] = Object.keys(others);
+  if (unknown !== undefined) return "must be a function or { maxBytes?, timeoutMs?, allowPrivateAddresses? }";
+  const isFine = [maxBytes, timeoutMs].every((each) => each === undefined || whole(1)(each) === undefined);
+  if (!isFine) return "needs whole numbers from 1 as maxBytes and timeoutMs";
+  return allowPrivateAddresses === undefined ? undefined : flag(allowPrivateAddresses);
+};
+
 const toolChoice: Check = (value) =>
   isPlainObject(value) && typeof value["tool"] === "string"
     ? undefined
@@ -103,6 +113,7 @@ const CHECKS: { readonly [Field in keyof Required<AgentConfig>]: Check } = {
   output: schema,
   outputRetries: whole(0, 3),
   providerOptions: object,
+  download,
   projector: having("project", "explain"),
   readers: object,
   tokenCounter: having("count"),

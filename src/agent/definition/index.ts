@@ -2,6 +2,7 @@ export type { Agent, AgentContext, AgentOutput, AnyAgent, ContextFor, OutputOf }
 export { AgentError } from "./agent-error.ts";
 export type * from "./config.ts";
 export { defineAgent, isAgent } from "./define-agent.ts";
+export type { DownloadFunction, DownloadLimits, DownloadRequest, DownloadResult } from "./download.ts";
 export type { LanguageModel, ModelCallOptions, ModelResult, ModelStream } from "./language-model.ts";
 export {
   type InputOf,

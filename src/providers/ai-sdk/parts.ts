@@ -12,9 +12,11 @@ function optionsOf({ metadata }: { readonly metadata?: PartMetadata }): {
   providerOptions?: AISDKProviderOptions;
 } {
   if (metadata === undefined) return {};
-  const { heddle: _ours, ...others } = metadata;
-  const owners = Object.entries(others).map(([owner, value]) => [owner, thawObject(value)] as const);
-  return owners.length === 0 && _ours !== undefined ? {} : { providerOptions: Object.fromEntries(owners) };
+  const { heddle, ...others } = metadata;
+  const { approval: _ofCall, ...ours } = heddle ?? {}; // the approval is put where the AI SDK looks for it
+  const kept = Object.keys(ours).length === 0 ? others : metadata;
+  const owners = Object.entries(kept).map(([owner, value]) => [owner, thawObject(value)] as const);
+  return owners.length === 0 && heddle !== undefined ? {} : { providerOptions: Object.fromEntries(owners) };
 }
 
 export function textPart(part: TextPart): AISDKText {

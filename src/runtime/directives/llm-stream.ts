@@ -8,6 +8,7 @@ import type { Message, ToolSpec } from "../../thread/message.ts";
 import { ModelError } from "../model/error.ts";
 import { withRetries } from "../model/retries.ts";
 import type { ModelSettings } from "../model/settings.ts";
+import type { Downloads } from "../model/url-files.ts";
 import { checkOutput } from "../output/check-output.ts";
 import type { LiveRequest } from "../request/request.ts";
 import { failureOf } from "../request/request-error.ts";
@@ -106,6 +107,8 @@ async function ask(scene: Scene, directive: LlmStream, request: LiveRequest, sen
       tools: sent.toolSpec,
       settings: sent.settings,
       cache: true,
+      download: definition.download,
+      downloads: downloadsOf(request),
       staleThinking: basis.view.thinkingStale !== undefined,
       streaming: definition.streaming,
       signal: request.abort.signal,
@@ -124,6 +127,15 @@ async function ask(scene: Scene, directive: LlmStream, request: LiveRequest, sen
       },
     },
   );
+}
+
+/** What was downloaded for a request, for as long as it lives. */
+const DOWNLOADS = new WeakMap<LiveRequest, Downloads>();
+
+function downloadsOf(request: LiveRequest): Downloads {
+  const known: Downloads = DOWNLOADS.get(request) ?? new Map();
+  DOWNLOADS.set(request, known);
+  return known;
 }
 
 async function outputOf(

@@ -1,4 +1,5 @@
 import type { FinishReason, ModelAnswer, Usage } from "../../agent/answer.ts";
+import type { DownloadFunction, DownloadLimits } from "../../agent/definition/download.ts";
 import {
   type LanguageModel,
   type ModelReader,
@@ -22,6 +23,7 @@ import { callSettings, isStored, type ModelSettings } from "./settings.ts";
 import type { ModelSpec } from "./spec/spec.ts";
 import { specOf } from "./spec/spec-of.ts";
 import { isOn, planThinking, type ThinkingPlan } from "./thinking.ts";
+import { type Downloads, withDownloads } from "./url-files.ts";
 import { warningText } from "./warning.ts";
 import { weigh } from "./weigh.ts";
 
@@ -43,6 +45,10 @@ export interface ModelCall {
   readonly cache?: CacheOption;
   /** Whether some thinking stands behind other messages than it was made behind (`meta.view.thinkingStale`). Default false. */
   readonly staleThinking?: boolean;
+  /** How files are downloaded whose URLs the model does not take. Default: with the limits of `DownloadLimits`. */
+  readonly download?: DownloadFunction | DownloadLimits | undefined;
+  /** What was downloaded before in the same request. Default: nothing. */
+  readonly downloads?: Downloads | undefined;
   /** Whether the answer comes in parts. Default true. */
   readonly streaming?: boolean;
   readonly signal?: AbortSignal | undefined;
@@ -70,7 +76,11 @@ export async function callModel(call: ModelCall): Promise<ModelAnswer> {
     run.assembly = assembly;
     const { messages, settings, warnings } = planned(call, spec);
     for (const warning of warnings) warnOf(call, warning);
-    await answered(run, spec, assembly, messages, settings);
+    const { download, downloads = new Map() } = call;
+    const given = { download, known: downloads, signal: guard.signal };
+    const files = await guard.until(() => withDownloads(call.model, messages, given));
+    for (const warning of files.warnings) warnOf(call, warning);
+    await answered(run, spec, assembly, files.messages, settings);
     return answerOf(assembly, run.end);
   } catch (error) {
     guard.abandon();

@@ -1,0 +1,28 @@
+/** A file by URL that a model call needs. */
+export interface DownloadRequest {
+  readonly url: URL;
+  /** Whether the model takes this URL itself. */
+  readonly isUrlSupportedByModel: boolean;
+  readonly abortSignal?: AbortSignal;
+}
+
+export interface DownloadResult {
+  readonly data: Uint8Array;
+  /** What the server said; undefined keeps the media type of the part. */
+  readonly mediaType: string | undefined;
+}
+
+/**
+ * Downloads files by URL, as `download` of the AI SDK does. Called at most once per model call, with the URLs that were not
+ * downloaded before in the request; gives one result for each, in order. `null` hands the URL to the model as it is.
+ */
+export type DownloadFunction = (requests: DownloadRequest[]) => PromiseLike<(DownloadResult | null)[]>;
+
+export interface DownloadLimits {
+  /** The largest file. Default 32 MiB. */
+  readonly maxBytes?: number | undefined;
+  /** How long one file may take, redirects included. Default 30,000. */
+  readonly timeoutMs?: number | undefined;
+  /** Whether loopback, link-local, private and metadata addresses may be asked. Default false. */
+  readonly allowPrivateAddresses?: boolean | undefined;
+}
