@@ -36,7 +36,7 @@ export const contentRules = {
     "a call here was run by another provider; leave it and its result out.",
     (messages, provider) =>
       messages.findIndex((message) =>
-        partsIn(message).some(
+        saidBy(message).some(
           (part) => isProviderRun(part) && !(provider !== "openai-chat" && canReadRun(part, OWNERS[provider])),
         ),
       ),
@@ -52,6 +52,11 @@ const OWNERS = {
   anthropic: "anthropic",
   gemini: "google",
 } as const satisfies { [provider in ProviderApi]: string };
+
+/** Formatters read such calls in the assistant's messages only. */
+function saidBy(message: Message): readonly Part[] {
+  return message.role === "assistant" ? partsIn(message) : [];
+}
 
 function partsIn(message: Message): readonly Part[] {
   return typeof message.content === "string" ? [] : message.content;
