@@ -8,6 +8,7 @@ export const EXIT = {
   usage: 2,
   notFound: 3,
   refused: 4,
+  suspended: 5,
   interrupted: 130,
   terminated: 143,
 } as const;

@@ -1,4 +1,4 @@
-import type { AgentEvent } from "../agent/event.ts";
+import type { AgentEvent, Suspension } from "../agent/event.ts";
 import type { WaitingCall } from "../agent/react/waiting.ts";
 import type { Entry } from "../thread/entry.ts";
 import type { JsonObject } from "../thread/json.ts";
@@ -46,7 +46,8 @@ class Follower {
   readonly #telling: Telling;
   readonly #decided = new Set<string>();
   #requestId: string | undefined;
-  #lastSeq = 0;
+  /** Ids of events. A request that another process goes on with may use a seq again. */
+  readonly #seen = new Set<string>();
   /** Whether the stream that is read has told anything of the request. */
   #isHeard = false;
   #loggedStatus: string | undefined;
@@ -95,8 +96,8 @@ class Follower {
   async #agentEvent(event: AgentEvent): Promise<number | undefined> {
     if (event.requestId !== this.#requestId) return undefined;
     this.#isHeard = true;
-    if (event.seq <= this.#lastSeq) return undefined;
-    this.#lastSeq = event.seq;
+    if (this.#seen.has(event.id)) return undefined;
+    this.#seen.add(event.id);
     await this.#telling.event(event);
     await this.#following.steering?.event(event);
     switch (event.kind) {
@@ -106,6 +107,8 @@ class Follower {
         return this.#failed(event.data.failure.message);
       case "request_cancelled":
         return this.#cancelled();
+      case "request_suspended":
+        return this.#suspended(event.data);
       default:
         return undefined;
     }
@@ -163,6 +166,21 @@ class Follower {
     await this.#telling.end();
     if (!out.isJson) await out.error(`${out.talk("red", "failed:")} ${message}`);
     return EXIT.failed;
+  }
+
+  async #suspended({ reason, holder }: Suspension): Promise<number> {
+    const { call, threadId } = this.#following;
+    const { out } = call;
+    await this.#telling.end();
+    if (out.isJson) return EXIT.suspended;
+    const why = {
+      store: "The store cannot be reached.",
+      lost: `Another process${holder === undefined ? "" : ` (${holder})`} has claimed the thread and goes on with the request.`,
+      stopped: "The process that ran the request was stopped.",
+    }[reason];
+    const next = `The request is open in the log. heddle show ${threadId} --follow tells how it goes on.`;
+    await out.error(`${out.talk("yellow", "suspended:")} ${why} ${next}`);
+    return EXIT.suspended;
   }
 
   async #cancelled(): Promise<number> {

@@ -39,7 +39,7 @@ export class Talk {
       const content = line.trim();
       if (content === "") continue;
       const { exit, isInterrupted } = await this.#answered(content);
-      if (exit === EXIT.refused || isInterrupted) return exit;
+      if (isOpen(exit) || isInterrupted) return exit;
     }
     return this.#ended();
   }
@@ -59,7 +59,7 @@ export class Talk {
       }
       const text = late ?? content.replace(/^\/\//, "/");
       const { exit, isInterrupted, isLeft, unsaid } = await this.#tried(text, keyboard);
-      if (exit === EXIT.refused) return exit; // it waits, and nothing else can be asked
+      if (isOpen(exit)) return exit;
       if (isLeft) break;
       // What came too late for an answer is asked behind it, but not behind one that was broken off.
       if (exit === EXIT.ok && !isInterrupted) next.push(...unsaid);
@@ -120,4 +120,9 @@ export class Talk {
     if (this.#threadId !== undefined) await out.say(out.talk("dim", `thread ${this.#threadId}`));
     return this.#worst;
   }
+}
+
+/** The request waits or is suspended: it is still open, and nothing else can be asked. */
+function isOpen(exit: number): boolean {
+  return exit === EXIT.refused || exit === EXIT.suspended;
 }

@@ -1,4 +1,4 @@
-import type { AgentEvent, JsonValue } from "heddle";
+import type { AgentEvent, Entry, JsonValue } from "heddle";
 
 /** A call of a tool while it happens. */
 export interface LiveTool {
@@ -13,7 +13,9 @@ export interface LiveTool {
 export interface Live {
   readonly requestId: string;
   readonly eventSeq: number;
-  readonly state: "running" | "waiting" | "done";
+  /** Suspended: the process that ran it no longer carries it, and the log tells how it goes on. */
+  readonly state: "running" | "waiting" | "suspended" | "done";
+  readonly suspendedAt?: number;
   readonly iteration: number;
   readonly callId?: string;
   readonly text: string;
@@ -26,9 +28,12 @@ export interface Live {
 
 const FRESH = { eventSeq: 0, state: "running", iteration: 0, text: "", thinking: "", input: "", tools: {} } as const;
 
-/** What is known after one more event. Events come again after a reconnect: what is known already changes nothing. */
+/**
+ * What is known after one more event. Events come again after a reconnect: what is known already changes nothing. A suspended
+ * request that is resumed is followed anew: its numbers may begin below those that came before.
+ */
 export function evolve(live: Live | undefined, event: AgentEvent): Live {
-  const same = live?.requestId === event.requestId;
+  const same = live?.requestId === event.requestId && live.state !== "suspended";
   if (same && event.seq <= live.eventSeq) return live;
   const before: Live = same ? live : { ...FRESH, requestId: event.requestId };
   return { ...before, ...changed(before, event), eventSeq: event.seq, iteration: event.iteration };
@@ -76,8 +81,28 @@ function changed(live: Live, event: AgentEvent): Partial<Live> {
       return { ...SILENT, state: "done", outcome: { kind: "failed", message: event.data.failure.message } };
     case "request_cancelled":
       return { ...SILENT, state: "done", outcome: { kind: "cancelled", message: event.data.reason } };
+    case "request_suspended":
+      return { ...SILENT, state: "suspended", suspendedAt: event.at, tools: {}, note: noteOf(event.data) };
     default:
       return {};
+  }
+}
+
+/** Whether this entry shows that another process goes on with the suspended request: from here on the log tells. */
+export function isResumedBy({ requestId, state, suspendedAt = 0 }: Live, { refs, at }: Entry): boolean {
+  return state === "suspended" && refs.requestId === requestId && at > suspendedAt;
+}
+
+function noteOf({ reason, holder }: Extract<AgentEvent, { kind: "request_suspended" }>["data"]): string {
+  switch (reason) {
+    case "store":
+      return "Suspended: the store cannot be reached. The request goes on when it is back.";
+    case "lost":
+      return `Suspended here: another process${holder === undefined ? "" : ` (${holder})`} goes on with the request.`;
+    case "stopped":
+      return "Suspended: the process that ran it was stopped. The request goes on where the thread is started again.";
+    default:
+      return reason satisfies never;
   }
 }
 

@@ -4,7 +4,7 @@ import { recordIn } from "../data/calls.ts";
 import type { CallDetail, CallPage, CallRow, StreamEvent, ThreadDetail, ThreadRow } from "../data/contract.ts";
 import type { LinkState, Source, SteerWay } from "../data/source.ts";
 import { EntryLog } from "./entry-log.ts";
-import { evolve, type Live, SILENT } from "./live.ts";
+import { evolve, isResumedBy, type Live, SILENT } from "./live.ts";
 import { failed, LOADING, type Loaded } from "./loaded.ts";
 import { attempt } from "./toasts.ts";
 
@@ -136,6 +136,10 @@ export class OpenThread {
       this.#said = String(callId);
       if (live?.callId === callId) this.live.value = { ...live, ...SILENT };
     }
+    if (live !== undefined && isResumedBy(live, entry)) {
+      this.live.value = undefined;
+      void this.refreshDetail();
+    }
     if (signalId !== undefined) this.steers.value = this.steers.peek().filter(({ id }) => id !== signalId);
     if (recordIn(entry) !== undefined) void this.refreshCalls();
   }
@@ -165,6 +169,10 @@ export class OpenThread {
     if (row.id !== this.id) return;
     const detail = this.detail.peek();
     this.log.grow(row.rev);
-    if (detail.state === "there") this.detail.value = { state: "there", value: { ...detail.value, ...row } };
+    if (detail.state !== "there") return;
+    const before = detail.value;
+    this.detail.value = { state: "there", value: { ...before, ...row } };
+    // The request may run in another process, whose events do not come here.
+    if (before.status !== row.status || before.live !== row.live) void this.refreshDetail();
   }
 }

@@ -3,7 +3,10 @@ import { writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { memoryStore } from "heddle";
 import { expect, onTestFinished, test } from "vitest";
+import { chargingAgent, takeOver } from "../studio/support/charging.ts";
+import { started } from "../studio/support/client.ts";
 import { fastFolder } from "../support/temp-folder.ts";
 import { run } from "./support/fake-io.ts";
 
@@ -162,4 +165,41 @@ test("a long export goes into a Studio elsewhere, as far as its limit for import
   const refused = await run([...args, "--server", small], { cwd });
   expect(refused.code).not.toBe(0);
   expect(refused.stderr).toContain("1 MiB");
+});
+
+test.each([
+  ["ask", ["ask", "Charge."], ""],
+  ["chat", ["chat"], "Charge.\nAnd again.\n"],
+])("%s ends with 5 when another process takes the request over, and says how to follow it", async (_, args, stdin) => {
+  const store = memoryStore();
+  const { agent, begun, charge } = chargingAgent();
+  const { studio } = await started({ store, agent });
+  const address = `${new URL(studio.url).origin}/?token=${studio.token}`;
+  const ran = run([...args, "--server", address], { cwd: fastFolder(), stdin });
+  await begun;
+  const [thread] = (await store.list()).threads;
+  const id = thread?.id ?? "";
+  await takeOver(store, id);
+  charge();
+  const { code, stdout, stderr } = await ran;
+  expect({ code, stdout }).toEqual({ code: 5, stdout: "" });
+  expect(stderr).toContain("suspended: Another process (two) has claimed the thread");
+  expect(stderr).toContain(`heddle show ${id} --follow`);
+});
+
+test("with --json the last line of a suspended request is its event", async () => {
+  const store = memoryStore();
+  const { agent, begun, charge } = chargingAgent();
+  const { studio } = await started({ store, agent });
+  const address = `${new URL(studio.url).origin}/?token=${studio.token}`;
+  const ran = run(["ask", "Charge.", "--json", "--server", address], { cwd: fastFolder() });
+  await begun;
+  await takeOver(store, (await store.list()).threads[0]?.id ?? "");
+  charge();
+  const { code, stdout } = await ran;
+  expect(code).toBe(5);
+  expect(JSON.parse(stdout.trimEnd().split("\n").at(-1) ?? "")).toMatchObject({
+    kind: "request_suspended",
+    data: { reason: "lost", holder: "two" },
+  });
 });

@@ -3,8 +3,8 @@ import type { SimulatedProcess } from "./process.ts";
 import { isOfStore } from "./requests.ts";
 import type { SimulatedWorld } from "./world.ts";
 
-/** What anybody may be told at any time: the server is not there any more, or its store does not answer. */
-const ALWAYS: ReadonlySet<string> = new Set(["server_stopped", "request_lost"]);
+/** A server that answers with one of these carries the thread no longer: it was stopped, or another process has the thread. */
+const GONE: ReadonlySet<string> = new Set(["server_stopped", "thread_held"]);
 
 /** What the user has asked for and not heard of yet, with what may be answered. */
 export class Asked {
@@ -40,10 +40,10 @@ export class Asked {
           if (!process.isAlive) return; // nobody hears it
           const code = HeddleError.isInstance(error) ? error.code : undefined;
           journal.note(`${process.name}: ${what} was refused: ${code ?? String(error)}`);
-          const isExpected = code !== undefined && (ALWAYS.has(code) || isOfStore(code) || refusals.includes(code));
+          const isExpected = code !== undefined && (GONE.has(code) || isOfStore(code) || refusals.includes(code));
           if (!isExpected)
             journal.broken("what is refused is refused for an expected reason", `${what}: ${String(error)}`, error);
-          if (code === "server_stopped" && this.#world.current === process) this.#world.current = undefined;
+          if (code !== undefined && GONE.has(code) && this.#world.current === process) this.#world.current = undefined;
         },
       )
       .finally(() => this.#open.delete(followed));

@@ -1,7 +1,7 @@
-import { type AgentEvent, AgentServer, defineAgent, memoryStore, tool } from "heddle";
+import { type AgentEvent, AgentServer, defineAgent, type Entry, memoryStore, tool } from "heddle";
 import { scriptedModel } from "heddle/testing";
 import { expect, test } from "vitest";
-import { evolve, type Live } from "../../../studio-ui/state/live.ts";
+import { evolve, isResumedBy, type Live } from "../../../studio-ui/state/live.ts";
 
 async function eventsOfARequest(): Promise<AgentEvent[]> {
   const add = tool({ inputSchema: { type: "object" } as const, execute: () => 4 });
@@ -45,4 +45,28 @@ test("while the model speaks its words grow, and at the end nothing of them is l
   expect(texts).toContain("It ");
   expect(texts).toContain("It is 4");
   expect(liveAfter(events)).toMatchObject({ state: "done", text: "", thinking: "", outcome: { kind: "completed" } });
+});
+
+test("a suspended request is shown as suspended with its cause, and followed anew when it is resumed", async () => {
+  const model = scriptedModel([{ text: ["It ", "is 4"], hang: true }, { text: "It is 4." }]);
+  const store = memoryStore();
+  const options = { agent: defineAgent({ model }), store, threadId: "thread_1" };
+  const server = await AgentServer.start(options);
+  const request = await server.ask("2+2?");
+  for await (const { kind } of request.events()) if (kind === "llm_delta") break;
+  await server.stop({ graceMs: 0 });
+  const before = await Array.fromAsync(request.events());
+  const suspended = liveAfter(before);
+  expect(suspended).toMatchObject({ state: "suspended", text: "", tools: {}, note: expect.stringContaining("stopped") });
+  expect(liveAfter([...before, ...before])).toEqual(suspended); // as they are told again after a reconnect
+
+  const next = await AgentServer.start(options);
+  const resumed = await Array.fromAsync(next.request?.events() ?? []);
+  expect(liveAfter([...before, ...resumed])).toMatchObject({ state: "done", outcome: { kind: "completed" } });
+  const ends = next.thread().filterByRef("requestId", request.id);
+  await next.stop();
+  const shows = (entry: Entry | undefined) => suspended && entry && isResumedBy(suspended, entry);
+  expect(shows(ends[0])).toBe(false); // the ask: this process wrote it
+  const last = ends.at(-1);
+  expect(shows(last && { ...last, at: (suspended?.suspendedAt ?? 0) + 1 })).toBe(true);
 });
