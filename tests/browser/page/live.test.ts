@@ -57,7 +57,12 @@ test("a suspended request is shown as suspended with its cause, and followed ane
   await server.stop({ graceMs: 0 });
   const before = await Array.fromAsync(request.events());
   const suspended = liveAfter(before);
-  expect(suspended).toMatchObject({ state: "suspended", text: "", tools: {}, note: expect.stringContaining("stopped") });
+  expect(suspended).toMatchObject({
+    state: "suspended",
+    text: "",
+    tools: {},
+    note: expect.stringContaining("stopped"),
+  });
   expect(liveAfter([...before, ...before])).toEqual(suspended); // as they are told again after a reconnect
 
   const next = await AgentServer.start(options);
