@@ -23,6 +23,10 @@ export interface DownloadLimits {
   readonly maxBytes?: number | undefined;
   /** How long one file may take, redirects included. Default 30,000. */
   readonly timeoutMs?: number | undefined;
-  /** Whether loopback, link-local, private and metadata addresses may be asked. Default false. */
+  /**
+   * Whether loopback, link-local, private and metadata addresses may be asked. Default false: each address of a host is checked
+   * before the connection, also behind redirects. A name whose address changes right after that is not noticed, so an
+   * agent that takes URLs from strangers also needs a network that refuses such addresses.
+   */
   readonly allowPrivateAddresses?: boolean | undefined;
 }
