@@ -56,7 +56,7 @@ const RUN: OptionNames<RunOptions<never>> = {
   ports: true,
 };
 
-const GET: OptionNames<HostGetOptions> = { context: true };
+const GET: OptionNames<HostGetOptions> = { context: true, tools: true, signal: true };
 
 /** What going on from a token and ending it have in common. */
 const TOKEN = {

@@ -45,7 +45,16 @@ export class LiveHost<Given extends AnyAgent> implements AgentHost<Given> {
 
   async get(threadId: string, options: HostGetOptions<AgentContext<Given>> = {}): Promise<AgentServer<Given>> {
     checkGetOptions(options);
-    return this.#threads.use(threadId, async ({ server }) => server, options);
+    const { signal, ...start } = options;
+    return this.#threads.use(
+      threadId,
+      async ({ server }) => {
+        const { request } = server;
+        if (signal !== undefined && request !== undefined) this.#cancelWith(signal, threadId, request.id);
+        return server;
+      },
+      start,
+    );
   }
 
   ask(

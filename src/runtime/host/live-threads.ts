@@ -1,4 +1,5 @@
 import type { AgentContext, AgentOutput, AnyAgent } from "../../agent/definition/agent.ts";
+import type { Tools } from "../../agent/definition/tool.ts";
 import type { AgentEvent } from "../../agent/event.ts";
 import { checkName } from "../../thread/names.ts";
 import type { RuntimePorts } from "../ports.ts";
@@ -8,6 +9,7 @@ import type { LiveThread } from "../server/live-thread.ts";
 import type { ServerOptions, StopOptions } from "../server/options.ts";
 import type { AgentServer } from "../server/port.ts";
 import { startServer } from "../server/start.ts";
+import { itemsOf } from "../server/toolbox.ts";
 import { HostedRequest } from "./hosted-request.ts";
 import type { HostGetOptions, HostOptions } from "./port.ts";
 
@@ -34,7 +36,8 @@ export interface Used<Given extends AnyAgent> {
   readonly hosted: (request: AgentRequest<AgentOutput<Given>>) => AgentRequest<AgentOutput<Given>>;
 }
 
-type Start<Given extends AnyAgent> = Pick<ServerOptions<Given>, "claimWaitMs"> & HostGetOptions<AgentContext<Given>>;
+type Start<Given extends AnyAgent> = Pick<ServerOptions<Given>, "claimWaitMs"> &
+  Omit<HostGetOptions<AgentContext<Given>>, "signal">;
 
 /** The threads of a host that are live: each is started for the first who wants it, and released when it is idle. */
 export class LiveThreads<Given extends AnyAgent> {
@@ -84,6 +87,7 @@ export class LiveThreads<Given extends AnyAgent> {
     try {
       const server = await live.server;
       if (start.context !== undefined) live.thread?.requests.giveContext(start.context);
+      if (start.tools !== undefined) await lend(live.thread, start.tools);
       return await use({ server, hosted: (request) => hosted(live, request) });
     } finally {
       live.users -= 1;
@@ -100,7 +104,7 @@ export class LiveThreads<Given extends AnyAgent> {
     await Promise.all(this.#leaving.values());
   }
 
-  #start(threadId: string, { claimWaitMs, context }: Start<Given>): Live<Given> {
+  #start(threadId: string, { claimWaitMs, context, tools }: Start<Given>): Live<Given> {
     const lost = (): void => this.#release(threadId, live, { graceMs: 0 });
     const opened = (thread: LiveThread): void => {
       live.thread = thread;
@@ -108,6 +112,7 @@ export class LiveThreads<Given extends AnyAgent> {
     const own = {
       ...(claimWaitMs !== undefined && { claimWaitMs }),
       ...(context !== undefined && { context: () => context }),
+      ...(tools !== undefined && { tools: () => tools }),
     };
     const listen = ({ kind, requestId }: AgentEvent): void => {
       if (kind === "request_completed" || kind === "request_failed" || kind === "request_cancelled")
@@ -151,6 +156,12 @@ export class LiveThreads<Given extends AnyAgent> {
       .finally(() => this.#leaving.delete(threadId));
     this.#leaving.set(threadId, left);
   }
+}
+
+async function lend(thread: LiveThread | undefined, tools: Tools): Promise<void> {
+  const items = await itemsOf(tools);
+  const id = thread?.current?.id;
+  if (id !== undefined) thread?.toolbox.lend(id, items);
 }
 
 function hosted<Given extends AnyAgent>(

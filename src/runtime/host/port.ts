@@ -1,4 +1,5 @@
 import type { AgentContext, AgentOutput, AnyAgent } from "../../agent/definition/agent.ts";
+import type { Tools } from "../../agent/definition/tool.ts";
 import type { Revocations } from "../../checkpoint/revocations.ts";
 import type { Content } from "../../thread/message.ts";
 import type { AgentRequest } from "../request/request.ts";
@@ -21,6 +22,10 @@ export interface HostGetOptions<Context = unknown> {
    * this starts the thread. Default: what its ask gave, or the host's `context`.
    */
   readonly context?: Context | undefined;
+  /** The tools of its own that the open request has from here on. Default: what its ask gave, or the host's `tools`. */
+  readonly tools?: Tools | undefined;
+  /** Cancels the request that is open, in place of the signal of its ask. Default: that one. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** One agent on many threads. Each has one live server at most; what is idle costs nothing but a name. */

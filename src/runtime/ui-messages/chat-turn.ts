@@ -3,7 +3,7 @@ import { isAsk } from "../../agent/react/restore.ts";
 import { type JsonObject, type JsonValue, sameJson } from "../../thread/json.ts";
 import type { Content } from "../../thread/message.ts";
 import type { Thread } from "../../thread/thread.ts";
-import type { AgentHost } from "../host/port.ts";
+import type { AgentHost, HostGetOptions } from "../host/port.ts";
 import { checkAskOptions } from "../option-names.ts";
 import type { AgentRequest } from "../request/request.ts";
 import { RequestError } from "../request/request-error.ts";
@@ -34,7 +34,8 @@ export interface ChatTurn<Output = unknown> {
 
 /**
  * Does what a post of `useChat` wants: asks what the user said last; or, when the last message is the assistant's, approves,
- * denies and answers the calls that waited for it, and goes on with their request. Only what waits is decided; when nothing
+ * denies and answers the calls that waited for it, and goes on with their request, by the `context`, `tools` and `signal` of this
+ * post; the other options are those of the post that asked. Only what waits is decided; when nothing
  * does, it is a RequestError `not_waiting`. A message is asked once, by its id: what is posted again streams the request that it
  * asked first, also when that has ended; with other words it is `request_id_reused`.
  *
@@ -55,8 +56,12 @@ export async function chatTurn<Given extends AnyAgent>(
   if (trigger === "regenerate-message") throw noRegeneration();
   const last = Array.isArray(messages) ? messages.at(-1) : undefined;
   if (last?.role === "assistant") {
-    const { context } = options as { readonly context?: AgentContext<Given> }; // as it was given
-    return goOn(await host.get(threadId, context === undefined ? {} : { context }), last, by);
+    const { context, tools, signal } = options as HostGetOptions<AgentContext<Given>>; // as it was given
+    if (signal?.aborted) throw aborted();
+    const turn = await goOn(await host.get(threadId, { context, tools }), last, by);
+    // From here on the signal is that of this post, which has decided something.
+    if (signal !== undefined && turn.request.state !== "done") await host.get(threadId, { signal });
+    return turn;
   }
   const content = lastUserContent(messages);
   const messageId = idOf(messages.findLast(({ role }) => role === "user"));
@@ -124,6 +129,11 @@ async function goOn<Given extends AnyAgent>(
     else await server.deny(toolCallId, { by, note: decision.note });
   }
   return { request, after, thread: () => server.thread() };
+}
+
+function aborted(): RequestError {
+  const message = "The signal was aborted before anything was decided. The calls wait as before.";
+  return new RequestError({ code: "request_cancelled", message });
 }
 
 function noRegeneration(): RequestError {

@@ -193,6 +193,63 @@ describe("a chat that goes on after an approval", () => {
   });
 });
 
+describe("a chat whose post brings tools and a signal", () => {
+  const payBy = (how: string) => ({
+    pay: { inputSchema: anything, needsApproval: true, execute: () => how },
+  });
+  const hostOf = (store: ThreadStore, script: readonly ScriptedStep[]) =>
+    AgentHost.create({ agent: agentOf(script, { tools: {} }), store, warn: () => undefined });
+  const asking = { calls: [{ name: "pay" }] };
+  const outputs = async (store: ThreadStore) => {
+    const message = await logged(store);
+    return message.parts.flatMap((part) => ("output" in part ? [part.output] : []));
+  };
+
+  test.each([
+    ["in the process that asked", true],
+    ["in a process that takes the request up", false],
+  ])("runs the tools of the post that approves, %s", async (_, isSame) => {
+    const store = memoryStore();
+    const first = hostOf(store, [asking, "Paid."]);
+    const { request } = await chatTurn(first, "thread_c", [user("Pay")], { tools: payBy("card") });
+    await request.settled();
+    if (!isSame) await first.stop();
+    const host = isSame ? first : hostOf(store, ["Paid."]);
+    const decided = decide(await logged(store), true);
+    const turn = await chatTurn(host, "thread_c", [user("Pay"), decided], { tools: payBy("cash") });
+    await turn.request.result;
+    expect(await outputs(store)).toEqual(["cash"]);
+    await host.stop();
+  });
+
+  test("cancels the request by the signal of the post that approves", async () => {
+    const store = memoryStore();
+    const host = hostOf(store, [asking, { hang: true }]);
+    const { request } = await chatTurn(host, "thread_c", [user("Pay")], { tools: payBy("card") });
+    await request.settled();
+    const decided = decide(await logged(store), true);
+    const post = new AbortController();
+    const options = { signal: post.signal };
+    const turn = await chatTurn(host, "thread_c", [user("Pay"), decided], options);
+    post.abort();
+    await expect(turn.request.result).rejects.toMatchObject({ code: "request_cancelled" });
+    await host.stop();
+  });
+
+  test("decides nothing by a post whose signal is aborted already", async () => {
+    const store = memoryStore();
+    const host = hostOf(store, [asking, "Paid."]);
+    const { request } = await chatTurn(host, "thread_c", [user("Pay")], { tools: payBy("card") });
+    await request.settled();
+    const decided = decide(await logged(store), true);
+    const late = chatTurn(host, "thread_c", [user("Pay"), decided], { signal: AbortSignal.abort() });
+    await expect(late).rejects.toMatchObject({ code: "request_cancelled" });
+    const turn = await chatTurn(host, "thread_c", [user("Pay"), decided]);
+    expect((await turn.request.result).text).toBe("Paid.");
+    await host.stop();
+  });
+});
+
 test("a tool of the browser is answered by the browser, also when it failed there", async () => {
   for (const [outcome, shown] of [
     [
