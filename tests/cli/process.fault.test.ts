@@ -84,7 +84,7 @@ test("Ctrl-C stops a Studio, and what it has told is one address", async () => {
   studio.child.kill("SIGINT");
   expect(await studio.ended).toMatchObject({
     code: 0,
-    stdout: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/\n$/),
+    stdout: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/#\/enter\/[\w-]+\n$/),
   });
   expect(readdirSync(cwd)).toContain("heddle.db");
 });
@@ -130,11 +130,13 @@ test("an approval is not waited for in a pipe: the command says how to go on, an
   expect(approved).toMatchObject({ code: 0, stdout: expect.stringContaining("Done: 20 euros for Ada.") });
 });
 
+const HEDDLE_TOKEN = "a-token-of-the-tests";
+
 test("steer and cancel reach the request that a Studio runs", async () => {
   const cwd = fastFolder();
-  const studio = new Heddle(["studio", "--port", "0"], cwd, { HEDDLE_DEMO_WORD_MS: "20" });
+  const studio = new Heddle(["studio", "--port", "0"], cwd, { HEDDLE_DEMO_WORD_MS: "20", HEDDLE_TOKEN });
   await studio.wrote(/http:\S+\n/);
-  const env = { HEDDLE_SERVER: studio.stdout.trim() };
+  const env = { HEDDLE_SERVER: studio.stdout.trim(), HEDDLE_TOKEN };
   const asked = new Heddle(["ask", "Add up the numbers from 1 to 60, one call at a time."], cwd, env);
   await asked.wrote(/← /);
   expect(await heddle(["steer", "last", STORY], cwd, env)).toMatchObject({ code: 0 });

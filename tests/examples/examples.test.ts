@@ -55,7 +55,7 @@ feed: thread_2 seq 0: elsewhere`,
 process-1 holds the thread, epoch 1
 process-2 has to wait: held by process-1
 process-2 holds the thread, epoch 2
-process-1 wakes up and is refused: Epoch 1 of thread thread_1 is over: the claim is at 2. Stop, and claim the thread again.
+process-1 wakes up and is refused: Epoch 1 of thread thread_1 is over: the claim is at 2 of process-2. Stop, and claim the thread again.
 entries written: 1`,
   "own-kinds": `
 order 2026-1 over 120

@@ -25,8 +25,9 @@ test("killed while it streams and started again on the same port, it goes on at 
   const end = await after.until(({ event, data }) => event === "agent" && isEnd(data.kind));
   expect(end.data).toMatchObject({ kind: "request_completed", requestId });
   const { entries } = (await api.get(`/threads/${id}/entries`)).body;
-  expect(entries.map(({ payload }: { payload: { role: string } }) => payload.role)).toEqual(["user", "assistant"]);
-  expect(entries[1].payload.content).toMatch(/^\*\*Chapter 1/);
+  const roles = entries.map(({ kind, payload }: { kind: string; payload: { role: string } }) => payload.role ?? kind);
+  expect(roles).toEqual(["user", "note", "assistant"]);
+  expect(entries[2].payload.content).toMatch(/^\*\*Chapter 1/);
   const { calls } = (await api.get(`/threads/${id}/calls`)).body;
   expect((await api.get(`/threads/${id}/calls/${calls[0].callId}`)).body.proven).toBe(true);
 });

@@ -41,7 +41,13 @@ test("stopped in the middle of an answer and started again, it goes on, and a pa
   const after = await second.api.events(`/threads/${id}/events`, mark);
   await after.until(({ event, data }) => event === "thread" && data.status === "completed");
   await after.until(({ event, data }) => event === "thread" && data.live === false);
-  expect(after.told.filter(({ event }) => event === "entry").map(({ data }) => data.entry.seq)).toEqual([3]);
+  // The stop, the resume and the answer.
+  const told = after.told.filter(({ event }) => event === "entry").map(({ data }) => data.entry);
+  expect(told.map(({ seq, kind }) => [seq, kind])).toEqual([
+    [3, "note"],
+    [4, "note"],
+    [5, "ai_message"],
+  ]);
   const { entries } = (await second.api.get(`/threads/${id}/entries`)).body;
   expect(entries.at(-1).payload.content).toBe("The sum is 3.");
   expect(new Set(entries.map(({ refs }: { refs: { requestId: string } }) => refs.requestId))).toEqual(

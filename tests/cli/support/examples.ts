@@ -22,6 +22,8 @@ export async function stdinOf(name: string | undefined): Promise<string | undefi
 }
 
 /** Where an example names a Studio there is one, on a port of its own. */
+const TOKEN = "a-token-of-the-tests";
+
 export async function withServer<Result>(
   words: readonly string[],
   cwd: string,
@@ -32,11 +34,11 @@ export async function withServer<Result>(
   if (!isCalled) return work([...words.slice(1), ...(isStarted ? ["--port", "0"] : [])]);
   const { promise: url, resolve } = Promise.withResolvers<string>();
   const { promise: isOver, resolve: end } = Promise.withResolvers<void>();
-  const studio = run(["studio", "--port", "0"], {
+  const studio = run(["studio", "--port", "0", "--token", TOKEN], {
     cwd,
     onWrite: (text, interrupt) => {
       if (!text.startsWith("http")) return;
-      resolve(text.trim());
+      resolve(`${new URL(text.trim()).origin}/?token=${TOKEN}`);
       void isOver.then(interrupt);
     },
   });

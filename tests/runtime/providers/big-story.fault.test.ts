@@ -100,6 +100,7 @@ function storyOn(api: ApiName, streaming: boolean): readonly string[] {
     "user: Book it.",
     `assistant: ${thought("Book it.")} -> Rome, Oslo, Pisa`,
     "tool: Sunny in Rome.",
+    "note: ",
     "tool: interrupted",
     "tool: Sunny in Pisa.",
     `assistant: ${thought("It may be booked.")}Check the booking. [completed]`,
