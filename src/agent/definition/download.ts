@@ -24,9 +24,9 @@ export interface DownloadLimits {
   /** How long one file may take, redirects included. Default 30,000. */
   readonly timeoutMs?: number | undefined;
   /**
-   * Whether loopback, link-local, private and metadata addresses may be asked. Default false: each address of a host is checked
-   * before the connection, also behind redirects. A name whose address changes right after that is not noticed, so an
-   * agent that takes URLs from strangers also needs a network that refuses such addresses.
+   * Whether loopback, link-local, private and metadata addresses may be asked. Default false: every address of a
+   * host is checked when the connection looks it up, also behind redirects. A runtime without `node:http` checks only
+   * addresses that stand in the URL; there, an agent that takes foreign URLs needs a network that refuses such addresses.
    */
   readonly allowPrivateAddresses?: boolean | undefined;
 }

@@ -1,5 +1,6 @@
 import type { DownloadLimits, DownloadRequest, DownloadResult } from "../../agent/definition/download.ts";
 import { isPrivateAddress } from "./private-address.ts";
+import { getPublic } from "./public-request.ts";
 
 const MAX_BYTES = 32 * 1024 * 1024;
 const TIMEOUT_MS = 30_000;
@@ -9,9 +10,6 @@ const MAX_REDIRECTS = 5;
 /** Why a file could not be downloaded; the message names no more of its URL than the host. */
 export class DownloadFailure extends Error {}
 
-/** Looks a host up; every address counts. */
-type Lookup = (host: string) => Promise<readonly string[]>;
-
 /** Downloads one file within limits; every redirect is checked as the first URL is. */
 export async function downloadFile(
   { url: first, abortSignal }: Pick<DownloadRequest, "url" | "abortSignal">,
@@ -20,10 +18,10 @@ export async function downloadFile(
   const { maxBytes = MAX_BYTES, timeoutMs = TIMEOUT_MS, allowPrivateAddresses = false } = limits;
   const timeout = AbortSignal.timeout(timeoutMs);
   const signal = abortSignal === undefined ? timeout : AbortSignal.any([timeout, abortSignal]);
+  const get = allowPrivateAddresses ? getAny : getChecked;
   let url = first;
   for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
-    if (!allowPrivateAddresses) await checkPublic(url);
-    const response = await fetch(url, { redirect: "manual", signal });
+    const response = await get(url, signal);
     const location = response.status >= 300 && response.status < 400 ? response.headers.get("location") : null;
     if (location === null) {
       if (!response.ok) throw new DownloadFailure(`${url.host} answered with status ${response.status}`);
@@ -36,15 +34,23 @@ export async function downloadFile(
   throw new DownloadFailure(`${first.host} redirected more than ${MAX_REDIRECTS} times`);
 }
 
-async function checkPublic(url: URL): Promise<void> {
+function getAny(url: URL, signal: AbortSignal): Promise<Response> {
+  return fetch(url, { redirect: "manual", signal });
+}
+
+/** Names are checked when the connection looks them up: a name may have another address by then. */
+async function getChecked(url: URL, signal: AbortSignal): Promise<Response> {
   if (url.protocol !== "https:" && url.protocol !== "http:") {
     throw new DownloadFailure(`only http and https are downloaded, not ${url.protocol}`);
   }
   const host = url.hostname.replace(/^\[|\]$/g, "");
-  const addresses = isLiteral(host) ? [host] : await lookup(host);
-  if (isLocalName(host) || addresses.some(isPrivateAddress)) {
-    throw new DownloadFailure(`${url.host} is a private address; set download.allowPrivateAddresses to allow it`);
-  }
+  const isPrivate = isLiteral(host) ? isPrivateAddress(host) : isLocalName(host);
+  if (isPrivate) throw privateAddress(url);
+  return getPublic(url, { signal, refuse: (address) => (isPrivateAddress(address) ? privateAddress(url) : undefined) });
+}
+
+function privateAddress({ host }: URL): DownloadFailure {
+  return new DownloadFailure(`${host} is a private address; set download.allowPrivateAddresses to allow it`);
 }
 
 function isLiteral(host: string): boolean {
@@ -54,16 +60,6 @@ function isLiteral(host: string): boolean {
 function isLocalName(host: string): boolean {
   return /(^|\.)(localhost|local|internal)\.?$/i.test(host);
 }
-
-/** Node's resolver; a runtime without one leaves it to its own fetch. */
-const lookup: Lookup = async (host) => {
-  const { process } = globalThis as { readonly process?: { readonly getBuiltinModule?: (name: string) => unknown } };
-  const dns = process?.getBuiltinModule?.("node:dns/promises") as
-    | { readonly lookup: (host: string, options: { all: true }) => Promise<readonly { readonly address: string }[]> }
-    | undefined;
-  if (dns === undefined) return [];
-  return (await dns.lookup(host, { all: true })).map(({ address }) => address);
-};
 
 /** Stops as soon as there is too much, whatever the headers said. */
 async function bytesOf(response: Response, maxBytes: number): Promise<Uint8Array> {
