@@ -1,8 +1,11 @@
+import { endIn } from "../../agent/react/end.ts";
+import { isAsk } from "../../agent/react/restore.ts";
+import type { JsonObject, JsonValue } from "../../thread/json.ts";
 import { checkName } from "../../thread/names.ts";
 import type { StoredRow, ThreadHead } from "../driver.ts";
 import { CorruptionError, StoreError, threadNotFound } from "../errors.ts";
 import { checkHead, infoOf, newHead, sealed } from "../format/head.ts";
-import { tipAfter } from "../format/row.ts";
+import { readRow, tipAfter } from "../format/row.ts";
 import { invalidOption } from "../options.ts";
 import type { ForkOptions, ThreadInfo } from "../port.ts";
 import type { StoreContext } from "./context.ts";
@@ -36,11 +39,55 @@ async function headOfFork(
   const { clock, sha256 } = context.ports;
   const { rev, metadata: inherited } = checkHead(threadId, parent, sha256);
   if (atSeq >= rev) throw beyond(threadId, atSeq, rev);
-  const merged = Object.freeze({ ...inherited, ...metadata, parentThreadId: threadId, forkSeq: atSeq });
+  const { status, ...others } = inherited;
+  const own = await statusAt(context, threadId, { atSeq, rev, status });
+  const merged = Object.freeze({
+    ...others,
+    ...(own !== undefined && { status: own }),
+    ...metadata,
+    parentThreadId: threadId,
+    forkSeq: atSeq,
+  });
   if (atSeq < 0) return newHead(newId, clock(), merged, sha256);
   const row = await rowAt(context, threadId, atSeq);
   const tip = tipAfter(threadId, row, await markOf(context, threadId, row), sha256);
   return sealed(newId, { ...tip, createdAt: clock(), updatedAt: row.at, metadata: merged }, sha256);
+}
+
+/** The words that agents write; any other status is the caller's own, and inherited as it is. */
+const OF_AGENTS: ReadonlySet<JsonValue | undefined> = new Set([
+  "running",
+  "waiting",
+  "completed",
+  "failed",
+  "cancelled",
+]);
+
+interface Place {
+  readonly atSeq: number;
+  readonly rev: number;
+  readonly status: JsonValue | undefined;
+}
+
+/**
+ * The status that the fork's own entries give: how its last request ended. An open request has none, since no process runs it
+ * in the fork, except where the whole thread waits.
+ */
+async function statusAt(
+  context: StoreContext,
+  threadId: string,
+  { atSeq, rev, status }: Place,
+): Promise<JsonValue | undefined> {
+  const isWhole = atSeq === rev - 1;
+  if (!OF_AGENTS.has(status) || (isWhole && status !== "running")) return status;
+  const range = { from: 0, to: atSeq, reverse: true, limit: atSeq + 1 };
+  for await (const row of rowsOf(context, threadId, range)) {
+    const entry = readRow(threadId, row, context.ports.sha256);
+    const end = endIn(entry.payload as JsonObject); // payloads are JSON
+    if (end !== undefined) return end.status;
+    if (isAsk(entry)) return undefined;
+  }
+  return undefined;
 }
 
 /** False, and nothing done, when there is a thread of this id already. A fork at -1 has no rows: no driver is asked to copy any. */

@@ -31,6 +31,34 @@ export const forks: Stories = {
     );
   },
 
+  "a fork has the status that its own entries give": async ({ store, thread, fresh }) => {
+    const ask = (requestId: string) => ({
+      kind: "ai_message",
+      payload: { role: "user", content: "hi", requestId, runId: `run_${requestId}` },
+      refs: { requestId },
+    });
+    const end = (status: string) => ({ kind: "note", payload: { end: { status } } });
+    await store.append(thread, [note(), ask("r1"), end("completed"), note(), ask("r2"), end("failed"), ask("r3")], {
+      metadata: { status: "running", owner: "ada" },
+    });
+    const expected = [undefined, undefined, undefined, "completed", "completed", undefined, "failed", undefined];
+    for (const [index, status] of expected.entries()) {
+      const info = await store.fork(thread, { atSeq: index - 1, newId: fresh(`fork${index}`) });
+      equal([info.status, info.metadata["status"]], [status, status], `status at ${index - 1}`);
+      equal(info.metadata["owner"], "ada", "other metadata");
+    }
+    const running = await store.list({ status: "running" });
+    equal(
+      running.threads.map(({ id }) => id),
+      [thread],
+      "threads listed as running",
+    );
+    await store.append(thread, note(), { metadata: { status: "waiting" } });
+    equal((await store.fork(thread, { atSeq: 7, newId: fresh("whole") })).status, "waiting", "whole thread that waits");
+    await store.append(thread, note(), { metadata: { status: "archived" } });
+    equal((await store.fork(thread, { atSeq: 0, newId: fresh("own") })).status, "archived", "a status of the caller's");
+  },
+
   "a fork without a name gets one": async ({ store, thread }) => {
     await store.append(thread, note());
     const [one, two] = [await store.fork(thread, { atSeq: 0 }), await store.fork(thread, { atSeq: 0 })];
