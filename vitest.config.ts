@@ -63,8 +63,8 @@ export default defineConfig({
           name: "browser",
           include: browser,
           globalSetup: ["tests/browser/support/global-setup.ts"],
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
         },
       },
       ...(process.env["HEDDLE_SOAK"] === "1"
