@@ -10,15 +10,8 @@ export interface OpenStoreOptions extends StoreOptions {
   readonly mode?: "durable" | "relaxed" | undefined;
 }
 
-/** Names kept out of import() so that a bundler for browsers does not follow them to Node's modules. */
-const ADAPTERS = {
-  sqlite: "heddle/sqlite",
-  postgres: "heddle/postgres",
-} as const;
-
 /**
- * Opens the store a URL names. Drivers are loaded when they are asked for; in a bundled server import `sqliteStore` or
- * `postgresStore` instead.
+ * Opens the store a URL names. Drivers are loaded when they are asked for. In a browser only `memory:` opens.
  *
  * @example
  * const store = await openStore("sqlite:./heddle.db");
@@ -35,13 +28,11 @@ export async function openStore(url: string, options: OpenStoreOptions = {}): Pr
     case "file": {
       const path = url.slice(scheme.length + 1).replace(/^\/\/(?=\/)/, "");
       if (path === "") throw badUrl();
-      const { sqliteStore }: typeof import("./sqlite/sqlite-store.ts") = await import(ADAPTERS.sqlite);
-      return sqliteStore(path, options);
+      return (await import("./database-stores.ts")).openSqlite(path, options);
     }
     case "postgres":
     case "postgresql": {
-      const { openPostgresStore }: typeof import("./postgres/postgres-store.ts") = await import(ADAPTERS.postgres);
-      return openPostgresStore(url, options);
+      return (await import("./database-stores.ts")).openPostgres(url, options);
     }
     default:
       throw badUrl();

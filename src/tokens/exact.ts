@@ -31,7 +31,7 @@ export function encodingOf(model: string): Encoding {
 }
 
 /**
- * A counter by the tokenizer of an OpenAI encoding. Use it in place of `loadExactCounter` where modules are bundled.
+ * A counter by the tokenizer of an OpenAI encoding. Use it in place of `loadExactCounter` to load the tokenizer yourself.
  *
  * @example
  * const countTokens = (text: string) => text.length; // in earnest: from "gpt-tokenizer/encoding/o200k_base"

@@ -3,13 +3,20 @@ import { describe } from "../thread/json.ts";
 import type { TokenCounter } from "./counter.ts";
 import { type CountTokens, encodingOf, exactCounter } from "./exact.ts";
 
-/** Loads a module by its name; a test or a bundler's user passes its own. */
+/** Loads an optional package by its name. Default: an import of the package itself. */
 export type LoadModule = (name: string) => Promise<unknown>;
 
 const INSTALL = "npm install gpt-tokenizer@4";
 
-/** The name is kept out of a literal import(), so that a bundler does not ask everyone for the optional package. */
-const importModule: LoadModule = (name) => import(name);
+/** Names are literals inside a try: bundlers follow them, and only warn where an optional package is not installed. */
+const importModule: LoadModule = async (name) => {
+  try {
+    if (name === "gpt-tokenizer/encoding/cl100k_base") return await import("gpt-tokenizer/encoding/cl100k_base");
+    return await import("gpt-tokenizer/encoding/o200k_base");
+  } catch (cause) {
+    return Promise.reject(cause);
+  }
+};
 
 /**
  * The exact counter of an OpenAI model, by the optional package gpt-tokenizer, which is loaded now. A model that is not

@@ -3,8 +3,9 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } fr
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
+import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { mustBeBuilt, root } from "../docs/built.ts";
+import { inScratch, mustBeBuilt, root, runScript } from "../docs/built.ts";
 
 const run = promisify(execFile);
 const home = mkdtempSync(join(tmpdir(), "heddle-consumer-"));
@@ -64,5 +65,42 @@ describe("the package, installed without its optional peers", () => {
       code: "store_driver_missing",
       message: expect.stringContaining("npm install better-sqlite3@13"),
     });
+  });
+});
+
+test("a bundle for a browser has nothing of Node and of optional packages, and says what needs Node", async () => {
+  const { warnings, outputFiles } = await build({
+    absWorkingDir: home,
+    stdin: { contents: SCRIPT, resolveDir: home },
+    bundle: true,
+    format: "esm",
+    platform: "browser",
+    write: false,
+    logLevel: "silent",
+  });
+  expect(warnings.filter(({ text }) => /resolve/.test(text))).toEqual([]);
+  writeFileSync(join(home, "bundle.mjs"), outputFiles[0]?.text ?? "");
+  const { stdout } = await run(process.execPath, ["bundle.mjs"], { cwd: home });
+  expect(JSON.parse(stdout)).toMatchObject({
+    memory: { rev: 1, closed: true },
+    sqlite: { code: "store_driver_missing", message: expect.stringContaining("needs Node") },
+    postgres: { code: "store_driver_missing", message: expect.stringContaining("needs Node") },
+    tokens: { code: "tokenizer_missing", message: expect.stringContaining("npm install gpt-tokenizer") },
+  });
+});
+
+test("the sources open a store by URL without dist", async () => {
+  await inScratch(async (folder) => {
+    cpSync(join(root, "src"), join(folder, "src"), { recursive: true });
+    for (const name of ["uuid", "@noble/hashes"]) {
+      mkdirSync(dirname(join(folder, "node_modules", name)), { recursive: true });
+      symlinkSync(join(root, "node_modules", name), join(folder, "node_modules", name));
+    }
+    writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
+    const script = `import { openStore } from "./src/index.ts";
+await (await openStore("sqlite:./threads.db")).close();
+console.log("closed");`;
+    writeFileSync(join(folder, "open.ts"), script);
+    expect(await runScript("open.ts", folder)).toMatchObject({ stdout: "closed\n", stderr: "" });
   });
 });

@@ -64,12 +64,21 @@ export const STATUS_ERROR = 2;
 const PACKAGE = "@opentelemetry/api";
 const INSTALL = `npm install ${PACKAGE}@1`;
 
-export async function loadApi(load: LoadModule): Promise<TelemetryApi> {
+export async function loadApi(load: LoadModule = importModule): Promise<TelemetryApi> {
   const module = await loaded(load);
   if (isApi(module)) return module;
   const message = `${PACKAGE} gave ${describe(module)} without trace, metrics and context: another version. Run: ${INSTALL}`;
   throw new HeddleError({ code: "telemetry_missing", message });
 }
+
+/** The name is a literal inside a try: bundlers follow it, and only warn where the optional package is not installed. */
+const importModule: LoadModule = async () => {
+  try {
+    return await import("@opentelemetry/api");
+  } catch (cause) {
+    return Promise.reject(cause);
+  }
+};
 
 async function loaded(load: LoadModule): Promise<unknown> {
   try {

@@ -23,9 +23,6 @@ export interface OpenTelemetryOptions {
 
 const SCOPE = "heddle";
 
-/** The name is kept out of a literal import(), so that a bundler does not ask everyone for the optional package. */
-const importModule: LoadModule = (name) => import(name);
-
 /**
  * Tells OpenTelemetry what agents do: a span for each request, and in it one for each model call, tool call and summary,
  * with durations and tokens as metrics, by the semantic conventions for GenAI. Needs the optional package
@@ -39,7 +36,7 @@ const importModule: LoadModule = (name) => import(name);
  */
 export async function openTelemetry(
   { tracer, meter, recordContent = true }: OpenTelemetryOptions = {},
-  load: LoadModule = importModule,
+  load?: LoadModule,
 ): Promise<Telemetry> {
   const api = await loadApi(load);
   const contexts = new Map<string, Context>();

@@ -2,8 +2,16 @@ import { ToolError } from "../../agent/definition/tool-error.ts";
 import type { LoadModule } from "../../tokens/load-exact.ts";
 import { fieldOf } from "./schema-kinds.ts";
 
-/** The name is kept out of a literal import(), so that a bundler does not ask everyone for the optional package. */
-const importModule: LoadModule = (name) => import(name);
+/** Names are literals inside a try: bundlers follow them, and only warn where an optional package is not installed. */
+const importModule: LoadModule = async (name) => {
+  try {
+    if (name === "@valibot/to-json-schema") return await import("@valibot/to-json-schema");
+    if (name === "zod-to-json-schema") return await import("zod-to-json-schema");
+    return await import("zod/v4/core"); // zod 3.25 has this path too
+  } catch (cause) {
+    return Promise.reject(cause);
+  }
+};
 
 interface Converter {
   readonly package: string;

@@ -3,9 +3,11 @@ import { StudioError } from "../http/error.ts";
 
 type Env = { readonly [name: string]: string | undefined };
 
+type Pack = "@ai-sdk/anthropic" | "@ai-sdk/google" | "@ai-sdk/openai" | "@ai-sdk/openai-compatible";
+
 interface Maker {
   /** The package that has it, an optional one. */
-  readonly pack: string;
+  readonly pack: Pack;
   readonly create: string;
   readonly settings: { readonly [name: string]: string };
   readonly modelId: string;
@@ -25,7 +27,7 @@ export async function modelFromEnv(env: Env): Promise<LanguageModel | undefined>
   const maker = makerFor(env);
   if (maker === undefined) return undefined;
   const { pack, create, settings, modelId } = maker;
-  const make = (await loaded(pack))[create];
+  const make = (await loadProvider(pack))[create];
   if (typeof make !== "function") throw missing(pack);
   return make(settings)(modelId) as LanguageModel; // every provider of the AI SDK is a function of model ids
 }
@@ -56,9 +58,19 @@ function makerFor(env: Env): Maker | undefined {
   return undefined;
 }
 
-async function loaded(pack: string): Promise<{ readonly [name: string]: unknown }> {
+/** Names are literals inside the try: bundlers follow them, and only warn where an optional package is not installed. */
+async function loadProvider(pack: Pack): Promise<{ readonly [name: string]: unknown }> {
   try {
-    return await import(pack);
+    switch (pack) {
+      case "@ai-sdk/anthropic":
+        return await import("@ai-sdk/anthropic");
+      case "@ai-sdk/google":
+        return await import("@ai-sdk/google");
+      case "@ai-sdk/openai":
+        return await import("@ai-sdk/openai");
+      case "@ai-sdk/openai-compatible":
+        return await import("@ai-sdk/openai-compatible");
+    }
   } catch {
     throw missing(pack);
   }

@@ -35,6 +35,7 @@ describe("a schema becomes draft-07", () => {
     ["zod", z.object({ city: z.string() })],
     ["zod by the AI SDK", zodSchema(z.object({ city: z.string() }))],
     ["zod before 4.2", older(z.object({ city: z.string() }))],
+    ["zod 3, by its converter", z3.object({ city: z3.string() })],
     ["valibot, by its converter", v.object({ city: v.string() })],
     ["arktype", type({ city: "string" })],
     ["arktype before 2.2", older(type({ city: "string" }))],
