@@ -4,8 +4,8 @@ import type { ThreadStore } from "./port.ts";
 import { completePorts, type StoreOptions } from "./ports.ts";
 
 /**
- * A ThreadStore on top of a driver of your own: you move rows, this decides. What decides is loaded with the first call.
- * Prove it with the contract suite of `heddle/testing`.
+ * Creates a ThreadStore from your own driver. The driver moves rows; shared code, loaded with the first call, does all
+ * checks. Test your driver with the contract suite of `heddle/testing`.
  *
  * @example
  * const store = defineStore(myDriver(connection));

@@ -2,47 +2,48 @@ import type { LaneTrack } from "../lanes/track.ts";
 import type { JsonObject } from "../thread/json.ts";
 import type { ListQuery } from "./list-query.ts";
 
-/** An entry as it lies in a store. Texts are kept exactly as given: the hashes are over them. */
+/** An entry as it is stored. A driver must return texts unchanged, because the hashes cover them. */
 export interface StoredRow {
   readonly seq: number;
   readonly id: string;
   readonly at: number;
-  /** Null when the entry has none. */
+  /** The version of the kind; null when the entry has none. */
   readonly v: number | null;
   readonly kind: string;
   /** JSON text. */
   readonly refs: string;
-  /** JSON text; null once erased. */
+  /** JSON text; null after the payload was erased. */
   readonly payload: string | null;
   /** 16 random bytes, base64url, so that an erased payload cannot be guessed from its digest. */
   readonly salt: string;
-  /** Kept only when the payload is erased; otherwise it follows from salt and payload. */
+  /** Null unless the payload is erased; otherwise it is computed from salt and payload. */
   readonly digest: string | null;
-  /** The hash of the row before; empty in the first. */
+  /** The hash of the previous row; empty in the first row. */
   readonly prev: string;
   readonly hash: string;
-  /** The lane the entry belongs to and the sum of measures of that lane up to and including this entry. */
+  /** The lane that the entry belongs to. */
   readonly lane: string;
+  /** The sum of measures in this lane, up to and including this entry. */
   readonly measure: number;
-  /** The seq of the latest row, this one included, that has `track`; null when there is none. */
+  /** The seq of the latest row with a `track`, which may be this row; null when there is none. */
   readonly mark: number | null;
-  /** JSON of what was known of all lanes before this row, where it does not follow from the marked row before. */
+  /** JSON of the state of all lanes before this row. Null when it can be computed from the marked row. */
   readonly track: string | null;
 }
 
-/** What a store keeps beside the rows of a thread. */
+/** The record that a store keeps for each thread, beside its rows. */
 export interface ThreadHead {
   readonly rev: number;
-  /** Of the last row; empty when there is none. */
+  /** The hash of the last row; empty when there is no row. */
   readonly hash: string;
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly metadata: JsonObject;
-  /** A hash of the thread's id and everything here. */
+  /** A hash of the thread id and all other fields of the head. */
   readonly seal: string;
-  /** What is known of all lanes after the last row. */
+  /** The state of all lanes after the last row. */
   readonly track: LaneTrack;
-  /** The latest marked row and its track. */
+  /** The latest row that has a track, and that track; null when there is none. */
   readonly mark: { readonly seq: number; readonly track: LaneTrack } | null;
 }
 
@@ -58,33 +59,34 @@ export interface ClaimRecord {
   readonly ttlMs: number;
 }
 
-/** What a decision may look at. */
+/** The input of a decision: the thread as it is inside the transaction. */
 export interface ThreadState {
   readonly head: ThreadHead | undefined;
   readonly claim: ClaimRecord | undefined;
-  /** Rows of the thread that have one of the ids asked for, in order. */
+  /** The rows of the thread with one of the wanted ids, in order. */
   readonly known: readonly StoredRow[];
-  /** The store's clock, in milliseconds: the same one for every process. */
+  /** The store's clock in milliseconds. All processes must share this clock. */
   readonly now: number;
 }
 
-/** What to write; what is absent stays as it is. */
+/** The rows and records to write. An absent field leaves the stored value unchanged. */
 export interface Decision<Result> {
   readonly result: Result;
   readonly head?: ThreadHead;
-  /** New rows, in order, directly after those that are there. */
+  /** New rows in order. The first one directly follows the last stored row. */
   readonly rows?: readonly StoredRow[];
   readonly claim?: ClaimRecord;
 }
 
 export interface RowRange {
-  /** Both included. */
+  /** The first seq, inclusive. */
   readonly from: number;
+  /** The last seq, inclusive. */
   readonly to: number;
   readonly kinds?: readonly string[] | undefined;
   /**
-   * Occurs in the payload's text, the letters A to Z of which are taken for small ones. Rows without it may be answered
-   * too: they are dropped above.
+   * Text to find in the payload's JSON text, after A to Z of that text are changed to lower case. A driver may also return
+   * rows that do not match: the caller filters them.
    */
   readonly search?: string | undefined;
   readonly reverse?: boolean | undefined;
@@ -100,14 +102,15 @@ export interface Change {
 export type RecordSpace = "checkpoint" | "blob";
 
 /**
- * What an adapter implements; `defineStore` makes a ThreadStore of it. A driver moves rows and judges nothing: what is
- * valid, what conflicts and what is damaged is decided above it, in one place for all adapters. It holds one tenant.
+ * The interface that an adapter implements; `defineStore` turns it into a ThreadStore. A driver only moves rows. Shared
+ * code above it checks for invalid input, conflicts and damage. A driver serves one tenant.
  */
 export interface StoreDriver {
   /**
-   * Reads the state of a thread, calls `decide` with it, and stores what it answers: all of it or nothing, durable when
-   * the promise resolves, with nobody else writing to this thread in between. When `decide` throws, nothing is written
-   * and the promise rejects with that error. `decide` is pure and quick; it may be called again after a lost race.
+   * Reads the state of a thread, calls `decide` with it, and writes the returned decision in the same transaction. No
+   * other writer may change the thread in between. The decision is durable when the promise resolves. When `decide`
+   * throws, nothing is written and the promise rejects with that error. `decide` is pure and fast; the driver may call it
+   * again when it retries the transaction.
    */
   transact<Result>(
     threadId: string,
@@ -117,16 +120,16 @@ export interface StoreDriver {
 
   head(threadId: string): Promise<ThreadHead | undefined>;
 
-  /** Rows of a committed prefix of the thread: never one whose predecessor is not yet visible. */
+  /** Rows of a committed prefix of the thread. A row must not be visible before its predecessor is. */
   rows(threadId: string, range: RowRange): Promise<readonly StoredRow[]>;
 
-  /** Rows of all threads in commit order, after a cursor. A row appears only when no earlier one can still appear. */
+  /** Rows of all threads in commit order, after a cursor. Must not return a row while an earlier one can still be committed. */
   changes(after: string | undefined, limit: number): Promise<readonly Change[]>;
 
-  /** Threads in the order of their ids, beginning after one. */
+  /** Threads in the order of their ids, starting after `afterId`. */
   heads(afterId: string | undefined, limit: number): Promise<readonly NamedHead[]>;
 
-  /** Removes rows and head; the claim stays, so that epochs never start again. */
+  /** Removes rows and head. Must keep the claim, so that epochs never start at 1 again. False when there is no thread. */
   remove(threadId: string): Promise<boolean>;
 
   getRecord(space: RecordSpace, key: string): Promise<string | Uint8Array | undefined>;
@@ -135,16 +138,16 @@ export interface StoreDriver {
 
   close(): Promise<void>;
 
-  /** Calls `wake` when something may have been committed by another process; without it the store polls. */
+  /** Calls `wake` after another process may have committed rows. Without this method the store only polls. */
   onChange?(wake: () => void): () => void;
 
-  /** A faster way to what can be derived: at most one more than `limit`, so that it shows whether there are more. */
+  /** Optional, for speed. Returns up to `limit + 1` threads; the extra one shows that there is another page. */
   list?(query: ListQuery): Promise<readonly NamedHead[]>;
   /**
-   * Copies the rows up to `atSeq` to a new thread with this head; false, and nothing done, when it exists already. When
-   * the source was deleted meanwhile: `thread_not_found`, and nothing done.
+   * Optional, for speed. Copies the rows up to `atSeq` to a new thread with this head. When the target exists: returns
+   * false and writes nothing. When the source was deleted meanwhile: throws `thread_not_found` and writes nothing.
    */
   copy?(from: string, to: string, atSeq: number, head: ThreadHead): Promise<boolean>;
-  /** Checks what lies below the rows, such as the pages of a file, and names the trouble it finds. */
+  /** Checks storage below the rows, such as the pages of a file. Returns a description of the damage, if any. */
   inspect?(threadId: string): Promise<string | undefined>;
 }

@@ -1,7 +1,7 @@
 import { type ErrorFacts, HeddleError } from "../thread/errors.ts";
 
 /**
- * Something wrong with a store or a call to it. The codes without a class of their own: `thread_not_found`,
+ * A failure of a store, or a wrong call to it. Codes without a subclass: `thread_not_found`,
  * `thread_exists`, `thread_diverged`, `seq_out_of_range`, `not_a_thread`, `invalid_options`, `too_large`, `store_closed`, `store_busy`, `store_unreachable`, `store_timeout`,
  * `store_auth_failed`, `store_read_only`, `store_schema_newer`, `store_not_heddle`, `store_url_invalid`, `store_driver_missing`,
  * `store_failed`.
@@ -16,21 +16,21 @@ export class StoreError extends HeddleError {
   }
 }
 
-/** Somebody else appended first. Read what they wrote, decide again, append with the actual revision. */
+/** Another writer appended first. Load the thread, decide again, and append with the actual revision. */
 export class ConflictError extends StoreError {
   static override readonly className: string = "ConflictError";
   readonly expected: number;
   readonly actual: number;
 
   constructor(threadId: string, expected: number, actual: number) {
-    const message = `Thread ${threadId} is at revision ${actual}, not ${expected}. Load it again and decide anew.`;
+    const message = `Thread ${threadId} is at revision ${actual}, not ${expected}. Load it again, then append with that revision.`;
     super({ code: "conflict", threadId, message });
     this.expected = expected;
     this.actual = actual;
   }
 }
 
-/** Ids that are already taken, by other content or by only a part of the batch. Nothing was written. */
+/** Some ids are already used, for other content or for only a part of the batch. Nothing was written. */
 export class EntryIdReuseError extends StoreError {
   static override readonly className: string = "EntryIdReuseError";
   readonly entryIds: readonly string[];
@@ -42,10 +42,10 @@ export class EntryIdReuseError extends StoreError {
   }
 }
 
-/** What is stored is not what was written. Restore the thread from a copy; `verify` tells how far it is good. */
+/** Stored data is damaged. Restore the thread from a backup; `verify` reports how many entries are good. */
 export class CorruptionError extends StoreError {
   static override readonly className: string = "CorruptionError";
-  /** The first bad entry; -1 when it is the thread's own record or the file that is damaged. */
+  /** The first bad entry; -1 when the thread's own record or the file is damaged. */
   readonly seq: number;
 
   constructor(facts: { threadId?: string | undefined; seq: number; trouble: string; cause?: unknown }) {
@@ -58,7 +58,7 @@ export class CorruptionError extends StoreError {
   }
 }
 
-/** Another holder has the thread until the given time. */
+/** Another holder has claimed the thread until `until`. */
 export class ThreadHeldError extends StoreError {
   static override readonly className: string = "ThreadHeldError";
   readonly holder: string;
@@ -72,14 +72,14 @@ export class ThreadHeldError extends StoreError {
   }
 }
 
-/** The thread was claimed by somebody else since. Stop working on it. */
+/** The claim with this epoch is over: another claim was made, or it was released. Stop working on the thread. */
 export class StaleHolderError extends StoreError {
   static override readonly className: string = "StaleHolderError";
   readonly epoch: number;
   readonly current: number;
-  /** Who claimed the thread since, unless it was released. */
+  /** The current holder of the thread; absent when the thread is released. */
   declare readonly holder?: string;
-  /** When that claim ends, unless it is renewed. */
+  /** When the current holder's claim ends, unless it is renewed. */
   declare readonly until?: number;
 
   constructor(threadId: string, epoch: number, current: number, since?: { holder: string; until: number }) {
@@ -96,7 +96,7 @@ export class StaleHolderError extends StoreError {
   }
 }
 
-/** The disk is full. Nothing of the append was written, reading goes on, and appends work again when space returns. */
+/** The disk is full. Nothing of the append was written. Reads still work; appends work again when there is space. */
 export class StoreFullError extends StoreError {
   static override readonly className: string = "StoreFullError";
 

@@ -2,7 +2,7 @@ import { Thread } from "../thread/thread.ts";
 import { threadNotFound } from "./errors.ts";
 import type { ThreadStore } from "./port.ts";
 
-/** A loaded tail with the entries from `fromSeq` on before it. Reads only what is missing: a log has no other past. */
+/** Extends a loaded tail backwards to `fromSeq`. Reads only the missing entries: the log is append-only. */
 export async function extended(store: Pick<ThreadStore, "load">, tail: Thread, fromSeq: number): Promise<Thread> {
   const { id, createdAt, metadata, firstSeq } = tail;
   const older = await store.load(id, { last: firstSeq - fromSeq, upToSeq: firstSeq - 1 });

@@ -8,8 +8,8 @@ import type * as Port from "./port.ts";
 import type { StorePorts } from "./ports.ts";
 
 /**
- * What a caller holds of a store. It takes a copy of what it is given, so that what happens to it later changes nothing,
- * and hands it to the machinery, which may still have to be loaded: calls wait for that in the order they were made.
+ * The object that a caller gets as its store. It copies the arguments, so that later changes by the caller have no
+ * effect, and passes them to the machinery. The machinery may be loaded lazily: calls wait for it in their order.
  */
 export class StoreHandle implements Port.ThreadStore {
   readonly #ports: StorePorts;
@@ -129,13 +129,13 @@ export class StoreHandle implements Port.ThreadStore {
   #loaded(): Promise<Machinery> {
     if (this.#loading !== undefined) return this.#loading;
     this.#loading = this.#load();
-    // Told before all the calls that wait: none that is made from now on overtakes one of them.
+    // This handler runs before those of the waiting calls, so that a new call does not overtake them.
     this.#loading.then(
       (machinery) => {
         this.#machinery = machinery;
       },
       () => {
-        this.#loading = undefined; // the next call tries again
+        this.#loading = undefined; // the next call retries
       },
     );
     return this.#loading;

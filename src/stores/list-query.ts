@@ -1,18 +1,18 @@
 import { checkSeq, invalidOption } from "./options.ts";
 import type { ListOptions, ListOrder, ThreadInfo, ThreadPage } from "./port.ts";
 
-/** What to list, with every default filled in. */
+/** The checked options of `list`, with all defaults. */
 export interface ListQuery {
   readonly prefix: string;
   readonly order: ListOrder;
   readonly status: string | undefined;
   readonly search: string;
   readonly limit: number;
-  /** The last thread of the page before. */
+  /** The last thread of the previous page. */
   readonly after: Place | undefined;
 }
 
-/** Where a thread stands in an order: by `value`, among equals by id. */
+/** The position of a thread in an order: by `value`, then by id. */
 export interface Place {
   readonly value: number;
   readonly id: string;
@@ -36,7 +36,7 @@ export function listQuery(options: ListOptions): ListQuery {
   };
 }
 
-/** The page that `found`, at least one more than the limit when there are more, comes to. */
+/** The page made of the threads found. One thread more than the limit means that there is another page. */
 export function pageOf(found: readonly ThreadInfo[], { limit, order }: ListQuery): ThreadPage {
   const threads = found.slice(0, limit);
   const last = threads.at(-1);
@@ -44,17 +44,17 @@ export function pageOf(found: readonly ThreadInfo[], { limit, order }: ListQuery
   return { threads, cursor: JSON.stringify([order, placeOf(last, order).value, last.id]) };
 }
 
-/** The case folding that every database has: of the letters A to Z. */
+/** Folds only A to Z, because every database can do that. */
 export function lowerAscii(text: string): string {
   return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
 
-/** How a text appears inside JSON text, so that a search for `say "hi"` finds it there. */
+/** Escapes a text as JSON does, so that a search for `say "hi"` finds it in JSON text. */
 export function asJsonText(text: string): string {
   return JSON.stringify(text).slice(1, -1);
 }
 
-/** `search` is small and as it stands in JSON text. */
+/** `search` must be in lower case and escaped as in JSON text. */
 export function mentions({ payload }: { readonly payload: string | null }, search: string): boolean {
   return lowerAscii(payload ?? "").includes(search);
 }
@@ -67,7 +67,7 @@ export function comparePlaces(a: Place, b: Place, order: ListOrder): number {
   return order === "id" ? compareText(a.id, b.id) : b.value - a.value || compareText(a.id, b.id);
 }
 
-/** By code point, as databases sort: JavaScript's own order puts an emoji before "～". */
+/** Sorts by code point, as databases do. JavaScript sorts by UTF-16 units, which puts an emoji before "～". */
 function compareText(a: string, b: string): number {
   for (let i = 0; i < Math.min(a.length, b.length); i++) {
     const [x, y] = [a.charCodeAt(i), b.charCodeAt(i)];
@@ -76,7 +76,7 @@ function compareText(a: string, b: string): number {
   return a.length - b.length;
 }
 
-/** Surrogates stand for what comes after everything else. */
+/** Surrogates encode code points above U+FFFF, so they sort last. */
 function rankOf(codeUnit: number): number {
   return codeUnit >= 0xd800 && codeUnit <= 0xdfff ? codeUnit + 0x10000 : codeUnit;
 }
@@ -85,6 +85,6 @@ function readCursor(cursor: string, order: ListOrder): Place {
   try {
     const [sameOrder, value, id]: readonly unknown[] = JSON.parse(cursor);
     if (sameOrder === order && typeof value === "number" && typeof id === "string") return { value, id };
-  } catch {} // falls through to the same error as any other foreign cursor
+  } catch {} // not JSON: the same error as for a foreign cursor
   throw invalidOption("cursor", "the cursor of a page listed in the same order");
 }

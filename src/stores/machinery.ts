@@ -17,7 +17,7 @@ import type { StoreDriver } from "./driver.ts";
 import type * as Port from "./port.ts";
 import type { StorePorts } from "./ports.ts";
 
-/** What every store does behind its handle, on any driver. Its arguments are copies that nobody else holds. */
+/** The store operations behind the handle, for any driver. The caller passes copies, which no other code can change. */
 export class Machinery {
   readonly #context: StoreContext;
 

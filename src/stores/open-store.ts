@@ -4,14 +4,14 @@ import type { ThreadStore } from "./port.ts";
 import type { StoreOptions } from "./ports.ts";
 
 export interface OpenStoreOptions extends StoreOptions {
-  /** Part of every key: a store cannot name what belongs to another tenant. Default "default". */
+  /** Part of every key, so that a store has no access to other tenants. Default "default". */
   readonly tenant?: string | undefined;
-  /** What a crash may take back; see the modes of the stores. A store in memory has none. Default "durable". */
+  /** Whether a crash may lose the last appends; see the modes of the stores. A memory store ignores it. Default "durable". */
   readonly mode?: "durable" | "relaxed" | undefined;
 }
 
 /**
- * Opens the store a URL names. Drivers are loaded when they are asked for. In a browser only `memory:` opens.
+ * Opens the store that a URL names. Loads the driver on first use. In a browser only `memory:` works.
  *
  * @example
  * const store = await openStore("sqlite:./heddle.db");
@@ -39,7 +39,7 @@ export async function openStore(url: string, options: OpenStoreOptions = {}): Pr
   }
 }
 
-/** Says nothing of what was given: it may hold a password. */
+/** The message does not quote the URL, because it may contain a password. */
 function badUrl(): StoreError {
   const message = 'A store URL is "memory:", "sqlite:./heddle.db" or "postgres://user@host/database".';
   return new StoreError({ code: "store_url_invalid", message });

@@ -10,7 +10,7 @@ export function checkSeq(what: string, value: unknown): void {
     throw invalidOption(what, "a whole number from 0");
 }
 
-/** A copy of options. Refuses what is no object and names that are no option: a typo must not switch off what it was meant to ask for. */
+/** A copy of the options. Rejects non-objects and unknown keys, so that a typo cannot disable a check. */
 export function checkOptions<Options extends object>(
   options: Options,
   names: readonly (keyof Options & string)[],

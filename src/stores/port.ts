@@ -3,14 +3,14 @@ import type { JsonObject, JsonValue } from "../thread/json.ts";
 import type { Thread } from "../thread/thread.ts";
 
 /**
- * Where threads live. A store is opened for one tenant and cannot name anything of another. Every promise below is kept
- * by every adapter and proven by the contract suite in `heddle/testing`.
+ * Stores threads. A store is opened for one tenant and has no access to other tenants. Every adapter keeps every promise
+ * below; the contract suite in `heddle/testing` tests them.
  */
 export interface ThreadStore {
   /**
-   * Appends a batch, whole or not at all, durable when the promise resolves. Creates the thread when it is missing,
-   * unless `create` is false. Safe to retry for ever when the entries carry ids: a batch that is already there is
-   * answered with `replayed: true`, at any `expectedRev`.
+   * Appends a batch atomically. The batch is durable when the promise resolves. Creates the thread when it is missing,
+   * unless `create` is false. A retry is safe when the entries carry ids: a batch that is already stored is not written
+   * again. The result then has `replayed: true`, whatever `expectedRev` says.
    *
    * @example
    * const { rev } = await store.append("thread_1", { kind: "message", payload: { role: "user", content: "hi" } });
@@ -18,112 +18,121 @@ export interface ThreadStore {
    */
   append(threadId: string, entries: EntryInput | readonly EntryInput[], options?: AppendOptions): Promise<AppendResult>;
 
-  /** The thread, or its last entries; undefined when there is none. */
+  /** Loads the thread, or its last entries. Undefined when the thread does not exist. */
   load(threadId: string, options?: LoadOptions): Promise<Thread | undefined>;
 
-  /** Entries one by one, read in pages, oldest first unless `reverse`. */
+  /** Iterates over entries, oldest first unless `reverse`. Reads them in pages. */
   read(threadId: string, options?: ReadOptions): AsyncIterable<Entry>;
 
-  /** Writes what the store does not have of this thread yet. When the histories differ nothing is written. */
+  /** Writes the entries of this thread that the store does not have yet. Writes nothing when the two histories differ. */
   save(thread: Thread): Promise<void>;
 
-  /** A page of threads, latest change first unless another order is asked for. */
+  /** A page of threads, by default the latest change first. */
   list(options?: ListOptions): Promise<ThreadPage>;
 
-  /** Every entry of every thread in the order they were committed, then, as they come, the new ones. */
+  /** All entries of all threads in commit order. Then waits for new entries and yields them as they are committed. */
   feed(options?: FeedOptions): AsyncIterable<FeedItem>;
 
-  /** Removes a thread and what only it refers to; false when there was none. */
+  /** Removes a thread and the data that only this thread refers to. Resolves to false when the thread does not exist. */
   delete(threadId: string): Promise<boolean>;
 
-  /** The entries from `fromSeq` on, then, as they come, the new ones. Ends when `signal` aborts or the store closes. */
+  /** The entries from `fromSeq` on, then new entries as they are committed. Ends when `signal` aborts or the store closes. */
   watch(threadId: string, options: WatchOptions): AsyncIterable<Entry>;
 
+  /** The JSON value stored under this key; undefined when there is none. */
   getCheckpoint(key: string): Promise<JsonValue | undefined>;
+  /** Stores a JSON value under this key and replaces an earlier one. */
   putCheckpoint(key: string, value: JsonValue): Promise<void>;
+  /** Resolves to false when there is no checkpoint with this key. */
   deleteCheckpoint(key: string): Promise<boolean>;
 
-  /** A new thread with the history of another up to `atSeq`, made inside the store. */
+  /** Creates a new thread with the history of this one up to `atSeq`. The store copies the rows itself. */
   fork(threadId: string, options: ForkOptions): Promise<ThreadInfo>;
 
   /**
-   * Makes `holder` the only holder of the thread for `ttlMs`, by the store's clock. The epoch grows with each claim; an
-   * append that carries an older one is refused. Claiming again as the same holder ends the earlier claim. The thread
+   * Makes `holder` the only holder of the thread for `ttlMs`, by the store's clock. Each claim has a higher epoch than the
+   * one before. An append with an older epoch is refused. A new claim by the same holder ends the earlier one. The thread
    * need not exist yet.
    */
   claim(threadId: string, options: ClaimOptions): Promise<ClaimResult>;
-  /** Holds on for another `ttlMs`, also after the time ran out if nobody else came. */
+  /** Extends the claim by `ttlMs` from now. Works on an expired claim too, unless it was released or another one was made. */
   renew(threadId: string, epoch: number): Promise<ClaimResult>;
+  /** Ends the claim, so that another holder can claim the thread at once. */
   release(threadId: string, epoch: number): Promise<void>;
 
-  /** Keeps JSON or bytes under the hash of their content and answers the hash. */
+  /** Stores JSON or bytes under the hash of their content. Resolves to the hash. */
   putBlob(content: JsonValue | Uint8Array): Promise<string>;
+  /** The content with this hash; undefined when there is none. */
   getBlob(hash: string): Promise<JsonValue | Uint8Array | undefined>;
 
-  /** Reads a whole thread again, checks every hash and link, and names the first bad entry. */
+  /** Reads the whole thread from the database, checks every hash and link, and reports the first bad entry. */
   verify(threadId: string, options?: VerifyOptions): Promise<VerifyReport>;
 
-  /** Waits for appends under way, ends watchers, lets go of the file or the connections. Safe to call twice. */
+  /** Waits for pending appends, ends watchers, and closes the file or the connections. Safe to call twice. */
   close(): Promise<void>;
 }
 
 export interface AppendOptions {
-  /** The revision the thread must be at; 0 means it must be empty or missing. */
+  /** Refuse the append unless the thread is at this revision; 0 means empty or missing. Default: not checked. */
   readonly expectedRev?: number | undefined;
-  /** From `claim`: refuse the append if somebody claimed the thread since. */
+  /** The epoch from `claim`. Refuse the append if the thread was claimed again since. Default: not checked. */
   readonly epoch?: number | undefined;
-  /** Merged into the thread's metadata, in the same transaction. Without an entry: `metadata_without_entries`. */
+  /** Merged into the thread's metadata in the same transaction. Default: none. Needs an entry, else `metadata_without_entries`. */
   readonly metadata?: JsonObject | undefined;
   /** Whether to create a missing thread; default true. */
   readonly create?: boolean | undefined;
 }
 
 export interface AppendResult {
-  /** The revision after these entries: of a replay too, so that others' entries since then are not passed over unseen. */
+  /** The revision directly after these entries, also for a replay: later entries by other writers are not counted. */
   readonly rev: number;
   readonly entries: readonly Entry[];
-  /** Whether the entries were there already. */
+  /** Whether the entries were already stored. */
   readonly replayed: boolean;
 }
 
 export interface LoadOptions {
-  /** Only that many entries, counted from the end. */
+  /** Load only this many entries, counted from the end. Default: all. */
   readonly last?: number | undefined;
-  /** The thread as it was when this was its last entry. */
+  /** Load the thread as it was when this was its last entry. Default: the latest entry. */
   readonly upToSeq?: number | undefined;
 }
 
 export interface ReadOptions {
-  /** Both ends are included. */
+  /** The first seq, inclusive. Default 0. */
   readonly fromSeq?: number | undefined;
+  /** The last seq, inclusive. Default: the last entry. */
   readonly toSeq?: number | undefined;
+  /** Only entries of these kinds. Default: all. */
   readonly kinds?: readonly string[] | undefined;
-  /** Text that occurs in the payload; the case of A to Z is ignored. */
+  /** Only entries whose payload contains this text; the case of A to Z is ignored. Default: all. */
   readonly search?: string | undefined;
+  /** Newest first. Default false. */
   readonly reverse?: boolean | undefined;
+  /** The largest number of entries. Default: no limit. */
   readonly limit?: number | undefined;
 }
 
 export type ListOrder = "updated" | "created" | "id";
 
 export interface ListOptions {
-  /** Ids that begin with this. */
+  /** Only ids that begin with this. Default: all. */
   readonly prefix?: string | undefined;
   /** `updated` and `created` newest first, `id` ascending; default `updated`. */
   readonly order?: ListOrder | undefined;
-  /** Threads whose `metadata.status` is this. */
+  /** Only threads whose `metadata.status` is this. Default: all. */
   readonly status?: string | undefined;
-  /** Text that occurs in the id, the metadata or the payload of an entry; the case of A to Z is ignored. */
+  /** Only threads with this text in the id, the metadata or a payload; the case of A to Z is ignored. Default: all. */
   readonly search?: string | undefined;
   /** 1 to 1,000, default 50. */
   readonly limit?: number | undefined;
-  /** Of the page before. */
+  /** The cursor of the previous page. Default: the first page. */
   readonly cursor?: string | undefined;
 }
 
 export interface ThreadPage {
   readonly threads: readonly ThreadInfo[];
-  /** Present when there are more. */
+  /** Pass it to `list` for the next page. Absent on the last page. */
   readonly cursor?: string;
 }
 
@@ -133,12 +142,12 @@ export interface ThreadInfo {
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly metadata: JsonObject;
-  /** `metadata.status` when it is text. */
+  /** `metadata.status` if it is text. */
   readonly status?: string;
 }
 
 export interface FeedOptions {
-  /** The cursor of the last item you have dealt with; without it the feed starts at the beginning. */
+  /** The cursor of the last item that you processed. Default: the feed starts at the first entry. */
   readonly after?: string | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -146,6 +155,7 @@ export interface FeedOptions {
 export interface FeedItem {
   readonly threadId: string;
   readonly entry: Entry;
+  /** Pass it as `after` to continue behind this item. */
   readonly cursor: string;
 }
 
@@ -155,9 +165,11 @@ export interface WatchOptions {
 }
 
 export interface ForkOptions {
-  /** The last entry that the fork has; -1 for a fork without entries. */
+  /** The seq of the last entry in the fork; -1 for a fork without entries. */
   readonly atSeq: number;
+  /** The id of the fork. Default: a generated id. */
   readonly newId?: string | undefined;
+  /** Merged over the metadata that the fork inherits. Default: none. */
   readonly metadata?: JsonObject | undefined;
 }
 
@@ -172,17 +184,17 @@ export interface ClaimResult {
 }
 
 export interface VerifyOptions {
-  /** Told now and then how many entries have been found good, for a bar that moves; from 0 again where it begins anew. */
+  /** Called every 1,000 entries with the number of good entries. Goes back to 0 when the check is repeated. Default: none. */
   readonly onProgress?: ((entries: number) => void) | undefined;
 }
 
 export interface VerifyReport {
   readonly threadId: string;
   readonly ok: boolean;
-  /** How many entries are good, counted from the first. */
+  /** The number of good entries, counted from the first. */
   readonly entries: number;
-  /** The hash of the last good entry: write it down elsewhere, and nobody can change the past unseen. */
+  /** The hash of the last good entry. Keep a copy outside the store to detect any later change of the history. */
   readonly hash: string;
-  /** The first trouble, when there is one; seq -1 when it is not in an entry. */
+  /** The first problem that was found. `seq` is -1 when the problem is not in an entry. */
   readonly bad?: { readonly seq: number; readonly reason: string };
 }

@@ -3,19 +3,18 @@ import type { Random } from "../thread/random.ts";
 import { portableSha256, type Sha256 } from "../thread/sha256.ts";
 import { checkOptions } from "./options.ts";
 
-/** What a store may be given instead of the system's own; all of it optional. */
+/** Dependencies of a store that a caller may replace. */
 export interface StorePorts extends Ports {
   readonly random: Random;
   readonly sha256: Sha256;
-  /** How often watchers look for what other processes wrote. */
+  /** How often watchers look for rows of other processes, in milliseconds. Default 100. */
   readonly pollMs: number;
-  /** The largest payload of one entry, as JSON text. */
+  /** The largest payload of one entry, in characters of JSON text. Default 67,108,864 (64 Mi). */
   readonly maxEntryChars: number;
 }
 
 export type StoreOptions = { readonly [Name in keyof StorePorts]?: StorePorts[Name] | undefined };
 
-/** The system's own. */
 const DEFAULTS: StorePorts = {
   ...systemPorts,
   random: systemRandom,
@@ -24,9 +23,9 @@ const DEFAULTS: StorePorts = {
   maxEntryChars: 64 * 1024 * 1024,
 };
 
-export const STORE_OPTIONS = Object.keys(DEFAULTS) as readonly (keyof StorePorts)[]; // of an object of that type
+export const STORE_OPTIONS = Object.keys(DEFAULTS) as readonly (keyof StorePorts)[]; // DEFAULTS has exactly these keys
 
-/** Options, checked, with the system's own for what is not given. */
+/** Checks the options and fills in the defaults. */
 export function completePorts(options: StoreOptions): StorePorts {
   const given = Object.entries(checkOptions(options, STORE_OPTIONS)).filter(([, value]) => value !== undefined);
   return { ...DEFAULTS, ...Object.fromEntries(given) };

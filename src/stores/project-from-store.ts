@@ -8,20 +8,20 @@ import { threadNotFound } from "./errors.ts";
 import { extended } from "./extend-tail.ts";
 import type { ThreadStore } from "./port.ts";
 
-/** An input without the thread, which is read from the store. */
+/** The input of a projection without the thread, which is read from the store. */
 export type StoredInput = Omit<ProjectionInput, "thread"> & {
-  /** Default a fresh one. */
+  /** Default: a new projector. */
   readonly projector?: Projector | undefined;
 };
 
-/** Tokens that a row comes to in many conversations: only the first guess rests on it. */
+/** A typical number of tokens per row. Only the size of the first read depends on it. */
 const TOKENS_PER_ROW = 100;
 const LEAST_ROWS = 24;
 const MOST_ROWS = 1000;
 
 /**
- * What the model sees of a stored thread, of which only the window is read: a tail at first, and more of it as long as
- * older entries could change the answer.
+ * Projects a stored thread without loading all of it. Reads a tail first, and more entries while older ones could change
+ * the result.
  *
  * @example
  * const store = memoryStore();

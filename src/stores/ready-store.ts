@@ -4,7 +4,7 @@ import { Machinery } from "./machinery.ts";
 import type { ThreadStore } from "./port.ts";
 import { completePorts, type StoreOptions } from "./ports.ts";
 
-/** As `defineStore`, for adapters behind doors of their own: the machinery comes with them, and nothing waits for it. */
+/** Like `defineStore`, for adapters with their own entry point: the machinery is imported statically, so no call waits for it. */
 export function readyStore(driver: StoreDriver, options: StoreOptions): ThreadStore {
   const ports = completePorts(options);
   return new StoreHandle(ports, new Machinery(driver, ports));

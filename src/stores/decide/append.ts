@@ -12,14 +12,14 @@ export interface AppendRequest {
   readonly threadId: string;
   readonly batch: readonly Prepared[];
   readonly options: AppendOptions;
-  /** For a thread that this append creates. */
+  /** Used only when this append creates the thread. */
   readonly createdAt: number;
   readonly metadata: JsonObject;
 }
 
 /**
- * What an append does to a thread in a given state. A retry is recognised before anything else is asked, so that it is
- * answered at any revision; everything that may refuse comes before anything is written.
+ * Decides what an append writes to a thread in the given state. Checks for a retry first, so that a retry succeeds at any
+ * revision. All refusals come before the first write.
  */
 export function decideAppend(request: AppendRequest, state: ThreadState, sha256: Sha256): Decision<AppendResult> {
   const { threadId, batch, options } = request;
@@ -38,7 +38,7 @@ function checkEpoch(threadId: string, epoch: number | undefined, { claim }: Thre
   if (epoch !== undefined && epoch !== (claim?.epoch ?? 0)) throw staleHolder(threadId, epoch, claim);
 }
 
-/** The answer that the first of these appends was given, word for word. */
+/** The same result as the first append with this batch had, with `replayed: true`. */
 function replay({ threadId, batch }: AppendRequest, known: readonly StoredRow[], sha256: Sha256): AppendResult {
   const entries = known.map((row) => readRow(threadId, row, sha256));
   const drafts = new Map(batch.map(({ draft }) => [draft.id, draft]));

@@ -19,15 +19,15 @@ export function decideRenew(threadId: string, epoch: number, { claim, now }: Thr
   return granted({ ...current, until: endOf(now, current.ttlMs) });
 }
 
-/** The record stays with its epoch: the next claim has to be newer than every one before. */
+/** Keeps the record and its epoch, because each claim needs a higher epoch than all before. */
 export function decideRelease(threadId: string, epoch: number, { claim }: ThreadState): Decision<undefined> {
   return { result: undefined, claim: { ...held(threadId, epoch, claim), until: RELEASED } };
 }
 
-/** Never a time that ran out: who let go has to claim anew. */
+/** Marks a released claim. It cannot be renewed; an expired one can. */
 const RELEASED = 0;
 
-/** No later than the last moment a Date can name: a claim "for ever" has an end that can be shown and stored. */
+/** At most the last moment that a Date can hold, so that the end of an unlimited claim can be shown and stored. */
 function endOf(now: number, ttlMs: number): number {
   return Math.min(now + ttlMs, 8.64e15);
 }
@@ -37,7 +37,7 @@ function held(threadId: string, epoch: number, claim: ClaimRecord | undefined): 
   throw staleHolder(threadId, epoch, claim);
 }
 
-/** Names who claimed the thread since, as long as that claim was not released. */
+/** The error names the current holder, unless that claim was released. */
 export function staleHolder(threadId: string, epoch: number, claim: ClaimRecord | undefined): StaleHolderError {
   const since = claim === undefined || claim.until === RELEASED ? undefined : claim;
   return new StaleHolderError(threadId, epoch, claim?.epoch ?? 0, since);

@@ -32,13 +32,14 @@ export function checkBatch(threadId: string, batch: readonly Prepared[], maxEntr
   }
 }
 
-/** The row of a thread is written with entries only: metadata without any would be dropped. */
+/** The head is written only together with entries, so metadata alone would be lost. */
 function metadataAlone(threadId: string): StoreError {
-  const message = "Metadata is set beside entries, and this append has none. Pass the metadata with the next entry.";
+  const message =
+    "Metadata is written only together with entries, and this append has none. Pass the metadata with the next entry.";
   return new StoreError({ code: "metadata_without_entries", threadId, message });
 }
 
 function tooLarge(threadId: string, entryId: string, size: number, limit: number): StoreError {
-  const message = `Entry ${entryId} has a payload of ${size} characters; at most ${limit} are allowed. Keep big content elsewhere and store a reference.`;
+  const message = `Entry ${entryId} has a payload of ${size} characters; at most ${limit} are allowed. Store large content elsewhere and append a reference to it.`;
   return new StoreError({ code: "too_large", threadId, message });
 }

@@ -4,7 +4,7 @@ import { storeClosed } from "../errors.ts";
 import { completePorts, type StoreOptions, type StorePorts } from "../ports.ts";
 import { Wakeups } from "./wakeups.ts";
 
-/** What all the parts of one open store share. */
+/** The driver, ports and wakeups of one open store. */
 export class StoreContext {
   readonly driver: StoreDriver;
   readonly ports: StorePorts;

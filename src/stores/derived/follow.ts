@@ -35,8 +35,8 @@ export async function* feed(context: StoreContext, options: FeedOptions): AsyncI
 }
 
 /**
- * Yields what `next` finds, again and again; when it finds nothing, waits for a wake or the poll. A lost connection is
- * waited out. Ends quietly when the signal aborts or the store closes.
+ * Calls `next` in a loop and yields its items. When there are none, waits for a wake-up or the poll interval. Retries after
+ * a retryable error, such as a lost connection. Ends without an error when the signal aborts or the store closes.
  */
 async function* follow<Item>(
   context: StoreContext,

@@ -13,7 +13,7 @@ import { markOf, rowAt } from "./load.ts";
 import { rowsOf } from "./read.ts";
 import { steadily } from "./steadily.ts";
 
-/** The rows are copied as they are: the two threads provably share their past, hash by hash. */
+/** Copies the rows unchanged, so that equal hashes prove that both threads share this history. */
 export async function fork(context: StoreContext, threadId: string, options: ForkOptions): Promise<ThreadInfo> {
   const { ports } = context;
   const { newId = ports.ids("thread") } = options;
@@ -54,7 +54,7 @@ async function headOfFork(
   return sealed(newId, { ...tip, createdAt: clock(), updatedAt: row.at, metadata: merged }, sha256);
 }
 
-/** The words that agents write; any other status is the caller's own, and inherited as it is. */
+/** The statuses that agents write. Any other status is the caller's own; the fork inherits it. */
 const OF_AGENTS: ReadonlySet<JsonValue | undefined> = new Set([
   "running",
   "waiting",
@@ -70,8 +70,8 @@ interface Place {
 }
 
 /**
- * The status that the fork's own entries give: how its last request ended. An open request has none, since no process runs it
- * in the fork, except where the whole thread waits.
+ * The status of a fork: how the last request in its entries ended. An open request gives no status, since no process runs
+ * it in the fork. A copy of the whole thread keeps the status, unless it is `running`.
  */
 async function statusAt(
   context: StoreContext,
@@ -90,14 +90,14 @@ async function statusAt(
   return undefined;
 }
 
-/** False, and nothing done, when there is a thread of this id already. A fork at -1 has no rows: no driver is asked to copy any. */
+/** Returns false and writes nothing when the target exists. A fork at -1 has no rows, so it does not use `driver.copy`. */
 function write(context: StoreContext, from: string, to: string, atSeq: number, head: ThreadHead): Promise<boolean> {
   const { driver } = context;
   if (atSeq < 0 || driver.copy === undefined) return copyRows(context, from, to, atSeq, head);
   return driver.copy(from, to, atSeq, head);
 }
 
-/** For drivers that cannot copy by themselves. */
+/** For drivers without `copy`. */
 async function copyRows(
   context: StoreContext,
   from: string,
@@ -128,6 +128,6 @@ function exists(threadId: string): StoreError {
 }
 
 function beyond(threadId: string, atSeq: number, rev: number): StoreError {
-  const message = `Thread ${threadId} ends at seq ${rev - 1}; it cannot be forked at ${atSeq}.`;
+  const message = `Thread ${threadId} ends at seq ${rev - 1}; it cannot be forked at ${atSeq}. Use a smaller atSeq.`;
   return new StoreError({ code: "seq_out_of_range", threadId, message });
 }

@@ -14,7 +14,7 @@ export async function list(context: StoreContext, options: ListOptions): Promise
   return pageOf(infos, query);
 }
 
-/** Derived from heads and rows alone: reads everything, so a driver with an index does better. */
+/** The fallback for drivers without `list`. Reads all heads, and all rows when there is a search text. */
 export async function search(context: StoreContext, query: ListQuery): Promise<readonly NamedHead[]> {
   const found: NamedHead[] = [];
   for await (const listed of headsOf(context)) if (await isWanted(context, listed, query)) found.push(listed);

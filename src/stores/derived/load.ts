@@ -42,7 +42,7 @@ async function loadAt(
   return Thread.assemble({ id: threadId, createdAt, metadata, entries, firstSeq, base }, ports);
 }
 
-/** Row `seq` of a thread, which must be there. */
+/** Row `seq` of a thread. A missing row is damage. */
 export async function rowAt({ driver }: StoreContext, threadId: string, seq: number): Promise<StoredRow> {
   const [row] = await driver.rows(threadId, { from: seq, to: seq, limit: 1 });
   if (row === undefined) throw new CorruptionError({ threadId, seq, trouble: "it is missing" });
@@ -61,7 +61,7 @@ function checkExtent(threadId: string, entries: readonly Entry[], firstSeq: numb
   throw new CorruptionError({ threadId, seq, trouble: "it is missing" });
 }
 
-/** What a tail has to know of the entries before it. */
+/** The facts about earlier entries that a tail needs. */
 async function baseAt(
   context: StoreContext,
   threadId: string,

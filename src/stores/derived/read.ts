@@ -10,7 +10,7 @@ import type { StoreContext } from "./context.ts";
 
 const PAGE = 500;
 
-/** A driver that answers at once would otherwise keep the event loop to itself for as long as a thread is long. */
+/** A synchronous driver would otherwise block the event loop while a long thread is read. */
 const PAGES_PER_TURN = 8;
 
 export async function* read(context: StoreContext, threadId: string, options: ReadOptions): AsyncIterable<Entry> {
@@ -36,7 +36,7 @@ export async function* read(context: StoreContext, threadId: string, options: Re
   }
 }
 
-/** The rows of a range, fetched in pages; unless filtered they must be without a gap, each linked to the one before. */
+/** Reads the rows of a range in pages. Without a filter, checks that there is no gap and that each row links to the previous one. */
 export async function* rowsOf(context: StoreContext, threadId: string, range: RowRange): AsyncIterable<StoredRow> {
   const { kinds, search, reverse = false } = range;
   const isWhole = kinds === undefined && search === undefined;

@@ -4,7 +4,7 @@ import { sha256Bytes } from "../../thread/sha256.ts";
 import { CorruptionError } from "../errors.ts";
 import type { StoreContext } from "./context.ts";
 
-/** A checkpoint is kept as its hash, a line break and its JSON text, so that damage to it shows. */
+/** The stored record is a hash, a line break and the JSON text. The hash detects damage. */
 export async function putCheckpoint({ driver, ports }: StoreContext, key: string, text: string): Promise<void> {
   checkName("key", key);
   await driver.putRecord("checkpoint", key, `${ports.sha256(text)}\n${text}`);
@@ -16,7 +16,7 @@ export async function getCheckpoint({ driver, ports }: StoreContext, key: string
   if (record === undefined) return undefined;
   const text = typeof record === "string" ? record.slice(record.indexOf("\n") + 1) : "";
   if (record !== `${ports.sha256(text)}\n${text}`) throw damaged(`checkpoint ${key}`);
-  return JSON.parse(text) as JsonValue; // its hash says that putCheckpoint wrote it
+  return JSON.parse(text) as JsonValue; // the hash proves that putCheckpoint wrote it
 }
 
 export async function deleteCheckpoint({ driver }: StoreContext, key: string): Promise<boolean> {
@@ -38,10 +38,10 @@ export async function getBlob(
   const value = await driver.getRecord("blob", hash);
   if (value === undefined) return undefined;
   if (hashOf(value, ports.sha256) !== hash) throw damaged(`blob ${hash}`);
-  return typeof value === "string" ? (JSON.parse(value) as JsonValue) : new Uint8Array(value); // its hash says that putBlob wrote it
+  return typeof value === "string" ? (JSON.parse(value) as JsonValue) : new Uint8Array(value); // the hash proves that putBlob wrote it
 }
 
-/** JSON text never begins with a zero byte, so bytes can never pass for JSON. */
+/** Hashes bytes behind a zero byte. JSON text never starts with one, so bytes and JSON never have the same hash. */
 function hashOf(value: string | Uint8Array, sha256: (text: string) => string): string {
   if (typeof value === "string") return sha256(value);
   const marked = new Uint8Array(value.length + 1);

@@ -11,7 +11,10 @@ import { rowsOf } from "./read.ts";
 
 export async function save(context: StoreContext, thread: Thread): Promise<void> {
   if (!Thread.isThread(thread))
-    throw new StoreError({ code: "not_a_thread", message: "save() takes a Thread, such as load() gave." });
+    throw new StoreError({
+      code: "not_a_thread",
+      message: "save() takes a Thread, for example one that load() returned.",
+    });
   const { driver } = context;
   const head = await driver.head(thread.id);
   const stored = head === undefined ? 0 : checkHead(thread.id, head, context.ports.sha256).rev;
@@ -22,7 +25,7 @@ export async function save(context: StoreContext, thread: Thread): Promise<void>
   context.wakeups.wake();
 }
 
-/** What both have must be the same. */
+/** The entries that both histories have must be equal. */
 async function checkHistory(context: StoreContext, thread: Thread, stored: number): Promise<void> {
   const to = Math.min(stored, thread.rev) - 1;
   for await (const row of rowsOf(context, thread.id, { from: thread.firstSeq, to, limit: to + 1 })) {
@@ -51,11 +54,11 @@ async function write(context: StoreContext, thread: Thread, head: ThreadHead | u
 }
 
 function diverged(threadId: string, seq: number): StoreError {
-  const message = `The stored thread ${threadId} has another entry at seq ${seq}. Save this history under an id of its own, for example as a fork.`;
+  const message = `The stored thread ${threadId} has another entry at seq ${seq}. Save this history under another id, for example as a fork.`;
   return new StoreError({ code: "thread_diverged", threadId, message });
 }
 
 function gap({ id, firstSeq }: Thread, stored: number): StoreError {
-  const message = `The store has ${stored} entries of thread ${id}, but this one is loaded only from seq ${firstSeq}. Load all of it first.`;
+  const message = `The store has ${stored} entries of thread ${id}, but this one is loaded only from seq ${firstSeq}. Load the whole thread first.`;
   return new StoreError({ code: "thread_diverged", threadId: id, message });
 }

@@ -3,8 +3,8 @@ import { CorruptionError } from "../errors.ts";
 import type { StoreContext } from "./context.ts";
 
 /**
- * Does what needs a head and then rows. A thread that is deleted, or begun anew, between the two looks damaged; so when
- * damage shows and the head is another by then, it is done again.
+ * Runs an operation that reads a head and then rows. A thread that is deleted or recreated between the two reads looks
+ * damaged. So when damage is found and the head has changed, the operation is retried.
  */
 export async function steadily<Result>(
   { driver }: StoreContext,

@@ -11,11 +11,11 @@ import type { StoreContext } from "./context.ts";
 import { rowsOf } from "./read.ts";
 import { steadily } from "./steadily.ts";
 
-const TOLD_EVERY = 1000;
+const PROGRESS_INTERVAL = 1000;
 
 /**
- * Writes the thread again, in thought, from what its rows say, and compares every column with what lies there. Then the
- * thread's own record has to agree with the last row, and the store with what lies below it.
+ * Computes every row from the content of the entries and compares all columns with the stored ones. Then checks the
+ * thread's head against the last row, and the storage below the rows.
  */
 export async function verify(
   context: StoreContext,
@@ -32,7 +32,7 @@ export async function verify(
       onProgress?.(0);
       for await (const row of rowsOf(context, threadId, { from: 0, to: head.rev - 1, limit: head.rev })) {
         tip = checkRow(threadId, tip, row, ports.sha256);
-        if (tip.rev % TOLD_EVERY === 0) onProgress?.(tip.rev);
+        if (tip.rev % PROGRESS_INTERVAL === 0) onProgress?.(tip.rev);
       }
       checkEnd(threadId, tip, head);
       checkHead(threadId, head, ports.sha256);
@@ -64,7 +64,7 @@ function differing(a: StoredRow, b: StoredRow): keyof StoredRow | undefined {
   return columns.find((column) => a[column] !== b[column]);
 }
 
-/** As earlier versions wrote it, which did not record that an operation was malformed. */
+/** The tip as earlier versions of the library wrote it: they did not record malformed operations. */
 function withoutMalformed({ track, mark, ...tip }: Tip): Tip {
   const unmarked = ({ active, lanes }: LaneTrack): LaneTrack => ({ active, lanes });
   return { ...tip, track: unmarked(track), mark: mark && { ...mark, track: unmarked(mark.track) } };

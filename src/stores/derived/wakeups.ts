@@ -1,9 +1,9 @@
-/** Lets waiting readers look again at once when something was written, instead of at the next poll. */
+/** Wakes waiting readers after a write, so that they do not wait for the next poll. */
 export class Wakeups {
   readonly #waiting = new Set<() => void>();
   #count = 0;
 
-  /** How many wakes there were: taken before looking, it tells `wait` of one that came meanwhile. */
+  /** The number of wake-ups so far. Read it before a query and pass it to `wait`, so that no wake-up is missed. */
   get count(): number {
     return this.#count;
   }
@@ -13,7 +13,7 @@ export class Wakeups {
     for (const resolve of this.#waiting) resolve();
   }
 
-  /** Resolves at the first wake after the `seen` ones, after `ms`, or when a signal aborts, whichever comes first. */
+  /** Resolves at the first wake-up after number `seen`, after `ms`, or when a signal aborts. */
   async wait(seen: number, ms: number, signals: readonly (AbortSignal | undefined)[]): Promise<void> {
     if (seen !== this.#count) return;
     const { promise, resolve } = Promise.withResolvers<void>();

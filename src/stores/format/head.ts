@@ -7,12 +7,12 @@ import { NO_TIP } from "./row.ts";
 
 type Unsealed = Omit<ThreadHead, "seal">;
 
-/** The head of a thread that has no entries yet. */
+/** The head of a thread without entries. */
 export function newHead(threadId: string, createdAt: number, metadata: JsonObject, sha256: Sha256): ThreadHead {
   return sealed(threadId, { ...NO_TIP, createdAt, updatedAt: createdAt, metadata }, sha256);
 }
 
-/** A head with the seal that vouches for all of it. */
+/** A head with its seal: a hash of all other fields. */
 export function sealed(threadId: string, head: Unsealed, sha256: Sha256): ThreadHead {
   return { ...head, seal: sealOf(threadId, head, sha256) };
 }

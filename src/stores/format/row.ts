@@ -9,7 +9,7 @@ import { CorruptionError } from "../errors.ts";
 
 type Content = Omit<Draft, "idGiven" | "atGiven">;
 
-/** A draft with all that can be computed before its place is known. */
+/** A draft with every value that does not depend on its position in the thread. */
 export interface Prepared<From extends Content = Draft> {
   readonly draft: From;
   readonly payload: string;
@@ -31,12 +31,12 @@ export function prepare<From extends Content>(draft: From, salt: string, sha256:
   };
 }
 
-/** The part of a head that the next row continues. */
+/** The fields of a head that the next row depends on. */
 export type Tip = Pick<ThreadHead, "rev" | "hash" | "track" | "mark">;
 
 export const NO_TIP: Tip = { rev: 0, hash: "", track: NO_LANES, mark: null };
 
-/** Places the next entry of a thread: its row, itself, and the tip after it. */
+/** The row and the entry of the next draft, and the tip after it. */
 export function nextRow(
   tip: Tip,
   prepared: Prepared<Content>,
@@ -65,7 +65,7 @@ export function nextRow(
   return { row, entry, tip: { rev: tip.rev + 1, hash: row.hash, track: advance(tip.track, entry, measure), mark } };
 }
 
-/** The entry of a row, its hash checked. */
+/** Checks the hash of a row and returns its entry. */
 export function readRow(threadId: string, row: StoredRow, sha256: Sha256): Entry {
   const digest = row.payload === null ? row.digest : sha256(row.salt + row.payload);
   if (digest === null || rowHash(row.prev, row, digest, sha256) !== row.hash)
@@ -73,7 +73,7 @@ export function readRow(threadId: string, row: StoredRow, sha256: Sha256): Entry
   return parseRow(threadId, row);
 }
 
-/** The entry of a row whose hash is checked elsewhere. */
+/** Returns the entry of a row without a check of the hash. */
 export function parseRow(threadId: string, row: StoredRow): Entry {
   if (row.payload === null) throw damaged(threadId, row, "its payload is gone");
   const { seq, id, at, v, kind } = row;
@@ -86,14 +86,14 @@ export function parseRow(threadId: string, row: StoredRow): Entry {
   }
 }
 
-/** What was known of all lanes before a row; `marked` is the row that its mark points to. */
+/** The state of all lanes before a row. `marked` is the row that its `mark` points to. */
 export function trackBefore(threadId: string, row: StoredRow, marked: StoredRow | undefined): LaneTrack {
   if (row.track !== null) return readTrack(threadId, row, row.track);
   const base = marked?.track == null ? NO_LANES : readTrack(threadId, marked, marked.track);
   return withMeasure(base, row.lane, row.measure - measureOf(row.payload ?? ""));
 }
 
-/** The tip as it was after a row: where a fork goes on. */
+/** The tip after a row. A fork at this row continues from it. */
 export function tipAfter(threadId: string, row: StoredRow, marked: StoredRow | undefined, sha256: Sha256): Tip {
   const track = advance(
     trackBefore(threadId, row, marked),
@@ -104,18 +104,18 @@ export function tipAfter(threadId: string, row: StoredRow, marked: StoredRow | u
   return { rev: row.seq + 1, hash: row.hash, track, mark };
 }
 
-/** No hash is over a track: that it is right is checked by verify, here only that it is one. */
+/** Checks only the shape of a track. No hash covers a track; `verify` checks its content. */
 function readTrack(threadId: string, row: StoredRow, text: string): LaneTrack {
   try {
     const track: unknown = JSON.parse(text);
     if (isTrack(track)) return track;
   } catch {} // damaged either way
-  throw damaged(threadId, row, "its track is none");
+  throw damaged(threadId, row, "its track is not valid");
 }
 
 type Hashed = Pick<StoredRow, "seq" | "id" | "at" | "v" | "kind" | "refs">;
 
-/** Over the texts as stored, so that anyone can check a chain with a JSON encoder and a SHA-256. */
+/** Hashes the texts as stored, so that a chain can be checked with only a JSON encoder and SHA-256. */
 function rowHash(prev: string, { seq, id, at, v, kind, refs }: Hashed, digest: string, sha256: Sha256): string {
   const head = `["heddle.row/1","${prev}",{"id":${JSON.stringify(id)},"seq":${seq},"at":${at},"v":${v ?? 1}`;
   return sha256(`${head},"kind":${JSON.stringify(kind)},"refs":${refs},"digest":"${digest}"}]`);

@@ -6,16 +6,16 @@ interface StoredThread {
   readonly seqById: Map<string, number>;
 }
 
-/** What one tenant has in memory. */
+/** The data of one tenant in memory. */
 export class MemoryTenant {
   readonly threads = new Map<string, StoredThread>();
   readonly claims = new Map<string, ClaimRecord>();
   readonly records = new Map<string, string | Uint8Array>();
-  /** All rows in commit order, those of removed threads too, so that cursors stay good. */
+  /** All rows in commit order, including rows of removed threads, so that feed cursors stay valid. */
   readonly log: Omit<Change, "cursor">[] = [];
 }
 
-/** Threads that live as long as the process; pass one to several stores to let them share it. */
+/** Keeps threads in the memory of this process. Pass one database to several stores to share it. */
 export class MemoryDatabase {
   readonly #tenants = new Map<string, MemoryTenant>();
 

@@ -13,7 +13,7 @@ import { mentions } from "../list-query.ts";
 import { invalidOption } from "../options.ts";
 import type { MemoryTenant } from "./database.ts";
 
-/** The executable specification of a driver: everything happens at once, in one thread, in plain maps. */
+/** The reference implementation of a driver: synchronous, in plain maps. */
 export function memoryDriver(tenant: MemoryTenant, clock: Clock): StoreDriver {
   const { threads, claims, records, log } = tenant;
 

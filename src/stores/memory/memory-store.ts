@@ -6,13 +6,14 @@ import { completePorts, STORE_OPTIONS, type StoreOptions } from "../ports.ts";
 import { MemoryDatabase } from "./database.ts";
 
 export interface MemoryStoreOptions extends StoreOptions {
+  /** Part of every key, so that a store has no access to other tenants. Default "default". */
   readonly tenant?: string | undefined;
-  /** Share one database between stores, for example of several tenants. */
+  /** A database to share between several stores, for example of several tenants. Default: a new one. */
   readonly database?: MemoryDatabase | undefined;
 }
 
 /**
- * A store that forgets when the process ends. It keeps every other promise, so tests written on it hold on the others.
+ * A store in memory, empty when the process starts. Otherwise it behaves as the other stores do, so use it in tests.
  *
  * @example
  * const store = memoryStore();

@@ -5,7 +5,7 @@ import { CorruptionError } from "../errors.ts";
 import type { Query } from "./connection/library.ts";
 import type { Scope } from "./scope.ts";
 
-/** The columns of `threads` that make up a head, which share its names but for the times. */
+/** The columns of `threads` that hold a head. */
 export interface HeadColumns {
   readonly rev: number;
   readonly hash: string;
@@ -18,7 +18,7 @@ export interface HeadColumns {
   readonly mark: string | null;
 }
 
-/** For `entries e`. A big payload is looked up row by row, so that no plan ever reads more of them than it returns. */
+/** For `entries e`. A big payload is read in a subquery per row, so that no query plan reads more payloads than it returns. */
 export function entryColumns({ sql, tables }: Scope): Query {
   return sql`e.seq, e.id, e.at, e.v, e.kind, e.refs,
     case when e.big is null then e.payload
@@ -31,7 +31,7 @@ export function headColumns({ sql }: Scope): Query {
   return sql`t.rev, t.hash, t.created_at, t.updated_at, t.metadata, t.status, t.seal, t.track, t.mark`;
 }
 
-/** What `entryColumns` selects is a row already, but for its lane, which is JSON text. */
+/** `entryColumns` selects a complete row, except that the lane is JSON text. */
 export function toRow(threadId: string, columns: StoredRow): StoredRow {
   const { seq, id, at, v, kind, refs, payload, salt, digest, prev, hash, measure, mark, track } = columns;
   const lane = parse<string>(threadId, seq, "lane", columns.lane);
@@ -66,7 +66,7 @@ export function fromHead({ rev, hash, createdAt, updatedAt, metadata, seal, trac
   };
 }
 
-/** Hashes and `verify` vouch for the shape; here only text that is no JSON at all is told. */
+/** Rejects only invalid JSON. Hashes, seals and `verify` detect any other damage. */
 function parse<Shape>(threadId: string, seq: number, column: string, text: string): Shape {
   try {
     return JSON.parse(text) as Shape;

@@ -16,11 +16,11 @@ import { removeThread } from "./writing/remove.ts";
 import { transactAll } from "./writing/transact.ts";
 import type { Work } from "./writing/writer.ts";
 
-/** How long close waits for what is under way. */
+/** How long `close` waits for pending work. */
 const PATIENCE_MS = 5000;
 
 export interface PostgresDriver extends Required<Omit<StoreDriver, "inspect">> {
-  /** Connects and migrates, as the first call of any other method does. */
+  /** Connects and migrates. The first call of any other method does this too. */
   readonly open: () => Promise<void>;
 }
 
@@ -35,7 +35,7 @@ export function postgresDriver(settings: Settings): PostgresDriver {
     deadlineMs: settings.callTimeoutMs,
   });
   const commits = new GroupCommit<Job>(async (queued) => {
-    const jobs = queued.filter(({ isOver }) => !isOver()); // the caller was told that the outcome is unknown
+    const jobs = queued.filter(({ isOver }) => !isOver()); // these callers already got `store_timeout`
     if (jobs.length === 0) return;
     await withDatabase(({ writer }) => transactAll(writer, jobs)).catch((error: unknown) => {
       for (const { reject } of jobs) reject(error);
@@ -46,7 +46,7 @@ export function postgresDriver(settings: Settings): PostgresDriver {
     try {
       return await opening.use(work);
     } catch (error) {
-      // Between the error and the close of a socket the library still sends on it, and would wait for ever.
+      // Between the error and the close of a socket the library still sends on it, and would wait forever.
       if (isConnectionLoss(error)) await turnsOfTheLoop(2);
       throw storeError(error);
     }

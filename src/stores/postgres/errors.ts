@@ -21,25 +21,25 @@ const NO_DATABASE: Kind = {
 const AUTH_FAILED: Kind = {
   code: "store_auth_failed",
   retryable: false,
-  message: "Postgres refused the login. Check user and password of the URL, and the server's pg_hba.conf.",
+  message: "Postgres refused the login. Check user and password in the URL, and the server's pg_hba.conf.",
 };
 const READ_ONLY: Kind = {
   code: "store_read_only",
   retryable: false,
-  message: "This server only reads: it is a replica or set read-only. Connect to the primary.",
+  message: "This server is read-only: it is a replica or was set read-only. Connect to the primary.",
 };
 const BUSY: Kind = {
   code: "store_busy",
   retryable: true,
-  message: "Postgres is too busy: too many connections, or somebody kept a lock too long. Try again.",
+  message: "Postgres is too busy: too many connections, or another session held a lock too long. Try again.",
 };
 
-/** Of Postgres itself it would be a mistake in this library; poolers report with it that they have no server. */
+/** SQLSTATE 08P01, a protocol violation. Poolers use it when they have no server connection. */
 const POOLER: Kind = {
   code: "store_unreachable",
   retryable: true,
   message:
-    "The pooler before Postgres has no server for this connection, or refused a parameter of the URL. Check its log; an append that carries entry ids is safe to repeat.",
+    "The pooler in front of Postgres has no server for this connection, or refused a parameter of the URL. Check its log; an append that carries entry ids is safe to repeat.",
 };
 const NEEDS_UNPREPARED: Kind = {
   code: "store_failed",
@@ -68,7 +68,7 @@ const STATES: { readonly [state: string]: Kind } = {
   "57P03": UNREACHABLE,
 };
 
-/** By the library's own names. */
+/** By the library's own error codes. */
 const CONNECTION: { readonly [code: string]: Kind } = {
   CONNECT_TIMEOUT: UNREACHABLE,
   CONNECTION_CLOSED: UNREACHABLE,
@@ -76,7 +76,7 @@ const CONNECTION: { readonly [code: string]: Kind } = {
   SASL_SIGNATURE_MISMATCH: AUTH_FAILED,
 };
 
-/** Turns whatever a call to Postgres threw into one of ours; ours pass as they are. */
+/** Converts an error of a Postgres call to a HeddleError. Returns a HeddleError unchanged. */
 export function storeError(error: unknown): HeddleError {
   if (HeddleError.isInstance(error)) return error;
   const code = textOf(error, "code");
@@ -85,12 +85,12 @@ export function storeError(error: unknown): HeddleError {
   return new StoreError({ ...kindOf(error, code), cause: bare(error, code) });
 }
 
-/** The outcome of what was under way on a lost connection is unknown. */
+/** The connection was lost, so the outcome of pending work is unknown. */
 export function connectionLost(): StoreError {
   return new StoreError(UNREACHABLE);
 }
 
-/** The server may still do what it was asked. */
+/** The server may still complete the call. */
 export function callTimedOut(ms: number): StoreError {
   const message =
     `Postgres did not answer within ${ms} ms (option callTimeoutMs). Check that server, pooler and network respond; ` +
@@ -114,11 +114,11 @@ function kindOf(error: unknown, code: string): Kind {
   if (known !== undefined) return known;
   const isSocketError = textOf(error, "syscall") !== "" || /^E[A-Z]+$/.test(code);
   if (isSocketError || /^08/.test(code)) return UNREACHABLE;
-  const name = code === "" ? "an error without a code" : code;
-  return { code: "store_failed", retryable: false, message: `Postgres answered with ${name}, which nobody foresaw.` };
+  const name = code === "" ? "no code" : code;
+  return { code: "store_failed", retryable: false, message: `Unexpected Postgres error: ${name}. See \`cause\`.` };
 }
 
-/** Nothing of the original but its codes: it knows the statement, its values and the address of the server. */
+/** Keeps only name, code and severity. The original error holds the statement, its values and the server's address. */
 function bare(error: unknown, code: string): Error {
   const parts = [textOf(error, "name") || "Error", code, textOf(error, "severity")];
   return new Error(parts.filter((part) => part !== "").join(" "));

@@ -4,24 +4,24 @@ import { checkOptions, invalidOption } from "../options.ts";
 import { STORE_OPTIONS, type StoreOptions } from "../ports.ts";
 
 /**
- * "durable": an acknowledged append survives a crash of the server and the power going out. "relaxed"
- * (synchronous_commit=off): it survives the death of this process, but a crash of the server may take back what was
- * acknowledged in its last fraction of a second; what is left is still a whole prefix.
+ * "durable": an acknowledged append survives a crash of the server and a power failure. "relaxed"
+ * (synchronous_commit=off): it survives the end of this process, but a crash of the server may lose the appends of the
+ * last fraction of a second. The remaining entries are always a complete prefix.
  */
 export type PostgresMode = "durable" | "relaxed";
 
 export interface PostgresStoreOptions extends StoreOptions {
-  /** Part of every key: a store cannot name what belongs to another tenant. Default "default". */
+  /** Part of every key, so that a store has no access to other tenants. Default "default". */
   readonly tenant?: string | undefined;
   /** Default "durable". */
   readonly mode?: PostgresMode | undefined;
-  /** The Postgres schema that holds the tables, made when it is missing. Default "heddle". */
+  /** The Postgres schema for the tables. It is created when it is missing. Default "heddle". */
   readonly schema?: string | undefined;
-  /** At least 3, default 10: one connection writes, one listens, the others read. They are opened when needed. */
+  /** At least 3, default 10. One connection writes, one listens, the others read. They are opened when needed. */
   readonly maxConnections?: number | undefined;
   /**
-   * How long a call may wait for Postgres, in milliseconds; default 30,000. After it the call rejects with
-   * `store_timeout`, and the next one connects anew. Raise it where `list({ search })` reads much.
+   * How long a call may wait for Postgres, in milliseconds; default 30,000. Then the call rejects with `store_timeout`, and
+   * the next call opens a new connection. Raise it if `list({ search })` has to read many threads.
    */
   readonly callTimeoutMs?: number | undefined;
 }
@@ -58,18 +58,18 @@ export function readOptions(url: string, options: PostgresStoreOptions): { setti
   return { settings: { url: withoutChannelBinding(url), tenant, mode, schema, maxConnections, callTimeoutMs }, ports };
 }
 
-/** Hosted databases put it into the URLs they give out; the library would send it to the server, which refuses it. */
+/** Hosted databases add this parameter to their URLs. The library would send it to the server, which rejects it. */
 function withoutChannelBinding(url: string): string {
   return url.replace(/([?&])channel_binding=[^&]*&?/, "$1").replace(/[?&]$/, "");
 }
 
-/** Says nothing of what was given: it may hold a password. */
+/** The message does not quote the URL, because it may contain a password. */
 export function badUrl(): StoreError {
   const message = 'The URL of a Postgres store is "postgres://user:password@host:5432/database".';
   return new StoreError({ code: "store_url_invalid", message });
 }
 
-/** Needs no quoting anywhere; names that begin with pg_ belong to Postgres. */
+/** Accepts only names that need no quotes in SQL. Names that begin with pg_ are reserved by Postgres. */
 function isIdentifier(schema: unknown): schema is string {
   return typeof schema === "string" && /^(?!pg_)[a-z_][a-z0-9_]{0,62}$/.test(schema);
 }

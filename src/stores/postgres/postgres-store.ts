@@ -5,8 +5,8 @@ import { postgresDriver } from "./driver.ts";
 import { type PostgresStoreOptions, readOptions } from "./options.ts";
 
 /**
- * A store in a Postgres database, for any number of processes. It connects, and makes or migrates its tables, when it
- * is first used; until that succeeds every call rejects with what went wrong, and the next one tries again.
+ * A store in a Postgres database, for any number of processes. The first call connects and creates or migrates the
+ * tables. When that fails, the call rejects with the reason and the next call retries.
  *
  * @example
  * const store = postgresStore("postgres://heddle:secret@localhost/heddle");
@@ -18,7 +18,7 @@ export function postgresStore(url: string, options: PostgresStoreOptions = {}): 
   return readyStore(postgresDriver(settings), { sha256: nativeSha256, ...ports });
 }
 
-/** The same, connected and migrated before it resolves. */
+/** Like `postgresStore`, but resolves after it has connected and migrated. */
 export async function openPostgresStore(url: string, options: PostgresStoreOptions = {}): Promise<ThreadStore> {
   const { settings, ports } = readOptions(url, options);
   const driver = postgresDriver(settings);

@@ -18,7 +18,7 @@ export async function getRecord(
   return found.json ?? Uint8Array.from(found.bytes ?? []); // a copy, because a Buffer shows more than its bytes
 }
 
-/** Through the writer, because only there it is sure that what is committed is durable. */
+/** Uses the writer, because only its transactions have the configured durability. */
 export function putRecord(space: RecordSpace, key: string, value: string | Uint8Array): Work<void, void> {
   const json = typeof value === "string" ? value : null;
   const bytes = typeof value === "string" ? null : value;

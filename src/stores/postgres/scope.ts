@@ -9,7 +9,7 @@ export interface Tables {
   readonly claims: postgres.Helper<string>;
 }
 
-/** What every statement needs: where it runs, and what of the database it may name. */
+/** The connection, tables and tenant that a statement uses. */
 export interface Scope {
   readonly sql: Sql;
   readonly tables: Tables;
@@ -18,11 +18,11 @@ export interface Scope {
 
 /** For statements that write. */
 export interface FencedScope extends Scope {
-  /** True only inside the transaction that holds the locks: should the connection be lost and replaced, nothing is done. */
+  /** True only inside the transaction that holds the locks. On a replaced connection it is false, so nothing is written. */
   readonly fence: Query;
 }
 
-/** Tables by their full names: behind a pooler a search_path set on a connection may be anybody's. */
+/** Qualified table names. Behind a pooler, the search_path of a connection may have been set by another client. */
 export function tablesIn(schema: string, sql: Sql): Tables {
   return {
     threads: sql(`${schema}.threads`),
@@ -33,7 +33,7 @@ export function tablesIn(schema: string, sql: Sql): Tables {
   };
 }
 
-/** Whether Postgres can hold a text as it is. Names and JSON text always can be; what a caller searches for may not. */
+/** Whether Postgres can store a text. Names and JSON text always can be stored; a search text may not. */
 export function isStorable(text: string): boolean {
   return text.isWellFormed() && !text.includes("\0");
 }

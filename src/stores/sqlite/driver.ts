@@ -13,8 +13,8 @@ import { copyThread, removeThread } from "./writing/moves.ts";
 import { Threads } from "./writing/threads.ts";
 
 /**
- * One tenant's threads in one SQLite file. Writes are gathered, reads happen at once between them. SQLite has no clock but
- * the machine's, so that is what `clock` should be where claims matter.
+ * The threads of one tenant in one SQLite file. Writes are grouped; reads run immediately. SQLite has no clock of its own,
+ * so `clock` must be the machine's clock if several processes use claims.
  */
 export function sqliteDriver(connection: SqliteConnection, tenant: string, clock: Clock): StoreDriver {
   const threads = new Threads(connection, tenant, clock);
@@ -59,7 +59,7 @@ export function sqliteDriver(connection: SqliteConnection, tenant: string, clock
   };
 }
 
-/** A refusal of ours is an answer; anything else is a bug that must not pass for one. */
+/** A HeddleError is a refusal and settles only this job. Any other error is a bug and fails the transaction. */
 function attempt<Result>(decide: () => Result): Outcome<Result> {
   try {
     return { ok: true, result: decide() };

@@ -11,7 +11,7 @@ const CANTOPEN = 14;
 const TOOBIG = 18;
 const NOTADB = 26;
 
-/** What SQLite says instead of FULL when there is no space left for the shared memory of its log. */
+/** SQLite reports this instead of FULL when there is no space for the shared memory of its log. */
 const SHMSIZE = { code: "SQLITE_IOERR_SHMSIZE", errcode: 4874 };
 
 const BY_NAME: { readonly [name: string]: number } = {
@@ -26,7 +26,7 @@ const BY_NAME: { readonly [name: string]: number } = {
   SQLITE_NOTADB: NOTADB,
 };
 
-/** Runs something that touches SQLite; what it throws comes out as one of ours. */
+/** Runs a SQLite call and converts its errors to HeddleErrors. */
 export function guarded<Result>(work: () => Result): Result {
   try {
     return work();
@@ -41,7 +41,7 @@ function translate(cause: unknown): HeddleError {
     case LOCKED:
       return failed(
         "store_busy",
-        "Another process kept the database locked. Use one writing process per file, or try again.",
+        "Another process held the database lock too long. Use one writing process per file, or try again.",
         cause,
         true,
       );
@@ -52,7 +52,7 @@ function translate(cause: unknown): HeddleError {
         cause,
       );
     case CORRUPT:
-      return new CorruptionError({ seq: -1, trouble: "SQLite finds the file malformed", cause });
+      return new CorruptionError({ seq: -1, trouble: "SQLite reports that the file is malformed", cause });
     case FULL:
       return new StoreFullError(cause);
     case CANTOPEN:
@@ -66,9 +66,9 @@ function translate(cause: unknown): HeddleError {
     case NOTADB:
       return failed("store_not_heddle", "The file is not a SQLite database. Choose another path.", cause);
     case IOERR:
-      return failed("store_failed", "The disk reports an error. Check it before going on.", cause, true);
+      return failed("store_failed", "The disk reported an error. Check the disk before you continue.", cause, true);
     default:
-      return failed("store_failed", "SQLite refused the operation; the cause says why.", cause);
+      return failed("store_failed", "SQLite refused the operation. See `cause`.", cause);
   }
 }
 

@@ -2,7 +2,7 @@ import type { RecordSpace } from "../driver.ts";
 import { CorruptionError } from "../errors.ts";
 import type { SqliteConnection, SqlValue } from "./connection/connection.ts";
 
-/** Checkpoints and blobs: values under a key, texts as TEXT and bytes as BLOB. */
+/** Checkpoints and blobs by key. Texts are stored as TEXT, bytes as BLOB. */
 export class Records {
   readonly #tenant: string;
   readonly #sql: ReturnType<typeof statements>;
@@ -15,7 +15,7 @@ export class Records {
   get(space: RecordSpace, key: string): string | Uint8Array | undefined {
     const value = this.#sql.get.get(this.#tenant, space, key)?.[0];
     if (value === undefined || typeof value === "string" || value instanceof Uint8Array) return value;
-    // a flipped bit can make a number of a text, and that is not the same as nothing
+    // A flipped bit can turn a text into a number. Report the damage instead of "not found".
     throw new CorruptionError({ seq: -1, trouble: `${space} ${key} is not what was written` });
   }
 

@@ -6,21 +6,21 @@ import type { SqlValue } from "./connection/connection.ts";
 
 type Columns = readonly SqlValue[];
 
-/** Big ones lie in a table of their own. */
+/** The payload of an entry, from its row or from the table of big payloads. */
 export const PAYLOAD = "coalesce(e.payload, (SELECT b.payload FROM big_payloads b WHERE b.key = e.big))";
 
-/** The columns of a StoredRow in the order `toRow` reads them. */
+/** The columns of a StoredRow, in the order in which `toRow` reads them. */
 export const ROW_COLUMNS =
   `e.seq, e.id, e.at, e.v, e.kind, e.refs, ${PAYLOAD}, ` +
   "e.salt, e.digest, e.prev, e.hash, e.lane, e.measure, e.mark, e.track";
 
-/** STRICT tables keep each column's type, so what comes back is what went in. */
+/** STRICT tables keep the type of each column, so the cast is safe. */
 export function toRow(columns: Columns): StoredRow {
   const [seq, id, at, v, kind, refs, payload, salt, digest, prev, hash, lane, measure, mark, track] = columns;
   return { seq, id, at, v, kind, refs, payload, salt, digest, prev, hash, lane, measure, mark, track } as StoredRow;
 }
 
-/** The values of a row in the order of INSERT; a big payload is referred to by its key. */
+/** The values of a row, in the order of the INSERT. `big` is the key of a big payload. */
 export function rowValues(row: StoredRow, big: number | null): SqlValue[] {
   const payload = big === null ? row.payload : null;
   const { seq, id, at, v, kind, refs, salt, digest, prev, hash, lane, measure, mark, track } = row;
@@ -37,7 +37,7 @@ export function toHead(threadId: string, columns: Columns): ThreadHead {
         ThreadHead,
         "rev" | "hash" | "createdAt" | "updatedAt" | "seal"
       >),
-      // whoever builds on any of this checks the seal first, which vouches for all of it
+      // The casts are safe: callers check the seal, which covers all these fields.
       metadata: freezeJson(JSON.parse(String(metadata)) as JsonObject),
       track: JSON.parse(String(track)) as LaneTrack,
       mark: JSON.parse(String(mark)) as ThreadHead["mark"],

@@ -13,15 +13,16 @@ import { sqliteDriver } from "./driver.ts";
 import { guarded } from "./errors.ts";
 
 export interface SqliteStoreOptions extends StoreOptions {
+  /** Part of every key, so that a store has no access to other tenants. Default "default". */
   readonly tenant?: string | undefined;
   /** Default "durable". */
   readonly mode?: SqliteMode | undefined;
-  /** A SQLite library of your own. */
+  /** Opens the file with another SQLite library. Default: Node's SQLite if it is safe, else better-sqlite3. */
   readonly connect?: OpenConnection | undefined;
 }
 
 /**
- * A store in one SQLite file, made when it is missing. Use one writing process per file, on a local disk.
+ * A store in one SQLite file, which is created when it is missing. Use one writing process per file, on a local disk.
  *
  * @example
  * const store = sqliteStore("./heddle.db");
@@ -54,7 +55,7 @@ export function sqliteStore(path: string, options: SqliteStoreOptions = {}): Thr
 }
 
 function prepare(connection: SqliteConnection, mode: SqliteMode): void {
-  connection.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`); // others may be opening the same file
+  connection.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`); // another process may be opening the same file
   checkIdentity(connection);
   setPragmas(connection, mode);
   migrate(connection);

@@ -1,18 +1,18 @@
 import { StoreError } from "../../errors.ts";
 import type { Sql } from "./library.ts";
 
-/** Transaction ids of 64 bits, which the feed is ordered by, came with Postgres 13. */
+/** The feed is ordered by 64-bit transaction ids, which Postgres has since version 13. */
 const OLDEST = 130_000;
 
 export interface Server {
   /**
-   * A pooler answers, and each transaction may run on another server: prepared statements and LISTEN need one server for
-   * the life of a connection. A pooler gives its clients a process id of its own.
+   * Whether a pooler answers instead of the server. Behind a pooler each transaction may use another server connection, so
+   * prepared statements and LISTEN do not work. A pooler is detected by the process id that it reports: it is its own.
    */
   readonly isPooler: boolean;
 }
 
-/** Checks what everything else rests on. */
+/** Checks the version and encoding of the server. */
 export async function checkServer(sql: Sql): Promise<Server> {
   const rows = await sql.unsafe<Facts[]>(
     `select current_setting('server_version_num')::int as version, current_setting('server_encoding') as encoding,
@@ -20,7 +20,7 @@ export async function checkServer(sql: Sql): Promise<Server> {
   );
   const [found] = rows;
   if (found === undefined || found.version < OLDEST) throw unsuitable("is older than version 13");
-  if (found.encoding !== "UTF8") throw unsuitable(`keeps this database in ${found.encoding}, not UTF8`);
+  if (found.encoding !== "UTF8") throw unsuitable(`uses the encoding ${found.encoding} for this database, not UTF8`);
   return { isPooler: rows.state.pid !== found.pid };
 }
 

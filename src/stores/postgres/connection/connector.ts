@@ -5,14 +5,14 @@ import type { Sockets } from "./sockets.ts";
 const LONGEST_BACKOFF_SECONDS = 1;
 
 interface PoolOptions {
-  /** How many connections at most. */
+  /** The largest number of connections. */
   readonly max: number;
-  /** Whether statements are prepared once for each connection, unless the URL says otherwise. Default true. */
+  /** Whether to use prepared statements. The URL parameter `prepare` takes precedence. Default true. */
   readonly prepare?: boolean;
   readonly onClose?: () => void;
 }
 
-/** Makes pools of connections; each connects when it is first asked something, and again after a loss. */
+/** Creates connection pools. A pool connects on its first query, and reconnects after a lost connection. */
 export type Connect = (options: PoolOptions) => Sql;
 
 export function connector(library: Library, url: string, sockets: Sockets): Connect {
@@ -26,13 +26,13 @@ export function connector(library: Library, url: string, sockets: Sockets): Conn
         backoff: (retries) => (0.5 + Math.random() / 2) * Math.min(3 ** retries / 100, LONGEST_BACKOFF_SECONDS),
         connection: { application_name: "heddle" },
         types: { bigint: { to: 20, from: [20], serialize: String, parse: Number } },
-        // Not in its types. Of several hosts the library tries one after the other, each connection for itself.
+        // The library's types lack `socket`. With several hosts the library itself tries one after the other.
         ...(!namesSeveralHosts(url) && {
           socket: (address: Parameters<Sockets["connect"]>[0]) => sockets.connect(address),
         }),
       });
     } catch {
-      throw badUrl(); // what the library says repeats the URL
+      throw badUrl(); // the library's message quotes the URL
     }
   };
 }

@@ -8,16 +8,16 @@ import { loadLibrary, type Sql } from "./library.ts";
 import { migrate } from "./migrate.ts";
 import { Sockets } from "./sockets.ts";
 
-/** An open database: connected once, with its schema in place. */
+/** A database that was connected and migrated. */
 export interface Database {
-  /** For reading; the writer brings its own connection. */
+  /** For reads. The writer has its own connection. */
   readonly scope: Scope;
   readonly writer: Writer;
-  /** Lets go of all connections; what is still under way fails. */
+  /** Closes all connections. Pending work fails. */
   readonly end: () => Promise<void>;
 }
 
-/** Gives up when the signal aborts: a server may accept a connection and never answer. */
+/** Stops when the signal aborts, because a server may accept a connection and never answer. */
 export async function openDatabase(settings: Settings, wake: () => void, signal: AbortSignal): Promise<Database> {
   const library = await loadLibrary();
   const sockets = new Sockets();

@@ -1,15 +1,15 @@
 import type postgres from "postgres";
 import { StoreError } from "../../errors.ts";
 
-/** A pool of connections on which 64-bit integers come back as numbers: all of ours are safe integers. */
+/** A connection pool that returns 64-bit integers as numbers. All our integers are safe integers. */
 export type Sql = postgres.Sql<{ bigint: number }>;
 
-/** A statement that starts when it is executed or awaited, or a piece of one. */
+/** A statement, or a fragment of one. It starts when it is executed or awaited. */
 export type Query = postgres.PendingQuery<postgres.Row[]>;
 
 export type Library = typeof postgres;
 
-/** Loaded on first use: the package is an optional peer, and to import `heddle/postgres` does not need it. */
+/** Loads the package on first use, because it is an optional peer: `heddle/postgres` can be imported without it. */
 export async function loadLibrary(): Promise<Library> {
   try {
     return (await import("postgres")).default;

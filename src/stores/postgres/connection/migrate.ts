@@ -2,7 +2,7 @@ import { StoreError } from "../../errors.ts";
 import { MIGRATIONS } from "../schema/index.ts";
 import type { Sql } from "./library.ts";
 
-/** Brings the schema to the version this code knows. Any number of processes may do so at once. */
+/** Migrates the schema to the version of this code. Several processes may do this at the same time. */
 export async function migrate(sql: Sql, schema: string): Promise<void> {
   const before = await versionOf(sql, schema);
   if (before < MIGRATIONS.length) await sql.unsafe(script(schema));
@@ -10,7 +10,7 @@ export async function migrate(sql: Sql, schema: string): Promise<void> {
   if (after > MIGRATIONS.length) throw newer(schema, after);
 }
 
-/** 0 when there is nothing yet. */
+/** The version of the schema; 0 when it has no tables yet. */
 async function versionOf(sql: Sql, schema: string): Promise<number> {
   const [found] = await sql<{ readonly has_meta: boolean; readonly is_used: boolean }[]>`
     select to_regclass(${`${schema}.meta`}) is not null as has_meta,
@@ -27,8 +27,8 @@ async function versionOf(sql: Sql, schema: string): Promise<number> {
 }
 
 /**
- * Sent as one message, which is one transaction: it waits for whoever migrates at the same time and then does what is
- * left to do. Creating a schema takes a right that is not needed where an administrator has made it.
+ * Sent as one message, which is one transaction. It waits for another process that migrates, then runs the remaining
+ * steps. It creates the schema only when it is missing, so that users without that privilege can use an existing one.
  */
 function script(schema: string): string {
   const steps = MIGRATIONS.map(
@@ -51,11 +51,11 @@ function script(schema: string): string {
 }
 
 function newer(schema: string, version: number): StoreError {
-  const message = `Schema ${schema} is of version ${version}; this version of heddle knows up to ${MIGRATIONS.length}. Upgrade heddle.`;
+  const message = `Schema ${schema} has version ${version}; this version of heddle supports up to ${MIGRATIONS.length}. Upgrade heddle.`;
   return new StoreError({ code: "store_schema_newer", message });
 }
 
 function notHeddle(schema: string): StoreError {
-  const message = `Schema ${schema} holds tables that are not heddle's. Choose another with the option schema.`;
+  const message = `Schema ${schema} contains tables of another program. Choose another with the option schema.`;
   return new StoreError({ code: "store_not_heddle", message });
 }

@@ -3,18 +3,18 @@ import { isTimeout } from "../errors.ts";
 import { atMost } from "./at-most.ts";
 import { withDeadline } from "./call-deadline.ts";
 
-/** How long the end of a resource may take. */
+/** How long closing a resource may take. */
 const END_MS = 5000;
 
 export interface OpeningOptions<Resource> {
-  /** Gives up what it has begun when the signal aborts. */
+  /** Must stop and clean up when the signal aborts. */
   readonly open: (signal: AbortSignal) => Promise<Resource>;
   readonly end: (resource: Resource) => Promise<void>;
-  /** Each use has a deadline. */
+  /** The deadline of each use, in milliseconds. */
   readonly deadlineMs: number;
 }
 
-/** One try to open the resource, and what uses it. */
+/** One attempt to open the resource, and the pending uses of it. */
 interface Attempt<Resource> {
   readonly resource: Promise<Resource>;
   readonly uses: Set<Promise<unknown>>;
@@ -22,9 +22,8 @@ interface Attempt<Resource> {
 }
 
 /**
- * Opens a resource on first use. A failure is reported to the calls that waited for it; the next call tries again. After
- * a use that met its deadline the next call opens the resource anew, because a server that went silent keeps its
- * connections open for minutes.
+ * Opens a resource on first use. A failure rejects the calls that wait for it; the next call retries. After a timeout the
+ * next call opens a new resource, because connections to a silent server can stay open for minutes.
  */
 export class Opening<Resource> {
   readonly #options: OpeningOptions<Resource>;
@@ -52,7 +51,7 @@ export class Opening<Resource> {
     }
   }
 
-  /** Waits a while for what is under way, then ends what is open. */
+  /** Waits for pending uses, at most `patienceMs`, then closes all resources. */
   async close(patienceMs: number): Promise<void> {
     this.#isClosed = true;
     const attempts = [...this.#attempts];
@@ -71,7 +70,7 @@ export class Opening<Resource> {
     return attempt;
   }
 
-  /** Other uses may still be answered, each before its own deadline. */
+  /** Ends the resource after its other uses have settled, each within its own deadline. */
   #replace(attempt: Attempt<Resource>): void {
     if (this.#current !== attempt) return;
     this.#current = undefined;
@@ -80,7 +79,7 @@ export class Opening<Resource> {
 
   async #end(attempt: Attempt<Resource>): Promise<void> {
     attempt.givenUp.abort();
-    const ended = attempt.resource.then(this.#options.end, () => {}); // what never opened needs no end
+    const ended = attempt.resource.then(this.#options.end, () => {}); // a resource that never opened needs no end
     await atMost(END_MS, ended);
     this.#attempts.delete(attempt);
   }

@@ -4,7 +4,7 @@ import { atMost } from "./at-most.ts";
 
 const GRACE_MS = 500;
 
-/** What the library tells of where to connect: lists, because a URL may name several hosts. */
+/** The library's address options. They are lists, because a URL may name several hosts. */
 interface Address {
   readonly host: readonly string[];
   readonly port: readonly number[];
@@ -12,23 +12,23 @@ interface Address {
 }
 
 /**
- * The sockets of a store, so that none outlives it: the library, when it is ended while it waits to connect again,
- * connects all the same later, and the process never ends.
+ * Tracks the sockets of a store, so that all are closed with it. When the library is closed while it waits to reconnect,
+ * it still reconnects later, and the open socket would keep the process alive.
  */
 export class Sockets {
   readonly #open = new Set<Socket>();
   #closed = false;
 
-  /** The library takes a socket that still connects, and deals with its errors. */
+  /** Returns a socket that is still connecting. The library handles its errors. */
   connect({ host: [host = "localhost"], port: [port = 5432], path }: Address): Socket {
     const socket = path ? connect(path) : connect({ host, port, noDelay: true });
     this.#open.add(socket);
     socket.once("close", () => this.#open.delete(socket));
     if (this.#closed) socket.destroy();
-    return Object.assign(socket, { host, port }); // it asks for a certificate of that host
+    return Object.assign(socket, { host, port }); // the library checks the certificate against this host
   }
 
-  /** Those that say goodbye have a moment for it. */
+  /** Gives open connections a short time to close normally, then destroys all sockets. */
   async close(): Promise<void> {
     this.#closed = true;
     const talking = [...this.#open].filter(({ connecting }) => !connecting);

@@ -5,7 +5,7 @@ import type { Query } from "../connection/library.ts";
 import { isStorable, type Scope } from "../scope.ts";
 import { payloadOf, small } from "./texts.ts";
 
-/** The threads of a page, found by Postgres, and one more when there are more. */
+/** The threads of a page, plus one when there is another page. */
 export async function listThreads(scope: Scope, query: ListQuery): Promise<readonly NamedHead[]> {
   if (!isStorable(query.prefix)) return [];
   const { sql, tables } = scope;

@@ -23,7 +23,7 @@ export async function readHeads(
   return found.map((columns) => ({ id: columns.id, head: toHead(columns.id, columns) }));
 }
 
-/** A prefix of one history: whoever appends holds the thread's lock until the commit, so rows appear in order. */
+/** Returns committed rows without gaps: a writer holds the thread's lock until its commit, so rows appear in order. */
 export async function readRows(scope: Scope, threadId: string, range: RowRange): Promise<readonly StoredRow[]> {
   const { sql, tables, tenant } = scope;
   const { from, to, kinds, search, reverse = false, limit } = range;
@@ -44,8 +44,8 @@ interface ChangeColumns extends StoredRow {
 }
 
 /**
- * By transaction, and only of those before the oldest that is still open: no row can appear any more in front of one
- * that was read. A transaction left open anywhere on the server therefore holds up what comes after it.
+ * Orders rows by transaction id and reads only transactions older than the oldest open one, so that no earlier row can
+ * appear later. Consequence: a transaction left open anywhere on the server delays the feed.
  */
 export async function readChanges(scope: Scope, after: string | undefined, limit: number): Promise<readonly Change[]> {
   const { sql, tables, tenant } = scope;

@@ -1,4 +1,4 @@
 import { V1 } from "./v1.ts";
 
-/** What leads from each version to the next, the first from nothing. */
+/** The migrations in order. The first one creates the tables. */
 export const MIGRATIONS: readonly string[] = [V1];

@@ -1,4 +1,4 @@
-/** The first schema. Never edited: what comes later is a migration of its own. */
+/** The first schema. Never edit it: a later change is a new migration. */
 export const V1 = `
 create table threads (
   key bigint generated always as identity primary key,

@@ -5,10 +5,10 @@ import type { Wanted } from "./read-states.ts";
 export interface Job {
   readonly threadId: string;
   readonly wantedIds: readonly string[];
-  /** Throws what the caller's decision throws; otherwise says what to write, and how to answer once it is written. */
+  /** Returns what to write, and `accept`, which resolves the call after the commit. Throws what the caller's `decide` throws. */
   readonly decide: (state: ThreadState) => { readonly decision: Decision<unknown>; readonly accept: () => void };
   readonly reject: (error: unknown) => void;
-  /** Its caller waits no more. */
+  /** Whether the caller has stopped waiting. */
   readonly isOver: () => boolean;
 }
 
@@ -35,12 +35,12 @@ export function newJob<Result>(
   return { job, answer: promise, giveUp };
 }
 
-/** What a batch comes to. */
+/** All writes of a batch, and the answers to its callers. */
 export interface Outcome {
   readonly heads: readonly (readonly [threadId: string, head: ThreadHead])[];
   readonly rows: readonly (readonly [threadId: string, row: StoredRow])[];
   readonly claims: readonly (readonly [threadId: string, claim: ClaimRecord])[];
-  /** Answers the callers; refusals too wait for the commit, because without it the jobs are decided again. */
+  /** Settles the calls after the commit. Refusals wait too, because a failed commit means that all jobs are decided again. */
   readonly answers: readonly (() => void)[];
 }
 
@@ -54,7 +54,7 @@ export function wantedBy(jobs: readonly Job[]): Wanted {
   return wanted;
 }
 
-/** Decides every job in the order of arrival; those on one thread see what the earlier ones are about to write. */
+/** Decides the jobs in order. A job sees the pending writes of earlier jobs on the same thread. */
 export function decideAll(jobs: readonly Job[], states: ReadonlyMap<string, ThreadState>): Outcome {
   const drafts = new Map([...states].map(([threadId, state]) => [threadId, new ThreadDraft(state)]));
   const rows: (readonly [string, StoredRow])[] = [];
@@ -74,7 +74,7 @@ export function decideAll(jobs: readonly Job[], states: ReadonlyMap<string, Thre
   return { heads, rows, claims, answers };
 }
 
-/** A thread in the course of a batch. */
+/** The state of a thread with the pending writes of a batch. */
 class ThreadDraft {
   newHead: ThreadHead | undefined;
   newClaim: ClaimRecord | undefined;
@@ -92,7 +92,7 @@ class ThreadDraft {
     return { head: this.newHead ?? head, claim: this.newClaim ?? claim, known, now };
   }
 
-  /** Answers the rows to write; a decision without a head has none. */
+  /** Returns the rows to write; a decision without a head has none. */
   apply({ head, rows = [], claim }: Decision<unknown>): readonly StoredRow[] {
     this.newClaim = claim ?? this.newClaim;
     if (head === undefined) return [];

@@ -8,9 +8,9 @@ import { chunksOf } from "./chunks.ts";
 const BIG = 32 * 1024;
 
 /**
- * The hash under which a payload is kept once for all rows of the tenant that have it; null when it stays in its row.
- * Rows are counted, not searched for: who changes a count has locked it, so a last use and a new one never pass each
- * other. All take the locks in the order of the hashes.
+ * The hash of a big payload, which is stored once per tenant; null when the payload stays in its row. Each big payload has
+ * a count of its rows. A transaction locks the count before it changes it, so that a payload in use is never deleted. All
+ * transactions lock in the order of the hashes, which prevents deadlocks.
  */
 export function bigHashOf(payload: string | null): string | null {
   if (payload === null || payload.length * 3 <= BIG || utf8Length(payload) <= BIG) return null;
@@ -42,7 +42,7 @@ export function insertBigPayloads(
   );
 }
 
-/** Before the uses of rows `e` are counted up or down. */
+/** Run this before the counts for rows `e` change. */
 export function lockBigPayloads({ sql, tables, tenant, fence }: FencedScope, rows: Query): Query {
   return sql`
     select b.hash from ${tables.bigPayloads} b

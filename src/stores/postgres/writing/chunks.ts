@@ -1,7 +1,7 @@
-/** What one statement carries at most; a message may be a gigabyte, and quoting can double a text. */
+/** The largest size of one statement, in characters. A Postgres message can hold 1 GB, and quoting can double a text. */
 const LIMIT = 8 * 1024 * 1024;
 
-/** Cuts a list so that the texts of each piece stay below the limit; a text above it goes alone. */
+/** Splits a list into chunks whose texts stay below the limit. A longer text gets its own chunk. */
 export function chunksOf<Item>(items: readonly Item[], textOf: (item: Item) => string | null): readonly Item[][] {
   const chunks: Item[][] = [];
   let size = Number.POSITIVE_INFINITY;

@@ -7,7 +7,7 @@ import { type Located, locate } from "./locate.ts";
 import { upsertHeads } from "./write-batch.ts";
 import type { Work } from "./writer.ts";
 
-/** Copies rows inside the database; both threads are locked, so that the source is not removed half way. */
+/** Copies rows inside the database. Locks both threads, so that the source is not removed meanwhile. */
 export function copyThread(from: string, to: string, atSeq: number, head: ThreadHead): Work<Located, boolean> {
   return {
     threadIds: [from, to],

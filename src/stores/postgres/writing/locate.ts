@@ -1,6 +1,6 @@
 import type { Scope } from "../scope.ts";
 
-/** The keys of those threads that exist. */
+/** The keys of the threads that exist, by thread id. */
 export type Located = ReadonlyMap<string, number>;
 
 export async function locate({ sql, tables, tenant }: Scope, threadIds: readonly string[]): Promise<Located> {

@@ -2,10 +2,10 @@ import type { ClaimRecord, StoredRow, ThreadHead, ThreadState } from "../../driv
 import { entryColumns, type HeadColumns, headColumns, toHead, toRow } from "../columns.ts";
 import type { Scope } from "../scope.ts";
 
-/** Entry ids to look for, per thread. */
+/** The entry ids to look for, by thread id. */
 export type Wanted = ReadonlyMap<string, ReadonlySet<string>>;
 
-/** The threads of a batch as they are while it holds their locks. */
+/** Reads the threads of a batch, while it holds their locks. */
 export async function readStates(scope: Scope, wanted: Wanted): Promise<ReadonlyMap<string, ThreadState>> {
   const pairs = [...wanted].flatMap(([threadId, ids]) => [...ids].map((id) => ({ threadId, id })));
   const [places, known] = await Promise.all([selectPlaces(scope, [...wanted.keys()]), selectKnown(scope, pairs)]);
@@ -67,7 +67,7 @@ function headOf(place: Place): ThreadHead | undefined {
   return isComplete(place) ? toHead(place.thread_id, place) : undefined;
 }
 
-/** The columns of a head are null together, when there is no thread. */
+/** When there is no thread, all columns of its head are null. */
 function isComplete(place: Place): place is Place & HeadColumns {
   return place.rev !== null;
 }

@@ -4,7 +4,7 @@ import { lockBigPayloads } from "./big-payloads.ts";
 import { type Located, locate } from "./locate.ts";
 import type { Work } from "./writer.ts";
 
-/** Removes a thread with its rows and the payloads nobody else refers to; answers whether there was one. */
+/** Removes a thread, its rows and the payloads that only it uses. Returns whether the thread existed. */
 export function removeThread(threadId: string): Work<Located, boolean> {
   return {
     threadIds: [threadId],

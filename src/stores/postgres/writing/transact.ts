@@ -4,7 +4,7 @@ import { readStates } from "./read-states.ts";
 import { writeBatch } from "./write-batch.ts";
 import type { Writer } from "./writer.ts";
 
-/** Commits a batch and answers its jobs. A batch that Postgres refuses is done job by job: one never fails another. */
+/** Commits a batch and settles its jobs. When the batch fails, retries each job alone, so that no job fails because of another. */
 export async function transactAll(writer: Writer, jobs: readonly Job[]): Promise<void> {
   try {
     const answers = await commit(writer, jobs);

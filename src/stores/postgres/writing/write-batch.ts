@@ -6,7 +6,7 @@ import type { Outcome } from "./batch.ts";
 import { bigHashOf, insertBigPayloads } from "./big-payloads.ts";
 import { chunksOf } from "./chunks.ts";
 
-/** The statements that write what a batch comes to. */
+/** The statements that write the outcome of a batch. */
 export function writeBatch(scope: FencedScope, { heads, rows, claims }: Outcome): Query[] {
   return [
     ...(claims.length === 0 ? [] : [upsertClaims(scope, claims)]),

@@ -5,32 +5,32 @@ import type { Settings } from "../options.ts";
 import { type FencedScope, type Scope, tablesIn } from "../scope.ts";
 import { turnsOfTheLoop } from "../turns.ts";
 
-/** One transaction: what it reads, then, decided in one go, what it writes. */
+/** One transaction: a read step, then a synchronous step that returns the writes. */
 export interface Work<Seen, Result> {
-  /** Nobody else writes to these threads until the transaction is over. They need not exist. */
+  /** Locked for the whole transaction, so that no other writer changes these threads. They need not exist. */
   readonly threadIds: readonly string[];
   readonly read: (scope: Scope) => Promise<Seen>;
   readonly write: (scope: FencedScope, seen: Seen) => Writes<Result>;
 }
 
 interface Writes<Result> {
-  /** Each does something only where the fence of the scope is true. */
+  /** Each statement must check the fence of the scope. */
   readonly statements: readonly Query[];
-  /** Tells other processes to look. */
+  /** Whether to send a NOTIFY, so that other processes read the new rows. Default false. */
   readonly announce?: boolean;
-  /** Called once all is committed. */
+  /** Called after the commit. */
   readonly finish: () => Result | Promise<Result>;
 }
 
-/** A stuck process loses its locks before those who wait for them give up. */
+/** A stuck process loses its locks before the waiting processes time out. */
 const IDLE_LIMIT = "5s";
 const LOCK_LIMIT = "10s";
 
 const COMMITS = { durable: "on", relaxed: "off" } as const;
 
 /**
- * Runs transactions one after the other on a connection of its own, each in two round trips: begin, lock and read; then
- * write and commit. The library's own `begin` would take four.
+ * Runs transactions one after the other on its own connection. Each takes two round trips: begin, lock and read; then
+ * write and commit. The library's `begin` would need four.
  */
 export class Writer {
   readonly #scope: Scope;
@@ -65,7 +65,7 @@ export class Writer {
       const fence = this.#fence(locked);
       const { statements, announce = false, finish } = write({ ...this.#scope, fence }, seen);
       await Promise.all([...statements.map((statement) => statement.execute()), this.#commit(announce)]);
-      // The library connects anew by itself, and a commit there succeeds without having committed anything.
+      // The library reconnects by itself. A commit on the new connection succeeds but commits nothing.
       if (losses !== this.#losses) throw connectionLost();
       return await finish();
     } catch (error) {
@@ -74,7 +74,7 @@ export class Writer {
     }
   }
 
-  /** Set for each transaction, not for the connection: behind a pooler each may run on another one. */
+  /** The settings are per transaction, because behind a pooler each transaction may use another connection. */
   #begin(): PromiseLike<unknown> {
     const commits = COMMITS[this.#settings.mode];
     return this.#scope.sql
@@ -87,10 +87,10 @@ export class Writer {
       .execute();
   }
 
-  /** A lock on a name needs no row, and in the order of their keys no two transactions wait for each other. */
+  /** Advisory locks work for threads that do not exist yet. Locking in key order prevents deadlocks. */
   #lock(threadIds: readonly string[]): PromiseLike<readonly Locked[]> {
     const { schema, tenant } = this.#settings;
-    const names = threadIds.map((id) => `${schema}/${tenant}/${id}`); // no slash in any of them
+    const names = threadIds.map((id) => `${schema}/${tenant}/${id}`); // none of the parts contains a slash
     return this.#scope.sql<Locked[]>`
       select count(pg_advisory_xact_lock(key)) as locks, pg_current_xact_id()::text as xid,
         current_setting('synchronous_commit') as commits
@@ -109,7 +109,7 @@ export class Writer {
   }
 
   async #abandon(error: unknown): Promise<void> {
-    // Between the error and the close of a socket the library still sends on it, and would wait for ever.
+    // Between the error and the close of a socket the library still sends on it, and would wait forever.
     if (isConnectionLoss(error)) await turnsOfTheLoop(2);
     else await this.#scope.sql.unsafe("rollback").catch(() => {}); // a lost connection has rolled back already
   }

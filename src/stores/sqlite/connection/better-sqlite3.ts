@@ -2,10 +2,10 @@ import { createRequire } from "node:module";
 import type BetterSqlite3 from "better-sqlite3";
 import type { OpenConnection, SqlValue } from "./connection.ts";
 
-/** Of Node-API: better-sqlite3 13 asks for it without saying so, and with an older one (Node 22.13) kills the process. */
+/** The Node-API version that better-sqlite3 13 needs. With an older one (Node 22.13) it crashes the process. */
 const LEAST_NAPI = 10;
 
-/** The optional peer, where it is installed and can run. */
+/** The optional peer dependency, if it is installed and can run. */
 export function betterSqlite3(napi = Number(process.versions["napi"])): OpenConnection | undefined {
   const Database = napi < LEAST_NAPI ? undefined : load();
   if (Database === undefined) return undefined;
@@ -28,7 +28,7 @@ export function betterSqlite3(napi = Number(process.versions["napi"])): OpenConn
   };
 }
 
-/** The library looks for the folder before it asks SQLite, and what it then throws has no result code. */
+/** For a missing folder the library throws a TypeError without an SQLite code, so this adds SQLITE_CANTOPEN. */
 function open(Database: typeof BetterSqlite3, path: string): BetterSqlite3.Database {
   try {
     return new Database(path);
@@ -38,7 +38,7 @@ function open(Database: typeof BetterSqlite3, path: string): BetterSqlite3.Datab
   }
 }
 
-/** Loaded at run time and synchronously, because the store's constructor is synchronous and the package is optional. */
+/** Loads synchronously, because `sqliteStore` is synchronous, and at run time, because the package is optional. */
 function load(): typeof BetterSqlite3 | undefined {
   const require = createRequire(import.meta.url);
   try {

@@ -1,8 +1,8 @@
 import type { SqliteConnection } from "./connection.ts";
 
 /**
- * Lets SQLite check every page and index of the file. The answer holds until something is written, so verifying many
- * threads in a row reads the file once.
+ * Runs SQLite's check of all pages and indexes. The result is cached until the next write, so that verifying many threads
+ * reads the file once.
  */
 export class FileInspection {
   readonly #connection: SqliteConnection;
@@ -25,7 +25,7 @@ export class FileInspection {
     return found === "ok" ? undefined : `SQLite reports "${String(found)}"`;
   }
 
-  /** Changes with every write, by this connection or another. */
+  /** A text that changes with every write by any connection. */
   #writesSoFar(): string {
     const [own] = this.#connection.prepare("SELECT total_changes()").get() ?? [];
     const [others] = this.#connection.prepare("PRAGMA data_version").get() ?? [];

@@ -3,15 +3,15 @@ import { V1 } from "../schema/v1.ts";
 import type { SqliteConnection } from "./connection.ts";
 import { rollBack } from "./roll-back.ts";
 
-/** "Hedl" in ASCII: what the `file` command and we recognise our databases by. */
+/** "Hedl" in ASCII. Marks the file as a Heddle database, also for the `file` command. */
 const APPLICATION_ID = 0x48_65_64_6c;
 
-/** One after the other from an empty file; the index of the last is the version of the schema. */
+/** The migrations in order, from an empty file. Their number is the schema version. */
 const MIGRATIONS: readonly string[] = [V1];
 
-/** Refuses what is not ours or newer than we are, before a single byte is written. */
+/** Refuses files of other programs and newer schemas, before anything is written. */
 export function checkIdentity(connection: SqliteConnection): void {
-  const inUse = hasTables(connection); // first: a store being made at this moment gets tables and identity at once
+  const inUse = hasTables(connection); // read first: another process may create tables and identity in one transaction now
   const version = userVersion(connection);
   const applicationId = pragma(connection, "application_id");
   if (applicationId === APPLICATION_ID) {
@@ -26,7 +26,7 @@ export function migrate(connection: SqliteConnection): void {
   if (userVersion(connection) === MIGRATIONS.length) return;
   connection.exec("BEGIN IMMEDIATE");
   try {
-    const version = userVersion(connection); // another process may have been faster
+    const version = userVersion(connection); // another process may have migrated meanwhile
     if (version > MIGRATIONS.length) throw newer(version);
     for (const step of MIGRATIONS.slice(version)) connection.exec(step);
     connection.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${MIGRATIONS.length}; COMMIT`);
@@ -49,6 +49,6 @@ function pragma(connection: SqliteConnection, name: string): number {
 }
 
 function newer(version: number): StoreError {
-  const message = `The database has schema ${version}; this version of Heddle knows up to ${MIGRATIONS.length}. Update Heddle; nothing was changed.`;
+  const message = `The database has schema ${version}; this version of Heddle supports up to ${MIGRATIONS.length}. Update Heddle; nothing was changed.`;
   return new StoreError({ code: "store_schema_newer", message });
 }

@@ -1,14 +1,14 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { OpenConnection, SqliteStatement, SqlValue } from "./connection.ts";
 
-/** SQLite before this can corrupt a database in WAL mode. */
+/** Older versions of SQLite can corrupt a database in WAL mode. */
 const FIRST_GOOD = [3, 51, 3] as const;
 
-/** Node's own SQLite, where it bundles one that is safe to use. */
+/** Node's own SQLite, if its version is safe to use. */
 export function nodeSqlite(): OpenConnection | undefined {
   const { sqlite } = process.versions;
   if (sqlite === undefined || !isAtLeast(sqlite, FIRST_GOOD)) return undefined;
-  // a flag can switch the module off, which its types leave out
+  // A flag can disable the module; the types do not say so.
   const builtin = process.getBuiltinModule("node:sqlite") as typeof import("node:sqlite") | undefined;
   if (builtin === undefined) return undefined;
   return (path) => {
@@ -27,7 +27,7 @@ function prepare(database: DatabaseSync, sql: string): SqliteStatement {
   statement.setReturnArrays(true);
   return {
     run: (...values) => void statement.run(...values),
-    // setReturnArrays makes arrays of what the types still call objects
+    // setReturnArrays returns arrays; the types still say objects.
     all: (...values) => statement.all(...values) as unknown as SqlValue[][],
     get: (...values) => statement.get(...values) as SqlValue[] | undefined,
   };

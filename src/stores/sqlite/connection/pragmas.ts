@@ -2,8 +2,8 @@ import { StoreError } from "../../errors.ts";
 import type { SqliteConnection, SqlValue } from "./connection.ts";
 
 /**
- * "durable": an acknowledged append survives the power going out. "relaxed": it survives the process dying, but losing
- * power may take back the last ones; faster where the disk is slow to sync.
+ * "durable": an acknowledged append survives a power failure. "relaxed": it survives a crash of the process, but a power
+ * failure may lose the last appends. "relaxed" is faster on disks with slow sync.
  */
 export type SqliteMode = "durable" | "relaxed";
 
@@ -11,10 +11,10 @@ const SYNCHRONOUS = { durable: 2, relaxed: 1 } as const; // FULL, NORMAL
 
 export const BUSY_TIMEOUT_MS = 5000;
 
-/** 16 MB of log between checkpoints: many threads written in turn touch the same pages again and again. */
+/** 16 MB of log between checkpoints. Writes to many threads change the same pages often, so fewer checkpoints are faster. */
 const CHECKPOINT_PAGES = 4096;
 
-/** Sets what durability rests on and reads it back, because SQLite ignores what it does not understand. */
+/** Sets the pragmas for durability and reads them back, because SQLite ignores unknown pragmas and values. */
 export function setPragmas(connection: SqliteConnection, mode: SqliteMode): void {
   const wanted: readonly (readonly [name: string, set: string | number, read: SqlValue])[] = [
     ["busy_timeout", BUSY_TIMEOUT_MS, BUSY_TIMEOUT_MS],
@@ -34,7 +34,7 @@ export function setPragmas(connection: SqliteConnection, mode: SqliteMode): void
 }
 
 function notSet(name: string, wanted: SqlValue): StoreError {
-  const advice = "Keep the database on a local disk: network filesystems cannot hold one in WAL mode.";
+  const advice = "Keep the database on a local disk: network file systems do not support WAL mode.";
   return new StoreError({
     code: "store_failed",
     message: `SQLite did not accept PRAGMA ${name} = ${wanted}. ${advice}`,

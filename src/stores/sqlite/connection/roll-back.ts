@@ -1,8 +1,8 @@
 import type { SqliteConnection } from "./connection.ts";
 
-/** Ends a transaction that failed, whatever is left of it. */
+/** Ends a failed transaction. It may already be rolled back. */
 export function rollBack(connection: SqliteConnection): void {
   try {
     connection.exec("ROLLBACK");
-  } catch {} // SQLite has rolled back by itself, as it does when the disk is full
+  } catch {} // SQLite has already rolled back, for example because the disk is full
 }

@@ -8,7 +8,7 @@ const RANGE = `FROM entries e WHERE ${THREAD} AND e.seq BETWEEN ? AND ?`;
 const OF_KIND = "AND e.kind IN (SELECT value FROM json_each(?))";
 const MENTIONING = `AND instr(lower(${PAYLOAD}), ?)`;
 
-/** Everything that reads what is committed. */
+/** Reads committed rows, changes and heads. */
 export class History {
   readonly #connection: SqliteConnection;
   readonly #tenant: string;
@@ -33,7 +33,7 @@ export class History {
       .map(toRow);
   }
 
-  /** Prepared once for each combination of conditions. */
+  /** Prepares one statement per combination of conditions. */
   #rows(where: string, reverse: boolean): SqliteStatement {
     const sql = `SELECT ${ROW_COLUMNS} ${RANGE} ${where} ORDER BY e.seq ${reverse ? "DESC" : "ASC"} LIMIT ?`;
     const known = this.#prepared.get(sql);
@@ -43,7 +43,7 @@ export class History {
     return statement;
   }
 
-  /** SQLite writes one transaction at a time, so positions are in commit order. */
+  /** SQLite runs one write transaction at a time, so positions are in commit order. */
   changes(after: string | undefined, limit: number): readonly Change[] {
     const found = this.#sql.changes.all(positionOf(after), this.#tenant, limit);
     return found.map(([pos, threadId, ...columns]) => ({

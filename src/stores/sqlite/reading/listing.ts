@@ -11,10 +11,10 @@ interface Condition {
 
 const SORTED = { updated: "updated_at DESC, id", created: "created_at DESC, id", id: "id" } as const;
 
-/** Only text is a status; json_extract makes text of objects too. */
+/** A status must be text. `json_extract` alone would also convert objects to text. */
 const STATUS = "CASE json_type(metadata, '$.status') WHEN 'text' THEN json_extract(metadata, '$.status') END";
 
-/** One page of threads, found by SQLite. */
+/** The threads of a page, plus one when there is another page. */
 export function listThreads(connection: SqliteConnection, tenant: string, query: ListQuery): readonly NamedHead[] {
   const conditions = conditionsOf(tenant, query);
   const where = conditions.map(({ sql }) => sql).join(" AND ");

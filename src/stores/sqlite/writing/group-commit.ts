@@ -1,4 +1,4 @@
-/** How one job ended: a refusal is an answer too, a failure of the database is thrown. */
+/** How a job ended. `ok: false` is a refusal; a failure of the database is thrown instead. */
 export type Outcome<Result> =
   | { readonly ok: true; readonly result: Result }
   | { readonly ok: false; readonly error: unknown };
@@ -14,12 +14,12 @@ export interface Transactions {
   rollback(): void;
 }
 
-/** A writer that is alone may not keep the event loop from its other work for longer than this many transactions. */
+/** After this many transactions a lone writer yields to the event loop. */
 const TURN = 16;
 
 /**
- * Gathers the writes of one event-loop turn into one transaction, so that many agents share one sync of the disk. When
- * the transaction as a whole fails, every job is done again by itself, so that none pays for a neighbour.
+ * Collects the writes of one event-loop turn into one transaction, so that many agents share one disk sync. When the
+ * transaction fails, each job is retried alone, so that no job fails because of another.
  */
 export class GroupCommit {
   readonly #transactions: Transactions;
@@ -34,7 +34,7 @@ export class GroupCommit {
   add<Result>(writer: string, work: () => Outcome<Result>): Promise<Result> {
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
     const settle = (outcome: Outcome<unknown>) =>
-      outcome.ok ? resolve(outcome.result as Result) : reject(outcome.error); // of this very work
+      outcome.ok ? resolve(outcome.result as Result) : reject(outcome.error); // the outcome of this work
     this.#queue.push({ work, settle });
     this.#streak = writer === this.#lastWriter ? this.#streak + 1 : 0;
     this.#lastWriter = writer;
@@ -42,13 +42,13 @@ export class GroupCommit {
     return promise;
   }
 
-  /** A lone writer need not wait for the company of this turn. */
+  /** A lone writer does not wait for other writers of this turn. */
   #schedule(flush: () => void): void {
     if (this.#streak % TURN === 0) setImmediate(flush);
     else process.nextTick(flush);
   }
 
-  /** Commits what is queued, now. */
+  /** Commits all queued jobs now. */
   flush(): void {
     const jobs = this.#queue;
     this.#queue = [];
@@ -61,7 +61,7 @@ export class GroupCommit {
     try {
       this.#transactions.begin();
     } catch (error) {
-      return jobs.map(() => ({ ok: false, error })); // nobody gets in: trying one by one would only wait again
+      return jobs.map(() => ({ ok: false, error })); // no retry per job: each would wait for the same lock
     }
     try {
       const outcomes = jobs.map(({ work }) => work());

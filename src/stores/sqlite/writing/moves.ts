@@ -13,8 +13,8 @@ export interface Copy {
 }
 
 /**
- * Copies the rows as they are, big payloads by reference; false when the target exists. The head was made before: the
- * rows must still be those it continues. Runs inside a transaction.
+ * Copies the rows unchanged, big payloads by reference. Returns false when the target exists. `head` was computed earlier,
+ * so this checks that the rows have not changed since. Must run inside a transaction.
  */
 export function copyThread(connection: SqliteConnection, tenant: string, { from, to, atSeq, head }: Copy): boolean {
   if (keyOf(connection, tenant, to) !== undefined) return false;
@@ -33,7 +33,7 @@ export function copyThread(connection: SqliteConnection, tenant: string, { from,
   return true;
 }
 
-/** Removes a thread and the big payloads that only it held. Runs inside a transaction. */
+/** Removes a thread and the big payloads that only it uses. Must run inside a transaction. */
 export function removeThread(connection: SqliteConnection, tenant: string, threadId: string): boolean {
   const key = keyOf(connection, tenant, threadId);
   if (key === undefined) return false;
@@ -47,12 +47,12 @@ export function removeThread(connection: SqliteConnection, tenant: string, threa
   return true;
 }
 
-/** SQLite gives the next row the greatest position plus one: a tombstone sees to it that none is given twice. */
+/** SQLite gives a new row the greatest position plus one. A placeholder row keeps a removed position from being reused. */
 function keepPosition(connection: SqliteConnection, pos: number): void {
-  const nobody = "0, pos, '', 0, NULL, '', '{}', NULL, NULL, '', NULL, '', '', '', 0, NULL, NULL";
+  const placeholder = "0, pos, '', 0, NULL, '', '{}', NULL, NULL, '', NULL, '', '', '', 0, NULL, NULL";
   connection.prepare("DELETE FROM entries WHERE thread = 0").run();
   connection
-    .prepare(`INSERT INTO entries (pos, thread, ${COLUMNS}) SELECT pos, ${nobody} FROM (SELECT ? AS pos)`)
+    .prepare(`INSERT INTO entries (pos, thread, ${COLUMNS}) SELECT pos, ${placeholder} FROM (SELECT ? AS pos)`)
     .run(pos);
 }
 

@@ -4,7 +4,7 @@ import { nativeSha256 } from "../../native/sha256.ts";
 import type { SqliteConnection } from "../connection/connection.ts";
 import { HEAD_COLUMNS, headValues, ROW_COLUMNS, rowValues, toHead, toRow } from "../rows.ts";
 
-/** Payloads longer than this lie in a table of their own, each text once, however many entries hold it. */
+/** Longer payloads are stored in their own table, once per text. */
 const BIG = 32 * 1024;
 
 export interface OpenThread {
@@ -12,7 +12,7 @@ export interface OpenThread {
   apply(decision: Decision<unknown>): void;
 }
 
-/** Reads and writes the state of one thread. Everything here runs inside a transaction that somebody else began. */
+/** Reads and writes the state of one thread. The caller must have begun a transaction, except for `head`. */
 export class Threads {
   readonly #tenant: string;
   readonly #clock: Clock;
@@ -28,7 +28,7 @@ export class Threads {
     return this.#find(threadId)?.head;
   }
 
-  /** The state of a thread, and how to write what is decided on it. */
+  /** Reads the state of a thread. `apply` writes the decision. */
   open(threadId: string, wantedIds: readonly string[]): OpenThread {
     const found = this.#find(threadId);
     const known = found === undefined ? [] : this.#known(found.key, wantedIds);
