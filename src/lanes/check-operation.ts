@@ -2,11 +2,11 @@ import type { Entry } from "../thread/entry.ts";
 import { HeddleError } from "../thread/errors.ts";
 import { copyJsonObject, isPlainObject, type JsonObject, type JsonValue } from "../thread/json.ts";
 import type { AiContextOperationPayload } from "../thread/kinds.ts";
+import { DEFAULT_LANE, namedLane, REASONS } from "../thread/lane-operation.ts";
 import type { Thread } from "../thread/thread.ts";
+import { isWritten } from "./active-lane.ts";
 import { ContextOpError } from "./context-op-error.ts";
 import { writtenAt } from "./fold-lane.ts";
-import { isWritten } from "./lane-reader.ts";
-import { DEFAULT_LANE, namedLane, REASONS } from "./operation.ts";
 
 const ROLES: readonly unknown[] = ["user", "assistant", "tool", "system"];
 const FIELDS = ["opId", "contextRef", "operation"];

@@ -1,11 +1,11 @@
 import type { Entry } from "../thread/entry.ts";
 import { ThreadError } from "../thread/errors.ts";
 import { fieldsOf, freezeJson } from "../thread/json.ts";
+import { type Branch, branchOf, LANE_RULES, type LaneRules } from "../thread/lane-operation.ts";
+import { LaneReader } from "../thread/lane-reader.ts";
 import type { Thread } from "../thread/thread.ts";
 import { type ContextEntry, contextEntries } from "./context-entry.ts";
 import { type Inherited, type LaneItem, LaneLog, laneBaseOf } from "./lane-log.ts";
-import { LaneReader } from "./lane-reader.ts";
-import { type Branch, branchOf, LANE_RULES, type LaneRules } from "./operation.ts";
 
 /** One lane as it was at a seq. */
 export interface Context {

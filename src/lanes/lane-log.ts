@@ -1,10 +1,10 @@
 import type { LaneBase, ThreadBase } from "../thread/base.ts";
 import type { Entry } from "../thread/entry.ts";
 import type { JsonValue } from "../thread/json.ts";
+import { branchOf, type Replace, replaceOf, summaryReach } from "../thread/lane-operation.ts";
+import type { LaneReader } from "../thread/lane-reader.ts";
 import type { Thread } from "../thread/thread.ts";
-import type { LaneReader } from "./lane-reader.ts";
 import { measureOfJson } from "./measure.ts";
-import { branchOf, type Replace, replaceOf, summaryReach } from "./operation.ts";
 
 /** One place of a lane: an entry, or one message of the context that a replace put in place of entries. */
 export interface LaneItem {

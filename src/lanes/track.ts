@@ -8,9 +8,7 @@ import {
   replaceBase,
   summaryReach,
   switchTarget,
-} from "./operation.ts";
-
-export { DEFAULT_LANE };
+} from "../thread/lane-operation.ts";
 
 /** What is known of every lane after some number of entries; JSON, so that a store can keep it beside a row. */
 export type LaneTrack = {

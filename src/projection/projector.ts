@@ -1,4 +1,4 @@
-import { activeLane } from "../lanes/lane-reader.ts";
+import { activeLane } from "../lanes/active-lane.ts";
 import type { Entry } from "../thread/entry.ts";
 import type { Message } from "../thread/message.ts";
 import type { Thread } from "../thread/thread.ts";

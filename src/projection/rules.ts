@@ -1,4 +1,4 @@
-import { LANE_RULES, type LaneRules } from "../lanes/operation.ts";
+import { LANE_RULES, type LaneRules } from "../thread/lane-operation.ts";
 
 /** Every released set of projection rules, oldest first. Each one stays callable, so that recorded calls rebuild. */
 export const PROJECTORS = ["heddle/1", "heddle/1.1"] as const;

@@ -282,7 +282,7 @@ export class Thread {
     refuseUnknownOptions("toMessages", fields, { format: true, lane: true, partial: true });
     const { format, lane, partial } = fields;
     checkLoaded(this, partial);
-    return [...messagesFrom(entriesOfLane(this.toArray(), checkLane(lane), this.base?.activeLane), format)];
+    return [...messagesFrom(entriesOfLane(this.toArray(), { lane: checkLane(lane), base: this.base }), format)];
   }
 
   /** Plain data that `fromJSON` takes in again; what JSON.stringify uses. */

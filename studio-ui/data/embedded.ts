@@ -1,5 +1,5 @@
 import { type Entry, Thread } from "heddle";
-import { entriesOfLane } from "../../src/studio/threads/of-lane.ts";
+import { entriesOfLane, lanesOf } from "../../src/studio/threads/of-lane.ts";
 import { isOf } from "../../src/studio/threads/sorts.ts";
 import { callRows } from "./calls.ts";
 import type { CallRow, ExportedThread, ThreadDetail, ThreadRow } from "./contract.ts";
@@ -39,7 +39,7 @@ export function embeddedSource({ thread: { blobs = {}, ...data }, row }: Exporte
     }),
     // There is nothing to wait for in a file: all of it is looked at.
     filtered: async (_, { kinds, lane, from, to = thread.lastSeq }) => {
-      const ofLane = lane === undefined ? entries : entriesOfLane(entries, "default", lane);
+      const ofLane = lane === undefined ? entries : entriesOfLane(entries, thread.base, lane);
       const found = ofLane.filter(
         (entry) => (kinds.length === 0 || isOf(entry, kinds)) && entry.seq >= (from ?? 0) && entry.seq <= to,
       );
@@ -60,16 +60,12 @@ export function embeddedSource({ thread: { blobs = {}, ...data }, row }: Exporte
 }
 
 function detailOf(thread: Thread, entries: readonly Entry[], row: ThreadRow | undefined): ThreadDetail {
-  const lanes = new Set(
-    entries.flatMap(({ payload }) => ("contextRef" in payload ? [String(payload.contextRef)] : [])),
-  );
   const { id, rev, createdAt, updatedAt } = thread;
   return {
     ...{ id, rev, createdAt, updatedAt, title: id },
     ...row,
     live: false,
-    lanes: lanes.size === 0 ? ["default"] : [...lanes],
-    activeLane: "default",
+    ...lanesOf(entries, thread.base),
     forks: [],
   };
 }

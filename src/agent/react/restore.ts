@@ -1,4 +1,4 @@
-import { activeLane, lanesBefore } from "../../lanes/lane-reader.ts";
+import { activeLane, lanesBefore } from "../../lanes/active-lane.ts";
 import { ProjectionError } from "../../projection/error.ts";
 import type { Entry } from "../../thread/entry.ts";
 import { type Ports, systemPorts } from "../../thread/ports.ts";

@@ -1,7 +1,7 @@
-import { withLane } from "../../lanes/lane-reader.ts";
-import { DEFAULT_LANE, isMalformed, namedLane, switchTarget } from "../../lanes/operation.ts";
+import { withLane } from "../../lanes/active-lane.ts";
 import type { Entry } from "../../thread/entry.ts";
 import { isPlainObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
+import { DEFAULT_LANE, isMalformed, namedLane, switchTarget } from "../../thread/lane-operation.ts";
 import type { Content, ToolCall } from "../../thread/message.ts";
 import { addModelUsage, addUsage, type FinishReason, type Usage } from "../answer.ts";
 import type { RequestOptions } from "../signal.ts";

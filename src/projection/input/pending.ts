@@ -1,8 +1,8 @@
 import type { LaneItem, LaneLog } from "../../lanes/lane-log.ts";
 import { measureOfJson } from "../../lanes/measure.ts";
-import { namedLane } from "../../lanes/operation.ts";
 import { draftEntry, type Entry, type EntryInput, placeEntry } from "../../thread/entry.ts";
 import { isPlainObject, type JsonObject } from "../../thread/json.ts";
+import { namedLane } from "../../thread/lane-operation.ts";
 import type { Message } from "../../thread/message.ts";
 import type { Ports } from "../../thread/ports.ts";
 import { invalid } from "./check.ts";

@@ -1,7 +1,7 @@
 import { laneLogOf } from "../../lanes/fold-lane.ts";
 import type { LaneItem, LaneLog } from "../../lanes/lane-log.ts";
-import { replaceBase } from "../../lanes/operation.ts";
 import type { Entry } from "../../thread/entry.ts";
+import { replaceBase } from "../../thread/lane-operation.ts";
 import type { ThinkingPart } from "../../thread/message.ts";
 import { canReadRun, type ProviderRunPart } from "../../thread/provider-executor.ts";
 import type { Thread } from "../../thread/thread.ts";

@@ -1,6 +1,6 @@
-import { LaneReader } from "../../lanes/lane-reader.ts";
-import { branchOf, replaceOf, summaryReach, switchTarget } from "../../lanes/operation.ts";
 import type { Entry } from "../../thread/entry.ts";
+import { branchOf, replaceOf, summaryReach, switchTarget } from "../../thread/lane-operation.ts";
+import { LaneReader } from "../../thread/lane-reader.ts";
 import { checkLoaded } from "../../thread/refusals.ts";
 import { Thread } from "../../thread/thread.ts";
 import { ProjectionError } from "../error.ts";

@@ -62,7 +62,7 @@ export function toUIMessages(thread: Thread, options: ToUIMessagesOptions = {}):
     messages.push(...(taken as UIChatMessage[])); // as the format has it
     others = [];
   };
-  for (const entry of entriesOfLane(thread.toArray(), checkLane(lane), thread.base?.activeLane)) {
+  for (const entry of entriesOfLane(thread.toArray(), { lane: checkLane(lane), base: thread.base })) {
     const { requestId } = entry.refs;
     const end = endIn(entry.payload);
     const isRead = KINDS.has(entry.kind) || end !== undefined;

@@ -80,7 +80,8 @@ async function statusAt(
 ): Promise<JsonValue | undefined> {
   const isWhole = atSeq === rev - 1;
   if (!OF_AGENTS.has(status) || (isWhole && status !== "running")) return status;
-  const range = { from: 0, to: atSeq, reverse: true, limit: atSeq + 1 };
+  const kinds = ["ai_message", "note", "error"]; // what begins and ends requests
+  const range = { from: 0, to: atSeq, kinds, reverse: true, limit: atSeq + 1 };
   for await (const row of rowsOf(context, threadId, range)) {
     const entry = readRow(threadId, row, context.ports.sha256);
     const end = endIn(entry.payload as JsonObject); // payloads are JSON

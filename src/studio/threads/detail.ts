@@ -1,13 +1,13 @@
 import type { AnyAgent } from "../../agent/definition/agent.ts";
 import type { WaitingCall } from "../../agent/react/waiting.ts";
-import { advance, type LaneTrack, NO_LANES } from "../../lanes/track.ts";
 import { loadAgent } from "../../runtime/session/load.ts";
-import { threadNotFound } from "../../stores/errors.ts";
 import type { Thread } from "../../thread/thread.ts";
 import type { ThreadDetail } from "../contract/thread.ts";
 import { type Answer, json } from "../http/reply.ts";
 import type { Call } from "../http/router.ts";
 import type { Studio } from "../studio.ts";
+import { loadForLanes } from "./filtered.ts";
+import { lanesOf } from "./of-lane.ts";
 import { rowOf } from "./row.ts";
 
 const TAIL = 64;
@@ -15,23 +15,14 @@ const TAIL = 64;
 /** GET /api/threads/{id} */
 export async function threadDetail({ studio, param }: Call): Promise<Answer<ThreadDetail>> {
   const id = param("id");
-  const thread = await studio.store.load(id, { last: TAIL });
-  if (thread === undefined) throw threadNotFound(id);
+  const thread = await loadForLanes(studio.store, id, { last: TAIL });
   const [row, request, forks] = await Promise.all([
     rowOf(studio, thread),
     openRequest(studio, thread),
     studio.forks.of(id),
   ]);
-  const { active, lanes } = lanesOf(thread);
-  const names = [...new Set([...Object.keys(lanes), active])];
-  return json<ThreadDetail>({ ...row, lanes: names, activeLane: active, ...(request && { request }), forks });
-}
-
-function lanesOf(thread: Thread): LaneTrack {
-  const { base } = thread;
-  const before: LaneTrack =
-    base === undefined ? NO_LANES : { active: base.activeLane, lanes: base.lanes as LaneTrack["lanes"] }; // only names count
-  return thread.toArray().reduce((track, entry) => advance(track, entry, 0), before);
+  const lanes = lanesOf(thread.toArray(), thread.base);
+  return json<ThreadDetail>({ ...row, ...lanes, ...(request && { request }), forks });
 }
 
 /** The request that is open, as far as the log tells; what a status does not announce is not searched for. */

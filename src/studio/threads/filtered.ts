@@ -1,7 +1,7 @@
-import { DEFAULT_LANE } from "../../lanes/track.ts";
 import { threadNotFound } from "../../stores/errors.ts";
-import type { ThreadStore } from "../../stores/port.ts";
+import type { LoadOptions, ThreadStore } from "../../stores/port.ts";
 import type { Entry } from "../../thread/entry.ts";
+import type { Thread } from "../../thread/thread.ts";
 import type { EntryWindow } from "../contract/thread.ts";
 import type { Budget } from "../http/budget.ts";
 import { entriesOfLane } from "./of-lane.ts";
@@ -51,6 +51,17 @@ export async function filteredEntries(
     : { entries: found.reverse(), rev, searched: { from: next + 1, to: start } };
 }
 
+/** The end of a thread with its lanes; all of it where a malformed operation makes what the store knows of them doubtful. */
+export async function loadForLanes(store: ThreadStore, threadId: string, options: LoadOptions): Promise<Thread> {
+  const tail = await store.load(threadId, options);
+  if (tail === undefined) throw threadNotFound(threadId);
+  if (!tail.base?.malformed) return tail;
+  const { last: _tail, ...whole } = options;
+  const thread = await store.load(threadId, whole);
+  if (thread === undefined) throw threadNotFound(threadId);
+  return thread;
+}
+
 interface Step {
   readonly from: number;
   readonly to: number;
@@ -65,9 +76,9 @@ async function entriesIn(
   const isWanted = (entry: Entry): boolean => kinds.length === 0 || isOf(entry, kinds);
   if (lane !== undefined) {
     // Which lane was active before the first of them the end of a thread knows.
-    const thread = await store.load(threadId, { last: to - from + 1, upToSeq: to });
-    if (thread === undefined) throw threadNotFound(threadId);
-    return entriesOfLane(thread.toArray(), thread.base?.activeLane ?? DEFAULT_LANE, lane).filter(isWanted);
+    const thread = await loadForLanes(store, threadId, { last: to - from + 1, upToSeq: to });
+    const ofLane = entriesOfLane(thread.toArray(), thread.base, lane);
+    return ofLane.filter((entry) => entry.seq >= from && isWanted(entry));
   }
   const found = new Map<number, Entry>();
   for (const reading of readingsFor(kinds)) {

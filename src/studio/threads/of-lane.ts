@@ -1,12 +1,19 @@
-import { advance, type LaneTrack, laneOf, NO_LANES } from "../../lanes/track.ts";
+import type { ThreadBase } from "../../thread/base.ts";
 import type { Entry } from "../../thread/entry.ts";
+import { LaneReader } from "../../thread/lane-reader.ts";
 
-/** Those that are of a lane: they name it, or, naming none, stand where it is active; `active` is at the first of them. */
-export function entriesOfLane(entries: readonly Entry[], active: string, lane: string): readonly Entry[] {
-  let track: LaneTrack = { ...NO_LANES, active };
-  return entries.filter((entry) => {
-    const own = laneOf(entry, track);
-    track = { active: advance(track, entry, 0).active, lanes: {} };
-    return own === lane;
-  });
+/** Those that are of a lane: they name it, or, naming none, stand where it is active. `base` is of what lies before them. */
+export function entriesOfLane(entries: readonly Entry[], base: ThreadBase | undefined, lane: string): readonly Entry[] {
+  const reader = new LaneReader(base);
+  return entries.filter((entry) => reader.read(entry) === lane);
+}
+
+/** Every lane that has entries, in their order, and the one that is active at the end. */
+export function lanesOf(
+  entries: readonly Entry[],
+  base: ThreadBase | undefined,
+): { readonly lanes: readonly string[]; readonly activeLane: string } {
+  const reader = new LaneReader(base);
+  const written = [...Object.keys(base?.lanes ?? {}), ...entries.map((entry) => reader.read(entry))];
+  return { lanes: [...new Set([...written, reader.active])], activeLane: reader.active };
 }

@@ -1,6 +1,8 @@
+import type { ThreadBase } from "../base.ts";
 import type { Entry } from "../entry.ts";
 import { ThreadError } from "../errors.ts";
 import { isPlainObject, type JsonObject, type JsonValue, reading } from "../json.ts";
+import { LaneReader } from "../lane-reader.ts";
 import { resultText } from "../results.ts";
 import { isOfVersion4 } from "./ai-sdk-4.ts";
 import { Field } from "./field.ts";
@@ -34,19 +36,18 @@ export function checkLane(lane: unknown): string | undefined {
   throw new ThreadError({ code: "invalid_options", path, message: `${path} must be the name of a lane.` });
 }
 
-/** The entries of one lane: by default of the one that is active at the end. `first` is active before the first entry. */
-export function entriesOfLane(entries: readonly Entry[], lane?: string, first = "default"): readonly Entry[] {
-  let active = first;
-  const placed = entries.map((entry) => {
-    const { contextRef, operation }: JsonObject = entry.payload;
-    const named = typeof contextRef === "string" && contextRef !== "" ? contextRef : undefined;
-    const isSwitch =
-      entry.kind === "ai_context_operation" && isPlainObject(operation) && operation["type"] === "switch";
-    if (isSwitch && named !== undefined) active = named;
-    return { entry, lane: named ?? active };
-  });
-  const wanted = lane ?? active;
-  return placed.flatMap((one) => (one.lane === wanted ? [one.entry] : []));
+/**
+ * The entries of one lane, by default of the one that is active at the end, without malformed operations: these say nothing.
+ * `base` is what is known of the entries before the first of them.
+ */
+export function entriesOfLane(
+  entries: readonly Entry[],
+  { lane, base }: { readonly lane?: string | undefined; readonly base?: ThreadBase | undefined } = {},
+): readonly Entry[] {
+  const reader = new LaneReader(base);
+  const placed = entries.map((entry) => ({ entry, lane: reader.read(entry) }));
+  const wanted = lane ?? reader.active;
+  return placed.flatMap((one) => (one.lane === wanted && !reader.isMalformed(one.entry) ? [one.entry] : []));
 }
 
 /**

@@ -84,6 +84,17 @@ describe("the messages of a thread", () => {
     ]);
   });
 
+  test("stay those of their lane behind a malformed switch", async () => {
+    const { server } = await chat(["In the first."]);
+    await (await server.ask("One")).result;
+    const operation = { type: "switch", reason: "manuel" };
+    const payload = { opId: "o", contextRef: "second", operation };
+    const thread = server.thread().append({ kind: "ai_context_operation", payload } as never);
+    expect(toUIMessages(thread)).toEqual(toUIMessages(server.thread()));
+    expect(toUIMessages(thread)).toHaveLength(2);
+    await server.stop();
+  });
+
   test("are those of the lane that is named, also of what was taken in", async () => {
     const { server } = await chat(["In the first."]);
     await (await server.ask("One")).result;

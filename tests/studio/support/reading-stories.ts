@@ -66,6 +66,22 @@ export function readingStories(kind: string, open: () => ThreadStore): void {
       expect((await api.get("/threads/thread_1/entries?kinds=messages&from=10")).body.searched.to).toBe(9);
     });
 
+    test("a malformed switch changes no lane, also where it lies far before the entries that are read", async () => {
+      const { api, store } = await withStore();
+      const wrong = { contextRef: "other", operation: { type: "switch", reason: "manuel" } };
+      const notes = Array.from({ length: 4100 }, () => ({ kind: "note" }));
+      await store.append("thread_1", [said("user", "Hi"), { kind: "ai_context_operation", payload: wrong }, ...notes]);
+      expect((await api.get("/threads/thread_1")).body).toMatchObject({
+        lanes: ["default", "other"],
+        activeLane: "default",
+      });
+      const seqs = async (query: string) =>
+        (await api.get(`/threads/thread_1/entries?${query}`)).body.entries.map(({ seq }: Body) => seq);
+      expect(await seqs("lane=default&limit=3&from=0")).toEqual([0, 2, 3]);
+      expect(await seqs("lane=other&from=0")).toEqual([1]);
+      expect(await seqs("lane=default&from=4100")).toEqual([4100, 4101]);
+    });
+
     test("a long thread is looked through in pieces: calls, and entries of a sort", async () => {
       const { api, store } = await withStore({ ports: hurried() });
       await store.append(

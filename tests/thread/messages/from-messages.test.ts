@@ -324,6 +324,37 @@ describe("the lane of a list", () => {
     }
   });
 
+  test("is changed by no malformed operation", () => {
+    const malformed = [
+      { type: "switch", reason: "manuel" },
+      { type: "switch", reason: "manual", from: "nowhere", atSeq: 0 },
+      { type: "switch", reason: "manual", from: "default", atSeq: 99 },
+    ];
+    for (const wrong of malformed) {
+      const entry = { kind: "ai_context_operation", payload: { opId: "w", contextRef: "third", operation: wrong } };
+      const thread = switched.append([
+        entry,
+        { kind: "message", payload: { role: "user", content: "Second" } },
+      ] as never);
+      expect(thread.toMessages()).toEqual([{ role: "user", content: "Second" }]);
+      expect(thread.toMessages({ lane: "other" })).toEqual(thread.toMessages());
+      expect(thread.toMessages({ lane: "third" })).toEqual([]);
+    }
+  });
+
+  test("has no message of a malformed replace, which is projected as nothing", () => {
+    const [first, ...others] = taken(WEATHER.neutral, "neutral")
+      .toArray()
+      .map(({ kind, payload }) => ({ kind, payload }));
+    const { operation } = (first?.payload ?? {}) as { readonly operation?: object }; // the prompt
+    const wrong = {
+      kind: first?.kind,
+      payload: { ...first?.payload, operation: { ...operation, reason: "restored" } },
+    };
+    const thread = Thread.create().append([wrong, ...others] as never);
+    expect(thread.toMessages().map(({ role }) => role)).not.toContain("system");
+  });
+
   test("can be named when it is given back", () => {
     const thread = switched.append({ kind: "message", payload: { role: "user", content: "Second" } });
     expect(thread.toMessages()).toEqual([{ role: "user", content: "Second" }]);

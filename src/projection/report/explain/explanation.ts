@@ -1,6 +1,6 @@
-import { LaneReader } from "../../../lanes/lane-reader.ts";
-import { namedLane } from "../../../lanes/operation.ts";
 import type { Entry } from "../../../thread/entry.ts";
+import { namedLane } from "../../../thread/lane-operation.ts";
+import { LaneReader } from "../../../thread/lane-reader.ts";
 import { isOfContext } from "../../history/block.ts";
 import type { ExplainedEntry } from "../../projection.ts";
 import { rulesOf } from "../../rules.ts";

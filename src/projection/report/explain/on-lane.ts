@@ -1,5 +1,5 @@
-import { replaceBase } from "../../../lanes/operation.ts";
 import type { Entry } from "../../../thread/entry.ts";
+import { replaceBase } from "../../../thread/lane-operation.ts";
 import { isOfContext } from "../../history/block.ts";
 import type { Run } from "../../run/run.ts";
 import { type Fate, notProjectable } from "./fate.ts";

@@ -1,5 +1,5 @@
-import type { Entry } from "../thread/entry.ts";
-import { isPlainObject, type JsonObject, type JsonValue } from "../thread/json.ts";
+import type { Entry } from "./entry.ts";
+import { isPlainObject, type JsonObject, type JsonValue } from "./json.ts";
 
 type Read = Pick<Entry, "seq" | "kind" | "payload">;
 
