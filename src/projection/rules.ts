@@ -29,11 +29,14 @@ export interface ProjectionRules extends LaneRules {
   readonly movesByWholeStep: boolean;
   /** A call that was approved in a list of the AI SDK and has not run keeps its approval; before, it read as interrupted. */
   readonly keepsApprovals: boolean;
+  /** A result with more fields than those of an envelope is data; before, all but its `value` or `error` was left out. */
+  readonly keepsWholeResults: boolean;
 }
 
 const RULES: { readonly [Name in ProjectorName]: ProjectionRules } = {
   "heddle/1": {
     keepsApprovals: false,
+    keepsWholeResults: false,
     followsOrigins: false,
     ignoresMalformed: false,
     countsReasoningData: false,
@@ -44,6 +47,7 @@ const RULES: { readonly [Name in ProjectorName]: ProjectionRules } = {
   },
   "heddle/1.1": {
     keepsApprovals: true,
+    keepsWholeResults: true,
     ...LANE_RULES,
     countsReasoningData: true,
     keepsRunningThinking: true,

@@ -22,6 +22,7 @@ export type ToolCallPayload = InLane & {
 export type ToolResultPayload = InLane & {
   readonly toolCallId?: string;
   readonly name: string;
+  /** Data; or exactly `{ ok: true, value }` for data of any shape, or `{ ok: false, error }` for an error. */
   readonly result: JsonValue;
 };
 

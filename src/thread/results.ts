@@ -6,9 +6,18 @@ export interface ResultText {
   readonly isError: boolean;
 }
 
-/** Text goes as it is, anything else as JSON, an error as `{"error": ...}`; a bare value is a success. */
-export function resultText(result: JsonValue): ResultText {
-  if (!isEnvelope(result)) return { content: textOf(result), isError: false };
+/**
+ * Text goes as it is, anything else as JSON, an error as `{"error": ...}`; a bare value is a success. An envelope is exactly
+ * `{ ok: true, value }` or `{ ok: false, error }`: what has other fields beside is data, of which nothing is left out.
+ * `allowsMore` is for projector heddle/1, which left those fields out.
+ */
+export function resultText(
+  result: JsonValue,
+  { allowsMore = false }: { readonly allowsMore?: boolean } = {},
+): ResultText {
+  if (!isEnvelope(result) || (!allowsMore && Object.keys(result).length !== 2)) {
+    return { content: textOf(result), isError: false };
+  }
   if (result.ok) return { content: textOf(result["value"] ?? null), isError: false };
   return { content: JSON.stringify({ error: result["error"] ?? null }), isError: true };
 }

@@ -1,4 +1,13 @@
-import { createProjector, type EntryInput, PROJECTOR, PROJECTORS, ProjectionError, project, Thread } from "heddle";
+import {
+  createProjector,
+  type EntryInput,
+  type JsonValue,
+  PROJECTOR,
+  PROJECTORS,
+  ProjectionError,
+  project,
+  Thread,
+} from "heddle";
 import { expect, test } from "vitest";
 
 const reasoned: EntryInput[] = [
@@ -32,6 +41,33 @@ test("the newest rules are used without being named, and every released set of r
 test("heddle/1 does not count encrypted reasoning, heddle/1.1 does", () => {
   const tokens = (rules: (typeof PROJECTORS)[number]) => project({ ...input, rules }).meta.estimatedTokens;
   expect(tokens("heddle/1.1")).toBe(tokens("heddle/1") + 300);
+});
+
+test("a stored result that is more than an envelope is shown whole by heddle/1.1", () => {
+  const shown = (result: JsonValue, rules: (typeof PROJECTORS)[number]) => {
+    const called = Thread.create().append([
+      { kind: "message", payload: { role: "user", content: "How warm is it?" } },
+      { kind: "tool_call", payload: { id: "c1", name: "look", arguments: {} } },
+      { kind: "tool_result", payload: { toolCallId: "c1", name: "look", result } },
+    ]);
+    const last = project({ thread: called, rules }).messages.at(-1);
+    return last?.role === "tool" ? { content: last.content, isError: last.isError ?? false } : undefined;
+  };
+  const audited = { ok: true, value: 18, audit: "checked" };
+  expect(shown(audited, "heddle/1")).toEqual({ content: "18", isError: false });
+  expect(shown(audited, "heddle/1.1")).toEqual({ content: JSON.stringify(audited), isError: false });
+  const noted = { ok: false, error: "cold", retries: 2 };
+  expect(shown(noted, "heddle/1")).toEqual({ content: '{"error":"cold"}', isError: true });
+  expect(shown(noted, "heddle/1.1")).toEqual({ content: JSON.stringify(noted), isError: false });
+  for (const rules of PROJECTORS) {
+    expect(shown({ ok: true, value: 18 }, rules)).toEqual({ content: "18", isError: false });
+    expect(shown({ ok: false, error: "cold" }, rules)).toEqual({ content: '{"error":"cold"}', isError: true });
+    const parts = {
+      type: "content",
+      value: [{ type: "file", mediaType: "image/png", data: { url: "http://a/b.png" } }],
+    };
+    expect(shown(parts, rules)).toEqual({ content: JSON.stringify(parts), isError: false });
+  }
 });
 
 test("a projector that is asked for other rules does not answer with the projection before", () => {

@@ -46,7 +46,7 @@ export class Engine {
     const { policy, readers } = settings;
     this.lane = lane;
     this.#settings = settings;
-    this.#registry = registryOf(policy.includeKinds, readers);
+    this.#registry = registryOf(policy.includeKinds, readers, rulesOf(settings.rules));
     this.showsSummaries = policy.summarization !== "none" && policy.includeKinds.includes("summary");
     this.renderOptions = this.#renderOptions();
     this.#front = new FrontMaker(settings.tokensOf);

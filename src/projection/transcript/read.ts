@@ -5,7 +5,7 @@ import { ProjectionError } from "../error.ts";
 import { contentOf, Unreadable } from "./content.ts";
 import { callsOf, textField } from "./fields.ts";
 import type { Reader, Said } from "./reader.ts";
-import { READERS, UnknownRole } from "./vocabularies.ts";
+import { FIRST_TOOL_RESULT, READERS, UnknownRole } from "./vocabularies.ts";
 
 /**
  * What one payload says, by its reader. Whatever goes wrong is a ProjectionError that names the entry, or `pending`: where
@@ -39,7 +39,9 @@ export function readSaid(
   }
 }
 
-const OUR_WAYS: ReadonlySet<Reader["read"]> = new Set(Object.values(READERS).map(({ read }) => read));
+const OUR_WAYS: ReadonlySet<Reader["read"]> = new Set(
+  [...Object.values(READERS), FIRST_TOOL_RESULT].map(({ read }) => read),
+);
 
 /** Ours check what they read, and what they read is frozen already. */
 function isOurs({ read, upcast }: Reader): boolean {

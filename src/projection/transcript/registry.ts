@@ -1,6 +1,7 @@
 import { ProjectionError } from "../error.ts";
+import type { ProjectionRules } from "../rules.ts";
 import type { Reader, Readers } from "./reader.ts";
-import { READERS } from "./vocabularies.ts";
+import { FIRST_TOOL_RESULT, READERS } from "./vocabularies.ts";
 
 /** The readers of the kinds that are shown. */
 export type Registry = ReadonlyMap<string, Reader>;
@@ -9,12 +10,17 @@ export type Registry = ReadonlyMap<string, Reader>;
 const SHAPING: ReadonlySet<string> = new Set(["summary", "ai_context_operation"]);
 
 /** The readers a policy needs, yours before ours. */
-export function registryOf(kinds: readonly string[], readers: Readers = {}): Registry {
-  return new Map(kinds.filter((kind) => !SHAPING.has(kind)).map((kind) => [kind, readerOf(kind, readers)]));
+export function registryOf(
+  kinds: readonly string[],
+  readers: Readers = {},
+  { keepsWholeResults }: Pick<ProjectionRules, "keepsWholeResults"> = { keepsWholeResults: true },
+): Registry {
+  const ours = keepsWholeResults ? READERS : { ...READERS, tool_result: FIRST_TOOL_RESULT };
+  return new Map(kinds.filter((kind) => !SHAPING.has(kind)).map((kind) => [kind, readerOf(kind, [readers, ours])]));
 }
 
-function readerOf(kind: string, readers: Readers): Reader {
-  for (const known of [readers, READERS]) {
+function readerOf(kind: string, all: readonly Readers[]): Reader {
+  for (const known of all) {
     const reader = Object.hasOwn(known, kind) ? known[kind] : undefined;
     if (reader !== undefined) return reader;
   }

@@ -53,14 +53,21 @@ const toolCall: Reader = {
   },
 };
 
-const toolResult: Reader = {
-  version: 1,
-  read: (payload, { refs }) => {
-    const { result } = payload;
-    if (result === undefined) throw new Unreadable("result is missing");
-    return { type: "tool_result", ...namesOf(payload, refs), ...resultText(result) };
-  },
-};
+const toolResult = toolResultReader(false);
+
+/** As projector heddle/1 read results: fields beside those of an envelope were left out. */
+export const FIRST_TOOL_RESULT = toolResultReader(true);
+
+function toolResultReader(allowsMore: boolean): Reader {
+  return {
+    version: 1,
+    read: (payload, { refs }) => {
+      const { result } = payload;
+      if (result === undefined) throw new Unreadable("result is missing");
+      return { type: "tool_result", ...namesOf(payload, refs), ...resultText(result, { allowsMore }) };
+    },
+  };
+}
 
 /** The readers of both vocabularies. Summaries and context operations shape the lane itself, before anything is read. */
 export const READERS: Readers = Object.freeze({

@@ -151,10 +151,11 @@ function resultOf({ content, isError }: Outcome, toolCallId: string | undefined,
 }
 
 function outcomeOf(result: JsonValue): Outcome {
-  if (isPlainObject(result) && result["ok"] === false && "error" in result) {
+  const isPair = isPlainObject(result) && Object.keys(result).length === 2;
+  if (isPair && result["ok"] === false && "error" in result) {
     return { content: JSON.stringify({ error: result["error"] }), isError: true };
   }
-  const value = isPlainObject(result) && result["ok"] === true && "value" in result ? result["value"] : result;
+  const value = isPair && result["ok"] === true && "value" in result ? result["value"] : result;
   return { content: typeof value === "string" ? value : JSON.stringify(value), isError: false };
 }
 

@@ -51,6 +51,7 @@ const value: fc.Arbitrary<JsonValue> = fc.oneof(
 );
 
 export const result: fc.Arbitrary<JsonValue> = fc.oneof(
+  fc.constantFrom({ ok: true, value: 1, audit: "a" }, { ok: false, error: "e", more: 2 }, { ok: false, value: 3 }),
   { weight: 3, arbitrary: value },
   value.map((value): JsonObject => ({ ok: true, value })),
   text.map((message): JsonObject => ({ ok: false, error: { type: "failed", message } })),
