@@ -68,6 +68,12 @@ export function resultEntry(
   return message(run, payload, { ...callRefs(run), toolCallId });
 }
 
+/** The answer to a call, written by a process that does not hold the thread: the holder has not acted on it yet. */
+export function answeredElsewhere(run: Run, toolCallId: string, name: string, outcome: ToolOutcome): EntryInput {
+  const entry = resultEntry(run, toolCallId, name, outcome);
+  return { ...entry, payload: json({ ...entry.payload, elsewhere: true }) };
+}
+
 /** A call of the model that came to nothing. */
 export function callErrorEntry(
   run: Run,

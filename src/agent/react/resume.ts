@@ -44,7 +44,9 @@ export function resumed(
   const spent = hadWork ? (spentTime(agent, run) ?? spentAttempts(agent, attempt)) : undefined;
   if (spent !== undefined) return failed(taken, run, spent);
   const isCounted = isInterrupted && agent.settings.maxAttempts !== undefined;
-  const isNoted = isCounted || (hadWork && run.handedOver !== undefined);
+  // From here on a crash interrupts it, also where nothing else is written before.
+  const isTaken = run.isAnsweredElsewhere && openCalls(run).length === 0 && !untouched;
+  const isNoted = isCounted || isTaken || (hadWork && run.handedOver !== undefined);
   const step = limited(isNoted ? committed(taken, attemptEntry(run, attempt)) : taken, run);
   if (openCalls(run).length > 0) {
     return openCalls(run).reduce(

@@ -57,6 +57,8 @@ export interface Run {
   readonly workedMs: number;
   /** A server has stopped and left the rest to the next one: the calls that had begun by then. */
   readonly handedOver: readonly string[] | undefined;
+  /** The newest entry is an answer that another process wrote: nothing tells that the holder has begun anything since. */
+  readonly isAnsweredElsewhere: boolean;
 }
 
 /** The calls of the last answer that have no result yet. */

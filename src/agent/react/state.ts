@@ -89,12 +89,14 @@ export function beginning({ kind, payload, refs, seq }: Entry): Run | undefined 
     attempt: 1,
     workedMs: 0,
     handedOver: undefined,
+    isAnsweredElsewhere: false,
   };
 }
 
 function afterEntry(before: Run, { kind, payload, refs }: Entry): Run {
   const fields = payload as JsonObject; // payloads are JSON
-  const run = { ...before, workedMs: Math.max(before.workedMs, workedIn(fields)) };
+  const isAnsweredElsewhere = kind === "ai_message" && fields["elsewhere"] === true;
+  const run = { ...before, workedMs: Math.max(before.workedMs, workedIn(fields)), isAnsweredElsewhere };
   switch (kind) {
     case "ai_message":
       return afterMessage(run, fields, refs.callId);

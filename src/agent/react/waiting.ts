@@ -60,9 +60,10 @@ function isForOutside(settings: ReactSettings, { call, status }: OpenCall): bool
   return status === "approval_requested" || (client && (status === "started" || (status === "open" && !asksFirst)));
 }
 
-/** Whether the log ends while something was at work. A call that was decided from outside, and that nobody has begun, was not. */
+/** Whether the log ends while something was at work. A call that another process decided or answered, and that nobody has begun, was not. */
 export function wasAtWork({ settings }: ReactAgent, run: Run): boolean {
   const open = openCalls(run);
   const isDecided = ({ status }: OpenCall): boolean => status === "approved" || status === "denied";
-  return open.length === 0 || !open.every((call) => isDecided(call) || isForOutside(settings, call));
+  if (open.length === 0) return !run.isAnsweredElsewhere;
+  return !open.every((call) => isDecided(call) || isForOutside(settings, call));
 }

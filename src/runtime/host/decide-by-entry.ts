@@ -1,5 +1,5 @@
 import type { AnyAgent } from "../../agent/definition/agent.ts";
-import { approvalResolved, resultEntry } from "../../agent/react/entries.ts";
+import { answeredElsewhere, approvalResolved } from "../../agent/react/entries.ts";
 import type { OpenCall, Run } from "../../agent/react/run.ts";
 import { committed, stay } from "../../agent/react/step.ts";
 import type { ToolOutcome } from "../../agent/signal.ts";
@@ -55,7 +55,7 @@ function entryFor(agent: AnyAgent, run: Run, decision: Decision): EntryInput | u
   const open = run.calls.find(({ call, status }) => call.id === toolCallId && status !== "done");
   if (open === undefined) return undefined;
   if ("outcome" in decision) {
-    return isForOutside(agent, open) ? resultEntry(run, toolCallId, open.call.name, decision.outcome) : undefined;
+    return isForOutside(agent, open) ? answeredElsewhere(run, toolCallId, open.call.name, decision.outcome) : undefined;
   }
   const { approved, by, note } = decision;
   if (open.status !== "approval_requested") return undefined;

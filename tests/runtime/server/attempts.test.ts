@@ -1,5 +1,7 @@
-import { type FaultStore, faultStore } from "heddle/testing";
+import { defineAgent } from "heddle";
+import { type FaultStore, faultStore, scriptedModel } from "heddle/testing";
 import { describe, expect, test } from "vitest";
+import { decideByEntry } from "../../../src/runtime/host/decide-by-entry.ts";
 import { toAll } from "../support/recovery-tools.ts";
 import { anything, failureOf, type Stage, stage, told } from "../support/stage.ts";
 
@@ -135,6 +137,52 @@ describe('recover: "fail"', () => {
     expect(second.request?.state).toBe("waiting");
     await on.end(second.approve("p"));
     expect((await on.end(second.result(request.id))).text).toBe("Paid.");
+  });
+
+  /** The agent of a process that does not hold the thread. */
+  const agentWith = (tools: object) => defineAgent({ model: scriptedModel([]), tools: tools as never, recover });
+  const locate = { inputSchema: anything };
+  const asking = { calls: [{ id: "l", name: "locate" }] };
+  const answer = { toolCallId: "l", outcome: { content: "Bern", isError: false } };
+
+  test.each([
+    [
+      "approved",
+      { tools: { pay }, script: [{ calls: [{ id: "p", name: "pay" }] }] },
+      { toolCallId: "p", approved: true },
+    ],
+    [
+      "denied",
+      { tools: { pay }, script: [{ calls: [{ id: "p", name: "pay" }] }] },
+      { toolCallId: "p", approved: false },
+    ],
+    ["answered", { tools: { locate }, script: [asking] }, answer],
+  ])("leaves one whose call was %s in another process, and whose holder had died", async (_, config, decision) => {
+    const on = await stage();
+    const { start, die } = processes(on);
+    const request = await on.end((await start({ ...config, recover })).ask("Go."));
+    await on.end(request.settled());
+    await die();
+    const agent = agentWith(config.tools);
+    await decideByEntry({ agent, store: on.store, threadId: on.threadId, ports: on.ports }, decision);
+    const second = await start({ ...config, script: ["Done."], recover });
+    expect((await on.end(second.result(request.id))).text).toBe("Done.");
+  });
+
+  test("ends one that a crash interrupted after such an answer was taken up", async () => {
+    const on = await stage();
+    const { start, die } = processes(on);
+    const config = { tools: { locate }, recover };
+    const request = await on.end((await start({ ...config, script: [asking] })).ask("Where?"));
+    await on.end(request.settled());
+    await die();
+    const agent = agentWith(config.tools);
+    await decideByEntry({ agent, store: on.store, threadId: on.threadId, ports: on.ports }, answer);
+    await start({ ...config, script: [{ hang: true }] });
+    await on.settled();
+    await die();
+    const third = await start({ ...config, script: [] });
+    expect((await failureOf(third.result(request.id))).failure?.code).toBe("request_interrupted");
   });
 
   test("leaves one that a server handed over when it stopped", async () => {
