@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { explain } from "heddle";
 import { expect, test } from "vitest";
+import { activeLane } from "../../src/lanes/active-lane.ts";
 import { coveredSeqs } from "../projection/support/asked.ts";
-import { activeLane } from "../projection/support/threads/thread.ts";
 import { anyInput } from "../projection/support/threads.ts";
 
 test("what a summary has covered is never shown again, unless a replace came or it is the ask that is still open", () => {

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import type { EntryInput } from "heddle";
 import { expect, test } from "vitest";
+import { activeLane } from "../../src/lanes/active-lane.ts";
 import { implementations } from "../projection/support/implementations.ts";
 import { outcome } from "../projection/support/outcome.ts";
-import { activeLane } from "../projection/support/threads/thread.ts";
 import { anyInput } from "../projection/support/threads.ts";
 import { attempt } from "../projection/support/trial.ts";
 

@@ -13,7 +13,7 @@ const refused: readonly Ask[] = [
   { type: "ask", content: "Go", options: { allowedTools: ["none of them"] } },
   { type: "ask", content: "Go", options: { maxIterations: 0 } },
   { type: "ask", content: "Go", options: { contextPolicy: { maxInputTokens: 10, reserveOutputTokens: 20 } } },
-  { type: "ask", content: "long ".repeat(9000) },
+  { type: "ask", content: "long ".repeat(40_000) },
   { type: "ask", content: "a lone surrogate \ud800" },
   { type: "ask", content: "Go", refs: { callId: "call_1" } },
 ];

@@ -1,4 +1,4 @@
-import type { JsonObject } from "heddle";
+import { content, type JsonObject } from "heddle";
 import { describe, expect, test } from "vitest";
 import { tool } from "../../../src/agent/definition/tool.ts";
 import { EVERY_WAY } from "./support/models.ts";
@@ -102,12 +102,11 @@ describe.each(EVERY_WAY)("$api, $way", (setting) => {
     const scene = await stage(setting);
     const radar = tool({
       inputSchema,
-      execute: async () => ({
-        content: [
+      execute: async () =>
+        content([
           { type: "text", text: "The radar:" },
-          { type: "image", data: PNG, mimeType: "image/png" },
-        ],
-      }),
+          { type: "file", mediaType: "image/png", data: { base64: PNG } },
+        ]),
     });
     scene.provider.answer({ calls: [{ name: "radar", arguments: { city: "Bern" } }] }, { text: "Clouds." });
     const server = await scene.start({ tools: { radar } });

@@ -67,7 +67,7 @@ test("left while an event is waited for, it ends all the same", async () => {
   await iterator.next();
   const third = iterator.next();
   expect(await iterator.return?.()).toEqual({ done: true, value: undefined });
-  expect((await third).done).toBe(true);
+  expect((await third).value).toMatchObject({ kind: "request_suspended", data: { reason: "stopped" } });
   expect((await iterator.next()).done).toBe(true);
 });
 

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { Thread } from "heddle";
+import { activeLane } from "../../../../src/lanes/active-lane.ts";
 import { disturbance, type Fork, garbage } from "./disturbances.ts";
 import { type Draft, type Turn, turn, written } from "./turns.ts";
 
@@ -52,13 +53,6 @@ function steps({ turns, disturbances, missing, swaps }: Plan): (Draft | Fork)[] 
     if (list.length > 0) list.splice(at % list.length, 0, ...list.splice((at + 1) % list.length, 1));
   for (const { place, what } of disturbances) list.splice(place % (list.length + 1), 0, what);
   return list;
-}
-
-export function activeLane(thread: Thread): string {
-  const last = thread
-    .filterByKind("ai_context_operation")
-    .findLast(({ payload }) => payload.operation?.type === "switch" && typeof payload.contextRef === "string");
-  return last?.payload.contextRef ?? "default";
 }
 
 /** A conversation of 0 to 40 entries that a projection can read, however broken. */
