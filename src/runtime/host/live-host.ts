@@ -5,6 +5,7 @@ import type { Content } from "../../thread/message.ts";
 import { checkDecider, checkGetOptions, checkStopOptions } from "../option-names.ts";
 import { type RuntimePorts, runtimePorts } from "../ports.ts";
 import type { AgentRequest } from "../request/request.ts";
+import { isSuspended } from "../request/request-error.ts";
 import type { AskArguments, AskOptions, Decider, StopOptions } from "../server/options.ts";
 import type { AgentServer } from "../server/port.ts";
 import { answeredWith } from "../tools/result.ts";
@@ -145,6 +146,7 @@ export class LiveHost<Given extends AnyAgent> implements AgentHost<Given> {
     this.#signals.get(requestId)?.(); // asked once more
     const cancel = async (): Promise<void> => {
       forget();
+      if (isSuspended(signal)) return;
       try {
         await this.#threads.use(threadId, ({ server }) => server.cancel(requestId, ABORTED));
       } catch (error) {

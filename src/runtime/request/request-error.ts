@@ -61,6 +61,14 @@ export function requestSuspended(
   return new RequestError({ code: "request_suspended", retryable: suspension.reason === "store", message, ...facts });
 }
 
+/**
+ * Whether an abort only says that a request stops in this process. What was asked in its name must not be cancelled then: the
+ * process that resumes the request asks for it again.
+ */
+export function isSuspended({ aborted, reason }: AbortSignal): boolean {
+  return aborted && RequestError.isInstance(reason) && reason.code === "request_suspended";
+}
+
 /** What a reader of the event or the error can do. */
 export function suspendedBecause({ reason, holder }: Suspension): string {
   switch (reason) {

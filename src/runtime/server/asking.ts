@@ -9,7 +9,7 @@ import type { Content } from "../../thread/message.ts";
 import { checkName } from "../../thread/names.ts";
 import { untilAborted } from "../directives/until-aborted.ts";
 import type { AgentRequest, LiveRequest } from "../request/request.ts";
-import { notAccepted, RequestError } from "../request/request-error.ts";
+import { isSuspended, notAccepted, RequestError } from "../request/request-error.ts";
 import { ensureCounter } from "./exact-counter.ts";
 import type { LiveThread } from "./live-thread.ts";
 import type { AskOptions } from "./options.ts";
@@ -161,6 +161,7 @@ export class Asking {
   #cancelWith(request: LiveRequest, signal: AbortSignal | undefined): void {
     if (signal === undefined) return;
     const cancel = (): void => {
+      if (isSuspended(signal)) return;
       request.abort.abort(new Error(ABORTED)); // what is just to begin need not
       this.#live.scene.send({ type: "cancel", requestId: request.id, reason: ABORTED });
     };

@@ -68,7 +68,7 @@ interface AskFields {
   readonly idempotencyRef?: string | undefined;
   /** What the entries of the request refer to. */
   readonly refs?: Refs | undefined;
-  /** Cancels the request. */
+  /** Cancels the request; not where it aborts with `request_suspended`, as the `abortSignal` of a tool does. Default none. */
   readonly signal?: AbortSignal | undefined;
 }
 

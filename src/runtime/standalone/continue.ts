@@ -3,7 +3,7 @@ import type { Tools } from "../../agent/definition/tool.ts";
 import type { AgentEvent } from "../../agent/event.ts";
 import type { Signal } from "../../agent/signal.ts";
 import type { Thread } from "../../thread/thread.ts";
-import { RequestError } from "../request/request-error.ts";
+import { isSuspended, RequestError } from "../request/request-error.ts";
 import type { AgentServer } from "../server/port.ts";
 import { startServer } from "../server/start.ts";
 import { itemsOf } from "../server/toolbox.ts";
@@ -100,7 +100,9 @@ export async function openServer<Given extends AnyAgent>(
 function cancelWith(server: AgentServer, requestId: string, signal: AbortSignal | undefined): void {
   if (signal === undefined) return;
   const reason = "The signal of the request was aborted.";
-  const cancel = (): void => void server.cancel(requestId, reason).catch(() => undefined); // it has ended by itself
+  const cancel = (): void => {
+    if (!isSuspended(signal)) server.cancel(requestId, reason).catch(() => undefined); // it has ended by itself
+  };
   signal.addEventListener("abort", cancel, { once: true });
   void server.request?.result.catch(() => undefined).then(() => signal.removeEventListener("abort", cancel));
   if (signal.aborted) cancel();
