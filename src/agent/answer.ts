@@ -1,13 +1,13 @@
 import type { Content, ToolCall } from "../thread/message.ts";
 
-/** Tokens as the provider reported them; what it did not report is absent. */
+/** Token counts from the provider. A count that the provider did not report is absent. */
 export type Usage = {
   readonly inputTokens?: number;
   readonly outputTokens?: number;
-  /** Of the input: read from the provider's cache, and written to it. */
+  /** Part of the input: tokens read from the provider's cache, and tokens written to it. */
   readonly cacheReadTokens?: number;
   readonly cacheWriteTokens?: number;
-  /** Of the output: spent on thinking. */
+  /** Part of the output: tokens spent on thinking. */
   readonly reasoningTokens?: number;
 };
 
@@ -17,32 +17,32 @@ export type FinishReason =
   | "content-filter"
   | "tool-calls"
   | "error"
-  /** The stream ended without saying that the answer was complete. */
+  /** The stream ended without a finish reason, so the answer may be incomplete. */
   | "interrupted"
   | "other";
 
-/** One whole turn of the model, in neutral form: every part in its place, with its metadata. */
+/** A complete answer of the model in Heddle's own format: all parts in order, with their metadata. */
 export interface ModelAnswer {
   readonly content: Content;
   readonly toolCalls: readonly ToolCall[];
   readonly usage: Usage;
   readonly finishReason: FinishReason;
-  /** Which answer the provider says this is, and of which model: an alias such as "latest" is resolved here. */
+  /** The provider's id of the answer, and the model that gave it. An alias such as "latest" is resolved here. */
   readonly response?: { readonly id?: string; readonly modelId?: string };
 }
 
-/** Usage by model, as `provider:model`; calls whose record names no model are under "unknown". */
+/** Usage by model name (`provider:model`). Calls whose record has no model are counted under "unknown". */
 export type UsageByModel = { readonly [model: string]: Usage };
 
-/** Usage by model with one more call in it. */
+/** Adds the usage of one call. */
 export function addModelUsage(before: UsageByModel, model: string | undefined, usage: Usage): UsageByModel {
   const name = model ?? "unknown";
-  const own = Object.hasOwn(before, name) ? before[name] : undefined; // models are named by users
+  const own = Object.hasOwn(before, name) ? before[name] : undefined; // a model name is user input, and may be a name like "constructor"
   return { ...before, [name]: addUsage(own ?? {}, usage) };
 }
 
 /**
- * Usage of several calls together.
+ * Adds the token counts of two usages.
  *
  * @example
  * addUsage({ inputTokens: 10, outputTokens: 2 }, { inputTokens: 12 }); // { inputTokens: 22, outputTokens: 2 }

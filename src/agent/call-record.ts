@@ -2,16 +2,17 @@ import type { View } from "../projection/projection.ts";
 import type { JsonObject } from "../thread/json.ts";
 import type { FinishReason, Usage } from "./answer.ts";
 
-/** What a model call was made from: with the thread and the blobs it names, enough to render its messages again. */
+/** The inputs of a model call. Together with the thread and the named blobs it is enough to rebuild the messages. */
 export type CallBasis = {
   readonly model?: string;
   readonly basisRev: number;
   readonly basisLastSeq: number;
   readonly lane: string;
-  /** Hashes of blobs: the policy; the system prompt, tool specs and settings. */
+  /** The hash of the blob with the context policy. */
   readonly policy: string;
+  /** The hash of the blob with system prompt, tool specs and settings. */
   readonly environment: string;
-  /** The last link of the chain of hashes over tool specs and messages. */
+  /** The last hash of the hash chain over tool specs and messages. */
   readonly fingerprint: string;
   readonly projector: string;
   readonly counter: { readonly id: string; readonly version: string };
@@ -20,19 +21,19 @@ export type CallBasis = {
   readonly estimatedTokens: number;
 };
 
-/** `payload.call` of the entry that a model call leaves. */
+/** `payload.call` of the entry that records a model call. */
 export type CallRecord = CallBasis & {
-  /** The blob of what `transformRequest` changed: messages, tools or settings. */
+  /** The hash of the blob with the messages, tools or settings that `transformRequest` changed. */
   readonly sent?: string;
   readonly usage: Usage;
   readonly finishReason: FinishReason;
-  /** Events of the request up to this answer: after a crash their numbers go on from there. */
+  /** The number of the request's last event before this answer. After a crash the numbers continue from there. */
   readonly eventSeq?: number;
-  /** Milliseconds that the request was at work up to here, over all starts; where it has a time limit. */
+  /** Milliseconds of work of the request so far, over all process starts. Only present when there is a time limit. */
   readonly workedMs?: number;
 };
 
-/** The environment blob of a call. */
+/** The content of the environment blob of a call. */
 export type CallEnvironment = {
   readonly systemPrompt?: string;
   readonly tools: readonly JsonObject[];

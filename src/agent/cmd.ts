@@ -7,12 +7,12 @@ import { decide } from "./react/decide.ts";
 import type { Signal } from "./signal.ts";
 
 /**
- * What an agent makes of a signal: the agent afterwards, whose thread has the new entries, and what is to be done now. Pure:
- * nothing is stored and nobody is called. Make the new entries durable, then perform the directives in their order, and
- * tell the agent what came of it with the next signal.
+ * Applies a signal to an agent. Returns the next agent, whose thread has the new entries, and the directives to perform.
+ * Pure: it stores nothing and does no I/O. Make the new entries durable, then perform the directives in order, and pass
+ * each result to the agent as the next signal.
  *
- * A request that is refused is a directive; what throws is a programmer's mistake, a context operation that is malformed,
- * or `tail_too_short`, after which the same call with more of the thread loaded gives what it would have given.
+ * A refused request is a directive, not an exception. This throws for a wrong call, for a malformed context operation, and
+ * with `tail_too_short`: then load more of the thread and call it again.
  *
  * @example
  * const agent = reactAgent(reactSettings({ systemPrompt: "You are a calculator." }));

@@ -12,7 +12,7 @@ interface OfRequest {
   readonly runId: string;
 }
 
-/** A model call, complete. */
+/** Call the model with these messages, tools and settings. */
 export type LlmStream = OfRequest & {
   readonly type: "llm_stream";
   readonly callId: string;
@@ -21,7 +21,7 @@ export type LlmStream = OfRequest & {
   readonly toolSpec: readonly ToolSpec[];
   readonly settings: JsonObject;
   readonly basis: CallBasis;
-  /** What the basis names by hash: the policy and the environment, to be stored before the call is recorded. */
+  /** The blobs that the basis names by hash: policy and environment. Store them before the call is recorded. */
   readonly blobs: readonly JsonValue[];
 };
 
@@ -30,7 +30,7 @@ export type ToolExec = OfRequest & {
   readonly callId: string;
   readonly iteration: number;
   readonly call: ToolCall;
-  /** Somebody has approved it: do not ask again. */
+  /** The call was approved: do not ask again. */
   readonly approved: boolean;
 };
 
@@ -39,19 +39,19 @@ export type Summarize = {
   readonly requestId?: string;
   readonly lane: string;
   readonly range: SummaryRange;
-  /** What the request may take: longer texts are shortened for it. */
+  /** The token limit of the request to the summarizer. Longer texts are shortened. */
   readonly maxTokens: number;
   readonly reason: "automatic" | "emergency";
   readonly model?: string;
 };
 
-/** What the runtime is to do, in this order, once the new entries are durable. */
+/** An effect for the runtime. Perform directives in order, after the new entries are durable. */
 export type Directive =
   | LlmStream
   | ToolExec
   | Summarize
   | (OfRequest & { readonly type: "emit"; readonly iteration: number; readonly event: EventDraft })
-  /** A token can be made here. */
+  /** A resume token can be minted at this point. */
   | (OfRequest & {
       readonly type: "checkpoint";
       readonly iteration: number;
@@ -59,21 +59,21 @@ export type Directive =
     })
   | (OfRequest & { readonly type: "await_approval"; readonly callId: string; readonly call: ToolCall })
   | (OfRequest & { readonly type: "await_answer"; readonly callId: string; readonly call: ToolCall })
-  /** Tell the agent so when the request has been at work for so long; while it waits for somebody outside, its time stands still. */
+  /** Send `signal` after `afterMs` of work. Time spent waiting for an approval or an outside answer does not count. */
   | (OfRequest & {
       readonly type: "schedule";
       readonly afterMs: number;
-      /** What it was at work before, in processes that have ended. */
+      /** Milliseconds of work in earlier processes. */
       readonly workedMs: number;
       readonly signal: Extract<Signal, { type: "fail" }>;
     })
-  /** Interrupt what is running for the request; what it was comes back as signals. */
+  /** Abort running calls of the request. Their results still come back as signals. */
   | (OfRequest & { readonly type: "abort"; readonly reason: string })
   /** The request has ended. */
   | (OfRequest & { readonly type: "stop"; readonly status: "completed" | "failed" | "cancelled" })
-  /** The ask was not accepted, and the thread is as it was. */
+  /** The ask was refused. The thread is unchanged. */
   | { readonly type: "emit_request_error"; readonly requestId: string; readonly failure: Failure }
-  /** What became of a steer. */
+  /** Whether a steer was delivered, and if not, why. */
   | {
       readonly type: "receipt";
       readonly id: string;
@@ -81,7 +81,7 @@ export type Directive =
       readonly entryId?: string;
       readonly reason?: string;
     }
-  /** Keep an operation that has to wait, or forget it; before whoever asked for it is answered. */
+  /** Store the operation that waits for the end of the run, or remove it, before the caller gets its answer. */
   | { readonly type: "keep_context_op"; readonly operation: ContextOperation | undefined; readonly superseded?: string }
-  /** The run is over, and the operation that waited is in the log, unless the log did not take it with the end. */
+  /** The run has ended. Append the deferred operation if the append of the end did not include it. */
   | { readonly type: "apply_context_op"; readonly operation: ContextOperation };

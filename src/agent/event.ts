@@ -4,29 +4,29 @@ import type { Content, ToolCall } from "../thread/message.ts";
 import type { FinishReason, Usage, UsageByModel } from "./answer.ts";
 import type { Failure } from "./failure.ts";
 
-/** Why a request is completed. */
+/** Why a request completed. */
 export type TerminationReason = "final_answer" | "max_iterations" | "limit" | "stopped";
 
-/** How a user's words came into a request that was running. */
+/** How a user message was added to a running request. */
 export type SteerKind = "steer" | "inject" | "follow_up" | "repair";
 
-/** What each kind of event tells. */
+/** The data of each event kind. */
 export interface EventData {
   readonly request_started: { readonly lane: string };
   readonly llm_started: { readonly model?: string; readonly estimatedTokens: number; readonly messages: number };
   readonly llm_delta: { readonly type: "text" | "thinking" | "tool_input"; readonly id: string; readonly text: string };
-  /** An attempt failed, and the same call is made again. */
+  /** An attempt of the model call failed; the call is retried. */
   readonly llm_retried: { readonly failure: Failure; readonly attempt: number; readonly waitMs: number };
   readonly llm_completed: {
     readonly text: string;
     readonly toolCalls: readonly ToolCall[];
     readonly usage: Usage;
     readonly finishReason: FinishReason;
-    /** What the call was shown. */
+    /** The view of the thread that the call was made with. */
     readonly view: View;
   };
   readonly tool_started: { readonly arguments: JsonValue };
-  /** `partial`: the tool was stopped, and this is its last output. */
+  /** `partial` means that the tool was stopped and this is its last output. */
   readonly tool_completed: {
     readonly content: Content;
     readonly isError: boolean;
@@ -34,47 +34,47 @@ export interface EventData {
   };
   readonly approval_requested: { readonly arguments: JsonValue };
   readonly approval_resolved: { readonly approved: boolean; readonly by?: string; readonly note?: string };
-  /** A tool without `execute` was called: `answer` gives its result. */
+  /** A tool without `execute` was called. Pass its result to `answer`. */
   readonly answer_requested: { readonly arguments: JsonValue };
   readonly input_injected: { readonly id: string; readonly steer: SteerKind; readonly content: Content };
-  /** A tool is still at work. */
+  /** A tool is still running. */
   readonly keepalive: { readonly runningMs: number };
   readonly output_repaired: { readonly issues: readonly string[]; readonly attempt: number };
   readonly context_op_applied: { readonly opId: string; readonly lane: string };
   readonly summary_started: { readonly toSeq: number };
-  /** `usage` is that of the call that wrote it. */
+  /** `usage` is the usage of the summarizer's call. */
   readonly summary_completed: { readonly fromSeq: number; readonly toSeq: number; readonly usage?: Usage };
-  /** There is no summary, or it was discarded. `usage` is that of the call that wrote it: it counts all the same. */
+  /** The summary failed or was discarded. `usage` is the usage of the summarizer's call, which counts all the same. */
   readonly summary_failed: {
     readonly toSeq: number;
     readonly reason: string;
     readonly code: string;
     readonly usage?: Usage;
   };
-  /** No attempt could summarize these entries, which are cut: the summary has a line in their place that says so. */
+  /** Every attempt to summarize these entries failed. A line in the summary says that they are missing. */
   readonly summary_skipped: { readonly fromSeq: number; readonly toSeq: number };
-  /** Automatic summaries are on, and these entries are not shown to the model in this call, nor summarized. */
+  /** These entries are cut from this model call without a summary, although automatic summaries are on. */
   readonly context_cut: { readonly fromSeq: number; readonly toSeq: number };
   readonly checkpoint: { readonly token: string; readonly reason: "after_llm" | "after_tools" | "terminal" };
   readonly request_completed: {
     readonly text: string;
     readonly terminationReason: TerminationReason;
-    /** Of the last model call. */
+    /** The finish reason of the last model call. */
     readonly finishReason?: FinishReason;
     readonly usage: Usage;
-    /** The same for each model; summaries may be written by another one. */
+    /** The usage per model. Summaries may use another model. */
     readonly usageByModel: UsageByModel;
     readonly object?: JsonValue;
   };
   readonly request_failed: { readonly failure: Failure };
   readonly request_cancelled: { readonly reason: string };
-  /** The last event in this process, and no end: the request is open in the log, and goes on here later or in another process. */
+  /** The last event in this process. The request is still open, and is resumed here later or in another process. */
   readonly request_suspended: Suspension;
 }
 
 /**
- * Why a process no longer carries a request that is open. `store`: it cannot reach the store. `lost`: another process has
- * claimed the thread, and `holder` names it. `stopped`: its server was stopped.
+ * Why a process no longer runs an open request. `store`: it cannot reach the store. `lost`: another process, named by
+ * `holder`, has claimed the thread. `stopped`: its server was stopped.
  */
 export interface Suspension {
   readonly reason: "store" | "lost" | "stopped";
@@ -92,7 +92,7 @@ type OfToolCall =
   | "answer_requested"
   | "keepalive";
 
-/** Which calls an event is about: of a tool's call its id and its tool are always told, of a model's its id. */
+/** The calls an event is about. Tool events always have the tool call's id and the tool's name; model events the call id. */
 type Calls<Kind extends EventKind> = (Kind extends OfModelCall
   ? { readonly callId: string }
   : { readonly callId?: string }) &
@@ -100,25 +100,25 @@ type Calls<Kind extends EventKind> = (Kind extends OfModelCall
     ? { readonly toolCallId: string; readonly toolName: string }
     : { readonly toolCallId?: string; readonly toolName?: string });
 
-/** What an event tells, before it has its place among the events of its request. */
+/** An event without the fields that are added when it is emitted, such as `id`, `seq` and `at`. */
 export type EventDraft = {
   readonly [Kind in EventKind]: Calls<Kind> & { readonly kind: Kind; readonly data: EventData[Kind] };
 }[EventKind];
 
 /**
- * One thing that a request tells while it runs. Comparing `kind` narrows `data`. The last event of every request, and
- * no other, is request_completed, request_failed or request_cancelled. One process emits it; a process that no longer
- * carries the request emits request_suspended last.
+ * An event of a request. Comparing `kind` narrows `data`. Only the last event of a request is request_completed,
+ * request_failed or request_cancelled. One process emits it. A process that stops running an open request emits
+ * request_suspended last.
  */
 export type AgentEvent = EventDraft & {
-  /** No two events ever have the same, whichever process emits them; one that is replayed has that of the first. */
+  /** Unique across all processes. A replayed event has the id of the first one. */
   readonly id: string;
   /**
-   * It was emitted before, by the process that had the request then: an approval or an answer is still waited for. Whoever has
-   * acted on its `id` need not act again. Default: absent.
+   * Another process emitted this event before, and the request still waits for the approval or the answer. Skip it if you
+   * have already handled its `id`. Default: absent.
    */
   readonly replayed?: true;
-  /** From 1, and rising. After a crash there may be gaps, and numbers that were told before. */
+  /** Increases from 1. After a crash there may be gaps and repeated numbers. */
   readonly seq: number;
   readonly at: number;
   readonly runId: string;

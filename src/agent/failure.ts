@@ -1,12 +1,13 @@
-/** Why something did not work, as data: it goes into signals, entries and events. The message holds no secrets and no arguments. */
+/** An error as data, for signals, entries and events. The message contains no secrets and no arguments. */
 export type Failure = {
   readonly code: string;
   readonly message: string;
-  /** Whether the same may work later. */
+  /** Whether a retry may work later. Default false. */
   readonly retryable?: boolean;
-  /** What the provider asked to wait before trying again. */
+  /** How long the provider asks to wait before a retry. */
   readonly retryAfterMs?: number;
-  /** Of a prompt that was too long, where the provider says it: its tokens, and the most that the model takes. */
+  /** For a prompt that was too long: its tokens, if the provider reports them. */
   readonly promptTokens?: number;
+  /** For a prompt that was too long: the model's limit, if the provider reports it. */
   readonly maxPromptTokens?: number;
 };

@@ -8,21 +8,21 @@ import type { SteerKind } from "./event.ts";
 import type { Failure } from "./failure.ts";
 import type { ContextOperation } from "./operation.ts";
 
-/** What a single request asks for; kept with the ask, so that it still holds after a crash. */
+/** Options of a single request. They are stored with the ask, so that they survive a crash. */
 export type RequestOptions = {
   readonly contextPolicy?: ContextPolicyInput;
   readonly allowedTools?: readonly string[];
   readonly maxIterations?: number;
-  /** It was asked with a context, which is never stored: whoever takes the request up has to give one again. */
+  /** The ask had a context. A context is never stored, so a caller that resumes the request must pass it again. */
   readonly hasContext?: true;
 };
 
-/** What became of an answer that should be of a shape: what it is, or what is wrong with it. */
+/** The result of checking an answer against the output schema: the object, or the issues. */
 export type OutputCheck =
   | { readonly ok: true; readonly object: JsonValue }
   | { readonly ok: false; readonly issues: readonly string[] };
 
-/** What was sent is not what was projected: what differs lies in a blob. */
+/** `transformRequest` changed the request. `blob` is the hash of the blob with the differences. */
 export type SentMessages = { readonly blob: string; readonly fingerprint: string };
 
 export interface Steer {
@@ -31,11 +31,11 @@ export interface Steer {
   readonly content: Content;
   /** Deliver it to this request only. */
   readonly requestId?: string;
-  /** Who speaks, when it is not the user. */
+  /** The author of the text. Default: the user. */
   readonly source?: string;
 }
 
-/** What a tool gave. */
+/** The result of a tool call. */
 export interface ToolOutcome {
   readonly content: Content;
   readonly isError: boolean;
@@ -43,16 +43,16 @@ export interface ToolOutcome {
   readonly partial?: "cancelled" | "timed_out";
 }
 
-/** Which range a summary that failed was of, and why there is none. */
+/** The range of a failed summary, and the reason. */
 export type FailedSummary = {
   readonly fromSeq: number;
   readonly toSeq: number;
   readonly code: string;
-  /** What the messages take in a record for the summarizer. */
+  /** The tokens of the messages in the summarizer's prompt. */
   readonly tokens: number;
 };
 
-/** Everything that can happen to a ReAct agent. What is not expected any more is ignored. */
+/** An input of a ReAct agent. The agent ignores a signal that it does not expect. */
 export type Signal =
   | {
       readonly type: "ask";
@@ -60,22 +60,22 @@ export type Signal =
       readonly requestId?: string;
       readonly options?: RequestOptions;
       readonly refs?: Refs;
-      /** Of this request, where the agent's is a function of who asks. */
+      /** The system prompt of this request, when the agent's prompt is a function of the context. */
       readonly systemPrompt?: string;
     }
-  /** A thread with an unfinished request was loaded: go on with it, or close it. */
+  /** Resume the unfinished request of a loaded thread, or close it. */
   | {
       readonly type: "resume";
       readonly recover?: "resume" | "fail";
       readonly systemPrompt?: string;
-      /** Nothing has happened since the last entry: calls without a result have not run. */
+      /** True when nothing has run since the last entry, so calls without a result have not run. Default false. */
       readonly untouched?: boolean;
-      /** The process is the same, and only its store was away: this is no other attempt. */
+      /** True when the same process resumes after a store failure. It does not count as another attempt. Default false. */
       readonly continued?: boolean;
-      /** It cannot go on: close it with this failure, whatever it waits for. */
+      /** Close the request with this failure, even when it waits for an approval or an answer. */
       readonly failure?: Failure;
     }
-  /** Others have written into the thread, and the agent has been given what they wrote. */
+  /** Other writers have appended entries, and the agent's thread already has them. */
   | { readonly type: "notice" }
   | {
       readonly type: "llm_result";
@@ -85,14 +85,14 @@ export type Signal =
       readonly sent?: SentMessages;
       /** The seq of the last event that was emitted before. */
       readonly eventSeq?: number;
-      /** Milliseconds that the request was at work up to here, where it has a time limit. */
+      /** Milliseconds of work of the request so far. Only present when there is a time limit. */
       readonly workedMs?: number;
     }
   | {
       readonly type: "llm_error";
       readonly callId: string;
       readonly failure: Failure;
-      /** What had been said when it broke. */
+      /** The part of the answer that had arrived before the error. */
       readonly partial?: Pick<ModelAnswer, "content" | "usage">;
       readonly sent?: SentMessages;
       readonly eventSeq?: number;
@@ -105,14 +105,14 @@ export type Signal =
       readonly outcome: ToolOutcome;
       readonly workedMs?: number;
     }
-  /** A call may only run when somebody approves. */
+  /** The call needs approval before it runs. */
   | {
       readonly type: "approval_needed";
       readonly callId: string;
       readonly toolCallId: string;
       readonly workedMs?: number;
     }
-  /** A call is for somebody outside to answer. */
+  /** The call has no `execute`, so its result must come from outside the process. */
   | { readonly type: "answer_needed"; readonly callId: string; readonly toolCallId: string }
   | {
       readonly type: "approve" | "deny";
@@ -123,11 +123,11 @@ export type Signal =
   | { readonly type: "answer"; readonly toolCallId: string; readonly outcome: ToolOutcome }
   | ({ readonly type: "steer" } & Steer)
   | { readonly type: "cancel"; readonly requestId?: string; readonly reason?: string }
-  /** Something around the run broke: a timeout of the whole, a limit of the caller. */
+  /** End the run with this failure, for example because of the total timeout. */
   | { readonly type: "fail"; readonly failure: Failure }
-  /** The server stops: what is at work is left to the next one. `begun` are the calls that it has begun to run. */
+  /** The server stops; another process resumes the request. `begun` lists the calls that have started. */
   | { readonly type: "hand_over"; readonly begun: readonly string[]; readonly workedMs?: number }
-  /** End the run with what there is. */
+  /** Complete the run with the answer so far. */
   | { readonly type: "finish"; readonly requestId?: string; readonly terminationReason: "limit" | "stopped" }
   | { readonly type: "context_op"; readonly operation: ContextOperation }
   | {
@@ -136,12 +136,12 @@ export type Signal =
       readonly payload: SummaryPayload;
       readonly call?: JsonObject;
     }
-  /** There is no summary of the range, or it was discarded. */
+  /** The summary failed or was discarded. */
   | {
       readonly type: "summary_failed";
       readonly lane: string;
       readonly failed: FailedSummary;
       readonly reason: string;
-      /** The call that wrote what was discarded. */
+      /** The record of the summarizer's call. */
       readonly call?: JsonObject;
     };

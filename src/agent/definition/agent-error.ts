@@ -1,7 +1,7 @@
 import { type ErrorFacts, HeddleError } from "../../thread/errors.ts";
 
 /**
- * An agent that cannot be as it was defined.
+ * An invalid agent definition.
  *
  * @example
  * const error = new AgentError({ code: "invalid_agent", path: "maxIterations", message: "maxIterations must be 1 or more." });
@@ -9,7 +9,7 @@ import { type ErrorFacts, HeddleError } from "../../thread/errors.ts";
  */
 export class AgentError extends HeddleError {
   static override readonly className: string = "AgentError";
-  /** The field that is wrong. */
+  /** The invalid field. */
   declare readonly path?: string;
 
   constructor({ path, ...facts }: ErrorFacts & { readonly path?: string }) {

@@ -28,24 +28,24 @@ type Complete = { readonly [Field in Defaulted]: Exclude<Config[Field], undefine
 > & { readonly tools: Tools };
 
 /**
- * An agent as it was defined: checked, complete and frozen, the same for all threads it serves. Made by `defineAgent`;
- * the parameters say what tools it has, what a request's context is, and what `result.object` is.
+ * An agent definition: checked, with all defaults, frozen, and shared by all threads. Made by `defineAgent`. The type
+ * parameters are its tools, the context of a request, and the type of `result.object`.
  */
 export type Agent<Given extends Tools = Tools, Context = unknown, Output = unknown> = Complete & {
   readonly tools: Given;
-  /** Only for types; never there. */
+  /** Only for types; never set at run time. */
   readonly "~types"?: { readonly context: (context: Context) => void; readonly output: Output };
 };
 
-/** Any agent at all. */
+/** Any agent. */
 export type AnyAgent = Agent<Tools, never, unknown>;
 
-/** What `result.object` is for an agent with this `output`; without one there is none. */
+/** The type of `result.object` for an agent with this `output`; undefined without `output`. */
 export type OutputOf<Schema> = Schema extends InputSchema ? InputOf<Schema> : undefined;
-/** What a request of this agent is given as `context`. */
+/** The type of `context` in requests of this agent. */
 export type AgentContext<Given extends AnyAgent> = Given extends Agent<Tools, infer Context, unknown> ? Context : never;
-/** What `result.object` of this agent is. */
+/** The type of `result.object` of this agent. */
 export type AgentOutput<Given extends AnyAgent> = Given extends Agent<Tools, never, infer Output> ? Output : never;
 
-/** The context of an agent with these tools, unless it says more itself. */
+/** The context type that these tools need. */
 export type ContextFor<Given extends Tools> = [keyof Given] extends [never] ? unknown : ContextOf<Given>;

@@ -37,7 +37,7 @@ function oneOf(...words: readonly string[]): Check {
       : `must be ${words.map((word) => JSON.stringify(word)).join(" or ")}`;
 }
 
-/** An object with this function; of a class perhaps. */
+/** Checks that a value has these methods, own or inherited. */
 function having(...methods: readonly string[]): Check {
   return (value) =>
     methods.every((method) => typeof Object(value)[method] === "function")
@@ -60,7 +60,7 @@ const limits: Check = (value) => {
   if (Object.keys(others).length > 0) return `has no field ${Object.keys(others)[0]}`;
   if (maxTokens !== undefined && whole(1)(maxTokens)) return "needs a whole number from 1 as maxTokens";
   if (maxCostUsd !== undefined && (amount(maxCostUsd) ?? call(costUsd))) {
-    return "needs costUsd(usage), which says what tokens cost, beside a maxCostUsd above 0";
+    return "needs a maxCostUsd above 0 and costUsd(usage, model), which returns the cost";
   }
   return undefined;
 };
@@ -132,14 +132,14 @@ const CHECKS: { readonly [Field in keyof Required<AgentConfig>]: Check } = {
   maxAttempts: whole(1),
 };
 
-/** The name of an agent that was given none. */
+/** The default name of an agent. */
 export const UNNAMED = "agent";
 
 const TOOL_TIMEOUT_MS = 60_000;
 const A_MINUTE = 60_000;
 
 /**
- * Checks what an agent is to be, fills in the defaults and freezes it. Nothing runs yet.
+ * Checks an agent's config, fills in the defaults and freezes the result. Starts nothing.
  *
  * @example
  * const agent = defineAgent({ model: scriptedModel(["4"]), systemPrompt: "Be brief.", maxIterations: 3 });
@@ -151,13 +151,13 @@ export function defineAgent<
   Context = ContextFor<Given>,
 >(config: AgentConfig<Given, Context, Schema>): Agent<Given, Context & ContextFor<Given>, OutputOf<Schema>> {
   type Defined = Agent<Given, Context & ContextFor<Given>, OutputOf<Schema>>;
-  return Object.freeze({ [DEFINED]: true, ...complete(config) }) as unknown as Defined; // its types are of the config
+  return Object.freeze({ [DEFINED]: true, ...complete(config) }) as unknown as Defined; // its type parameters come from the config
 }
 
 const DEFINED = Symbol.for("heddle.agent");
 
 /**
- * Whether a value came out of `defineAgent`, also of another copy of the package.
+ * Whether a value was made by `defineAgent`, possibly by another copy of the package.
  *
  * @example
  * isAgent(defineAgent({ model: scriptedModel([]) })); // true
@@ -184,7 +184,7 @@ function complete(config: AgentConfig<Tools, never, InputSchema | undefined>): o
   } = config;
   if (config.model === undefined) throw invalid("model", model(undefined) ?? "");
   if (config.instructions !== undefined && config.systemPrompt !== undefined) {
-    throw invalid("instructions", "is another name of systemPrompt; give one of them");
+    throw invalid("instructions", "is another name of systemPrompt; give only one of them");
   }
   checkAgentTools(tools);
   return {
@@ -212,7 +212,7 @@ function complete(config: AgentConfig<Tools, never, InputSchema | undefined>): o
   };
 }
 
-/** What a newcomer calls a field, and what it is called here. */
+/** Field names of other libraries, and the name of that field here. */
 const OTHER_NAMES: { readonly [name: string]: keyof AgentConfig } = {
   system: "systemPrompt",
   prompt: "systemPrompt",

@@ -1,6 +1,6 @@
 /**
- * A model of any provider package of the AI SDK: `LanguageModelV4`, and V3 and V2 as well. Only what is called is asked
- * for, and what comes back is looked at piece by piece, so nothing here depends on a version of the specification.
+ * A model of any provider package of the AI SDK: `LanguageModelV4`, V3 or V2. The type has only the members that Heddle
+ * uses, and results are checked at run time, so it does not depend on one version of the specification.
  */
 export interface LanguageModel {
   readonly specificationVersion: "v2" | "v3" | "v4";
@@ -11,25 +11,25 @@ export interface LanguageModel {
   doStream(options: ModelCallOptions): PromiseLike<ModelStream>;
 }
 
-/** What a call is given; each version of the specification says more of the fields. */
+/** The options of a call. Each version of the specification has more fields. */
 export interface ModelCallOptions {
   readonly prompt: readonly object[];
   readonly abortSignal?: AbortSignal | undefined;
 }
 
-/** A whole answer at once. */
+/** An answer without streaming. */
 export interface ModelResult {
   readonly content: readonly object[];
   readonly finishReason: unknown;
   readonly usage: unknown;
 }
 
-/** An answer in parts. */
+/** A streamed answer. */
 export interface ModelStream {
   readonly stream: { getReader(): ModelReader };
 }
 
-/** Of a ReadableStream what is needed; so the type does not ask for one library of globals or another. */
+/** The needed part of a stream reader, so that the type does not depend on DOM or Node types. */
 export interface ModelReader {
   read(): PromiseLike<{ readonly done: boolean; readonly value?: unknown }>;
   cancel(reason?: unknown): PromiseLike<void>;
@@ -38,21 +38,21 @@ export interface ModelReader {
 type Named = Pick<LanguageModel, "provider" | "modelId">;
 
 /**
- * `provider:model`, as policies and the rule for thinking read it: the provider without its API, so that
- * "openai.responses" and "openai.chat" are both "openai".
+ * The model name as `provider:model`. The provider is without its API, so that "openai.responses" and "openai.chat" are
+ * both "openai".
  */
 export function modelNameOf(model: Named): string {
   const { provider, modelId } = makerOf(model);
   return `${provider}:${modelId}`;
 }
 
-/** The same in two parts, as they stand in a thinking part. */
+/** Provider and model id as separate values, as thinking parts store them. */
 export function makerOf({ provider, modelId }: Named): { readonly provider: string; readonly modelId: string } {
-  const name = provider.split(".")[0]?.replaceAll(/[:/]/g, "-"); // either would end the provider's name too early
+  const name = provider.split(".")[0]?.replaceAll(/[:/]/g, "-"); // ":" and "/" separate the provider from the model
   return { provider: name || "unknown", modelId: modelId || "unknown" };
 }
 
-/** Where packages keep their metadata under another name than their own; the first that begins the provider's. */
+/** Providers whose packages store metadata under another name. The first match counts. */
 const OWNERS: readonly (readonly [provider: RegExp, owner: string])[] = [
   [/^google\.vertex\b/, "vertex"],
   [/^(google-?)?vertex\.anthropic\b/, "anthropic"],
@@ -60,7 +60,7 @@ const OWNERS: readonly (readonly [provider: RegExp, owner: string])[] = [
   [/azure/, "azure"],
 ];
 
-/** The name under which the package keeps what it wants back with a part, in `metadata` and in providerOptions. */
+/** The key under which a package stores its data of a part, in `metadata` and in `providerOptions`. */
 export function ownerOf(model: Named): string {
   const other = OWNERS.find(([provider]) => provider.test(model.provider))?.[1];
   return other ?? makerOf(model).provider;

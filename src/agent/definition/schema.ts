@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../thread/json.ts";
 
-/** What a validation says, in the words of Standard Schema. */
+/** The result of a validation, as Standard Schema defines it. */
 export type StandardResult<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly SchemaIssue[] };
@@ -10,23 +10,23 @@ export interface SchemaIssue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
 
-/** A schema of zod, valibot, arktype or whoever else keeps to Standard Schema (https://standardschema.dev). */
+/** A schema of zod, valibot, arktype or any other library with Standard Schema (https://standardschema.dev). */
 export interface StandardSchema<Output = unknown> {
   readonly "~standard": {
     readonly version: 1;
     readonly vendor: string;
     readonly validate: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>;
     readonly types?: { readonly input: unknown; readonly output: Output } | undefined;
-    /** Of Standard JSON Schema: libraries that lack it need a converter. */
+    /** From Standard JSON Schema. Libraries without it need a converter. */
     readonly jsonSchema?: { readonly input: (options: { readonly target: string }) => object } | undefined;
   };
 }
 
-/** A JSON Schema with its own validation: what `jsonSchema()` gives, here and in the AI SDK. */
+/** A JSON Schema with an optional validation, as `jsonSchema()` returns it here and in the AI SDK. */
 export interface JsonSchema<Output = unknown> {
   readonly jsonSchema: object | PromiseLike<object>;
   readonly validate?: ((value: unknown) => Validation<Output> | PromiseLike<Validation<Output>>) | undefined;
-  /** Only for types; never there. */
+  /** Only for types; never set at run time. */
   readonly _type?: Output | undefined;
 }
 
@@ -37,10 +37,10 @@ export type Validation<Output> =
 /** A JSON Schema as plain data. */
 export type PlainJsonSchema = { readonly type: "object" } & { readonly [keyword: string]: unknown };
 
-/** Anything a tool may say its input with; a function gives a schema when it is first needed. */
+/** Any schema for a tool's input. A function is called when the schema is first needed. */
 export type InputSchema = StandardSchema | JsonSchema | PlainJsonSchema | (() => StandardSchema | JsonSchema);
 
-/** What `execute` gets: the output of a schema that transforms, any object for one that says no type. */
+/** The input type of `execute`: the schema's output type, or any object when the schema has no type. */
 export type InputOf<Schema> = Schema extends { readonly "~standard": { readonly types?: infer Types } }
   ? NonNullable<Types> extends { readonly output: infer Output }
     ? Output
@@ -52,7 +52,7 @@ export type InputOf<Schema> = Schema extends { readonly "~standard": { readonly 
       : JsonObject;
 
 /**
- * A JSON Schema for a tool's input. Without `validate` the arguments are only known to be an object.
+ * A JSON Schema for a tool's input. Without `validate`, only the type "object" of the arguments is checked.
  *
  * @example
  * const place = jsonSchema<{ city: string }>({ type: "object", properties: { city: { type: "string" } }, required: ["city"] });

@@ -1,19 +1,19 @@
 import type { Content, ToolCall } from "../../thread/message.ts";
 import type { Usage, UsageByModel } from "../answer.ts";
 
-/** An exchange that is over: the model has answered with calls, and every call has its result. */
+/** A completed exchange: an answer of the model with tool calls, and a result for every call. */
 export interface CompletedExchange {
-  /** The model calls that the request has made. */
+  /** The number of model calls of the request so far. */
   readonly iteration: number;
-  /** The last text of the model; what `result.text` is when the request ends here. */
+  /** The last text of the model. It becomes `result.text` when the request ends here. */
   readonly text: string;
-  /** What the last answer called, in its order. */
+  /** The tool calls of the last answer, in order. */
   readonly toolCalls: readonly ToolCall[];
-  /** What came of it, in the same order. */
+  /** The results of the calls, in the same order. */
   readonly results: readonly CompletedCall[];
-  /** Of all calls of the request together. */
+  /** The usage of all model calls of the request. */
   readonly usage: Usage;
-  /** The same for each model; summaries may be written by another one. */
+  /** The usage per model. Summaries may use another model. */
   readonly usageByModel: UsageByModel;
 }
 
@@ -25,13 +25,13 @@ export interface CompletedCall {
 }
 
 /**
- * Whether a request is to end with what there is. Asked when the results of an exchange are in, before the next model call, and
- * once more with the same facts when a crash came between the two. Must answer at once; what it throws fails the request.
+ * Returns true to complete the request. Called after each exchange, before the next model call. After a crash between the
+ * two it is called again with the same input. Must be synchronous. An error that it throws fails the request.
  */
 export type StopCondition = (exchange: CompletedExchange) => boolean;
 
 /**
- * Says that the last answer called one of these tools.
+ * A condition that is true when the last answer called one of these tools.
  *
  * @example
  * const agent = defineAgent({ model: scriptedModel([]), tools: {}, stopWhen: hasToolCall("done") });

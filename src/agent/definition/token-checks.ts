@@ -2,19 +2,19 @@ import { HeddleError } from "../../thread/errors.ts";
 import { copyJson, describe, isPlainObject } from "../../thread/json.ts";
 import { utf8Length } from "../../tokens/utf8.ts";
 
-/** As long as the hash that signs: a shorter secret would be the weakest part. */
+/** As long as the output of HMAC-SHA-256. A shorter secret would weaken the signature. */
 export const SHORTEST_SECRET = 32;
 
-/** From any date that there is, whatever begins then ends in a whole number. */
+/** The sum of any valid date and this TTL is still a safe integer. */
 export const LONGEST_TTL = Number.MAX_SAFE_INTEGER - 8.64e15;
 
-/** Why a secret cannot sign tokens. */
+/** The reason why a secret is invalid; undefined when it is valid. */
 export function secretTrouble(secret: unknown): string | undefined {
   if (typeof secret !== "string") return `must be a string, not ${describe(secret)}`;
   if (!secret.isWellFormed()) return "has a lone surrogate, which no UTF-8 text can hold";
-  if (secret.endsWith("\0")) return "ends in a zero, with which HMAC makes the same key as without";
+  if (secret.endsWith("\0")) return "ends in a zero byte, which HMAC ignores";
   if (utf8Length(secret) >= SHORTEST_SECRET) return undefined;
-  return `is shorter than ${SHORTEST_SECRET} bytes; make it of random bytes`;
+  return `is shorter than ${SHORTEST_SECRET} bytes; use random bytes`;
 }
 
 export function secretsTrouble(secrets: unknown): string | undefined {
@@ -23,7 +23,7 @@ export function secretsTrouble(secrets: unknown): string | undefined {
   return secrets.map(secretTrouble).find((trouble) => trouble !== undefined);
 }
 
-/** Why nobody can be named so. */
+/** The reason why a `tokenBind` is invalid; undefined when it is valid. */
 export function bindTrouble(bind: unknown): string | undefined {
   if (typeof bind !== "string" && !isPlainObject(bind)) return "must be text or an object";
   try {

@@ -3,16 +3,16 @@ import type { AnyTool, Tools } from "./tool.ts";
 import { ToolError } from "./tool-error.ts";
 import { meantField } from "./tool-fields.ts";
 
-/** What every provider takes as the name of a tool. */
+/** Tool names that every provider accepts. */
 const NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** Refuses tools that cannot work, before any model hears of them. */
+/** Refuses invalid tools before a model is called. */
 export function checkTools(tools: Tools): void {
   if (!isPlainObject(tools)) throw invalid("tools", `must be an object of tools by name, not ${describe(tools)}`);
   for (const [name, tool] of Object.entries(tools)) checkTool(name, tool);
 }
 
-/** The same for an agent, whose models are told of its tools before anybody has asked: there is no context to make words of. */
+/** Checks the tools of an agent. Their descriptions must be texts, because there is no request context yet. */
 export function checkAgentTools(tools: Tools): void {
   checkTools(tools);
   for (const [name, { description }] of Object.entries(tools)) {
@@ -20,7 +20,7 @@ export function checkAgentTools(tools: Tools): void {
     const fix = "give a text, or the tool with its text to the request: server.ask(content, { tools })";
     throw invalid(
       `${name}.description`,
-      `cannot be a function, since what a model is told is recorded and cached; ${fix}`,
+      `cannot be a function, because tool descriptions are recorded and cached; ${fix}`,
     );
   }
 }
@@ -47,11 +47,11 @@ function checkTool(name: string, tool: AnyTool): void {
     throw invalid(`${name}.timeoutMs`, "must be a number of milliseconds above 0");
   }
   if (maxRetries !== undefined && !(Number.isInteger(maxRetries) && maxRetries >= 0)) {
-    throw invalid(`${name}.maxRetries`, "must be a whole number from 0 on");
+    throw invalid(`${name}.maxRetries`, "must be a whole number from 0");
   }
 }
 
-/** A misspelt `needsApproval` would make a tool that nobody is asked about. */
+/** A misspelled `needsApproval` would let the tool run without approval. */
 function noNearField(name: string, tool: AnyTool): void {
   for (const [field, value] of Object.entries(tool)) {
     const meant = value === undefined ? undefined : meantField(field);
@@ -59,7 +59,7 @@ function noNearField(name: string, tool: AnyTool): void {
   }
 }
 
-/** Functions that a tool may have; those of the AI SDK beside ours. */
+/** Functions that a tool may have, including those of the AI SDK. */
 const FUNCTIONS = [
   "description",
   "inputSchema",
@@ -71,12 +71,12 @@ const FUNCTIONS = [
   "onInputAvailable",
 ];
 
-/** A misspelt `execute` would make a tool that waits for an answer for ever. */
+/** A tool with a misspelled `execute` would wait for an outside answer forever. */
 function noOtherFunction(name: string, tool: AnyTool): void {
   const [field] =
     Object.entries(tool).find(([key, value]) => typeof value === "function" && !FUNCTIONS.includes(key)) ?? [];
   if (field === undefined) return;
-  throw invalid(`${name}.${field}`, "is not a function that a tool has; what it does is execute");
+  throw invalid(`${name}.${field}`, "is not a function of a tool; name it execute");
 }
 
 function ofType(path: string, value: unknown, types: readonly string[]): void {

@@ -7,17 +7,17 @@ type Facts = Omit<ErrorFacts, "code"> & {
 };
 
 /**
- * Something wrong with a tool. A tool may throw one: the model reads the message, `retryable: true` allows another
- * attempt, and `code` stands beside the message in the result. Put nothing secret into the message; `cause` is for `onError`.
+ * An invalid tool definition, or an error that a tool throws. The model reads `message` and `code`; `retryable: true`
+ * allows a retry. Do not put secrets into the message. `cause` goes only to `onError`.
  *
  * @example
  * throw new ToolError({ message: "Too many searches at once.", retryable: true, retryAfterMs: 2_000 });
  */
 export class ToolError extends HeddleError {
   static override readonly className: string = "ToolError";
-  /** The field that is wrong: `weather.timeoutMs`. */
+  /** The invalid field, such as `weather.timeoutMs`. */
   declare readonly path?: string;
-  /** How long to wait before another attempt. */
+  /** How long to wait before a retry, in milliseconds. */
   declare readonly retryAfterMs?: number;
 
   constructor({ code = "tool_failed", path, retryAfterMs, ...facts }: Facts) {

@@ -10,17 +10,17 @@ const FIELDS: readonly string[] = [
   "maxRetries",
 ];
 
-/** Those of the AI SDK beside ours; `outputSchema` is no misspelling. */
+/** Fields of the AI SDK's tools, which are no misspellings of ours. */
 const OTHERS: ReadonlySet<string> = new Set(["outputSchema", "contextSchema", "onInputStart", "onInputDelta"]);
 
-/** What a newcomer calls a field, and what it is called here. */
+/** Field names of other libraries, and the name of that field here. */
 const OTHER_NAMES: { readonly [name: string]: string } = {
   requiresapproval: "needsApproval",
   requireapproval: "needsApproval",
   retries: "maxRetries",
 };
 
-/** The field that one of nearly the same name was to be; a tool may have any other fields. */
+/** The field that a misspelled name stands for, if any. Other unknown fields are allowed. */
 export function meantField(name: string): string | undefined {
   if (FIELDS.includes(name) || OTHERS.has(name)) return undefined;
   const lower = name.toLowerCase();
@@ -28,7 +28,7 @@ export function meantField(name: string): string | undefined {
   return FIELDS.find((field) => isNear(lower, field.toLowerCase(), 0.3 * field.length));
 }
 
-/** Whether so many letters, put in, taken out or changed, make one word of the other. */
+/** Whether the edit distance of two words is at most `edits`. */
 function isNear(a: string, b: string, edits: number): boolean {
   if (a === b) return true;
   const [restA, restB] = [a.slice(1), b.slice(1)];

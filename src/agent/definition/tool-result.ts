@@ -1,6 +1,6 @@
 const MARK = Symbol.for("heddle.tool-result");
 
-/** A part of a result: text, or a file with its bytes, base64 text or address. Parts of the AI SDK are taken too. */
+/** A part of a result: text, or a file as bytes, base64 text or URL. Parts of the AI SDK work too. */
 export type ToolResultPart =
   | { readonly type: "text"; readonly text: string; readonly metadata?: object }
   | {
@@ -14,14 +14,14 @@ export type ToolResultPart =
 
 type Kind = "ok" | "content" | "fail" | "mcp";
 
-/** What a tool returns to say how its result is meant. Made by `ok`, `content` and `fail`; no other value is read as one. */
+/** A marked result of a tool. Made only by `ok`, `content` and `fail`. */
 export interface ToolResult<Value = unknown> {
   readonly type: Kind;
   readonly value: Value;
 }
 
 /**
- * A result that is data, whatever it looks like. The same as to return the value itself.
+ * A result that is data, whatever it looks like. Same effect as returning the value itself.
  *
  * @example
  * const execute = () => ok({ celsius: 18 });
@@ -41,7 +41,7 @@ export function content(parts: readonly ToolResultPart[]): ToolResult<readonly T
 }
 
 /**
- * A result that is an error, without an exception. The model reads `{"error": ...}`; of an `Error` its message.
+ * An error result without an exception. The model reads `{"error": ...}`, with only the message of an `Error`.
  *
  * @example
  * const execute = () => fail({ type: "no_seats", message: "The train is full." });
@@ -50,12 +50,12 @@ export function fail(error: unknown): ToolResult {
   return marked("fail", error instanceof Error ? error.message : error);
 }
 
-/** A result as an MCP server gives it; `mcpTools` makes these. */
+/** A result from an MCP server. Used by `mcpTools`. */
 export function mcpResult(value: unknown): ToolResult {
   return marked("mcp", value);
 }
 
-/** The mark is a registered symbol, so that values of another copy of this package count, and fetched JSON never does. */
+/** The mark is a registered symbol: it works across copies of this package, and JSON cannot contain it. */
 function marked<Value>(type: Kind, value: Value): ToolResult<Value> {
   return Object.freeze({ type, value, [MARK]: true });
 }

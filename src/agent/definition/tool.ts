@@ -1,71 +1,71 @@
 import type { InputOf, InputSchema } from "./schema.ts";
 
-/** What a tool is told beside its input. */
+/** The second argument of `execute`. */
 export interface ToolOptions<Context = unknown> {
-  /** What the request was given: a database, the user, the locale. It is never stored. */
+  /** The context of the request, for example a database, the user or the locale. It is never stored. */
   readonly context: Context;
-  /** The same under its name in the AI SDK 5 and 6. */
+  /** The same value under its name in the AI SDK 5 and 6. */
   readonly experimental_context: Context;
-  /** As the model has it. Some servers give the calls of different answers the same ids. */
+  /** The id from the model. Some servers repeat ids across answers. */
   readonly toolCallId: string;
-  /** Of this call alone, in all of its thread; the same in every attempt, also after a restart. Hand it on to what must not happen twice. */
+  /** Unique to this call in its thread. It stays the same for retries and after a restart. Pass it to operations that must not run twice. */
   readonly idempotencyKey: string;
   /** The conversation that led to the call, without system prompts, in the AI SDK's form. */
   readonly messages: readonly unknown[];
-  /** Aborted when the attempt takes too long and when the request is cancelled. */
+  /** Aborted on the timeout of the attempt and when the request is cancelled. */
   readonly abortSignal: AbortSignal;
   /**
-   * Whether this process still runs the request. False when its claim of the thread may have ended, so that another process
-   * may run it. Ask right before what must not happen twice. Without a server, and in `runTool`, it is always true.
+   * Whether this process still holds the thread. False when its claim may have ended, so that another process may run the
+   * request. Check it directly before an operation that must not run twice. Always true without a server and in `runTool`.
    */
   readonly isHeld: () => boolean;
 }
 
-/** What `needsApproval` is told beside the input. */
+/** The second argument of `needsApproval`. */
 export type ApprovalOptions<Context = unknown> = Pick<ToolOptions<Context>, "context" | "toolCallId" | "messages">;
 
-/** What of a tool does not depend on its types. */
+/** The fields of a tool that do not depend on its types. */
 interface ToolSettings {
   readonly inputSchema: InputSchema;
-  /** It may run again with the same arguments without harm: after a crash, and once more when it fails retryably. */
+  /** Whether a second run with the same arguments is safe, after a crash or a retryable error. Default false. */
   readonly repeatable?: boolean | undefined;
-  /** For each attempt; waiting for approval does not count. */
+  /** The timeout of each attempt, without waiting for approval. Default: the agent's `toolTimeoutMs`. */
   readonly timeoutMs?: number | undefined;
-  /** Attempts after the first, for timeouts and errors that say `retryable: true`. */
+  /** Retries after timeouts and errors with `retryable: true`. Default: the agent's `toolMaxRetries`. */
   readonly maxRetries?: number | undefined;
 }
 
 type Executed<Output> = Output | PromiseLike<Output> | AsyncIterable<Output>;
 
-/** A tool with its types. Tools of the AI SDK, `tool({...})`, have this shape too. */
+/** A typed tool. Tools that the AI SDK's `tool({...})` makes have this type too. */
 export interface Tool<Input = unknown, Output = unknown, Context = unknown> extends ToolSettings {
   readonly description?: string | undefined;
   /**
-   * Called once per attempt, with the validated input. What it throws becomes an error the model sees. Of an async
-   * generator the last value counts. Without `execute` the call waits until somebody answers it.
+   * Called once per attempt, with the validated input. An error that it throws is shown to the model. Of an async generator
+   * the last value is the result. Without `execute` the call waits until a caller answers it.
    */
   readonly execute?: ((input: Input, options: ToolOptions<Context>) => Executed<Output>) | undefined;
-  /** Called after validation, before the first attempt; when it throws, approval is needed. */
+  /** Whether a call needs approval. Called after validation, before the first attempt; an error means true. Default false. */
   readonly needsApproval?:
     | boolean
     | ((input: Input, options: ApprovalOptions<Context>) => boolean | PromiseLike<boolean>)
     | undefined;
-  /** What the model reads instead of the result: `{ type: "text", value }`, `{ type: "content", value: parts }`, ... */
+  /** Converts the result for the model: `{ type: "text", value }`, `{ type: "content", value: parts }`, ... Default: the result itself. */
   readonly toModelOutput?:
     | ((options: { readonly toolCallId: string; readonly input: Input; readonly output: Output }) => unknown)
     | undefined;
 }
 
-/** Any tool, whatever its types: `never` is what every function takes. */
+/** Any tool, whatever its types. Parameters are `never`, which every function accepts. */
 export interface AnyTool extends ToolSettings {
-  /** A function, as the AI SDK 7 allows, an agent refuses: what its model is told is recorded before there is a context. */
+  /** The AI SDK 7 allows a function. An agent refuses it, because descriptions are recorded before there is a context. */
   readonly description?: string | ((options: never) => string) | undefined;
   readonly execute?: ((input: never, options: never) => unknown) | undefined;
   readonly needsApproval?: boolean | ((input: never, options: never) => boolean | PromiseLike<boolean>) | undefined;
   readonly toModelOutput?: ((options: never) => unknown) | undefined;
 }
 
-/** Tools by name; the model is told of them in this order. */
+/** Tools by name. The model gets them in this order. */
 export type Tools = { readonly [name: string]: AnyTool };
 
 /** The parts of a tool's type. */
@@ -73,7 +73,7 @@ export type ToolInput<Given extends AnyTool> = InputOf<Given["inputSchema"]>;
 export type ToolOutput<Given extends AnyTool> =
   NonNullable<Given["execute"]> extends (...given: never[]) => infer Result ? Resolved<Result> : unknown;
 type Resolved<Result> = Result extends AsyncIterable<infer Output> ? Output : Awaited<Result>;
-/** What tools take as `context`, all of them together. */
+/** The context type that all these tools together need. */
 export type ContextOf<Given extends Tools> = {
   [Name in keyof Given]: NonNullable<Given[Name]["execute"]> extends (input: never, options: infer Options) => unknown
     ? (context: Options extends { readonly context: infer Context } ? Context : unknown) => void
@@ -83,8 +83,8 @@ export type ContextOf<Given extends Tools> = {
   : never;
 
 /**
- * A tool, typed by its schema: `execute` gets what the schema validates. What it needs of the context is said where it
- * is used: `execute: (input, { context }: ToolOptions<{ db: Db }>) => ...`.
+ * Defines a tool whose `execute` is typed by the schema. To type the context, annotate the second parameter:
+ * `execute: (input, { context }: ToolOptions<{ db: Db }>) => ...`.
  *
  * @example
  * const weather = tool({

@@ -1,29 +1,29 @@
 import type { InputOf, InputSchema } from "../definition/schema.ts";
 
-/** What an action is told beside its parameters. */
+/** The second argument of `run`. */
 export interface ActionOptions<Context = unknown> {
-  /** What the caller gives: a database, the user. It is never stored. */
+  /** The caller's context, for example a database or the user. It is never stored. */
   readonly context: Context;
-  /** Aborted when the caller does not want the rest any more. */
+  /** Aborted when the caller cancels. */
   readonly signal: AbortSignal;
 }
 
-/** Something that can be done by name. */
+/** A function that an instruction can call by name. */
 export interface Action<Params = unknown, Context = unknown, Result = unknown> {
   readonly name: string;
-  /** Any Standard Schema, or `jsonSchema()`; parameters that do not fit never reach `run`. */
+  /** Any Standard Schema, or `jsonSchema()`. Parameters that do not match never reach `run`. */
   readonly inputSchema: InputSchema;
-  /** Called once for each instruction, with what the schema makes of the parameters. What it throws is the instruction's failure. */
+  /** Called once per instruction with the schema's output. An error that it throws becomes the instruction's failure. */
   readonly run: (params: Params, options: ActionOptions<Context>) => Result | PromiseLike<Result>;
 }
 
-/** Any action that takes this context: `never` is what every function takes. */
+/** Any action with this context. The parameter type is `never`, which every function accepts. */
 export type AnyAction<Context = never> = Pick<Action, "name" | "inputSchema"> & {
   readonly run: (params: never, options: ActionOptions<Context>) => unknown;
 };
 
 /**
- * An action, typed by its schema.
+ * Defines an action whose `run` is typed by the schema.
  *
  * @example
  * const add = defineAction({

@@ -2,24 +2,24 @@ import { type Ports, systemPorts } from "../../thread/ports.ts";
 import { Thread } from "../../thread/thread.ts";
 import type { AnyAction } from "./action.ts";
 
-/** An instruction under way. */
+/** A running instruction. */
 export interface Running {
   readonly instructionId: string;
   readonly action: string;
   readonly paramKeys: readonly string[];
   readonly startedAt: number;
-  /** Whether the thread has its beginning, and so gets its end. */
+  /** Whether the start is in the log; only then the end is logged too. */
   readonly logged: boolean;
 }
 
-/** A Direct agent at rest between two instructions: a value, like the thread in it. */
+/** The immutable state of a Direct agent between two signals. */
 export interface DirectAgent<Context = never> {
   readonly strategy: "direct";
   readonly name: string;
   readonly actions: readonly AnyAction<Context>[];
   readonly ports: Ports;
   readonly thread: Thread;
-  /** Whether every instruction is logged; a thread that has entries logs in any case. */
+  /** Whether every instruction is logged. With a non-empty thread every instruction is logged in any case. */
   readonly logs: boolean;
   readonly stopOnError: boolean;
   readonly running: readonly Running[];
@@ -29,15 +29,15 @@ export interface DirectOptions<Context> {
   /** Default "direct". */
   readonly name?: string | undefined;
   readonly actions: readonly AnyAction<Context>[];
-  /** True logs every instruction on a thread of its own; a Thread is gone on with. Default false. */
+  /** True logs every instruction on a new thread; a Thread is continued. Default false. */
   readonly thread?: boolean | Thread | undefined;
-  /** Whether an instruction that fails keeps those after it from being run. Default false. */
+  /** Whether later instructions are skipped after a failed one. Default false. */
   readonly stopOnError?: boolean | undefined;
 }
 
 /**
- * An agent without a model: it runs actions by name and, where asked to, logs that it did; the names of parameters, never
- * their values.
+ * An agent without a model. It runs actions by name. It can log each instruction, with the names of the parameters but
+ * never their values.
  *
  * @example
  * const add = defineAction({ name: "add", inputSchema: { type: "object" }, run: () => 4 });

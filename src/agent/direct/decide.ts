@@ -10,13 +10,13 @@ export interface DirectStep<Context> {
   readonly directives: readonly DirectDirective[];
 }
 
-/** What holds for one command only. */
+/** Options of a single command. */
 export interface CommandOptions {
-  /** Log this instruction, whatever the definition says. */
+  /** True logs this instruction, even when the agent does not log. Default false. */
   readonly thread?: boolean | undefined;
 }
 
-/** What a Direct agent makes of a signal. */
+/** Applies a signal to a Direct agent. */
 export function decideDirect<Context>(
   agent: DirectAgent<Context>,
   signal: DirectSignal,
@@ -94,7 +94,7 @@ function refusalOf<Context>(
     agent.running.some((one) => one.instructionId === instructionId) ||
     agent.thread.filterByRef("instructionId", instructionId).length > 0;
   if (isUsed) {
-    const message = "An instruction of this id was run before. Give every instruction an id of its own, or none.";
+    const message = "An instruction with this id was run before. Use a new instructionId, or omit it.";
     return { code: "instruction_id_reused", message };
   }
   if (!isPlainObject(params)) return invalidParams(name, ["params"]);
@@ -102,10 +102,10 @@ function refusalOf<Context>(
   try {
     checked = checkParams(action.inputSchema, params);
   } catch {
-    const message = `The schema of ${name} threw an error. One that takes its time has to give a promise.`;
+    const message = `The schema of ${name} threw an error. An asynchronous schema must return a promise.`;
     return { code: "action_failed", message };
   }
-  // A schema that takes its time is asked by whoever runs the action.
+  // The runtime awaits an asynchronous schema when it runs the action.
   return isPromiseLike(checked) || !("paths" in checked) ? undefined : invalidParams(name, checked.paths);
 }
 

@@ -1,15 +1,15 @@
 import { isPlainObject } from "../../thread/json.ts";
 import type { InputSchema, JsonSchema, SchemaIssue, StandardSchema } from "../definition/schema.ts";
 
-/** Parameters as they are given: values are never written down, so they need not be JSON. */
+/** Parameters of an instruction. Values are never stored, so they need not be JSON. */
 export type Params = { readonly [name: string]: unknown };
 
-/** What a schema makes of parameters, or where they do not fit it. */
+/** The schema's output, or the paths of the invalid parameters. */
 export type CheckedParams = { readonly value: unknown } | { readonly paths: readonly string[] };
 
-/** Checks parameters; a promise only where the schema itself gives one. What the schema throws is thrown on. */
+/** Validates parameters. Returns a promise only when the schema does. Does not catch errors of the schema. */
 export function checkParams(given: InputSchema, params: Params): CheckedParams | PromiseLike<CheckedParams> {
-  // Schemas of arktype are functions, so what a value carries is asked before what it is.
+  // Schemas of arktype are functions with a "~standard" field, so check the fields before the type.
   const schema = typeof given === "function" && !isStandard(given) && !isJsonSchema(given) ? given() : given;
   if (isStandard(schema)) {
     const { validate } = schema["~standard"];
@@ -39,7 +39,7 @@ function after<T, R>(value: T | PromiseLike<T>, next: (value: T) => R): R | Prom
   return isPromiseLike(value) ? value.then(next) : next(value);
 }
 
-/** Where, and not what: a message may repeat the value. */
+/** Only the paths, because an issue's message may contain the value. */
 function pathsIn(issues: unknown): readonly string[] {
   if (!Array.isArray(issues)) return ["params"];
   const paths = (issues as readonly SchemaIssue[]).map(({ path = [] }) =>

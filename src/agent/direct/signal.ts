@@ -1,26 +1,26 @@
 import type { Failure } from "../failure.ts";
 import type { Params } from "./params.ts";
 
-/** Asks for one action. */
+/** Runs one action. */
 export interface Instruction {
   readonly type: "instruction";
   readonly action: string;
   readonly params?: Params | undefined;
-  /** Default a fresh one. */
+  /** Default: a generated id. */
   readonly instructionId?: string | undefined;
 }
 
-/** What became of an action. Its result is for whoever ran it; the log never has it. */
+/** Whether an action succeeded. Its result goes to the caller only and is never logged. */
 export interface InstructionResult {
   readonly type: "instruction_result";
   readonly instructionId: string;
   readonly status: "ok" | "error";
 }
 
-/** Everything that can happen to a Direct agent. What is not expected is ignored. */
+/** An input of a Direct agent. The agent ignores a signal that it does not expect. */
 export type DirectSignal = Instruction | InstructionResult;
 
-/** What is to be done: nothing but to run an action, or to say why not. */
+/** An effect for the runtime: run an action, or report a refusal. */
 export type DirectDirective =
   | {
       readonly type: "run_action";
@@ -28,5 +28,5 @@ export type DirectDirective =
       readonly params: Params;
       readonly instructionId: string;
     }
-  /** The instruction was refused, and the thread is as it was. */
+  /** The instruction was refused. The thread is unchanged. */
   | { readonly type: "emit_instruction_error"; readonly instructionId: string; readonly failure: Failure };

@@ -10,41 +10,41 @@ import { openCalls } from "./run.ts";
 import type { ReactSettings } from "./settings.ts";
 import { INITIAL, type ReactState } from "./state.ts";
 
-/** How far summaries are to reach, and by which policy. */
+/** Up to which entry to summarize, and with which policy. */
 export interface SummaryGoal {
   readonly toSeq: number;
   readonly policy: ContextPolicy;
   readonly isEmergency: boolean;
-  /** History before this entry is not shown. */
+  /** Entries before this one are cut from the context. */
   readonly cutSeq: number;
 }
 
-/** What no entry tells: it is lost with the process, and nothing that was acknowledged rests on it. */
+/** State that is not in the log. It is lost with the process, and no acknowledged write depends on it. */
 export interface Flight {
-  /** The run that this process carries: the one it has begun or taken up. */
+  /** The run that this process started or resumed. */
   readonly runId: string | undefined;
-  /** The model call that is out. */
+  /** The pending model call. */
   readonly call: { readonly callId: string; readonly basis: CallBasis } | undefined;
-  /** The summary that is being written before the next call: up to where. */
+  /** The pending summary, which is written before the next model call. */
   readonly summary: { readonly toSeq: number; readonly range: SummaryRange; readonly goal: SummaryGoal } | undefined;
-  /** Why the run is being brought to its end. */
+  /** Set while the run is being cancelled or failed: the reason. */
   readonly ending: Ending | undefined;
-  /** The run is to end with what there is, as soon as nothing is at work. */
+  /** Set when the run should complete with the answer so far, as soon as nothing is running. */
   readonly finishing: "limit" | "stopped" | undefined;
-  /** Calls that were given to be run and have not reported back. */
+  /** Ids of the running tool calls. */
   readonly running: readonly string[];
   readonly systemPrompt: string | undefined;
-  /** Words on their way into the run, oldest first. */
+  /** Steers that wait for delivery, oldest first. */
   readonly steers: readonly Steer[];
-  /** The last operation that waits for the run to end. */
+  /** The operation that waits for the end of the run. A newer one replaces it. */
   readonly contextOp: ContextOperation | undefined;
-  /** Where the last cut without a summary was told of. */
+  /** The `cutSeq` of the last `context_cut` event. */
   readonly cutSeq: number | undefined;
-  /** Calls of the exchange whose completion was told, so that they are told in order. */
+  /** The number of `tool_completed` events of this exchange, which are emitted in the order of the calls. */
   readonly told: number;
-  /** Whether what comes next is decided on its own, once the entries so far are durable. */
+  /** Whether `decideNext` decides the next step, after the entries are durable. */
   readonly isPhased: boolean;
-  /** What comes next, of a step that was decided so. */
+  /** The next step, for `decideNext`. */
   readonly next: "call" | "after_tools" | undefined;
 }
 
@@ -52,7 +52,7 @@ export type Ending =
   | { readonly status: "cancelled"; readonly reason: string }
   | { readonly status: "failed"; readonly failure: Failure };
 
-/** A ReAct agent at rest between two signals: a value, like the thread in it. */
+/** The immutable state of a ReAct agent between two signals. */
 export interface ReactAgent {
   readonly strategy: "react";
   readonly settings: ReactSettings;
@@ -60,7 +60,7 @@ export interface ReactAgent {
   readonly thread: Thread;
   readonly state: ReactState;
   readonly flight: Flight;
-  /** The policy that was set on the running agent. */
+  /** The policy that was set at run time, if any. */
   readonly contextPolicy: ContextPolicyInput | undefined;
 }
 
@@ -81,7 +81,7 @@ export const AT_REST: Flight = Object.freeze({
 });
 
 /**
- * An agent on an empty thread. To go on with a thread that has entries, `restore` it.
+ * An agent on an empty thread. Use `restore` for a thread that has entries.
  *
  * @example
  * const agent = reactAgent(reactSettings({ name: "calculator" }));
@@ -99,14 +99,14 @@ export function reactAgent(settings: ReactSettings, ports: Ports = systemPorts, 
   };
 }
 
-/** Whether anything of the run is under way that will report back. */
+/** Whether a model call, a summary or a tool call of the run is pending. */
 export function isAtWork({ flight: { call, summary, running } }: ReactAgent): boolean {
   return call !== undefined || summary !== undefined || running.length > 0;
 }
 
 /**
- * Whether the run waits for somebody outside, to approve a call or to answer it, and for nothing else. Of a restored agent,
- * ask after `resume`: until then a call that was interrupted looks like one that waits.
+ * Whether the run waits only for an approval or an outside answer. For a restored agent, call this after `resume`: before
+ * that, an interrupted call looks like a waiting one.
  *
  * @example
  * isWaiting(restore(reactSettings(), thread)); // false when no request is open

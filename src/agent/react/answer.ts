@@ -20,13 +20,13 @@ import { toolsFor } from "./view.ts";
 type Result = Extract<Signal, { type: "llm_result" }>;
 type ModelError = Extract<Signal, { type: "llm_error" }>;
 
-/** What is recorded of the call that gave an answer. */
+/** The record of the call that returned an answer. */
 interface Said {
   readonly callId: string;
   readonly call: CallRecord;
 }
 
-/** The model has answered: its turn is committed as one entry, and then it is the tools' turn, or the end. */
+/** Commits the model's answer as one entry, then runs its tool calls or ends the request. */
 export function answered(agent: ReactAgent, signal: Result): Step {
   const { run } = agent.state;
   const { callId, answer, output } = signal;
@@ -46,8 +46,8 @@ export function answered(agent: ReactAgent, signal: Result): Step {
 }
 
 /**
- * Calls that cannot run get their result at once; the others are given to be run. From here on the calls are those of the
- * log, which nobody can change any more: the answer is still its maker's.
+ * Calls that cannot run get an error result at once; the others are executed. Uses the frozen calls from the log, because
+ * the model adapter could still change those of the answer.
  */
 function called(step: Step, run: Run, given: ModelAnswer, said: Said): Step {
   const next = committed(step, answerEntry(run, given, said));
@@ -83,7 +83,7 @@ function closedUnrun(
   return closedBecause("tool_unknown", `There is no tool of this name. The tools are: ${known}.`);
 }
 
-/** An answer without calls is the last one, unless somebody has more to say and there is a call left to say it in. */
+/** An answer without calls ends the request, unless steers are waiting and another model call is allowed. */
 function spoken(step: Step, run: Run, answer: ModelAnswer, said: Said, output: OutputCheck | undefined): Step {
   const words = isLastCall(step.agent, run, answer) ? [] : due(step.agent, true);
   if (words.length > 0) {
@@ -122,7 +122,7 @@ function repaired(step: Step, run: Run, answer: ModelAnswer, { said, output: { i
   return nextCall(telling(asked, again, { kind: "output_repaired", data: { issues, attempt: again.repairs } }), again);
 }
 
-/** The answer is kept, and the request fails all the same. */
+/** Commits the answer and fails the request. */
 function broken(step: Step, run: Run, answer: ModelAnswer, said: Said, failure: Failure): Step {
   const partial = isBroken(answer.finishReason) ? ({ partial: true } as const) : {};
   const next = committed(step, answerEntry(run, answer, { ...said, ...partial }));
@@ -130,7 +130,7 @@ function broken(step: Step, run: Run, answer: ModelAnswer, said: Said, failure: 
   return failed(tellAnswer(next, after, answer, said), after, failure);
 }
 
-/** Whether the request has no call left, or is to make none. */
+/** Whether the request must not make another model call. */
 function isLastCall({ settings, flight }: ReactAgent, run: Run, { usage }: ModelAnswer): boolean {
   const { options, iteration } = run;
   if (flight.finishing !== undefined) return true;
@@ -139,7 +139,7 @@ function isLastCall({ settings, flight }: ReactAgent, run: Run, { usage }: Model
   return settings.isSpent?.(addUsage(run.usage, usage), byModel) === true;
 }
 
-/** Why an answer cannot be the last word. */
+/** The failure of an incomplete or withheld answer, if any. */
 function failureOf({ content, finishReason }: ModelAnswer): Failure | undefined {
   if (finishReason === "content-filter" && !saysSomething(content)) {
     return {
@@ -167,17 +167,17 @@ function tellAnswer(step: Step, run: Run, answer: ModelAnswer, { callId, call }:
   return doing(told, { type: "checkpoint", requestId, runId, iteration, reason: "after_llm" });
 }
 
-/** Refusals in one request before it is given up, where each says by how much the prompt is too long. */
+/** The most "too long" refusals of one request, when each reports how long the prompt was. */
 const REFUSALS = 3;
 
-/** Made shorter blindly once; by the numbers of each refusal as long as they lead to a smaller room. */
+/** Whether to retry with a shorter prompt: once without numbers, then only while the refusals' numbers give a smaller room. */
 function mayBeShorter(run: Run, { promptTokens }: Failure, room: number | undefined): boolean {
   if (run.compactions === 0) return true;
   if (room === undefined || promptTokens === undefined) return false;
   return run.compactions < REFUSALS && room < (run.correctedRoom ?? Number.POSITIVE_INFINITY);
 }
 
-/** The model did not answer: what is too long is made shorter; anything else is the end. */
+/** A failed model call. Retries with a shorter prompt when it was too long; otherwise ends the request. */
 export function notAnswered(agent: ReactAgent, signal: ModelError): Step {
   const { run } = agent.state;
   const { callId, failure, partial } = signal;
@@ -194,13 +194,13 @@ export function notAnswered(agent: ReactAgent, signal: ModelError): Step {
   }
   const ending = agent.flight.ending ?? ({ status: "failed", failure } as const);
   if (partial === undefined || !saysSomething(partial.content)) return ended(step, run, ending, { callId, call });
-  // Its text alone: thinking without its end, and places of calls that never came, no provider takes.
+  // Keeps only the text: providers reject unfinished thinking parts and calls that did not arrive.
   const answer = { content: textOf(partial.content), toolCalls: [] };
   const kept = committed(step, answerEntry(run, answer, { callId, call, partial: true }));
   return ended(kept, kept.agent.state.run ?? run, ending);
 }
 
-/** Undefined when the call is not the one that is out: an answer that nobody waits for any more. */
+/** The record of a call. Undefined when this call is no longer pending, so that a late answer is ignored. */
 function recordOf(
   { flight }: ReactAgent,
   { callId, sent, eventSeq, workedMs }: Pick<Result, "callId" | "sent" | "eventSeq" | "workedMs">,

@@ -16,7 +16,7 @@ import { waitingCalls } from "./waiting.ts";
 
 type Ask = Extract<Signal, { type: "ask" }>;
 
-/** An ask is committed whole, or refused, which leaves the agent as it was. */
+/** Commits an ask, or refuses it and leaves the agent unchanged. */
 export function asked(agent: ReactAgent, ask: Ask): Step {
   const requestId = ask.requestId ?? agent.ports.ids("req");
   const refused = (failure: Failure): Step => doing(stay(agent), { type: "emit_request_error", requestId, failure });
@@ -36,7 +36,7 @@ function begun(agent: ReactAgent, { options = {}, refs = {}, systemPrompt, conte
   const entry = askEntry({ requestId, runId, lane, refs: refs as JsonObject }, content, options, agent.settings.name); // refs are scalars
   const step = committed(inFlight(stay(agent), { runId, systemPrompt }), entry);
   const { run } = step.agent.state;
-  if (run === undefined) return stay(agent); // the entry above begins one
+  if (run === undefined) return stay(agent); // unreachable: the entry above starts a run
   try {
     viewFor(step.agent, run);
   } catch (error) {
@@ -46,7 +46,7 @@ function begun(agent: ReactAgent, { options = {}, refs = {}, systemPrompt, conte
   return nextCall(telling(limited(step, run), run, { kind: "request_started", data: { lane } }), run);
 }
 
-/** The error of a view in which the ask is pending, because it was not committed. */
+/** The overflow error for an ask that is only pending: the ask was not committed, so the error must not name its seq. */
 function pendingError(agent: ReactAgent, { thread }: ReactAgent, content: Content): unknown {
   const { run } = agent.state;
   try {
@@ -65,19 +65,19 @@ function refusalOf(agent: ReactAgent, ask: Ask, requestId: string): Failure | un
   if (!saysSomething(ask.content)) {
     return {
       code: "empty_ask",
-      message: 'The ask says nothing. Give it a text, or parts: { type: "text", text }, a file.',
+      message: 'The ask is empty. Pass a text, or parts such as { type: "text", text } or a file.',
     };
   }
   if (agent.thread.filterByRef("requestId", requestId).some((entry) => beginning(entry) !== undefined)) {
     const message =
-      "The thread has a request of this id. Give every request an id of its own, or none; `result` tells of that one.";
+      "The thread already has a request with this id. Use a new requestId, or omit it. `result` returns that request's result.";
     return { code: "request_id_reused", message };
   }
   const { allowedTools } = ask.options ?? {};
   const tools = settings.tools.map(({ name }) => name);
   const unknown = allowedTools?.find((name) => !tools.includes(name));
   if (unknown !== undefined) return unknownTool(`allowedTools names ${JSON.stringify(unknown)}; the agent has`, tools);
-  // Only now: tools are registered, and lent to a request, after an agent was defined.
+  // Not checked by defineAgent, because tools may be added later or only for one request.
   const chosen = isPlainObject(settings.call["toolChoice"]) ? settings.call["toolChoice"]["toolName"] : undefined;
   if (chosen !== undefined && !(allowedTools ?? tools).includes(String(chosen))) {
     return unknownTool(`toolChoice names ${JSON.stringify(chosen)}; this request has`, allowedTools ?? tools);
@@ -86,7 +86,7 @@ function refusalOf(agent: ReactAgent, ask: Ask, requestId: string): Failure | un
   return reason === undefined ? undefined : { code: "not_accepted", message: reason };
 }
 
-/** What keeps the agent busy, and what the caller can do about it. */
+/** Says what the agent is waiting for, and what the caller can do. */
 function busyWith(agent: ReactAgent): string {
   const kinds = waitingCalls(agent).map(({ kind }) => kind);
   if (!isWaiting(agent) || kinds.length === 0) {
@@ -104,7 +104,7 @@ function unknownTool(trouble: string, tools: readonly string[]): Failure {
   return { code: "unknown_tool", message: `${trouble}: ${tools.join(", ") || "none"}.` };
 }
 
-/** Refs of these names are written by the agent: two of one name would mix up whose entry it is. */
+/** The agent writes these refs itself. A caller's ref of the same name would be overwritten. */
 const OWN_REFS = ["callId", "toolCallId", "iteration"];
 
 function malformedIn({ content, options = {}, refs = {} }: Ask): Failure | undefined {
@@ -113,11 +113,11 @@ function malformedIn({ content, options = {}, refs = {} }: Ask): Failure | undef
   if (!isContent) return invalid("The content of an ask must be text or a list of parts.");
   if (typeof content !== "string" && content.some(({ type }) => typeof type !== "string")) {
     return invalid(
-      "Every part of an ask has a `type`. Messages are no parts: give the text alone, or start from a thread.",
+      "Every part of an ask needs a `type`. Messages are not parts: pass only the text, or start from a thread.",
     );
   }
   if (maxIterations !== undefined && !(Number.isSafeInteger(maxIterations) && maxIterations >= 1)) {
-    return invalid("maxIterations must be a whole number from 1 on.");
+    return invalid("maxIterations must be a whole number from 1.");
   }
   if (allowedTools !== undefined && !Array.isArray(allowedTools))
     return invalid("allowedTools must be a list of names.");

@@ -1,12 +1,12 @@
 import type { Content } from "../../thread/message.ts";
 
-/** The words of a content. */
+/** The text of a content, without its other parts. */
 export function textOf(content: Content): string {
   if (typeof content === "string") return content;
   return content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("");
 }
 
-/** Whether it has anything that a model would see. */
+/** Whether a content has a file or a text that is not blank. */
 export function saysSomething(content: Content): boolean {
   if (typeof content === "string") return content.trim() !== "";
   return content.some(

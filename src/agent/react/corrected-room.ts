@@ -4,12 +4,12 @@ import type { Failure } from "../failure.ts";
 import type { ReactAgent } from "./agent.ts";
 import { reportedShare } from "./counter.ts";
 
-/** A little less than what the numbers allow: texts of the next call may have more tokens than those of the last. */
+/** A safety margin: the texts of the next call may need more tokens per character. */
 const MARGIN = 0.95;
 
 /**
- * What a prompt may be estimated at after one was refused as too long: by the numbers of the refusal, else by what earlier calls
- * of the model have really used. Undefined where neither says why it was refused.
+ * The largest estimate for the next prompt, after one was refused as too long. Uses the numbers of the refusal, else the
+ * usage of earlier calls. Undefined when neither explains the refusal.
  */
 export function correctedRoom(
   { settings, thread }: ReactAgent,

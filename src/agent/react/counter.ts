@@ -6,10 +6,10 @@ import type { TokenCounter } from "../../tokens/counter.ts";
 import { heuristic } from "../../tokens/heuristic.ts";
 import type { ReactSettings } from "./settings.ts";
 
-/** Entries looked at for what calls have cost: a bound, so that a long thread costs no more than a short one. */
+/** The most entries to search for the usage of earlier calls. The limit keeps the cost constant for long threads. */
 const LOOK_BACK = 200;
 
-/** The counter a policy asks for, corrected by the last calls of this model where it is to be. */
+/** The counter that a policy names. "calibrated" is corrected by the usage of this model's last calls. */
 export function counterFor(policy: ContextPolicy, settings: ReactSettings, thread: Thread): TokenCounter {
   const { exactCounter = heuristic, model } = settings;
   switch (policy.tokenEstimator) {
@@ -24,7 +24,7 @@ export function counterFor(policy: ContextPolicy, settings: ReactSettings, threa
   }
 }
 
-/** What calls of this model have used of what was estimated, for estimates made with a factor; undefined before the first. */
+/** Reported tokens divided by estimated tokens, for estimates with this factor. Undefined before the first call. */
 export function reportedShare(settings: ReactSettings, thread: Thread, factor: number): number | undefined {
   const samples = samplesOf(thread, settings.model);
   return samples.length === 0 ? undefined : calibrate(heuristic, samples).factor / factor;

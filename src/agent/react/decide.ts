@@ -12,16 +12,16 @@ import { notSummarized, summarized } from "./summary.ts";
 import { answerAsked, answeredOutside, approvalAsked, callOrEnd, decided, resulted } from "./tools.ts";
 
 /**
- * The same in two phases. First what must be durable: no function of the caller runs, such as a projector, a reader, a
- * counter or `stopWhen`. Once that is durable, `decideNext` says what comes next.
+ * Like `decide`, in two phases. This phase only makes the entries and runs no function of the caller, such as a projector,
+ * a reader, a counter or `stopWhen`. When the entries are durable, `decideNext` decides the next step.
  */
 export function decideDurable(agent: ReactAgent, signal: Signal): Step {
-  if (signal.type === "ask") return decide(agent, signal); // what cannot be shown is refused before it is durable
+  if (signal.type === "ask") return decide(agent, signal); // an ask that does not fit must be refused before it is written
   const { agent: after, directives } = decide(phased(agent, true), signal);
   return { agent: phased(after, false), directives };
 }
 
-/** What comes next; nothing, where the first phase decided everything. */
+/** The second phase. Returns no directives when the first phase decided everything. */
 export function decideNext(agent: ReactAgent): Step {
   const { next } = agent.flight;
   const { run } = agent.state;
@@ -34,7 +34,7 @@ function phased(agent: ReactAgent, isPhased: boolean): ReactAgent {
   return { ...agent, flight: { ...agent.flight, isPhased } };
 }
 
-/** What a ReAct agent makes of a signal. */
+/** Applies a signal to a ReAct agent. */
 export function decide(agent: ReactAgent, signal: Signal): Step {
   switch (signal.type) {
     case "ask":

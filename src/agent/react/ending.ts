@@ -8,7 +8,7 @@ import { type OpenCall, openCalls, type Run } from "./run.ts";
 import { committed, doing, inFlight, type Step, stay } from "./step.ts";
 import { afterTools, endIfIdle } from "./tools.ts";
 
-/** Somebody wants the run to end: what is at work is interrupted, and the end is committed when it has said its last. */
+/** Cancels the run: aborts running calls, and commits the end when all have reported back. */
 export function cancelled(
   agent: ReactAgent,
   { requestId, reason = "The request was cancelled." }: Extract<Signal, { type: "cancel" }>,
@@ -22,7 +22,7 @@ export function broken(agent: ReactAgent, failure: Failure): Step {
   return ending(agent, { status: "failed", failure });
 }
 
-/** The first reason counts. */
+/** Starts to end the run. Later reasons are ignored. */
 function ending(agent: ReactAgent, why: Ending): Step {
   const { run } = agent.state;
   if (run === undefined || agent.flight.ending !== undefined) return stay(agent);
@@ -32,7 +32,7 @@ function ending(agent: ReactAgent, why: Ending): Step {
   return endIfIdle(aborting, run);
 }
 
-/** The server stops: the log says what the next one need not hold for interrupted. A run that was ending ends now. */
+/** The server stops. Notes which calls have started, so that the next server resumes the others. A run that is ending ends now. */
 export function handedOver(agent: ReactAgent, { begun, workedMs }: Extract<Signal, { type: "hand_over" }>): Step {
   const { run } = agent.state;
   const { runId, ending } = agent.flight;
@@ -42,7 +42,7 @@ export function handedOver(agent: ReactAgent, { begun, workedMs }: Extract<Signa
     : ended(stay(agent), run, ending);
 }
 
-/** The run ends with what there is: at once where nothing is at work, else when the results are in. Nobody outside is waited for. */
+/** Completes the run with the answer so far, after running calls have finished. Does not wait for approvals or outside answers. */
 export function finished(
   agent: ReactAgent,
   { requestId, terminationReason }: Extract<Signal, { type: "finish" }>,
@@ -56,7 +56,7 @@ export function finished(
   return isAtWork(agent) ? finishing : completed(finishing, run, terminationReason);
 }
 
-/** Calls that nobody here is at work on get the result that they were not waited for. */
+/** Closes calls that are not running with a result that says so. */
 function unwaited(step: Step, before: Run, waiting: readonly OpenCall[]): Step {
   const results = waiting.map(({ call, status }) => {
     const mayHaveRun = status === "open" || status === "started";

@@ -9,12 +9,12 @@ import type { RequestOptions, Signal, Steer, ToolOutcome } from "../signal.ts";
 import type { RequestEnd } from "./end.ts";
 import type { Run } from "./run.ts";
 
-// The entries of a run, one function for each. Payloads are JSON by their types; drafting checks them once more.
+// One function per entry of a run. Types make the payloads JSON; `draftEntries` checks them again.
 
 type SummaryFailed = Extract<Signal, { type: "summary_failed" }>;
 type OfRun = Pick<Run, "requestId" | "runId" | "lane" | "refs">;
 
-/** With the name of the agent: no other one goes on with the request. */
+/** Includes the agent's name, because only this agent may resume the request. */
 export function askEntry(run: OfRun, content: Content, options: RequestOptions, agent: string): EntryInput {
   const own = Object.keys(options).length === 0 ? {} : { options };
   return message(run, { role: "user", content, ...own, agent }, {});
@@ -25,7 +25,7 @@ export function steerEntry(run: Run, { id, steer, content, source }: Steer): Ent
   return message(run, { role: "user", content, steer, ...from }, { signalId: id });
 }
 
-/** Asks for another answer, in the user's role because no provider has another one for it. */
+/** Asks for a corrected answer. Uses the role "user", because providers have no other role for it. */
 export function repairEntry(run: Run, content: string): EntryInput {
   return message(run, { role: "user", content, steer: "repair" }, {});
 }
@@ -33,12 +33,12 @@ export function repairEntry(run: Run, content: string): EntryInput {
 export interface SaidInCall {
   readonly callId: string;
   readonly call: CallRecord;
-  /** It was interrupted: there was more to come. */
+  /** The answer was interrupted. */
   readonly partial?: true;
   readonly end?: RequestEnd;
 }
 
-/** One entry for the whole turn of the model. */
+/** One entry for the complete answer of the model. */
 export function answerEntry(
   run: Run,
   { content, toolCalls }: Pick<ModelAnswer, "content" | "toolCalls">,
@@ -74,7 +74,7 @@ export function answeredElsewhere(run: Run, toolCallId: string, name: string, ou
   return { ...entry, payload: json({ ...entry.payload, elsewhere: true }) };
 }
 
-/** A call of the model that came to nothing. */
+/** A model call without an answer. */
 export function callErrorEntry(
   run: Run,
   { callId, call }: { readonly callId: string; readonly call: CallRecord },
@@ -86,7 +86,7 @@ export function callErrorEntry(
   return { kind: "error", payload: json({ contextRef: run.lane, ...failure, ...room, call }), refs };
 }
 
-/** What came of a summary that is not there; with the record of its call, because that was paid for. */
+/** A failed summary. Includes the record of its call, because its usage counts. */
 export function summaryFailedEntry(
   refs: { readonly requestId?: string; readonly runId?: string },
   lane: string,
@@ -96,7 +96,7 @@ export function summaryFailedEntry(
   return { kind: "note", payload: json(payload), refs };
 }
 
-/** A summary that nobody has written, of what could not be summarized. */
+/** A synthetic summary of entries that could not be summarized. */
 export function gapEntry(run: Run, range: SummaryRange, content: string, failures: number): EntryInput {
   const { fromSeq, toSeq } = covered(range);
   return {
@@ -106,7 +106,7 @@ export function gapEntry(run: Run, range: SummaryRange, content: string, failure
   };
 }
 
-/** The end of a request, where no answer says it. */
+/** The end of a request, when its last answer does not carry it. */
 export function endEntry(
   run: Run,
   end: RequestEnd,
@@ -134,7 +134,7 @@ export interface Decision {
   readonly approved: boolean;
   readonly by?: string | undefined;
   readonly note?: string | undefined;
-  /** Whoever writes this runs the call at once. */
+  /** The process that writes this runs the call at once. */
   readonly started?: true;
 }
 
@@ -143,7 +143,7 @@ export function approvalResolved(run: Run, toolCallId: string, decision: Decisio
   return { kind: "approval_resolved", payload, refs: { ...callRefs(run), toolCallId } };
 }
 
-/** Before a call runs that was approved some time ago, or when one is found to be for somebody outside: from here on it may have run. */
+/** Written before a call runs that another process approved, or that needs an outside answer. From here on it may have run. */
 export function toolStarted(run: Run, toolCallId: string, name: string): EntryInput {
   return {
     kind: "tool_started",
@@ -152,18 +152,18 @@ export function toolStarted(run: Run, toolCallId: string, name: string): EntryIn
   };
 }
 
-/** Work is resumed: which attempt begins. Durable before anything runs again. */
+/** A new attempt of a resumed request. Must be durable before the work starts. */
 export function attemptEntry(run: Run, attempt: number): EntryInput {
   return { kind: "note", payload: { contextRef: run.lane, attempt }, refs: runRefs(run) };
 }
 
-/** The server stops while the request is at work: the next one goes on, and knows which calls have begun. */
+/** The server stops during the request. Lists the calls that have started, for the server that resumes it. */
 export function handedOverEntry(run: Run, begun: readonly string[], workedMs: number | undefined): EntryInput {
   const payload = { contextRef: run.lane, handedOver: { begun: [...begun] }, ...worked(workedMs) };
   return { kind: "note", payload, refs: runRefs(run) };
 }
 
-/** Time at work, of a request that has a limit of it. */
+/** The work time, for a request with a time limit. */
 function worked(workedMs: number | undefined): { readonly workedMs?: number } {
   return workedMs === undefined || workedMs === 0 ? {} : { workedMs };
 }
@@ -173,7 +173,7 @@ function message(run: OfRun, said: object, refs: JsonObject): EntryInput {
   return {
     kind: "ai_message",
     payload: json({ contextRef: lane, ...said, requestId, runId }),
-    refs: { ...runRefs(run), ...refs } as JsonObject & EntryInput["refs"], // scalars, all of them
+    refs: { ...runRefs(run), ...refs } as JsonObject & EntryInput["refs"], // all values are scalars
   };
 }
 
@@ -191,7 +191,7 @@ function callRefs(run: Run): {
   return { ...runRefs(run), iteration, ...(callId !== undefined && { callId }) };
 }
 
-/** An interface has no index signature; what is given here is JSON by its fields. */
+/** The cast is safe: all fields are JSON, but an interface has no index signature. */
 function json(payload: object): JsonObject {
   return payload as JsonObject;
 }

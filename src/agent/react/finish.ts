@@ -12,7 +12,7 @@ import { closedBecause, tellResults } from "./results.ts";
 import { type OpenCall, openCalls, type Run } from "./run.ts";
 import { committed, doing, type Step, telling } from "./step.ts";
 
-/** The request ends well; where no answer says so, an entry does. */
+/** Completes the request. Appends an end entry when the last answer does not carry the end. */
 export function completed(step: Step, run: Run, terminationReason: TerminationReason, object?: JsonValue): Step {
   const end = { status: "completed", terminationReason } as const;
   const isSaid = step.agent.state.run === undefined;
@@ -24,7 +24,7 @@ export function failed(step: Step, run: Run, failure: Failure, call?: { callId: 
   return ended(step, run, { status: "failed", failure }, call);
 }
 
-/** The request is brought to its end: every call gets its result, so that the history stays legal for whatever comes next. */
+/** Ends the request. Closes every open call with a result, because providers reject a call without one. */
 export function ended(step: Step, run: Run, ending: Ending, call?: { callId: string; call: CallRecord }): Step {
   const open = openCalls(run);
   const results = open.map((one) => resultEntry(run, one.call.id, one.call.name, closedBy(ending, one)));
@@ -34,7 +34,7 @@ export function ended(step: Step, run: Run, ending: Ending, call?: { callId: str
   return closing(over, over.agent.state.last?.run ?? run, ending);
 }
 
-/** What nobody had approved has not run; of anything else nobody knows. */
+/** A call that was not started has not run. For any other open call the outcome is unknown. */
 function closedBy(ending: Ending, { status }: OpenCall): ToolOutcome {
   const hasNotRun = status !== "open" && status !== "started";
   return closedAtEnd(ending, hasNotRun ? "the call did not run" : "the outcome of this call is unknown");
@@ -46,11 +46,11 @@ export function closedAtEnd({ status }: Ending, what: string): ToolOutcome {
     : closedBecause("interrupted", `The request failed; ${what}.`);
 }
 
-/** What every end of a run has in common, in this order: what waited for it, receipts, the last token, the terminal event. */
+/** The steps at every end of a run, in order: deferred operation, receipts, last token, terminal event. */
 export function closing(step: Step, run: Run, end: RequestEnd, object?: JsonValue): Step {
   const { requestId, runId, iteration } = run;
   const { steers, contextOp } = step.agent.flight;
-  const isOver = step.agent.state.run === undefined; // others may have begun another run
+  const isOver = step.agent.state.run === undefined; // another process may have started a new run
   const changed = contextOp !== undefined && isOver ? tellApplied(applied(step, contextOp), run, contextOp) : step;
   const left = doing(
     { ...changed, agent: { ...changed.agent, flight: AT_REST } },
@@ -65,7 +65,7 @@ function tellApplied(step: Step, run: Run, { opId, contextRef }: ContextOperatio
   return telling(step, run, { kind: "context_op_applied", data: { opId, lane: contextRef } });
 }
 
-/** What became of words that were on their way. */
+/** Receipt reasons for steers that were not delivered. */
 const REASONS = { completed: "closed", failed: "run_failed", cancelled: "cancelled" } as const;
 
 function tellEnd(step: Step, run: Run, end: RequestEnd, object: JsonValue | undefined): Step {

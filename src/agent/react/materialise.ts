@@ -2,24 +2,23 @@ import { type Context, foldLane } from "../../lanes/fold-lane.ts";
 import type { ContextOperation } from "../operation.ts";
 import type { ReactAgent } from "./agent.ts";
 
-/** What a ReAct agent holds, put together for whoever wants to look at it. */
+/** A view of a ReAct agent's state, for inspection. */
 export interface Materialised {
-  /** What the active lane holds. */
+  /** The content of the active lane. */
   readonly context: Context;
-  /** What the lane of the request that is running holds. */
+  /** The content of the running request's lane; undefined when no request is open. */
   readonly runContext: Context | undefined;
   readonly activeContextRef: string;
-  /** The operation that waits for the run to end. */
+  /** The operation that waits for the end of the run. */
   readonly pendingContextOp: ContextOperation | undefined;
-  /** The operations applied last. */
+  /** The ids of the operations applied last. */
   readonly appliedContextOps: readonly string[];
-  /** What the last model call was shown: entries up to here; -1 when there was none. */
+  /** The last entry that the last model call could see; -1 when there was no call. */
   readonly projectionCursorSeq: number;
 }
 
 /**
- * The agent's state as a view. Nothing in it is kept anywhere: it is folded from the thread each time, but for the operation
- * that waits.
+ * The agent's state as a view. It is computed from the thread on each call, except for the deferred operation.
  *
  * @example
  * materialise(restore(reactSettings(), thread)).context.entries; // the messages of the active lane

@@ -8,8 +8,8 @@ import { summaryDue } from "./summary-due.ts";
 import { basisOf, type View, viewFor } from "./view.ts";
 
 /**
- * Shows the model what there is now, with what was steered in since, after a summary where one is due. What cannot be
- * shown ends the request. No call is open when this is asked.
+ * Starts the next model call, or a summary first if one is due. Delivers waiting steers. A context that does not fit fails
+ * the request. Must be called when no tool call is open.
  */
 export function nextCall(before: Step, asked: Run): Step {
   if (before.agent.flight.isPhased) return inFlight(before, { next: "call" });
@@ -22,7 +22,7 @@ export function nextCall(before: Step, asked: Run): Step {
     if (!ProjectionError.isInstance(error) || error.code === "tail_too_short") throw error;
     const { code, message } = error;
     if (run.compactions === 0) return failed(step, run, { code, message });
-    const tooLong = `The provider refused the request as too long, and it cannot be made shorter: ${message}`;
+    const tooLong = `The provider refused the request as too long, and the context cannot be made shorter: ${message}`;
     return failed(step, run, { code: "model_context_too_long", message: tooLong });
   }
   return summaryDue(step, run, view) ?? call(tellCut(step, run, view), run, view);
@@ -50,7 +50,7 @@ function call(step: Step, run: Run, view: View): Step {
   return doing(told, { type: "llm_stream", ...request });
 }
 
-/** Automatic summaries are on, and all the same history is cut that none covers: each place of the cut is told once. */
+/** Emits `context_cut` when entries are cut without a summary although automatic summaries are on. Once per cut. */
 function tellCut(step: Step, run: Run, { policy, projection: { meta } }: View): Step {
   const { settings, flight, thread } = step.agent;
   const { truncated, cutSeq, view } = meta;

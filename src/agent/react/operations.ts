@@ -10,7 +10,7 @@ import type { ReactAgent } from "./agent.ts";
 import { openCalls } from "./run.ts";
 import { committed, doing, inFlight, type Step, stay } from "./step.ts";
 
-/** Applied at once when nothing runs. A run keeps the context it has: the operation waits, and the last one wins. */
+/** Applies an operation at once when no request is open. Otherwise defers it to the end of the run; the last one wins. */
 export function operated(agent: ReactAgent, given: ContextOperation): Step {
   const operation = checkOperation(given, agent.thread);
   mustReachBack(operation, agent.thread);
@@ -26,16 +26,16 @@ export function operated(agent: ReactAgent, given: ContextOperation): Step {
   });
 }
 
-/** The entry's id is the operation's: a store takes it once for the life of the thread. */
+/** The entry id is made from the `opId`, so that a store accepts an operation only once. */
 export function applied(step: Step, operation: ContextOperation): Step {
   const entry = { id: operationId(operation.opId), kind: "ai_context_operation", payload: operation };
   return committed(inFlight(step, { contextOp: undefined }), entry);
 }
 
-/** Whether the log has it, or it waits; a store, which has all of the log, asks the same of what is not loaded. */
+/** Whether the operation is in the loaded log or deferred. The store checks entries that are not loaded. */
 function isKnown({ thread, flight }: ReactAgent, operation: ContextOperation): boolean {
   const { opId } = operation;
-  operationId(opId); // refused now, not when the run has ended
+  operationId(opId); // refuse a bad id now, not at the end of the run
   const applied = thread.filterByKind("ai_context_operation").find(({ payload }) => payload.opId === opId)?.payload;
   const known = applied ?? (flight.contextOp?.opId === opId ? flight.contextOp : undefined);
   if (known === undefined) return false;
@@ -43,35 +43,35 @@ function isKnown({ thread, flight }: ReactAgent, operation: ContextOperation): b
   throw reusedOpId(opId);
 }
 
-/** A call that runs has its result still to come: an edge behind the call would come to stand between the two. */
+/** Refuses an edge behind an open call: the edge would separate the call from its result. */
 function checkOpenCalls({ thread, state: { run } }: ReactAgent, { contextRef, operation }: ContextOperation): void {
   const edge = operation.type === "switch" ? operation.atSeq : operation.baseSeq;
   const lane = operation.type === "switch" ? operation.from : contextRef;
   if (run === undefined || edge === undefined || lane !== run.lane || openCalls(run).length === 0) return;
   const call = thread.filterByRef("callId", run.callId ?? "").find(({ payload }) => "toolCalls" in payload);
   if (call === undefined || call.seq > edge) return;
-  const message = `operation: seq ${edge} stands between a call (${call.seq}) and its result, which is still to come. Choose ${call.seq - 1}.`;
+  const message = `operation: seq ${edge} is between a call (${call.seq}) and its result, which is still pending. Use ${call.seq - 1}.`;
   throw new ContextOpError({ code: "context_op_splits_exchange", message });
 }
 
-/** Rows that an exchange before the edge may take. */
+/** The number of rows to load before the edge, enough for an exchange. */
 const AN_EXCHANGE = 64;
 
-/** Whether an edge splits an exchange can only be seen where both its sides are loaded. */
+/** Both sides of an edge must be loaded to see whether it splits an exchange. */
 function mustReachBack({ operation }: ContextOperation, { firstSeq }: Thread): void {
   const edge = operation.baseSeq ?? operation.atSeq;
   if (firstSeq === 0 || edge === undefined || edge >= firstSeq + AN_EXCHANGE) return;
   const neededFromSeq = Math.max(0, Math.min(edge - AN_EXCHANGE, firstSeq - 1));
-  const message = `The operation reaches to seq ${edge}, before what is loaded. Load the thread from seq ${neededFromSeq}.`;
+  const message = `The operation refers to seq ${edge}, which is too near to the first loaded entry or before it. Load the thread from seq ${neededFromSeq}.`;
   throw new ProjectionError({ code: "tail_too_short", message, neededFromSeq });
 }
 
-/** Where the lane was there before the entries loaded, this operation may be what made it: the whole log tells. */
+/** A branch into a lane that exists before the loaded entries may be a retry. Only the whole log shows this. */
 function checkLanes({ thread }: ReactAgent, operation: ContextOperation): void {
   const { base, firstSeq } = thread;
   if (operation.operation.type === "switch" && operation.operation.from !== undefined && firstSeq > 0) {
     if (base !== undefined && Object.hasOwn(base.lanes, operation.contextRef)) {
-      const message = `Lane ${operation.contextRef} was there before what is loaded. Load the thread from seq 0.`;
+      const message = `Lane ${operation.contextRef} existed before the entries loaded. Load the thread from seq 0.`;
       throw new ProjectionError({ code: "tail_too_short", message, neededFromSeq: 0 });
     }
   }
@@ -79,11 +79,11 @@ function checkLanes({ thread }: ReactAgent, operation: ContextOperation): void {
 }
 
 export function reusedOpId(opId: string): ContextOpError {
-  const message = `The operation ${opId} was applied before, with another content. Give a new operation a new opId.`;
+  const message = `The operation ${opId} was applied before with other content. Give a new operation a new opId.`;
   return new ContextOpError({ code: "context_op_id_reused", path: "opId", message });
 }
 
-/** The id of the entry that an operation becomes. */
+/** The id of an operation's entry. */
 function operationId(opId: string): string {
   const id = `op_${opId}`;
   try {

@@ -8,12 +8,12 @@ import type { ReactSettings } from "./settings.ts";
 import { beginning, cursorIn, evolve, INITIAL, type ReactState } from "./state.ts";
 
 /**
- * The agent that a thread tells of: the same as the one that wrote it, but for what was only on its way. A loaded tail
- * has to hold the ask of the last request; where it does not, `tail_too_short` says from where to load.
+ * Restores an agent from its thread, without pending calls and steers. A loaded tail must include the ask of the last
+ * request; otherwise this throws `tail_too_short` with the seq to load from.
  *
  * @example
  * const agent = restore(reactSettings({ systemPrompt: "You are a calculator." }), thread);
- * const { directives } = cmd(agent, { type: "resume" }); // goes on where the log ends
+ * const { directives } = cmd(agent, { type: "resume" }); // resumes where the log ends
  */
 export function restore(
   settings: ReactSettings,
@@ -24,14 +24,14 @@ export function restore(
   return { ...reactAgent(settings, ports, thread), state: stateOf(thread, lastAskSeq), flight: AT_REST };
 }
 
-/** What somebody who can look at all of a thread knows of it, so that nobody has to load all of it to find out. */
+/** Facts about a thread from a caller with access to the whole log, so that `restore` need not load it. */
 export interface KnownOfThread {
-  /** The last entry for which `isAsk` is true; -1 when there is none. */
+  /** The seq of the last entry for which `isAsk` is true; -1 when there is none. Default: unknown. */
   readonly lastAskSeq?: number | undefined;
 }
 
 /**
- * Whether the entry begins a request of an agent.
+ * Whether the entry starts a request of an agent.
  *
  * @example
  * const asks = thread.toArray().filter(isAsk);
@@ -41,7 +41,7 @@ export function isAsk(entry: Entry): boolean {
   return beginning(entry) !== undefined;
 }
 
-/** What the log tells, read from the ask of the last request on; the whole of it is not needed. */
+/** Folds the entries from the last request's ask on. Earlier entries are not needed. */
 function stateOf(thread: Thread, lastAskSeq: number | undefined): ReactState {
   if (thread.base?.malformed) throw unclearLanes();
   const from = startOf(thread, lastAskSeq);
@@ -55,7 +55,7 @@ function stateOf(thread: Thread, lastAskSeq: number | undefined): ReactState {
   return thread.slice(from, Math.max(from, thread.lastSeq)).reduce(evolve, before);
 }
 
-/** The ask of the last request of ours. Where the tail holds none, the one before it may be open. */
+/** The seq of the last ask. A tail without an ask is too short, because an earlier request may be open. */
 function startOf(thread: Thread, lastAskSeq: number | undefined): number {
   for (let seq = thread.lastSeq; seq >= thread.firstSeq; seq--) {
     const entry = thread.at(seq);
@@ -68,7 +68,7 @@ function startOf(thread: Thread, lastAskSeq: number | undefined): number {
   throw new ProjectionError({ code: "tail_too_short", message, neededFromSeq });
 }
 
-/** What a store knows of lanes holds for projector heddle/1 where an operation before the tail was malformed. */
+/** After a malformed operation before the tail, the stored lane state is valid only for projector heddle/1. */
 function unclearLanes(): ProjectionError {
   const message = "A context operation before the entries loaded is malformed. Load the thread from seq 0.";
   return new ProjectionError({ code: "tail_too_short", message, neededFromSeq: 0 });

@@ -3,19 +3,19 @@ import type { ReactAgent } from "./agent.ts";
 import type { Run } from "./run.ts";
 import { inFlight, type Step, telling } from "./step.ts";
 
-/** What a call is closed with that gave nothing itself. */
+/** A synthetic error result, to close a call that has no result. */
 export function closedBecause(type: string, message: string): { readonly content: string; readonly isError: true } {
   return { content: JSON.stringify({ error: { type, message } }), isError: true };
 }
 
-/** What a call is closed with that a run did not wait for because it was to finish. */
+/** The result of a call that had not run when the request was stopped. */
 export const NOT_RUN = closedBecause("stopped", "The request was stopped; the call did not run.");
 export const NOT_ANSWERED = closedBecause(
   "stopped",
   "The request was stopped before the call was answered; its outcome is unknown.",
 );
 
-/** Tells of the results that are in, in the order of the calls: one that waits for a slower one is told with it. */
+/** Emits `tool_completed` in the order of the calls. A result waits until all earlier calls have theirs. */
 export function tellResults(step: Step, run: Run): Step {
   const { told } = step.agent.flight;
   const firstOpen = run.calls.findIndex(({ status }) => status !== "done");
@@ -35,7 +35,7 @@ export function tellResults(step: Step, run: Run): Step {
   return inFlight(next, { told: told + ready.length });
 }
 
-/** What a call came to, as it was committed. */
+/** The committed result of a call. */
 export function outcomeOf({ thread }: ReactAgent, { callId, askSeq }: Run, toolCallId: string): ToolOutcome {
   const entry = thread.filterByRef("toolCallId", toolCallId).findLast(({ seq, payload, refs }) => {
     const isOfCall = refs.callId === undefined || refs.callId === callId;

@@ -17,7 +17,7 @@ const INTERRUPTED = closedBecause(
   "The call was interrupted and its outcome is unknown: it may have run. Check before you call it again.",
 );
 
-/** Goes on with the run that the log tells of, or closes it. What is at work already goes on as it is. */
+/** Resumes the open run in the log, or closes it. Does nothing when this process already runs it. */
 export function resumed(
   agent: ReactAgent,
   {
@@ -55,7 +55,7 @@ export function resumed(
     );
   }
   if (run.calls.length > 0) return afterTools(step, run);
-  // The answer is there, and only its end is not: a fork can end here, or a log that others wrote.
+  // The answer is complete but has no end. This happens in a fork, or in a log from another writer.
   if (run.spoken === "whole") return completed(step, run, "final_answer");
   return run.spoken === "partial" ? failed(step, run, REQUEST_INTERRUPTED) : nextCall(step, run);
 }
@@ -65,19 +65,19 @@ export const REQUEST_INTERRUPTED: Failure = {
   message: "The process ended while the request was running. Ask again.",
 };
 
-/** A request whose work ends its process must not do so for ever. */
+/** Limits the attempts, so that a request that crashes its process is not resumed forever. */
 function spentAttempts({ settings: { maxAttempts } }: ReactAgent, attempt: number): Failure | undefined {
   if (maxAttempts === undefined || attempt <= maxAttempts) return undefined;
   const message = `The process ended in each of ${maxAttempts} attempts of the request. See what ends it, or raise maxAttempts, and ask again.`;
   return { code: "attempts_exhausted", message };
 }
 
-/** A server that stops says which calls it has begun: any other has not run. */
+/** A stopped server lists the calls that it has started. Any other call has not run. */
 function hasNotBegun({ handedOver }: Run, { call }: OpenCall): boolean {
   return handedOver !== undefined && !handedOver.includes(call.id);
 }
 
-/** Others have written into the thread: what they decided is done, what they answered is taken. */
+/** Other writers have appended entries: performs their decisions and uses their answers. */
 export function noticed(agent: ReactAgent): Step {
   const { run } = agent.state;
   const { flight } = agent;
@@ -92,7 +92,7 @@ export function noticed(agent: ReactAgent): Step {
     .reduce((before, call) => takeUp(before, call, {}), step);
 }
 
-/** The run has its end, and this process has to tell it to whoever waits here. */
+/** Another writer has ended the run. Emits its end in this process. */
 function endedByOthers(agent: ReactAgent, runId: string): Step {
   const { last } = agent.thread.filterByRef("runId", runId).reduce(evolve, INITIAL);
   if (last === undefined) return inFlight(stay(agent), AT_REST);
@@ -104,11 +104,11 @@ function endedByOthers(agent: ReactAgent, runId: string): Step {
 interface Knowledge {
   /** Nothing has happened since the last entry. */
   readonly untouched?: boolean;
-  /** The call was not begun, also where it was approved. */
+  /** The call has not started, even if it was approved. */
   readonly notBegun?: boolean;
 }
 
-/** What may have run is run again only where that does no harm. */
+/** Resumes one open call. A call that may have run is run again only if its tool is repeatable. */
 function takeUp(step: Step, open: OpenCall, { untouched = false, notBegun = false }: Knowledge): Step {
   const { run } = step.agent.state;
   const { call, status } = open;
@@ -125,9 +125,9 @@ function takeUp(step: Step, open: OpenCall, { untouched = false, notBegun = fals
     case "denied":
       return denied(tellDecision(step, run, open), run, open, decisionOn(step.agent, run, open).note);
     case "open":
-      // Who has to be asked first was not: nobody outside has been told of the call.
+      // A tool that asks first was not asked yet, so no caller has seen the call.
       if (traits?.client && !asksFirst) return doing(step, { type: "await_answer", requestId, runId, callId, call });
-      // Not asked yet, so it cannot have run.
+      // With `asksFirst`, the approval is still missing, so the call cannot have run.
       if (untouched || notBegun || asksFirst || traits?.repeatable) return executing(step, run, open, false);
       return closed(step, run, open);
     case "started":
@@ -140,7 +140,7 @@ function takeUp(step: Step, open: OpenCall, { untouched = false, notBegun = fals
   }
 }
 
-/** Whoever decided was in another process; here it is told only now. */
+/** Emits a decision that was made in another process. */
 function tellDecision(step: Step, run: Run, open: OpenCall): Step {
   const { call } = open;
   return telling(step, run, {

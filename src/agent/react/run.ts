@@ -3,15 +3,15 @@ import type { ToolCall } from "../../thread/message.ts";
 import type { FinishReason, Usage, UsageByModel } from "../answer.ts";
 import type { RequestOptions } from "../signal.ts";
 
-/** Where a call of the model stands, as far as the log tells. */
+/** The status of a tool call, according to the log. */
 export type CallStatus =
   | "open"
-  /** Somebody has been asked to approve it. */
+  /** Waits for approval. */
   | "approval_requested"
-  /** Approved, and not begun. */
+  /** Approved but not started. */
   | "approved"
   | "denied"
-  /** Approved and begun. */
+  /** It may have run. */
   | "started"
   | "done";
 
@@ -20,42 +20,42 @@ export interface OpenCall {
   readonly status: CallStatus;
 }
 
-/** A request under way: everything of it that the log tells, and nothing else. */
+/** An open request. Contains only facts from the log. */
 export interface Run {
   readonly requestId: string;
   readonly runId: string;
   readonly lane: string;
   readonly askSeq: number;
   readonly options: RequestOptions;
-  /** What its entries refer to besides the run itself. */
+  /** The caller's refs, which all entries of the run carry. */
   readonly refs: JsonObject;
-  /** The model calls made so far. */
+  /** The number of answered model calls so far. */
   readonly iteration: number;
-  /** The last call that was answered. */
+  /** The id of the last answered model call. */
   readonly callId?: string;
-  /** What the last answer called, in its order. */
+  /** The tool calls of the last answer, in order. */
   readonly calls: readonly OpenCall[];
   readonly usage: Usage;
   readonly usageByModel: UsageByModel;
-  /** How the last call ended. */
+  /** The finish reason of the last model call. */
   readonly finishReason?: FinishReason;
   /** The last text of the model. */
   readonly text: string;
-  /** Whether the last thing said was an answer without calls, and whether it was whole. */
+  /** Set when the last message is an answer without calls: complete or partial. */
   readonly spoken: "whole" | "partial" | undefined;
-  /** Answers of the wrong shape that were sent back. */
+  /** How many answers were sent back because they did not match the output schema. */
   readonly repairs: number;
-  /** Calls that were refused as too long. */
+  /** How many model calls were refused as too long. */
   readonly compactions: number;
-  /** What the last of them was estimated at. */
+  /** The estimated tokens of the last refused call. */
   readonly refusedTokens: number;
-  /** What a prompt may be estimated at since then, where that is known. */
+  /** The largest estimate for a prompt after the last refusal, if known. */
   readonly correctedRoom: number | undefined;
-  /** Which attempt this is, from 1: each crash while it was at work begins another. */
+  /** The number of the attempt, from 1. Each crash during work starts another attempt. */
   readonly attempt: number;
-  /** Milliseconds at work that the log tells of; counted where there is a time limit. */
+  /** Milliseconds of work according to the log. Counted only when there is a time limit. */
   readonly workedMs: number;
-  /** A server has stopped and left the rest to the next one: the calls that had begun by then. */
+  /** Set when a server stopped during the request: the calls that had started by then. */
   readonly handedOver: readonly string[] | undefined;
   /** The newest entry is an answer that another process wrote: nothing tells that the holder has begun anything since. */
   readonly isAnsweredElsewhere: boolean;

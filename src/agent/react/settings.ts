@@ -9,57 +9,57 @@ import type { Usage, UsageByModel } from "../answer.ts";
 import { AgentError } from "../definition/agent-error.ts";
 import type { StopCondition } from "../definition/stop-when.ts";
 
-/** What is asked, before it is in the thread. */
+/** An ask that is not in the thread yet. */
 export interface PendingAsk {
   readonly content: Content;
   readonly requestId: string;
 }
 
-/** How a call of a tool may be treated when nobody knows whether it has run. */
+/** How to resume a call of this tool when it is unknown whether the call has run. */
 export interface ToolTraits {
-  /** Running it twice does no harm. */
+  /** Running it twice is safe. Default false. */
   readonly repeatable?: boolean;
-  /** It never runs before somebody has approved it. */
+  /** Every call needs approval. Default false. */
   readonly needsApproval?: boolean;
-  /** It is answered from outside. */
+  /** The tool has no `execute`; a caller answers its calls. Default false. */
   readonly client?: boolean;
-  /** Whether somebody has to approve it is asked of each call. */
+  /** A function decides for each call whether it needs approval. Default false. */
   readonly guarded?: boolean;
 }
 
-/** What a ReAct agent is, as plain data and pure functions. */
+/** The definition of a ReAct agent, as plain data and pure functions. */
 export interface ReactSettings {
   readonly name: string;
-  /** The model as `provider:model`. */
+  /** The model name as `provider:model`. Default: unknown. */
   readonly model?: string | undefined;
   readonly systemPrompt?: string | undefined;
   readonly contextPolicy?: ContextPolicyInput | undefined;
   readonly tools: readonly ToolSpec[];
   readonly traits: { readonly [tool: string]: ToolTraits };
-  /** Whether any call of a tool is asked about before it runs. */
+  /** Whether a guard checks each tool call before it runs. Default false. */
   readonly guards?: boolean | undefined;
-  /** Model calls of one request. */
+  /** The most model calls of one request. Default 100. */
   readonly maxIterations: number;
-  /** How long a request may be at work. */
+  /** The most milliseconds of work of a request. Default: no limit. */
   readonly totalTimeoutMs?: number | undefined;
-  /** How often the work of one request may begin, where a crash ends it each time. Default: not counted. */
+  /** The most attempts of one request; each crash starts another attempt. Default: not counted. */
   readonly maxAttempts?: number | undefined;
-  /** How often an answer of the wrong shape is sent back. */
+  /** How often an answer that does not match the output schema is sent back. Default 1. */
   readonly outputRetries: number;
-  /** What goes to the model beside messages and tools: maxOutputTokens, temperature, toolChoice, responseFormat. */
+  /** The call settings of the model: maxOutputTokens, temperature, toolChoice, responseFormat. Default: none. */
   readonly call: JsonObject;
   readonly projector: Projector;
   readonly readers?: Readers | undefined;
   readonly exactCounter?: TokenCounter | undefined;
-  /** Whether there is somebody to write summaries. */
+  /** Whether a summarizer is available. Default false. */
   readonly summarizes: boolean;
-  /** The window of the summarizer, by the name that the policy gives as summarizationModel. Default: the policy's window. */
+  /** The window of the summarizer, by the policy's `summarizationModel`. Default: the policy's window. */
   readonly summaryWindow?: ((summarizationModel: string | undefined) => number | undefined) | undefined;
-  /** Says that a request has used up what it may cost. */
+  /** Whether a request has reached its limits of tokens or cost. Default: no limits. */
   readonly isSpent?: ((usage: Usage, usageByModel: UsageByModel) => boolean) | undefined;
-  /** Whether a run is to end behind an exchange with what there is: any of these may say so. */
+  /** Completes a run after an exchange when any of these conditions is true. Default: none. */
   readonly stopWhen?: StopCondition | readonly StopCondition[] | undefined;
-  /** The caller's own word on an ask: a reason to refuse it. */
+  /** Returns a reason to refuse an ask, or undefined. Default: none. */
   readonly accept?: ((agent: { readonly thread: Thread }, pending: PendingAsk) => string | undefined) | undefined;
 }
 
@@ -86,15 +86,16 @@ const FIELDS: { readonly [Field in keyof Required<ReactSettings>]: true } = {
   accept: true,
 };
 
-/** What somebody meant for an agent with a model would do nothing here. */
+/** Refuses fields of `defineAgent` that have no effect here. */
 function checkFields(given: Partial<ReactSettings>): void {
   const unknown = Object.keys(given).find((field) => !Object.hasOwn(FIELDS, field));
-  if (unknown !== undefined) throw invalid(unknown, `is no setting. There are: ${Object.keys(FIELDS).join(", ")}`);
+  if (unknown !== undefined)
+    throw invalid(unknown, `is not a setting. The settings are: ${Object.keys(FIELDS).join(", ")}`);
   if (given.model !== undefined && typeof given.model !== "string") {
-    throw invalid("model", "must be text, as provider:model. An agent that calls a model is made by defineAgent");
+    throw invalid("model", "must be text, as provider:model. Use defineAgent for an agent that calls a model");
   }
   if (given.tools !== undefined && !Array.isArray(given.tools)) {
-    throw invalid("tools", "must be a list of tool specs. An agent that runs tools is made by defineAgent");
+    throw invalid("tools", "must be a list of tool specs. Use defineAgent for an agent that runs tools");
   }
 }
 
@@ -103,7 +104,7 @@ function invalid(path: string, trouble: string): AgentError {
 }
 
 /**
- * Settings, complete: what is not given has its default.
+ * Completes settings with the defaults.
  *
  * @example
  * const settings = reactSettings({ tools: [{ name: "add", inputSchema: { type: "object" } }] });

@@ -9,17 +9,17 @@ import { textOf } from "./content.ts";
 import { endIn, type RequestEnd } from "./end.ts";
 import { type CallStatus, openCalls, type Run } from "./run.ts";
 
-/** What a ReAct agent knows of its thread. It is folded from the entries, so it can be had again at any time. */
+/** The state of a ReAct agent that is in the log. It is folded from the entries, so it can always be restored. */
 export interface ReactState {
   readonly run: Run | undefined;
-  /** The request that ended last, until the next begins. */
+  /** The last ended request, until the next one starts. */
   readonly last: EndedRun | undefined;
   readonly activeContextRef: string;
   /** The lanes that have entries, sorted. */
   readonly lanes: readonly string[];
-  /** The operations applied last, as far as they are loaded; the log has all of them. */
+  /** The ids of the last applied operations, only from loaded entries. */
   readonly appliedContextOps: readonly string[];
-  /** What the last model call was shown: entries up to here. */
+  /** The last entry that the last model call could see; -1 when there was no call. */
   readonly projectionCursorSeq: number;
 }
 
@@ -40,7 +40,7 @@ export const INITIAL: ReactState = Object.freeze({
   projectionCursorSeq: -1,
 });
 
-/** What one more entry changes. Entries that others wrote change nothing. */
+/** Folds one entry into the state. An entry of another request does not change the run. */
 export function evolve(state: ReactState, entry: Entry): ReactState {
   const next = afterAny(state, entry);
   const lanes = withLane(state.lanes, namedLane(entry) ?? state.activeContextRef);
@@ -63,7 +63,7 @@ function afterAny(state: ReactState, entry: Entry): ReactState {
   return { ...state, projectionCursorSeq, run: undefined, last: { run: next, end, seq: entry.seq } };
 }
 
-/** An ask of ours: what is steered into a request says so. */
+/** The run that an entry starts, if it is an ask. A steer is not an ask. */
 export function beginning({ kind, payload, refs, seq }: Entry): Run | undefined {
   const { role, requestId, runId, contextRef, steer, options } = payload as JsonObject; // payloads are JSON
   if (kind !== "ai_message" || role !== "user" || steer !== undefined) return undefined;
@@ -119,11 +119,11 @@ function afterEntry(before: Run, { kind, payload, refs }: Entry): Run {
 
 function afterMessage(run: Run, payload: JsonObject, callId: string | undefined): Run {
   const { role, steer, toolCallId, partial } = payload;
-  // A late result of an earlier exchange may have an id that is open again.
+  // A late result of an earlier exchange may have the id of a call that is open now.
   if (role === "tool")
     return callId === undefined || callId === run.callId ? withStatus(run, toolCallId, "done", UNFINISHED) : run;
   if (role === "user") {
-    // Words that somebody has put between a call and its result do not make the call go away.
+    // A user message between a call and its result does not close the call.
     const calls = openCalls(run).length === 0 ? [] : run.calls;
     return { ...run, calls, spoken: undefined, repairs: run.repairs + (steer === "repair" ? 1 : 0) };
   }
@@ -144,7 +144,7 @@ function afterMessage(run: Run, payload: JsonObject, callId: string | undefined)
 
 const UNFINISHED: readonly CallStatus[] = ["open", "approval_requested", "approved", "denied", "started"];
 
-/** Only the first call of that id that can take the status: whoever writes one id twice answers it twice. */
+/** Changes only the first matching call, because a model may use one id twice. Each such call needs its own result. */
 function withStatus(run: Run, id: JsonValue | undefined, status: CallStatus, from: readonly CallStatus[]): Run {
   const index = run.calls.findIndex((open) => open.call.id === id && from.includes(open.status));
   return index < 0 ? run : { ...run, calls: run.calls.map((open, at) => (at === index ? { ...open, status } : open)) };
@@ -169,9 +169,9 @@ function afterRefusal(run: Run, { call, correctedRoom }: JsonObject): Run {
   };
 }
 
-/** What servers note of a request: that an attempt begins, or that the rest is left to the next server. */
+/** Notes of servers: the start of an attempt, or the calls that had started when a server stopped. */
 function afterNote(before: Run, { attempt, handedOver, call }: JsonObject): Run {
-  const run = { ...before, ...usageAfter(before, call) }; // a summary that was discarded has cost something too
+  const run = { ...before, ...usageAfter(before, call) }; // the usage of a discarded summary counts too
   if (isPlainObject(handedOver)) {
     const { begun } = handedOver;
     return { ...run, handedOver: Array.isArray(begun) ? begun.map(String) : [] };
@@ -195,9 +195,9 @@ function afterOperation(state: ReactState, entry: Entry): ReactState {
   };
 }
 
-/** What the call was shown that left the entry. */
+/** The last entry that the recorded model call could see, if this entry records one. */
 export function cursorIn({ kind, payload }: Entry): number | undefined {
-  if (kind !== "ai_message" && kind !== "error") return undefined; // a summary was shown a range
+  if (kind !== "ai_message" && kind !== "error") return undefined; // a summarizer's call sees only a range
   const call = (payload as JsonObject)["call"]; // payloads are JSON
   const seq = isPlainObject(call) ? call["basisLastSeq"] : undefined;
   return typeof seq === "number" ? seq : undefined;
@@ -211,7 +211,7 @@ function usageAfter(run: Run, call: JsonValue | undefined): Pick<Run, "usage" | 
   return { usage: addUsage(usage, own), usageByModel: addModelUsage(usageByModel, model, own) };
 }
 
-/** What a call has used, as its record says. */
+/** The usage in the record of a call. */
 export function usageIn(call: JsonValue | undefined): Usage {
   const usage = isPlainObject(call) ? call["usage"] : undefined;
   return isPlainObject(usage) ? (usage as Usage) : {}; // written by us

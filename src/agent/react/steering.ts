@@ -6,12 +6,12 @@ import { steerEntry } from "./entries.ts";
 import type { Run } from "./run.ts";
 import { committed, doing, inFlight, type Step, stay, telling } from "./step.ts";
 
-/** Words that may wait for one run. */
+/** The most steers that may wait for delivery. */
 export const MAX_STEERS = 64;
 
 type SteerSignal = Extract<Signal, { type: "steer" }>;
 
-/** Takes words on their way into the run, or says why not. The same words twice, by their id, are delivered once. */
+/** Queues a steer for the run, or returns a receipt with the reason. A repeated id is delivered once. */
 export function steered(agent: ReactAgent, { type: _type, ...given }: SteerSignal): Step {
   const { id, content } = given;
   if (agent.flight.steers.some((waiting) => waiting.id === id)) return stay(agent);
@@ -35,13 +35,13 @@ function refusalOf({ state: { run }, flight: { steers, ending } }: ReactAgent, s
   return steers.length >= MAX_STEERS ? "queue_full" : undefined;
 }
 
-/** What is to be delivered now: what was steered, and, where the run would end, what was to follow. */
+/** The steers to deliver now. A `follow_up` is delivered only when the run would end. */
 export function due({ flight: { steers } }: ReactAgent, atEnd: boolean): readonly Steer[] {
   const now = steers.filter(({ steer }) => steer !== "follow_up");
   return now.length > 0 || !atEnd ? now : steers;
 }
 
-/** Commits what is due; never between a call and its result, because no call is open when this is asked. */
+/** Commits steers. Must be called when no tool call is open, so that none is put between a call and its result. */
 export function delivered(step: Step, run: Run, steers: readonly Steer[]): Step {
   if (steers.length === 0) return step;
   const rest = step.agent.flight.steers.filter((steer) => !steers.includes(steer));

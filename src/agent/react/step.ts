@@ -5,7 +5,7 @@ import type { Flight, ReactAgent } from "./agent.ts";
 import type { Run } from "./run.ts";
 import { evolve } from "./state.ts";
 
-/** What a signal comes to: the agent afterwards, whose thread has the new entries, and what is to be done. */
+/** The result of a signal: the next agent, whose thread has the new entries, and the directives. */
 export interface Step {
   readonly agent: ReactAgent;
   readonly directives: readonly Directive[];
@@ -15,7 +15,7 @@ export function stay(agent: ReactAgent): Step {
   return { agent, directives: [] };
 }
 
-/** Appends entries and folds them into the state: the only way in which a state changes. */
+/** Appends entries and folds them into the state. A state changes only here. */
 export function committed(step: Step, ...entries: readonly EntryInput[]): Step {
   const { agent } = step;
   const { ids, clock } = agent.ports;

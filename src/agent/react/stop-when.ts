@@ -4,7 +4,7 @@ import type { ReactAgent } from "./agent.ts";
 import { outcomeOf } from "./results.ts";
 import type { Run } from "./run.ts";
 
-/** Whether the caller wants the run to end behind this exchange; a failure where nobody can tell. */
+/** Whether `stopWhen` ends the run after this exchange. Returns a failure when a condition throws or is not synchronous. */
 export function wantsToStop(agent: ReactAgent, run: Run): boolean | Failure {
   const { stopWhen = [] } = agent.settings;
   const conditions = typeof stopWhen === "function" ? [stopWhen] : stopWhen;
@@ -14,8 +14,8 @@ export function wantsToStop(agent: ReactAgent, run: Run): boolean | Failure {
     for (const condition of conditions) {
       const said: unknown = condition(exchange);
       if (said === true) return true;
-      if (said instanceof Promise) said.catch(() => undefined); // nobody waits for it
-      if (said !== false) return cannotTell("gave no answer at once: it must give true or false");
+      if (said instanceof Promise) said.catch(() => undefined); // avoid an unhandled rejection
+      if (said !== false) return cannotTell("did not return true or false; it must be synchronous");
     }
     return false;
   } catch {
@@ -31,5 +31,5 @@ function exchangeOf(agent: ReactAgent, run: Run): CompletedExchange {
 }
 
 function cannotTell(what: string): Failure {
-  return { code: "stop_when_failed", message: `The agent's stopWhen ${what}. The results that are in are kept.` };
+  return { code: "stop_when_failed", message: `The agent's stopWhen ${what}. The results so far are kept.` };
 }

@@ -4,7 +4,7 @@ import { doing, inFlight, type Step, telling } from "./step.ts";
 import { summaryPlan } from "./summary-plan.ts";
 import type { View } from "./view.ts";
 
-/** Starts the summary that the view asks for; undefined when none is due, or nothing can be done about it now. */
+/** Starts the summary that the view needs. Undefined when none is due or none can be started now. */
 export function summaryDue(step: Step, run: Run, { policy, projection: { meta } }: View): Step | undefined {
   const { settings } = step.agent;
   const { boundary, truncated, view } = meta;
@@ -12,7 +12,7 @@ export function summaryDue(step: Step, run: Run, { policy, projection: { meta } 
   const wanted = settings.summarizes && policy.summarization !== "none" && (policy.autoSummarize || isEmergency);
   if (!wanted || !meta.needsSummary) return undefined;
   const cutSeq = truncated && view.startItem === undefined ? (meta.cutSeq ?? 0) : 0;
-  // Where the stretch before the kept turns cannot be summarized, what is cut can still be.
+  // If the range before the kept turns cannot be summarized, try the range that is cut.
   const ends = [boundary, cutSeq - 1].filter((seq): seq is number => seq !== undefined && seq >= 0);
   for (const toSeq of new Set(ends)) {
     const started = summaryUpTo(step, run, { toSeq, policy, isEmergency, cutSeq });
@@ -21,7 +21,7 @@ export function summaryDue(step: Step, run: Run, { policy, projection: { meta } 
   return undefined;
 }
 
-/** Starts the next summary on the way to the goal. */
+/** Starts the next summary towards the goal. */
 export function summaryUpTo(step: Step, run: Run, goal: SummaryGoal): Step | undefined {
   const plan = summaryPlan(step.agent, run.lane, goal);
   if (plan === undefined) return undefined;

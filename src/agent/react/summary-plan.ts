@@ -9,33 +9,33 @@ import type { Thread } from "../../thread/thread.ts";
 import type { FailedSummary } from "../signal.ts";
 import type { ReactAgent } from "./agent.ts";
 
-/** One summary to be written: of a whole stretch, or of its first piece where the stretch is too long for one call. */
+/** The next summary to write: of a whole range, or of its first piece if the range is too long for one call. */
 export interface SummaryPlan {
   readonly range: SummaryRange;
-  /** What the request to the summarizer may take: longer texts are shortened for it. */
+  /** The token limit of the request to the summarizer. Longer texts are shortened. */
   readonly maxTokens: number;
-  /** Whether more is left of the stretch. */
+  /** Whether more pieces of the range follow. */
   readonly isPart: boolean;
-  /** Whether it may be tried now: in smaller or larger pieces at once, else less and less often. */
+  /** Whether to try it now. After a failure a piece of another size is tried at once; other retries are delayed more and more. */
   readonly isDue: boolean;
 }
 
-/** A summary that was not written or was discarded, as its note in the log tells. */
+/** A failed or discarded summary, from its note in the log. */
 type SummaryFailure = FailedSummary & { readonly seq: number };
 
-/** The window of a summarizer counts as this at least, because the instructions alone take some 700 tokens. */
+/** The smallest window to assume for a summarizer, because the instructions alone need about 700 tokens. */
 const SMALLEST_WINDOW = 8000;
-/** More in one call costs more than most people expect. */
+/** The largest window to use, which limits the cost of one call. */
 const LARGEST_WINDOW = 100_000;
-/** For instructions, the answer, and texts that have more tokens than four bytes each. */
+/** The rest of the window is for instructions, the answer, and texts with more tokens than estimated. */
 const SHARE = 0.5;
 
-/** Attempts at one piece, each with half of what failed, before it is given up. */
+/** Attempts for one piece, each with half the size, before it is skipped. */
 const ATTEMPTS = 5;
-/** Entries before the next attempt, doubled with each failure up to 64 times as many. */
+/** New entries before the next attempt. Doubles with each failure, up to 64 times this number. */
 const WAIT = 8;
 
-/** Failures that a smaller piece may cure: it is tried at once. */
+/** Failures after which a smaller piece is tried at once. */
 const CURED_BY_LESS: ReadonlySet<string> = new Set([
   "model_context_too_long",
   "model_refused",
@@ -46,11 +46,11 @@ const CURED_BY_LESS: ReadonlySet<string> = new Set([
 interface Wanted {
   readonly toSeq: number;
   readonly policy: ContextPolicy;
-  /** A caller asks for it: now, whatever has failed before. */
+  /** A caller asked for the summary: try it now, even after failures. Default false. */
   readonly isAsked?: boolean;
 }
 
-/** The next summary on the way to `toSeq`; undefined when there is nothing to summarize up to there, or not now. */
+/** The next summary towards `toSeq`. Undefined when there is nothing to summarize, or not now. */
 export function summaryPlan(
   agent: ReactAgent,
   lane: string,
@@ -62,7 +62,7 @@ export function summaryPlan(
   const shrinking = failures.filter(isShrinking);
   const growing = failures.filter(({ code }) => code === NOT_SMALLER);
   const isDue = isAfter(failures.at(-1), before + failures.length, toSeq, thread);
-  if (!isAsked && !isDue) return undefined; // before anything is loaded for it
+  if (!isAsked && !isDue) return undefined; // return before more entries have to be loaded
   const full = roomFor(agent, policy);
   const whole = firstPieceOf(input, toSeq, { maxTokens: full });
   if (whole === undefined) {
@@ -81,7 +81,7 @@ export function summaryPlan(
   };
 }
 
-/** A request with less room would have no text at all. */
+/** With less room a request would contain no text at all. */
 const SMALLEST_REQUEST = 1000;
 
 function roomFor({ settings }: ReactAgent, { summarizationModel, maxInputTokens }: ContextPolicy): number {
@@ -89,7 +89,7 @@ function roomFor({ settings }: ReactAgent, { summarizationModel, maxInputTokens 
   return Math.floor(Math.min(LARGEST_WINDOW, Math.max(SMALLEST_WINDOW, window)) * SHARE);
 }
 
-/** How many attempts have failed, where a stretch has failed so often for its own sake that it can only be skipped. */
+/** The number of failed attempts, if the range has failed so often that it should be skipped; else undefined. */
 export function failuresIfHopeless(thread: Thread, lane: string): number | undefined {
   const { failures, before } = failuresSince(thread, lane);
   const growing = failures.filter(({ code }) => code === NOT_SMALLER).length;
@@ -101,14 +101,14 @@ function isShrinking({ code }: SummaryFailure): boolean {
   return CURED_BY_LESS.has(code);
 }
 
-/** Of a short stretch: a longer one cures it. */
+/** The failure of a summary that is not smaller than its range. A longer range is tried next. */
 export const NOT_SMALLER = "summary_not_smaller";
 
 function twiceAsFar({ fromSeq, toSeq }: SummaryFailure): number {
   return fromSeq + 2 * (toSeq - fromSeq + 1) - 1;
 }
 
-/** Whether enough has happened since the last of so many failures. */
+/** Whether to retry after the last of `count` failures. */
 function isAfter(last: SummaryFailure | undefined, count: number, toSeq: number, thread: Thread): boolean {
   if (last === undefined) return true;
   if (isShrinking(last)) return isOver(last, Math.max(0, count - ATTEMPTS + 1), thread);
@@ -120,7 +120,7 @@ function isOver({ seq }: SummaryFailure, doublings: number, { lastSeq }: Thread)
   return doublings === 0 || lastSeq - seq >= WAIT * 2 ** Math.min(6, doublings - 1);
 }
 
-/** What failed on a lane since its last summary, so all of one stretch; and before that, where it stands for a gap, which no one has written. */
+/** The failed summaries since the lane's last summary. `before` counts the failures behind a synthetic gap summary. */
 function failuresSince(
   thread: Thread,
   lane: string,
@@ -137,12 +137,12 @@ function failuresSince(
   return { failures, before };
 }
 
-/** What a note keeps of a range whose summary failed. */
+/** The content of the note about a failed summary. */
 export function failedSummary({ fromSeq, toSeq, messages }: SummaryRange, code: string): FailedSummary {
   return { fromSeq, toSeq, code, tokens: recordTokens(messages) };
 }
 
-/** What stands for a piece that no summarizer could take: who spoke and which tools were called, and nothing they said. */
+/** A placeholder for a piece that could not be summarized: counts of messages and names of tools, without their content. */
 export function gapText({ fromSeq, toSeq, messages, previous }: SummaryRange): string {
   const count = (role: string): number => messages.filter((message) => message.role === role).length;
   const tools = messages.flatMap((message) => (message.role === "assistant" ? (message.toolCalls ?? []) : []));
@@ -152,17 +152,17 @@ export function gapText({ fromSeq, toSeq, messages, previous }: SummaryRange): s
   return previous === undefined ? gap : `${previous.content}\n\n${gap}`;
 }
 
-/** Rows that an exchange at the edge may take. */
+/** The number of rows to load before the edge, enough for an exchange. */
 const AN_EXCHANGE = 64;
 
-/** Nothing to summarize before what is loaded: that is certain only when the loaded part reaches that far. */
+/** "Nothing to summarize" is certain only if the loaded entries reach back far enough. */
 function mustReach(toSeq: number, thread: Thread, lane: string): void {
   const neededFromSeq = Math.max(0, toSeq - AN_EXCHANGE);
   if (thread.firstSeq <= neededFromSeq || foldLane(thread, lane).complete) return;
   throw tooShort(neededFromSeq, "The summary ends before the entries loaded.");
 }
 
-/** A summary of what happens to be loaded would lose what lies before it. */
+/** A summary must not start at the first loaded entry by chance, because earlier entries would be lost. */
 function mustReachBack({ previous }: SummaryRange, thread: Thread, lane: string): void {
   const { firstSeq } = thread;
   if (firstSeq === 0 || (previous !== undefined && previous.toSeq >= firstSeq - 1)) return;

@@ -9,7 +9,7 @@ import { committed, inFlight, type Step, stay, telling } from "./step.ts";
 import { summaryUpTo } from "./summary-due.ts";
 import { failuresIfHopeless, gapText } from "./summary-plan.ts";
 
-/** A summary was written: it is appended with the record of its call, and the run that waited for it continues. */
+/** Appends a summary with the record of its call, and continues the run that waits for it. */
 export function summarized(
   agent: ReactAgent,
   { lane, payload, call }: Extract<Signal, { type: "summary_result" }>,
@@ -24,8 +24,8 @@ export function summarized(
 }
 
 /**
- * A summary was not written, or was discarded. A note keeps what was tried, so that no process tries the same again and again,
- * and what it has cost. A smaller piece may be tried at once.
+ * A summary failed or was discarded. Appends a note with the range and the usage, so that no process repeats the same
+ * attempt. A smaller piece may be tried at once.
  */
 export function notSummarized(agent: ReactAgent, signal: Extract<Signal, { type: "summary_failed" }>): Step {
   const { run } = agent.state;
@@ -41,7 +41,7 @@ export function notSummarized(agent: ReactAgent, signal: Extract<Signal, { type:
   return goingOn(isStopped ? told : skippedIfHopeless(told, run, toSeq), toSeq);
 }
 
-/** What is not shown any more and no attempt could summarize is covered by a line that says so, and blocks nothing else. */
+/** After too many failures, covers a cut range with a synthetic summary, so that later ranges can be summarized. */
 function skippedIfHopeless(step: Step, run: Run, toSeq: number): Step {
   const { summary } = step.agent.flight;
   if (summary?.toSeq !== toSeq || toSeq >= summary.goal.cutSeq) return step;
@@ -52,13 +52,13 @@ function skippedIfHopeless(step: Step, run: Run, toSeq: number): Step {
   return telling(covered, run, { kind: "summary_skipped", data: { fromSeq: range.fromSeq, toSeq } });
 }
 
-/** A request does not pay for a summary that another caller has asked for. */
+/** A summary counts for the request only if the request started it. */
 function ownRefs({ state: { run }, flight }: ReactAgent, toSeq: number): { requestId?: string; runId?: string } {
   const isOwn = run !== undefined && flight.summary?.toSeq === toSeq;
   return isOwn ? { requestId: run.requestId, runId: run.runId } : {};
 }
 
-/** Only the summary that the run waits for lets it continue: with the next piece, or with the model. */
+/** Continues the run with the next piece or the next model call, if it waits for this summary. */
 function goingOn(step: Step, toSeq: number): Step {
   const { run } = step.agent.state;
   const { summary, ending, finishing } = step.agent.flight;

@@ -4,8 +4,8 @@ import type { Run } from "./run.ts";
 import { doing, type Step } from "./step.ts";
 
 /**
- * A run may be at work for so long, over all starts of its process. Waiting for somebody outside does not count, and neither does
- * the time between two starts.
+ * Schedules the run's time limit, which counts over all process starts. Waiting for approvals or outside answers does not
+ * count, nor does the time between two starts.
  */
 export function limited(step: Step, { requestId, runId, workedMs }: Run): Step {
   const { totalTimeoutMs } = step.agent.settings;
@@ -15,7 +15,7 @@ export function limited(step: Step, { requestId, runId, workedMs }: Run): Step {
   return doing(step, { type: "schedule", requestId, runId, afterMs, workedMs, signal });
 }
 
-/** Why a run must not be resumed that has used up its time. */
+/** The failure of a run that has used up its time; else undefined. */
 export function spentTime({ settings: { totalTimeoutMs } }: ReactAgent, { workedMs }: Run): Failure | undefined {
   return totalTimeoutMs === undefined || workedMs < totalTimeoutMs ? undefined : timeout(totalTimeoutMs);
 }

@@ -13,38 +13,38 @@ import { isGuarded, takesAnswer } from "./waiting.ts";
 
 type Of<Type extends Signal["type"]> = Extract<Signal, { type: Type }>;
 
-/** A tool has given its result: committed at once, told in the order of the calls. */
+/** Commits a tool's result at once. Events are emitted in the order of the calls. */
 export function resulted(agent: ReactAgent, { callId, toolCallId, outcome, workedMs }: Of<"tool_result">): Step {
   const { run } = agent.state;
   if (run === undefined || callId !== run.callId) return stay(agent);
   const step = reported(agent, toolCallId);
   const open = find(run, toolCallId);
-  if (open === undefined) return endIfIdle(step, run); // somebody else has answered it
+  if (open === undefined) return endIfIdle(step, run); // another writer has already answered it
   return afterResult(committed(step, resultEntry(run, toolCallId, open.call.name, outcome, workedMs)), run);
 }
 
-/** Somebody outside has answered a call that nothing here is at work on. */
+/** Commits an outside answer to a call that is not running here. */
 export function answeredOutside(agent: ReactAgent, { toolCallId, outcome }: Of<"answer">): Step {
   const { run, open } = waitingCall(agent, toolCallId);
   if (run === undefined || open === undefined || !takesAnswer(agent, open)) return stay(agent);
   return afterResult(committed(stay(agent), resultEntry(run, toolCallId, open.call.name, outcome)), run);
 }
 
-/** Goes on when a result was committed: with what else is open, or with the model. */
+/** Continues after a committed result: waits for other open calls, or calls the model. */
 export function afterResult(step: Step, before: Run): Step {
   const run = step.agent.state.run ?? before;
   const told = tellResults(step, run);
   return openCalls(run).length > 0 ? endIfIdle(told, run) : afterTools(told, run);
 }
 
-/** Every result is in: the model's turn again, unless this was its last. */
+/** Continues when every call has its result: with the next model call, or with the end. */
 export function afterTools(step: Step, run: Run): Step {
   const { flight } = step.agent;
   if (flight.ending !== undefined) return ended(step, run, flight.ending);
   return flight.isPhased ? inFlight(step, { next: "after_tools" }) : callOrEnd(step, run);
 }
 
-/** Asks the caller's own functions, so the results have to be durable where that matters. */
+/** Runs functions of the caller, so the results should be durable before. */
 export function callOrEnd(step: Step, run: Run): Step {
   const { settings, flight } = step.agent;
   const { requestId, runId, iteration, options, usage, usageByModel } = run;
@@ -58,13 +58,13 @@ export function callOrEnd(step: Step, run: Run): Step {
   return isLast ? completed(marked, run, "max_iterations") : nextCall(marked, run);
 }
 
-/** A run that is ending waits for what is at work, and for nobody outside. */
+/** Ends a run that is ending once nothing is running. Does not wait for approvals or outside answers. */
 export function endIfIdle(step: Step, run: Run): Step {
   const { ending } = step.agent.flight;
   return ending === undefined || isAtWork(step.agent) ? step : ended(step, run, ending);
 }
 
-/** A call has to be approved before it runs; the request waits, across a restart too. */
+/** A call needs approval. The request waits for it, also across a restart. */
 export function approvalAsked(agent: ReactAgent, { callId, toolCallId, workedMs }: Of<"approval_needed">): Step {
   const { run } = agent.state;
   if (run === undefined || callId !== run.callId) return stay(agent);
@@ -77,7 +77,7 @@ export function approvalAsked(agent: ReactAgent, { callId, toolCallId, workedMs 
   return awaiting(next, run, open, "approval");
 }
 
-/** A call is for somebody outside to answer. */
+/** A call needs an outside answer. */
 export function answerAsked(agent: ReactAgent, { callId, toolCallId }: Of<"answer_needed">): Step {
   const { run } = agent.state;
   if (run === undefined || callId !== run.callId) return stay(agent);
@@ -85,7 +85,7 @@ export function answerAsked(agent: ReactAgent, { callId, toolCallId }: Of<"answe
   const open = find(run, toolCallId);
   if (open?.status !== "open" && open?.status !== "started") return endIfIdle(step, run);
   if (isEnding(agent)) return notRun(step, run, open);
-  // After a crash nobody would know that it was found to be allowed.
+  // Records that the guard allowed the call, because after a crash this would be unknown.
   const isToBeNoted = open.status === "open" && isGuarded(agent.settings, open.call.name);
   const noted = isToBeNoted ? committed(step, toolStarted(run, toolCallId, open.call.name)) : step;
   return awaiting(noted, run, open, "answer");
@@ -107,14 +107,14 @@ function awaiting(step: Step, run: Run, { call }: OpenCall, what: "approval" | "
   return doing(told, { type: `await_${what}`, requestId, runId, callId, call });
 }
 
-/** The run is ending, and this call was not begun. */
+/** Closes a call that was not started, because the run is ending. */
 function notRun(step: Step, run: Run, { call }: OpenCall): Step {
   const { ending } = step.agent.flight;
   const outcome = ending === undefined ? NOT_RUN : closedAtEnd(ending, "the call did not run");
   return afterResult(committed(step, resultEntry(run, call.id, call.name, outcome)), run);
 }
 
-/** Somebody decides. What is approved runs at once; of what is denied the model is told. */
+/** Commits a decision. An approved call runs at once; a denied call gets a result that says so. */
 export function decided(agent: ReactAgent, { type, toolCallId, by, note }: Of<"approve" | "deny">): Step {
   const { run, open } = waitingCall(agent, toolCallId);
   if (run === undefined || open?.status !== "approval_requested" || agent.flight.ending !== undefined) {
@@ -143,7 +143,7 @@ export function denied(step: Step, run: Run, { call }: OpenCall, note: string | 
   return afterResult(committed(step, resultEntry(run, call.id, call.name, outcome)), run);
 }
 
-/** Gives a call to be run; from here on it is at work until it reports back. */
+/** Starts a call. It counts as running until its result, approval request or answer request arrives. */
 export function executing(step: Step, run: Run, { call }: Pick<OpenCall, "call">, approved: boolean): Step {
   const { requestId, runId, iteration, callId = "" } = run;
   const exec: ToolExec = { type: "tool_exec", requestId, runId, callId, iteration, call, approved };

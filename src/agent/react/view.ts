@@ -12,7 +12,7 @@ import type { ReactAgent } from "./agent.ts";
 import { counterFor } from "./counter.ts";
 import type { Run } from "./run.ts";
 
-/** What the model is to be shown now, and what that was made from. */
+/** The context for the next model call, and the policy and counter that it was made with. */
 export interface View {
   readonly policy: ContextPolicy;
   readonly counter: TokenCounter;
@@ -20,9 +20,9 @@ export interface View {
 }
 
 /**
- * The policy of a run: the request's own, else the agent's. After a refusal as too long it has the room that the numbers of
- * the refusal leave, and shrinks what it must. Without numbers it has a half, of the room or of what was refused; where not even
- * that can be shown, half of the room.
+ * The policy of a run: the request's own, else the agent's. After a "too long" refusal, the room is limited by the numbers
+ * of the refusal. Without numbers, it is half of the refused size or half of the room, whichever is less. The second policy
+ * is the fallback when the first one does not fit: half of the room.
  */
 function policiesFor({ settings, contextPolicy }: ReactAgent, run: Run): readonly [ContextPolicy, ContextPolicy?] {
   const { maxOutputTokens } = settings.call;
@@ -44,7 +44,7 @@ function policiesFor({ settings, contextPolicy }: ReactAgent, run: Run): readonl
   return less > 0 && less < half ? [within(less), within(half)] : [within(half)];
 }
 
-/** Without `pending`, what is committed; with it, the thread as it was before the ask. */
+/** Projects the committed thread. With `pending`, `thread` is the thread before the ask. */
 export function viewFor(agent: ReactAgent, run: Run, thread: Thread = agent.thread, pending?: Content): View {
   const [policy, wider] = policiesFor(agent, run);
   try {
@@ -86,7 +86,7 @@ function systemPromptOf({ settings, flight }: ReactAgent): string | undefined {
   return flight.systemPrompt ?? settings.systemPrompt;
 }
 
-/** What is recorded with a call, and the blobs that it names. */
+/** The record of a call's inputs, and the blobs that it names. */
 export function basisOf(
   agent: ReactAgent,
   view: View,
@@ -118,7 +118,7 @@ export function basisOf(
   return { basis, blobs: [policy as unknown as JsonValue, environment] };
 }
 
-/** The name a store gives to a blob of JSON. */
+/** The hash under which a store keeps a JSON blob. */
 function hashOf(blob: JsonValue): string {
   return portableSha256(JSON.stringify(blob));
 }

@@ -3,17 +3,17 @@ import type { ReactAgent } from "./agent.ts";
 import { type OpenCall, openCalls, type Run } from "./run.ts";
 import type { ReactSettings } from "./settings.ts";
 
-/** A call that waits for somebody outside. */
+/** A call that waits for an approval or an outside answer. */
 export interface WaitingCall {
   readonly toolCallId: string;
   readonly name: string;
   readonly arguments: JsonValue;
-  /** Whether it is to be approved or denied, or to be given its result. */
+  /** "approval": call `approve` or `deny`. "answer": pass the result to `answer`. */
   readonly kind: "approval" | "answer";
 }
 
 /**
- * The calls that wait for somebody outside, in the order in which they were made. Of a restored agent, ask after `resume`.
+ * The calls that wait for an approval or an outside answer, in order. For a restored agent, call this after `resume`.
  *
  * @example
  * waitingCalls(restore(reactSettings(), thread)); // [] when no request is open
@@ -35,19 +35,19 @@ function kindOf(agent: ReactAgent, open: OpenCall): WaitingCall["kind"] | undefi
   return takesAnswer(agent, open) ? "answer" : undefined;
 }
 
-/** Whether somebody outside may answer a call that nothing here is at work on. */
+/** Whether a caller may answer this call. The call must not be running here. */
 export function takesAnswer({ settings: { traits } }: ReactAgent, { call, status }: OpenCall): boolean {
   return status === "open" || (status === "started" && traits[call.name]?.client === true);
 }
 
-/** Whether each call of the tool is asked about: until the log says that it may, nobody outside has been told of it. */
+/** Whether a guard checks each call of the tool. Callers see such a call only after the log says that it is allowed. */
 export function isGuarded({ guards = false, traits }: ReactSettings, name: string): boolean {
   return guards || traits[name]?.guarded === true;
 }
 
 /**
- * Whether the log alone tells that the run waits, or comes to wait, for nothing but somebody outside; otherwise somebody has
- * to go on with it. It is written beside the entries: nothing is written any more when a call turns out to wait for its answer.
+ * Whether the log shows that the run waits, or will wait, only for approvals or outside answers. Otherwise a process must
+ * resume it. This is stored with the entries, because nothing is written when a call starts to wait for its answer.
  */
 export function comesToWait({ state: { run }, settings }: ReactAgent): boolean {
   const open = run === undefined ? [] : openCalls(run);
@@ -60,7 +60,7 @@ function isForOutside(settings: ReactSettings, { call, status }: OpenCall): bool
   return status === "approval_requested" || (client && (status === "started" || (status === "open" && !asksFirst)));
 }
 
-/** Whether the log ends while something was at work. A call that another process decided or answered, and that nobody has begun, was not. */
+/** Whether something was running when the log ends. A call that another process decided or answered, and that was not started, does not count. */
 export function wasAtWork({ settings }: ReactAgent, run: Run): boolean {
   const open = openCalls(run);
   const isDecided = ({ status }: OpenCall): boolean => status === "approved" || status === "denied";
