@@ -10,7 +10,10 @@ import { CliError, EXIT } from "./exit.ts";
 import type { Io } from "./io.ts";
 import type { Output } from "./output.ts";
 
-/** Who answers: the agent of a file, a plain one on the model there is a key for, or the offline demo; said on stderr. */
+/**
+ * The agent that answers: the one that the file exports, else a plain agent on the model whose key is in the environment,
+ * else the offline demo. The choice between the last two is printed on stderr.
+ */
 export async function agentFor(io: Io, out: Output, file: string | undefined): Promise<AnyAgent> {
   if (file !== undefined) return agentIn(io, file);
   const model = await modelFromEnv(io.env);
@@ -18,11 +21,16 @@ export async function agentFor(io: Io, out: Output, file: string | undefined): P
     await out.say(out.talk("dim", `${modelNameOf(model)} answers.`));
     return assistant(model);
   }
-  await out.say(out.talk("dim", "The offline demo answers, which is not a language model: there is no key for one."));
+  await out.say(
+    out.talk(
+      "dim",
+      "The offline demo answers. It is not a language model. Set ANTHROPIC_API_KEY or OPENAI_API_KEY for one.",
+    ),
+  );
   return offlineDemo(io);
 }
 
-/** For what only reads: it says nothing, and is not asked. */
+/** The agent for commands that only read: it is never asked, and nothing is printed. */
 export async function readerFor(io: Io, file: string | undefined): Promise<AnyAgent> {
   return file === undefined ? offlineDemo(io) : agentIn(io, file);
 }
@@ -40,7 +48,7 @@ async function agentIn(io: Io, file: string): Promise<AnyAgent> {
   throw new CliError({
     code: "agent_missing",
     exit: EXIT.usage,
-    message: `${file} exports no agent. Export what defineAgent() gave: export const agent = defineAgent({ … }).`,
+    message: `${file} exports no agent. Export the result of defineAgent(): export const agent = defineAgent({ … }).`,
   });
 }
 
@@ -48,7 +56,7 @@ async function loaded(io: Io, file: string): Promise<{ readonly [name: string]: 
   try {
     return await import(pathToFileURL(resolve(io.cwd, file)).href);
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message.split("\n")[0] : "it threw something";
+    const why = cause instanceof Error ? cause.message.split("\n")[0] : "it threw a value that is no Error";
     const message = `The agent in ${file} cannot be loaded: ${why}`;
     throw new CliError({ code: "agent_missing", exit: EXIT.usage, message, cause });
   }

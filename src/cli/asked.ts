@@ -9,16 +9,16 @@ import type { Options } from "./options.ts";
 import type { Place } from "./place.ts";
 import type { Steering } from "./steering.ts";
 
-/** How something is asked. */
+/** The options of `ask` and `chat`. */
 export const ASKING = {
-  thread: { type: "string", short: "t", value: "thread", help: "the thread to go on with; default a new one" },
-  title: { type: "string", value: "text", help: "of a new thread; default the first words" },
+  thread: { type: "string", short: "t", value: "thread", help: "the thread to continue; default: a new one" },
+  title: { type: "string", value: "text", help: "title of a new thread; default: the first words" },
   policy: { type: "string", value: "policy", help: POLICY_HELP },
   tool: {
     type: "string",
     multiple: true,
     value: "name",
-    help: "only this tool may be called; several times for several",
+    help: "allow only this tool; repeat it to allow more",
   },
 } as const satisfies Options;
 
@@ -28,28 +28,28 @@ interface Asking {
   readonly place: Place;
   readonly interrupts: Interrupts;
   readonly steering?: Steering | undefined;
-  /** Called when it has been asked. */
+  /** Called when the request has been accepted. */
   readonly told?: (() => Promise<void>) | undefined;
 }
 
-/** Read before anything is begun, so that a policy that says nothing leaves nothing behind. */
+/** Call this before a thread is made, so that an invalid policy leaves no empty thread. */
 export async function policyAsked({ io, options }: Asking["call"]): Promise<ContextPolicyInput | undefined> {
   return options.policy === undefined ? undefined : policyGiven(io, options.policy);
 }
 
-/** Asks and follows to the end. Answers the exit code. */
+/** Asks, and follows the request to its end. Returns the exit code. */
 export async function asked(asking: Asking, content: string): Promise<number> {
   const { call } = asking;
   const isNew = call.options.thread === undefined;
   const threadId = await threadFor(asking);
   const told = async (): Promise<void> => {
     if (isNew && !call.out.isJson && !asking.place.isForgetful)
-      await call.out.say(call.out.talk("dim", `thread ${threadId} · go on with --thread ${threadId}`));
+      await call.out.say(call.out.talk("dim", `thread ${threadId} · continue it with --thread ${threadId}`));
   };
   return askIn({ ...asking, told }, { threadId, isNew }, content);
 }
 
-/** The thread that was named, or a new one. */
+/** The id of the named thread, or of a new one. */
 export async function threadFor({ call, place }: Asking): Promise<string> {
   const { thread, title } = call.options;
   if (thread !== undefined) {
@@ -63,7 +63,7 @@ export async function threadFor({ call, place }: Asking): Promise<string> {
 
 interface Where {
   readonly threadId: string;
-  /** Whether nothing was asked there yet: what is refused takes it back. */
+  /** Whether the thread was made for this request. It is deleted if the request is refused. */
   readonly isNew: boolean;
 }
 
@@ -85,7 +85,7 @@ export async function askIn(asking: Asking, { threadId, isNew }: Where, content:
   return follow({ call: call as Call, place, threadId, interrupts, begin, steering });
 }
 
-/** Another agent may go on with a thread, but hardly anybody means that. */
+/** Warns when the thread was made by another agent: this is allowed, but usually a mistake. */
 async function noteOther({ out }: Asking["call"], place: Place, threadId: string): Promise<void> {
   if (place.isServer) return;
   const [{ agent: of }, { agent }] = await Promise.all([
@@ -94,7 +94,7 @@ async function noteOther({ out }: Asking["call"], place: Place, threadId: string
   ]);
   if (of !== undefined && of !== agent) {
     await out.say(
-      `${out.talk("yellow", "warning:")} this thread is of the agent ${of}, and ${agent} answers. See --agent.`,
+      `${out.talk("yellow", "warning:")} this thread belongs to the agent ${of}, but ${agent} answers. Name an agent with --agent.`,
     );
   }
 }

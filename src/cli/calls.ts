@@ -7,7 +7,7 @@ export function pathOf(threadId: string, ...more: readonly string[]): string {
   return ["/api/threads", ...[threadId, ...more].map(encodeURIComponent)].join("/");
 }
 
-/** The call that was meant: an id, `last`, or `last~2` for the second before it. */
+/** Finds a model call by its id, `last`, or `last~2` for two calls before the last. Default: `last`. */
 export async function callNamed(place: Place, threadId: string, given = "last"): Promise<CallRow | { callId: string }> {
   const back = /^last(?:~(\d{1,3}))?$/.exec(given);
   if (back === null) return { callId: given };

@@ -2,7 +2,7 @@ import type { Io } from "./io.ts";
 import type { COMMON, Options, Values } from "./options.ts";
 import type { Output } from "./output.ts";
 
-/** A command as it was called. */
+/** One invocation of a command. */
 export interface Call<Given extends Options = Options> {
   readonly io: Io;
   readonly out: Output;
@@ -16,17 +16,17 @@ interface Example {
 }
 
 interface Definition<Given extends Options> {
-  /** Its arguments: `<needed> [optional] [many...]`. */
+  /** The arguments: `<required> [optional] [many...]`. */
   readonly args: string;
   readonly options: Given;
   readonly examples: readonly Example[];
-  /** What it has to say beside the summary. */
+  /** More lines of help, after the summary. Default: none. */
   readonly notes?: readonly string[];
-  /** Answers the exit code; nothing is 0. */
+  /** Returns the exit code; undefined means 0. */
   readonly run: (call: Call<Given>) => Promise<number | undefined>;
 }
 
-/** What the file of a command holds; its name and summary stand in the list, so that the list needs no file. */
+/** A command without name and summary. Those are in the list of commands, so that the list can be shown without loading. */
 export type LoadedCommand = Definition<Options>;
 
 export interface Command extends LoadedCommand {
@@ -36,5 +36,5 @@ export interface Command extends LoadedCommand {
 
 /** A command whose `run` knows the types of its options. */
 export function defineCommand<const Given extends Options>(definition: Definition<Given>): LoadedCommand {
-  return definition as unknown as LoadedCommand; // main parses by these very options
+  return definition as unknown as LoadedCommand; // main parses with exactly these options
 }

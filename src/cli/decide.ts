@@ -12,7 +12,7 @@ interface Asking {
   readonly threadId: string;
 }
 
-/** Whether there is somebody to ask. */
+/** Whether a user sits at a terminal and can be asked. */
 export function canAsk(
   io: Io,
   options: { readonly "no-input"?: boolean | undefined; readonly json?: boolean | undefined },
@@ -20,10 +20,10 @@ export function canAsk(
   return io.stdinIsTerminal && io.stderr.isTerminal && options["no-input"] !== true && options.json !== true;
 }
 
-/** Has somebody at the terminal decide on a call; false when they would rather not now. */
+/** Asks the user at the terminal to decide on a tool call. False if the user gives no answer. */
 export async function decided({ io, out, place, threadId }: Asking, waiting: WaitingCall): Promise<boolean> {
   const { toolCallId, name, kind } = waiting;
-  // All of it, and as it will run: a cut or reordered command is not the one that is approved.
+  // Shown in full and in order: the user must see exactly the call that they approve.
   const call = `${out.talk("bold", name)} ${escapeHidden(JSON.stringify(waiting.arguments))}`;
   if (kind === "answer") {
     const given = (await io.ask(`What is the result of ${call}? `))?.trim();
@@ -40,7 +40,7 @@ export async function decided({ io, out, place, threadId }: Asking, waiting: Wai
   return true;
 }
 
-/** JSON as it is, other words as text. */
+/** Parses JSON; other text stays a string. */
 export function asJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -49,7 +49,7 @@ export function asJson(text: string): unknown {
   }
 }
 
-/** How somebody goes on who finds a request waiting. */
+/** Says which command decides on a waiting tool call. */
 export function howToDecide(threadId: string, { toolCallId, name, kind }: WaitingCall): string {
   return kind === "answer"
     ? `${name} waits for its result: heddle answer ${threadId} ${toolCallId} <output>`

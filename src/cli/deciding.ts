@@ -9,7 +9,7 @@ import { AGENT, type Options, PLACE } from "./options.ts";
 import { at, type Place } from "./place.ts";
 
 export const DECIDING = {
-  detach: { type: "boolean", help: "with --server: do not follow the request to its end" },
+  detach: { type: "boolean", help: "with --server: do not wait for the end of the request" },
   ...PLACE,
   ...AGENT,
 } as const satisfies Options;
@@ -20,7 +20,7 @@ interface Decision {
   readonly body: object;
 }
 
-/** Decides on a call that waits, and follows its request as it goes on. */
+/** Decides on a waiting tool call, and follows its request to the end. Returns the exit code. */
 export function decide(call: Call<typeof DECIDING>, given: string, decision: Decision): Promise<number> {
   return interruptible(call, (interrupts) => decideWhile(interrupts, call, given, decision));
 }
@@ -33,10 +33,10 @@ async function decideWhile(
 ): Promise<number> {
   const { out, options } = call;
   const { verdict, body } = decision;
-  // Awaited here: what ends first would no longer hear a Ctrl-C.
+  // `interruptible` handles Ctrl-C until this promise settles, so the request is awaited.
   return at(call, { acts: true }, async (place) => {
     if (options.detach === true && !place.isServer)
-      throw badUsage("--detach needs --server: nobody else goes on with it.");
+      throw badUsage("--detach needs --server: without a Studio, no process would continue the request.");
     const threadId = await place.threadId(given);
     const { request } = await place.get<ThreadDetail>(pathOf(threadId));
     const waiting = chosen(request?.waiting ?? [], decision);
@@ -62,23 +62,23 @@ function chosen(waiting: readonly WaitingCall[], { verdict, toolCallId }: Decisi
   if (first === undefined) throw nothingWaits(waiting);
   if (second === undefined) return first;
   const ids = fitting.map((one) => `${one.toolCallId} (${one.name})`).join(", ");
-  throw badUsage(`Several calls wait. Say which: ${ids}`);
+  throw badUsage(`Several tool calls wait. Name one: ${ids}`);
 }
 
 function nothingWaits(waiting: readonly WaitingCall[] = []): CliError {
   const others = waiting.map(
     ({ toolCallId, kind }) => `${toolCallId} for ${kind === "answer" ? "its result" : "approval"}`,
   );
-  const message = `No such call waits in this thread.${others.length === 0 ? "" : ` What waits: ${others.join(", ")}.`}`;
+  const message = `No such call waits in this thread.${others.length === 0 ? "" : ` Waiting: ${others.join(", ")}.`}`;
   return new CliError({ code: "not_waiting", exit: EXIT.refused, message });
 }
 
-/** Going on here means running the tools here: an agent that does not have them would only spoil the request. */
+/** The tools run in this process. An agent without the waiting tool would make the request fail. */
 async function checkTools(place: Place, waiting: readonly WaitingCall[]): Promise<void> {
   if (place.isServer) return;
   const { tools, agent } = await place.get<StudioInfo>("/api/info");
   const missing = waiting.find(({ name }) => !tools.some((tool) => tool.name === name));
   if (missing === undefined) return;
-  const message = `The agent ${agent} has no tool ${missing.name}. Name the agent of this thread with --agent, or a --server.`;
+  const message = `The agent ${agent} has no tool ${missing.name}. Name the agent of this thread with --agent, or a Studio with --server.`;
   throw new CliError({ code: "tool_missing", exit: EXIT.refused, message });
 }

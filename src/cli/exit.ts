@@ -1,7 +1,7 @@
 import { failed as httpAnswer } from "../studio/http/failed.ts";
 import { type ErrorFacts, HeddleError } from "../thread/errors.ts";
 
-/** What the process ends with; docs/cli.md tells people. */
+/** The exit codes of the process. docs/cli.md lists them for users. */
 export const EXIT = {
   ok: 0,
   failed: 1,
@@ -15,7 +15,7 @@ export const EXIT = {
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-/** Something that the command line itself has to say, or that a server answered; `exit` is what the process ends with. */
+/** An error of the command line itself, or one that a server answered. `exit` is the exit code of the process. */
 export class CliError extends HeddleError {
   static override readonly className: string = "CliError";
   readonly exit: ExitCode;
@@ -30,15 +30,15 @@ export function badUsage(message: string): CliError {
   return new CliError({ code: "bad_usage", exit: EXIT.usage, message });
 }
 
-/** Whoever reads what is written has gone: no error, but nothing more is to be said. */
+/** The reader of stdout has closed the pipe. This is no failure: the command stops writing. */
 export class BrokenPipe extends Error {}
 
-/** What HTTP makes of an error says what a shell is to make of it. */
+/** The exit code of an error, derived from its HTTP status. */
 export function exitOf(error: unknown): ExitCode {
   return CliError.isInstance(error) ? error.exit : exitOfStatus(httpAnswer(error).status);
 }
 
-/** What an answer of HTTP is to a shell. */
+/** The exit code for the status of a failed HTTP answer. */
 export function exitOfStatus(status: number): ExitCode {
   if (status === 404) return EXIT.notFound;
   if (status === 400 || status === 413) return EXIT.usage;

@@ -4,7 +4,7 @@ import { printTable } from "./print-table.ts";
 
 const COLUMNS = ["seq", "kind", "status", "rule", "tokens", "message"];
 
-/** A line for each entry: what became of it, by which rule, what it costs, in which message it is. */
+/** Prints one line for each entry: its status, the rule, its tokens, and the message that holds it. */
 export async function printExplained(out: Output, explained: readonly ExplainedEntry[]): Promise<void> {
   const rows = explained.map(({ seq, toSeq, kind, status, rule, tokens, message }) => [
     toSeq === undefined ? String(seq) : `${seq}-${toSeq}`,

@@ -2,11 +2,11 @@ import type { Budget, Projection, ProjectionMeta } from "../projection/projectio
 import type { CallDetail } from "./answers.ts";
 import { count } from "./text.ts";
 
-// What a projection comes to, in a line each.
+// One-line descriptions of a projection and of a model call.
 
 const number = (value: number): string => value.toLocaleString("en-US");
 
-/** Where the tokens go. */
+/** The tokens of each part, and what is free. */
 export function budgetLine({ estimatedTokens, budget }: Pick<ProjectionMeta, "estimatedTokens" | "budget">): string {
   const { maxInputTokens, reserveOutputTokens, available, history } = budget;
   const parts = PARTS.map((part) => `${part} ${number(budget[part])}`).join(", ");
@@ -19,7 +19,7 @@ export function budgetLine({ estimatedTokens, budget }: Pick<ProjectionMeta, "es
 
 export const PARTS = ["system", "tools", "summary", "history", "pending"] as const satisfies readonly (keyof Budget)[];
 
-/** In what the view is other than the log, and by which rule. */
+/** How the context differs from the log: cut, cleared, shortened, summarized. */
 export function viewLine(meta: ProjectionMeta): string {
   const { truncated, cutSeq, entriesIncluded, entriesTotal, needsSummary, needsSummaryReason, boundary } = meta;
   const { cleared, repaired, dropped, thinkingDropped, floorViolated, view } = meta;
@@ -32,10 +32,10 @@ export function viewLine(meta: ProjectionMeta): string {
     ...(cleared.length > 0 ? [`results cleared: ${entriesOf(cleared)}`] : []),
     ...(results.length > 0 ? [`results shrunk: ${entriesOf(results)}`] : []),
     ...(repaired.calls.length > 0 ? [`calls closed as interrupted: ${entriesOf(repaired.calls)}`] : []),
-    ...(repaired.standIns > 0 ? [count(repaired.standIns, "stand-in")] : []),
+    ...(repaired.standIns > 0 ? [count(repaired.standIns, "placeholder")] : []),
     ...(dropped.length > 0 ? [`dropped: ${entriesOf(dropped)}`] : []),
-    ...(thinkingDropped.length > 0 ? [`thinking left out: ${entriesOf(thinkingDropped)}`] : []),
-    ...(floorViolated ? ["fewer turns than keepLastTurns asks for"] : []),
+    ...(thinkingDropped.length > 0 ? [`thinking dropped: ${entriesOf(thinkingDropped)}`] : []),
+    ...(floorViolated ? ["fewer turns than keepLastTurns"] : []),
     ...(needsSummary
       ? [`needs a summary (${needsSummaryReason})${boundary === undefined ? "" : ` up to entry ${boundary}`}`]
       : []),
@@ -50,22 +50,22 @@ export function entriesOf(seqs: readonly number[]): string {
     if (last !== undefined && seq <= last[1] + 1) last[1] = seq;
     else runs.push([seq, seq]);
   }
-  const told = runs.map(([from, to]) => (from === to ? `${from}` : `${from} to ${to}`));
-  return `${seqs.length === 1 ? "entry" : "entries"} ${told.join(", ")}`;
+  const ranges = runs.map(([from, to]) => (from === to ? `${from}` : `${from} to ${to}`));
+  return `${seqs.length === 1 ? "entry" : "entries"} ${ranges.join(", ")}`;
 }
 
-/** What the provider reported beside what was estimated. */
+/** The tokens that were estimated, and the tokens that the provider reported. */
 export function usageLine({ call: { estimatedTokens, usage, finishReason } }: Pick<CallDetail, "call">): string {
-  const told = (value: number | undefined): string => (value === undefined ? "not told" : number(value));
+  const reported = (value: number | undefined): string => (value === undefined ? "unknown" : number(value));
   return [
     `estimated ${number(estimatedTokens)}`,
-    `reported ${told(usage?.inputTokens)}, of those from the cache ${told(usage?.cacheReadTokens)}`,
-    `answered ${told(usage?.outputTokens)}`,
+    `reported ${reported(usage?.inputTokens)}, of those from the cache ${reported(usage?.cacheReadTokens)}`,
+    `output ${reported(usage?.outputTokens)}`,
     ...(finishReason === undefined ? [] : [`ended by ${finishReason}`]),
   ].join(" · ");
 }
 
-/** The tokens that this call begins with as the one before did: what a provider's cache can hold. */
+/** The tokens at the start that equal the call before. A provider's cache can hold these. */
 export function prefixTokens({ previous, meta, provenance }: Prefixed): number {
   if (previous === undefined || isWhollyNew(previous)) return 0;
   const tools = meta?.budget.tools ?? 0;
@@ -74,18 +74,18 @@ export function prefixTokens({ previous, meta, provenance }: Prefixed): number {
 
 type Prefixed = Pick<CallDetail, "previous"> & Pick<Projection, "provenance"> & { readonly meta?: ProjectionMeta };
 
-/** Tools stand before all messages, and a cache is one model's. */
+/** A change of tools or model leaves no common prefix: tools precede all messages, and each model has its own cache. */
 function isWhollyNew({ firstChange }: NonNullable<CallDetail["previous"]>): boolean {
   return firstChange?.rule === "tools_changed" || firstChange?.rule === "model_changed";
 }
 
-/** Where the prefix that a cache can hold ends, and what moved it. */
+/** How much of the call can come from a cache, and the rule that ends this prefix. */
 export function prefixLine(detail: CallDetail): string {
   const { previous, messages } = detail;
-  if (previous === undefined) return "the first call of its kind: nothing of it can be in a cache";
+  if (previous === undefined) return "the first call of its kind: nothing can come from a cache";
   const tokens = count(prefixTokens(detail), "token");
   const { firstChange, stablePrefix } = previous;
-  const begins = `begins as the call before: ${stablePrefix} of ${count(messages.length, "message")}, ${tokens}`;
-  if (firstChange === undefined) return `${begins}, all that was sent then`;
+  const begins = `same prefix as the call before: ${stablePrefix} of ${count(messages.length, "message")}, ${tokens}`;
+  if (firstChange === undefined) return `${begins}, the whole call before`;
   return `${begins} · moved at [${firstChange.index}] by ${firstChange.rule}: ${firstChange.why}`;
 }

@@ -15,7 +15,7 @@ import { Telling } from "./telling.ts";
 import { contentText } from "./text.ts";
 
 const ATTEMPTS = 5;
-/** How long the events of a request that has ended in the log may still be under way. */
+/** How long to wait for late events of a request that has ended in the log. */
 const LATE_MS = 1500;
 const ENDED: ReadonlySet<string | undefined> = new Set(["completed", "failed", "cancelled"]);
 
@@ -24,20 +24,20 @@ interface Following {
   readonly place: Place;
   readonly threadId: string;
   readonly interrupts: Interrupts;
-  /** Sets the request going, or on its way again; answers its id. Called when its events are listened to. */
+  /** Starts or resumes the request and returns its id. Called after the event stream is open, so that no event is missed. */
   readonly begin: () => Promise<string>;
-  /** What is said to it meanwhile. */
+  /** Text that the user sends to the running request. */
   readonly steering?: Steering | undefined;
 }
 
-/** Follows a request to its end, or until it waits for somebody who is not there. Answers the exit code. */
+/** Follows a request to its end, or until it waits for a decision that the user does not give. Returns the exit code. */
 export async function follow(following: Following): Promise<number> {
   const follower = new Follower(following);
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
     const end = await follower.read();
     if (end !== undefined) return end;
   }
-  const message = `The events of the thread broke off. heddle show ${following.threadId} --follow tells how it goes on.`;
+  const message = `The event stream of the thread ended ${ATTEMPTS} times. To keep watching: heddle show ${following.threadId} --follow.`;
   throw new CliError({ code: "stream_ended", exit: EXIT.failed, retryable: true, message });
 }
 
@@ -46,9 +46,9 @@ class Follower {
   readonly #telling: Telling;
   readonly #decided = new Set<string>();
   #requestId: string | undefined;
-  /** Ids of events. A request that another process goes on with may use a seq again. */
+  /** Event ids, because a sequence number can repeat when another process resumes the request. */
   readonly #seen = new Set<string>();
-  /** Whether the stream that is read has told anything of the request. */
+  /** Whether the current stream has brought an event of the request. */
   #isHeard = false;
   #loggedStatus: string | undefined;
 
@@ -57,7 +57,7 @@ class Follower {
     this.#telling = new Telling(following.call.out);
   }
 
-  /** One stream; undefined when it broke off. */
+  /** Reads one stream. Returns undefined when the connection ends before the request. */
   async read(): Promise<number | undefined> {
     const { place, threadId } = this.#following;
     const ended = new AbortController();
@@ -117,7 +117,7 @@ class Follower {
   async #row(row: ThreadRow, ended: AbortController): Promise<number | undefined> {
     if (row.status === "waiting") return this.#waiting();
     if (this.#isHeard || this.#loggedStatus !== undefined || row.live || !ENDED.has(row.status)) return undefined;
-    // Perhaps it runs elsewhere, and its end is only in the log; perhaps what was told is of the request before.
+    // Another process may run the request, so that only the log has its end. Or the row belongs to the request before.
     const { place, threadId } = this.#following;
     const { status, live } = await place.get<ThreadDetail>(pathOf(threadId));
     if (live || !ENDED.has(status)) return undefined;
@@ -158,7 +158,7 @@ class Follower {
     if (call.out.isJson) await this.#telling.data(() => call.out.json(told));
     else if (status === "completed") await this.#telling.data(() => call.out.data(text));
     if (status === "completed") return EXIT.ok;
-    return status === "cancelled" ? this.#cancelled() : this.#failed("The log tells why: heddle show.");
+    return status === "cancelled" ? this.#cancelled() : this.#failed("See why in the log: heddle show.");
   }
 
   async #failed(message: string): Promise<number> {
@@ -175,17 +175,17 @@ class Follower {
     if (out.isJson) return EXIT.suspended;
     const why = {
       store: "The store cannot be reached.",
-      lost: `Another process${holder === undefined ? "" : ` (${holder})`} has claimed the thread and goes on with the request.`,
+      lost: `Another process${holder === undefined ? "" : ` (${holder})`} has claimed the thread and will finish the request.`,
       stopped: "The process that ran the request was stopped.",
     }[reason];
-    const next = `The request is open in the log. heddle show ${threadId} --follow tells how it goes on.`;
+    const next = `The request is open in the log. Watch it: heddle show ${threadId} --follow.`;
     await out.error(`${out.talk("yellow", "suspended:")} ${why} ${next}`);
     return EXIT.suspended;
   }
 
   async #cancelled(): Promise<number> {
     const { interrupts } = this.#following;
-    await this.#telling.line("Cancelled. What was said so far is in the thread.");
+    await this.#telling.line("Cancelled. The thread has the answer so far.");
     return interrupts.isAsked ? interrupts.exit : EXIT.failed;
   }
 }
@@ -194,7 +194,7 @@ function isAnswerOf({ kind, payload, refs }: Entry, requestId: string | undefine
   return kind === "ai_message" && refs["requestId"] === requestId && (payload as JsonObject)["role"] === "assistant"; // payloads are JSON
 }
 
-/** A connection that was lost, which is worth another attempt. */
+/** Whether the connection was lost, so that another attempt can work. */
 function isBroken(error: unknown): boolean {
   return error instanceof TypeError || (CliError.isInstance(error) && error.code === "server_unreachable");
 }

@@ -6,7 +6,7 @@ import { isPlainObject, type JsonValue } from "../thread/json.ts";
 import { badUsage, CliError, EXIT } from "./exit.ts";
 import type { Io } from "./io.ts";
 
-// What is given on the command line, or in a file that it names.
+// Values of options and arguments, from the command line or from a file that it names.
 
 const PRESETS: { readonly [name: string]: (() => ContextPolicyInput) | undefined } = {
   default: () => ContextPolicy.create(),
@@ -17,7 +17,7 @@ const PRESETS: { readonly [name: string]: (() => ContextPolicyInput) | undefined
 
 export const POLICY_HELP = 'short, long, tools, default, model:<name>, {"maxInputTokens":4000}, or @file.json';
 
-/** A preset, the policy of a model, JSON, or a file of it. */
+/** Reads a policy: the name of a preset, `model:<name>`, JSON, or `@file`. */
 export async function policyGiven(io: Io, text: string): Promise<ContextPolicyInput> {
   const preset = Object.hasOwn(PRESETS, text) ? PRESETS[text] : undefined;
   if (preset !== undefined) return preset();
@@ -27,7 +27,7 @@ export async function policyGiven(io: Io, text: string): Promise<ContextPolicyIn
   throw badUsage(`--policy must be ${POLICY_HELP}.`);
 }
 
-/** JSON, or `@` and the name of a file that holds it. */
+/** Reads JSON, or the file after `@`. Invalid JSON fails with the message `otherwise`. */
 export async function jsonGiven(io: Io, text: string, otherwise: string): Promise<JsonValue> {
   const json = await textGiven(io, text);
   try {
@@ -37,18 +37,18 @@ export async function jsonGiven(io: Io, text: string, otherwise: string): Promis
   }
 }
 
-/** Text, or `@` and the name of the file that holds it. */
+/** Reads text, or the file after `@`. */
 export async function textGiven(io: Io, text: string): Promise<string> {
   return text.startsWith("@") ? fileGiven(io, text.slice(1)) : text;
 }
 
 export interface GivenBytes {
   readonly chunks: AsyncIterable<Uint8Array>;
-  /** Where it can be known beforehand. */
+  /** Undefined for a pipe, whose size is not known beforehand. */
   readonly size: number | undefined;
 }
 
-/** A file as it is read. */
+/** Opens a file as a stream. */
 export async function bytesGiven(io: Io, path: string): Promise<GivenBytes> {
   try {
     const file = await open(resolve(io.cwd, path));
@@ -72,15 +72,15 @@ async function fileGiven(io: Io, path: string): Promise<string> {
 }
 
 function unreadable(path: string, cause: unknown): CliError {
-  const isMissing = (cause as NodeJS.ErrnoException).code === "ENOENT"; // what files throw
+  const isMissing = (cause as NodeJS.ErrnoException).code === "ENOENT"; // node:fs throws ErrnoException
   const message = isMissing ? `There is no file ${path}.` : `The file ${path} cannot be read.`;
   return new CliError({ code: "file_unreadable", exit: isMissing ? EXIT.notFound : EXIT.failed, message, cause });
 }
 
-/** What is said: the arguments, or stdin where there are none or a dash. */
+/** The text to send: the arguments, or stdin if there are none or only `-`. */
 export async function contentGiven(io: Io, args: readonly string[]): Promise<string> {
   const isPiped = args.length === 0 ? !io.stdinIsTerminal : args.length === 1 && args[0] === "-";
   const text = (isPiped ? await io.text() : args.join(" ")).trim();
   if (text !== "") return text;
-  throw badUsage('There is nothing to say. Give the text, or pipe it in: echo "What is 6 * 7?" | heddle ask');
+  throw badUsage('The text is empty. Give it as an argument, or pipe it in: echo "What is 6 * 7?" | heddle ask');
 }

@@ -23,11 +23,11 @@ export function helpOfAll(): string {
     return `${group}\n${table(rows, WIDTH).join("\n")}`;
   });
   return [
-    "heddle: threads of what happened, and what the model saw of them.\n\nUsage: heddle <command> [options]\n\n",
+    "heddle: run agents, and see what happened and what the model got.\n\nUsage: heddle <command> [options]\n\n",
     `${groups.join("\n\n")}\n\n`,
-    "heddle <command> --help tells the options and shows examples; --version tells the version.\n",
-    "Threads are in sqlite:./heddle.db unless --store or HEDDLE_STORE says where. A <thread> may be `last`.\n",
-    "Exit codes: 0 ok, 1 failed, 2 usage, 3 not found, 4 refused, held or waiting, 130 interrupted.\n",
+    "heddle <command> --help shows options and examples; --version shows the version.\n",
+    "The store is sqlite:./heddle.db unless --store or HEDDLE_STORE names another. A <thread> is an id or `last`.\n",
+    "Exit codes: 0 ok, 1 failed, 2 usage, 3 not found, 4 refused, held or waiting, 5 suspended, 130 interrupted.\n",
   ].join("");
 }
 

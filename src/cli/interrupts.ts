@@ -2,7 +2,7 @@ import { CliError, EXIT } from "./exit.ts";
 import type { Io } from "./io.ts";
 import type { Output } from "./output.ts";
 
-/** Ctrl-C: once is asked nicely, twice is left. */
+/** Handles Ctrl-C: the first one cancels the work, the second one ends the process. */
 export class Interrupts {
   readonly #off: () => void;
   #cancel: (() => Promise<unknown>) | undefined;
@@ -14,12 +14,12 @@ export class Interrupts {
         io.leave(this.exit);
         return;
       }
-      void out.say(`${io.stderr.isTerminal ? "\n" : ""}Cancelling. Again leaves at once.`);
+      void out.say(`${io.stderr.isTerminal ? "\n" : ""}Cancelling. Press again to exit at once.`);
       this.cancel(signal);
     });
   }
 
-  /** As Ctrl-C does. */
+  /** Does the same as Ctrl-C. */
   cancel(signal: "SIGINT" | "SIGTERM" = "SIGINT"): void {
     this.#signal ??= signal;
     this.#run();
@@ -29,22 +29,22 @@ export class Interrupts {
     return this.#signal !== undefined;
   }
 
-  /** What a shell expects of somebody who was told to go. */
+  /** The exit code that a shell expects after this signal. */
   get exit(): typeof EXIT.interrupted | typeof EXIT.terminated {
     return this.#signal === "SIGTERM" ? EXIT.terminated : EXIT.interrupted;
   }
 
-  /** Ends work that goes step by step, where it was asked for. */
+  /** Throws if Ctrl-C was pressed. Work in steps calls this between two steps. */
   check(): void {
     if (!this.isAsked) return;
     throw new CliError({
       code: "interrupted",
       exit: this.exit,
-      message: "It was interrupted, and nothing is left of it.",
+      message: "Interrupted. What was written so far has been removed. Run the command again.",
     });
   }
 
-  /** What is to be done about it; at once, where it was asked for already. */
+  /** Sets what Ctrl-C does. If it was pressed already, this is done at once. */
   onCancel(cancel: () => Promise<unknown>): void {
     this.#cancel = cancel;
     if (this.isAsked) this.#run();
@@ -53,16 +53,16 @@ export class Interrupts {
   #run(): void {
     const cancel = this.#cancel;
     this.#cancel = undefined;
-    cancel?.().catch(() => undefined); // it has ended meanwhile
+    cancel?.().catch(() => undefined); // the request may have ended already
   }
 
-  /** Leaves Ctrl-C to others again. */
+  /** Stops handling Ctrl-C. */
   end(): void {
     this.#off();
   }
 }
 
-/** Does something that Ctrl-C cancels. */
+/** Runs `work`, which Ctrl-C can cancel. */
 export async function interruptible<Result>(
   { io, out }: { readonly io: Io; readonly out: Output },
   work: (interrupts: Interrupts) => Promise<Result>,

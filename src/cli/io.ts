@@ -1,28 +1,28 @@
-/** Where text goes. Resolves when there is room for more; a reader that has gone is a BrokenPipe. */
+/** An output stream. `write` resolves when more can be written, and throws BrokenPipe when the reader has gone. */
 export interface Sink {
   readonly isTerminal: boolean;
   readonly columns: number;
   write(text: string): Promise<void>;
 }
 
-/** Somebody who types at a terminal that is written to at the same time. */
+/** Input of a user who types at a terminal while output is written to it. */
 export interface Keyboard {
-  /** What is written here waits while a line is typed. */
+  /** Output to these waits while the user types a line. */
   readonly stdout: Sink;
   readonly stderr: Sink;
-  /** Whether the last thing that was asked for was answered with Ctrl-C. */
+  /** Whether the user answered the last prompt with Ctrl-C. */
   readonly isInterrupted: boolean;
-  /** The next line that nobody has heard yet; undefined when they left, or pressed Ctrl-C. */
+  /** The next unread line; undefined at the end of input or after Ctrl-C. */
   line(prompt: string): Promise<string | undefined>;
-  /** The answer to a question, which nothing is that was typed before it. */
+  /** Asks a question. Lines that were typed before it are not taken as the answer. */
   ask(question: string): Promise<string | undefined>;
-  /** Told the lines that nothing has asked for, until what it answers is called. */
+  /** Calls `handler` with each line typed while no prompt is open. Returns a function that stops this. */
   listen(handler: (line: string) => void): () => void;
-  /** Gives the terminal back. */
+  /** Releases the terminal. */
   close(): void;
 }
 
-/** All that a command has of the process it runs in; tests bring their own. */
+/** The process as a command sees it. Tests pass their own. */
 export interface Io {
   readonly stdout: Sink;
   readonly stderr: Sink;
@@ -30,23 +30,23 @@ export interface Io {
   readonly cwd: string;
   readonly now: () => number;
   readonly stdinIsTerminal: boolean;
-  /** The lines of stdin, as they come. */
+  /** The lines of stdin, as they arrive. */
   lines(): AsyncIterable<string>;
   /** All of stdin. */
   text(): Promise<string>;
-  /** Stdin as it comes. */
+  /** The bytes of stdin, as they arrive. */
   bytes(): AsyncIterable<Uint8Array>;
-  /** Does something again and again, until what it answers is called. */
+  /** Calls `again` every `ms` milliseconds. Returns a function that stops this. */
   every(ms: number, again: () => void): () => void;
-  /** Asks somebody at a terminal; undefined when they left without an answer. */
+  /** Asks the user at the terminal; undefined at the end of input. */
   ask(question: string): Promise<string | undefined>;
-  /** For a talk; until it is closed, nobody else reads stdin. */
+  /** Opens the keyboard for `chat`. Nothing else may read stdin until it is closed. */
   keyboard(): Keyboard;
-  /** Told of Ctrl-C and of a friendly kill, until what it answers is called. Without anybody to tell, the process ends. */
+  /** Handles SIGINT (Ctrl-C) and SIGTERM. Returns a function that stops this. Without a handler, a signal ends the process. */
   onInterrupt(handler: (signal: "SIGINT" | "SIGTERM") => void): () => void;
   /** Ends the process at once. */
   leave(code: number): void;
-  /** Opens an address in the browser of whoever sits there. */
+  /** Opens an address in the user's browser. */
   open(url: string): void;
   readonly fetch: typeof fetch;
 }

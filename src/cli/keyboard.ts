@@ -6,9 +6,9 @@ interface Terminal {
   readonly screen: NodeJS.WriteStream;
   readonly stdout: Sink;
   readonly stderr: Sink;
-  /** A dumb terminal shows what is typed itself, and its Ctrl-C is a signal. */
+  /** A dumb terminal echoes the keys itself and sends Ctrl-C as a signal. */
   readonly isDumb: boolean;
-  /** Told of a Ctrl-C that a terminal in raw mode sends no signal for. */
+  /** Called on Ctrl-C: a terminal in raw mode sends no signal for it. */
   readonly interrupted: () => void;
 }
 
@@ -19,8 +19,8 @@ interface Question {
 const PROMPT = "> ";
 
 /**
- * A terminal that is written to while somebody types at it. The first letter gets a line of its own, and what is written
- * waits until that line is sent or taken back, so that the two never mix.
+ * A terminal with output while the user types. The first letter starts a new line. Output waits until the user sends or
+ * deletes that line, so that input and output never mix.
  */
 export class TerminalKeyboard implements Keyboard {
   readonly stdout: Sink;
@@ -99,7 +99,7 @@ export class TerminalKeyboard implements Keyboard {
     this.#reader.prompt(true);
   };
 
-  /** What was typed was taken back. */
+  /** Releases the output when the user has deleted the whole line. */
   readonly #after = (): void => {
     if (this.#typing === undefined || this.#reader.line !== "") return;
     this.#terminal.screen.write("\r\u001b[K");
@@ -126,7 +126,7 @@ export class TerminalKeyboard implements Keyboard {
   }
 
   #interrupt(): void {
-    // What was typed is thrown away, as a shell does.
+    // Discards the typed line, as a shell does.
     if (this.#reader.line !== "") this.#reader.write(null, { ctrl: true, name: "u" });
     this.#terminal.screen.write("^C\n");
     this.#isInterrupted = true;

@@ -9,14 +9,14 @@ import { nearest } from "./nearest.ts";
 import { Output } from "./output.ts";
 import { parsed } from "./parse.ts";
 
-/** Runs one command; answers what the process is to end with. */
+/** Runs one command and returns the exit code of the process. */
 export async function main(given: readonly string[], io: Io): Promise<number> {
   const early = new Output(io, { json: isAsked(given, "--json"), "no-color": isAsked(given, "--no-color") });
   try {
     return (await run(given, io)) ?? EXIT.ok;
   } catch (error) {
     if (error instanceof BrokenPipe) return EXIT.ok;
-    await tell(error, early, io);
+    await report(error, early, io);
     return exitOf(error);
   }
 }
@@ -46,7 +46,7 @@ async function run(given: readonly string[], io: Io): Promise<number | undefined
     out: new Output(io, options as ConstructorParameters<typeof Output>[1]),
     args,
     options: options as never,
-  }); // parsed by the command's own options
+  }); // parsed with the options of this command
 }
 
 function found(name: string): Listed {
@@ -58,12 +58,12 @@ function found(name: string): Listed {
   );
   const hint = meant === undefined ? "" : ` Did you mean heddle ${meant}?`;
   const what = name.startsWith("-") ? "option" : "command";
-  throw badUsage(`There is no ${what} ${JSON.stringify(name)}.${hint} heddle --help lists the commands.`);
+  throw badUsage(`There is no ${what} ${JSON.stringify(name)}.${hint} See heddle --help for the commands.`);
 }
 
-async function tell(error: unknown, out: Output, io: Io): Promise<void> {
+async function report(error: unknown, out: Output, io: Io): Promise<void> {
   const isOurs = HeddleError.isInstance(error);
-  const message = isOurs ? adviceOf(error) : `heddle met an error that it does not know: ${shortOf(error)}`;
+  const message = isOurs ? adviceOf(error) : `Unexpected error: ${shortOf(error)}`;
   const code = isOurs ? error.code : "internal";
   await out.error(
     out.isJson
@@ -73,10 +73,10 @@ async function tell(error: unknown, out: Output, io: Io): Promise<void> {
   if (io.env["HEDDLE_DEBUG"] && error instanceof Error) await out.error(error.stack ?? "");
 }
 
-/** Of a foreign error the first line; HEDDLE_DEBUG shows the rest. */
+/** The first line of an error that is not from Heddle; HEDDLE_DEBUG shows the rest. */
 function shortOf(error: unknown): string {
   const [first = ""] = (error instanceof Error ? error.message : String(error)).split("\n");
-  return `${first} (HEDDLE_DEBUG=1 tells where)`;
+  return `${first} (HEDDLE_DEBUG=1 shows where)`;
 }
 
 function isAsked(given: readonly string[], flag: string): boolean {

@@ -6,12 +6,12 @@ import { contentText, count, indented } from "./text.ts";
 
 const HUE = { system: "magenta", user: "cyan", assistant: "green", tool: "yellow" } as const;
 
-/** Messages as a person reads them. */
+/** Prints messages for a human reader. */
 export async function printMessages(
   out: Output,
   messages: readonly Message[],
   provenance: readonly Provenance[] = [],
-  /** From this one on they are not what was sent before. */
+  /** Index of the first message that the call before did not have. Default: none. */
   newFrom = Number.POSITIVE_INFINITY,
 ): Promise<void> {
   for (const [index, message] of messages.entries()) {
@@ -36,7 +36,7 @@ function factsOf(from: Provenance | undefined): string {
   return [entries, count(tokens, "token"), ...(rule === undefined ? [] : [rule])].join(" · ");
 }
 
-/** All that a message says, its calls included. */
+/** The text of a message, with its tool calls and results. */
 export function textOf(message: Message): string {
   const text = contentText(message.content);
   const calls =

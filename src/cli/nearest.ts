@@ -1,4 +1,4 @@
-/** The word that was probably meant: one or two slips away, and not another word altogether. */
+/** The word that the user probably meant: at most one typo for every three letters, or a longer word with this start. */
 export function nearest(word: string, words: readonly string[]): string | undefined {
   const most = Math.max(1, Math.floor(word.length / 3));
   const ranked = words
@@ -8,7 +8,7 @@ export function nearest(word: string, words: readonly string[]): string | undefi
   return ranked[0]?.candidate;
 }
 
-/** Letters to put in, take out, change, or swap with a neighbour. */
+/** The edit distance: letters to insert, delete, change, or swap with a neighbor. */
 function slipsBetween(a: string, b: string): number {
   let before: readonly number[] = [];
   let row: readonly number[] = Array.from({ length: b.length + 1 }, (_, index) => index);

@@ -13,11 +13,11 @@ interface Wanted {
 
 export interface OpenedStore {
   readonly store: ThreadStore;
-  /** Its kind: what may be told of it. */
+  /** The kind of store. Unlike the URL, it has no password and can be shown. */
   readonly label: string;
 }
 
-/** Opens the store that was named. Who only reads, or acts on what is there, makes no file where there is none. */
+/** Opens the named store. Unless `creates` is true, a missing SQLite file is an error and is not created. */
 export async function openNamed(io: Io, wanted: Wanted, creates: boolean): Promise<OpenedStore> {
   const url = wanted.store ?? (io.env["HEDDLE_STORE"] || "sqlite:./heddle.db");
   const tenant = wanted.tenant ?? (io.env["HEDDLE_TENANT"] || undefined);
@@ -32,7 +32,7 @@ export async function openNamed(io: Io, wanted: Wanted, creates: boolean): Promi
       if (rest === "") break;
       const path = resolve(io.cwd, rest.replace(/^\/\/(?=\/)/, ""));
       if (!creates && !existsSync(path)) throw missing(rest);
-      // By its file and not by the package's name, so that the sources run too.
+      // Imported by path, not by package name, so that the sources run without a build.
       const { sqliteStore } = await import("../stores/sqlite/sqlite-store.ts");
       return { store: sqliteStore(path, options), label: "sqlite" };
     }
@@ -43,12 +43,12 @@ export async function openNamed(io: Io, wanted: Wanted, creates: boolean): Promi
     }
     default:
   }
-  return { store: await openStore(url), label: "" }; // says how such a URL is written
+  return { store: await openStore(url), label: "" }; // throws an error that shows valid URLs
 }
 
 function missing(path: string): CliError {
   const message =
-    `There is no store at ${path}. Begin one with heddle ask "What is 6 * 7?" or heddle studio, or say with --store or ` +
-    "HEDDLE_STORE where it is.";
+    `There is no store at ${path}. Create one with heddle ask "What is 6 * 7?" or heddle studio, or name an existing one ` +
+    "with --store or HEDDLE_STORE.";
   return new CliError({ code: "store_missing", exit: EXIT.notFound, message });
 }

@@ -3,14 +3,14 @@ interface Option {
   readonly type: "string" | "boolean";
   readonly short?: string;
   readonly multiple?: boolean;
-  /** What stands for its value in the help. */
+  /** Placeholder for the value in the help. */
   readonly value?: string;
   readonly help: string;
 }
 
 export type Options = { readonly [name: string]: Option };
 
-/** What was given for options. */
+/** The parsed values of options. */
 export type Values<Given extends Options> = {
   readonly [Name in keyof Given]: Given[Name] extends { readonly type: "boolean" }
     ? boolean | undefined
@@ -21,14 +21,14 @@ export type Values<Given extends Options> = {
 
 /** Every command has these. */
 export const COMMON = {
-  json: { type: "boolean", help: "one JSON object on stdout; JSON Lines from what streams" },
-  quiet: { type: "boolean", short: "q", help: "say nothing on stderr but errors" },
-  "no-input": { type: "boolean", help: "never ask anything" },
-  "no-color": { type: "boolean", help: "no colour; also NO_COLOR" },
-  help: { type: "boolean", short: "h", help: "this text" },
+  json: { type: "boolean", help: "print one JSON object on stdout; commands that stream print JSON Lines" },
+  quiet: { type: "boolean", short: "q", help: "print only errors on stderr" },
+  "no-input": { type: "boolean", help: "never ask a question" },
+  "no-color": { type: "boolean", help: "no color; also NO_COLOR" },
+  help: { type: "boolean", short: "h", help: "show this help" },
 } as const satisfies Options;
 
-/** Where the threads are. */
+/** Options that name the store. */
 export const STORE = {
   store: {
     type: "string",
@@ -36,22 +36,22 @@ export const STORE = {
     value: "url",
     help: "sqlite:./heddle.db (default), postgres://…; also HEDDLE_STORE",
   },
-  tenant: { type: "string", value: "name", help: "whose threads; also HEDDLE_TENANT" },
+  tenant: { type: "string", value: "name", help: "the tenant whose threads are used; also HEDDLE_TENANT" },
 } as const satisfies Options;
 
-/** A Studio that has them, instead of a store. */
+/** Options that name a running Studio instead of a store. */
 export const SERVER = {
   server: { type: "string", value: "url", help: "a running Studio, http://127.0.0.1:4747; also HEDDLE_SERVER" },
-  token: { type: "string", value: "token", help: "what it asks for; also HEDDLE_TOKEN" },
+  token: { type: "string", value: "token", help: "access token of that Studio; also HEDDLE_TOKEN" },
 } as const satisfies Options;
 
 export const PLACE = { ...STORE, ...SERVER } as const satisfies Options;
 
-/** Who answers. */
+/** The option that names the agent. */
 export const AGENT = {
   agent: {
     type: "string",
     value: "file",
-    help: "a module that exports an agent; default: by the key in the environment",
+    help: "a module that exports an agent; default: a model whose key is in the environment",
   },
 } as const satisfies Options;

@@ -12,7 +12,7 @@ interface OutputOptions {
   readonly "no-color"?: boolean | undefined;
 }
 
-/** stdout is data, stderr is talk. */
+/** Output of a command: data goes to stdout, everything else to stderr. */
 export class Output {
   readonly isJson: boolean;
   readonly isQuiet: boolean;
@@ -43,7 +43,7 @@ export class Output {
     return this.#io.stderr.columns;
   }
 
-  /** Whether there is somebody to see a bar move. */
+  /** Whether a progress bar can be shown on stderr. */
   get showsProgress(): boolean {
     return this.#io.stderr.isTerminal && this.#io.env["TERM"] !== "dumb" && !this.isQuiet;
   }
@@ -52,7 +52,7 @@ export class Output {
     await this.raw(`${line}\n`);
   }
 
-  /** As it is, but that a terminal is sent nothing it would act on. */
+  /** Writes text to stdout as it is. At a terminal, control characters are replaced. */
   async raw(text: string): Promise<void> {
     await this.#io.stdout.write(this.#io.stdout.isTerminal ? harmless(text) : text);
   }
@@ -65,12 +65,12 @@ export class Output {
     if (!this.isQuiet) await this.error(line);
   }
 
-  /** Said also to those who want quiet. */
+  /** Writes a line to stderr, also with --quiet. */
   async error(line: string): Promise<void> {
     await this.#talk(`${this.#io.stderr.isTerminal ? harmless(line) : line}\n`);
   }
 
-  /** Moves what stands on the last line of the terminal. */
+  /** Replaces the last line of the terminal. */
   async status(text: string): Promise<void> {
     if (this.showsProgress) await this.#talk(`\r\u001b[K${text}`);
   }
@@ -79,12 +79,12 @@ export class Output {
     try {
       await this.#io.stderr.write(text);
     } catch (error) {
-      if (!(error instanceof BrokenPipe)) throw error; // nobody listens; the data may still be wanted
+      if (!(error instanceof BrokenPipe)) throw error; // stderr is closed; stdout may still have a reader
     }
   }
 }
 
-/** Somebody who sets COLUMNS for a pipe means it. */
+/** The width from COLUMNS; it applies to a pipe too. */
 function columnsIn(text: string | undefined): number | undefined {
   return text !== undefined && /^[1-9]\d{0,3}$/.test(text) ? Number(text) : undefined;
 }
@@ -96,8 +96,8 @@ function painter(io: Io, sink: Sink, isOff: boolean): Paint {
   return (style, text) => (isOn ? styleText(style, text, { validateStream: false }) : text);
 }
 
-/** Colours stay, for they are ours; what else would steer a terminal is told, not done. */
+/** Replaces control characters, which could take over the terminal. Color codes stay, because this class writes them. */
 function harmless(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that are looked for
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to find
   return text.replaceAll(/\u001b(?!\[\d{1,3}m)|[\u0000-\u0008\u000b-\u001a\u001c-\u001f\u007f-\u009f]/g, "\ufffd");
 }

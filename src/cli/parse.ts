@@ -9,7 +9,7 @@ export interface Parsed {
   readonly options: { readonly [name: string]: string | boolean | readonly (string | boolean)[] | undefined };
 }
 
-/** What was given to a command, checked against what it takes. */
+/** Parses the arguments of a command and checks them against its definition. */
 export function parsed(command: Command, given: readonly string[]): Parsed {
   const options: Options = { ...command.options, ...COMMON };
   const { values, positionals } = attempt(command, options, given);
@@ -32,7 +32,9 @@ function attempt(command: Command, options: Options, given: readonly string[]) {
     const long = /(--[a-z-]+)/.exec(message)?.[1] ?? name;
     const needs = options[long.slice(2)]?.type === "string";
     throw badUsage(
-      needs ? `${long} needs a value; one that begins with a dash as ${long}=value.` : `${long} takes no value.`,
+      needs
+        ? `${long} needs a value. Write a value that begins with a dash as ${long}=value.`
+        : `${long} takes no value.`,
     );
   }
 }
@@ -50,21 +52,21 @@ function plain(options: Options) {
 function checkCount({ name, args }: Command, given: readonly string[]): void {
   const names = args.match(/[<[][^>\]]+[>\]]/g) ?? [];
   const missing = names.filter((one) => one.startsWith("<"))[given.length];
-  if (missing !== undefined) throw badUsage(`${missing} is missing: heddle ${name} ${args}`);
+  if (missing !== undefined) throw badUsage(`${missing} is missing. Usage: heddle ${name} ${args}`);
   if (given.length > names.length && !args.includes("...")) {
-    throw badUsage(`There is one argument too many, after ${names.join(" ") || "none"}: heddle ${name} ${args}`.trim());
+    throw badUsage(`There is one argument too many. Usage: heddle ${name} ${args}`.trim());
   }
 }
 
-/** The value of an option that is a seq, or another whole number from 0 or from `least`. */
+/** Parses an option that is a whole number of at least `least` (default 0). */
 export function wholeNumber(text: string | undefined, option: string, least = 0): number | undefined {
   if (text === undefined) return undefined;
   const value = Number(text);
   if (/^\d+$/.test(text) && Number.isSafeInteger(value) && value >= least) return value;
-  throw badUsage(`${option} must be a whole number from ${least}.`);
+  throw badUsage(`${option} must be a whole number from ${least} on.`);
 }
 
-/** A date, or milliseconds since 1970, as the API takes it. */
+/** Checks an option that is a date or milliseconds since 1970. The API takes both as text. */
 export function timeGiven(text: string | undefined, option: string): string | undefined {
   if (text === undefined || /^\d+$/.test(text) || (/^\d{4}-\d{2}/.test(text) && !Number.isNaN(Date.parse(text))))
     return text;

@@ -13,26 +13,26 @@ import type { AGENT, PLACE } from "./options.ts";
 
 type Query = { readonly [name: string]: string | number | undefined };
 
-/** Where threads are: a store of this process or a Studio elsewhere. Both answer by the same API. */
+/** Where the threads are: in a store that this process opens, or in a running Studio. Both have the same API. */
 export abstract class Place {
   abstract readonly isServer: boolean;
-  /** Whether all of it is gone when this process ends. */
+  /** Whether the threads are lost when this process ends. */
   get isForgetful(): boolean {
     return false;
   }
 
   async get<Answer>(path: string, query: Query = {}): Promise<Answer> {
-    return (await (await this.open(path, query)).json()) as Answer; // the route says what it answers
+    return (await (await this.open(path, query)).json()) as Answer; // the route defines the type of the answer
   }
 
-  /** `also` are statuses that are answers too. */
+  /** `also` lists failure statuses whose body is an answer and no error. Default: none. */
   async post<Answer>(path: string, body: object = {}, also: readonly number[] = []): Promise<Answer> {
     const headers = { "content-type": "application/json" };
     const answer = await this.send(path, { method: "POST", headers, body: JSON.stringify(body) }, also);
-    return (await answer.json()) as Answer; // the route says what it answers
+    return (await answer.json()) as Answer; // the route defines the type of the answer
   }
 
-  /** An answer as it comes. */
+  /** Sends a GET, or what `init` says, and returns the response unread. */
   async open(path: string, query: Query = {}, init: RequestInit = {}): Promise<Response> {
     const search = new URLSearchParams();
     for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, String(value));
@@ -42,7 +42,7 @@ export abstract class Place {
   abstract send(path: string, init: RequestInit, also?: readonly number[]): Promise<Response>;
   abstract close(): Promise<void>;
 
-  /** The id of the thread that was meant; `last` is the one that changed last. */
+  /** The id of a thread; `last` means the thread that changed last. */
   async threadId(given: string): Promise<string> {
     if (given !== "last") return given;
     const { threads } = await this.get<{ threads: readonly { readonly id: string }[] }>("/api/threads", { limit: 1 });
@@ -96,13 +96,13 @@ class ServerPlace extends Place {
     if (this.#token !== undefined) headers.set("authorization", `Bearer ${this.#token}`);
     const answer = await this.#fetch(new URL(path, this.#base), { ...init, headers }).catch((cause: unknown) => {
       if (init.signal?.aborted) throw cause;
-      const message = `Nobody answers at ${this.#base.origin}. Start a Studio there (heddle studio), or leave --server out.`;
+      const message = `No server answers at ${this.#base.origin}. Start a Studio there (heddle studio), or leave --server out.`;
       throw new CliError({ code: "server_unreachable", exit: EXIT.failed, retryable: true, message, cause });
     });
     if (answer.ok) return answer;
-    const told = (await answer.json().catch(() => ({}))) as Refusal; // as every refusal of Studio
-    if (told.error === undefined && also.includes(answer.status)) return Response.json(told);
-    throw refusal(answer.status, told);
+    const body = (await answer.json().catch(() => ({}))) as Refusal; // every error of Studio has this form
+    if (body.error === undefined && also.includes(answer.status)) return Response.json(body);
+    throw refusal(answer.status, body);
   }
 
   async close(): Promise<void> {}
@@ -112,7 +112,7 @@ interface Refusal {
   readonly error?: { readonly code: string; readonly message: string; readonly retryable?: boolean };
 }
 
-/** What a server refuses is told in its own words. */
+/** An error with the server's own code and message. */
 function refusal(status: number, { error }: Refusal): CliError {
   const {
     code,
@@ -120,7 +120,7 @@ function refusal(status: number, { error }: Refusal): CliError {
     retryable = false,
   } = error ?? {
     code: "server_unreachable",
-    message: `What answers there is no Studio: it said ${status}.`,
+    message: `The server at this address is no Studio: it answered ${status}. Check --server.`,
   };
   return new CliError({ code, message, retryable, exit: exitOfStatus(status) });
 }
@@ -128,13 +128,13 @@ function refusal(status: number, { error }: Refusal): CliError {
 type Placed = Call<typeof PLACE & Partial<typeof AGENT>>;
 
 interface Wanted {
-  /** Makes the store where there is none. */
+  /** Whether to create a missing store. Default: false. */
   readonly creates?: boolean;
-  /** Has an agent that answers; without one it is only looked. */
+  /** Whether the command runs the agent. Default: false, it only reads. */
   readonly acts?: boolean;
 }
 
-/** Does something where the threads are, and lets go of them, however it ends. */
+/** Opens the place of the threads, runs `work`, and always closes the place. */
 export async function at<Result>(
   call: Placed,
   wanted: Wanted,
@@ -149,7 +149,7 @@ export async function at<Result>(
   }
 }
 
-/** A Studio that was named. */
+/** The Studio that --server or HEDDLE_SERVER names; undefined if neither does. */
 export function serverOf({
   io,
   options,
@@ -169,7 +169,7 @@ export function serverOf({
   return new ServerPlace(new URL(given), options.token ?? (io.env["HEDDLE_TOKEN"] || undefined), io.fetch);
 }
 
-/** A store of this process. */
+/** Opens the store in this process. */
 export async function localPlace(call: Placed, { creates = false, acts = false }: Wanted): Promise<LocalPlace> {
   const { io, out, options } = call;
   const { store, label } = await openNamed(io, options, creates);

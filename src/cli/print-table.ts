@@ -1,7 +1,7 @@
 import type { Output } from "./output.ts";
 import { table } from "./text.ts";
 
-/** Rows, and at a terminal what the columns hold; whoever pipes them wants rows alone. */
+/** Prints rows. Column titles are printed only at a terminal, so that a pipe gets rows alone. */
 export async function printTable(
   out: Output,
   head: readonly string[],

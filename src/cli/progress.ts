@@ -3,16 +3,16 @@ import type { Output } from "./output.ts";
 import { line } from "./text.ts";
 
 const WIDTH = 24;
-/** A bar of fewer cells says nothing. */
+/** A bar with fewer cells is too short to read. */
 const LEAST = 6;
 const OFTEN_MS = 80;
-/** What takes less time than this needs no sign that it goes on. */
+/** Work that takes less time than this shows no progress. */
 const LONG_MS = 400;
 const FRAMES = ["-", "\\", "|", "/"];
 
 type Clock = Pick<Io, "now" | "every">;
 
-/** A bar on stderr, where somebody sits at a terminal; elsewhere nothing at all. */
+/** A progress bar on stderr. Without a terminal it prints nothing. */
 export class Progress {
   readonly #out: Output;
   readonly #what: string;
@@ -32,7 +32,7 @@ export class Progress {
     this.#numbers = numbers;
   }
 
-  /** So far; where nobody knows of how much, only that. */
+  /** Shows the progress; without a bar if the total is unknown. */
   async at(done: number, total: number | undefined): Promise<void> {
     const now = this.#clock.now();
     if (!this.#out.showsProgress || now - this.#shownAt < OFTEN_MS) return;
@@ -46,7 +46,7 @@ export class Progress {
     await this.#out.status(`${this.#what} ${this.#out.talk("cyan", bar)} ${numbers}`);
   }
 
-  /** A sign that something goes on whose end cannot be foreseen. */
+  /** Shows that work of unknown length is running. */
   async during<Result>(work: Promise<Result>): Promise<Result> {
     const began = this.#clock.now();
     let frame = 0;
@@ -70,13 +70,13 @@ export class Progress {
     await this.#out.status("");
   }
 
-  /** On one line of the terminal: what wraps cannot be taken back. */
+  /** Shows the text on one line: a wrapped line cannot be erased. */
   async #show(text: string): Promise<void> {
     await this.#out.status(line(text, this.#out.talkWidth - 1));
   }
 }
 
-/** Bytes, as a bar tells them. */
+/** Formats bytes as MiB. */
 export function megabytes(bytes: number): string {
   return `${(bytes / 1024 / 1024).toLocaleString("en-US", { maximumFractionDigits: 1, minimumFractionDigits: 1 })} MiB`;
 }

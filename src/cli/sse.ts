@@ -5,7 +5,7 @@ export interface Told {
   readonly id: string | undefined;
 }
 
-/** The messages of a stream, as they come; comments and half a message at the end are nothing. */
+/** The messages of a stream, as they arrive. Comments and an incomplete last message are skipped. */
 export async function* messagesIn(body: ReadableStream<Uint8Array>): AsyncGenerator<Told, void> {
   const decoder = new TextDecoder();
   let rest = "";

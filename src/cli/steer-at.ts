@@ -14,20 +14,20 @@ export interface Steered {
   readonly reason?: string;
 }
 
-/** Says something to the request that is at work. What is not accepted is told with 409, as an answer of its own. */
+/** Sends text to the running request. The server answers 409 for text that it does not accept; that is no error here. */
 export function steerAt(place: Place, threadId: string, words: Words): Promise<Steered> {
   return place.post<Steered>(pathOf(threadId, "steer"), words, [409]);
 }
 
 const REASONS: { readonly [reason: string]: string } = {
-  idle: "no request is at work in this thread",
-  request_mismatch: "another request is at work",
-  queue_full: "too much waits to be said already",
-  empty_content: "it says nothing",
-  closed: "the request is being ended",
+  idle: "no request is running in this thread",
+  request_mismatch: "another request is running",
+  queue_full: "too many messages are waiting already",
+  empty_content: "the text is empty",
+  closed: "the request is ending",
 };
 
-/** Why something was not delivered, in words. */
+/** Why the text was not delivered, in words. */
 export function reasonTold(reason: string | undefined): string {
-  return (reason === undefined ? undefined : REASONS[reason]) ?? reason ?? "nobody says why";
+  return (reason === undefined ? undefined : REASONS[reason]) ?? reason ?? "the reason is unknown";
 }

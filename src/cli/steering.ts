@@ -13,19 +13,19 @@ interface Options {
 }
 
 export const CHAT_HELP = [
-  "While it answers, a line you type is said to it before its next model call.",
-  "  /followup <text>  is said when it would be done",
-  "  /cancel           ends the answer, as Ctrl-C does",
-  "  /quit             ends the talk, and the answer with it",
-  "  //text            is /text, not a command",
+  "While the agent answers, each line you type is sent to it before its next model call.",
+  "  /followup <text>  send the text when the answer is done",
+  "  /cancel           cancel the answer, as Ctrl-C does",
+  "  /quit             cancel the answer and leave",
+  "  //text            send /text; it is not a command",
 ].join("\n");
 
-/** The lines that are typed while a request is at work: words for it, or what is to become of it. */
+/** Handles the lines that the user types while a request runs: text for the request, or a command. */
 export class Steering {
   readonly #options: Options;
   readonly #began = Promise.withResolvers<string>();
   readonly #open = new Map<string, string>();
-  /** What was delivered before the answer to its being said was here. */
+  /** Ids of texts whose delivery event came before the answer to their sending. */
   readonly #heard = new Set<string>();
   #saying: Promise<void> = Promise.resolve();
   readonly #unsaid: string[] = [];
@@ -36,7 +36,7 @@ export class Steering {
     this.#options = options;
   }
 
-  /** Whether somebody wants to leave when this is done. */
+  /** Whether the user wants to leave when the request ends. */
   get isLeft(): boolean {
     return this.#isLeft;
   }
@@ -45,7 +45,7 @@ export class Steering {
     this.#began.resolve(requestId);
   }
 
-  /** Each line is said when the one before has been. */
+  /** Handles lines one after the other. */
   typed(text: string): void {
     this.#saying = this.#saying.then(() => this.#said(text.trim())).catch((error: unknown) => this.#failed(error));
   }
@@ -58,7 +58,7 @@ export class Steering {
     else await this.#delivered(id, text);
   }
 
-  /** The request is at its end. Answers what was not said to it any more. */
+  /** Called when the request has ended. Returns the texts that were not delivered. */
   async ended(): Promise<readonly string[]> {
     this.#isOver = true;
     this.#began.resolve("");
@@ -121,7 +121,7 @@ export class Steering {
   }
 
   #failed(error: unknown): Promise<void> {
-    const message = error instanceof Error ? error.message : "nobody says why";
+    const message = error instanceof Error ? error.message : "the reason is unknown";
     return this.#told("yellow", "not delivered", message);
   }
 }
@@ -131,12 +131,12 @@ interface Typed {
   readonly rest: string;
 }
 
-/** `/name rest`; two slashes are one of the text. */
+/** Parses `/name rest`. Two slashes are no command: the text begins with one. */
 export function commandIn(text: string): Typed | undefined {
   const match = /^\/([a-z]*)(?:\s+([\s\S]*))?$/.exec(text);
   return match === null ? undefined : { name: match[1] ?? "", rest: (match[2] ?? "").trim() };
 }
 
 export function unknownCommand(name: string): string {
-  return `There is no /${name}. /help tells what there is; //${name} is text.`;
+  return `There is no /${name}. /help lists the commands; //${name} sends it as text.`;
 }

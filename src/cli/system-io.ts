@@ -8,14 +8,14 @@ import { TerminalKeyboard } from "./keyboard.ts";
 
 type Interrupt = Parameters<Io["onInterrupt"]>[0];
 
-/** The process itself. */
+/** The input and output of this process. */
 export function systemIo(): Io {
   const handlers = new Set<Interrupt>();
-  let toldAt = Number.NEGATIVE_INFINITY;
-  const tell = (signal: "SIGINT" | "SIGTERM"): void => {
+  let signaledAt = Number.NEGATIVE_INFINITY;
+  const signaled = (signal: "SIGINT" | "SIGTERM"): void => {
     const now = performance.now();
-    if (now - toldAt < SAME_MS) return;
-    toldAt = now;
+    if (now - signaledAt < SAME_MS) return;
+    signaledAt = now;
     for (const handler of [...handlers]) handler(signal);
   };
   const [stdout, stderr] = [sinkOf(process.stdout), sinkOf(process.stderr)];
@@ -40,15 +40,15 @@ export function systemIo(): Io {
         stdout,
         stderr,
         isDumb: process.env["TERM"] === "dumb",
-        interrupted: () => tell("SIGINT"),
+        interrupted: () => signaled("SIGINT"),
       }),
-    ask: (question) => ask(question, () => (handlers.size > 0 ? tell("SIGINT") : process.exit(130))),
+    ask: (question) => ask(question, () => (handlers.size > 0 ? signaled("SIGINT") : process.exit(130))),
     onInterrupt: (handler) => {
-      if (handlers.size === 0) for (const signal of SIGNALS) process.on(signal, tell);
+      if (handlers.size === 0) for (const signal of SIGNALS) process.on(signal, signaled);
       handlers.add(handler);
       return () => {
         handlers.delete(handler);
-        if (handlers.size === 0) for (const signal of SIGNALS) process.off(signal, tell);
+        if (handlers.size === 0) for (const signal of SIGNALS) process.off(signal, signaled);
       };
     },
     leave: (code) => process.exit(code),
@@ -57,7 +57,7 @@ export function systemIo(): Io {
   };
 }
 
-/** npx and others hand on a Ctrl-C that the terminal has sent us already: that is one, not two. */
+/** npx and other parents forward a Ctrl-C that the terminal sent to this process already. The second one is ignored. */
 const SAME_MS = 250;
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 
@@ -65,7 +65,7 @@ function sinkOf(stream: NodeJS.WriteStream | WriteStream): Sink {
   let broken = false;
   let drained = Promise.withResolvers<void>();
   stream.on("error", () => {
-    broken = true; // EPIPE, in the end the only thing that can go wrong with it
+    broken = true; // usually EPIPE; after any error nothing more can be written
     drained.resolve();
   });
   stream.on("drain", () => {
@@ -75,7 +75,7 @@ function sinkOf(stream: NodeJS.WriteStream | WriteStream): Sink {
   return {
     isTerminal: stream.isTTY === true,
     get columns() {
-      return stream.columns || 100; // some terminals say 0
+      return stream.columns || 100; // some terminals report 0
     },
     write: async (piece) => {
       if (broken) throw new BrokenPipe();
@@ -85,7 +85,7 @@ function sinkOf(stream: NodeJS.WriteStream | WriteStream): Sink {
   };
 }
 
-/** A terminal in raw mode sends no signal for Ctrl-C, readline tells of it. */
+/** Asks one question. In raw mode Ctrl-C sends no signal, so `interrupted` is called from readline's event. */
 function ask(question: string, interrupted: () => void): Promise<string | undefined> {
   const reader: Interface = createInterface({ input: process.stdin, output: process.stderr });
   return new Promise((resolve) => {
@@ -110,6 +110,6 @@ function open(url: string): void {
         : ["xdg-open"];
   if (command === undefined) return;
   const child = spawn(command, [...args, url], { stdio: "ignore", detached: true });
-  child.on("error", () => undefined); // there is no browser; the address was printed
+  child.on("error", () => undefined); // there is no browser; the address has been printed
   child.unref();
 }

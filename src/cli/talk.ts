@@ -19,11 +19,11 @@ interface Answered {
   readonly exit: number;
   readonly isInterrupted: boolean;
   readonly isLeft: boolean;
-  /** What was typed too late for this one. */
+  /** Lines that the user typed too late for this request. */
   readonly unsaid: readonly string[];
 }
 
-/** Asks after asks in one thread. */
+/** A conversation: one request after the other in one thread. */
 export class Talk {
   readonly #options: Options;
   #threadId: string | undefined;
@@ -33,7 +33,7 @@ export class Talk {
     this.#options = options;
   }
 
-  /** Each line when the one before has been answered; the first trouble is the end. */
+  /** Asks each line after the answer to the line before. Stops at an interrupt, or when a request stays open. */
   async read(lines: AsyncIterable<string>): Promise<number> {
     for await (const line of lines) {
       const content = line.trim();
@@ -44,7 +44,7 @@ export class Talk {
     return this.#ended();
   }
 
-  /** As somebody types it, who may say something while an answer comes. */
+  /** Asks what the user types at a terminal. The user can type while an answer arrives. */
   async typed(keyboard: Keyboard): Promise<number> {
     const next: string[] = [];
     const prompt = this.#options.call.out.talk("cyan", "> ");
@@ -61,7 +61,7 @@ export class Talk {
       const { exit, isInterrupted, isLeft, unsaid } = await this.#tried(text, keyboard);
       if (isOpen(exit)) return exit;
       if (isLeft) break;
-      // What came too late for an answer is asked behind it, but not behind one that was broken off.
+      // Lines that came too late are asked next, unless the request failed or was interrupted.
       if (exit === EXIT.ok && !isInterrupted) next.push(...unsaid);
     }
     if (keyboard.isInterrupted) {
@@ -78,7 +78,7 @@ export class Talk {
     else await out.say(unknownCommand(command));
   }
 
-  /** What is refused is told, and the talk goes on. */
+  /** Prints the error of a refused request; the conversation continues. */
   async #tried(content: string, keyboard: Keyboard): Promise<Answered> {
     const { out } = this.#options.call;
     try {
@@ -105,7 +105,7 @@ export class Talk {
     let exit: number;
     try {
       exit = await askIn({ call, contextPolicy, place, interrupts, steering }, { threadId, isNew }, content);
-      this.#threadId = threadId; // a new one is taken back where this is refused
+      this.#threadId = threadId; // not set if this is refused: the new thread was deleted
     } finally {
       off?.();
       unsaid = (await steering?.ended()) ?? [];
@@ -122,7 +122,7 @@ export class Talk {
   }
 }
 
-/** The request waits or is suspended: it is still open, and nothing else can be asked. */
+/** Whether the request waits or is suspended. It is still open, so nothing else can be asked. */
 function isOpen(exit: number): boolean {
   return exit === EXIT.refused || exit === EXIT.suspended;
 }

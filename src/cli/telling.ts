@@ -4,7 +4,7 @@ import { BrokenPipe } from "./exit.ts";
 import type { Output } from "./output.ts";
 import { contentText, line } from "./text.ts";
 
-/** Tells the events of a request: the answer on stdout as it comes, tools and troubles on stderr. */
+/** Prints the events of a request: the answer on stdout as it arrives, tool calls and warnings on stderr. */
 export class Telling {
   readonly #out: Output;
   #isMidLine = false;
@@ -15,12 +15,12 @@ export class Telling {
   }
 
   async event(event: AgentEvent): Promise<void> {
-    if (event.kind === "checkpoint") return; // a key to go on with, of no use to a reader
+    if (event.kind === "checkpoint") return; // a resume token, of no use to a reader
     if (this.#out.isJson) await this.data(() => this.#out.json(event));
     else await this.#told(event);
   }
 
-  /** Text is data; whoever reads it may leave, and the request goes on all the same. */
+  /** Writes data. If the reader closes the pipe, writing stops and the request continues. */
   async data(write: () => Promise<void>): Promise<void> {
     if (this.#isDeaf) return;
     try {
@@ -63,17 +63,17 @@ export class Telling {
       }
       case "summary_completed":
         return this.line(
-          talk("dim", `A summary now stands for the entries ${event.data.fromSeq} to ${event.data.toSeq}.`),
+          talk("dim", `A summary now replaces the entries ${event.data.fromSeq} to ${event.data.toSeq}.`),
         );
       case "summary_failed":
-        return this.line(`${talk("yellow", "warning:")} no summary: ${event.data.reason}`);
+        return this.line(`${talk("yellow", "warning:")} the summary failed: ${event.data.reason}`);
       case "summary_skipped":
         return this.line(
           `${talk("yellow", "warning:")} the entries ${event.data.fromSeq} to ${event.data.toSeq} could not be summarized`,
         );
       case "context_cut":
         return this.line(
-          `${talk("yellow", "warning:")} the entries ${event.data.fromSeq} to ${event.data.toSeq} are cut, and in no summary`,
+          `${talk("yellow", "warning:")} the entries ${event.data.fromSeq} to ${event.data.toSeq} are cut, and no summary covers them`,
         );
       case "request_completed":
         if (event.data.terminationReason !== "final_answer")

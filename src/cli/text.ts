@@ -1,13 +1,13 @@
 import { isPlainObject, type JsonObject, type JsonValue } from "../thread/json.ts";
 
-/** One line of at most so many letters. */
+/** The text on one line, shortened to `width` characters. */
 export function line(text: string, width: number): string {
   const flat = text.trim().replaceAll(/\s+/g, " ");
   const letters = [...flat];
   return letters.length <= width ? flat : `${letters.slice(0, Math.max(0, width - 1)).join("")}…`;
 }
 
-/** What a content says, its parts one after the other. */
+/** The text of a content; one line or more for each part. */
 export function contentText(content: unknown): string {
   if (typeof content === "string") return content;
   if (!Array.isArray(content)) return content === undefined ? "" : JSON.stringify(content);
@@ -16,14 +16,14 @@ export function contentText(content: unknown): string {
 
 function partText(part: JsonValue): string {
   if (!isPlainObject(part)) return JSON.stringify(part);
-  const { type, text, filename, mediaType } = part as JsonObject; // contents are JSON
+  const { type, text, filename, mediaType } = part as JsonObject; // content is JSON
   if (type === "text") return String(text ?? "");
   if (type === "thinking") return `(thinking) ${String(text ?? "")}`;
   if (type === "file") return `[file ${String(filename ?? mediaType ?? "")}]`;
   return type === "tool_call" ? "" : `[${String(type)}]`;
 }
 
-/** Columns as wide as what stands in them; the last takes what is left. */
+/** Aligns rows in columns. The last column gets the rest of the width, and its text is shortened. */
 export function table(rows: readonly (readonly string[])[], width: number): readonly string[] {
   const columns = Math.max(0, ...rows.map(({ length }) => length));
   const widths = Array.from({ length: columns }, (_, at) =>
@@ -36,7 +36,7 @@ export function table(rows: readonly (readonly string[])[], width: number): read
   });
 }
 
-/** Lines of so many letters where the words allow it. */
+/** Wraps text to `width`. A longer word gets a line of its own. */
 export function wrapped(text: string, width: number): readonly string[] {
   const lines: string[] = [];
   for (const word of text.split(" ")) {

@@ -11,11 +11,11 @@ export interface Viewing {
   readonly system?: string | undefined;
   readonly tools?: JsonValue | undefined;
   readonly model?: string | undefined;
-  /** Without what the last call was made with. */
+  /** Whether to ignore the environment and policy of the last call. Default: false. */
   readonly isBare?: boolean | undefined;
 }
 
-/** What a model would be shown; what is not said is as it was at the last call before that moment. */
+/** The context that a model would get. What `viewing` leaves out comes from the last call before that entry. */
 export async function viewOf(place: Place, threadId: string, viewing: Viewing): Promise<ViewAnswer> {
   const { atSeq, isBare = false, ...given } = viewing;
   const last = isBare ? undefined : await lastCall(place, threadId, atSeq);

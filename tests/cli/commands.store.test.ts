@@ -47,7 +47,7 @@ describe("usage", () => {
     [["steer", "last", "hi"], /--server/],
     [["steer", "last", "hi", "--kind", "inject"], /--source/],
     [["studio", "--port", "99999"], /--port/],
-    [["ask", ""], /nothing to say/],
+    [["ask", ""], /The text is empty/],
     [["import", "-"], /nothing to import/],
     [["threads", "--since", "yesterday"], /--since must be a date/],
     [["threads", "--status", "compleed"], /Did you mean completed/],
@@ -108,7 +108,7 @@ describe("looking", () => {
     expect(rebuilt.stderr).toMatch(/^proven: \S+\n[\d,]+ of 3,200 tokens · system \d+, tools \d+, summary 0, /);
     expect(rebuilt.stderr).toMatch(/reported \d+, of those from the cache 0/);
     expect(rebuilt.stderr).toMatch(
-      /begins as the call before: \d+ of \d+ messages, \d+ tokens, all that was sent then/,
+      /same prefix as the call before: \d+ of \d+ messages, \d+ tokens, the whole call before/,
     );
     const tight = '{"maxInputTokens":500,"reserveOutputTokens":100,"keepLastTurns":0}';
     const { stderr } = await run(["context", "last", "--policy", tight], { cwd });
@@ -135,7 +135,7 @@ describe("looking", () => {
 
   test("a search that finds nothing, and a window without entries, say so and no more", async () => {
     const cwd = await asked("What is 1 + 1?");
-    expect((await run(["threads", "--search", "zebra"], { cwd })).stderr).toBe("No thread fits.\n");
+    expect((await run(["threads", "--search", "zebra"], { cwd })).stderr).toBe("No thread matches.\n");
     expect((await run(["show", "last", "--from", "99"], { cwd })).stderr).toMatch(
       /4 earlier[\s\S]*no such entry from 99 on: the thread ends at 3/,
     );

@@ -11,7 +11,7 @@ import { wordsOf } from "./support/words.ts";
 const page = readFileSync(new URL("../../docs/cli.md", import.meta.url), "utf8");
 const lines = [...page.matchAll(/^```sh\n([\s\S]*?)^```/gm)].flatMap(([, block = ""]) => block.trim().split("\n"));
 
-test("docs/cli.md runs line by line, each line ending as it says", { timeout: 60_000 }, async () => {
+test("docs/cli.md runs line by line, each line exits as its comment says", { timeout: 60_000 }, async () => {
   const cwd = fastFolder();
   writeFileSync(join(cwd, "agent.ts"), AGENT);
   writeFileSync(join(cwd, "messages.json"), JSON.stringify([{ role: "user", content: "Hello" }]));
@@ -28,7 +28,7 @@ test("docs/cli.md runs line by line, each line ending as it says", { timeout: 60
         },
       }),
     );
-    const code = Number(/\bends with (\d)/.exec(comment)?.[1] ?? 0);
+    const code = Number(/\bexits with (\d)/.exec(comment)?.[1] ?? 0);
     expect(ran, `${whole}\n${ran.stderr}`).toMatchObject({ code });
   }
 });

@@ -123,7 +123,7 @@ test("what is imported is sent to a Studio as it is read, and what is too large 
   });
   expect(piped, piped.stderr).toMatchObject({ code: 0 });
   const wrong = await run(["import", "--server", address], { cwd, stdin: "{" });
-  expect(wrong).toMatchObject({ code: 2, stderr: "error: What is piped in must be JSON.\n" });
+  expect(wrong).toMatchObject({ code: 2, stderr: "error: The input must be JSON.\n" });
 });
 
 test("a body that a server refuses for its size names the file, the limit and another way", async () => {
@@ -141,7 +141,7 @@ test("a body that a server refuses for its size names the file, the limit and an
   expect({ code, stderr }).toEqual({
     code: 2,
     stderr:
-      "error: long.jsonl is larger than the 9 MiB that this Studio takes. Import it where the store is: heddle import " +
+      "error: long.jsonl is larger than the 9 MiB that this Studio accepts. Import it where the store is: heddle import " +
       "long.jsonl --store <url>\n",
   });
 });

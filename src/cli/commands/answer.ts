@@ -5,9 +5,14 @@ import { DECIDING, decide } from "../deciding.ts";
 export const answer = defineCommand({
   args: "<thread> <tool-call> <output>",
   options: DECIDING,
-  notes: ["For tools without `execute`, whose result comes from outside. The output is JSON, or text; `-` is stdin."],
+  notes: [
+    "For tools without `execute`, whose result comes from outside. <output> is JSON or text; `-` reads it from stdin.",
+  ],
   examples: [
-    { run: `heddle answer last call_1 '{"celsius":4}' --agent agent.ts`, does: "the request goes on with this result" },
+    {
+      run: `heddle answer last call_1 '{"celsius":4}' --agent agent.ts`,
+      does: "continue the request with this result",
+    },
   ],
   run: async (call) => {
     const [thread = "", toolCallId, output = ""] = call.args;

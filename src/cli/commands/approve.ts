@@ -3,12 +3,13 @@ import { DECIDING, decide } from "../deciding.ts";
 
 export const approve = defineCommand({
   args: "<thread> [tool-call]",
-  options: { note: { type: "string", value: "text", help: "kept with the decision" }, ...DECIDING },
+  options: { note: { type: "string", value: "text", help: "recorded with the decision" }, ...DECIDING },
   notes: [
-    "The request goes on here, and its answer is written to stdout. Without the id of a call, the one that waits is meant.",
+    "The request continues in this process, and its answer is written to stdout. The id of the call is needed only if",
+    "several calls wait.",
   ],
   examples: [
-    { run: 'heddle approve last --note "within the budget"', does: "the call that waits in the newest thread runs" },
+    { run: 'heddle approve last --note "within the budget"', does: "run the waiting call of the newest thread" },
   ],
   run: (call) => {
     const [thread = "", toolCallId] = call.args;

@@ -9,14 +9,17 @@ export const ask = defineCommand({
   args: "[text...]",
   options: { ...ASKING, ...PLACE, ...AGENT },
   notes: [
-    "The answer is written to stdout as it comes; which tools are called, to stderr. Without text, stdin is asked.",
-    "A call that needs approval is asked about in a terminal; elsewhere the command ends with 4 and says how to go on.",
-    "Ctrl-C cancels the request and keeps what was said; a second one leaves at once.",
+    "The answer is written to stdout as it arrives, the tool calls to stderr. Without text, stdin is the question.",
+    "At a terminal you are asked to approve a tool call that needs it. Elsewhere the command exits with 4 and says what to do.",
+    "Ctrl-C cancels the request and keeps the answer so far; a second one exits at once.",
   ],
   examples: [
-    { run: 'heddle ask "What is (17 + 25) * 3?"', does: "begins a thread" },
-    { run: 'heddle ask --thread last "And times 3?"', does: "goes on with the newest thread" },
-    { run: 'heddle ask --json --policy short "Compare the weather in Oslo and Cairo."', does: "one event a line" },
+    { run: 'heddle ask "What is (17 + 25) * 3?"', does: "start a thread" },
+    { run: 'heddle ask --thread last "And times 3?"', does: "continue the newest thread" },
+    {
+      run: 'heddle ask --json --policy short "Compare the weather in Oslo and Cairo."',
+      does: "print one event per line",
+    },
   ],
   run: async (call) => {
     const content = await contentGiven(call.io, call.args);

@@ -16,21 +16,24 @@ const PARTS_COLUMNS = ["seq", "call", ...PARTS, "total", "prefix", "what moved i
 export const calls = defineCommand({
   args: "<thread>",
   options: {
-    limit: { type: "string", short: "n", value: "number", help: `default ${USUAL}, newest first` },
-    before: { type: "string", value: "seq", help: "only those before this entry" },
-    explain: { type: "boolean", help: "tokens by part, how much of it began as the call before, and what moved that" },
+    limit: { type: "string", short: "n", value: "number", help: `how many calls, newest first; default ${USUAL}` },
+    before: { type: "string", value: "seq", help: "only calls before this entry" },
+    explain: {
+      type: "boolean",
+      help: "tokens of each part, of the prefix shared with the call before, and the rule that ended this prefix",
+    },
     ...PLACE,
     ...AGENT,
   },
   notes: [
-    "Columns: seq, call, time, model, tokens estimated, reported, and of those from the cache, how it ended.",
-    "With --explain: seq, call, tokens of system, tools, summary, history, pending and all, of those in the prefix that",
-    "is the same as in the call before and can come from a cache, and the rule that moved its end.",
+    "Columns: seq, call, time, model, estimated tokens, reported tokens, tokens from the cache, end.",
+    "With --explain: seq, call, tokens of system, tools, summary, history and pending, the total, the tokens of the prefix",
+    "that equals the call before and can come from a cache, and the rule that ended this prefix.",
   ],
   examples: [
-    { run: "heddle calls last", does: "of the newest thread" },
-    { run: "heddle calls last --explain", does: "where the tokens go, and what a cache can keep" },
-    { run: "heddle calls last --limit 1 --json", does: "the newest call, with all that was recorded" },
+    { run: "heddle calls last", does: "list the calls of the newest thread" },
+    { run: "heddle calls last --explain", does: "show where the tokens go, and what a cache can hold" },
+    { run: "heddle calls last --limit 1 --json", does: "print the newest call, with everything recorded" },
   ],
   run: (call) =>
     at(call, {}, async (place) => {
@@ -49,13 +52,13 @@ export const calls = defineCommand({
       else await printTable(out, COLUMNS, found.calls.map(cells));
       if (found.calls.length === 0)
         await out.say(
-          query.before === undefined ? "No model was called in this thread." : "No call before that entry.",
+          query.before === undefined ? "No model was called in this thread." : "There is no call before that entry.",
         );
       return undefined;
     }),
 });
 
-/** One after the other: each is made again from the log. */
+/** Loads the calls one after the other, because each is rebuilt from the log. */
 async function detailsOf(
   place: Place,
   id: string,

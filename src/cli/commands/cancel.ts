@@ -7,13 +7,16 @@ import { at } from "../place.ts";
 
 export const cancel = defineCommand({
   args: "<thread>",
-  options: { reason: { type: "string", value: "text", help: "kept with it" }, ...PLACE },
+  options: { reason: { type: "string", value: "text", help: "recorded with the cancellation" }, ...PLACE },
   notes: [
-    "A request that only waits is ended in the store; one that is at work, by the process that runs it: --server.",
+    "A waiting request is cancelled in the store. A running one must be cancelled by the process that runs it: --server.",
   ],
   examples: [
-    { run: "heddle cancel last --server http://127.0.0.1:4747", does: "what was said so far is kept" },
-    { run: 'heddle cancel last --reason "not needed any more"', does: "one that waits for approval" },
+    {
+      run: "heddle cancel last --server http://127.0.0.1:4747",
+      does: "cancel a running request; the answer so far is kept",
+    },
+    { run: 'heddle cancel last --reason "not needed any more"', does: "cancel a request that waits for approval" },
   ],
   run: (call) =>
     at(call, {}, async (place) => {
@@ -33,7 +36,7 @@ export const cancel = defineCommand({
 
 function serverNeeded(): CliError {
   const message =
-    "A request is at work in this thread, and only the process that runs it can end it. Press Ctrl-C there, or name the " +
-    "Studio that runs it: --server http://127.0.0.1:4747. If that process has died, heddle studio goes on with the request.";
+    "A request is running in this thread, and only the process that runs it can cancel it. Press Ctrl-C there, or name the " +
+    "Studio that runs it: --server http://127.0.0.1:4747. If that process has died, heddle studio resumes the request.";
   return new CliError({ code: "server_needed", exit: EXIT.usage, message });
 }

@@ -9,16 +9,16 @@ export const chat = defineCommand({
   args: "",
   options: { ...ASKING, ...PLACE, ...AGENT },
   notes: [
-    "At a terminal a line that is typed while an answer comes is said to the request at work: /help there tells more.",
-    "An empty line, /quit or the end of input ends the talk; Ctrl-C cancels the answer, or leaves where nothing runs.",
-    "In a pipe each line is asked when the one before has been answered, whatever it begins with.",
+    "At a terminal, a line typed while an answer arrives is sent to the running request. Type /help for the commands.",
+    "An empty line, /quit or the end of input leaves. Ctrl-C cancels the answer, or leaves if nothing runs.",
+    "In a pipe, each line is asked after the answer to the line before, and nothing is a command.",
   ],
   examples: [
-    { run: "heddle chat", does: "begins a thread" },
-    { run: "heddle chat --thread last", does: "goes on with the newest one" },
+    { run: "heddle chat", does: "start a thread" },
+    { run: "heddle chat --thread last", does: "continue the newest thread" },
     {
       run: "heddle chat --json < questions.txt",
-      does: "a line for each question, and each event of the answers as JSON",
+      does: "ask each line of the file; print the events as JSON",
     },
   ],
   run: async (call) => {
@@ -28,7 +28,7 @@ export const chat = defineCommand({
       const isTyped = io.stdinIsTerminal && io.stderr.isTerminal && options["no-input"] !== true;
       if (!isTyped) return new Talk({ call, contextPolicy, place }).read(io.lines());
       const keyboard = io.keyboard();
-      // What is written goes by way of the keyboard, which knows when somebody types.
+      // Output goes through the keyboard, which holds it back while the user types.
       const typed = {
         ...io,
         stdout: keyboard.stdout,

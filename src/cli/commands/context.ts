@@ -12,27 +12,27 @@ import { viewOf } from "../view.ts";
 export const context = defineCommand({
   args: "<thread>",
   options: {
-    at: { type: "string", value: "seq", help: "as it was when this was the last entry" },
+    at: { type: "string", value: "seq", help: "the context at this entry; default: the last one" },
     policy: { type: "string", value: "policy", help: POLICY_HELP },
-    lane: { type: "string", value: "name", help: "default the one that is active then" },
-    system: { type: "string", value: "text", help: "another system prompt; @file for a file" },
-    tools: { type: "string", value: "json", help: "other tool specs, a JSON list; @file for a file" },
+    lane: { type: "string", value: "name", help: "default: the active lane at that entry" },
+    system: { type: "string", value: "text", help: "another system prompt; @file reads a file" },
+    tools: { type: "string", value: "json", help: "other tool specs, as a JSON list; @file reads a file" },
     model: { type: "string", value: "name", help: "another model, such as anthropic:claude-sonnet-4" },
-    bare: { type: "boolean", help: "without system prompt, tools and policy of the last call" },
-    explain: { type: "boolean", help: "what became of every entry, instead of the messages" },
-    provider: { type: "string", value: "name", help: `the body as it goes to ${WIRES.join(", ")}` },
+    bare: { type: "boolean", help: "ignore system prompt, tools and policy of the last call" },
+    explain: { type: "boolean", help: "show the status of every entry instead of the messages" },
+    provider: { type: "string", value: "name", help: `print the request body for ${WIRES.join(", ")}` },
     ...PLACE,
     ...AGENT,
   },
-  notes: ["System prompt, tools and policy are those of the last call before that moment, unless others are given."],
+  notes: ["System prompt, tools and policy come from the last call before that entry, unless you give others."],
   examples: [
-    { run: "heddle context last", does: "what a model would be shown now" },
-    { run: "heddle context last --at 1 --explain", does: "early on, entry by entry" },
+    { run: "heddle context last", does: "show what a model would get now" },
+    { run: "heddle context last --at 1 --explain", does: "show an early context, entry by entry" },
     {
       run: `heddle context last --policy '{"maxInputTokens":3000,"reserveOutputTokens":500}'`,
-      does: "had it another policy",
+      does: "try another policy",
     },
-    { run: "heddle context last --policy long --provider openai-chat", does: "as JSON for a provider" },
+    { run: "heddle context last --policy long --provider openai-chat", does: "print the JSON body for a provider" },
   ],
   run: (call) =>
     at(call, {}, async (place) => {
@@ -58,7 +58,7 @@ export const context = defineCommand({
         await printTools(out, toolSpec);
         await printMessages(out, messages, provenance);
       }
-      if (!out.isJson) for (const told of [budgetLine(meta), viewLine(meta)]) await out.say(out.talk("dim", told));
+      if (!out.isJson) for (const fact of [budgetLine(meta), viewLine(meta)]) await out.say(out.talk("dim", fact));
       return undefined;
     }),
 });

@@ -3,11 +3,14 @@ import { DECIDING, decide } from "../deciding.ts";
 
 export const deny = defineCommand({
   args: "<thread> [tool-call]",
-  options: { note: { type: "string", value: "text", help: "kept with the decision" }, ...DECIDING },
+  options: { note: { type: "string", value: "text", help: "recorded with the decision" }, ...DECIDING },
   notes: [
-    "The request goes on here, and its answer is written to stdout. Without the id of a call, the one that waits is meant.",
+    "The request continues in this process, and its answer is written to stdout. The id of the call is needed only if",
+    "several calls wait.",
   ],
-  examples: [{ run: 'heddle deny last --note "not this month"', does: "the model is told that it may not" }],
+  examples: [
+    { run: 'heddle deny last --note "not this month"', does: "refuse the waiting call; the model gets a denial" },
+  ],
   run: (call) => {
     const [thread = "", toolCallId] = call.args;
     return decide(call, thread, { verdict: "deny", toolCallId, body: { note: call.options.note } });

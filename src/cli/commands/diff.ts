@@ -18,9 +18,9 @@ const DIFFING = {
     type: "string",
     multiple: true,
     value: "policy",
-    help: `compare views: once for old, once for new. ${POLICY_HELP}`,
+    help: `compare policies: give it twice for old and new. ${POLICY_HELP}`,
   },
-  at: { type: "string", value: "seq", help: "with --policy: when this was the last entry" },
+  at: { type: "string", value: "seq", help: "with --policy: the context at this entry; default: the last one" },
   ...PLACE,
   ...AGENT,
 } as const;
@@ -28,11 +28,14 @@ const DIFFING = {
 export const diff = defineCommand({
   args: "<thread> [call] [call]",
   options: DIFFING,
-  notes: ["Default are the last call and the one before. A call is an id, `last`, or `last~2`."],
+  notes: ["Default: the last call and the one before it. A call is an id, `last`, or `last~2`."],
   examples: [
-    { run: "heddle diff last", does: "what the last call was shown that the one before was not, and why" },
-    { run: "heddle diff last last~1 last --json", does: "two calls" },
-    { run: `heddle diff last --policy default --policy '{"maxTurns":1}'`, does: "what another policy would change" },
+    { run: "heddle diff last", does: "show what is new in the last call, and why" },
+    { run: "heddle diff last last~1 last --json", does: "compare two calls" },
+    {
+      run: `heddle diff last --policy default --policy '{"maxTurns":1}'`,
+      does: "show what another policy would change",
+    },
   ],
   run: (call) =>
     at(call, {}, async (place) => {
@@ -45,9 +48,9 @@ export const diff = defineCommand({
     }),
 });
 
-/** What the views come to is told of policies; what calls came to is in `rebuild`. */
+/** The result of a comparison. Budgets are shown for policies only; `rebuild` shows those of a call. */
 interface Compared extends Omit<DiffAnswer, "causes"> {
-  /** A rule of what changed a view, or of what became of an entry. */
+  /** The rules that changed messages, or the status of entries. */
   readonly causes: readonly { readonly rule: string; readonly why: string }[];
   readonly budgets?: readonly [old: string, now: string];
 }
@@ -68,7 +71,7 @@ async function ofPolicies({ io, options, args }: Call<typeof DIFFING>, place: Pl
   const atSeq = wholeNumber(options.at, "--at");
   const given = await policyGiven(io, first);
   const other = second === undefined ? undefined : await policyGiven(io, second);
-  // One policy alone is compared with the one that the thread has.
+  // A single policy is compared with that of the last call.
   const [a, b] = await Promise.all([
     viewOf(place, id, { atSeq, policy: other === undefined ? undefined : given }),
     viewOf(place, id, { atSeq, policy: other ?? given }),
@@ -85,7 +88,7 @@ async function ofPolicies({ io, options, args }: Call<typeof DIFFING>, place: Pl
   };
 }
 
-/** What became of entries by the one policy that did not by the other, those of one rule together. */
+/** The entries whose status or rule differs between the two policies, grouped by rule. */
 function becomingOf(before: ViewAnswer["explained"], after: ViewAnswer["explained"]): Compared["causes"] {
   const groups = new Map<string, { readonly rule: string; readonly how: string; readonly seqs: number[] }>();
   for (const [index, { seq, status, rule }] of after.entries()) {
@@ -116,7 +119,8 @@ async function print(out: Output, { a, b, changes, causes, same, budgets }: Comp
   for (const { rule, why } of causes) await out.data(`${paint("yellow", rule)}: ${why}`);
   const changed = changes.filter(({ kind }) => kind !== "same").length;
   if (budgets !== undefined)
-    for (const [index, told] of budgets.entries()) await out.say(out.talk("dim", `${index === 0 ? "-" : "+"} ${told}`));
-  const told = `${count(same, "message")} the same from the beginning, ${count(changed, "difference")}.`;
-  await out.say(out.talk("dim", changed === 0 ? "Nothing differs." : told));
+    for (const [index, budget] of budgets.entries())
+      await out.say(out.talk("dim", `${index === 0 ? "-" : "+"} ${budget}`));
+  const totals = `${count(same, "message")} the same from the beginning, ${count(changed, "difference")}.`;
+  await out.say(out.talk("dim", changed === 0 ? "Nothing differs." : totals));
 }

@@ -15,28 +15,26 @@ import { count } from "../text.ts";
 
 const FORMATS = ["jsonl", "json", "html"] as const;
 const EXPORTING = {
-  format: { type: "string", value: "format", help: "jsonl, json or html; default by the file's name, else jsonl" },
-  output: { type: "string", short: "o", value: "file", help: "default stdout" },
+  format: { type: "string", value: "format", help: "jsonl, json or html; default: from the file name, else jsonl" },
+  output: { type: "string", short: "o", value: "file", help: "default: stdout" },
   ...PLACE,
 } as const;
 
 export const exportThread = defineCommand({
   args: "<thread>",
   options: EXPORTING,
-  notes: [
-    "JSON and JSON Lines can be imported again, with everything that past calls are proven by. HTML is for reading.",
-  ],
+  notes: ["JSON and JSON Lines can be imported; past calls can still be rebuilt and proven then. HTML is for reading."],
   examples: [
-    { run: "heddle export last -o thread.jsonl", does: "a line for the thread, one for each entry" },
-    { run: "heddle export last --output thread.html", does: "one page that opens anywhere" },
-    { run: "heddle export last --format json", does: "to stdout" },
+    { run: "heddle export last -o thread.jsonl", does: "write one line for the thread and one for each entry" },
+    { run: "heddle export last --output thread.html", does: "write one page that opens in any browser" },
+    { run: "heddle export last --format json", does: "write JSON to stdout" },
   ],
   run: (call) =>
     at(call, {}, async (place) => {
       const { io, out, options, args } = call;
       const format = formatOf(call);
       if (out.isJson && options.output === undefined && format !== "json")
-        throw badUsage("--json without --output is --format json; leave --json out for another format.");
+        throw badUsage("--json without --output prints the format json. For another format, leave --json out.");
       const id = await place.threadId(args[0] ?? "");
       const { rev } = await place.get<ThreadRow>(pathOf(id));
       const { body } = await place.open(pathOf(id, "export"), { format });
@@ -74,7 +72,7 @@ function formatOf({ options, out }: Call<typeof EXPORTING>): (typeof FORMATS)[nu
   return FORMATS.find((format) => format === ending) ?? (out.isJson && options.output === undefined ? "json" : "jsonl");
 }
 
-/** Under another name first, so that whoever interrupts it finds no half of a thread. */
+/** Writes to a `.part` file and renames it at the end, so that an interrupt leaves no incomplete file. */
 async function written(path: string, chunks: AsyncIterable<Uint8Array>, interrupts: Interrupts): Promise<void> {
   const part = `${path}.part`;
   const checked = async function* () {
@@ -95,7 +93,7 @@ async function written(path: string, chunks: AsyncIterable<Uint8Array>, interrup
 function unwritable(file: string | undefined, cause: unknown): never {
   const { code } = cause as { readonly code?: unknown };
   if (typeof code !== "string" || !/^E[A-Z]+$/.test(code)) throw cause;
-  const why = code === "ENOENT" ? "its folder does not exist" : code === "EACCES" ? "it may not be" : code;
+  const why = code === "ENOENT" ? "its folder does not exist" : code === "EACCES" ? "permission denied" : code;
   const message = `${file} cannot be written: ${why}. Name another --output.`;
   throw new CliError({ code: "file_unwritable", exit: EXIT.failed, message, cause });
 }

@@ -12,12 +12,14 @@ const LONG = 10_000;
 export const fork = defineCommand({
   args: "<thread>",
   options: {
-    at: { type: "string", value: "seq", help: "the last entry that both have; default the last there is" },
-    title: { type: "string", value: "text", help: "of the fork" },
+    at: { type: "string", value: "seq", help: "the last shared entry; default: the last entry of the thread" },
+    title: { type: "string", value: "text", help: "title of the fork" },
     ...PLACE,
   },
-  notes: ["The id of the new thread is the one line on stdout. A request that was open there is closed in the fork."],
-  examples: [{ run: "heddle fork last --at 0 --title 'Another try'", does: "both go on from the first ask" }],
+  notes: ["Prints the id of the new thread on stdout. A request that is open at that entry is closed in the fork."],
+  examples: [
+    { run: "heddle fork last --at 0 --title 'Another try'", does: "make a thread that shares only the first entry" },
+  ],
   run: (call) =>
     at(call, {}, async (place) => {
       const { io, out, options, args } = call;
@@ -26,11 +28,13 @@ export const fork = defineCommand({
       if (rev === 0) throw badUsage("This thread is empty, so there is nothing to share.");
       const atSeq = wholeNumber(options.at, "--at") ?? rev - 1;
       const progress = new Progress(out, "forking", io);
-      if (atSeq >= LONG) await progress.at(0, atSeq + 1); // a store of this process may copy without a pause
+      if (atSeq >= LONG) await progress.at(0, atSeq + 1); // a local store may block this process while it copies
       const forking = place.post<ThreadRow>(pathOf(id, "fork"), { atSeq, title: options.title });
       const row = await progress.during(forking);
       await (out.isJson ? out.json(row) : out.data(row.id));
-      await out.say(out.talk("dim", `It shares ${atSeq === 0 ? "entry 0" : `the entries 0 to ${atSeq}`} with ${id}.`));
+      await out.say(
+        out.talk("dim", `The fork shares ${atSeq === 0 ? "entry 0" : `the entries 0 to ${atSeq}`} with ${id}.`),
+      );
       return undefined;
     }),
 });

@@ -17,7 +17,7 @@ import { count } from "../text.ts";
 const FORMATS = ["jsonl", "json", "neutral", "openai-chat", "anthropic", "model-messages", "ui-messages"] as const;
 
 const IMPORTING = {
-  format: { type: "string", value: "format", help: `${FORMATS.join(", ")}; default by what it looks like` },
+  format: { type: "string", value: "format", help: `${FORMATS.join(", ")}; default: detected from the content` },
   ...PLACE,
 } as const;
 
@@ -25,11 +25,11 @@ export const importThread = defineCommand({
   args: "[file]",
   options: IMPORTING,
   notes: [
-    "Without a file, or with `-`, from stdin. Nothing is overwritten: where the id is taken, the thread gets another.",
+    "Without a file, or with `-`, stdin is read. Nothing is overwritten: if the id is taken, the thread gets a new one.",
   ],
   examples: [
-    { run: "heddle import thread.jsonl", does: "its id is the one line on stdout" },
-    { run: "heddle import messages.json --format openai-chat", does: "a list of messages" },
+    { run: "heddle import thread.jsonl", does: "import an export; prints the id of the thread" },
+    { run: "heddle import messages.json --format openai-chat", does: "import a list of messages" },
   ],
   run: (call) =>
     at(call, { creates: true }, async (place) => {
@@ -88,7 +88,7 @@ async function read({ io, out }: Importing, given: GivenBytes): Promise<string> 
     throw new CliError({
       code: "file_unreadable",
       exit: EXIT.failed,
-      message: `What is to be imported ${why}.`,
+      message: `The input ${why}.`,
       cause,
     });
   } finally {
@@ -97,7 +97,7 @@ async function read({ io, out }: Importing, given: GivenBytes): Promise<string> 
   throw nothing();
 }
 
-/** As it is read: a Studio may take more than this process wants to hold. */
+/** Streams the file, so that this process never holds all of it. */
 async function uploaded(
   { io, out }: Importing,
   place: Place,
@@ -110,31 +110,34 @@ async function uploaded(
   try {
     const body = ReadableStream.from(counted(given, progress, ended.signal));
     const answer = await place.open("/api/import", { format }, { method: "POST", body, headers, duplex: "half" });
-    return (await answer.json()) as ThreadRow; // the route says what it answers
+    return (await answer.json()) as ThreadRow; // the route defines the type of the answer
   } finally {
-    ended.abort(); // it may be refused while it is still being sent
+    ended.abort(); // the Studio may refuse before all is sent
     await progress.end();
   }
 }
 
-/** The server speaks of a body, and knows nothing of files. */
+/** The server's message names the request body. The user knows the file, so this names the file. */
 function refused(error: unknown, file: string | undefined): never {
   if (!HeddleError.isInstance(error)) throw error;
   const { code, message, retryable } = error;
-  const name = file === undefined || file === "-" ? "What is piped in" : file;
+  const name = file === undefined || file === "-" ? "The input" : file;
   if (code === "body_too_large") {
     const limit = /\d+ [KMG]iB/.exec(message)?.[0];
-    const most = limit === undefined ? "what this Studio takes" : `the ${limit} that this Studio takes`;
+    const most = limit === undefined ? "this Studio accepts" : `the ${limit} that this Studio accepts`;
     const how = `Import it where the store is: heddle import ${file ?? "-"} --store <url>`;
-    const told = `${name} is larger than ${most}. ${how}`;
-    throw new CliError({ code, retryable, exit: EXIT.usage, message: told, cause: error });
+    throw new CliError({
+      ...{ code, retryable, exit: EXIT.usage },
+      message: `${name} is larger than ${most}. ${how}`,
+      cause: error,
+    });
   }
-  const told = message.replace(/^The body\b/, name).replace(/^options\.format\b/, "--format");
-  if (told === message) throw error;
-  throw new CliError({ code, exit: EXIT.usage, message: told, cause: error });
+  const renamed = message.replace(/^The body\b/, name).replace(/^options\.format\b/, "--format");
+  if (renamed === message) throw error;
+  throw new CliError({ code, exit: EXIT.usage, message: renamed, cause: error });
 }
 
-/** In batches; what was begun and not finished is taken back. */
+/** Saves in batches. An interrupted import is removed. */
 async function saved(call: Importing, place: LocalPlace, text: string, format: string | undefined): Promise<ThreadRow> {
   const thread = await readImport(place.studio, [text], format);
   await interruptible(call, (interrupts) => save(call, place.store, thread, interrupts));

@@ -12,19 +12,19 @@ import { at } from "../place.ts";
 export const rebuild = defineCommand({
   args: "<thread> [call]",
   options: {
-    explain: { type: "boolean", help: "what became of every entry, instead of the messages" },
-    provider: { type: "string", value: "name", help: `the body as it goes to ${WIRES.join(", ")}` },
+    explain: { type: "boolean", help: "show the status of every entry instead of the messages" },
+    provider: { type: "string", value: "name", help: `print the request body for ${WIRES.join(", ")}` },
     ...PLACE,
     ...AGENT,
   },
   notes: [
-    "A call is an id, `last` (default), or `last~2`. It is made again from the log and compared with the fingerprint of what",
-    "was sent; one that cannot be proven ends with 1. An agent with readers or a counter of its own is named by --agent.",
+    "A call is an id, `last` (default), or `last~2`. It is rebuilt from the log and compared with the fingerprint of what",
+    "was sent. The exit code is 1 if they differ. Name an agent with its own readers or token counter by --agent.",
   ],
   examples: [
-    { run: "heddle rebuild last", does: "what the newest call was sent" },
-    { run: "heddle rebuild last last~1 --explain", does: "the one before, entry by entry" },
-    { run: "heddle rebuild last --provider anthropic", does: "as JSON for a provider" },
+    { run: "heddle rebuild last", does: "show what the newest call sent" },
+    { run: "heddle rebuild last last~1 --explain", does: "show the call before, entry by entry" },
+    { run: "heddle rebuild last --provider anthropic", does: "print the JSON body for a provider" },
   ],
   run: (call) =>
     at(call, {}, async (place) => {
@@ -44,7 +44,7 @@ export const rebuild = defineCommand({
       }
       if (!proven) {
         await out.error(
-          `${out.talk("red", "not proven:")} ${problem?.message ?? "it comes out otherwise than it was sent."}`,
+          `${out.talk("red", "not proven:")} ${problem?.message ?? "the rebuilt call differs from what was sent."}`,
         );
         return EXIT.failed;
       }
@@ -55,7 +55,7 @@ export const rebuild = defineCommand({
         usageLine(detail),
         prefixLine(detail),
       ];
-      for (const told of facts) await out.say(out.talk("dim", told));
+      for (const fact of facts) await out.say(out.talk("dim", fact));
       return undefined;
     }),
 });

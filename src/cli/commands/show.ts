@@ -16,12 +16,12 @@ const USUAL = 50;
 const PAGE = 500;
 
 const SHOWING = {
-  last: { type: "string", short: "n", value: "number", help: `so many from the end; default ${USUAL}` },
-  from: { type: "string", value: "seq", help: "from this entry on" },
-  to: { type: "string", value: "seq", help: "up to this entry" },
-  all: { type: "boolean", help: "from the first to the last" },
-  kind: { type: "string", multiple: true, value: "kind", help: "only this kind; several times for several" },
-  follow: { type: "boolean", short: "f", help: "and what comes, until Ctrl-C" },
+  last: { type: "string", short: "n", value: "number", help: `how many entries from the end; default ${USUAL}` },
+  from: { type: "string", value: "seq", help: "the first entry to show" },
+  to: { type: "string", value: "seq", help: "the last entry to show" },
+  all: { type: "boolean", help: "show all entries" },
+  kind: { type: "string", multiple: true, value: "kind", help: "show only this kind; repeat it for more kinds" },
+  follow: { type: "boolean", short: "f", help: "also show new entries, until Ctrl-C" },
   ...PLACE,
 } as const;
 
@@ -29,10 +29,10 @@ export const show = defineCommand({
   args: "<thread>",
   options: SHOWING,
   examples: [
-    { run: "heddle show last", does: "the end of the newest thread" },
-    { run: "heddle show last --from 0 --to 3 --json", does: "a window of it" },
-    { run: "heddle show last --all --kind ai_message", does: "only the messages" },
-    { run: "heddle show last --follow", does: "as it goes on" },
+    { run: "heddle show last", does: "show the end of the newest thread" },
+    { run: "heddle show last --from 0 --to 3 --json", does: "print four entries as JSON" },
+    { run: "heddle show last --all --kind ai_message", does: "show only the messages" },
+    { run: "heddle show last --follow", does: "watch new entries" },
   ],
   run: (call) =>
     at(call, {}, async (place) => {
@@ -46,7 +46,7 @@ export const show = defineCommand({
       if (!out.isJson) await out.say(out.talk("bold", `${thread.title} · ${id} · ${thread.status ?? "no status"}`));
       const earlier = Math.min(from, thread.rev);
       if (earlier > 0 && !out.isJson)
-        await out.say(out.talk("dim", `${count(earlier, "earlier entry", "earlier entries")}: --all, or --from`));
+        await out.say(out.talk("dim", `${count(earlier, "earlier entry", "earlier entries")}. See --all and --from.`));
       let shown = 0;
       for await (const entry of entriesOf(place, id, from, to)) {
         if (!isWanted(entry)) continue;

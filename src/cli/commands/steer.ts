@@ -12,14 +12,17 @@ export const steer = defineCommand({
     kind: {
       type: "string",
       value: "kind",
-      help: "steer (default), follow_up when it would be done, inject for another source",
+      help: "steer (default): before the next model call; follow_up: when the request is done; inject: from another source",
     },
-    source: { type: "string", value: "name", help: "with inject: who says it" },
+    source: { type: "string", value: "name", help: "with --kind inject: the name of the source" },
     ...SERVER,
   },
-  notes: ["The process that runs the request has to hear it, so a Studio is needed: --server or HEDDLE_SERVER."],
+  notes: ["The text must reach the process that runs the request. Name that Studio with --server or HEDDLE_SERVER."],
   examples: [
-    { run: 'heddle steer last "In euros, please." --server http://127.0.0.1:4747', does: "before its next model call" },
+    {
+      run: 'heddle steer last "In euros, please." --server http://127.0.0.1:4747',
+      does: "send text before the next model call",
+    },
   ],
   run: async (call) => {
     const { io, out, options, args } = call;
@@ -29,17 +32,17 @@ export const steer = defineCommand({
     if (place === undefined) throw serverNeeded();
     const content = await contentGiven(io, args.slice(1));
     const id = await place.threadId(args[0] ?? "");
-    const told = await steerAt(place, id, { content, kind, source: options.source });
-    if (out.isJson) await out.json(told);
-    if (told.accepted) return EXIT.ok;
-    if (!out.isJson) await out.error(`Not delivered: ${reasonTold(told.reason)}.`);
+    const steered = await steerAt(place, id, { content, kind, source: options.source });
+    if (out.isJson) await out.json(steered);
+    if (steered.accepted) return EXIT.ok;
+    if (!out.isJson) await out.error(`Not delivered: ${reasonTold(steered.reason)}.`);
     return EXIT.refused;
   },
 });
 
 function serverNeeded(): CliError {
   const message =
-    "Only the process that runs a request hears what is said to it. Run threads in a Studio (heddle studio) and name it: " +
+    "Only the process that runs a request can take text for it. Run the thread in a Studio (heddle studio) and name it: " +
     "--server http://127.0.0.1:4747";
   return new CliError({ code: "server_needed", exit: EXIT.usage, message });
 }

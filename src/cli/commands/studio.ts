@@ -14,28 +14,32 @@ export const studio = defineCommand({
       type: "string",
       short: "p",
       value: "number",
-      help: "default 4747, 0 for any that is free; also HEDDLE_PORT",
+      help: "default 4747; 0 takes any free port; also HEDDLE_PORT",
     },
     host: {
       type: "string",
       value: "address",
-      help: "default 127.0.0.1, this machine alone",
+      help: "default 127.0.0.1: only this machine can connect",
     },
-    "read-only": { type: "boolean", help: "nothing can be asked or changed" },
-    token: { type: "string", value: "token", help: "what every caller needs; also HEDDLE_TOKEN; default a new one" },
-    "import-limit": { type: "string", value: "MiB", help: "the largest import it takes; default 256" },
-    open: { type: "boolean", help: "open it in the browser" },
+    "read-only": { type: "boolean", help: "refuse everything that asks or changes" },
+    token: {
+      type: "string",
+      value: "token",
+      help: "access token of every client; also HEDDLE_TOKEN; default: a new one",
+    },
+    "import-limit": { type: "string", value: "MiB", help: "size limit of an import; default 256" },
+    open: { type: "boolean", help: "open the page in the browser" },
     ...STORE,
     ...AGENT,
   },
   notes: [
-    "Its address is the one line on stdout. It lets in one browser, once; that browser keeps the token.",
-    "Ctrl-C stops it; a running request is resumed at the next start.",
+    "Prints its address on stdout. The address works once, in one browser; that browser keeps the token.",
+    "Ctrl-C stops it. A running request is resumed at the next start.",
   ],
   examples: [
-    { run: "heddle studio", does: "http://127.0.0.1:4747, on ./heddle.db" },
-    { run: "heddle studio --port 0 --open", does: "any free port, in the browser" },
-    { run: "heddle studio --port 0 --read-only --store sqlite:./heddle.db", does: "only to look" },
+    { run: "heddle studio", does: "serve ./heddle.db on http://127.0.0.1:4747" },
+    { run: "heddle studio --port 0 --open", does: "take any free port, and open the browser" },
+    { run: "heddle studio --port 0 --read-only --store sqlite:./heddle.db", does: "allow reading only" },
   ],
   run: async ({ io, out, options }) => {
     const port = portOf(options.port ?? (io.env["HEDDLE_PORT"] || "4747"));
@@ -73,7 +77,7 @@ export const studio = defineCommand({
         }
         if (options.open === true) io.open(running.url);
         await stopped.promise;
-        await out.say(out.talk("dim", "Stopping. Again leaves at once."));
+        await out.say(out.talk("dim", "Stopping. Press Ctrl-C again to exit at once."));
       } finally {
         await running.stop();
       }

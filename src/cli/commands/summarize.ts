@@ -13,13 +13,15 @@ import { contentText } from "../text.ts";
 export const summarize = defineCommand({
   args: "<thread>",
   options: {
-    from: { type: "string", value: "seq", help: "default behind the last summary" },
-    to: { type: "string", value: "seq", help: "default all but the turns that the policy keeps" },
+    from: { type: "string", value: "seq", help: "the first entry; default: after the last summary" },
+    to: { type: "string", value: "seq", help: "the last entry; default: before the turns that the policy keeps" },
     ...PLACE,
     ...AGENT,
   },
-  notes: ["The entries stay; what is shown of them from now on is the summary, which is written to stdout."],
-  examples: [{ run: "heddle summarize last --to 3", does: "of the beginning of the newest thread" }],
+  notes: [
+    "Writes the summary to stdout. The entries stay in the log; the model gets the summary instead of them from now on.",
+  ],
+  examples: [{ run: "heddle summarize last --to 3", does: "summarize the first entries of the newest thread" }],
   run: (call) =>
     at(call, { acts: true }, async (place) => {
       const { io, out, options, args } = call;
@@ -33,12 +35,12 @@ export const summarize = defineCommand({
       const { content, fromSeq, toSeq } = (entries[0]?.payload ?? {}) as JsonObject; // payloads are JSON
       if (out.isJson) await out.json({ threadId: id, seq, fromSeq, toSeq, content });
       else await out.data(contentText(content));
-      await out.say(out.talk("dim", `Entry ${seq} stands for the entries ${fromSeq} to ${toSeq}.`));
+      await out.say(out.talk("dim", `Entry ${seq} replaces the entries ${fromSeq} to ${toSeq} in the context.`));
       return undefined;
     }),
 });
 
-/** What the API calls a field is an option here. */
+/** Replaces the field names of the API by the option names of the command line. */
 function inOptions(error: unknown): never {
   if (!HeddleError.isInstance(error) || !/\b(from|to)Seq\b/.test(error.message)) throw error;
   const message = error.message.replaceAll(/\b(from|to)Seq\b/g, "--$1");
@@ -46,6 +48,6 @@ function inOptions(error: unknown): never {
 }
 
 function busy(status: string): CliError {
-  const message = `A request is ${status} in this thread. Wait for its end, or name the Studio that runs it: --server.`;
+  const message = `A request is ${status} in this thread. Wait for its end, or name the Studio that runs it with --server.`;
   return new CliError({ code: "busy", exit: EXIT.refused, retryable: true, message });
 }

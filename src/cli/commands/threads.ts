@@ -14,19 +14,23 @@ const COLUMNS = ["thread", "status", "entries", "changed (UTC)", "title"];
 export const threads = defineCommand({
   args: "",
   options: {
-    search: { type: "string", value: "text", help: "in ids, titles and what was said" },
+    search: { type: "string", value: "text", help: "search in ids, titles and messages" },
     status: { type: "string", value: "status", help: STATUSES.join(", ") },
-    agent: { type: "string", value: "name", help: "whose" },
-    since: { type: "string", value: "time", help: "2026-01-31, or milliseconds since 1970" },
-    until: { type: "string", value: "time", help: "likewise" },
+    agent: { type: "string", value: "name", help: "only threads of this agent" },
+    since: {
+      type: "string",
+      value: "time",
+      help: "only from this time on: 2026-01-31, or milliseconds since 1970; the time is that of --order",
+    },
+    until: { type: "string", value: "time", help: "only up to this time" },
     order: { type: "string", value: "order", help: "updated (default) or created, newest first" },
-    limit: { type: "string", short: "n", value: "number", help: `default ${USUAL}` },
+    limit: { type: "string", short: "n", value: "number", help: `how many threads; default ${USUAL}` },
     ...PLACE,
   },
   examples: [
-    { run: "heddle threads", does: "the newest" },
-    { run: "heddle threads --search weather --since 2020-01-01 --limit 5", does: "those where it was spoken of" },
-    { run: "heddle threads --status waiting --json", does: "those that wait for somebody" },
+    { run: "heddle threads", does: "list the newest threads" },
+    { run: "heddle threads --search weather --since 2020-01-01 --limit 5", does: "list threads that mention a word" },
+    { run: "heddle threads --status waiting --json", does: "list threads that wait for a decision, as JSON" },
   ],
   run: (call) =>
     at(call, {}, async (place) => {
@@ -58,9 +62,9 @@ export const threads = defineCommand({
       else await printTable(out, COLUMNS, rows.map(cells));
       const isNarrowed = [search, status, agent, since, until].some((one) => one !== undefined);
       if (rows.length === 0)
-        await out.say(isNarrowed ? "No thread fits." : 'No threads. Begin one: heddle ask "What is 6 * 7?"');
+        await out.say(isNarrowed ? "No thread matches." : 'No threads. Start one: heddle ask "What is 6 * 7?"');
       else if (cursor !== undefined && !out.isJson)
-        await out.say(out.talk("dim", "There are more: --limit shows them."));
+        await out.say(out.talk("dim", "There are more. Use --limit to see them."));
       return undefined;
     }),
 });

@@ -12,15 +12,15 @@ import { table, when } from "../text.ts";
 export const token = defineCommand({
   args: "[token]",
   options: {
-    secret: { type: "boolean", help: "fail unless HEDDLE_TOKEN_SECRET is set and signed it" },
+    secret: { type: "boolean", help: "fail unless the secret in HEDDLE_TOKEN_SECRET signed the token" },
   },
   notes: [
-    "Without a token, or with `-`, it is read from stdin, which keeps it out of the shell's history. Its signature is checked",
-    "where HEDDLE_TOKEN_SECRET is set. What the token carries of the conversation is only measured, not shown.",
+    "Without a token, or with `-`, it is read from stdin. This keeps it out of the shell history. The signature is checked",
+    "if HEDDLE_TOKEN_SECRET is set. Messages in the token are not shown, only their size.",
   ],
   examples: [
-    { run: "heddle token < token.txt", does: "run, phase, expiry, thread, size" },
-    { run: "heddle token --json < token.txt", does: "the same as JSON" },
+    { run: "heddle token < token.txt", does: "show run, phase, expiry, thread and size" },
+    { run: "heddle token --json < token.txt", does: "print the same as JSON" },
   ],
   run: async ({ io, out, args, options }) => {
     const given = (args[0] === undefined || args[0] === "-" ? await piped(io) : args[0]).trim();
@@ -30,7 +30,7 @@ export const token = defineCommand({
     const facts = factsOf(given, claims, state);
     if (out.isJson) await out.json({ ...facts, expired: isExpired, signature });
     else for (const line of table(linesOf(facts, isExpired, signature), out.width)) await out.data(line);
-    if (signature === "bad") await out.error("HEDDLE_TOKEN_SECRET did not sign this token.");
+    if (signature === "bad") await out.error("The secret in HEDDLE_TOKEN_SECRET did not sign this token.");
     const isMissing = options.secret === true && signature === "not checked";
     if (isMissing) await out.error("The signature was not checked: set HEDDLE_TOKEN_SECRET.");
     return signature === "bad" || isMissing ? EXIT.failed : EXIT.ok;
@@ -38,24 +38,23 @@ export const token = defineCommand({
 });
 
 async function piped(io: { readonly stdinIsTerminal: boolean; text(): Promise<string> }): Promise<string> {
-  if (io.stdinIsTerminal) throw badUsage("Give the token, or pipe it in: heddle token < token.txt");
+  if (io.stdinIsTerminal) throw badUsage("Give the token as an argument, or pipe it in: heddle token < token.txt");
   return io.text();
 }
 
-/** What it says, whoever signed it. */
+/** Reads the token without checking its signature. */
 async function opened(given: string): Promise<{ readonly claims: TokenClaims; readonly state: ResumeState }> {
   checkPrefix(given);
   const bytes = fromBase64url(split(given).payload);
   if (bytes === undefined) {
-    const message =
-      "The payload of this token is not unpadded base64url. It was changed or cut on its way: pass it whole.";
+    const message = "The payload of this token is not unpadded base64url. It was changed or cut. Pass the whole token.";
     throw new TokenError({ code: "invalid_base64", message });
   }
   const payload = await readPayload(bytes, settingsOf({ warn: () => undefined }));
   return { claims: claimsOf(payload), state: stateOf(payload) };
 }
 
-/** Only whether the secret signed it: everything else that `verify` asks for is taken from the token itself. */
+/** Checks the signature alone. Everything else that `verify` compares is taken from the token itself. */
 async function signatureOf(
   given: string,
   { iss, iatMs, bind, configFingerprint }: TokenClaims,
@@ -98,11 +97,11 @@ function linesOf(facts: ReturnType<typeof factsOf>, isExpired: boolean, signatur
     ["request", facts.requestId],
     [
       "thread",
-      threadRef === undefined ? "none: it carries its context" : `${threadRef.threadId} at rev ${threadRef.rev}`,
+      threadRef === undefined ? "none: the token carries the context" : `${threadRef.threadId} at rev ${threadRef.rev}`,
     ],
     ["issued", `${when(facts.issuedAt)} by ${facts.issuer}`],
     ["expires", expiresAt === undefined ? "never" : `${when(expiresAt)}${isExpired ? " (expired)" : ""}`],
-    ["bound", facts.bound ? "to somebody" : "to nobody"],
+    ["bound", facts.bound ? "yes" : "no"],
     ["config", facts.configFingerprint || "none"],
     ["size", `${facts.bytes} bytes, ${facts.contextBytes} of context`],
     ["id", facts.tokenId],

@@ -18,10 +18,12 @@ const VERIFYING = {
 export const verify = defineCommand({
   args: "[thread...]",
   options: VERIFYING,
-  notes: ["Without a thread, all of them. Ends with 1 when anything is bad, and names the first bad entry."],
+  notes: [
+    "Without a thread, all threads are checked. The exit code is 1 if anything is bad; the first bad entry is named.",
+  ],
   examples: [
-    { run: "heddle verify", does: "every thread of the store" },
-    { run: "heddle verify last --calls --json", does: "one thread, and what its calls were sent" },
+    { run: "heddle verify", does: "check every thread of the store" },
+    { run: "heddle verify last --calls --json", does: "check one thread and rebuild its calls" },
   ],
   run: async (call) => {
     const { io, out, args } = call;
@@ -61,7 +63,7 @@ async function threadsOf(place: LocalPlace, given: readonly string[]) {
   const threads: { readonly id: string; readonly rev: number }[] = [];
   for (const name of given) {
     const id = await place.threadId(name);
-    threads.push({ id, rev: (await place.store.load(id, { last: 1 }).catch(() => undefined))?.rev ?? 0 }); // verify says what is wrong
+    threads.push({ id, rev: (await place.store.load(id, { last: 1 }).catch(() => undefined))?.rev ?? 0 }); // verify reports what is wrong
   }
   if (given.length > 0) return threads;
   let cursor: string | undefined;
@@ -90,7 +92,7 @@ async function verified(
     try {
       const shown = await shownCall(place.studio, id, found);
       if (shown.proven) proven++;
-      else bad.push({ callId, reason: shown.problem?.message ?? "it comes out otherwise" });
+      else bad.push({ callId, reason: shown.problem?.message ?? "the rebuilt call differs from what was sent" });
     } catch (error) {
       if (!HeddleError.isInstance(error)) throw error;
       bad.push({ callId, reason: error.message });
