@@ -12,24 +12,24 @@ import { Page } from "./page.ts";
 import { ROUTES } from "./routes.ts";
 import { Studio } from "./studio.ts";
 
-/** A Studio to be called with requests; `stop` ends its streams and lets its threads go. */
+/** A Studio as a function of requests. `stop` ends its streams and releases its threads. */
 export interface StudioHandler {
   (request: Request): Promise<Response>;
-  /** Goes on with what a crash has interrupted. `startStudio` does it by itself. */
+  /** Resumes the requests that a crash interrupted. `startStudio` does this itself. */
   takeUp(holder?: string): Promise<void>;
-  /** For `#/enter/<code>`, an address that lets one browser in, once; "" where no token is asked for. */
+  /** Makes a code for the address `#/enter/<code>`, which works once, in one browser. Returns "" if no token is required. */
   mintCode(): string;
   stop(options?: { readonly graceMs?: number | undefined }): Promise<void>;
 }
 
-/** What a handler is made for: the hosts that may be named, once it is known where it listens. */
+/** The allowed hosts. A function, because the port is known only after Studio listens. */
 export interface Mounted {
   readonly hosts?: (() => readonly string[] | undefined) | undefined;
 }
 
 /**
- * Studio for a server of your own: its API under `/api`, its page under everything else. Mount it at the root of a host
- * name. Give it a token, or see to it yourself that nobody else can call it.
+ * Studio for your own server: the API under `/api`, the page under all other paths. Mount it at the root of a host name.
+ * Set a token, or make sure that other people cannot call it.
  *
  * @example
  * const studio = await studioHandler({ store: memoryStore() });
@@ -41,7 +41,7 @@ export async function studioHandler(options: StudioOptions = {}, mounted: Mounte
   checkStudioOptions("studioHandler", options);
   const { store: given, url = "sqlite:./heddle.db", token, ui } = options;
   if (token !== undefined && !/^[\w.~+/=-]{8,}$/.test(token)) {
-    const message = "token must have at least 8 characters, letters and digits.";
+    const message = "token must have at least 8 characters: letters, digits, and . _ ~ + / = -";
     throw new StudioError({ code: "invalid_options", status: 400, message });
   }
   const { importLimit } = options;

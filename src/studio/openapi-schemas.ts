@@ -24,9 +24,9 @@ const flag: JsonObject = { type: "boolean" };
 const object: JsonObject = { type: "object" };
 const list = (items: JsonObject = object): JsonObject => ({ type: "array", items });
 const words = (...some: readonly string[]): JsonObject => ({ type: "string", enum: [...some] });
-const told = (schema: JsonObject, description: string): JsonObject => ({ ...schema, description });
+const described = (schema: JsonObject, description: string): JsonObject => ({ ...schema, description });
 
-/** The schema of a type: the fields that have to be there, then those that may. A field too many or too few does not compile. */
+/** The schema of a type: required fields, then optional ones. A missing or an extra field does not compile. */
 function shape<Shape>(
   needed: Fields<Exclude<keyof Shape, Optional<Shape>>>,
   ...[optional]: [Optional<Shape>] extends [never] ? [] : [Fields<Optional<Shape>>]
@@ -58,7 +58,7 @@ const callRow = shape<CallRow>(
   { requestId: text, iteration: whole, model: text, error: trouble },
 );
 
-/** What the answers of the API are made of. */
+/** The schemas of the answers of the API. */
 export const SCHEMAS = {
   Error: {
     type: "object",
@@ -80,19 +80,16 @@ export const SCHEMAS = {
     prompts: list(shape<OfferedPrompt>({ title: text, text }, { next: list(text) })),
     store: text,
     providers: list(text),
-    importLimit: told(whole, "The largest import, in bytes."),
+    importLimit: described(whole, "The largest import, in bytes."),
   }),
   ThreadRow: threadRow,
   ThreadPage: shape<ThreadPage>(
     { threads: list(threadRow) },
     {
-      cursor: told(
-        text,
-        "Of what comes behind these, or, after a search that stopped early, of the threads behind it.",
-      ),
-      searchedTo: told(
+      cursor: described(text, "For the next page. After a search that stopped early: to continue the search."),
+      searchedTo: described(
         whole,
-        "A search that took too long stopped at a thread of this time; `cursor` goes on with it.",
+        "Set if the search took too long: it stopped at a thread of this time. `cursor` continues it.",
       ),
     },
   ),
@@ -110,9 +107,9 @@ export const SCHEMAS = {
   EntryWindow: shape<EntryWindow>(
     { entries: list(entry), rev: whole },
     {
-      searched: told(
+      searched: described(
         shape<NonNullable<EntryWindow["searched"]>>({ from: whole, to: whole }),
-        "With `kinds` or `lane`: what was looked at, both ends included. Go on before `from`, or behind `to`.",
+        "With `kinds` or `lane`: the searched range, both ends included. Continue before `from` or after `to`.",
       ),
     },
   ),
@@ -121,7 +118,7 @@ export const SCHEMAS = {
       ...{ format: text, id: text, rev: whole, createdAt: whole, updatedAt: whole, metadata: object },
       entries: list(entry),
     },
-    { firstSeq: whole, base: told(object, "What is known of the entries before `firstSeq`.") },
+    { firstSeq: whole, base: described(object, "Facts about the entries before `firstSeq`, which projection needs.") },
   ),
   View: shape<ThreadView>({ ...SHOWN, meta: object, explained: list(), policy: object }),
   CallRow: callRow,
@@ -149,13 +146,13 @@ export const SCHEMAS = {
   Wire: shape<CallWire>({ provider: text, proven: flag, body: {} }),
   Diff: shape<CallDiff>(
     {
-      same: told(whole, "How many messages both begin with."),
+      same: described(whole, "How many messages both share at the start."),
       a: list(),
       b: list(),
       changes: list(
         shape<CallDiff["changes"][number]>(
           { index: whole, kind: words("same", "added", "removed", "changed") },
-          { a: told(whole, "Index in `a`."), b: told(whole, "Index in `b`.") },
+          { a: described(whole, "Index in `a`."), b: described(whole, "Index in `b`.") },
         ),
       ),
       causes: list(cause),

@@ -9,10 +9,10 @@ type Fields = { readonly [name: string]: JsonObject };
 interface Described {
   readonly summary: string;
   readonly query?: Fields;
-  /** Fields of the body; those whose name ends in `!` have to be there. */
+  /** Fields of the body. A name that ends in `!` is required. */
   readonly body?: Fields;
   readonly status?: 200 | 201 | 202;
-  /** What comes back: a schema, or a media type where it is not JSON. */
+  /** The answer: a schema, or a media type if it is not JSON. */
   readonly gives: JsonObject | string;
 }
 
@@ -24,23 +24,23 @@ const ref = (name: keyof typeof SCHEMAS): JsonObject => ({ $ref: `#/components/s
 const listOf = (items: JsonObject): JsonObject => ({ type: "array", items });
 const oneOf = (...words: readonly string[]): JsonObject => ({ type: "string", enum: [...words] });
 const content: JsonObject = { oneOf: [text, listOf(object)], description: "Text, or parts of a message." };
-const time: JsonObject = { type: "string", description: "Milliseconds since 1970, or a date as ISO 8601 writes it." };
+const time: JsonObject = { type: "string", description: "Milliseconds since 1970, or an ISO 8601 date." };
 const decision = { "toolCallId!": text, by: text, note: text };
 const EVENTS = "text/event-stream";
 
 const PATHS: { readonly [path: string]: { readonly [method: string]: Described } } = {
-  "/api/info": { get: { summary: "What this Studio is", gives: ref("Info") } },
+  "/api/info": { get: { summary: "Name, agent, tools and limits of this Studio", gives: ref("Info") } },
   "/api/openapi.json": { get: { summary: "This document", gives: object } },
   "/api/enter": {
     post: {
-      summary: "Changes the code of a one-time address for the token",
+      summary: "Exchanges the code of a one-time address for the token",
       body: { "code!": text },
       gives: ref("Entered"),
     },
   },
   "/api/codes": {
     post: {
-      summary: "A code that is good once, as `?code=` of an export",
+      summary: "Makes a code that works once, as `?code=` of an export",
       body: {},
       status: 201,
       gives: ref("MintedCode"),
@@ -49,15 +49,16 @@ const PATHS: { readonly [path: string]: { readonly [method: string]: Described }
   "/api/events": {
     get: {
       summary:
-        "Threads as they change: `ready`, `thread`, `deleted`; and what happens in some threads, as their own streams send " +
-        "it, with `threadId`. Last-Event-ID goes on from where the connection was lost",
-      query: { threads: { ...text, description: "Ids of threads, with commas between them." } },
+        "Events of the thread list: `ready`, `thread`, `deleted`. With `threads` also the events of these threads, tagged with " +
+        "`threadId`. Last-Event-ID resumes after a lost connection",
+      query: { threads: { ...text, description: "Ids of threads, separated by commas." } },
       gives: EVENTS,
     },
   },
   "/api/threads": {
     get: {
-      summary: "Threads, newest first; a `search` answers what it finds in time, and its `cursor` goes on with it",
+      summary:
+        "Lists threads, newest first. A long `search` answers what it has found so far; its `cursor` continues it",
       query: {
         search: text,
         status: text,
@@ -70,11 +71,11 @@ const PATHS: { readonly [path: string]: { readonly [method: string]: Described }
       },
       gives: ref("ThreadPage"),
     },
-    post: { summary: "A new thread", body: { title: text }, status: 201, gives: ref("ThreadRow") },
+    post: { summary: "Creates a thread", body: { title: text }, status: 201, gives: ref("ThreadRow") },
   },
   "/api/import": {
     post: {
-      summary: "Takes in an export (JSON or JSONL) or a list of messages, as a thread of its own",
+      summary: "Imports an export (JSON or JSONL) or a list of messages as a new thread",
       query: { format: oneOf("json", "jsonl", "neutral", "openai-chat", "anthropic", "model-messages", "ui-messages") },
       body: {},
       status: 201,
@@ -82,19 +83,19 @@ const PATHS: { readonly [path: string]: { readonly [method: string]: Described }
     },
   },
   "/api/threads/{id}": {
-    get: { summary: "A thread: its lanes, the request that is open, its forks", gives: ref("ThreadDetail") },
+    get: { summary: "A thread: its lanes, its open request, its forks", gives: ref("ThreadDetail") },
     delete: { summary: "Removes a thread", gives: ref("Deleted") },
   },
   "/api/threads/{id}/entries": {
     get: {
       summary:
-        "A window of entries: `from` and `to`, the `last` ones, or those `around` one. Of some `kinds` or one `lane`: " +
-        "forward from `from`, else back from `to`, as many as are found in time",
+        "A window of entries: by `from` and `to`, the `last` ones, or `around` one. With `kinds` or `lane`, a search: " +
+        "forward from `from`, else back from `to`, with a time limit",
       query: {
         ...{ from: whole, to: whole, last: whole, around: whole, limit: whole, lane: text },
         kinds: {
           ...text,
-          description: `With commas between them: kinds of entries, or ${SORTS.join(", ")}, which may be parts of a message.`,
+          description: `Separated by commas: kinds of entries, or ${SORTS.join(", ")}.`,
         },
       },
       gives: ref("EntryWindow"),
@@ -102,37 +103,36 @@ const PATHS: { readonly [path: string]: { readonly [method: string]: Described }
   },
   "/api/threads/{id}/tail": {
     get: {
-      summary: "The end of a thread at a moment, as Thread.fromJSON takes it: enough to project it elsewhere",
+      summary: "The end of a thread at an entry, for Thread.fromJSON: enough to project it elsewhere",
       query: { atSeq: whole, last: whole },
       gives: ref("Tail"),
     },
   },
   "/api/threads/{id}/events": {
     get: {
-      summary:
-        "What happens in a thread: `thread`, `entry` with ids that Last-Event-ID goes on from, `agent` of a live request",
-      query: { from: { ...whole, description: "The first entry to send; default the next one." } },
+      summary: "Events of a thread: `thread`, `entry` (Last-Event-ID resumes after its id), `agent` of a live request",
+      query: { from: { ...whole, description: "The first entry to send. Default: the next new one." } },
       gives: EVENTS,
     },
   },
   "/api/threads/{id}/view": {
     post: {
-      summary: "What a model would be shown",
+      summary: "The context that a model would get",
       body: { atSeq: whole, lane: text, policy: object, system: text, tools: listOf(object), model: text },
       gives: ref("View"),
     },
   },
   "/api/threads/{id}/calls": {
     get: {
-      summary: "Model calls, newest first",
+      summary: "Lists model calls, newest first",
       query: { before: whole, limit: whole },
       gives: ref("CallPage"),
     },
   },
   "/api/threads/{id}/calls/{callId}": {
     get: {
-      summary: "What one call was shown, rebuilt and proven, and what changed since the call before",
-      query: { seq: { ...whole, description: "Where the call stands, which saves a search." } },
+      summary: "What one call sent, rebuilt and proven, and what changed since the call before",
+      query: { seq: { ...whole, description: "The entry of the call, if known. It saves a search." } },
       gives: ref("CallDetail"),
     },
   },
@@ -144,19 +144,19 @@ const PATHS: { readonly [path: string]: { readonly [method: string]: Described }
     },
   },
   "/api/threads/{id}/diff": {
-    get: { summary: "Two calls, message by message", query: { "a!": text, "b!": text }, gives: ref("Diff") },
+    get: { summary: "Compares two calls, message by message", query: { "a!": text, "b!": text }, gives: ref("Diff") },
   },
   "/api/threads/{id}/export": {
     get: { summary: "The thread as a file", query: { format: oneOf("json", "jsonl", "html") }, gives: "*/*" },
   },
   "/api/threads/{id}/ask": {
     post: {
-      summary: "Asks. What follows is told by the events of the thread",
+      summary: "Asks. The events of the thread report the answer",
       body: {
         "content!": content,
         contextPolicy: object,
         allowedTools: listOf(text),
-        next: { ...listOf(content), description: "Asked after it, each when the one before has been answered." },
+        next: { ...listOf(content), description: "Asked next, each after the answer to the one before." },
       },
       status: 202,
       gives: ref("Asked"),
@@ -164,7 +164,7 @@ const PATHS: { readonly [path: string]: { readonly [method: string]: Described }
   },
   "/api/threads/{id}/steer": {
     post: {
-      summary: "Words for the request at work; 409 where they were not accepted",
+      summary: "Sends text to the running request; 409 if it is not accepted",
       body: { "content!": content, kind: oneOf("steer", "inject", "follow_up"), source: text, requestId: text },
       status: 202,
       gives: ref("Steered"),
@@ -172,36 +172,48 @@ const PATHS: { readonly [path: string]: { readonly [method: string]: Described }
   },
   "/api/threads/{id}/cancel": {
     post: {
-      summary: "Ends the request at work",
+      summary: "Cancels the running request",
       body: { requestId: text, reason: text },
       gives: ref("Cancelled"),
     },
   },
-  "/api/threads/{id}/approve": { post: { summary: "Lets a call run", body: decision, gives: ref("Decided") } },
-  "/api/threads/{id}/deny": { post: { summary: "Keeps a call from running", body: decision, gives: ref("Decided") } },
+  "/api/threads/{id}/approve": {
+    post: { summary: "Approves a tool call that waits for approval", body: decision, gives: ref("Decided") },
+  },
+  "/api/threads/{id}/deny": {
+    post: { summary: "Refuses a tool call that waits for approval", body: decision, gives: ref("Decided") },
+  },
   "/api/threads/{id}/answer": {
     post: {
-      summary: "The result of a call that runs outside",
+      summary: "Gives the result of a tool call that runs outside",
       body: { "toolCallId!": text, "output!": any },
       gives: ref("Decided"),
     },
   },
   "/api/threads/{id}/context": {
     post: {
-      summary: "Replaces or switches what is shown; 202 where it waits for the request at work",
+      summary: "Replaces the context or switches the lane; 202 if it waits for the end of the running request",
       body: { "operation!": object, contextRef: text, opId: text },
       gives: ref("Operated"),
     },
   },
   "/api/threads/{id}/reset": {
-    post: { summary: "The model forgets; the thread does not", body: {}, gives: ref("Operated") },
+    post: {
+      summary: "Clears the context of the model; the thread keeps its entries",
+      body: {},
+      gives: ref("Operated"),
+    },
   },
   "/api/threads/{id}/summarize": {
-    post: { summary: "Has a summary written", body: { fromSeq: whole, toSeq: whole }, gives: ref("Summarised") },
+    post: {
+      summary: "Summarizes a range of entries",
+      body: { fromSeq: whole, toSeq: whole },
+      gives: ref("Summarised"),
+    },
   },
   "/api/threads/{id}/fork": {
     post: {
-      summary: "Another thread with the same past",
+      summary: "Makes a new thread with the same history",
       body: { "atSeq!": whole, title: text },
       status: 201,
       gives: ref("ThreadRow"),
@@ -221,7 +233,7 @@ export function openApi(): JsonObject {
     info: {
       title: "Heddle Studio",
       version: VERSION,
-      description: "Threads, what models saw of them, and agents on them.",
+      description: "Threads, the contexts of their model calls, and the agents that run on them.",
     },
     security: [{}, { bearer: [] }],
     paths: Object.fromEntries(Object.entries(PATHS).map(([path, methods]) => [path, described(path, methods)])),

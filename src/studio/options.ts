@@ -6,36 +6,38 @@ import type { OfferedPrompt } from "./contract/info.ts";
 import { StudioError } from "./http/error.ts";
 
 export interface StudioOptions {
-  /** The threads to show; it is not closed. */
+  /** The store of the threads. Studio does not close it. Default: the store at `url`. */
   readonly store?: ThreadStore | undefined;
-  /** Instead of a store: opened here, and closed when Studio stops. Default "sqlite:./heddle.db". */
+  /** Used if there is no `store`: opened by Studio, and closed when it stops. Default "sqlite:./heddle.db". */
   readonly url?: string | undefined;
-  /** Who answers. Default the offline demo. */
+  /** The agent that answers. Default: the offline demo. */
   readonly agent?: AnyAgent | undefined;
-  /** The context of every ask, and of a request that a crash has interrupted. */
+  /** The context for each request, also for one that Studio resumes after a crash. Default: none. */
   readonly context?: ((threadId: string) => unknown) | undefined;
+  /** Refuses everything that asks or changes. Default false. */
   readonly readOnly?: boolean | undefined;
-  /** Every call of the API must carry it. `startStudio` makes one by default; `studioHandler` asks for none by default. */
+  /** Every call of the API must carry it. Default: a new one for `startStudio`, none for `studioHandler`. */
   readonly token?: string | undefined;
-  /** The folder of the page; false for the API alone. Default the one that comes with the package. */
+  /** The folder of the page; false for the API alone. Default: the page of the package. */
   readonly ui?: string | false | undefined;
-  /** What the page calls the store. Default its kind. */
+  /** The name of the store on the page. Default: its kind. */
   readonly label?: string | undefined;
-  /** Offered on the empty page. Default the demo's. */
+  /** Prompts that the empty page offers. Default: those of the demo if it answers, else none. */
   readonly prompts?: readonly OfferedPrompt[] | undefined;
-  /** Names that the Host header may have beside the address it listens on. */
+  /** Host headers to allow besides the address that Studio listens on. Default: none. */
   readonly hosts?: readonly string[] | undefined;
-  /** How long a thread stays at hand when nothing runs on it. Default 10 000. */
+  /** Milliseconds after which an idle thread is released. Default 10 000. */
   readonly idleMs?: number | undefined;
-  /** The largest import, in bytes; it is read into memory. Default 256 MiB. */
+  /** The largest import, in bytes. An import is read into memory. Default 256 MiB. */
   readonly importLimit?: number | undefined;
+  /** Gets warnings. Default: they are printed on stderr. */
   readonly warn?: ((message: string) => void) | undefined;
-  /** Clock, ids, timers and chance; for tests. */
+  /** Clock, ids, timers and random numbers, for tests. Default: those of the system. */
   readonly ports?: Partial<RuntimePorts> | undefined;
 }
 
 export interface StartOptions extends StudioOptions {
-  /** Default 4747; 0 is any that is free. */
+  /** Default 4747; 0 takes any free port. */
   readonly port?: number | undefined;
   /** Default "127.0.0.1". */
   readonly host?: string | undefined;
@@ -43,12 +45,12 @@ export interface StartOptions extends StudioOptions {
 
 /** A Studio that listens. */
 export interface RunningStudio extends AsyncDisposable {
-  /** Open this. It lets in one browser, once; the page keeps the token for further tabs. */
+  /** Open this address. It works once, in one browser; the page keeps the token for other tabs. */
   readonly url: string;
   /** For `Authorization: Bearer`, for the command line, and for the page in another browser. */
   readonly token: string;
   readonly port: number;
-  /** Ends streams, lets requests at work end, lets the threads go. */
+  /** Ends the streams, waits up to `graceMs` (default 5000) for running requests, and releases the threads. */
   stop(options?: { readonly graceMs?: number | undefined }): Promise<void>;
 }
 

@@ -18,13 +18,13 @@ const TYPES: { readonly [extension: string]: string } = {
   ".woff2": "font/woff2",
 };
 
-/** Beside the built module, and, when the sources run, where a build puts it. */
+/** The folder of the page: next to the built module, or in dist when the sources run. */
 const FOLDERS = ["../studio-ui/", "../../dist/studio-ui/"].map((path) => fileURLToPath(new URL(path, import.meta.url)));
 
 const INDEX = "index.html";
 const TEMPLATE = "export.html";
 
-/** The files of the page. What is not in the folder's list is not served, so no path leads out of it. */
+/** The files of the page. Only listed files of the folder are served, so no path leads out of it. */
 export class Page {
   readonly #folders: readonly string[];
   #files: Promise<ReadonlyMap<string, string>> | undefined;
@@ -35,7 +35,7 @@ export class Page {
 
   async serve(request: Request, { pathname }: URL): Promise<Response> {
     if (request.method !== "GET" && request.method !== "HEAD") {
-      const message = "Only GET can be done here.";
+      const message = "The page allows only GET.";
       throw new StudioError({ code: "method_not_allowed", status: 405, message, allow: "GET" });
     }
     const files = await this.#list();
@@ -48,13 +48,13 @@ export class Page {
     return reply(new Uint8Array(await readFile(path)), TYPES[extname(path)] ?? "application/octet-stream");
   }
 
-  /** The page that shows one thread by itself, with a place for its data. */
+  /** The template of a page that shows one exported thread. */
   async exportTemplate(): Promise<string | undefined> {
     const path = (await this.#list()).get(TEMPLATE);
     return path === undefined ? undefined : readFile(path, "utf8");
   }
 
-  /** Read once it is there: a page that is built later needs no restart. */
+  /** Cached only once it exists, so that a page that is built later needs no restart. */
   async #list(): Promise<ReadonlyMap<string, string>> {
     this.#files ??= firstOf(this.#folders);
     const files = await this.#files;

@@ -26,7 +26,7 @@ import { importThread } from "./transfer/import.ts";
 
 type Handlers = { readonly [Name in keyof Answers]: Run<Answer<Answers[Name]>> };
 
-/** Who answers what: a handler that answers anything but what its route promises does not compile. */
+/** The handlers by route. A handler with another answer than its route does not compile. */
 const HANDLERS: Handlers = {
   "GET /api/info": studioInfo,
   "GET /api/openapi.json": async () => json(openApi()),
@@ -56,21 +56,21 @@ const HANDLERS: Handlers = {
   "POST /api/threads/{id}/fork": forkThread,
 };
 
-/** What is not JSON: streams and files. */
+/** Routes whose answer is not JSON: streams and files. */
 const OTHERS = {
   "GET /api/events": listEvents,
   "GET /api/threads/{id}/events": threadEvents,
   "GET /api/threads/{id}/export": exportThread,
 } as const;
 
-/** A POST that changes no thread: a question that is too long for an address, and the ways in. */
+/** The POST routes that change no thread. A read-only Studio allows them. */
 const READS: readonly string[] = [
   "POST /api/threads/{id}/view",
   "POST /api/enter",
   "POST /api/codes",
 ] satisfies readonly (keyof Answers)[];
 
-/** Everything that can be asked of Studio; each is described in openapi.ts. */
+/** All routes of Studio. openapi.ts describes each. */
 export const ROUTES: readonly Route[] = Object.entries({ ...HANDLERS, ...OTHERS }).map(([name, run]) => {
   const [method = "", path = ""] = name.split(" ");
   return { method, path, writes: method !== "GET" && !READS.includes(name), run };

@@ -12,9 +12,9 @@ import { checkStudioOptions, type RunningStudio, type StartOptions } from "./opt
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1)$/;
 
 /**
- * Starts Studio: a page and an API on the threads of a store. It listens on this machine alone unless another `host` is
- * given. The API asks for `token`, also on this machine, where other users and other pages can reach the port; `url` lets one
- * browser in, which keeps the token.
+ * Starts Studio: a page and an API for the threads of a store. It listens only on this machine unless you set `host`. The API
+ * requires `token`, because other users and web pages of this machine can reach the port. `url` works once, in one browser,
+ * which keeps the token.
  *
  * @example
  * const studio = await startStudio({ store: memoryStore(), port: 0 });
@@ -29,14 +29,14 @@ export async function startStudio(options: StartOptions = {}): Promise<RunningSt
   const isLocal = LOOPBACK.test(host);
   const token = options.token ?? randomSecret();
   const server = createServer();
-  // First the port: whoever has it is the only Studio here that takes up what a killed one has left.
+  // The port is opened first: only the Studio that has it may resume the requests of a killed Studio.
   const bound = await listening(server, port, host);
   try {
     const hosts = isLocal ? [...(options.hosts ?? []), ...localHosts(bound, host)] : options.hosts;
     const { port: _port, host: _host, ...own } = options;
     const handle = await studioHandler({ ...own, token }, { hosts: () => hosts });
     server.on("request", listener(handle, isLocal ? `localhost:${bound}` : `${host}:${bound}`));
-    handle.takeUp(holderName(host, bound)).catch(() => undefined); // a store that cannot be read says so when it is asked
+    handle.takeUp(holderName(host, bound)).catch(() => undefined); // an unreadable store fails later, at the first call
     const stop: RunningStudio["stop"] = async (given = {}) => {
       refuseUnknownOptions("stop", given, { graceMs: true });
       const closed = closing(server);
@@ -60,7 +60,7 @@ export async function startStudio(options: StartOptions = {}): Promise<RunningSt
 function listening(server: Server, port: number, host: string): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once("error", (error: NodeJS.ErrnoException) => reject(notListening(error, port, host)));
-    server.listen(port, host, () => resolve((server.address() as AddressInfo).port)); // it listens on a port, not on a pipe
+    server.listen(port, host, () => resolve((server.address() as AddressInfo).port)); // it listens on a port and not on a pipe
   });
 }
 
@@ -81,7 +81,7 @@ function urlOf(host: string, port: number, code: string): string {
   return `http://${name}:${port}/#/enter/${code}`;
 }
 
-/** The same after a restart, so that a killed Studio's threads need not wait for its claims to run out. */
+/** The same name after a restart. A restarted Studio need not wait until the claims of the killed one expire. */
 function holderName(host: string, port: number): string {
   return `studio_${createHash("sha256").update(`${hostname()} ${host} ${port}`).digest("hex").slice(0, 16)}`;
 }
@@ -89,7 +89,7 @@ function holderName(host: string, port: number): string {
 function notListening({ code }: NodeJS.ErrnoException, port: number, host: string): StudioError {
   const status = 500;
   if (code === "EADDRINUSE") {
-    const message = `Port ${port} of ${host} is in use. Choose another one, or 0 for any that is free.`;
+    const message = `Port ${port} of ${host} is in use. Choose another port, or 0 for any free one.`;
     return new StudioError({ code: "port_in_use", status, message });
   }
   const message = `Studio cannot listen on port ${port} of ${host} (${code ?? "unknown"}). Choose another port or address.`;

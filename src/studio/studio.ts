@@ -22,14 +22,14 @@ import { ForkIndex } from "./threads/fork-index.ts";
 import { TitledStore } from "./threads/titled-store.ts";
 import { Titles } from "./threads/titles.ts";
 
-/** Threads that are taken up at once after a start. */
+/** How many threads are resumed at the same time after a start. */
 const AT_ONCE = 8;
 const IMPORT_LIMIT = 256 * 1024 * 1024;
 const CLAIM_TTL_MS = 10_000;
-/** How long whoever acts on a thread waits for another process to let it go. */
+/** How long an action waits for another process to release the thread. */
 const CLAIM_WAIT_MS = 2000;
 
-/** What every route works on: a store to read, a host to act through, and the requests that are live in this process. */
+/** The state that all routes share: the store, the host that runs the agent, and the live requests of this process. */
 export class Studio {
   readonly store: ThreadStore;
   readonly agent: AnyAgent;
@@ -51,7 +51,7 @@ export class Studio {
   readonly callSeqs: CallSeqs;
   readonly forks: ForkIndex;
   readonly page: Page | undefined;
-  /** Undefined where no token is asked for. */
+  /** Undefined if no token is required. */
   readonly access: Access | undefined;
 
   constructor(store: ThreadStore, agent: AnyAgent, options: StudioOptions, page?: Page, access?: Access) {
@@ -70,7 +70,7 @@ export class Studio {
     this.#options = options;
   }
 
-  /** The agent as the core knows it, for what is projected and not asked. */
+  /** The agent's settings for the core, to project without asking the model. */
   get settings(): Promise<ReactSettings> {
     this.#settings ??= settingsFor(this.agent);
     return this.#settings;
@@ -84,13 +84,13 @@ export class Studio {
     return isDemo(this.agent);
   }
 
-  /** The store that names threads by their first ask. */
+  /** The store that gives a thread a title at its first ask. */
   get titled(): TitledStore {
     this.#titled ??= new TitledStore(this.store, this.agent.name);
     return this.#titled;
   }
 
-  /** Claims threads, so nothing that only reads asks for it. */
+  /** Runs the agent. It claims threads, so routes that only read must not use it. */
   get host(): AgentHost {
     if (this.stopped.signal.aborted) throw stopped();
     const { warn, idleMs, context } = this.#options;
@@ -103,12 +103,12 @@ export class Studio {
       holder: this.#holder,
       claimTtlMs: CLAIM_TTL_MS,
       claimWaitMs: CLAIM_WAIT_MS,
-      ...(context && { context: (threadId: string) => context(threadId) as never }), // as the agent's own code typed it
+      ...(context && { context: (threadId: string) => context(threadId) as never }), // the agent's own code has typed it
     });
     return this.#host;
   }
 
-  /** The live server of a thread that is there; a mistyped id is no new thread. */
+  /** The live server of an existing thread. A mistyped id fails and creates no thread. */
   async serverOf(threadId: string): Promise<AgentServer> {
     if ((await this.store.load(threadId, { last: 1 })) === undefined) throw threadNotFound(threadId);
     const server = await this.host.get(threadId);
@@ -117,27 +117,30 @@ export class Studio {
   }
 
   contextOf(threadId: string): never | undefined {
-    return this.#options.context?.(threadId) as never; // as the agent's own code typed it
+    return this.#options.context?.(threadId) as never; // the agent's own code has typed it
   }
 
-  /** Goes on with what a crash has interrupted. Under a lasting name, a killed Studio's threads are its successor's at once. */
+  /**
+   * Resumes the requests that a crash interrupted. With the same `holder` as the killed Studio, its threads can be claimed at
+   * once.
+   */
   async takeUp(holder?: string): Promise<void> {
     this.#holder = holder;
     if (this.readOnly) return;
     const held = await this.#resumeAll(await interruptedThreads(this.store, this.ports));
     if (held.length === 0) return;
-    // Whoever holds them may have died: its claims have run out by then.
+    // Their holder may have died. Its claims have expired by then.
     const cancel = this.ports.after(CLAIM_TTL_MS, () => void this.#resumeAll(held));
     this.stopped.signal.addEventListener("abort", cancel, { once: true });
   }
 
-  /** Those that somebody else holds. */
+  /** Resumes the threads. Returns those that another process holds. */
   async #resumeAll(threadIds: readonly string[]): Promise<readonly string[]> {
     const left = [...threadIds];
     const held: string[] = [];
     const take = async (): Promise<void> => {
       for (let id = left.shift(); id !== undefined && !this.stopped.signal.aborted; id = left.shift()) {
-        if (!(await isAskedOf(this.store, id, this.agent.name).catch(() => false))) continue; // of another agent
+        if (!(await isAskedOf(this.store, id, this.agent.name).catch(() => false))) continue; // the request is for another agent
         if (await this.resume(id)) held.push(id);
       }
     };
@@ -145,19 +148,19 @@ export class Studio {
     return held;
   }
 
-  /** Follows the request that is open in a thread, if it can be had here; whether somebody else has it. */
+  /** Resumes and follows the open request of a thread. Returns whether another process holds the thread. */
   async resume(threadId: string): Promise<boolean> {
     try {
       const request = await this.host.resume(threadId);
       if (request !== undefined) this.live.attach(threadId, request);
     } catch (error) {
-      if (ThreadHeldError.isInstance(error)) return true; // its entries tell what becomes of it
+      if (ThreadHeldError.isInstance(error)) return true; // its entries will show the end
       if (!this.stopped.signal.aborted) this.warn(error);
     }
     return false;
   }
 
-  /** What is not told to whoever called is told here. */
+  /** Reports an error that no caller gets. */
   warn(error: unknown): void {
     (this.#options.warn ?? systemWarn)(`Studio: ${error instanceof Error ? error.stack : String(error)}`);
   }
@@ -169,12 +172,12 @@ export class Studio {
   }
 }
 
-/** Where the threads are, without what nobody else should know. */
+/** The name of the store for the page. It has no password and no path of the URL. */
 function labelOf({ label, url }: StudioOptions): string {
   if (label !== undefined) return label;
   return /^[a-z]+(?=:)/.exec(url ?? "")?.[0] ?? (url === undefined ? "store" : "memory");
 }
 
 function stopped(): StudioError {
-  return new StudioError({ code: "server_stopped", status: 503, message: "This Studio was stopped." });
+  return new StudioError({ code: "server_stopped", status: 503, message: "This Studio was stopped. Start it again." });
 }

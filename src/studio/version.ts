@@ -4,5 +4,5 @@ const facts: { readonly version: string } = JSON.parse(
   readFileSync(new URL("../../package.json", import.meta.url), "utf8"),
 );
 
-/** Of this package. */
+/** The version of this package. */
 export const VERSION = facts.version;

@@ -52,7 +52,7 @@ test("other tools: what is cached before them is nothing", async () => {
     ["1", "2"],
   );
   expect(last).toMatchObject({ stablePrefix: 0, firstChange: { index: 0, rule: "tools_changed" } });
-  expect(last.firstChange.why).toContain("Tools gone: sub.");
+  expect(last.firstChange.why).toContain("Removed tools: sub.");
   const [a, b] = details.map(({ call }) => call.callId);
   const diff = (await api.get(`/threads/${id}/diff?a=${a}&b=${b}`)).body;
   expect(diff.causes.map(({ rule }: Body) => rule)).toContain("tools_changed");

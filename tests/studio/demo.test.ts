@@ -63,7 +63,7 @@ test("what is no arithmetic is refused, in words, and nothing is run", () => {
 test.each([
   ["What is (17 + 25) * 3?", "(17 + 25) * 3 is **126**."],
   ["What does 7 / 2 make?", "7 / 2 is **3.5**."],
-  ["What is 1 / 0?", "I could not work that out: Nothing can be divided by zero."],
+  ["What is 1 / 0?", "I could not work that out: Division by zero is not possible."],
   ["How is the weather in Oslo?", "Oslo is rainy, 9 °C."],
   ["What does a lamp cost?", "A lamp costs 42 euros."],
   ["Tell me about Lima.", "Lima is in Peru, on the Rímac, and has 10,000,000 people."],

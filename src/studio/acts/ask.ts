@@ -16,7 +16,7 @@ interface Ask {
   readonly allowedTools?: readonly string[] | undefined;
 }
 
-/** POST /api/threads/{id}/ask: answers as soon as the ask is durable; what follows is told by the events. */
+/** POST /api/threads/{id}/ask: answers as soon as the ask is durable. The events of the thread report the rest. */
 export async function ask({ studio, request, param }: Call): Promise<Answer<Asked>> {
   const id = param("id");
   const body = await objectOf(request);
@@ -35,7 +35,7 @@ export async function ask({ studio, request, param }: Call): Promise<Answer<Aske
 
 async function put(studio: Studio, id: string, content: Content, options: Ask): Promise<AgentRequest> {
   const thread = await studio.store.load(id, { last: 1 });
-  if (thread === undefined) throw threadNotFound(id); // a mistyped id is no new thread
+  if (thread === undefined) throw threadNotFound(id); // a mistyped id must not create a thread
   const { title } = thread.metadata;
   const isNamed = typeof title === "string" && title !== "";
   const name = isNamed ? "" : ((await studio.titles.firstWords(id, thread.rev)) ?? titleOf(content));
@@ -50,12 +50,12 @@ async function put(studio: Studio, id: string, content: Content, options: Ask): 
   }
 }
 
-/** What the offered prompts go on with. */
+/** The follow-up prompts of an offered prompt. */
 function offered({ prompts }: Studio, content: Content): readonly string[] {
   return prompts.find(({ text }) => text === content)?.next ?? [];
 }
 
-/** Each when the one before has been answered; where one is not, the others are not asked. */
+/** Asks each after the answer to the one before. If one fails, the others are not asked. */
 async function goOn(
   studio: Studio,
   id: string,
@@ -69,5 +69,5 @@ async function goOn(
       await before.result;
       before = await put(studio, id, content, options);
     }
-  } catch {} // the log and the events tell why
+  } catch {} // the log and the events have the reason
 }

@@ -7,7 +7,7 @@ import { optionalObject, optionalSeq, optionalText } from "../http/fields.ts";
 import { type Answer, json } from "../http/reply.ts";
 import type { Call } from "../http/router.ts";
 
-/** POST /api/threads/{id}/context: replaces what a lane shows, or switches to another lane. */
+/** POST /api/threads/{id}/context: replaces the context of a lane, or switches to another lane. */
 export async function changeContext({ studio, request, param }: Call): Promise<Answer<Operated>> {
   const body = await objectOf(request);
   const operation = optionalObject(body, "operation");
@@ -20,12 +20,12 @@ export async function changeContext({ studio, request, param }: Call): Promise<A
     ...(contextRef !== undefined && { contextRef }),
     ...(opId !== undefined && { opId }),
   });
-  return told(answer);
+  return operated(answer);
 }
 
-/** POST /api/threads/{id}/reset: the model forgets, the thread does not. */
+/** POST /api/threads/{id}/reset: clears the context of the model; the thread keeps its entries. */
 export async function reset({ studio, param }: Call): Promise<Answer<Operated>> {
-  return told(await (await studio.serverOf(param("id"))).reset());
+  return operated(await (await studio.serverOf(param("id"))).reset());
 }
 
 /** POST /api/threads/{id}/summarize: answers when the summary is in the log. */
@@ -40,6 +40,6 @@ export async function summarize({ studio, request, param }: Call): Promise<Answe
   return json<Summarised>({ seq });
 }
 
-function told({ opId, status }: OperationAnswer): Answer<Operated> {
+function operated({ opId, status }: OperationAnswer): Answer<Operated> {
   return json<Operated>({ opId, status }, status === "deferred" ? 202 : 200);
 }

@@ -7,7 +7,7 @@ import { type Answer, json } from "../http/reply.ts";
 import type { Call } from "../http/router.ts";
 import type { Studio } from "../studio.ts";
 
-/** POST /api/threads/{id}/approve and .../deny: durable when it is answered. */
+/** POST /api/threads/{id}/approve and .../deny: answers when the decision is durable. */
 export function decide(verdict: "approve" | "deny"): (call: Call) => Promise<Answer<Decided>> {
   return async ({ studio, request, param }) => {
     const body = await objectOf(request);

@@ -4,7 +4,7 @@ import { contentIn, oneOf, optionalText, requiredText } from "../http/fields.ts"
 import { type Answer, json } from "../http/reply.ts";
 import type { Call } from "../http/router.ts";
 
-/** POST /api/threads/{id}/steer: words for the request that is at work. Answers at once; an entry tells of the delivery. */
+/** POST /api/threads/{id}/steer: sends text to the running request. Answers at once; an entry records the delivery. */
 export async function steer({ studio, request, param }: Call): Promise<Answer<Steered>> {
   const body = await objectOf(request);
   const content = contentIn(body);

@@ -4,7 +4,7 @@ import { systemRuntimePorts } from "../../runtime/ports.ts";
 import { demoTools } from "../demo/demo-tools.ts";
 
 /**
- * A plain agent for a real model, with the demo's tools to try things with: they reach nothing outside.
+ * A plain agent for a real model, with the tools of the demo to try things out. They reach nothing outside.
  *
  * @example
  * const agent = assistant(scriptedModel(["Hello."]));

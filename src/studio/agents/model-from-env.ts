@@ -6,7 +6,7 @@ type Env = { readonly [name: string]: string | undefined };
 type Pack = "@ai-sdk/anthropic" | "@ai-sdk/google" | "@ai-sdk/openai" | "@ai-sdk/openai-compatible";
 
 interface Maker {
-  /** The package that has it, an optional one. */
+  /** The optional package of the provider. */
   readonly pack: Pack;
   readonly create: string;
   readonly settings: { readonly [name: string]: string };
@@ -14,9 +14,9 @@ interface Maker {
 }
 
 /**
- * The model that the environment has a key for: ANTHROPIC_API_KEY, OPENAI_API_KEY, GOOGLE_GENERATIVE_AI_API_KEY, or
- * OPENAI_BASE_URL for any server that speaks OpenAI's Chat API; HEDDLE_MODEL names another model than the usual one.
- * Undefined where there is no key. The provider's package is loaded now; where it is missing, the error says how to get it.
+ * The model whose key is in the environment: ANTHROPIC_API_KEY, OPENAI_API_KEY, GOOGLE_GENERATIVE_AI_API_KEY, or
+ * OPENAI_BASE_URL for any server with OpenAI's Chat API. HEDDLE_MODEL names another model than the default of the provider.
+ * Undefined if there is no key. This loads the package of the provider; if it is missing, the error says how to install it.
  *
  * @example
  * const model = await modelFromEnv(process.env);

@@ -3,7 +3,7 @@ import type { ThreadStore } from "../../stores/port.ts";
 
 const KEPT = 50_000;
 
-/** Where the calls stand that somebody was shown, so that an old one is not searched for from the end. */
+/** Caches the sequence numbers of calls that were read, so that an old call is found without a search from the end. */
 export class CallSeqs {
   readonly #store: ThreadStore;
   readonly #seqs = new Map<string, number>();

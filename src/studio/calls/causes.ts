@@ -2,7 +2,7 @@ import type { Provenance } from "../../projection/projection.ts";
 import { sameJson } from "../../thread/json.ts";
 import type { Cause, CauseRule, FirstChange, ShownCall } from "../contract/call.ts";
 
-/** How many messages two calls begin with together. Tools stand before all of them. */
+/** How many messages two calls share at the start. None if the tools differ, because tools precede all messages. */
 export function stablePrefix(before: ShownCall, after: ShownCall): number {
   if (!sameJson(asJson(before.toolSpec), asJson(after.toolSpec))) return 0;
   const differs = after.messages.findIndex((message, index) => {
@@ -12,7 +12,7 @@ export function stablePrefix(before: ShownCall, after: ShownCall): number {
   return differs < 0 ? after.messages.length : differs;
 }
 
-/** Where the cached prefix ended and what moved it; undefined where all that was sent before is sent again. */
+/** Where the common prefix ends, and which rule ended it. Undefined if the new call begins with the whole old one. */
 export function firstChange(before: ShownCall, after: ShownCall): FirstChange | undefined {
   const index = stablePrefix(before, after);
   const causes = causesOf(before, after);
@@ -26,7 +26,7 @@ export function firstChange(before: ShownCall, after: ShownCall): FirstChange | 
   return find(...suspects(before.provenance[index], after.provenance[index])) ?? { index, ...OTHER };
 }
 
-/** Every rule that told the two calls apart. */
+/** Every rule by which the two calls differ. */
 export function causesOf(before: ShownCall, after: ShownCall): readonly Cause[] {
   const index = stablePrefix(before, after);
   const found = [
@@ -40,7 +40,7 @@ export function causesOf(before: ShownCall, after: ShownCall): readonly Cause[] 
   if (index >= before.messages.length && grown > 0) {
     found.push({
       rule: "appended",
-      why: `${grown} ${grown === 1 ? "message" : "messages"} came behind what was shown before.`,
+      why: `${grown} ${grown === 1 ? "message" : "messages"} came after those of the call before.`,
     });
   }
   return found;
@@ -48,12 +48,12 @@ export function causesOf(before: ShownCall, after: ShownCall): readonly Cause[] 
 
 const OTHER: Cause = {
   rule: "history_changed",
-  why: "The messages here are made of other entries, or show them otherwise, than before.",
+  why: "From this message on, the messages come from other entries, or show them in another way, than before.",
 };
 
 const OF_ANY_PLACE: readonly CauseRule[] = ["transformed", "lane_changed", "context_replaced"];
 
-/** The rules that can change a message of this kind, likeliest first. */
+/** The rules that can change a message of this kind, the most likely first. */
 function suspects(before: Provenance | undefined, after: Provenance | undefined): readonly CauseRule[] {
   if (before?.segment === "system" && after?.segment === "system") return ["system_changed", "transformed"];
   if (before?.segment === "system" || after?.segment === "system")
@@ -73,14 +73,14 @@ function ofEnvironment(before: ShownCall, after: ShownCall): Cause[] {
   if (a.model !== b.model) {
     found.push({
       rule: "model_changed",
-      why: `The model was ${a.model ?? "unknown"} and is ${b.model ?? "unknown"}: a cache is one model's.`,
+      why: `The model was ${a.model ?? "unknown"} and is ${b.model ?? "unknown"}. Each model has its own cache.`,
     });
   }
   if (!sameJson(asJson(before.toolSpec), asJson(after.toolSpec))) {
-    found.push({ rule: "tools_changed", why: `${toolChange(before, after)} Tools stand before all messages.` });
+    found.push({ rule: "tools_changed", why: `${toolChange(before, after)} Tools precede all messages.` });
   }
   if (before.environment?.systemPrompt !== after.environment?.systemPrompt) {
-    found.push({ rule: "system_changed", why: "The system prompt is another than before." });
+    found.push({ rule: "system_changed", why: "The system prompt changed." });
   }
   if (after.transformed || before.transformed) {
     found.push({ rule: "transformed", why: "transformRequest changed what was sent." });
@@ -96,9 +96,7 @@ function ofLane(before: ShownCall, after: ShownCall): Cause[] {
     ({ rule, seq }) => rule === "context_in_use" && seq > before.record.basisLastSeq,
   );
   if (replaced === undefined) return [];
-  return [
-    { rule: "context_replaced", why: `Entry ${replaced.seq} put another context in the place of what was shown.` },
-  ];
+  return [{ rule: "context_replaced", why: `Entry ${replaced.seq} replaced the context.` }];
 }
 
 function ofSummary(before: ShownCall, after: ShownCall): Cause[] {
@@ -106,8 +104,8 @@ function ofSummary(before: ShownCall, after: ShownCall): Cause[] {
   if (from === to) return [];
   if (to === undefined) return [{ rule: "summary_removed", why: `The summary of entry ${from} is no longer in use.` }];
   return from === undefined
-    ? [{ rule: "summary_added", why: `The summary of entry ${to} stands in for what it covers.` }]
-    : [{ rule: "summary_replaced", why: `The summary of entry ${to} took the place of that of entry ${from}.` }];
+    ? [{ rule: "summary_added", why: `The summary of entry ${to} replaces the entries it covers.` }]
+    : [{ rule: "summary_replaced", why: `The summary of entry ${to} replaced that of entry ${from}.` }];
 }
 
 function ofWindow(before: ShownCall, after: ShownCall): Cause[] {
@@ -136,14 +134,14 @@ function ofResults(before: ShownCall, after: ShownCall): Cause[] {
     found.push({ rule: "result_shortened", why: `Only head and tail are shown of ${named(shortened)}.` });
   const dropped = to.thinkingDropped.filter((seq) => !from.thinkingDropped.includes(seq));
   if (dropped.length > 0)
-    found.push({ rule: "thinking_dropped", why: `The thinking of ${named(dropped)} is left out.` });
+    found.push({ rule: "thinking_dropped", why: `The thinking of ${named(dropped)} is dropped.` });
   const repaired = (after.meta?.repaired.calls ?? []).filter(
     (seq) => !(before.meta?.repaired.calls ?? []).includes(seq),
   );
   if (repaired.length > 0)
     found.push({
       rule: "call_interrupted",
-      why: `Calls of ${named(repaired)} have no result and got one that says so.`,
+      why: `Calls of ${named(repaired)} have no result, so they got a synthetic one.`,
     });
   return found;
 }
@@ -152,17 +150,17 @@ function toolChange({ toolSpec: before }: ShownCall, { toolSpec: after }: ShownC
   const names = (specs: ShownCall["toolSpec"]): readonly string[] => specs.map(({ name }) => name);
   const added = names(after).filter((name) => !names(before).includes(name));
   const removed = names(before).filter((name) => !names(after).includes(name));
-  if (added.length === 0 && removed.length === 0) return "The tools have another order or other descriptions.";
+  if (added.length === 0 && removed.length === 0) return "The order or the definitions of the tools changed.";
   return [
     ...(added.length > 0 ? [`New tools: ${added.join(", ")}.`] : []),
-    ...(removed.length > 0 ? [`Tools gone: ${removed.join(", ")}.`] : []),
+    ...(removed.length > 0 ? [`Removed tools: ${removed.join(", ")}.`] : []),
   ].join(" ");
 }
 
 function policyChange({ policy: before = {} }: ShownCall, { policy: after = {} }: ShownCall): string {
   const fields = new Set([...Object.keys(before), ...Object.keys(after)]);
   const changed = [...fields].filter((field) => !sameJson(fieldOf(before, field), fieldOf(after, field)));
-  return `The policy is another: ${changed.join(", ") || "unknown fields"}.`;
+  return `The policy changed: ${changed.join(", ") || "unknown fields"}.`;
 }
 
 function fieldOf(policy: object, field: string) {
@@ -174,7 +172,7 @@ function named(seqs: readonly number[]): string {
   return `${seqs.length === 1 ? "entry" : "entries"} ${shown}${seqs.length > 5 ? ` and ${seqs.length - 5} more` : ""}`;
 }
 
-/** What stands in a projection is JSON, whatever its types say. */
+/** Narrows a value to JSON: everything in a projection is JSON, but its types are wider. */
 function asJson(value: unknown) {
   return (value ?? null) as Parameters<typeof sameJson>[0];
 }

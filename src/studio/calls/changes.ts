@@ -3,7 +3,7 @@ import type { Change, ShownCall } from "../contract/call.ts";
 
 type Shown = Pick<ShownCall, "messages" | "provenance">;
 
-/** Cells of the table that is worth filling; of more than that the middle is told as one block gone and one come. */
+/** The largest table to fill. Beyond it, the middle is reported as one removed block and one added block. */
 const MOST_CELLS = 4_000_000;
 
 export function sameAtFirst(a: readonly Message[], b: readonly Message[]): number {
@@ -11,7 +11,7 @@ export function sameAtFirst(a: readonly Message[], b: readonly Message[]): numbe
   return differs < 0 ? b.length : differs;
 }
 
-/** The shortest way from the one list to the other, in order. */
+/** The shortest list of changes from the one list of messages to the other, in order. */
 export function changesOf(before: Shown, after: Shown): readonly Change[] {
   const [a, b] = [before, after].map(({ messages }) => messages.map((message) => JSON.stringify(message)));
   if (a === undefined || b === undefined) return [];
@@ -36,7 +36,7 @@ function aligned(a: readonly string[], b: readonly string[]): readonly Step[] {
   ];
 }
 
-/** The longest common subsequence of what is between the ends that are the same. */
+/** Aligns the parts between the equal ends by their longest common subsequence. */
 function middle(a: readonly string[], b: readonly string[], offset: number): readonly Step[] {
   const removed = (at: number): Step => ({ kind: "removed", a: at + offset });
   const added = (at: number): Step => ({ kind: "added", b: at + offset });

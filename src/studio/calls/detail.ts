@@ -8,10 +8,10 @@ import { callRow } from "./call-row.ts";
 import { firstChange, stablePrefix } from "./causes.ts";
 import { shownCall } from "./shown-call.ts";
 
-/** Calls looked at for the one before: between two calls of a lane there are few of another. */
+/** How many calls to search for the previous call of the same lane. Few calls of other lanes lie in between. */
 const LOOKED_AT = 50;
 
-/** GET /api/threads/{id}/calls/{callId}: what the model saw, proven, and what of it the call before had seen. */
+/** GET /api/threads/{id}/calls/{callId}: what the call sent, whether it is proven, and what changed since the call before. */
 export async function callDetail({ studio, query, param }: Call): Promise<Answer<CallDetail>> {
   const id = param("id");
   const found = await studio.callSeqs.find(id, param("callId"), numberIn(query, "seq"));
@@ -21,7 +21,7 @@ export async function callDetail({ studio, query, param }: Call): Promise<Answer
   return json<CallDetail>({ call: callRow(found), ...shown, ...(previous && { previous }) });
 }
 
-/** The call before on the same lane; where the lane was switched, the one before at all. */
+/** The previous call on the same lane, or else the previous call on any lane. */
 async function callBefore(studio: Studio, id: string, { entry, record }: FoundCall): Promise<FoundCall | undefined> {
   if (entry.seq === 0) return undefined;
   let last: FoundCall | undefined;

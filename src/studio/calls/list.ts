@@ -8,10 +8,10 @@ import type { Call } from "../http/router.ts";
 import { callRow } from "./call-row.ts";
 
 const MOST = 500;
-/** Entries looked at in one go. */
+/** Entries read in one step. */
 const STEP = 20_000;
 
-/** GET /api/threads/{id}/calls: newest first; `searchedTo` says how far back it looked when it did not look at all. */
+/** GET /api/threads/{id}/calls: newest first. `searchedTo` is set if the search stopped early, and says where. */
 export async function listCalls({ studio, query, param }: Call): Promise<Answer<CallPage>> {
   const id = param("id");
   const limit = Math.max(1, numberIn(query, "limit", MOST) ?? 50);

@@ -40,7 +40,7 @@ export async function shownCall(studio: Studio, threadId: string, { callId, reco
   }
 }
 
-/** Where the messages come from that a transformer has left as they were. */
+/** The provenance of messages that a transformer left unchanged. Other messages get one without entries. */
 function matched(messages: readonly Message[], projection: Projection): readonly Provenance[] {
   const left = new Map(
     projection.messages.map((message, index) => [JSON.stringify(message), projection.provenance[index]]),
@@ -52,6 +52,6 @@ function matched(messages: readonly Message[], projection: Projection): readonly
 }
 
 function unproven(callId: string): Trouble {
-  const message = `Call ${callId} comes out otherwise than it was sent. The log was changed, or a reader is missing: verify it.`;
+  const message = `Call ${callId} differs from what was sent. The log was changed, or a reader is missing. Check the log: heddle verify.`;
   return { code: "call_not_proven", message };
 }

@@ -13,7 +13,7 @@ import { shownCall } from "./shown-call.ts";
 
 export const WIRES = ["openai-chat", "openai-responses", "anthropic", "gemini", "ai-sdk"] as const;
 
-/** GET /api/threads/{id}/calls/{callId}/wire: the same messages as a provider is sent them. */
+/** GET /api/threads/{id}/calls/{callId}/wire: the messages in the format of a provider. */
 export async function wireOfCall({ studio, query, param }: Call): Promise<Answer<CallWire>> {
   const provider = oneOf(WIRES, query.get("provider") ?? "", "provider");
   const id = param("id");
@@ -24,7 +24,7 @@ export async function wireOfCall({ studio, query, param }: Call): Promise<Answer
   return json<CallWire>({ provider, proven: shown.proven, body: bodyFor(provider, shown.messages, shown.toolSpec) });
 }
 
-/** The messages as this provider is sent them. */
+/** The request body for a provider. */
 export function bodyFor(
   provider: (typeof WIRES)[number],
   messages: readonly Message[],

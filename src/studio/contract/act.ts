@@ -1,4 +1,4 @@
-// What the routes answer that do something.
+// The answers of the routes that change something.
 
 export interface Asked {
   readonly requestId: string;
@@ -18,7 +18,7 @@ export interface Decided {
   readonly decided: true;
 }
 
-/** `deferred` waits for the end of the request at work. */
+/** `deferred`: the operation waits for the end of the running request. */
 export interface Operated {
   readonly opId: string;
   readonly status: "applied" | "deferred" | "duplicate";
@@ -33,7 +33,7 @@ export interface Entered {
   readonly token: string;
 }
 
-/** Good once, in an address; empty where no token is asked for. */
+/** The code works once, in an address. Empty if Studio requires no token. */
 export interface MintedCode {
   readonly code: string;
 }

@@ -5,7 +5,7 @@ import type { CallDetail, CallDiff, CallPage, CallWire, ThreadView } from "./cal
 import type { Info } from "./info.ts";
 import type { EntryWindow, ThreadDetail, ThreadPage, ThreadRow } from "./thread.ts";
 
-/** What each route answers that answers JSON: its handler has to, and whoever asks may rely on it. */
+/** The answer of each route that answers JSON. Handlers and clients are typed by it. */
 export interface Answers {
   "GET /api/info": Info;
   "GET /api/openapi.json": JsonObject;

@@ -5,7 +5,7 @@ import type { ExplainedEntry, Projection, ProjectionMeta, Provenance, View } fro
 import type { JsonObject } from "../../thread/json.ts";
 import type { Message, ToolSpec } from "../../thread/message.ts";
 
-/** A code and words for a person. */
+/** A stable code, and a message for a human reader. */
 export interface Trouble {
   readonly code: string;
   readonly message: string;
@@ -32,24 +32,24 @@ export interface CallRow {
 /** Newest first. */
 export interface CallPage {
   readonly calls: readonly CallRow[];
-  /** How far back it looked, when it did not look at all: ask again with `before` this. */
+  /** Set if the search stopped early. To continue, ask with this value as `before`. */
   readonly searchedTo?: number;
 }
 
-/** A past call as it was shown to the model, with everything that can be told of it; what cannot be is a problem. */
+/** A past call as it was sent to the model. `problem` is set if it cannot be rebuilt or proven. */
 export interface ShownCall {
   readonly callId: string;
   readonly record: CallRecord;
   readonly messages: readonly Message[];
   readonly toolSpec: readonly ToolSpec[];
   readonly settings: JsonObject;
-  /** One for each message; of a message that a transformer made, without entries. */
+  /** One for each message. It names no entries for a message that a transformer made. */
   readonly provenance: readonly Provenance[];
   readonly meta?: ProjectionMeta;
   readonly explained: readonly ExplainedEntry[];
   readonly policy?: ContextPolicyInput;
   readonly environment?: CallEnvironment;
-  /** Whether the messages are what a transformer made of those of the projection. */
+  /** Whether a transformer changed the messages of the projection. */
   readonly transformed: boolean;
   readonly proven: boolean;
   readonly problem?: Trouble;
@@ -57,11 +57,11 @@ export interface ShownCall {
 
 export interface CallDetail extends ShownCall {
   readonly call: CallRow;
-  /** The call before it, and with how many messages both begin. */
+  /** The call before it, and how many messages both share at the start. */
   readonly previous?: { readonly callId: string; readonly stablePrefix: number; readonly firstChange?: FirstChange };
 }
 
-/** Why a call was shown other messages than the one before it. */
+/** Why the messages of a call differ from those of the call before. */
 export type CauseRule =
   | "model_changed"
   | "tools_changed"
@@ -87,11 +87,11 @@ export interface Cause {
 }
 
 export interface FirstChange extends Cause {
-  /** Of the first message that is another; what stands before it can come from the provider's cache. */
+  /** The index of the first different message. The messages before it can come from the provider's cache. */
   readonly index: number;
 }
 
-/** What became of one message: its index in `a`, in `b`, or in both. */
+/** The change of one message, with its index in `a`, in `b`, or in both. */
 export interface Change {
   readonly index: number;
   readonly kind: "same" | "added" | "removed" | "changed";
@@ -100,7 +100,7 @@ export interface Change {
 }
 
 export interface CallDiff {
-  /** How many messages both begin with. */
+  /** How many messages both share at the start. */
   readonly same: number;
   readonly a: readonly Message[];
   readonly b: readonly Message[];
@@ -116,7 +116,7 @@ export interface CallWire {
   readonly body: unknown;
 }
 
-/** What a model would be shown. */
+/** The context that a model would get. */
 export interface ThreadView extends Projection {
   readonly explained: readonly ExplainedEntry[];
   readonly policy: ContextPolicyInput;

@@ -4,7 +4,7 @@ import type { ThreadRow } from "./thread.ts";
 
 /** The data of each event of the two streams, by the name of the event. */
 export interface StreamData {
-  /** The stream has begun. */
+  /** The first event of a stream. */
   ready: { readonly [name: string]: never };
   thread: ThreadRow;
   entry: { readonly entry: Entry };

@@ -1,15 +1,15 @@
-/** What a Studio is: `GET /api/info`. */
+/** The answer of `GET /api/info`: name, agent, tools and limits of this Studio. */
 export interface Info {
   readonly name: string;
   readonly version: string;
   readonly readOnly: boolean;
-  /** No provider is asked: the answers come from the offline demo model. */
+  /** Whether the offline demo answers instead of a provider's model. */
   readonly demo: boolean;
   readonly model: string;
   readonly agent: string;
   readonly tools: readonly { readonly name: string; readonly description?: string | undefined }[];
   readonly prompts: readonly OfferedPrompt[];
-  /** Where the threads are, without what nobody else should know. */
+  /** The label of the store. It has no password and no path. */
   readonly store: string;
   /** The wire formats that a call can be shown in. */
   readonly providers: readonly string[];
@@ -17,10 +17,10 @@ export interface Info {
   readonly importLimit: number;
 }
 
-/** A thing to try, offered on the empty page. */
+/** A prompt that the empty page offers. */
 export interface OfferedPrompt {
   readonly title: string;
   readonly text: string;
-  /** Asked one after the other, each when the one before has been answered. */
+  /** Prompts that are asked next, each after the answer to the one before. */
   readonly next?: readonly string[];
 }

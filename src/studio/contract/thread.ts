@@ -6,7 +6,7 @@ export interface ThreadRow {
   readonly id: string;
   readonly title: string;
   readonly status?: string;
-  /** Whether a request of it is at work, or waits, in this process. */
+  /** Whether a request of this thread runs or waits in this process. */
   readonly live: boolean;
   readonly rev: number;
   readonly createdAt: number;
@@ -24,7 +24,7 @@ export interface Fork {
 export interface ThreadDetail extends ThreadRow {
   readonly lanes: readonly string[];
   readonly activeLane: string;
-  /** The request that is open. */
+  /** The open request. */
   readonly request?: {
     readonly id: string;
     readonly state: "running" | "waiting" | "done";
@@ -34,7 +34,7 @@ export interface ThreadDetail extends ThreadRow {
   readonly forks: readonly Fork[];
 }
 
-/** What `GET /api/threads` can be asked for; times are milliseconds since 1970. */
+/** The query of `GET /api/threads`. Times are milliseconds since 1970. */
 export interface ThreadQuery {
   readonly search?: string;
   readonly status?: string;
@@ -48,16 +48,16 @@ export interface ThreadQuery {
 
 export interface ThreadPage {
   readonly threads: readonly ThreadRow[];
-  /** There are more, or there may be: a search that took too long stops before the page is full. */
+  /** Set if there may be more threads. A search that takes too long stops before the page is full. */
   readonly cursor?: string;
-  /** Only of a search that stopped early: threads that changed (or were made) after this moment were looked through. */
+  /** Set if the search stopped early: it has covered the threads that changed (or were created) after this time. */
   readonly searchedTo?: number;
 }
 
-/** Entries that stand together, or, where only some are asked for, those among the ones that were looked at. */
+/** A range of entries, or, with a filter, the matching entries of the searched range. */
 export interface EntryWindow {
   readonly entries: readonly Entry[];
   readonly rev: number;
-  /** Only where some are asked for: what was looked at, both ends included; nothing when `to` is smaller. */
+  /** Set with a filter: the searched range, both ends included. It is empty if `to` is less than `from`. */
   readonly searched?: { readonly from: number; readonly to: number };
 }

@@ -1,12 +1,12 @@
-/** What is wrong with an expression, in words a model can read. */
+/** An error in an expression, with a message for the model. */
 class NoNumber extends Error {}
 
-/** + - * / % ^, parentheses, numbers: nothing else, and nothing is evaluated as code. */
+/** Calculates an expression of numbers, + - * / % ^ and parentheses. Nothing is evaluated as code. */
 export function calculate(expression: string): number {
   const parser = new Parser(expression.replaceAll("×", "*").replaceAll("÷", "/").replaceAll("−", "-"));
   const value = parser.whole();
   if (!Number.isFinite(value)) throw new NoNumber(`${expression} has no finite value.`);
-  return Number(value.toPrecision(12)) + 0; // 0.1 + 0.2 is 0.3 to whoever looks, and -0 is 0
+  return Number(value.toPrecision(12)) + 0; // rounds, so that 0.1 + 0.2 is 0.3; and -0 becomes 0
 }
 
 const DEEPEST = 64;
@@ -39,7 +39,7 @@ class Parser {
     let value = this.#signed();
     for (let sign = this.#take("*", "/", "%"); sign !== undefined; sign = this.#take("*", "/", "%")) {
       const next = this.#signed();
-      if (sign !== "*" && next === 0) throw new NoNumber("Nothing can be divided by zero.");
+      if (sign !== "*" && next === 0) throw new NoNumber("Division by zero is not possible.");
       value = sign === "*" ? value * next : sign === "/" ? value / next : value % next;
     }
     return value;

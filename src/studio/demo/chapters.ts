@@ -1,4 +1,4 @@
-/** What the demo tells when it is asked for a long story: enough of it that a small window needs a summary. */
+/** The parts of the demo's long story. It is long enough that a small window needs a summary. */
 const SCENES = [
   ["the first loom", "two trees, a beam between them, and stones that kept the warp tight"],
   ["the heddle", "a row of loops that lifts every other thread at once, so that the hand need not"],
@@ -12,25 +12,24 @@ const SCENES = [
 
 const TELLING = [
   (name: string, what: string) => `This chapter is about ${name}: ${what}.`,
-  (name: string) =>
-    `Nobody wrote down who thought of ${name} first, and in every valley they will tell you it was theirs.`,
+  (name: string) => `No one wrote down where ${name} was thought of first, and every valley says that it was theirs.`,
   (_: string, what: string) =>
-    `Picture it once more, slowly: ${what}. That is all there is to it, and it changed the day of everybody who had to wear something.`,
+    `Picture it once more, slowly: ${what}. That is all there is to it, and it changed the day of everyone who had to wear something.`,
   (name: string) =>
     `Before ${name} a weaver counted threads aloud; afterwards the counting was in the tool, and the weaver could think of the pattern instead.`,
   (name: string) =>
-    `An old account book lists what ${name} cost: three days of bread, a length of good linen, and a promise to teach the neighbour's daughter.`,
+    `An old account book lists what ${name} cost: three days of bread, a length of good linen, and a promise to teach the neighbor's daughter.`,
   (_: string, what: string) =>
     `Visitors wrote home about ${what}, and got half of it wrong, and the wrong half is what most people remember.`,
   (name: string) =>
     `What broke most often was not ${name} itself but the knots around it, so a good workshop was known by its knots.`,
   (name: string) =>
-    `In winter the light was short and the work went on by ear: whoever has heard ${name} at work knows from the sound alone that a thread is missing.`,
+    `In winter the light was short and the work went on by ear: a weaver who knows the sound of ${name} hears at once that a thread is missing.`,
   (name: string) =>
     `And when the cloth was cut down, nothing of ${name} was to be seen in it, which is the point of a tool.`,
 ] as const;
 
-/** The chapter of that number, from 1 on; after the last they begin again. */
+/** The chapter of this number, from 1 on. After the last chapter they repeat. */
 export function chapter(number: number): string {
   const [name, what] = SCENES[(number - 1) % SCENES.length] ?? SCENES[0];
   const told = TELLING.map((sentence) => sentence(name, what));

@@ -6,8 +6,8 @@ import { demoSummarizer } from "./demo-summary.ts";
 import { demoTools } from "./demo-tools.ts";
 
 /**
- * The agent that answers where there is no key for a real model. Its window is small, so that one sees it move, and sees a
- * summary come, within a few asks.
+ * The agent that answers without a key for a real model. Its window is small, so that after a few requests the user sees
+ * the window move and a summary appear.
  *
  * @example
  * const server = await AgentServer.start({ agent: demoAgent({ wordMs: 0 }), store: memoryStore() });

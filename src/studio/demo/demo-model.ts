@@ -9,18 +9,17 @@ import { demoAnswer } from "./talk.ts";
 
 export const DEMO = { provider: "heddle-demo", modelId: "offline-demo" } as const;
 
-/** An answer takes no longer than so many words would. */
+/** The number of words after which an answer is sent faster, so that it takes no longer. */
 const MOST_WORDS = 100;
 
 export interface DemoOptions {
-  /** Between two words of an answer of up to a hundred. Default 24; 0 says everything at once. */
+  /** Milliseconds between two words of an answer of up to a hundred words. Default 24; with 0 the answer comes at once. */
   readonly wordMs?: number | undefined;
   readonly ports?: Partial<RuntimePorts> | undefined;
 }
 
 /**
- * A model that asks nobody: what it says follows from what it is sent, by a handful of rules. It says of itself that it is a
- * demo.
+ * A model that works offline: a few rules derive the answer from the messages. Asked who it is, it says that it is a demo.
  *
  * @example
  * const agent = defineAgent({ model: demoModel({ wordMs: 0 }) });
@@ -53,12 +52,12 @@ export function demoModel({ wordMs = 24, ports }: DemoOptions = {}) {
   };
 }
 
-/** What a real model would be likely to report: prompt and tools, four characters to a token. */
+/** Simulated token usage: the characters of prompt and tools, divided by four. */
 function tokensOf({ prompt, tools = [] }: V4CallOptions): number {
   return Math.ceil(JSON.stringify([prompt, tools]).length / 4);
 }
 
-/** Word by word, as a model speaks; a long answer faster, so that nobody waits for the end of a demo. */
+/** Sends the answer word by word, as a model does. A long answer is sent faster. */
 function paced(answer: ScriptedAnswer, wordMs: number): ScriptedAnswer {
   const [text, thinking] = [answer.text, answer.thinking].map((said) =>
     typeof said === "string" ? wordsOf(said) : said,
@@ -77,7 +76,7 @@ function wordsOf(text: string): readonly string[] {
   return text.match(/\s*\S+\s*$|\s*\S+/g) ?? [text];
 }
 
-/** The calls of a conversation are numbered, and what has left the window does not make a number come back. */
+/** Numbers the calls of a conversation. A number is not used twice, also if older calls have left the window. */
 function callIds({ messages }: ScriptedRequest): () => string {
   const numbers = messages.flatMap(({ calls = [] }) => calls.map(({ id }) => Number(/(\d+)$/.exec(id)?.[1] ?? 0)));
   let last = Math.max(0, ...numbers);

@@ -4,7 +4,7 @@ import type { Content } from "../../thread/message.ts";
 const LONGEST_LINE = 90;
 const MOST_LINES = 12;
 
-/** Keeps the beginning of what each side said: no model is needed for that, and every demo reads the same. */
+/** Summarizes by the first line of each message. This needs no model, and the result is always the same. */
 export const demoSummarizer: Summarizer = {
   summarize: async ({ previous, messages }) => {
     const lines = messages.flatMap(({ role, content }) => {

@@ -3,7 +3,7 @@ import type { RuntimePorts } from "../../runtime/ports.ts";
 import { calculate } from "./calculate.ts";
 import { CITIES, lookUp, PRICES, WEATHER } from "./tables.ts";
 
-/** How long a tool takes, so that one can see it at work. */
+/** How long a tool takes, so that the user can see it run. */
 const TOOL_MS = 250;
 
 interface Given {
@@ -11,7 +11,7 @@ interface Given {
   readonly isSlow: boolean;
 }
 
-/** Tools that reach nothing outside: arithmetic, three small tables, one that asks first, one that is broken. */
+/** Tools that reach nothing outside: arithmetic, three tables, one that needs approval, one that always fails. */
 export function demoTools({ after, isSlow }: Given) {
   const work = (): Promise<void> => new Promise((resolve) => (isSlow ? after(TOOL_MS, resolve) : resolve()));
   return {
@@ -52,7 +52,7 @@ export function demoTools({ after, isSlow }: Given) {
       },
     }),
     send_money: tool({
-      description: "Pretends to send money to somebody. Nothing is sent. Somebody has to approve it first.",
+      description: "Pretends to send money to a person. Nothing is sent. The user has to approve it first.",
       inputSchema: objectOf({ to: "string", euros: "number" }),
       needsApproval: true,
       execute: async ({ to, euros }) => {

@@ -1,6 +1,6 @@
 import type { OfferedPrompt } from "../contract/info.ts";
 
-/** Each shows one thing in one click. */
+/** The prompts of the demo. Each shows one feature with one click. */
 export const DEMO_PROMPTS: readonly OfferedPrompt[] = [
   { title: "A sum", text: "What is (17 + 25) * 3?" },
   { title: "A follow-up", text: "What is 12 * 12?", next: ["And times 3?"] },

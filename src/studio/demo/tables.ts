@@ -1,4 +1,4 @@
-/** A small world that never changes, for the demo to look things up in. */
+/** Fixed tables for the tools of the demo. */
 export const CITIES = {
   Berlin: { country: "Germany", population: 3_700_000, river: "Spree" },
   Cairo: { country: "Egypt", population: 10_200_000, river: "Nile" },
@@ -19,10 +19,10 @@ export const WEATHER = {
   Tokyo: { sky: "clear", celsius: 22 },
 } as const;
 
-/** In euros. */
+/** Prices in euros. */
 export const PRICES = { apple: 0.5, book: 18, coffee: 3.2, lamp: 42, shuttle: 7.5, wool: 12 } as const;
 
-/** The row of a name, however it is written. */
+/** The row of a name; upper and lower case are the same. */
 export function lookUp<Table extends object>(table: Table, name: string): Table[keyof Table] | undefined {
   const key = Object.keys(table).find((one) => one.toLowerCase() === name.trim().toLowerCase());
   return key === undefined ? undefined : table[key as keyof Table]; // one of its own keys

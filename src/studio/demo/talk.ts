@@ -3,12 +3,12 @@ import type { ScriptedAnswer, ScriptedCall } from "../../testing/scripted-model/
 import { chapter } from "./chapters.ts";
 import { CITIES, namesIn, PRICES, WEATHER } from "./tables.ts";
 
-// What the demo says is decided by what it was sent, and by nothing else: the same messages, the same answer.
+// The answer of the demo depends only on the messages it gets: the same messages give the same answer.
 
 interface Moment {
   readonly text: string;
   readonly thinks: boolean;
-  /** Of the calls made since the user spoke, in order. */
+  /** The results of the calls since the last message of the user, in order. */
   readonly results: readonly AskedResult[];
   readonly calls: readonly { readonly name: string; readonly arguments: unknown }[];
   readonly before: readonly AskedMessage[];
@@ -16,7 +16,7 @@ interface Moment {
 
 type Plan = (moment: Moment) => ScriptedAnswer | undefined;
 
-/** The first that has something to say. */
+/** The rules, in order. The first one that returns an answer wins. */
 const PLANS: readonly Plan[] = [moon, money, loop, comparing, weather, prices, cities, story, followUp, sum];
 
 export function demoAnswer(request: ScriptedRequest): ScriptedAnswer {
@@ -61,7 +61,7 @@ function money({ text, results: [result] }: Moment): ScriptedAnswer | undefined 
     : { text: `Done: ${euros} euros for ${to}. It was only pretended, but you did approve it.` };
 }
 
-/** Goes on from the last call alone, so that it does not matter what of the others is still shown. */
+/** Continues from the last call alone, so that older calls may have left the window. */
 function loop({ text, calls, results }: Moment): ScriptedAnswer | undefined {
   const wanted = /\bfrom\s+(\d+)\s+to\s+(\d+)\b.*\b(?:one (?:call )?(?:at a time|by one)|step)/is.exec(text);
   if (wanted === null) return undefined;
@@ -136,7 +136,7 @@ function story({ text, before }: Moment): ScriptedAnswer | undefined {
   return { text: chapter(Math.max(0, ...told) + 1) };
 }
 
-/** "And times 3?", "plus 4", "half of that": goes on from the last number that was said. */
+/** "And times 3?", "plus 4", "half of that": calculates with the last number of the conversation. */
 function followUp({ text, before, results: [result] }: Moment): ScriptedAnswer | undefined {
   const wanted =
     /^\W*(?:and|now|then|what about)?\W*(times|plus|minus|divided by|half|double)\b\D*(\d+(?:\.\d+)?)?/i.exec(text);
@@ -187,7 +187,7 @@ function numberIn(result: AskedResult | undefined): number {
   return Number(result?.value ?? 0);
 }
 
-/** A table's row comes back as JSON, or as the text of it. */
+/** The fields of a table row, which arrives as JSON or as text of JSON. */
 function fieldsIn(result: AskedResult | undefined): { readonly [name: string]: unknown } {
   const value = result?.value;
   if (typeof value === "object" && value !== null) return value as { readonly [name: string]: unknown };

@@ -1,9 +1,9 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 
-/** Unused codes that are kept; the oldest is dropped first. */
+/** How many unused codes are kept. The oldest is dropped first. */
 const MAX_CODES = 1000;
 
-/** Who may call the API: a caller with the token, or, once each, a caller with a code that stands for it. */
+/** Access to the API: by the token, or by a code, which works once. */
 export class Access {
   readonly token: string;
   readonly #codes = new Set<string>();
@@ -16,7 +16,7 @@ export class Access {
     return given !== undefined && isSame(given, this.token);
   }
 
-  /** For an address: addresses stay in histories and logs, so a code is good for one use. */
+  /** Makes a code for an address. Addresses stay in histories and logs, so a code works only once. */
   mintCode(): string {
     const code = randomSecret();
     this.#codes.add(code);
@@ -25,7 +25,7 @@ export class Access {
     return code;
   }
 
-  /** Whether the code was good; it is not any more. */
+  /** Uses up a code. Returns whether it was valid. */
   redeem(code: string): boolean {
     return this.#codes.delete(code);
   }
@@ -35,7 +35,7 @@ export function randomSecret(): string {
   return randomBytes(24).toString("base64url");
 }
 
-/** Takes as long for a guess that is nearly right. */
+/** Compares in constant time, so that timing says nothing about the token. */
 function isSame(a: string, b: string): boolean {
   const hash = (text: string): Buffer => createHash("sha256").update(text).digest();
   return timingSafeEqual(hash(a), hash(b));

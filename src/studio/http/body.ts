@@ -4,14 +4,14 @@ import { badField, StudioError } from "./error.ts";
 const MEBI = 1024 * 1024;
 const BODY_LIMIT = 4 * MEBI;
 
-/** The body as text. One that is too large is refused before it is in memory. */
+/** The body as text. A body that is too large is refused before it is in memory. */
 async function textOf(request: Request): Promise<string> {
   const parts: string[] = [];
   for await (const part of textParts(request, BODY_LIMIT)) parts.push(part);
   return parts.join("");
 }
 
-/** The body as text, as it comes; what goes beyond so many bytes is refused. */
+/** The body as parts of text, as they arrive. A body of more than `limit` bytes is refused. */
 export async function* textParts(request: Request, limit: number): AsyncGenerator<string, void> {
   if (Number(request.headers.get("content-length") ?? 0) > limit) throw tooLarge(limit);
   if (request.body === null) return;
@@ -33,7 +33,7 @@ function decoded(decode: () => string): string {
   }
 }
 
-/** The body as a JSON object; no body is an empty one. */
+/** The body as a JSON object. Without a body it is an empty object. */
 export async function objectOf(request: Request): Promise<JsonObject> {
   const value = parsed(await textOf(request), "The body");
   if (isPlainObject(value)) return value as JsonObject; // parsed JSON

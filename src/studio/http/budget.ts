@@ -1,12 +1,12 @@
 import { setImmediate } from "node:timers/promises";
 import type { Clock } from "../../thread/ports.ts";
 
-/** How long one answer may look for something before it tells what it has found so far. */
+/** How long a search may take before it answers with what it has found so far. */
 const LONGEST_MS = 250;
-/** Others get their turn at least this often. */
+/** How often a search yields to other work of the process. */
 const TURN_MS = 20;
 
-/** The time that an answer has for looking through more than it can know the length of. */
+/** The time limit of a search of unknown length. */
 export class Budget {
   readonly #clock: Clock;
   readonly #end: number;
@@ -18,7 +18,7 @@ export class Budget {
     this.#end = this.#turn + LONGEST_MS;
   }
 
-  /** Whether the time is up; ask between two steps that are short. */
+  /** Whether the time is up. Call this between two short steps: it also yields to other work. */
   async isSpent(): Promise<boolean> {
     const now = this.#clock();
     if (now >= this.#end) return true;

@@ -1,10 +1,10 @@
 import { type ErrorFacts, HeddleError } from "../../thread/errors.ts";
 
-/** A request that Studio refuses, or a Studio that cannot start. `status` is what HTTP calls it. */
+/** A request that Studio refuses, or a Studio that cannot start. `status` is the HTTP status. */
 export class StudioError extends HeddleError {
   static override readonly className: string = "StudioError";
   readonly status: number;
-  /** Of `method_not_allowed`: what is. */
+  /** Set for `method_not_allowed`: the allowed methods. */
   declare readonly allow?: string;
 
   constructor({ status, allow, ...facts }: ErrorFacts & { readonly status: number; readonly allow?: string }) {
@@ -14,7 +14,7 @@ export class StudioError extends HeddleError {
   }
 }
 
-/** A field of a query or a body that is not what it has to be; the value itself is not repeated. */
+/** An invalid field of a query or a body. The message does not repeat the value, which may be secret. */
 export function badField(name: string, rule: string): StudioError {
   return new StudioError({ code: "invalid_request", status: 400, message: `${name} must be ${rule}.` });
 }

@@ -5,7 +5,7 @@ import type { JsonObject } from "../../thread/json.ts";
 import { StudioError } from "./error.ts";
 import { json } from "./reply.ts";
 
-/** What our codes are in HTTP; what is not here is the caller's mistake when the code says so, else ours. */
+/** The HTTP status of error codes. For other codes see `statusOf`. */
 const STATUS: { readonly [code: string]: number } = {
   thread_not_found: 404,
   call_not_found: 404,
@@ -24,7 +24,7 @@ const STATUS: { readonly [code: string]: number } = {
   thread_exists: 409,
   thread_held: 409,
   not_json: 400,
-  thread_corrupt: 400, // of what was sent; what is stored is `corrupt`
+  thread_corrupt: 400, // a thread in the request body; a stored thread has the code `corrupt`
   seq_out_of_range: 400,
   empty_ask: 400,
   too_large: 413,
@@ -36,13 +36,13 @@ const STATUS: { readonly [code: string]: number } = {
   store_unreachable: 503,
 };
 
-/** Codes that begin so are about what was asked for. */
+/** Codes of this form are mistakes of the caller. */
 const OF_THE_CALLER = /^(invalid_|unknown_|context_op_|op_)|_(invalid|unknown)$/;
 
-/** Any error as an answer. Of what is not ours only that it happened is told: its message may name files or keys. */
+/** Turns any error into an answer. The message of a foreign error is not sent, because it may name files or keys. */
 export function failed(error: unknown): Response {
   if (!HeddleError.isInstance(error)) {
-    const message = "Studio met an error that it does not know. Look at what the process printed.";
+    const message = "Unexpected error in Studio. See the output of its process.";
     return json({ error: { code: "internal", message, retryable: false } }, 500);
   }
   const { code, message, retryable } = error;
@@ -59,7 +59,7 @@ function statusOf(error: HeddleError): number {
   return ProjectionError.isInstance(error) ? 422 : 500;
 }
 
-/** A budget that cannot be met says by how much. */
+/** The token numbers of an error about the budget. */
 function numbersOf(error: HeddleError): JsonObject {
   if (!ProjectionError.isInstance(error)) return {};
   const { needed, available, parts } = error;

@@ -2,7 +2,7 @@ import { isPlainObject, type JsonObject, type JsonValue } from "../../thread/jso
 import type { Content } from "../../thread/message.ts";
 import { badField } from "./error.ts";
 
-// Fields of a body, each checked as far as what takes them does not check them itself. `null` is as good as nothing.
+// Reads fields of a body. Checks only what the receiver does not check itself. `null` counts as missing.
 
 export function optionalText(body: JsonObject, name: string): string | undefined {
   const value = body[name] ?? undefined;
@@ -46,11 +46,11 @@ export function contentIn(body: JsonObject): Content {
 
 export function asContent(value: JsonValue | undefined, name: string): Content {
   if (typeof value === "string") return value;
-  if (Array.isArray(value) && value.every(isPlainObject)) return value as unknown as Content; // the agent looks closer
+  if (Array.isArray(value) && value.every(isPlainObject)) return value as unknown as Content; // the agent checks the parts
   throw badField(name, "text or a list of parts");
 }
 
-/** A whole number of a query. */
+/** Reads a whole number of a query. */
 export function numberIn(query: URLSearchParams, name: string, most = Number.MAX_SAFE_INTEGER): number | undefined {
   const text = query.get(name);
   if (text === null || text === "") return undefined;
@@ -59,7 +59,7 @@ export function numberIn(query: URLSearchParams, name: string, most = Number.MAX
   return Math.min(value, most);
 }
 
-/** A moment of a query: milliseconds since 1970, or a date as ISO 8601 writes it. */
+/** Reads a time of a query: milliseconds since 1970, or an ISO 8601 date. */
 export function timeIn(query: URLSearchParams, name: string): number | undefined {
   const text = query.get(name);
   if (text === null || text === "") return undefined;

@@ -4,10 +4,10 @@ import { failed } from "./failed.ts";
 
 const MOST_DISCARDED = 64 * 1024 * 1024;
 
-/** Lets a function of `fetch` answer requests of node:http. */
+/** Adapts a handler of Request and Response to node:http. */
 export function listener(handle: (request: Request) => Promise<Response>, fallbackHost: string): RequestListener {
   return (incoming, outgoing) => {
-    void answer(handle, incoming, outgoing, fallbackHost).catch(() => outgoing.destroy()); // the other side has gone
+    void answer(handle, incoming, outgoing, fallbackHost).catch(() => outgoing.destroy()); // the client has disconnected
   };
 }
 
@@ -28,7 +28,7 @@ async function answer(
   if (!incoming.complete) discard(incoming);
 }
 
-/** Read past, so that whoever is still sending gets to read why it was refused; but not for ever. */
+/** Reads and drops the rest of a refused body, for a limited time. Otherwise the client never reads the refusal. */
 function discard(incoming: IncomingMessage): void {
   let left = MOST_DISCARDED;
   incoming.removeAllListeners("data");
@@ -39,7 +39,7 @@ function discard(incoming: IncomingMessage): void {
   incoming.resume();
 }
 
-/** The body as it comes; giving it up leaves the connection open for the answer. */
+/** The body as a stream. Cancelling it keeps the connection open for the answer. */
 function bodyOf(incoming: IncomingMessage): ReadableStream<Uint8Array> {
   return new ReadableStream<Uint8Array>({
     start: (controller) => {
@@ -68,7 +68,7 @@ function requestOf(incoming: IncomingMessage, signal: AbortSignal, fallbackHost:
       value === undefined ? [] : [[name, Array.isArray(value) ? value.join(", ") : value]],
     );
     const body = hasBody ? bodyOf(incoming) : null;
-    // The path may begin with two slashes, which is no host.
+    // A path may begin with two slashes. Without the prefix, URL would read a host from it.
     const target = new URL(`http://${headers.host ?? fallbackHost}${url.startsWith("/") ? url : "/"}`);
     return new Request(target, { method, headers: given, body, duplex: "half", signal });
   } catch {
@@ -76,7 +76,7 @@ function requestOf(incoming: IncomingMessage, signal: AbortSignal, fallbackHost:
   }
 }
 
-/** No faster than the other side reads. */
+/** Writes no faster than the client reads. */
 async function write(body: ReadableStream<Uint8Array>, outgoing: ServerResponse, gone: AbortSignal): Promise<void> {
   const reader = body.getReader();
   const leave = (): void => void reader.cancel().catch(() => undefined);
@@ -105,5 +105,9 @@ function drained(outgoing: ServerResponse, gone: AbortSignal): Promise<void> {
 }
 
 function malformed(): StudioError {
-  return new StudioError({ code: "invalid_request", status: 400, message: "This is no request that can be read." });
+  return new StudioError({
+    code: "invalid_request",
+    status: 400,
+    message: "The request is malformed: it has an invalid URL, method or header.",
+  });
 }

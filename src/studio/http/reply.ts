@@ -1,7 +1,7 @@
 type Body = string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
 type Headers = { readonly [name: string]: string };
 
-/** On every answer: nothing is kept by anybody, nothing is run or framed that is not ours. */
+/** Headers of every answer: no caching, no foreign scripts, no frames. */
 const SAFE: { readonly [name: string]: string } = {
   "cache-control": "no-store",
   "content-security-policy":
@@ -22,23 +22,23 @@ export function reply(body: Body | null, type: string, status = 200, headers: He
 
 declare const shape: unique symbol;
 
-/** A response whose body is this as JSON, which only the compiler knows. */
+/** A response with a JSON body of this shape. The shape exists only for the compiler. */
 export interface Answer<Shape> extends Response {
   readonly [shape]?: Shape;
 }
 
-/** Name the shape where it is written, and the compiler holds the value against it: `json<ThreadRow>({ ... })`. */
+/** A JSON response. Name the shape, so that the compiler checks the value: `json<ThreadRow>({ ... })`. */
 export function json<Shape>(value: Shape, status = 200, headers: Headers = {}): Answer<Shape> {
   return reply(JSON.stringify(value), "application/json; charset=utf-8", status, headers);
 }
 
-/** A file that is kept, not shown. */
+/** A response that the browser saves as a file. */
 export function download(body: Body, type: string, filename: string): Response {
   const name = filename.replaceAll(/[^\w.-]/g, "_");
   return reply(body, type, 200, { "content-disposition": `attachment; filename="${name}"` });
 }
 
-/** Text that is made as it is read. */
+/** A stream of text that is produced as it is read. */
 export function textStream(parts: AsyncIterable<string>): ReadableStream<Uint8Array> {
   const iterator = parts[Symbol.asyncIterator]();
   const encoder = new TextEncoder();

@@ -5,7 +5,7 @@ export interface Call {
   readonly studio: Studio;
   readonly request: Request;
   readonly query: URLSearchParams;
-  /** What stands in the path where the pattern has a name; "" when there is none of that name. */
+  /** The value of a path parameter; "" if the pattern has no such name. */
   readonly param: (name: string) => string;
 }
 
@@ -15,12 +15,12 @@ export interface Route {
   readonly method: string;
   /** Parts in braces are parameters: `/api/threads/{id}`. */
   readonly path: string;
-  /** Refused where Studio is read-only. */
+  /** Whether the route is refused if Studio is read-only. */
   readonly writes: boolean;
   readonly run: Run;
 }
 
-/** Answers by the route that fits; HEAD is GET without a body. */
+/** Answers by the matching route. HEAD is GET without a body. */
 export async function routed(routes: readonly Route[], studio: Studio, request: Request, url: URL): Promise<Response> {
   const { pathname, searchParams: query } = url;
   const fitting = routes.flatMap((route) => {
@@ -57,16 +57,16 @@ function decoded(text: string): string {
 }
 
 function notFound(): StudioError {
-  const message = "There is nothing here. /api/openapi.json lists what there is.";
+  const message = "There is no such route. /api/openapi.json lists all routes.";
   return new StudioError({ code: "route_not_found", status: 404, message });
 }
 
 function notAllowed(allow: string): StudioError {
-  const message = `Here only ${allow} can be done.`;
+  const message = `This route allows only ${allow}.`;
   return new StudioError({ code: "method_not_allowed", status: 405, message, allow });
 }
 
 function readOnly(): StudioError {
-  const message = "This Studio is read-only. Start it without readOnly to change anything.";
+  const message = "This Studio is read-only. To make changes, start it without readOnly (--read-only).";
   return new StudioError({ code: "read_only", status: 403, message });
 }

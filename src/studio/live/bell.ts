@@ -1,9 +1,12 @@
-/** Something to wait for that happens again and again. Look first, then wait: what happens in between is not missed. */
+/**
+ * A repeating signal to wait for. Read `rung`, look at the state, then call `next` with that number: a ring in between is
+ * not missed.
+ */
 export class Bell {
   readonly #waiting = new Set<() => void>();
   #rung = 0;
 
-  /** How often it has rung. */
+  /** How often it has rung so far. */
   get rung(): number {
     return this.#rung;
   }
@@ -19,7 +22,7 @@ export class Bell {
     for (const wake of waiting) wake();
   }
 
-  /** Resolves at the next ring after the first `heard` ones, or when `signal` is aborted. */
+  /** Resolves when `rung` is no longer `heard` (default: the current count), or when `signal` is aborted. */
   next(signal: AbortSignal, heard = this.#rung): Promise<void> {
     return new Promise((resolve) => {
       const wake = (): void => {

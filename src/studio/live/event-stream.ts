@@ -2,23 +2,23 @@ import type { RuntimePorts } from "../../runtime/ports.ts";
 import type { StreamData } from "../contract/event.ts";
 import { reply } from "../http/reply.ts";
 
-/** Proxies and browsers give up on what is silent for long. */
+/** How often to send a comment. Proxies and browsers close a connection that is silent for long. */
 const HEARTBEAT_MS = 15_000;
-/** Messages that may wait for a slow reader before their makers wait too. */
+/** How many messages may wait for a slow reader before the makers wait too. */
 const BUFFERED = 64;
 
 export type Message = {
   [Event in keyof StreamData]: {
     readonly event: Event;
     readonly data: StreamData[Event];
-    /** Where a reader resumes after a lost connection. */
+    /** The position from which a reader resumes after a lost connection. */
     readonly id?: string;
-    /** Which thread, in a stream of several. */
+    /** The thread, in a stream of several threads. */
     readonly threadId?: string;
   };
 }[keyof StreamData];
 
-/** Resolves when there is room for another message. */
+/** Sends a message. Resolves when the next one can be sent. */
 export type Send = (message: Message) => Promise<void>;
 
 /** Sends messages until the signal is aborted. */
@@ -26,11 +26,11 @@ export type Maker = (send: Send, signal: AbortSignal) => Promise<void>;
 
 interface Options {
   readonly ports: RuntimePorts;
-  /** The reader's own, and Studio's. */
+  /** The stream ends when one of these is aborted: that of the reader, or that of Studio. */
   readonly signals: readonly AbortSignal[];
 }
 
-/** Server-sent events of several makers, none of which runs ahead of the reader. The stream ends with the first that fails. */
+/** Server-sent events of several makers, which wait for a slow reader. The stream ends when one of them fails. */
 export function eventStream({ ports, signals }: Options, makers: readonly Maker[]): Response {
   const ended = new AbortController();
   const { signal } = ended;

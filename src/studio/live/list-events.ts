@@ -7,19 +7,19 @@ import { rowOf } from "../threads/row.ts";
 import { eventStream, type Maker, type Message, type Send } from "./event-stream.ts";
 import { threadMakers } from "./thread-events.ts";
 
-/** How often the store is asked what other processes have changed. */
+/** How often to poll the store for changes by other processes. */
 const POLL_MS = 1000;
 const PAGE = 100;
-/** Threads whose change a reader is told after it was away: it lists anew when there may be more. */
+/** How many missed changes a reader gets after a lost connection. If there may be more, it must reload the list. */
 const MOST_MISSED = 1000;
 
-/** Threads that one stream may carry beside the list. */
+/** How many threads one stream may carry besides the list. */
 const MAX_THREADS = 50;
 
 /**
- * GET /api/events: `thread` for each thread that changed, `deleted` for each that is gone; and everything that happens in the
- * `threads` of the query, tagged with `threadId`. A browser has few connections for one host, so its tabs share one stream.
- * The id of a message holds the position in each of its parts.
+ * GET /api/events: `thread` for each changed thread, `deleted` for each deleted one, and all events of the `threads` in the
+ * query, tagged with `threadId`. A browser allows few connections to one host, so its tabs share one stream. The id of a
+ * message holds the positions of all parts of the stream.
  */
 export async function listEvents({ studio, request, query }: Call): Promise<Response> {
   const { ports, stopped } = studio;
@@ -44,13 +44,13 @@ export async function listEvents({ studio, request, query }: Call): Promise<Resp
   return eventStream({ ports, signals: [request.signal, stopped.signal] }, makers);
 }
 
-/** A thread that is gone has no events; the other threads still do. */
+/** Skips a deleted thread, so that the stream still carries the others. */
 function noneIfGone(error: unknown): readonly Maker[] {
   if (HeddleError.isInstance(error) && error.code === "thread_not_found") return [];
   throw error;
 }
 
-/** Notes how far each part of the stream came ("" is the list), and sends all positions with each message that moves one. */
+/** Records the position of each part of the stream ("" is the list). A message that moves one carries all positions. */
 function tagging(send: Send, threadId: string, positions: Map<string, string>): Send {
   return (message) => {
     const { id, ...rest } = message;
@@ -60,7 +60,7 @@ function tagging(send: Send, threadId: string, positions: Map<string, string>): 
       ...rest,
       ...(id !== undefined && { id: position }),
       ...(threadId !== "" && { threadId }),
-    } as Message); // the same event
+    } as Message); // the spread loses the type of the event
   };
 }
 
@@ -107,7 +107,7 @@ async function changes(studio: Studio, since: number | undefined, send: Send, si
   }
 }
 
-/** The threads that changed at or after a time, newest first, and a page in any case: a status changes without an entry. */
+/** The threads that changed at or after a time, newest first. At least one page, because a status can change without a time. */
 async function recent({ store }: Studio, from: number): Promise<readonly ThreadInfo[]> {
   const found: ThreadInfo[] = [];
   let cursor: string | undefined;
@@ -123,7 +123,7 @@ function stateOf({ live }: Studio, { id, rev, updatedAt, metadata }: ThreadInfo)
   return JSON.stringify([rev, updatedAt, metadata["status"], metadata["title"], live.isLive(id)]);
 }
 
-/** Until something changes here, or it is time to look what others did. */
+/** Waits until something changes in this process, or until the next poll is due. */
 async function pause({ ports, live }: Studio, signal: AbortSignal): Promise<void> {
   const cancel = ports.after(POLL_MS, () => live.changes.ring());
   await live.changes.next(signal);

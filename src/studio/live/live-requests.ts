@@ -2,7 +2,7 @@ import type { AgentEvent } from "../../agent/event.ts";
 import type { AgentRequest } from "../../runtime/request/request.ts";
 import { Bell } from "./bell.ts";
 
-/** A request of this process, with what it has told so far; whoever comes late reads it from the first event. */
+/** A request of this process with its events so far. A late reader starts with the first event. */
 export interface LiveRequest {
   readonly id: string;
   readonly state: AgentRequest["state"];
@@ -10,8 +10,8 @@ export interface LiveRequest {
 }
 
 /**
- * A place in the row of requests of a thread. A reader goes from one to the next, so that a slow one misses none; what is
- * over is forgotten with its last reader.
+ * A node of the linked list of requests of a thread. Readers follow the links, so that a slow reader misses no request. Old
+ * nodes are garbage collected after their last reader has moved on.
  */
 export interface Link {
   readonly request?: LiveRequest;
@@ -41,9 +41,9 @@ class Followed implements LiveRequest {
   }
 }
 
-/** The requests at work in this process, by thread. Their events are read once, however many pages look. */
+/** The live requests of this process, by thread. Their events are read once for all open pages. */
 export class LiveRequests {
-  /** Rings when a thread comes to be live, or no longer is. */
+  /** Rings when a thread becomes live or stops being live. */
   readonly changes = new Bell();
   readonly #last = new Map<string, MutableLink>();
   readonly #bells = new Map<string, Bell>();
@@ -53,7 +53,7 @@ export class LiveRequests {
     return this.#last.get(threadId)?.request;
   }
 
-  /** Where a reader of a thread begins: at the request that is live, or before the next one. */
+  /** The node where a new reader starts: that of the live request, or the one before the next request. */
   link(threadId: string): Link {
     return this.#linkOf(threadId);
   }
@@ -63,7 +63,7 @@ export class LiveRequests {
     return state === "running" || state === "waiting";
   }
 
-  /** Threads deleted here, in order. */
+  /** Threads deleted by this process, in order. */
   get deleted(): readonly string[] {
     return this.#deleted;
   }
@@ -73,7 +73,7 @@ export class LiveRequests {
     this.#ring(threadId);
   }
 
-  /** Follows a request until it ends or waits; again after it has waited. The same one twice is once. */
+  /** Follows a request until it ends or waits. Call it again when the request resumes; a second call in between does nothing. */
   attach(threadId: string, request: AgentRequest): void {
     const last = this.#linkOf(threadId);
     const known = last.request;
@@ -86,7 +86,7 @@ export class LiveRequests {
     this.#ring(threadId);
   }
 
-  /** Resolves when the request of a thread tells something, or there is another. */
+  /** Resolves at the next event of the thread's request, or when there is another request. */
   async next(threadId: string, signal: AbortSignal): Promise<void> {
     const bell = this.#bells.get(threadId) ?? new Bell();
     this.#bells.set(threadId, bell);
@@ -97,7 +97,7 @@ export class LiveRequests {
   async #follow(threadId: string, followed: Followed): Promise<void> {
     const { events, request } = followed;
     for await (const event of request.events({ until: "waiting" })) {
-      if (event.seq <= (events.at(-1)?.seq ?? 0)) continue; // told before it waited
+      if (event.seq <= (events.at(-1)?.seq ?? 0)) continue; // emitted already, before the request waited
       events.push(withoutToken(event));
       this.#bells.get(threadId)?.ring();
     }
@@ -124,7 +124,7 @@ export class LiveRequests {
   }
 }
 
-/** A resume token is a key to the thread; a page has no use for it. */
+/** Removes the resume token: it gives access to the thread, and the page does not need it. */
 function withoutToken(event: AgentEvent): AgentEvent {
   return event.kind === "checkpoint" ? { ...event, data: { ...event.data, token: "" } } : event;
 }

@@ -6,8 +6,8 @@ import { Bell } from "./bell.ts";
 import { eventStream, type Maker, type Send } from "./event-stream.ts";
 
 /**
- * GET /api/threads/{id}/events. First the thread as it is; then its entries, from `from` on, or behind the one that
- * Last-Event-ID names, or those that are new; and everything that a live request tells, from its first event.
+ * GET /api/threads/{id}/events. First the row of the thread. Then its entries: after Last-Event-ID, else from `from` on, else
+ * new ones only. And all events of a live request, from the first one.
  */
 export async function threadEvents({ studio, request, query, param }: Call): Promise<Response> {
   const makers = await threadMakers(studio, param("id"), {
@@ -19,13 +19,13 @@ export async function threadEvents({ studio, request, query, param }: Call): Pro
 }
 
 interface Start {
-  /** The id of the last message that arrived; it wins over `from`. */
+  /** The id of the last received message. It takes precedence over `from`. */
   readonly position?: string | undefined;
   /** Default: new entries only. */
   readonly from?: number | undefined;
 }
 
-/** What sends the events of one thread. */
+/** The makers of the events of one thread. */
 export async function threadMakers(studio: Studio, id: string, start: Start): Promise<readonly Maker[]> {
   const { rev } = await rowOfThread(studio, id);
   const fromSeq = Math.min(rev, seqAfter(start.position) ?? start.from ?? rev);
@@ -38,14 +38,14 @@ export async function threadMakers(studio: Studio, id: string, start: Start): Pr
   ];
 }
 
-/** `e12` is the id of the message with entry 12: the next one is still to be read. */
+/** The first entry to send: after the message id `e12`, that is entry 13. */
 function seqAfter(position: string | undefined): number | undefined {
   const seq = /^e(-1|\d{1,15})$/.exec(position ?? "")?.[1];
   return seq === undefined ? undefined : Number(seq) + 1;
 }
 
 interface Reading {
-  /** Rings when the row may be another. */
+  /** Rings when the row may have changed. */
   readonly changed: Bell;
   readonly row: ToldRow;
 }
@@ -57,7 +57,7 @@ async function entries(
   send: Send,
   signal: AbortSignal,
 ): Promise<void> {
-  // Who loses the connection before the first entry goes on from here.
+  // A reader that loses the connection before the first entry resumes from this id.
   await row.tell(send, { id: `e${fromSeq - 1}` });
   for await (const entry of store.watch(id, { fromSeq, signal })) {
     await send({ event: "entry", data: { entry }, id: `e${entry.seq}` });
@@ -73,24 +73,24 @@ async function agentEvents(
   signal: AbortSignal,
 ): Promise<void> {
   let link = live.link(id);
-  for (let told = 0; !signal.aborted; ) {
-    const event = link.request?.events[told];
+  for (let sent = 0; !signal.aborted; ) {
+    const event = link.request?.events[sent];
     if (event !== undefined) {
-      told += 1;
+      sent += 1;
       await send({ event: "agent", data: event });
     } else if (link.next !== undefined) {
-      // Whoever was told the end of a request is told then how the thread stands.
+      // After the end of a request the reader gets the new row of the thread.
       if (link.request !== undefined) await row.tell(send);
       link = link.next;
-      told = 0;
+      sent = 0;
     } else {
-      changed.ring(); // it has come to wait, perhaps
+      changed.ring(); // the request may wait now
       await live.next(id, signal);
     }
   }
 }
 
-/** However fast entries come, only the newest row is told, and only when it is another. */
+/** Sends the row when it has changed. If entries arrive fast, rows in between are skipped. */
 async function rows({ changed, row }: Reading, send: Send, signal: AbortSignal): Promise<void> {
   for (let heard = changed.rung; ; ) {
     await changed.next(signal, heard);

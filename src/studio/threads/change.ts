@@ -9,7 +9,7 @@ import { type Answer, json } from "../http/reply.ts";
 import type { Call } from "../http/router.ts";
 import { rowOf } from "./row.ts";
 
-/** POST /api/threads: an empty one. */
+/** POST /api/threads: creates an empty thread. */
 export async function createThread({ studio, request }: Call): Promise<Answer<ThreadRow>> {
   const body = await objectOf(request);
   const title = optionalText(body, "title")?.trim();
@@ -25,7 +25,7 @@ export async function createThread({ studio, request }: Call): Promise<Answer<Th
 export async function deleteThread({ studio, param }: Call): Promise<Answer<Deleted>> {
   const id = param("id");
   if (studio.live.get(id)?.state === "running") {
-    const message = "A request is at work in this thread. Cancel it first.";
+    const message = "A request is running in this thread. Cancel it first.";
     throw new StudioError({ code: "busy", status: 409, message, retryable: true });
   }
   if (!(await studio.store.delete(id))) throw threadNotFound(id);

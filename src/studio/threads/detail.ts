@@ -25,7 +25,7 @@ export async function threadDetail({ studio, param }: Call): Promise<Answer<Thre
   return json<ThreadDetail>({ ...row, ...lanes, ...(request && { request }), forks });
 }
 
-/** The request that is open, as far as the log tells; what a status does not announce is not searched for. */
+/** The open request according to the log. The log is searched only if the status says that one is open. */
 async function openRequest(studio: Studio, { id, metadata }: Thread): Promise<ThreadDetail["request"]> {
   if (metadata["status"] !== "running" && metadata["status"] !== "waiting") return undefined;
   const settings = await studio.settings;
@@ -34,7 +34,7 @@ async function openRequest(studio: Studio, { id, metadata }: Thread): Promise<Th
   const waiting = run.calls.flatMap(({ call, status }): readonly WaitingCall[] => {
     const { id: toolCallId, name, arguments: given } = call;
     if (status === "approval_requested") return [{ toolCallId, name, arguments: given, kind: "approval" }];
-    // One that had to be approved first has been begun, and still nobody but somebody outside can end it.
+    // A call with approval is `started` after the approval, and still waits for its result from outside.
     const isOpen = status === "open" || status === "started";
     return isOpen && isForOutside(studio.agent, name) ? [{ toolCallId, name, arguments: given, kind: "answer" }] : [];
   });
@@ -42,7 +42,7 @@ async function openRequest(studio: Studio, { id, metadata }: Thread): Promise<Th
   return { id: run.requestId, state, iteration: run.iteration, waiting };
 }
 
-/** A tool without `execute` waits for somebody to give its result. */
+/** A tool without `execute` waits for a result from outside. */
 function isForOutside({ tools }: AnyAgent, name: string): boolean {
   return Object.hasOwn(tools, name) && tools[name]?.execute === undefined;
 }

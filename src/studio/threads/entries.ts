@@ -10,7 +10,7 @@ import { type EntryFilter, filteredEntries, type Looking } from "./filtered.ts";
 const MOST = 1000;
 const USUAL = 200;
 
-/** GET /api/threads/{id}/entries: a window, however long the thread is; of some kinds or one lane, what is found in time. */
+/** GET /api/threads/{id}/entries: a window of entries. With kinds or a lane, a search with a time limit. */
 export async function readEntries({ studio, query, param }: Call): Promise<Answer<EntryWindow>> {
   const id = param("id");
   const thread = await studio.store.load(id, { last: 1 });
@@ -35,7 +35,7 @@ function filterOf(query: URLSearchParams): EntryFilter | undefined {
   return kinds.length === 0 && lane === undefined ? undefined : { kinds, lane };
 }
 
-/** Forward where it is said from where, else back from the end. */
+/** Searches forward if `from` is set, else back from `to` or the end. */
 function lookingOf(query: URLSearchParams, rev: number): Looking {
   const limit = Math.max(1, numberIn(query, "limit", MOST) ?? USUAL);
   const from = numberIn(query, "from");
@@ -43,7 +43,7 @@ function lookingOf(query: URLSearchParams, rev: number): Looking {
   return { rev, start: Math.min(numberIn(query, "to") ?? rev - 1, rev - 1), isForward: false, limit };
 }
 
-/** Both ends are included; an empty window begins behind its end. */
+/** Both ends are included. An empty window has `fromSeq` above `toSeq`. */
 function windowOf(query: URLSearchParams, rev: number): { readonly fromSeq: number; readonly toSeq: number } {
   const limit = Math.max(1, numberIn(query, "limit", MOST) ?? USUAL);
   const around = numberIn(query, "around");

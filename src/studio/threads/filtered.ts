@@ -7,24 +7,24 @@ import type { Budget } from "../http/budget.ts";
 import { entriesOfLane } from "./of-lane.ts";
 import { isOf, readingsFor } from "./sorts.ts";
 
-/** Entries looked at in one go. */
+/** Entries read in one step. */
 const STEP = 4000;
 
 export interface EntryFilter {
-  /** Sorts or kinds; none is all of them. */
+  /** Sorts or kinds. An empty list means all. */
   readonly kinds: readonly string[];
   readonly lane?: string | undefined;
 }
 
 export interface Looking {
   readonly rev: number;
-  /** Where it begins: forward from here, or back from here. */
+  /** The first entry to look at. */
   readonly start: number;
   readonly isForward: boolean;
   readonly limit: number;
 }
 
-/** The entries of a filter, from a place on in one direction, until there are enough of them or the time is up. */
+/** The matching entries from `start` on in one direction, until `limit` is reached or the time is up. */
 export async function filteredEntries(
   store: ThreadStore,
   threadId: string,
@@ -75,7 +75,7 @@ async function entriesIn(
 ): Promise<readonly Entry[]> {
   const isWanted = (entry: Entry): boolean => kinds.length === 0 || isOf(entry, kinds);
   if (lane !== undefined) {
-    // Which lane was active before the first of them the end of a thread knows.
+    // The loaded thread also has the lane that was active before its first entry.
     const thread = await loadForLanes(store, threadId, { last: to - from + 1, upToSeq: to });
     const ofLane = entriesOfLane(thread.toArray(), thread.base, lane);
     return ofLane.filter((entry) => entry.seq >= from && isWanted(entry));

@@ -3,7 +3,7 @@ import type { Fork } from "../contract/thread.ts";
 
 const PAGE = 1000;
 
-/** Which threads are forks of which. The store's list is read once; after that only what was made since. */
+/** The forks of each thread. Reads the list of the store once, and later only the threads created since. */
 export class ForkIndex {
   readonly #store: ThreadStore;
   readonly #forks = new Map<string, Map<string, number>>();
@@ -20,14 +20,14 @@ export class ForkIndex {
     const known = [...(this.#forks.get(threadId) ?? [])];
     const still = await Promise.all(
       known.map(async ([id, forkSeq]): Promise<readonly Fork[]> => {
-        const isThere = (await this.#store.load(id, { last: 1 })) !== undefined; // it may be deleted by now
+        const isThere = (await this.#store.load(id, { last: 1 })) !== undefined; // it may have been deleted
         return isThere ? [{ id, forkSeq }] : [];
       }),
     );
     return still.flat();
   }
 
-  /** A thread that comes from elsewhere may be older than what was read. */
+  /** Adds a thread. Needed for an imported one, which can be older than the threads read so far. */
   note({ id, metadata }: Pick<ThreadInfo, "id" | "metadata">): void {
     const { parentThreadId, forkSeq } = metadata;
     if (typeof parentThreadId !== "string" || typeof forkSeq !== "number") return;
@@ -44,7 +44,7 @@ export class ForkIndex {
         newest = Math.max(newest, info.createdAt);
         this.note(info);
       }
-      // Threads of one millisecond: those of the newest known are read again.
+      // Several threads can have the same millisecond, so those of the newest one are read again.
       cursor = (page.threads.at(-1)?.createdAt ?? 0) < this.#upTo ? undefined : page.cursor;
     } while (cursor !== undefined);
     this.#upTo = newest;

@@ -12,10 +12,10 @@ import type { Call } from "../http/router.ts";
 import type { Studio } from "../studio.ts";
 import { rowOfThread } from "./row.ts";
 
-/** Entries read to see whether a request is open at the place of a fork. */
+/** Entries read to see whether a request is open at the fork. */
 const TAIL = 200;
 
-/** POST /api/threads/{id}/fork: another thread with the same past up to `atSeq`, ready to be asked. */
+/** POST /api/threads/{id}/fork: makes a thread with the same history up to `atSeq`, ready to be asked. */
 export async function forkThread({ studio, request, param }: Call): Promise<Answer<ThreadRow>> {
   const id = param("id");
   const body = await objectOf(request);
@@ -30,7 +30,7 @@ export async function forkThread({ studio, request, param }: Call): Promise<Answ
   return json(await rowOfThread(studio, newId), 201);
 }
 
-/** How the agent stood there: the status of the parent is of its end. What no agent has written has none. */
+/** The status at the fork; that of the parent is the one at its end. Undefined if no agent has written the thread. */
 async function statusAt(studio: Studio, id: string, atSeq: number): Promise<string | undefined> {
   let thread: Thread | undefined = await studio.store.load(id, { last: TAIL, upToSeq: atSeq });
   if (thread === undefined) throw threadNotFound(id);
@@ -46,7 +46,7 @@ async function statusAt(studio: Studio, id: string, atSeq: number): Promise<stri
   }
 }
 
-/** A request that was open at the place of the fork is closed in it: nobody has asked for it to go on twice. */
+/** Closes a request that is open at the fork, so that it does not run a second time in the fork. */
 async function close({ settings, store, ports }: Studio, id: string): Promise<void> {
   const agent = await loadAgent(store, id, await settings, ports);
   const { thread } = cmd(agent, { type: "resume", failure: REQUEST_INTERRUPTED }).agent;

@@ -9,7 +9,7 @@ import { rowOf } from "./row.ts";
 import { cursorBehind, type Filter, type Order, searchThreads } from "./search.ts";
 
 const MOST = 200;
-/** Heads looked at in one go where the store cannot filter by itself. */
+/** Threads read in one step if the store cannot apply the filter itself. */
 const PAGE = 500;
 
 /** GET /api/threads */

@@ -2,13 +2,13 @@ import type { ThreadBase } from "../../thread/base.ts";
 import type { Entry } from "../../thread/entry.ts";
 import { LaneReader } from "../../thread/lane-reader.ts";
 
-/** Those that are of a lane: they name it, or, naming none, stand where it is active. `base` is of what lies before them. */
+/** The entries of a lane: those that name it, and those without a lane while it is active. `base` covers the entries before. */
 export function entriesOfLane(entries: readonly Entry[], base: ThreadBase | undefined, lane: string): readonly Entry[] {
   const reader = new LaneReader(base);
   return entries.filter((entry) => reader.read(entry) === lane);
 }
 
-/** Every lane that has entries, in their order, and the one that is active at the end. */
+/** Every lane that has entries, in their order, and the lane that is active at the end. */
 export function lanesOf(
   entries: readonly Entry[],
   base: ThreadBase | undefined,

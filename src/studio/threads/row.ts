@@ -22,7 +22,7 @@ export async function rowOf(studio: Studio, info: Told): Promise<ThreadRow> {
   };
 }
 
-/** The row of one thread, of which a single entry is read. */
+/** The row of one thread. Reads a single entry of it. */
 export async function rowOfThread(studio: Studio, threadId: string): Promise<ThreadRow> {
   const thread = await studio.store.load(threadId, { last: 1 });
   if (thread === undefined) throw threadNotFound(threadId);

@@ -3,9 +3,9 @@ import type { ListOptions, ThreadInfo, ThreadStore } from "../../stores/port.ts"
 import type { Budget } from "../http/budget.ts";
 import { badField } from "../http/error.ts";
 
-/** Heads looked at in one go. */
+/** Threads read in one step. */
 const PAGE = 500;
-/** Entries looked at in one go. */
+/** Entries read in one step. */
 const STEP = 20_000;
 
 export interface Order {
@@ -15,26 +15,26 @@ export interface Order {
 
 export interface Filter {
   readonly isWanted: (info: ThreadInfo) => boolean;
-  /** Nothing behind this one is wanted: lists are sorted by time, newest first. */
+  /** Whether to stop at this thread: lists are sorted by time, newest first, so no later one matches. */
   readonly isPast: (info: ThreadInfo) => boolean;
 }
 
 interface Found {
   readonly threads: readonly ThreadInfo[];
   readonly cursor?: string | undefined;
-  /** The thread at which the time was up. */
+  /** The thread at which the time limit was reached. */
   readonly stoppedAt?: ThreadInfo;
 }
 
-/** Where a search goes on: behind a thread of the list, and in the next one before an entry of it. */
+/** Where a search continues: after a thread of the list, and in the next thread before an entry. */
 interface Place {
   readonly after?: string | undefined;
   readonly before?: number | undefined;
 }
 
 /**
- * The threads in which a text occurs, newest first: in the id, in the metadata, in the payload of an entry. Every thread
- * may have to be read to its first entry, so it ends when enough are found or the time is up, and can be gone on with.
+ * The threads that contain a text in the id, the metadata or the payload of an entry, newest first. The search may have to
+ * read whole threads, so it has a time limit. The cursor continues it.
  */
 export async function searchThreads(
   store: ThreadStore,
@@ -77,7 +77,7 @@ function isInHead({ id, metadata }: ThreadInfo, search: string): boolean {
   return lowerAscii(id).includes(small) || lowerAscii(JSON.stringify(metadata)).includes(asJsonText(small));
 }
 
-/** Whether it occurs, or, when the time is up, the entry before which nobody has looked. */
+/** Whether the text occurs. If the time is up, the seq before which the entries are not searched yet. */
 async function isInEntries(
   store: ThreadStore,
   { id, rev }: ThreadInfo,
@@ -93,7 +93,7 @@ async function isInEntries(
   return false;
 }
 
-/** As the store itself writes them, so that it can read it. */
+/** A cursor in the format of the store. */
 export function cursorBehind(info: ThreadInfo, { order }: Pick<ListOptions, "order">): string | undefined {
   const query = { prefix: "", order: order ?? "updated", status: undefined, search: "", limit: 1, after: undefined };
   return pageOf([info, info], query).cursor;
@@ -114,7 +114,7 @@ function placeIn(cursor: string | undefined): Place {
     );
     if (after !== undefined && typeof after !== "string") throw new SyntaxError();
     if (before !== undefined && !Number.isSafeInteger(before)) throw new SyntaxError();
-    return { after, before: before as number | undefined }; // looked at just above
+    return { after, before: before as number | undefined }; // checked just above
   } catch {
     throw badField("cursor", "the cursor of a page of the same search");
   }

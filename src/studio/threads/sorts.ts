@@ -1,9 +1,9 @@
 import type { Entry } from "../../thread/entry.ts";
 import { isPlainObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
 
-// Pure, and run in the page too: an exported file sorts its entries without a server.
+// Pure code that also runs in the page: an exported page sorts entries without a server.
 
-/** What an entry is to a reader; one may be several. */
+/** Categories of entries for a reader. An entry can have several. */
 export const SORTS = [
   "messages",
   "thinking",
@@ -19,7 +19,7 @@ type Sort = (typeof SORTS)[number];
 
 const MESSAGES = ["message", "ai_message"];
 
-/** The other kinds that entries of a sort have. */
+/** The kinds of entries that a sort has besides messages. */
 const KINDS: { readonly [Name in Sort]: readonly string[] } = {
   messages: [],
   thinking: [],
@@ -31,7 +31,7 @@ const KINDS: { readonly [Name in Sort]: readonly string[] } = {
   errors: ["error", "tool_result", "note", "instruction_end"],
 };
 
-/** What stands in every message of a sort; those that have no messages are not here. */
+/** A text that every message of a sort contains. Sorts without messages are missing. */
 const WORDS: { readonly [Name in Sort]?: string } = {
   messages: "",
   thinking: "thinking",
@@ -50,7 +50,7 @@ interface Reading {
   readonly search: string;
 }
 
-/** What to read so that no entry of these sorts, or kinds, is missed: each word is either. */
+/** The reads that find all entries of these sorts or kinds. Each word is one of the two. */
 export function readingsFor(words: readonly string[]): readonly Reading[] {
   const others = words.flatMap((word) => (isSort(word) ? KINDS[word] : [word]));
   const inMessages = words.flatMap((word) => (isSort(word) ? (WORDS[word] ?? []) : []));
@@ -61,7 +61,7 @@ export function readingsFor(words: readonly string[]): readonly Reading[] {
   ];
 }
 
-/** Whether an entry is of one of the sorts, or kinds. */
+/** Whether an entry has one of these sorts or kinds. */
 export function isOf(entry: Pick<Entry, "kind" | "payload">, words: readonly string[]): boolean {
   const sorts = sortsOf(entry);
   return words.some((word) => (isSort(word) ? sorts.includes(word) : word === entry.kind));

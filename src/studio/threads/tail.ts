@@ -4,13 +4,13 @@ import { numberIn } from "../http/fields.ts";
 import { type Answer, json } from "../http/reply.ts";
 import type { Call } from "../http/router.ts";
 
-/** What one answer may carry; who needs more puts tails together. */
+/** The most entries of one answer. A client that needs more joins several tails. */
 const MOST = 5000;
 const USUAL = 200;
 
 /**
- * GET /api/threads/{id}/tail: the end of a thread as it was at a moment, as `Thread.fromJSON` takes it, with what has to be
- * known of all that lies before: enough to project it where it arrives.
+ * GET /api/threads/{id}/tail: the end of a thread at an entry, in the format of `Thread.fromJSON`. It includes the facts about
+ * the entries before it that projection needs.
  */
 export async function threadTail({ studio, query, param }: Call): Promise<Answer<ThreadData>> {
   const id = param("id");

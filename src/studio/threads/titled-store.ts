@@ -2,7 +2,7 @@ import type { AppendOptions, AppendResult, ThreadStore } from "../../stores/port
 import type { EntryInput } from "../../thread/entry.ts";
 import type { JsonObject } from "../../thread/json.ts";
 
-/** A store that writes the title of a thread together with the ask that gives it one: no entry of its own, no second commit. */
+/** A store that writes the title of a thread in the same commit as its first ask. */
 export class TitledStore {
   readonly store: ThreadStore;
   readonly #agent: string;
@@ -21,7 +21,7 @@ export class TitledStore {
     });
   }
 
-  /** With the next ask, the thread is called so. Answers what takes that back, for when no ask was accepted. */
+  /** Sets the title that the next ask writes. Returns a function that removes it again, for an ask that is not accepted. */
   name(threadId: string, title: string): () => void {
     this.#wanted.set(threadId, title);
     return () => this.#wanted.delete(threadId);

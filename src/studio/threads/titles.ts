@@ -4,10 +4,10 @@ import { isPlainObject, type JsonObject, type JsonValue } from "../../thread/jso
 
 const LONGEST = 80;
 const KEPT = 20_000;
-/** Where the first words of a user have to be, so that a thread that has none is not read to its end. */
+/** How many entries to search for the first message of the user. */
 const LOOKED_AT = 32;
 
-/** What threads are called: by their metadata, else by the first thing a user said, which never changes. */
+/** Titles of threads: from the metadata, else from the first message of the user. That one never changes and is cached. */
 export class Titles {
   readonly #store: ThreadStore;
   readonly #known = new Map<string, string>();
@@ -22,7 +22,7 @@ export class Titles {
     return (rev === 0 ? undefined : await this.firstWords(id, rev)) ?? "Untitled";
   }
 
-  /** What the user said first. */
+  /** The first words of the user; undefined if there are none. */
   async firstWords(threadId: string, rev: number): Promise<string | undefined> {
     const known = this.#known.get(threadId);
     if (known !== undefined) return known || undefined;
@@ -47,7 +47,7 @@ function userText({ kind, payload }: Entry): string {
   return role === "user" ? titleOf(content) : "";
 }
 
-/** The first words of a content, as a title. */
+/** A title from the first words of a content. */
 export function titleOf(content: unknown): string {
   const text = typeof content === "string" ? content : Array.isArray(content) ? content.map(partText).join(" ") : "";
   const line = text.trim().replaceAll(/\s+/g, " ");

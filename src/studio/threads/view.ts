@@ -14,7 +14,7 @@ import type { Call } from "../http/router.ts";
 
 const FIRST = 200;
 
-/** POST /api/threads/{id}/view: what a model would be shown, at any moment, by any policy. Nothing is changed by it. */
+/** POST /api/threads/{id}/view: the context that a model would get, at any entry, with any policy. Changes nothing. */
 export async function viewThread({ studio, request, param }: Call): Promise<Answer<ThreadView>> {
   const id = param("id");
   const body = await objectOf(request);

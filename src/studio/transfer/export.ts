@@ -10,7 +10,7 @@ import type { Call } from "../http/router.ts";
 import { rowOf } from "../threads/row.ts";
 import { htmlOf } from "./html.ts";
 
-/** GET /api/threads/{id}/export. Entries are read as they are written, so a long thread is not in memory. */
+/** GET /api/threads/{id}/export. Entries are streamed, so a long thread is never whole in memory. */
 export async function exportThread({ studio, query, param }: Call): Promise<Response> {
   const id = param("id");
   const format = oneOf(["json", "jsonl", "html"], query.get("format") || "json", "format");
@@ -40,7 +40,7 @@ interface Head {
   readonly metadata: JsonObject;
 }
 
-/** What `Thread.fromJSON` takes, and beside it the blobs that its calls name: with them they can be rebuilt. */
+/** The format of `Thread.fromJSON`, plus the blobs of the calls, so that the calls can be rebuilt. */
 async function* jsonOf(store: ThreadStore, head: Head): AsyncGenerator<string, void> {
   yield `${JSON.stringify(head).slice(0, -1)},"entries":[`;
   const hashes = new Set<string>();
@@ -61,7 +61,7 @@ async function* jsonOf(store: ThreadStore, head: Head): AsyncGenerator<string, v
   yield "}}\n";
 }
 
-/** One line for the thread, one for each entry, and before a call's entry one for each blob that it is the first to name. */
+/** One line for the thread and one for each entry. A blob gets a line before the first call that names it. */
 async function* linesOf(store: ThreadStore, head: Head): AsyncGenerator<string, void> {
   yield `${JSON.stringify(head)}\n`;
   const told = new Set<string>();
@@ -76,7 +76,7 @@ async function* linesOf(store: ThreadStore, head: Head): AsyncGenerator<string, 
 }
 
 function entriesOf(store: ThreadStore, { id, rev }: Head): AsyncIterable<Entry> | readonly Entry[] {
-  return rev === 0 ? [] : store.read(id, { fromSeq: 0, toSeq: rev - 1 }); // what comes later is not in the head
+  return rev === 0 ? [] : store.read(id, { fromSeq: 0, toSeq: rev - 1 }); // later entries do not belong to this head
 }
 
 function blobsIn(entry: Entry): readonly string[] {
@@ -84,7 +84,7 @@ function blobsIn(entry: Entry): readonly string[] {
   return [policy, environment, sent].filter((hash) => hash !== undefined);
 }
 
-/** Without a blob a call cannot be rebuilt; the thread is whole all the same. */
+/** Undefined if the blob is missing: the call cannot be rebuilt then, but the thread is complete. */
 async function blobOf(store: ThreadStore, hash: string): Promise<JsonValue | undefined> {
   return callBlob(store, hash, "blob").catch(() => undefined);
 }

@@ -4,8 +4,8 @@ import type { ThreadRow } from "../contract/thread.ts";
 const PLACE = /(<script\b[^>]*\bid="heddle-data"[^>]*>)[^<]*(<\/script>)/;
 
 /**
- * One page that needs nothing else: a template with the data in its script `heddle-data`. In there no "<" is left, so
- * nothing that was said in a thread can end the script, and no hidden character, so that the file reads as it is.
+ * One self-contained page: a template with the data in the script `heddle-data`. The data has every "<" escaped, so that no
+ * message can end the script. Hidden characters are escaped too, so that the file shows what it contains.
  */
 export async function* htmlOf(
   template: string | undefined,
@@ -25,7 +25,7 @@ function escaped(json: string): string {
   return escapeHidden(json.replaceAll("<", "\\u003c"));
 }
 
-/** Shows a thread where the page that comes with the package was not built. */
+/** A simple page, for a package whose page was not built. */
 const PLAIN = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">

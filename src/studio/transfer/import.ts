@@ -12,10 +12,10 @@ import { rowOf } from "../threads/row.ts";
 import { titleOf } from "../threads/titles.ts";
 import { linesOf, type Parts } from "./lines.ts";
 
-/** Entries written in one go: nobody waits for long because somebody imports. */
+/** Entries written in one step, so that an import does not block other requests for long. */
 const BATCH = 2000;
 
-/** POST /api/import?format=: an export as JSON or JSONL, or a list of messages. Nothing there is overwritten. */
+/** POST /api/import?format=: imports an export (JSON or JSONL) or a list of messages. Nothing is overwritten. */
 export async function importThread({ studio, request, query }: Call): Promise<Answer<ThreadRow>> {
   const parts = textParts(request, studio.importLimit);
   const thread = await readImport(studio, parts, query.get("format") || undefined);
@@ -25,24 +25,24 @@ export async function importThread({ studio, request, query }: Call): Promise<An
   return json(await rowOf(studio, thread), 201);
 }
 
-/** The thread that a text holds, under an id that is free here; what its calls name is stored, it itself is not yet. */
+/** Reads a thread from text and gives it a free id. Stores its blobs, but not yet the thread. */
 export async function readImport(studio: Studio, parts: Parts, format: string | undefined): Promise<Thread> {
   const { thread, blobs } = await threadIn(studio, parts, format);
   for (const blob of blobs) await studio.store.putBlob(blob);
   return underFreeId(studio, thread);
 }
 
-/** Writes a thread batch by batch, and takes back what was begun and could not be finished. */
+/** Writes a thread in batches. If this fails, the part that was written is deleted. */
 export async function saveImport(
   store: ThreadStore,
   thread: Thread,
-  told: (done: number, all: number) => Promise<void> = async () => undefined,
+  onProgress: (done: number, all: number) => Promise<void> = async () => undefined,
 ): Promise<void> {
   const { id, rev } = thread;
   await store.save(thread.upTo(Math.min(BATCH, rev) - 1));
   try {
     for (let from = BATCH; from < rev; from += BATCH) {
-      await told(from, rev);
+      await onProgress(from, rev);
       const batch = thread.slice(from, Math.min(rev, from + BATCH) - 1).map(({ seq: _place, ...entry }) => entry);
       await store.append(id, batch, { expectedRev: from, create: false });
     }
@@ -72,7 +72,7 @@ async function threadIn(studio: Studio, parts: Parts, format: string | undefined
 
 const FORMATS = "json, jsonl, neutral, openai-chat, anthropic, model-messages or ui-messages";
 
-/** As many lines as it takes to have two that are not empty. */
+/** Reads lines until two of them are not empty. */
 async function begun(lines: AsyncGenerator<string, void>): Promise<string[]> {
   const first: string[] = [];
   for (let full = 0; full < 2; ) {
@@ -84,7 +84,7 @@ async function begun(lines: AsyncGenerator<string, void>): Promise<string[]> {
   return first;
 }
 
-/** Several lines, each JSON by itself. */
+/** Whether the text is JSON Lines. */
 function isLines(begun: readonly string[]): boolean {
   const [first = "", second] = begun.filter((line) => line.trim() !== "");
   if (second === undefined) return /^\s*\{.*"format":"heddle\.thread\/1"/.test(first) && !/"entries":/.test(first);
@@ -95,7 +95,7 @@ function isLines(begun: readonly string[]): boolean {
   }
 }
 
-/** Each line is taken in as it comes: the text as a whole is never there. */
+/** Parses each line as it arrives, so that the whole text is never in memory. */
 async function fromLines(studio: Studio, first: readonly string[], rest: AsyncIterable<string>): Promise<Imported> {
   let head: JsonObject | undefined;
   const blobs: JsonValue[] = [];
@@ -129,11 +129,12 @@ function fromData(studio: Studio, value: JsonValue): Imported {
   return { thread: dataAsThread(studio, value), blobs };
 }
 
-/** A request that was open elsewhere is not gone on with here unasked, so nothing says that one is. */
+/** Removes the status of an open request: Studio does not resume the request of an imported thread. */
 function dataAsThread({ ports }: Studio, data: JsonValue): Thread {
   const thread = Thread.fromJSON(data, { clock: ports.clock, ids: ports.ids });
   if (thread.firstSeq > 0) {
-    const message = "Only whole threads can be imported, and this one begins in the middle.";
+    const message =
+      "Only whole threads can be imported. This one begins in the middle: export it again, or import a full export.";
     throw new StudioError({ code: "invalid_request", status: 400, message });
   }
   const { status, ...metadata } = thread.metadata;
@@ -149,7 +150,7 @@ function fromMessages({ ports, agent }: Studio, list: readonly JsonValue[], form
   return Thread.fromMessages(list, { clock, ids, metadata, ...(format && { format }) });
 }
 
-/** Two threads of one id are two versions of one story: the second gets an id of its own. */
+/** Gives the thread a new id if its id is taken. */
 async function underFreeId({ store, ports }: Studio, thread: Thread): Promise<Thread> {
   if (!(await isThere(store, thread.id))) return thread;
   return renamed(thread, ports.ids("thread"), { ...thread.metadata, importedFrom: thread.id });

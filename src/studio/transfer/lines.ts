@@ -1,7 +1,7 @@
-/** Text as it comes, cut anywhere. */
+/** Text in parts, split at any character. */
 export type Parts = AsyncIterable<string> | Iterable<string>;
 
-/** Text that comes in parts, line by line. */
+/** Joins the parts and yields line by line. */
 export async function* linesOf(parts: Parts): AsyncGenerator<string, void> {
   const open: string[] = [];
   for await (const part of parts) {
