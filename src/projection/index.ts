@@ -18,5 +18,6 @@ export {
   type SummaryRequestOptions,
   summaryRequest,
 } from "./summarise/request.ts";
+export { type OpenCallsOptions, type OpenToolCall, openCalls } from "./transcript/open-calls.ts";
 export type { ReadContext, Reader, Readers, Said } from "./transcript/reader.ts";
 export { type TranscriptItem, type TranscriptOptions, transcript } from "./transcript/transcript.ts";

@@ -5,6 +5,7 @@ export { escapeHidden } from "./hidden-characters.ts";
 export type { JsonObject, JsonValue } from "./json.ts";
 export type * from "./kinds.ts";
 export type * from "./message.ts";
+export { entriesOfStep, type StepOptions } from "./messages/entries-of-step.ts";
 export type { MessageFormat } from "./messages/formats.ts";
 export type { MessageOf } from "./messages/message-of-format.ts";
 export { checkName } from "./names.ts";

@@ -40,6 +40,32 @@ The Grand has a room.
 Moby-Dick.
 Herman Melville.
 7 messages, 7 entries`,
+  "own-steps": `
+killed
+open: add
+run add {"a":2,"b":2}
+It is 4.
+It is 4.`,
+  "short-lived": `
+200 It is 4.
+200 It is 4.
+the model was asked 1 time
+killed
+200 It is 6.
+202 another instance answers`,
+  "background-jobs": `
+202 accepted
+202 accepted
+running
+resumed: job_1
+completed: Looms, in short.`,
+  "coding-agent": `
+read: 115000 characters in the log
+shell: 102 characters in the log
+may edit run? {"path":"loom.ts","old":"warp = 1","new":"warp = 2"}
+edit: 4 characters in the log
+The warp is 2. export const warp = 2;
+the model read 32053 characters of the file`,
   "two-writers": `
 north: sold 6
 south: expected revision 1, it is 2; looking again

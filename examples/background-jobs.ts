@@ -1,0 +1,43 @@
+// Jobs that outlive the web request that began them, and the process that runs them.
+import { AgentHost, defineAgent, type LanguageModel, memoryStore, tool } from "heddle";
+import { scriptedModel } from "heddle/testing";
+
+const store = memoryStore(); // in earnest one that all processes share
+
+const crawl = tool({
+  description: "Reads a page",
+  inputSchema: { type: "object" },
+  repeatable: true, // after a kill it may run again
+  timeoutMs: 300_000,
+  execute: () => "a page about looms",
+});
+const worker = (model: LanguageModel) =>
+  AgentHost.create({ agent: defineAgent({ name: "report", model, tools: { crawl }, maxAttempts: 3 }), store });
+
+/** The id of a job is its thread and its request: to enqueue it twice is to enqueue it once. */
+async function enqueue(host: AgentHost, job: string, text: string): Promise<string> {
+  await host.ask(job, text, { requestId: job }); // durable now, and at work
+  return "202 accepted";
+}
+
+/** For any process: the log says how a job stands. */
+async function statusOf(job: string): Promise<string> {
+  const thread = await store.load(job);
+  const said = thread?.toMessages({ format: "neutral" }).at(-1);
+  const status = String(thread?.metadata["status"]);
+  return status === "completed" ? `${status}: ${said?.["content"]}` : status;
+}
+
+const first = worker(scriptedModel([{ calls: [{ name: "crawl" }] }, { hang: true }]));
+console.log(await enqueue(first, "job_1", "A report on looms."));
+console.log(await enqueue(first, "job_1", "A report on looms."));
+console.log(await statusOf("job_1"));
+await first.stop({ graceMs: 0 }); // a deploy
+
+const second = worker(scriptedModel(["Looms, in short."]));
+const { threads } = await second.recover(); // when a process begins, and from time to time
+console.log(`resumed: ${threads}`);
+const request = await second.resume("job_1");
+await request?.result;
+console.log(await statusOf("job_1"));
+await second.stop();
