@@ -1,10 +1,12 @@
 import type { SteerKind } from "../../agent/event.ts";
 import { MAX_STEERS, steered } from "../../agent/react/steering.ts";
 import { contentOf as readContent } from "../../projection/transcript/content.ts";
+import type { Entry } from "../../thread/entry.ts";
 import { copyJson, copyWords } from "../../thread/json.ts";
 import type { Content } from "../../thread/message.ts";
 import type { ReceiptReason, SteerAnswer } from "../request/receipt.ts";
 import { RequestError } from "../request/request-error.ts";
+import { findOlderEntry } from "../session/older-entry.ts";
 import type { LiveThread } from "./live-thread.ts";
 import type { SteerOptions } from "./options.ts";
 
@@ -33,8 +35,25 @@ export function steer(live: LiveThread, words: Words, isStopped: boolean): Steer
     return { id, accepted: false, reason, receipt: Promise.resolve({ id, delivered: false, reason }) };
   }
   const receipt = live.scene.receipts.wait(id);
-  live.scene.send(signal);
+  if (words.id === undefined || live.agent.thread.firstSeq === 0) live.scene.send(signal);
+  else void sendIfNew(live, signal);
   return { id, accepted: true, receipt };
+}
+
+/** Words under an id of the caller's may have been delivered before what is loaded. Meanwhile the request may end. */
+async function sendIfNew(live: LiveThread, signal: Given): Promise<void> {
+  const requestId = signal.requestId ?? live.agent.state.run?.requestId; // not into the next request
+  const { store, ports } = live.options;
+  const { id } = signal;
+  const wanted = {
+    kinds: ["ai_message"],
+    search: "steer",
+    is: ({ refs, payload }: Entry) => refs.signalId === id && "steer" in payload,
+  };
+  const place = { store, ports, signal: live.stopped };
+  const known = await findOlderEntry(place, live.agent.thread, wanted).catch(() => undefined); // the core fails by itself
+  if (known !== undefined) live.scene.receipts.settle(id, { id, delivered: true, seq: known.seq });
+  else live.scene.send({ ...signal, ...(requestId !== undefined && { requestId }) });
 }
 
 /** The caller's words as they are now. What no log can hold is refused here: later it would be the request that fails. */

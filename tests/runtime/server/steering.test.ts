@@ -42,6 +42,35 @@ describe("what is steered", () => {
     await proveAll(on.store, on.threadId);
   });
 
+  test("under an id that was delivered long ago is not delivered again, and under a new one it is", async () => {
+    const on = await stage();
+    const first = await on.start({ script: [{ text: "One.", delayMs: 50 }, "Two."] });
+    const request = await on.end(first.ask("Go."));
+    const once = first.steer("Be brief.", { id: "brief" });
+    await on.end(request.result);
+    const { seq } = (await on.end(once.receipt)) as { readonly seq: number };
+    await on.end(first.stop());
+    const said = (index: number) => ({
+      kind: "message",
+      payload: { role: index % 2 === 0 ? "user" : "assistant", content: "And on it goes. ".repeat(60) },
+    });
+    await on.store.append(
+      on.threadId,
+      Array.from({ length: 1_000 }, (_, index) => said(index)),
+    );
+    const second = await on.start({ script: [{ text: "Three.", delayMs: 50 }, "Four."] });
+    const next = await on.end(second.ask("And now?"));
+    expect(second.thread().firstSeq).toBeGreaterThan(seq);
+    const again = second.steer("Be brief.", { id: "brief" });
+    const other = second.steer("In verse.", { id: "verse" });
+    expect([again.accepted, other.accepted]).toEqual([true, true]);
+    expect(await on.end(again.receipt)).toEqual({ id: "brief", delivered: true, seq });
+    await on.end(next.result);
+    expect(await on.end(other.receipt)).toMatchObject({ id: "verse", delivered: true });
+    const steers = (await on.log()).flatMap(({ refs }) => refs.signalId ?? []);
+    expect(steers).toEqual(["brief", "verse"]);
+  });
+
   test("while the last answer is being said goes on with the request; what follows waits for its end", async () => {
     const on = await stage();
     const script = [
