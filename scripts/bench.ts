@@ -1,5 +1,5 @@
 // Runs every bench/**/*.bench.ts, or only those whose path contains one of the words given: `npm run bench -- tokens`.
-// What begins with a dash is for the benches: `npm run bench -- log --quick`.
+// Arguments that begin with a dash are for the benches: `npm run bench -- log --quick`.
 import { globSync } from "node:fs";
 import { loudly } from "./command.ts";
 import { root } from "./root.ts";

@@ -9,7 +9,7 @@ import { root } from "./root.ts";
 const from = `${root}studio-ui/`;
 const dist = `${root}dist/studio-ui/`;
 
-/** Bundles the page into a folder and answers its size. What it imports of heddle comes from the sources, so it need not be built before. */
+/** Bundles the page into a folder and answers its size. Its imports of heddle come from the sources, so it need not be built before. */
 export async function buildStudio(to = dist): Promise<string> {
   const { outputFiles } = await build({
     absWorkingDir: root,
@@ -23,7 +23,7 @@ export async function buildStudio(to = dist): Promise<string> {
     target: ["es2023", "chrome120", "firefox121", "safari17"],
     jsx: "automatic",
     jsxImportSource: "preact",
-    // The stores load drivers on demand; in a page nobody asks for one.
+    // The stores load drivers on demand; a page needs none.
     external: [
       "node:*",
       "better-sqlite3",
@@ -53,7 +53,7 @@ export async function buildStudio(to = dist): Promise<string> {
   return `studio-ui: app.js ${js.toFixed(1)} kB, app.css ${css.toFixed(1)} kB, gzipped`;
 }
 
-/** One file that needs no other: the data of a thread goes into the first script by whoever exports it. */
+/** One file that needs no other: the data of a thread goes into the first script at the export. */
 function exportPage(page: string, script: string, style: string): string {
   // Nothing in a script may look like its end.
   const safe = script.replaceAll("</script", "<\\/script").replaceAll("<!--", "<\\!--");

@@ -1,4 +1,4 @@
-// The core must load where there is no Node: fails, with the chain of imports, when a built-in or an optional driver
+// The core must load where there is no Node. Fails, with the chain of imports, when a built-in or an optional driver
 // is reachable from a portable entry without a dynamic import.
 import { existsSync, readFileSync } from "node:fs";
 import { isBuiltin } from "node:module";

@@ -25,7 +25,7 @@ const budgets = (JSON.parse(readFileSync(`${root}bench/budgets.json`, "utf8")) a
 const dependencies = productionFolders();
 const installBytes = dependencies.reduce((sum, folder) => sum + bytesIn(join(root, folder)), await packedBytes());
 
-/** What a page needs that looks at threads and projects them; agents are beside it in the same door. */
+/** A page that shows and projects threads imports these; agents are in the same entry point. */
 const core = [
   ...["Thread", "memoryStore", "openStore", "defineStore", "projectFromStore", "foldLane", "verifyLane"],
   ...["project", "explain", "createProjector", "segments", "concat", "transcript", "ContextPolicy"],
@@ -63,7 +63,7 @@ async function packedBytes(): Promise<number> {
   return Number(sizes[0]?.[1]);
 }
 
-/** What `npm install heddle` brings along: the lockfile without development tools and optional peers. */
+/** The packages that `npm install heddle` installs: the lockfile without development tools and optional peers. */
 function productionFolders(): string[] {
   const { packages } = JSON.parse(readFileSync(`${root}package-lock.json`, "utf8")) as {
     packages: Record<string, LockedPackage>;

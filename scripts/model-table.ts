@@ -1,4 +1,4 @@
-// What src/projection/policy/model-table.ts holds: the context windows and longest answers of current chat models, taken from
+// Makes src/projection/policy/model-table.ts: the context windows and longest answers of current chat models, taken from
 // two maintained catalogs. Windows: @pydantic/genai-prices (no network is used). OpenAI: gpt-tokenizer, which also knows
 // how much of a window input may take and how long answers may be.
 import { readFileSync } from "node:fs";
@@ -71,7 +71,7 @@ const OTHER = /embed|tts|transcri|whisper|moderation|ocr|lyria/;
 /** A smaller window is below the default of every policy. */
 const LEAST_WINDOW = 8000;
 
-/** What a name may carry behind the model: a date in any of the usual forms, a stage, a counter. */
+/** Endings that a name may have after the model: a date in any of the usual forms, a stage, a counter. */
 const SUFFIX = /-(latest|preview|exp|\d{8}|\d{4}-\d\d-\d\d|\d\d-\d{4}|\d\d-\d\d|\d{4}|00\d|0|v\d+)$/;
 
 /** A model finds the longest name that begins its own, so a row that says the same as that one says nothing. */
