@@ -1,6 +1,6 @@
 import { type ErrorFacts, HeddleError } from "../thread/errors.ts";
 
-/** What of a budget went where, in tokens. */
+/** Tokens of a budget by part. */
 export type BudgetParts = { readonly [part: string]: number };
 
 type Facts = ErrorFacts & {
@@ -13,18 +13,18 @@ type Facts = ErrorFacts & {
 };
 
 /**
- * A view that cannot be made. Codes: `budget_overflow` and `pending_overflow` (with `needed`, `available`, `parts`),
+ * The context cannot be projected. Codes: `budget_overflow` and `pending_overflow` (with `needed`, `available`, `parts`),
  * `tail_too_short` (with `neededFromSeq`), `entry_unreadable`, `entry_too_new`, `unknown_role` (with `seq` and `kind`),
  * `no_reader` (with `kind`), `invalid_input`.
  */
 export class ProjectionError extends HeddleError {
   static override readonly className: string = "ProjectionError";
-  /** Tokens of what has to be shown in any case. */
+  /** Tokens that must be shown. */
   declare readonly needed?: number;
-  /** Tokens there are for it. */
+  /** Tokens available for them. */
   declare readonly available?: number;
   declare readonly parts?: BudgetParts;
-  /** Load the thread from here, or from an earlier seq. */
+  /** Load the thread from this seq or an earlier one. */
   declare readonly neededFromSeq?: number;
   declare readonly seq?: number;
   declare readonly kind?: string;

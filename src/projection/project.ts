@@ -3,8 +3,8 @@ import type { ExplainedEntry, Projection } from "./projection.ts";
 import { createProjector } from "./projector.ts";
 
 /**
- * What the model sees of a thread: a pure function of its input. Use `createProjector` where you project one thread again
- * and again.
+ * The context that the model is shown of a thread: a pure function of its input. Use `createProjector` to project one
+ * thread repeatedly.
  *
  * @example
  * const thread = Thread.create().append({ kind: "message", payload: { role: "user", content: "What's 2+2?" } });
@@ -17,8 +17,8 @@ export function project(input: ProjectionInput): Projection {
 }
 
 /**
- * Why each entry of a thread is shown or not: the same computation as `project`, told entry by entry. Where `project`
- * refuses because what must be shown does not fit, this tells what would have been shown.
+ * Says for each entry of a thread whether it is shown, and why: the same computation as `project`. Where `project` throws
+ * because the newest block does not fit, this returns what would have been shown.
  *
  * @example
  * const thread = Thread.create().append({ kind: "message", payload: { role: "user", content: "What's 2+2?" } });

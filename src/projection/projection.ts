@@ -1,16 +1,16 @@
 import type { Message, ToolSpec } from "../thread/message.ts";
 import type { ProjectorName } from "./rules.ts";
 
-/** The four parts of a context, in their order. */
+/** The four parts of a context, in order. */
 export type Segment = "system" | "summary" | "history" | "pending";
 
-/** Where one message of a projection comes from. */
+/** The origin of one message of a projection. */
 export interface Provenance {
   readonly segment: Segment;
-  /** The entries it is made of; none for the system prompt, a pending message and what stands in for a missing one. */
+  /** The entries it is made of. Empty for the system prompt, pending messages and synthetic ones. */
   readonly seqs: readonly number[];
   readonly tokens: number;
-  /** Why it is there although no entry says exactly this. */
+  /** Why the message differs from the entries. Absent when it does not. */
   readonly rule?: "stand_in" | "interrupted" | "cleared" | "shortened" | "shrunk" | "relabelled" | "head";
 }
 
@@ -22,28 +22,28 @@ export interface Budget {
   readonly tools: number;
   readonly summary: number;
   readonly pending: number;
-  /** What was left for the history. */
+  /** Tokens that are left for the history. */
   readonly available: number;
-  /** What the history takes of it. */
+  /** Tokens that the history takes. */
   readonly history: number;
 }
 
-/** What was decided: with the thread, enough to render the same messages again. */
+/** The decisions of a projection. With the thread, they are enough to render the same messages again. */
 export interface View {
-  /** The entry the window starts with; absent when there is no history. */
+  /** The entry the window starts with. Absent when there is no history. */
   readonly startSeq?: number;
   /** Which message of a replaced context the window starts with. */
   readonly startItem?: number;
-  /** The ask of the request that the window cuts, and what was steered into it before the cut. */
+  /** The user message of the request that the window cuts, and its steers before the cut. */
   readonly headSeqs: readonly number[];
   readonly summarySeq?: number;
-  /** Results of which a marker is shown. */
+  /** Results that are replaced with a marker. */
   readonly cleared: readonly number[];
   /** Entries whose thinking is left out. */
   readonly thinkingDropped: readonly number[];
-  /** Entries of the running turn whose thinking is kept although what stands before it has changed; absent without any. */
+  /** Entries of the running turn whose thinking is kept although earlier messages have changed. Absent when there are none. */
   readonly thinkingStale?: readonly number[];
-  /** Results shortened because the newest block did not fit, and the bytes kept of each. */
+  /** Results shortened because the newest block did not fit, with the bytes kept of each. */
   readonly shrunk?: readonly { readonly seq: number; readonly bytes: number }[];
 }
 
@@ -55,47 +55,47 @@ export interface ProjectionMeta {
   readonly lane: string;
   /** Whether history was left out to fit the budget or a ceiling. */
   readonly truncated: boolean;
-  /** When truncated: history before this entry is cut, but for the head of a request. */
+  /** When truncated: history before this entry is cut, except the head of a request. */
   readonly cutSeq?: number;
-  /** Everything that is sent: messages and tools. */
+  /** The tokens of everything that is sent: messages and tools. */
   readonly estimatedTokens: number;
   readonly summaryUsed: boolean;
-  /** Entries of which something is shown. */
+  /** The number of entries that are shown, at least in part. */
   readonly entriesIncluded: number;
   readonly messagesIncluded: number;
-  /** All entries of the thread, loaded or not. */
+  /** The number of entries of the thread, loaded or not. */
   readonly entriesTotal: number;
-  /** Whether it is the model's turn to speak. */
+  /** Whether the model is to answer: the last message is not the assistant's. */
   readonly open: boolean;
   readonly needsSummary: boolean;
   readonly needsSummaryReason?: "truncated" | "requested" | "entries" | "tokens";
-  /** What a new summary should cover: up to this entry. */
+  /** The last entry that a new summary should cover. */
   readonly boundary?: number;
   readonly budget: Budget;
-  /** Whether the budget left less than `keepLastTurns` turns. */
+  /** Whether the budget left fewer than `keepLastTurns` turns. */
   readonly floorViolated: boolean;
-  /** Calls that got a result "interrupted", by seq, and how many messages stand in where a user's is missing. */
+  /** Entries whose calls got a synthetic result, and the number of placeholder user messages. */
   readonly repaired: { readonly calls: readonly number[]; readonly standIns: number };
-  /** Entries in the window that say nothing a model may see: results without a call, second results, blank messages. */
+  /** Entries in the window that cannot be shown: results without a call, second results, blank messages. */
   readonly dropped: readonly number[];
-  /** Results of which only a marker is shown. */
+  /** Results that are replaced with a marker. */
   readonly cleared: readonly number[];
   readonly thinkingDropped: readonly number[];
   readonly policyHash: string;
-  /** The rules it was projected by. */
+  /** The projection rules that were used. */
   readonly projector: ProjectorName;
   /** The last link of the chain of hashes over tools and messages. */
   readonly fingerprint: string;
-  /** How many messages equal those of `previous`; absent without one. */
+  /** The number of leading messages that equal those of `previous`. Absent without `previous`. */
   readonly stablePrefix?: number;
   readonly view: View;
 }
 
-/** What the model sees. */
+/** The context that the model is shown. */
 export interface Projection {
   readonly messages: readonly Message[];
   readonly toolSpec: readonly ToolSpec[];
-  /** One for each message. */
+  /** One item for each message. */
   readonly provenance: readonly Provenance[];
   readonly meta: ProjectionMeta;
 }
@@ -135,22 +135,22 @@ export type EntryRule =
   | "nothing_to_show"
   | "before_loaded";
 
-/** What became of one entry; or, with the status "not_loaded", a run of entries that nobody has looked at. */
+/** The status of one entry. With the status "not_loaded", a range of entries that are not loaded. */
 export interface ExplainedEntry {
-  /** Of entries that are not loaded the first. */
+  /** The seq of the entry, or the first seq of a range. */
   readonly seq: number;
   /** Empty for entries that are not loaded. */
   readonly kind: string;
-  /** The first and the last of entries that are not loaded; absent for an entry that is. */
+  /** The first and last seq of a range that is not loaded. Absent for a loaded entry. */
   readonly fromSeq?: number;
   readonly toSeq?: number;
   readonly status: EntryStatus;
   readonly rule: EntryRule;
   /**
-   * What it costs, or would cost. A message made of several entries counts for the first of them, so that the tokens of
-   * what is shown, of the system prompt, the tools and the stand-ins add up to `meta.estimatedTokens`.
+   * The tokens it costs, or would cost. A message made of several entries counts for the first of them. So the tokens of
+   * the shown entries, system prompt, tools and placeholders add up to `meta.estimatedTokens`.
    */
   readonly tokens: number;
-  /** The index of the first message it is in. */
+  /** The index of the first message that holds the entry. Absent when it is not shown. */
   readonly message?: number;
 }

@@ -14,19 +14,19 @@ import type { Chain } from "./run/chain.ts";
 import { Engine } from "./run/engine.ts";
 import { type Run, run } from "./run/run.ts";
 
-/** What agents take: the default one comes from `createProjector`, and yours may wrap it. */
+/** The interface agents use to project. The default is `createProjector()`; your own may wrap it. */
 export interface Projector {
   project(input: ProjectionInput): Projection;
   explain(input: ProjectionInput): ExplainedEntry[];
 }
 
-/** What every input is completed with. */
+/** Defaults for the fields of every input. */
 export type ProjectorOptions = Partial<Omit<ProjectionInput, "thread" | "pending" | "previous">> & {
-  /** How many lanes of how many threads are kept at hand. Default 16. */
+  /** The number of cached lanes, over all threads. Default 16. */
   readonly keep?: number | undefined;
 };
 
-/** What is kept of one lane of one thread, read in one way. */
+/** The cache of one lane of one thread for one way of reading it. */
 interface Kept {
   readonly engine: Engine;
   readonly settings: Settings;
@@ -42,8 +42,8 @@ interface Answer {
 }
 
 /**
- * A projector that remembers: the same input gives the same object again, and a thread that has grown costs only what is
- * new. What it gives is what `project` gives.
+ * A projector with a cache. It returns what `project` returns. Equal input gives the same object, and a thread that has
+ * grown costs only its new entries.
  *
  * @example
  * const projector = createProjector({ policy: { maxInputTokens: 32_000 } });
@@ -52,7 +52,7 @@ interface Answer {
  */
 export function createProjector(options: ProjectorOptions = {}): Projector {
   const { keep = 16, ...defaults } = givenFields(options, "options", ["keep"]);
-  if (!Number.isSafeInteger(keep) || keep < 1) throw invalid("keep", "must be a whole number from 1 on", keep);
+  if (!Number.isSafeInteger(keep) || keep < 1) throw invalid("keep", "must be a whole number of at least 1", keep);
   let kept: readonly Kept[] = [];
   let lastSettings: Settings | undefined;
 
@@ -112,7 +112,7 @@ function isSameQuestion(a: Answer, b: Omit<Answer, "projection">): boolean {
   return a.thread === b.thread && a.pendingText === b.pendingText && sameSettings(a.settings, b.settings);
 }
 
-/** The projection before says nothing of what the model sees: it is compared each time, as somebody may have changed it. */
+/** `previous` does not affect the messages. It is compared on each call, because the caller may have changed it. */
 function comparedWith(previous: ProjectionInput["previous"], projection: Projection): Projection {
   if (previous === undefined) return projection;
   const stablePrefix = sharedPrefix(projection.messages, previous.messages);

@@ -1,13 +1,13 @@
 import { LANE_RULES, type LaneRules } from "../thread/lane-operation.ts";
 
-/** Every released set of projection rules, oldest first. Each one stays callable, so that recorded calls rebuild. */
+/** Every released set of projection rules, oldest first. Old ones stay usable, so that recorded calls can be rebuilt. */
 export const PROJECTORS = ["heddle/1", "heddle/1.1"] as const;
 
 /** The name of a set of projection rules, as recorded with each model call. */
 export type ProjectorName = (typeof PROJECTORS)[number];
 
 /**
- * The rules that are used by default: by `project`, agents and new policies. Recorded with each call. Under one name, equal
+ * The default rules of `project`, agents and new policies. The name is recorded with each call. Under one name, equal
  * input gives equal bytes.
  *
  * @example
@@ -15,19 +15,19 @@ export type ProjectorName = (typeof PROJECTORS)[number];
  */
 export const PROJECTOR = "heddle/1.1" satisfies ProjectorName;
 
-/** What a correction changed. Each field is false in the versions before the correction. */
+/** One flag for each correction. It is false in the versions before the correction. */
 export interface ProjectionRules extends LaneRules {
-  /** Signatures and encrypted reasoning count by their size; before, only readable thinking counted. */
+  /** Signatures and encrypted reasoning count by size. Before, only readable thinking counted. */
   readonly countsReasoningData: boolean;
-  /** The running turn keeps its thinking when what stands before it has changed; before, it was left out. */
+  /** The running turn keeps its thinking when earlier messages change. Before, it was dropped. */
   readonly keepsRunningThinking: boolean;
-  /** Calls that another provider than the one asked has run are left out; before, every provider was shown them. */
+  /** Calls run by a provider are left out for other providers. Before, every provider was shown them. */
   readonly leavesOutForeignRuns: boolean;
-  /** Thinking in a message's content is that of `call.model`; before, each part needed a provider and a model. */
+  /** Thinking in a message's content belongs to `call.model`. Before, each part needed a provider and a model. */
   readonly readsModelOfCall: boolean;
-  /** A window step above a half moves the window by all of it; before, a quarter of the window stayed and the step was halved. */
+  /** A window step above 0.5 applies in full. Before, a quarter of the window stayed and the step was halved. */
   readonly movesByWholeStep: boolean;
-  /** A call that was approved in a list of the AI SDK and has not run keeps its approval; before, it read as interrupted. */
+  /** A call approved in an AI SDK message list that has not run keeps its approval. Before, it was shown as interrupted. */
   readonly keepsApprovals: boolean;
   /** A result with more fields than those of an envelope is data; before, all but its `value` or `error` was left out. */
   readonly keepsWholeResults: boolean;

@@ -1,4 +1,4 @@
-/** The first index in [from, end) for which `holds`, which holds for all after it; `end` when there is none. */
+/** Binary search: the first index in [from, end) for which `holds`, or `end`. It must hold for all later ones too. */
 export function firstIndex(from: number, end: number, holds: (index: number) => boolean): number {
   let low = from;
   let high = end;

@@ -9,7 +9,7 @@ function segmentOf({ messages, provenance }: Projection, segment: Segment): read
 }
 
 /**
- * The four parts of a context, each a list of messages; put together in their order they are the context.
+ * The four parts of a context, each a list of messages. In their order, they form the context.
  *
  * @example
  * const thread = Thread.create().append({ kind: "message", payload: { role: "user", content: "What's 2+2?" } });
@@ -23,7 +23,7 @@ export const segments = Object.freeze({
   pending: (input: ProjectionInput) => segmentOf(project(input), "pending"),
 });
 
-/** Lists of messages, one behind the other; `[]` changes nothing. */
+/** Joins lists of messages. */
 export function concat(...lists: readonly (readonly Message[])[]): readonly Message[] {
   return lists.flat();
 }

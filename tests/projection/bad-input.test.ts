@@ -41,8 +41,18 @@ const bad: readonly (readonly [name: string, input: unknown, code: string, messa
     /belongs to lane "b"/,
   ],
   ["a summary pending", { thread, pending: [{ kind: "summary" }] }, "invalid_input", /only messages and results/],
-  ["a lane without a name", { thread, lane: "" }, "invalid_input", /lane must be a name, not an empty text/],
-  ["a model object", { thread, model: { id: "x" } }, "invalid_input", /model must be a name, not an object/],
+  [
+    "a lane without a name",
+    { thread, lane: "" },
+    "invalid_input",
+    /lane must be a non-empty string, not an empty text/,
+  ],
+  [
+    "a model object",
+    { thread, model: { id: "x" } },
+    "invalid_input",
+    /model must be a non-empty string, not an object/,
+  ],
   ["a reader that cannot read", { thread, readers: { note: {} } }, "invalid_input", /readers\.note must be \{ version/],
   [
     "a counter that cannot count",
@@ -75,9 +85,9 @@ test.each<[string, unknown, RegExp]>([
   ["a list", [], /options must be a plain object, not an array/],
   ["a field that does not exist", { callID: "c" }, /options has no field callID\. It has: lane, callId, readers/],
   ["a field of a projection", { policy: {} }, /no field policy/],
-  ["a lane by number", { lane: 7 }, /lane must be a name, not a number/],
-  ["a lane without a name", { lane: "" }, /lane must be a name/],
-  ["a call by number", { callId: 7 }, /callId must be a name/],
+  ["a lane by number", { lane: 7 }, /lane must be a non-empty string, not a number/],
+  ["a lane without a name", { lane: "" }, /lane must be a non-empty string/],
+  ["a call by number", { callId: 7 }, /callId must be a non-empty string/],
   ["no reader", { readers: { x: null } }, /readers\.x must be \{ version/],
   ["readers as a list", { readers: [] }, /readers must be an object/],
 ])("a transcript refuses %s", (_, options, message) => {

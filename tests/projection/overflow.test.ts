@@ -73,7 +73,7 @@ describe("what has to be shown and does not fit", () => {
       project({ thread: given(user("hi"), assistant("hello")), policy: small, pending: long }),
     );
     expect(refusal).toMatchObject({ code: "pending_overflow", needed: 260, available: 100, parts: { pending: 260 } });
-    expect(refusal.message).toMatch(/^What is pending /);
+    expect(refusal.message).toMatch(/^The pending items /);
   });
 
   test("is never the fault of what is pending when there is no room for anything", () => {

@@ -3,15 +3,15 @@ import { firstIndex } from "../search.ts";
 import type { Block } from "./block.ts";
 import type { Journal } from "./journal.ts";
 
-/** What summaries cover of a lane: its blocks up to an edge that only moves on. */
+/** The blocks of a lane that summaries cover: all up to an edge, which only moves forward. */
 export class Coverage {
   /** Blocks that open here or before are covered. */
   edge = Number.NEGATIVE_INFINITY;
-  /** The summary that is shown: the one that reaches furthest, of those the newest. */
+  /** The summary that is shown: the one that reaches furthest. With equal reach, the newest. */
   summary: Entry | undefined;
-  /** How far it reaches. */
+  /** The last seq that the shown summary covers. */
   reach = -2;
-  /** Each move of the edge, and the last block there was then. */
+  /** Each move of the edge, with the newest block at that time. */
   readonly #moves: { readonly edge: number; readonly newest: number }[] = [];
   readonly #blocks: readonly Block[];
   readonly #journal: Journal;
@@ -21,7 +21,7 @@ export class Coverage {
     this.#journal = journal;
   }
 
-  /** A summary takes effect with what is known when it is written: nothing that comes later moves its edge. */
+  /** The edge is set from the blocks known when the summary is written. Later entries do not move it. */
   add(summary: Entry, reach: number): void {
     const { edge, reach: reached, summary: shown } = this;
     this.#journal.record(() => {
@@ -35,7 +35,7 @@ export class Coverage {
     this.reach = reach;
   }
 
-  /** The last block there was when a block came to be covered. */
+  /** The newest block at the time when a block became covered. */
   newestWhenCovered(open: number): number {
     return this.#moves.find(({ edge }) => edge >= open)?.newest ?? -1;
   }
@@ -52,7 +52,7 @@ export class Coverage {
     this.#journal.record(() => this.#moves.pop());
   }
 
-  /** Never inside an exchange: the edge moves to before it. */
+  /** An edge inside an exchange moves to before the exchange. */
   #edgeOf(reach: number): number {
     let edge = reach;
     for (let index = this.firstUncovered; index < this.#blocks.length; index++) {

@@ -9,7 +9,7 @@ interface Lists {
   readonly calls: Versioned<Call>;
 }
 
-/** An exchange or an answer. It never changes: with one more entry it is another, which shares what it can with it. */
+/** An exchange or an answer. Immutable: adding an entry gives a new one that shares data with the old one. */
 export class Exchange {
   readonly type: AssistantBlock["type"];
   readonly open: number;
@@ -17,7 +17,7 @@ export class Exchange {
   readonly seq: number;
   readonly lastSeq: number;
   readonly earlierIds: number;
-  /** What it began with. */
+  /** The item that opened it. */
   readonly first: AssistantItem;
   readonly #lists: Lists;
 
@@ -44,7 +44,7 @@ export class Exchange {
     return this.#lists.calls.list;
   }
 
-  /** How many calls it has, without making the list of them. */
+  /** The number of calls. Does not build the list of calls. */
   get callCount(): number {
     return this.#lists.calls.length;
   }

@@ -8,7 +8,7 @@ import { Journal } from "./journal.ts";
 import { Turns } from "./turns.ts";
 import { Unanswered } from "./unanswered.ts";
 
-/** An entry of the lane that has no part in any block. */
+/** An entry of the lane that belongs to no block. */
 export interface Dropped {
   readonly seq: number;
   readonly rule: "blank" | "result_without_call";
@@ -21,13 +21,13 @@ export interface Late {
 }
 
 /**
- * The blocks of one lane, built item by item. Nothing here depends on budget, policy or what is shown in the end, so that
- * it can go on from where it was when the log grows.
+ * The blocks of one lane, built item by item. They depend on neither budget nor window, so that a growing log only adds
+ * to them.
  */
 export class History {
   readonly blocks: Block[] = [];
   readonly dropped: Dropped[] = [];
-  /** Entries that joined a block which was no longer the newest, or covered already. */
+  /** Entries that joined a block which was covered or no longer the newest. */
   readonly late: Late[] = [];
   readonly journal = new Journal();
   readonly turns = new Turns(this.journal);
@@ -35,25 +35,25 @@ export class History {
   readonly #unanswered = new Unanswered(this.journal);
   /** The block that last used a call id. */
   readonly #lastUse = new Map<string, number>();
-  /** The blocks that repeat a call id of an earlier one, by that one. */
+  /** By earlier block: the blocks that repeat one of its call ids. */
   readonly #repeats = new Map<number, Set<number>>();
-  /** The assistant's block that more of the same answer would join. */
+  /** The assistant block that further items of the same model call join. */
   #current: number | undefined;
-  /** Whether calls without a callId would join it: they must follow at once. */
+  /** Whether calls without a callId join the current block. They do only if they follow directly. */
   #isAdjacent = false;
   readonly #changed: (from: number) => void;
 
-  /** `changed` is told the first block whose place in a sum is no longer right. */
+  /** `changed` is called with the first block whose cost may have changed. */
   constructor(changed: (from: number) => void) {
     this.#changed = changed;
   }
 
-  /** Blocks that use a call id which this block has used, and no block between them. */
+  /** Later blocks that repeat a call id of this block, if no block in between used it. */
   repeatsOf(index: number): Iterable<number> {
     return this.#repeats.get(index) ?? [];
   }
 
-  /** A summary or a replace: what comes after it begins anew. */
+  /** A summary or a replace. No later item joins a block before it. */
   addBoundary(place: LaneItem): void {
     this.#setCurrent(undefined, false);
     if (place.reach !== undefined) this.coverage.add(place.entry, place.reach);
@@ -150,7 +150,7 @@ export class History {
       this.late.push({ seq: item.seq, block: index });
       this.journal.record(() => this.late.pop());
     }
-    // What an id costs when it has to be rewritten is booked on the block that used it before.
+    // The cost of rewriting a repeated id is counted at the block that used the id first.
     const from = block.earlierIds < 0 ? index : block.earlierIds;
     this.blocks[index] = block;
     this.journal.record(() => {
@@ -183,7 +183,7 @@ export class History {
 
   #drop(item: Item, rule: Dropped["rule"]): void {
     const { seq, index } = item;
-    if (index !== undefined) return; // of the replace that it stands in, other messages may be shown
+    if (index !== undefined) return; // other messages of the same replace entry may be shown
     this.dropped.push({ seq, rule, ...(item.type === "result" && { result: item }) });
     this.journal.record(() => this.dropped.pop());
   }
@@ -220,7 +220,7 @@ function common(item: Item): Pick<Block, "open" | "position" | "seq" | "calls" |
 
 const NO_CALLS: readonly Call[] = [];
 
-/** A message of a replaced context is as old as what it replaces. */
+/** A message of a replaced context has the age of the entries it replaces. */
 function lastSeqOf({ seq, open, index }: Item): number {
   return index === undefined ? seq : open;
 }

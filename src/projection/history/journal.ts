@@ -1,13 +1,13 @@
-/** Remembers how to take changes back while something is only tried. */
+/** An undo log for tentative changes. */
 export class Journal {
   #steps: (() => void)[] | undefined;
 
-  /** Call it with every change, before or after. */
+  /** Call this for every change, before or after it. */
   record(undo: () => void): void {
     this.#steps?.push(undo);
   }
 
-  /** Runs `attempt` and takes back every change it made. */
+  /** Runs `attempt` and then undoes every change it made. */
   tentatively<T>(attempt: () => T): T {
     const steps: (() => void)[] = [];
     this.#steps = steps;

@@ -11,23 +11,23 @@ export interface Waiting {
   readonly by: AssistantItem;
 }
 
-/** A call that stands in several lines, and may be answered in any of them. */
+/** A call that is queued in several lines. A result found through any of them answers it. */
 export interface Awaited {
   readonly call: Waiting;
   isAnswered: boolean;
 }
 
-/** Calls of one block, in their order. */
+/** The calls of one block, in order. */
 interface Group {
   readonly block: number;
   readonly calls: Awaited[];
-  /** Those before it are answered. */
+  /** Calls before this index are answered. */
   next: number;
 }
 
-/** Calls that a result may answer: the first of the newest block comes first. */
+/** Calls that a result may answer, newest block first. Inside a block, the oldest call is first. */
 export class Line {
-  /** By block. What was answered in another line stays until it is its turn. */
+  /** Sorted by block. A call answered through another line stays until it is first in line. */
   readonly #groups: Group[] = [];
   readonly #journal: Journal;
 
@@ -36,7 +36,7 @@ export class Line {
   }
 
   add(awaited: Awaited): void {
-    this.first(); // lets go of what is answered, so that a line stays as short as what waits in it
+    this.first(); // removes answered calls, so that the line does not grow
     const { block } = awaited.call;
     const groups = this.#groups;
     const at = firstIndex(0, groups.length, (index) => (groups[index]?.block ?? block) >= block);

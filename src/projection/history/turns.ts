@@ -1,15 +1,15 @@
 import type { Block } from "./block.ts";
 import type { Journal } from "./journal.ts";
 
-/** A user message and what follows up to the next that opens a turn. */
+/** A user message and all blocks up to the next one that opens a turn. */
 interface Turn {
-  /** The blocks of the user: the ask, then what was steered into it. */
+  /** The user blocks: the one that opened the turn, then the steers. */
   readonly users: number[];
-  /** Its final answers: one that turned out to have calls is none. */
+  /** The answers of the turn. A block with calls is not an answer. */
   readonly answers: number[];
 }
 
-/** Which turn each block belongs to. */
+/** Maps each block to its turn. */
 export class Turns {
   /** The first block of each turn. */
   readonly openers: number[] = [];
@@ -22,7 +22,7 @@ export class Turns {
     this.#journal = journal;
   }
 
-  /** Whether the block opens a turn. A steer, which names the request of the user's message before it, does not. */
+  /** A user block opens a turn unless it is a steer: the previous user message names the same request. */
   add(index: number, block: Block): void {
     if (block.type === "user") this.#addUser(index, block.item.requestId);
     this.#turnOf[index] = this.#turns.length - 1;
@@ -36,7 +36,7 @@ export class Turns {
     this.#journal.record(() => answers?.pop());
   }
 
-  /** What looked like an answer has calls: it is always the last answer of its turn. */
+  /** Removes an answer that turned out to have calls. It is always the last answer of its turn. */
   takeAnswer(index: number): void {
     const answers = this.#turns[this.#turnOf[index] ?? -1]?.answers;
     answers?.pop();
@@ -49,20 +49,20 @@ export class Turns {
     return this.openers[turn];
   }
 
-  /** The user's blocks of the block's turn that stand before it; behind the last block, of the last turn. */
+  /** The user blocks before a block in its turn. An index past the end means the last turn. */
   usersBefore(index: number): readonly number[] {
     const turn = this.#turns[this.#turnAt(index)];
     return turn === undefined ? [] : turn.users.filter((user) => user < index);
   }
 
-  /** Whether the block belongs to the last turn, and nobody has answered that since another of its blocks. */
+  /** Whether the block belongs to the last turn, and that turn has no answer at or after block `since`. */
   isOpenSince(index: number, since: number): boolean {
     const turn = this.#turnAt(index);
     const last = this.#turns[turn]?.answers.at(-1) ?? -1;
     return turn === this.#turns.length - 1 && last < since;
   }
 
-  /** The first block of the nth last turn. */
+  /** The first block of the nth turn from the end. */
   lastOpener(nth: number): number | undefined {
     return this.openers[this.openers.length - nth];
   }

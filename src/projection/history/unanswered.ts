@@ -4,7 +4,7 @@ import { type Awaited, Line, type Waiting } from "./line.ts";
 
 /** The calls without a result. */
 export class Unanswered {
-  /** By what a result may know of its call: the id or the name of its tool, with the callId or without. */
+  /** By what a result may name: the call id or the tool name, each with and without the callId. */
   readonly #lines = new Map<string, Line>();
   readonly #journal: Journal;
 
@@ -25,7 +25,7 @@ export class Unanswered {
     }
   }
 
-  /** Takes out the call that a result answers: of the newest block that has one, its first. */
+  /** Removes and returns the call that a result answers: the first match in the newest block that has one. */
   take(result: ResultItem): Waiting | undefined {
     const awaited = this.#find(result);
     if (awaited === undefined) return undefined;
@@ -37,7 +37,7 @@ export class Unanswered {
     return awaited.call;
   }
 
-  /** A result that names no id is known by the name of its tool; a callId is held against calls that have one. */
+  /** A result without a call id is matched by tool name. Its callId is compared only with calls that have one. */
   #find({ toolCallId, name, callId }: ResultItem): Awaited | undefined {
     const what = toolCallId === undefined ? (["name", name] as const) : (["id", toolCallId] as const);
     if (callId === undefined) return this.#first(keyOf(...what));
@@ -63,7 +63,7 @@ function keysOf({ call: { id, name }, by }: Waiting): readonly string[] {
   return [keyOf("id", id), keyOf("id", id, callId), keyOf("name", name), keyOf("name", name, callId)];
 }
 
-/** Ids and names are anything, so no separator would keep them apart. */
+/** JSON, because ids and names may contain any separator. */
 function keyOf(...fields: readonly (string | null | undefined)[]): string {
   return JSON.stringify(fields);
 }

@@ -1,13 +1,13 @@
 /**
- * A list that never changes: what is put into it makes another. One that nobody reads only says how it differs from the one
- * before, so that a thousand changes to a list of a thousand do not copy it a thousand times.
+ * A persistent list: each change gives a new version. A version stores only its difference from the previous one until it
+ * is read, so that n changes do not copy the list n times.
  */
 export class Versioned<T> {
   readonly length: number;
   #list: readonly T[] | undefined;
   #before: Versioned<T> | undefined;
   #put: { readonly at: number; readonly items: readonly T[] } | undefined;
-  /** How many versions there are since one that has a list. */
+  /** The number of versions since the last one with a full list. */
   #steps = 0;
 
   constructor(
@@ -23,7 +23,7 @@ export class Versioned<T> {
     this.#before = before;
     this.#put = { at, items };
     this.#steps = before.#steps + 1;
-    // Copying now and then costs no more than the changes did, and lets go of the versions before.
+    // The occasional copy costs no more than the changes did, and frees the older versions.
     if (2 * this.#steps > this.length) this.#make();
   }
 
@@ -31,7 +31,7 @@ export class Versioned<T> {
     return this.#list ?? this.#make();
   }
 
-  /** With other items from a place on. */
+  /** A version with `items` written at index `at`. */
   with(at: number, items: readonly T[]): Versioned<T> {
     return items.length === 0 ? this : new Versioned({ before: this, at, items });
   }

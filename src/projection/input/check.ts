@@ -20,14 +20,14 @@ const FIELDS: { readonly [Field in keyof Required<ProjectionInput>]: true } = {
   previous: true,
 };
 
-/** The fields that were given; one nobody knows would be a wish that is not heard. */
+/** The fields that were passed. Rejects unknown ones, so that a typo is not silently ignored. */
 export function givenFields<T extends object>(given: T, what: string, others: readonly string[] = []): T {
   return knownFields(given, what, [...INPUT_FIELDS, ...others]);
 }
 
 const INPUT_FIELDS = Object.keys(FIELDS);
 
-/** The same for an object of other fields. */
+/** The same for an object with other fields. */
 export function knownFields<T extends object>(given: T, what: string, known: readonly string[]): T {
   if (!isPlainObject(given)) {
     const message = `${what} must be a plain object, not ${describe(given)}.`;
@@ -39,10 +39,10 @@ export function knownFields<T extends object>(given: T, what: string, known: rea
     const message = `${what} has no field ${field}. It has: ${known.join(", ")}.`;
     throw new ProjectionError({ code: "invalid_input", message });
   }
-  return Object.fromEntries(fields.filter(([, value]) => value !== undefined)) as T; // but for those that say nothing
+  return Object.fromEntries(fields.filter(([, value]) => value !== undefined)) as T; // only undefined fields are removed
 }
 
-/** What cannot be checked where it is used: there it would be too late, or too often. */
+/** Checks the fields whose use comes too late, or too often, for a check. */
 export function checkInput({ thread, lane, model, readers, tokenCounter, rules, previous }: ProjectionInput): void {
   if (!Thread.isThread(thread)) throw invalid("thread", "must be a Thread", thread);
   checkName("lane", lane);
@@ -65,7 +65,7 @@ export function checkReaders(readers: Readers): void {
     const { version, read, upcast } = Object(reader);
     const isReader = Number.isSafeInteger(version) && version >= 1 && typeof read === "function";
     if (isReader && (upcast === undefined || typeof upcast === "function")) continue;
-    throw invalid(`readers.${kind}`, "must be { version, upcast?, read }, version a whole number from 1 on");
+    throw invalid(`readers.${kind}`, "must be { version, upcast?, read } where version is a whole number of at least 1");
   }
 }
 
@@ -75,10 +75,10 @@ function isCounter(counter: TokenCounter): boolean {
 
 export function checkName(path: string, value: unknown): void {
   if (value === undefined || (typeof value === "string" && value !== "")) return;
-  throw invalid(path, "must be a name", value);
+  throw invalid(path, "must be a non-empty string", value);
 }
 
-/** What is wrong with an input, without any of its content. */
+/** An error that names the field and the type of its value, never the value. */
 export function invalid(path: string, trouble: string, value?: unknown): ProjectionError {
   const given = value === undefined ? "" : `, not ${value === "" ? "an empty text" : describe(value)}`;
   return new ProjectionError({ code: "invalid_input", message: `The input's ${path} ${trouble}${given}.` });

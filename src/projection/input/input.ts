@@ -7,7 +7,7 @@ import type { Projection } from "../projection.ts";
 import type { ProjectorName } from "../rules.ts";
 import type { Readers } from "../transcript/reader.ts";
 
-/** What is to be shown but is not in the thread yet: a text of the user, a message, or an entry as it will be appended. */
+/** An item to show that is not in the thread yet: text of the user, a message, or an entry as it will be appended. */
 export type PendingItem = string | Message | EntryInput;
 
 /** Everything that can change a projection. */
@@ -15,21 +15,21 @@ export interface ProjectionInput {
   readonly thread: Thread;
   /** Default `ContextPolicy.create()`. */
   readonly policy?: ContextPolicyInput | undefined;
-  /** The ask that is not committed yet, or tool results that are not; what would show nothing is refused. */
+  /** A user message or tool results that are not committed yet. Refused if nothing of an item would be shown. Default none. */
   readonly pending?: PendingItem | readonly PendingItem[] | undefined;
-  /** Wins over the system prompt of the policy; the one of a replaced lane wins over both. */
+  /** Overrides the system prompt of the policy, its default. The prompt of a replaced context overrides both. */
   readonly system?: string | { readonly prompt?: string | undefined } | undefined;
   readonly tools?: readonly ToolSpec[] | undefined;
-  /** Default the lane that is active in the thread. */
+  /** Default: the active lane of the thread. */
   readonly lane?: string | undefined;
-  /** The model that will be asked, as `provider:model` or `provider/model`: it alone can read its thinking again. */
+  /** The model to call, as `provider:model` or `provider/model`. Only the model that wrote thinking can read it. Default none. */
   readonly model?: string | undefined;
-  /** Readers of your own kinds; name the kinds in `policy.includeKinds` too. */
+  /** Readers of your own kinds. Name the kinds in `policy.includeKinds` too. Default none. */
   readonly readers?: Readers | undefined;
   /** Default `heuristic`. */
   readonly tokenCounter?: TokenCounter | undefined;
-  /** The rules to project by. Default `PROJECTOR`, the newest; an older name rebuilds the calls that recorded it. */
+  /** The projection rules. Default `PROJECTOR`, the newest. An older name rebuilds calls that recorded it. */
   readonly rules?: ProjectorName | undefined;
-  /** The projection before this one, to learn how many messages stayed as they were. */
+  /** The previous projection. With it, `meta.stablePrefix` counts the unchanged messages. Default none. */
   readonly previous?: Pick<Projection, "messages"> | undefined;
 }

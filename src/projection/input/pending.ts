@@ -8,10 +8,10 @@ import type { Ports } from "../../thread/ports.ts";
 import { invalid } from "./check.ts";
 import type { PendingItem } from "./input.ts";
 
-/** A pending entry is nowhere yet, so it needs no time and no name. */
+/** A pending entry is in no log yet, so it needs no real time or id. */
 const PORTS: Ports = { clock: () => 0, ids: () => "pending" };
 
-/** Pending items as the entries they will be, copied and checked. */
+/** Pending items as checked copies of the entries they will become. */
 export function pendingEntries(
   pending: PendingItem | readonly PendingItem[] | undefined,
   rev: number,
@@ -25,7 +25,7 @@ export function pendingEntries(
   });
 }
 
-/** Where pending entries will stand on their lane. */
+/** The places of pending entries on their lane. */
 export function pendingItems(entries: readonly Entry[], log: LaneLog): readonly LaneItem[] {
   let position = log.measure;
   return entries.map((entry, index) => {
@@ -44,18 +44,18 @@ export function pendingItems(entries: readonly Entry[], log: LaneLog): readonly 
 function inputOf(item: PendingItem, path: string, lane: string): EntryInput {
   if (typeof item === "string") return { kind: "message", payload: { role: "user", content: item } };
   if (!isPlainObject(item)) throw invalid(path, "must be text, a message or an entry", item);
-  return isMessage(item) ? messageInput(item, lane) : (item as EntryInput); // drafting checks every field of it
+  return isMessage(item) ? messageInput(item, lane) : (item as EntryInput); // draftEntry checks every field
 }
 
 function isMessage(item: object): item is Message {
   return "role" in item && !("kind" in item) && !("payload" in item);
 }
 
-/** As an agent would write it. Calls and results are of the second vocabulary. */
+/** The entry an agent would write. Calls and results use the kind `ai_message`. */
 function messageInput(message: Message, contextRef: string): EntryInput {
   const isPlain = message.role !== "tool" && !("toolCalls" in message);
   const payload = isPlain ? { ...message } : { contextRef, ...message };
-  return { kind: isPlain ? "message" : "ai_message", payload: payload as unknown as JsonObject }; // drafting checks it
+  return { kind: isPlain ? "message" : "ai_message", payload: payload as unknown as JsonObject }; // draftEntry checks it
 }
 
 function isList(pending: PendingItem | readonly PendingItem[]): pending is readonly PendingItem[] {

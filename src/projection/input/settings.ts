@@ -11,11 +11,11 @@ import type { Readers } from "../transcript/reader.ts";
 import { checkInput, invalid } from "./check.ts";
 import type { ProjectionInput } from "./input.ts";
 
-/** What of an input is not the thread nor pending: checked, complete, and equal by value when the input was. */
+/** The input without thread and pending, checked and with defaults. Equal inputs give equal settings. */
 export interface Settings {
   readonly policy: ContextPolicy;
   readonly policyHash: string;
-  /** What the caller said of the policy, as it was then: callers change their objects. */
+  /** A copy of the policy input, because callers may change their objects later. */
   readonly policyInput: JsonObject | undefined;
   readonly systemPrompt: string | undefined;
   readonly tools: readonly ToolSpec[];
@@ -26,13 +26,13 @@ export interface Settings {
   readonly model: string | undefined;
   readonly readers: Readers | undefined;
   readonly counter: TokenCounter;
-  /** What the counter said of itself, as it was then. */
+  /** A copy of the counter's own description, because a counter may change. */
   readonly counterFacts: CounterFacts;
-  /** What a message costs by the counter and the rules of the projector. */
+  /** The tokens of a message, by the counter and the rules of the projector. */
   readonly tokensOf: (message: Message) => number;
 }
 
-/** `before` is what an earlier input came to: what equals it is not worked out again. */
+/** `before` holds earlier settings. Parts that are equal are reused. */
 export function settingsOf(input: ProjectionInput, before?: Settings): Settings {
   checkInput(input);
   const { lane, model, rules = PROJECTOR, tokenCounter: counter = heuristic } = input;
@@ -56,19 +56,19 @@ export function settingsOf(input: ProjectionInput, before?: Settings): Settings 
   };
 }
 
-/** Whether two settings give the same blocks, whatever is made of them. */
+/** Whether two settings give the same blocks. */
 export function sameReading(a: Settings, b: Settings): boolean {
   return a.policyHash === b.policyHash && a.rules === b.rules && a.readers === b.readers && sameCounting(a, b);
 }
 
-/** Whether the counter was corrected since by what calls have shown: nobody counts by the old one again. */
+/** Whether the counter was recalibrated since. The settings with the old counter are then unused. */
 export function isRecalibrated({ counter: before }: Settings, { counter }: Settings): boolean {
   return before !== counter && "base" in before && "base" in counter && before.base === counter.base;
 }
 
 type Counting = Pick<Settings, "counter" | "counterFacts" | "model">;
 
-/** Whether two settings give the same counts: a counter may have been changed in place. */
+/** Whether two settings give the same counts. A counter may have been changed in place. */
 function sameCounting(a: Counting, b: Counting): boolean {
   return a.counter === b.counter && a.model === b.model && sameJson({ ...a.counterFacts }, { ...b.counterFacts });
 }
@@ -78,7 +78,7 @@ export function sameSettings(a: Settings, b: Settings): boolean {
   return sameReading(a, b) && a.systemPrompt === b.systemPrompt && a.toolsText === b.toolsText && a.lane === b.lane;
 }
 
-/** A copy, which callers cannot change; the one of before when it holds the same readers. */
+/** A copy that callers cannot change. Reuses the earlier copy when the readers are the same. */
 function readersOf(given: Readers | undefined, before: Readers | undefined): Readers | undefined {
   if (given === undefined) return undefined;
   const kinds = Object.keys(given);
@@ -116,7 +116,7 @@ type Tools = Pick<Settings, "tools" | "toolsText" | "toolTokens">;
 
 const NO_TOOLS: Tools = { tools: Object.freeze([]), toolsText: "[]", toolTokens: 0 };
 
-/** Callers build their list of tools afresh or change it in place, so it is compared by its text. */
+/** Compared by text, because callers rebuild their list of tools or change it in place. */
 function toolsOf(given: readonly ToolSpec[] | undefined, counting: Counting, before: Settings | undefined): Tools {
   if (given === undefined || given.length === 0) return NO_TOOLS;
   if (!Array.isArray(given)) throw invalid("tools", "must be a list of { name, description?, inputSchema }", given);
@@ -129,7 +129,7 @@ function toolsOf(given: readonly ToolSpec[] | undefined, counting: Counting, bef
   return { tools, toolsText: JSON.stringify(tools), toolTokens: countTools(tools, counting.counter, counting.model) };
 }
 
-/** Undefined when they are no JSON; what is wrong with them is said where they are checked. */
+/** Undefined when the tools are not JSON. `checkedTool` then reports the error. */
 function textOf(given: readonly ToolSpec[]): string | undefined {
   try {
     return JSON.stringify(given.map(plainTool));
@@ -138,20 +138,20 @@ function textOf(given: readonly ToolSpec[]): string | undefined {
   }
 }
 
-/** The fields in one order, and nothing of what an agent keeps beside them. */
+/** The fields in a fixed order, without other fields that an agent keeps on its tools. */
 function plainTool(tool: ToolSpec): ToolSpec {
   const { name, description, inputSchema } = Object(tool);
   return { name, ...(description !== undefined && { description }), inputSchema };
 }
 
-/** What every provider takes as the name of a tool; names in the history are made to fit. */
+/** Tool names that every provider accepts. Names in the history are rewritten to fit. */
 const NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
 function checkNames(tools: readonly ToolSpec[]): void {
   const first = new Map<string, number>();
   for (const [index, { name }] of tools.entries()) {
     const before = first.get(name);
-    if (before !== undefined) throw invalid(`tools[${index}].name`, `is the name of tools[${before}] already`);
+    if (before !== undefined) throw invalid(`tools[${index}].name`, `repeats the name of tools[${before}]`);
     first.set(name, index);
   }
 }
@@ -163,11 +163,11 @@ function checkedTool(tool: ToolSpec, path: string): ToolSpec {
     () => plainTool(tool),
   );
   if (typeof name !== "string") throw invalid(`${path}.name`, "must be text", name);
-  if (!NAME.test(name)) throw invalid(`${path}.name`, "must be 1 to 64 letters of A to Z, digits, _ or -");
+  if (!NAME.test(name)) throw invalid(`${path}.name`, "must be 1 to 64 characters of A-Z, a-z, 0-9, _ and -");
   if (description !== undefined && typeof description !== "string")
     throw invalid(`${path}.description`, "must be text", description);
   if (inputSchema === undefined)
-    throw invalid(`${path}.inputSchema`, "is missing: it is the JSON schema of the parameters");
+    throw invalid(`${path}.inputSchema`, "is missing; pass the JSON schema of the parameters");
   const schema: JsonObject = copyJsonObject(inputSchema, `${path}.inputSchema`);
   return Object.freeze({ name, ...(description !== undefined && { description }), inputSchema: schema });
 }

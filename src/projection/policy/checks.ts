@@ -1,13 +1,13 @@
 import { describe, isPlainObject } from "../../thread/json.ts";
 import { invalidValue, PolicyError } from "./error.ts";
 
-/** Turns a given value into the one a policy holds, or throws a PolicyError that names `path`. */
+/** Converts an input value to the value of the policy, or throws a PolicyError that names `path`. */
 export type Check<T> = (value: unknown, path: string) => T;
 
-/** The checks of an object's fields, in the order in which the object holds them. */
+/** The checks of an object's fields, in the order of its keys. */
 export type Fields<T> = { readonly [Key in keyof T]-?: Check<T[Key]> };
 
-/** A whole number from `least` on. */
+/** An integer of at least `least`. */
 export function whole(least: number): Check<number> {
   return (value, path) => {
     if (Number.isSafeInteger(value) && Number(value) >= least) return Number(value) + 0; // -0 becomes 0
@@ -15,7 +15,7 @@ export function whole(least: number): Check<number> {
   };
 }
 
-/** A share of something: above 0, at most 1. */
+/** A fraction: above 0, at most 1. */
 export const share: Check<number> = (value, path) => {
   if (typeof value === "number" && value > 0 && value <= 1) return value;
   throw invalidValue(path, `must be a number above 0 and at most 1, not ${shown(value)}`);
@@ -29,7 +29,7 @@ export const flag: Check<boolean> = (value, path) => {
 export const text: Check<string> = (value, path) => {
   if (typeof value !== "string") throw invalidValue(path, `must be a text, not ${shown(value)}`);
   if (value.trim() === "") throw invalidValue(path, "is blank; leave it out to have none");
-  if (!value.isWellFormed()) throw invalidValue(path, "has a lone surrogate, which no UTF-8 text can hold");
+  if (!value.isWellFormed()) throw invalidValue(path, "has a lone surrogate, which UTF-8 cannot encode");
   return value;
 };
 
@@ -42,9 +42,9 @@ export function oneOf<const T extends string>(...choices: readonly T[]): Check<T
   };
 }
 
-/** An object of exactly these fields; a field that is left out, or undefined, has its default. */
+/** An object of exactly these fields. A missing or undefined field gets its default. */
 export function fields<T extends object>(checks: Fields<T>, defaults: Partial<T>): Check<T> {
-  const names = Object.keys(checks) as (keyof T & string)[]; // the keys of the very object
+  const names = Object.keys(checks) as (keyof T & string)[]; // the keys of this object
   return (value, path) => {
     const given = readFields(value, path);
     for (const name of Object.keys(given)) if (!Object.hasOwn(checks, name)) throw unknownField(path, name, names);
@@ -53,11 +53,11 @@ export function fields<T extends object>(checks: Fields<T>, defaults: Partial<T>
       const item = given[name] === undefined ? defaults[name] : given[name];
       if (item !== undefined) complete[name] = checks[name](item, path === "" ? name : `${path}.${name}`);
     }
-    return Object.freeze(complete) as T; // a field without a default is one that T may leave out
+    return Object.freeze(complete) as T; // a field without a default is optional in T
   };
 }
 
-/** Each field is read once, so a getter cannot answer twice; one that throws is the caller's mistake. */
+/** Reads each field once, so that a getter cannot return two different values. A getter that throws is a bad input. */
 export function readFields(value: unknown, path: string): { readonly [name: string]: unknown } {
   try {
     if (isPlainObject(value)) return { ...value };
@@ -73,7 +73,7 @@ function unknownField(path: string, name: string, names: readonly string[]): Pol
   return new PolicyError({ code: "policy_unknown_field", path: where, message });
 }
 
-/** Numbers may be shown; texts may hold anything. */
+/** Shows numbers and booleans only. Text may hold secrets. */
 function shown(value: unknown): string {
   return typeof value === "number" || typeof value === "boolean" ? String(value) : describe(value);
 }

@@ -2,12 +2,12 @@ import { fields, readFields } from "./checks.ts";
 import { impossible } from "./error.ts";
 import { CHECKS, type ContextPolicy, type ContextPolicyInput, DEFAULTS } from "./fields.ts";
 
-/** Policies that have been through here: frozen, so there is nothing to check again. */
+/** Checked policies. They are frozen, so they need no second check. */
 const known = new WeakSet<object>();
 
-/** The policy of an input, over the defaults of a preset or those of every policy. */
+/** Fills in the missing fields from the preset, then from the general defaults. */
 export function complete(input: ContextPolicyInput, preset: Partial<ContextPolicy> = {}): ContextPolicy {
-  if (known.has(input)) return input as ContextPolicy; // it came out of here
+  if (known.has(input)) return input as ContextPolicy; // only complete policies are in `known`
   const given = readFields(input, "");
   const defaults = { ...DEFAULTS, ...preset };
   const policy = fields(CHECKS, { ...defaults, keepLastTurns: defaultFloor(given, defaults.keepLastTurns) })(given, "");
@@ -18,8 +18,8 @@ export function complete(input: ContextPolicyInput, preset: Partial<ContextPolic
 }
 
 /**
- * A policy for later: checked now, and still without the fields that were not given, because whoever uses it has better
- * defaults for them than `complete`. A complete policy stays as it is.
+ * Checks a policy for later use and adds no defaults, because the caller has better ones than `complete`. A complete
+ * policy is returned unchanged.
  */
 export function checkedInput(input: ContextPolicyInput): ContextPolicyInput {
   complete(input);
@@ -34,12 +34,12 @@ export function checkedInput(input: ContextPolicyInput): ContextPolicyInput {
 
 function given<T extends object>(fields: T): T {
   const present = Object.entries(fields).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(present) as T; // fields that are undefined count as left out
+  return Object.fromEntries(present) as T; // undefined fields count as missing
 }
 
 /**
- * An explicit ceiling lowers the default floor, so that the ceiling holds: to the turns it allows, and to none under a
- * ceiling on messages, because the newest turn alone may be longer than that.
+ * An explicit ceiling lowers the default of `keepLastTurns`. `maxTurns` lowers it to itself. `maxMessages` lowers it to 0,
+ * because the newest turn alone may have more messages.
  */
 function defaultFloor(given: { readonly [name: string]: unknown }, floor: number): number {
   const { maxMessages, maxTurns } = given;
@@ -59,7 +59,7 @@ function checkReserve({ maxInputTokens, reserveOutputTokens }: ContextPolicy): v
   throw impossible("reserveOutputTokens", message);
 }
 
-/** A turn has one message at least, so more turns than messages can never be kept. */
+/** Each turn has at least one message, so `maxMessages` limits the turns too. */
 function checkFloor({ keepLastTurns, maxMessages, maxTurns }: ContextPolicy): void {
   for (const [name, ceiling] of Object.entries({ maxTurns, maxMessages })) {
     if (ceiling === 0 || keepLastTurns <= ceiling) continue;

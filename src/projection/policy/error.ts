@@ -1,12 +1,12 @@
 import { type ErrorFacts, HeddleError } from "../../thread/errors.ts";
 
 /**
- * A policy that says something impossible. Codes: `policy_unknown_field`, `policy_invalid_value` (one field is wrong by
- * itself), `policy_impossible` (two fields contradict each other).
+ * An invalid policy. Codes: `policy_unknown_field`, `policy_invalid_value` (one field is wrong by itself),
+ * `policy_impossible` (two fields contradict each other).
  */
 export class PolicyError extends HeddleError {
   static override readonly className: string = "PolicyError";
-  /** The field in the policy, such as `window.step`; "" when the whole is no policy. */
+  /** The field in the policy, such as `window.step`. "" when the value is not an object. */
   readonly path: string;
 
   constructor(facts: ErrorFacts & { path: string }) {
@@ -15,7 +15,7 @@ export class PolicyError extends HeddleError {
   }
 }
 
-/** The whole of what a message says of one wrong field. */
+/** An error about one wrong field. */
 export function invalidValue(path: string, trouble: string, cause?: unknown): PolicyError {
   const subject = path === "" ? "A context policy" : `The policy field ${path}`;
   return new PolicyError({ code: "policy_invalid_value", path, message: `${subject} ${trouble}.`, cause });

@@ -3,59 +3,59 @@ import { DEFAULT_KINDS, kinds } from "./kinds.ts";
 
 /** How the window over the history moves. */
 export type WindowPolicy = {
-  /** "stable" moves in coarse steps, so that provider caches keep hitting; "sliding" keeps the most that fits. */
+  /** "stable", the default, moves in coarse steps, which keeps provider caches valid. "sliding" keeps the most that fits. */
   readonly mode: "stable" | "sliding";
-  /** The step of a stable window as a share of the tokens for input. Default 0.5. */
+  /** The step of a stable window, as a fraction of the tokens for input. Default 0.5. */
   readonly step: number;
 };
 
-/** How tool results are shortened in the view. 0 is off, and the default of `ContextPolicy.create`. */
+/** How tool results are cleared and shortened in the context. 0 is off, and the default of `ContextPolicy.create`. */
 export type ToolResultsPolicy = {
-  /** Show the results of the last n exchanges only; a marker stands for the others. */
+  /** Show the results of the last n exchanges, and a marker for older ones. Default 0. */
   readonly keepLast: number;
-  /** Shorten any result above this to its head and tail. Default of agents: half of the room for input. */
+  /** Shorten any result above this to its head and tail. Default 0; for agents half of the tokens for input. */
   readonly maxTokens: number;
 };
 
 export type ContextPolicy = {
-  /** The window given to input and reserved output together. Default 8000. */
+  /** Tokens for input and reserved output together. Default 8000. */
   readonly maxInputTokens: number;
-  /** Kept free for the answer. Default 2000. */
+  /** Tokens reserved for the answer. Default 2000. */
   readonly reserveOutputTokens: number;
-  /** Ceiling on history messages; 0 is none. */
+  /** Ceiling on history messages. Default 0, no ceiling. */
   readonly maxMessages: number;
-  /** Ceiling on user turns; 0 is none. */
+  /** Ceiling on user turns. Default 0, no ceiling. */
   readonly maxTurns: number;
-  /** Turns that ceilings, clearing and summaries leave alone. Default 3, lower under an explicit ceiling. */
+  /** The newest turns, which ceilings, clearing and summaries do not touch. Default 3, lower under an explicit ceiling. */
   readonly keepLastTurns: number;
-  /** Default "use_existing"; "request_new" also raises needsSummary. */
+  /** "use_existing", the default, shows summaries. "request_new" also sets needsSummary. "none" ignores summaries. */
   readonly summarization: "none" | "use_existing" | "request_new";
-  /** The role a summary is shown in. Default "system". */
+  /** The role of the summary message. Default "system". */
   readonly summaryRole: "system" | "user";
-  /** The kinds of entries that are shown. */
+  /** The kinds of entries that are shown. Default: messages, calls, results, summaries and context operations. */
   readonly includeKinds: readonly string[];
-  /** The system prompt, unless the input of a projection brings its own. */
+  /** The system prompt, unless the projection input has its own. Default none. */
   readonly systemPrompt?: string;
   /** The counter an agent passes to the projection. Default "heuristic". */
   readonly tokenEstimator: "heuristic" | "exact" | "calibrated";
   readonly window: WindowPolicy;
   readonly toolResults: ToolResultsPolicy;
-  /** "auto", the default, keeps thinking only where the provider will accept it. */
+  /** "auto", the default, keeps thinking only where the provider accepts it. "keep" and "drop" apply to all. */
   readonly thinking: "auto" | "keep" | "drop";
-  /** When head and newest block do not fit: "error", the default, or "shrink" the newest block's results, that of agents. */
+  /** If the newest block does not fit: "error" throws, "shrink" shortens its results. Default "error"; for agents "shrink". */
   readonly overflow: "error" | "shrink";
-  /** Raise needsSummary when more entries than this follow the last summary; 0 is off. */
+  /** Set needsSummary when more entries than this follow the last summary. Default 0, off. */
   readonly summarizeThreshold: number;
-  /** Raise needsSummary when the lane measures more tokens than this; 0 is off. */
+  /** Set needsSummary when the entries without a summary measure more tokens than this. Default 0, off. */
   readonly maxThreadTokens: number;
-  /** Whether the strategy summarises when asked to. Default false. */
+  /** Whether the agent writes a summary when needsSummary is set. Default false. */
   readonly autoSummarize: boolean;
   readonly summarizationModel?: string;
 };
 
 type Optional<T> = { readonly [Key in keyof T]?: T[Key] | undefined };
 
-/** What a caller says of a policy: any part of it. */
+/** Any part of a policy. Missing fields get their defaults. */
 export type ContextPolicyInput = Optional<Omit<ContextPolicy, "window" | "toolResults">> & {
   readonly window?: Optional<WindowPolicy> | undefined;
   readonly toolResults?: Optional<ToolResultsPolicy> | undefined;
@@ -80,7 +80,7 @@ export const DEFAULTS: ContextPolicy = {
   autoSummarize: false,
 };
 
-/** Every field with its check. The order here is the order of a policy's keys, and so of its canonical JSON. */
+/** Every field with its check. This order is the key order of a policy, and thus of its canonical JSON. */
 export const CHECKS: Fields<ContextPolicy> = {
   maxInputTokens: whole(1),
   reserveOutputTokens: whole(0),

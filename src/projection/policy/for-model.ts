@@ -3,13 +3,13 @@ import { complete } from "./complete.ts";
 import type { ContextPolicy, ContextPolicyInput } from "./fields.ts";
 import { limitsOf, type ModelLimits } from "./model-limits.ts";
 
-/** Enough for any answer but a whole report; models that can write more rarely do. */
+/** Enough for nearly every answer. Models that can write more rarely do. */
 const LARGEST_RESERVE = 16_000;
 
 /**
- * A policy by what a model can take: its whole context window as maxInputTokens. The reserve is the model's largest
- * answer, at most 16 000 and at most a quarter of maxInputTokens. A model that is not in the table gets the defaults of
- * every policy (8000 and 2000); say more with the overrides.
+ * A policy for a model, with its whole context window as maxInputTokens. The reserve is the model's largest answer, at
+ * most 16 000 and at most a quarter of maxInputTokens. A model that is not in the table gets the general defaults (8000
+ * and 2000). Use the overrides to set others.
  *
  * @example
  * forModel("anthropic:claude-sonnet-4").maxInputTokens; // 200000
@@ -20,7 +20,7 @@ export function forModel(model: string, overrides: ContextPolicyInput = {}): Con
   return limits === undefined ? complete(overrides) : within(limits, overrides);
 }
 
-/** A policy for a window: its reserve is a quarter of it at most. */
+/** A policy for a window. The reserve is at most a quarter of it. */
 export function within(
   { window, output = LARGEST_RESERVE }: ModelLimits,
   overrides: ContextPolicyInput,

@@ -2,7 +2,7 @@ import { describe } from "../../thread/json.ts";
 import type { Check } from "./checks.ts";
 import { invalidValue } from "./error.ts";
 
-/** The kinds of entries that have something to say to a model. */
+/** The kinds of entries that a model is shown by default. */
 export const DEFAULT_KINDS: readonly string[] = Object.freeze([
   "message",
   "tool_call",
@@ -12,16 +12,16 @@ export const DEFAULT_KINDS: readonly string[] = Object.freeze([
   "ai_context_operation",
 ]);
 
-/** A list of kinds is a set: it is held without repeats in one order, so that equal sets are equal policies. */
+/** A list of kinds is a set. It is stored sorted and without repeats, so that equal sets give equal policies. */
 export const kinds: Check<readonly string[]> = (value, path) => {
   if (!Array.isArray(value)) throw invalidValue(path, `must be a list of entry kinds, not ${describe(value)}`);
   const list = Array.from<unknown>(value).map((kind, index) => kindAt(kind, `${path}[${index}]`));
   if (list.length === 0)
-    throw invalidValue(path, "is empty, so nothing could ever be shown; leave it out for the default");
+    throw invalidValue(path, "is empty, so that nothing would be shown; leave it out to get the default");
   return Object.freeze([...new Set(list)].sort(inOrder));
 };
 
-/** The kinds of the default in its order, then all others by code units. */
+/** The default kinds in their order, then all others by code units. */
 function inOrder(a: string, b: string): number {
   return rank(a) - rank(b) || (a < b ? -1 : 1);
 }

@@ -1,20 +1,20 @@
 import { MODEL_TABLE, type ModelRow } from "./model-table.ts";
 
-/** What a model can take and give, in tokens. */
+/** The limits of a model, in tokens. */
 export interface ModelLimits {
   readonly window: number;
-  /** The longest answer, where the catalog says it. */
+  /** The longest answer, if the catalog has it. */
   readonly output?: number;
 }
 
-/** Gateways write Claude's versions with a dot. */
+/** Gateways write Claude versions with a dot. */
 const DOTTED_CLAUDE = /(claude-(?:[a-z]+-)?\d)\.(\d)/;
 
 /**
- * The limits of a model, or undefined. A name is `provider:model`, `provider/model` or the model alone. A provider may
- * stand anywhere before the model, as in "openrouter/openai/gpt-5" or "us.anthropic.claude-sonnet-4-20250514-v1:0", and
- * one that is not in the table may serve any model that is. Of the table's names the one that equals the model counts,
- * else the longest that begins it and ends at a `-`, `@` or `:`; so dates and "latest" need no row of their own.
+ * The limits of a model, or undefined. A name is `provider:model`, `provider/model` or the model alone. The provider may
+ * be anywhere before the model, as in "openrouter/openai/gpt-5" or "us.anthropic.claude-sonnet-4-20250514-v1:0". An
+ * unknown provider may serve any model of the table. An equal name wins. Else the longest prefix that ends at a `-`, `@`
+ * or `:` wins, so that dates and "latest" need no rows.
  */
 export function limitsOf(model: string): ModelLimits | undefined {
   const row = rowOf(model.toLowerCase().replace(DOTTED_CLAUDE, "$1-$2"));
@@ -44,7 +44,7 @@ function longest(rows: readonly ModelRow[], name: string): ModelRow | undefined 
   return best;
 }
 
-/** "gpt-5" begins "gpt-5-2025-08-07", but neither "gpt-5.7" nor "gpt-50", which are other models. */
+/** "gpt-5" is a prefix of "gpt-5-2025-08-07", but not of "gpt-5.7" or "gpt-50", which are other models. */
 function begins(start: string, name: string): boolean {
   return name.startsWith(start) && (name.length === start.length || /[-@:]/.test(name.charAt(start.length)));
 }

@@ -5,18 +5,18 @@ import { hashOf } from "./hash.ts";
 import { longContext, shortContext, toolFocused } from "./presets.ts";
 import { resolvePolicy } from "./resolve.ts";
 
-/** What a model may be shown: complete, valid, frozen, plain JSON. Made by `ContextPolicy.create` and the presets. */
+/** The rules for what a model is shown: complete, valid, frozen, plain JSON. Made by `ContextPolicy.create` and presets. */
 export type ContextPolicy = Policy;
 
 /**
- * Makes policies. An impossible one is a PolicyError that names the field.
+ * Makes policies. An invalid one throws a PolicyError that names the field.
  *
  * @example
  * const policy = ContextPolicy.create({ maxInputTokens: 32_000, reserveOutputTokens: 4000 });
  * const roomy = ContextPolicy.forModel("anthropic:claude-sonnet-4", { keepLastTurns: 8 });
  */
 export const ContextPolicy = Object.freeze({
-  /** Validates, fills in the defaults and freezes. A complete policy comes back as it is. */
+  /** Validates, fills in the defaults and freezes. A complete policy is returned unchanged. */
   create: (input: ContextPolicyInput = {}): Policy => complete(input),
   shortContext,
   longContext,

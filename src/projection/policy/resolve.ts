@@ -3,30 +3,31 @@ import type { ContextPolicy, ContextPolicyInput } from "./fields.ts";
 import { within } from "./for-model.ts";
 import { limitsOf } from "./model-limits.ts";
 
-/** A million tokens in every call cost more than most people expect: a policy that names them gets them. */
+/** A million tokens in every call cost more than users expect. A policy that names a larger window gets it. */
 const AGENT_CAP = 100_000;
 
-/** What an agent shows a model that is not in the table: most models of today can read this much. */
+/** The window of an agent whose model is not in the table. Most current models can read this much. */
 export const UNKNOWN_WINDOW = 32_000;
 
 export interface PolicySources {
-  /** What a single request asks for. */
+  /** The policy of a single request. */
   readonly request?: ContextPolicyInput | undefined;
-  /** What was set on the running agent. */
+  /** The policy in the state of the agent. */
   readonly state?: ContextPolicyInput | undefined;
   readonly definition?: ContextPolicyInput | undefined;
   readonly model?: string | undefined;
-  /** The longest answer the agent allows; the reserve is at least that. */
+  /** The longest answer the agent allows. The reserve is at least this large. Default 0. */
   readonly maxOutputTokens?: number | undefined;
 }
 
 /**
- * The policy of an agent's call: the request's, else the agent state's, else the definition's, else the model's with
- * maxInputTokens at most 100 000, or 32 000 where the model is not in the table, else the default. The first that is given
- * counts as a whole, but for the window: one that names no maxInputTokens has the window of the next. What it leaves open of
- * tool results is for agents: any that is longer than half of the room for input is shortened, and where the newest exchange does
- * not fit all the same, its results are (`overflow: "shrink"`). A complete policy, as `ContextPolicy.create` makes it, leaves nothing
- * open.
+ * The policy of an agent's call. The first of these counts: the request's, the agent state's, the definition's, the
+ * model's, the general default. The model's has a maxInputTokens of at most 100 000, or 32 000 if the model is not in the
+ * table. A policy without maxInputTokens takes the window of the next one; nothing else is merged.
+ *
+ * Fields that are still missing get the defaults of agents. Results longer than half of the tokens for input are
+ * shortened. If the newest exchange still does not fit, its results are shortened further (`overflow: "shrink"`). A
+ * complete policy, as `ContextPolicy.create` makes it, has no missing fields.
  *
  * @example
  * resolvePolicy({ model: "openai:gpt-5" }).maxInputTokens; // 100000
@@ -54,7 +55,7 @@ export function resolvePolicy({
   return complete({ ...own, reserveOutputTokens, overflow, toolResults: { ...own.toolResults, maxTokens } });
 }
 
-/** Without a policy of its own an agent has all of the model's; with one, the room it leaves open. */
+/** Without any policy, the whole policy of the model. Else only the window of the next policy that has one. */
 function windowOf(given: readonly ContextPolicyInput[], model: string | undefined): ContextPolicyInput {
   const named = given.find(({ maxInputTokens }) => maxInputTokens !== undefined);
   if (named === undefined && model === undefined) return {};

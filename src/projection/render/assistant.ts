@@ -2,7 +2,7 @@ import type { AssistantMessage, Content, Part, ToolCall } from "../../thread/mes
 import type { AssistantBlock, AssistantItem } from "../history/block.ts";
 import { shownName } from "./ids.ts";
 
-/** The assistant's message of a block: what all its entries say, in their order. */
+/** The assistant message of a block: the content of all its entries, in order. */
 export function assistantMessage(
   { items, calls }: AssistantBlock,
   ids: readonly string[],
@@ -13,7 +13,7 @@ export function assistantMessage(
   return { role: "assistant", content, ...(toolCalls.length > 0 && { toolCalls }) };
 }
 
-/** No model is shown an approval. */
+/** Approvals are never shown to a model. */
 function shownCall({ approval: _, ...call }: ToolCall, id: string): ToolCall {
   return { ...call, id, name: shownName(call.name) };
 }
@@ -27,12 +27,12 @@ function joined(items: readonly AssistantItem[], ids: readonly string[]): Conten
     slot += calls.length;
     return withPlaces(withShownPlaces(content, calls, own), own);
   });
-  // Calls at the end need no place: that is where calls without one stand.
+  // Calls at the end need no place, because a call without a place is shown at the end.
   const end = parts.findLastIndex(({ type }) => type !== "tool_call") + 1;
   return asContent(parts.slice(0, end));
 }
 
-/** Places name calls by id, so they change with it. */
+/** Places refer to calls by id, so a rewritten id is rewritten in its place too. */
 function withShownPlaces(content: Content, calls: readonly ToolCall[], ids: readonly string[]): Content {
   if (typeof content === "string" || !content.some(({ type }) => type === "tool_call")) return content;
   const placed = new Set<number>();

@@ -6,13 +6,13 @@ import type { Segment } from "../projection.ts";
 import type { Piece } from "./piece.ts";
 import { summaryText } from "./summary-text.ts";
 
-/** What stands before any history. */
+/** The messages before the history. */
 export interface Front {
   readonly system: Piece | undefined;
   readonly summary: Piece | undefined;
 }
 
-/** Makes the messages before the history; the same question gives the very same message, which is hashed only once. */
+/** Makes the messages before the history. Equal input gives the same object, so that it is hashed only once. */
 export class FrontMaker {
   readonly #tokensOf: (message: Message) => number;
   #system: { readonly prompt: string; readonly piece: Piece } | undefined;
@@ -65,5 +65,5 @@ function contentOf({ seq, kind, v = 1, payload }: Entry): string {
     const message = `The summary at seq ${seq} has version ${v}, and version 1 is the newest known. Update heddle.`;
     throw new ProjectionError({ code: "entry_too_new", seq, kind, message });
   }
-  return typeof content === "string" ? content : ""; // one without a text is no summary, and does not come here
+  return typeof content === "string" ? content : ""; // summaries without text are filtered out earlier
 }

@@ -1,6 +1,6 @@
 import { utf8Length } from "../../tokens/utf8.ts";
 
-/** The two ends of a text, with what is missing between them. */
+/** The two ends of a text, and the number of bytes missing between them. */
 export interface HeadAndTail {
   readonly head: string;
   readonly tail: string;
@@ -8,7 +8,7 @@ export interface HeadAndTail {
   readonly bytes: number;
 }
 
-/** The ends of a text that is longer than so many UTF-8 bytes, half of them each, in whole characters. */
+/** Both ends of a text longer than `maxBytes` UTF-8 bytes, in whole characters, half of the bytes each. */
 export function headAndTail(text: string, maxBytes: number): HeadAndTail | undefined {
   const bytes = utf8Length(text);
   if (bytes <= maxBytes) return undefined;
@@ -18,20 +18,20 @@ export function headAndTail(text: string, maxBytes: number): HeadAndTail | undef
   return { head, tail, leftBytes: bytes - utf8Length(head) - utf8Length(tail), bytes };
 }
 
-/** As many whole characters from the start as fit. */
+/** The most whole characters from the start that fit. */
 export function startOf(text: string, bytes: number): string {
-  // A unit of UTF-16 has at least one byte, so no end has more units than this.
+  // A UTF-16 unit has at least one byte in UTF-8, so more units than this cannot fit.
   return upTo(bytes, [...text.slice(0, bytes)]).join("");
 }
 
-/** As many whole characters from the end as fit. */
+/** The most whole characters from the end that fit. */
 export function endOf(text: string, bytes: number): string {
   return upTo(bytes, [...text.slice(Math.max(0, text.length - bytes))].reverse())
     .reverse()
     .join("");
 }
 
-/** As many of the characters as fit. Half a character, where the slice has cut one, is its last and never fits. */
+/** The most characters that fit. If the slice has cut a character in half, the half comes last and never fits. */
 function upTo(maxBytes: number, characters: readonly string[]): string[] {
   const fitting: string[] = [];
   let bytes = 0;

@@ -9,30 +9,30 @@ import { assistantMessage } from "./assistant.ts";
 import { shownIds, shownName } from "./ids.ts";
 import { clearedText, contentBytes, shortened } from "./shorten.ts";
 
-/** The messages of one block, and what they cost. */
+/** The messages of one block, and their cost. */
 export interface Piece {
   readonly messages: readonly Message[];
   readonly provenance: readonly Provenance[];
   readonly tokens: number;
-  /** How many entries of the thread are in it; messages of a replaced context count with their replace. */
+  /** The number of thread entries in it. Messages of a replaced context count as their one replace entry. */
   readonly entries: number;
-  /** Entries with a call that got a result "interrupted". */
+  /** Entries with a call that got a synthetic result. */
   readonly repaired: readonly number[];
-  /** Results of which a marker is shown. */
+  /** Results that are replaced with a marker. */
   readonly cleared: readonly number[];
   /** Entries whose thinking is left out. */
   readonly thinkingDropped: readonly number[];
 }
 
-/** What about a block depends on what else is shown. */
+/** How a block is rendered, depending on the window around it. */
 export interface Variant {
-  /** One of its call ids is that of an earlier block that is shown. */
+  /** One of its call ids is also used by an earlier block that is shown. */
   readonly repeatsIds?: boolean;
-  /** Markers stand for its results. */
+  /** Its results are replaced with markers. */
   readonly cleared?: boolean;
-  /** The thinking its model could read is left out all the same. */
+  /** Thinking is left out even if the model could read it. */
   readonly withoutThinking?: boolean;
-  /** It is the head of a request that the window cuts. */
+  /** The block is the head of a request that the window cuts. */
   readonly head?: boolean;
   /** The bytes kept at each end of a result, by slot. */
   readonly shrunk?: ReadonlyMap<number, number>;
@@ -40,22 +40,22 @@ export interface Variant {
 
 export interface RenderOptions {
   readonly tokensOf: (message: Message) => number;
-  /** Bytes at each end of a result that is too long; 0 is off. */
+  /** Bytes kept at each end of a result that is too long. 0 is off. */
   readonly bytesPerEnd: number;
-  /** Thinking that the model asked could read. */
+  /** Whether thinking is shown to the called model. */
   readonly canKeep: (part: ThinkingPart) => boolean;
-  /** Whether a call that was approved and has not run keeps its approval. */
+  /** Whether a call that was approved and has not run yet keeps its approval. */
   readonly keepsApprovals: boolean;
-  /** Calls run by a provider that the model asked could read. */
+  /** Whether the called model can read a call that a provider ran. */
   readonly canReadRun: (part: ProviderRunPart) => boolean;
-  /** Seqs from here on are of pending items. */
+  /** Seqs from here on belong to pending items. */
   readonly rev: number;
 }
 
 type Rule = NonNullable<Provenance["rule"]>;
 type Detail = { readonly seqs: readonly number[]; readonly rule?: Rule };
 
-/** A block as messages. */
+/** Renders a block to messages. */
 export function renderBlock(block: Block, variant: Variant, options: RenderOptions): Piece {
   if (block.type === "unreadable") throw block.item.error;
   const messages: Message[] = [];
@@ -120,7 +120,7 @@ function renderResult(
   return short === content ? as(content) : as(short, shrunkTo === limit ? "shrunk" : "shortened");
 }
 
-/** Legal for every provider; `toModelMessages` puts the approval in its place, and the AI SDK runs the call. */
+/** A result that every provider accepts. `toModelMessages` replaces it with the approval, and the AI SDK runs the call. */
 const NOT_RUN = JSON.stringify({
   error: { type: "not_run", message: "The call was approved and has not run yet." },
 });

@@ -3,8 +3,8 @@ import { utf8Length } from "../../tokens/utf8.ts";
 import { endOf, startOf } from "./head-and-tail.ts";
 
 /**
- * Head and tail of the texts of a result, as if they were one text, around a marker; the very same content when that
- * would not be shorter.
+ * The head and tail of a result's texts, taken as one text, around a marker. Returns the same object when that would not
+ * be shorter.
  */
 export function shortened(content: Content, seq: number, bytesPerEnd: number): Content {
   const bytes = textBytes(content);
@@ -18,13 +18,13 @@ export function shortened(content: Content, seq: number, bytesPerEnd: number): C
     const [head = "", tail = ""] = [heads[index], tails[index]];
     if (head === text || tail === text) return text;
     const around = head + marker + tail;
-    marker = ""; // it stands once, where the first text ends early
+    marker = ""; // only once, where the first cut is
     return around;
   });
   return sizeOf(shorter) < bytes ? withTexts(content, shorter) : content;
 }
 
-/** What stands where a result was. */
+/** The marker that replaces a cleared result. */
 export function clearedText(content: Content, seq: number): string {
   return `[Result of entry ${seq} cleared: ${contentBytes(content)} bytes]`;
 }
@@ -46,7 +46,7 @@ function sizeOf(texts: readonly string[]): number {
   return texts.reduce((sum, text) => sum + utf8Length(text), 0);
 }
 
-/** As much of the texts, the first ones first, as there is room for. */
+/** As much of the texts as fits into `room` bytes, in order. */
 function kept(texts: readonly string[], room: number, end: (text: string, bytes: number) => string): string[] {
   let left = room;
   return texts.map((text) => {

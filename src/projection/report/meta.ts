@@ -6,7 +6,7 @@ import type { Run } from "../run/run.ts";
 import { tailTooShort } from "../run/tail-too-short.ts";
 import { boundaryIsLoaded, summaryNeed } from "./need-summary.ts";
 
-/** What a run comes to for whoever asks a model with it. */
+/** The projection that a run results in. */
 export function projectionOf(run: Run): Projection {
   const { chain, provenance } = run.assembly;
   const messages: readonly Message[] = chain.messages;
@@ -66,7 +66,7 @@ function viewOf({ engine, assembly, shrunk }: Run, start: Block | undefined): Vi
   });
 }
 
-/** Whether the model is to speak: the last word is not its own. */
+/** Whether the model is to answer: the last message is not the assistant's. */
 function isOpen({ engine, window, assembly }: Run): boolean {
   const hasHistory = window.start < engine.history.blocks.length || assembly.headSeqs.length > 0;
   return hasHistory && assembly.chain.messages.at(-1)?.role !== "assistant";
@@ -93,7 +93,7 @@ function tokensIn(provenance: readonly Provenance[], segment: Provenance["segmen
   return sum;
 }
 
-/** Entries at or after the window's start that have no part in what is shown. */
+/** Entries at or after the window's start that are not shown. */
 function droppedSince({ engine, window, thread }: Run, start: Block | undefined): number[] {
   const { dropped, late, coverage } = engine.history;
   const open = start?.open ?? coverage.edge + 1;

@@ -4,15 +4,15 @@ import type { Engine } from "../run/engine.ts";
 import { firstCertain } from "../run/tail.ts";
 import { firstIndex } from "../search.ts";
 
-/** What is known when the question of a new summary comes up. */
+/** The facts that decide whether a new summary is needed. */
 export interface SummaryQuestion {
   readonly truncated: boolean;
   readonly open: boolean;
   /** The first block that is shown. */
   readonly start: number;
-  /** The first block no summary covers. */
+  /** The first block that no summary covers. */
   readonly first: number;
-  /** Entries and pending items. */
+  /** The number of entries and pending items. */
   readonly total: number;
   /** The lane's measure, pending items included. */
   readonly measure: number;
@@ -20,7 +20,7 @@ export interface SummaryQuestion {
 
 export type SummaryNeed = Pick<ProjectionMeta, "needsSummary" | "needsSummaryReason" | "boundary">;
 
-/** Whether the policy wants a new summary, why, and how far it should reach. */
+/** Whether the policy wants a new summary, the reason, and the last entry it should cover. */
 export function summaryNeed(engine: Engine, settings: Settings, question: SummaryQuestion): SummaryNeed {
   const boundary = boundaryOf(engine, settings, question);
   const needsSummaryReason = reasonOf(engine, settings, question, boundary !== undefined);
@@ -45,8 +45,8 @@ function reasonOf(
 }
 
 /**
- * The last entry before the turns that stay as they are. Where a single turn outgrows the window, the last one that is not
- * shown any more: what was cut can only be gained by summarising it.
+ * The last entry before the turns that are kept. If a single turn is larger than the window, the last entry before the
+ * window, because only a summary can still show what was cut.
  */
 function boundaryOf(engine: Engine, settings: Settings, question: SummaryQuestion): number | undefined {
   const { blocks } = engine.history;
@@ -63,19 +63,19 @@ function beforeTurns(engine: Engine, { policy }: Settings, open: boolean): numbe
   return lastBefore(engine, kept === undefined ? Number.POSITIVE_INFINITY : (blocks[kept]?.open ?? 0));
 }
 
-/** The last entry before a place, if no summary covers it yet. */
+/** The last entry before `open`, if no summary covers it yet. */
 function lastBefore({ history, log: { items } }: Engine, open: number): number | undefined {
   const before = items[firstIndex(0, items.length, (index) => (items[index]?.open ?? 0) >= open) - 1];
   if (before === undefined || before.snapshot !== undefined) return undefined;
   return before.entry.seq > history.coverage.edge ? before.entry.seq : undefined;
 }
 
-/** A turn that nobody has answered yet is never summarised away. */
+/** A turn without an answer is never summarized. */
 function boundaryOpener(keepLastTurns: number, open: boolean): number {
   return Math.max(keepLastTurns, open ? 1 : 0);
 }
 
-/** Whether what is loaded of a tail is enough to answer the question. */
+/** Whether enough of a tail is loaded to answer the question. */
 export function boundaryIsLoaded(engine: Engine, settings: Settings, question: SummaryQuestion): boolean {
   const { history, log } = engine;
   if (log.complete) return true;

@@ -10,22 +10,22 @@ import { Builder, type Built, inOrder } from "./builder.ts";
 import type { Chain } from "./chain.ts";
 import type { Engine } from "./engine.ts";
 
-/** What a window comes to. */
+/** The messages of a window. */
 export interface Assembly extends Built {
   readonly headSeqs: readonly number[];
-  /** Entries of the running turn whose thinking is kept although what stands before it has changed. */
+  /** Entries of the running turn whose thinking is kept although earlier messages have changed. */
   readonly thinkingStale: readonly number[];
 }
 
-/** Where the window starts, and how much is kept of the newest results when they would not fit. */
+/** Where the window starts, and how much is kept of the newest results if they do not fit. */
 export interface Shown {
   readonly start: number;
-  /** The block whose results are shortened when it would not fit. */
+  /** The block whose results are shortened if it does not fit. */
   readonly newest: number;
   readonly shrunk: ReadonlyMap<number, number> | undefined;
 }
 
-/** Puts the messages together, from the first to the last: whether thinking is kept depends on all that stands before it. */
+/** Builds the messages from first to last, because whether thinking is kept depends on all messages before it. */
 export function assemble(engine: Engine, settings: Settings, front: Front, shown: Shown, before?: Chain): Assembly {
   const { history, costs } = engine;
   const { start, newest, shrunk } = shown;
@@ -59,14 +59,14 @@ export function assemble(engine: Engine, settings: Settings, front: Front, shown
 }
 
 /**
- * Where the running turn begins: behind the last answer. A user message behind results belongs to it, because Anthropic
- * reads both as one message and still wants the thinking of the calls before.
+ * The first block of the running turn: the one after the last answer. A user message after results belongs to it, because
+ * Anthropic reads both as one message and still requires the thinking of the earlier calls.
  */
 function runningFrom({ blocks }: History): number {
   return blocks.findLastIndex(({ type }) => type === "answer") + 1;
 }
 
-/** With "auto", thinking is kept only where its call saw the very same messages. */
+/** With "auto", thinking is kept only if its call was shown the same messages before it. */
 function mayLoseThinking({ policy }: Settings, block: Block | undefined, { messages: [message] }: Piece): boolean {
   if (policy.thinking !== "auto" || !isAssistant(block) || typeof message?.content !== "object") return false;
   return message.content.some(({ type }) => type === "thinking");

@@ -7,22 +7,22 @@ import type { Piece } from "../render/piece.ts";
 import { STAND_IN } from "../window/costs.ts";
 import { Chain } from "./chain.ts";
 
-/** A list of messages, and what there is to say of it. */
+/** A list of messages with facts about it. */
 export interface Built {
   readonly chain: Chain;
   readonly provenance: readonly Provenance[];
-  /** How many entries of the thread are in it. */
+  /** The number of thread entries in it. */
   readonly entries: number;
   readonly standIns: number;
   readonly repaired: readonly number[];
   readonly cleared: readonly number[];
   readonly thinkingDropped: readonly number[];
-  /** The blocks that are shown, and the first message of each. */
+  /** The blocks that are shown. `places` holds the index of the first message of each. */
   readonly blocks: readonly Block[];
   readonly places: readonly number[];
 }
 
-/** The messages of a projection, with what there is to say of each. */
+/** Collects the messages of a projection with facts about each. */
 export class Builder {
   readonly #settings: Settings;
   readonly #chain: Chain;
@@ -61,14 +61,14 @@ export class Builder {
     this.#entries += piece.entries - (isContext ? 1 : 0);
   }
 
-  /** It belongs to the message that would be wrong without it. */
+  /** Adds a placeholder user message. It has the segment of the message that needs it. */
   standIn(tokens: number, segment: Segment): void {
     this.#chain.push(STAND_IN);
     this.#provenance.push(Object.freeze({ segment, seqs: [], tokens, rule: "stand_in" }));
     this.#standIns++;
   }
 
-  /** Anthropic refuses a list that ends in the assistant's whitespace even where it takes an assistant's message at the end. */
+  /** Anthropic refuses trailing whitespace in a final assistant message. */
   trimEnd(): void {
     const last = this.#chain.messages.at(-1);
     const trimmed = last && withoutTrailingSpace(last);
@@ -93,7 +93,7 @@ export class Builder {
   }
 }
 
-/** Each once, ascending. */
+/** Sorted, without repeats. */
 export function inOrder(seqs: readonly number[]): readonly number[] {
   return seqs.length === 0 ? seqs : [...new Set(seqs)].sort((a, b) => a - b);
 }

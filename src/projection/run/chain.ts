@@ -1,15 +1,15 @@
 import type { Message, ToolSpec } from "../../thread/message.ts";
 import { portableSha256 } from "../../thread/sha256.ts";
 
-/** A list of messages with the hash of everything up to each, so that two lists can be compared at any length. */
+/** A list of messages with a hash of each prefix, so that two lists can be compared at any length. */
 export class Chain {
   readonly messages: Message[] = [];
   readonly #links: string[];
   #before: Chain | undefined;
-  /** How many messages are those of the chain before. */
+  /** The number of leading messages shared with the previous chain. */
   #shared = 0;
 
-  /** Starts with the tools. What equals the chain before, message for message, is not hashed again. */
+  /** Starts with the tools. The prefix that equals the previous chain is not hashed again. */
   constructor(toolsText: string, before?: Chain) {
     const first = before === undefined ? undefined : before.#links[0];
     this.#before = before !== undefined && before.toolsText === toolsText ? before : undefined;
@@ -33,14 +33,14 @@ export class Chain {
     this.messages.push(message);
   }
 
-  /** Lets go of the chain before, which holds on to all messages it ever had. */
+  /** Drops the reference to the previous chain, so that its messages can be collected. */
   seal(): this {
     this.#before = undefined;
     Object.freeze(this.messages);
     return this;
   }
 
-  /** Takes the last message back and puts another in its place. */
+  /** Replaces the last message. */
   replaceLast(message: Message): void {
     this.messages.pop();
     this.#links.pop();
@@ -49,7 +49,7 @@ export class Chain {
   }
 }
 
-/** The last link over tools and messages that were not projected. */
+/** The fingerprint of tools and messages that were not made by a projection. */
 export function fingerprintOf(tools: readonly ToolSpec[], messages: readonly Message[]): string {
   const chain = new Chain(JSON.stringify(tools));
   for (const message of messages) chain.push(message);

@@ -23,7 +23,7 @@ interface Parts {
   readonly costs: Costs;
 }
 
-/** What is known of one lane of one thread, and goes on when the thread grows. */
+/** The projection state of one lane of one thread. It is extended when the thread grows. */
 export class Engine {
   readonly lane: string;
   readonly log: LaneLog;
@@ -33,11 +33,11 @@ export class Engine {
   readonly renderOptions: RenderOptions;
   readonly #front: FrontMaker;
   #thread: Thread;
-  /** The first entry that the log has not seen. */
+  /** The first entry that is not in the log yet. */
   #nextSeq: number;
   #generation = 0;
   #parts: Parts;
-  /** How many items of the log are in the history. */
+  /** The number of log items that are in the history. */
   #taken = 0;
   #rev = 0;
   #isBroken = false;
@@ -62,17 +62,17 @@ export class Engine {
     return this.#parts.history;
   }
 
-  /** What windows over them cost. */
+  /** The costs of windows over the blocks. */
   get costs(): Costs {
     return this.#parts.costs;
   }
 
-  /** Something threw while a thread was read: it holds some entries and not others, and can answer for none. */
+  /** True if reading a thread threw. The state is then incomplete and must not be used. */
   get isBroken(): boolean {
     return this.#isBroken;
   }
 
-  /** Takes in a later version of the same thread; false when it is another one, or an earlier version. */
+  /** Reads the new entries of a later version of the thread. False for another thread or an earlier version. */
   goOn(thread: Thread): boolean {
     if (this.#isBroken) return false;
     if (thread === this.#thread) return true;
@@ -81,17 +81,17 @@ export class Engine {
     return true;
   }
 
-  /** Whether another tail of the same thread is loaded meanwhile: then nobody asks for this one again. */
+  /** Whether `thread` is another tail of the same thread. This engine is then no longer needed. */
   isOutlivedBy({ id, firstSeq }: Thread): boolean {
     return this.#thread.id === id && this.#thread.firstSeq !== firstSeq;
   }
 
-  /** What stands before the history. */
+  /** The messages before the history. */
   front(systemPrompt: string | undefined): Front {
     return this.#front.make(systemPrompt, this.history.coverage.summary, this.#settings.policy.summaryRole);
   }
 
-  /** Runs `look` on the history as if pending items stood in it. */
+  /** Runs `look` while the pending items are in the history, then removes them. */
   withPending<T>(pending: readonly LaneItem[], look: () => T): T {
     if (pending.length === 0) return look();
     return this.history.journal.tentatively(() => {
@@ -106,7 +106,7 @@ export class Engine {
 
   #read(thread: Thread): void {
     const { log } = this;
-    this.#isBroken = true; // until all of it is read
+    this.#isBroken = true; // until everything is read
     this.#thread = thread;
     for (const entry of thread.slice(this.#nextSeq, thread.lastSeq)) log.push(entry);
     this.#nextSeq = thread.lastSeq + 1;
@@ -119,7 +119,7 @@ export class Engine {
     this.#isBroken = false;
   }
 
-  /** Whoever asks with it wants it shown: what would show nothing is a mistake. */
+  /** Refuses a pending item that would show nothing, because the caller wants it shown. */
   #takePending(place: LaneItem, before: LaneItem | undefined, path: string): void {
     const { dropped } = this.history;
     const droppedBefore = dropped.length;
@@ -128,11 +128,11 @@ export class Engine {
     if (item === undefined && !this.#registry.has(kind)) {
       throw invalid(path, `is of kind "${kind}", which policy.includeKinds does not name`);
     }
-    if (item === undefined) throw invalid(path, `would show nothing: the reader of kind "${kind}" says nothing of it`);
+    if (item === undefined) throw invalid(path, `would show nothing: the reader of kind "${kind}" returned undefined`);
     if (item.type === "blank") throw invalid(path, "would show nothing: it is blank");
     if (dropped.length === droppedBefore) return;
-    if (!this.log.complete) throw tailTooShort(this.#thread); // its call may lie before what is loaded
-    throw invalid(path, "would show nothing: it is the result of no call that waits for one");
+    if (!this.log.complete) throw tailTooShort(this.#thread); // its call may be before the loaded entries
+    throw invalid(path, "would show nothing: no call waits for this result");
   }
 
   #begin(): Parts {
@@ -180,7 +180,7 @@ export class Engine {
   }
 }
 
-/** Versions of one thread hold the very same entries. */
+/** Versions of one thread share their entry objects. */
 function isContinuation(before: Thread, after: Thread): boolean {
   const { firstSeq, lastSeq } = before;
   if (after.id !== before.id || after.firstSeq !== firstSeq || after.lastSeq < lastSeq) return false;
@@ -188,7 +188,7 @@ function isContinuation(before: Thread, after: Thread): boolean {
   return after.at(lastSeq) === before.at(lastSeq) && after.at(firstSeq) === before.at(firstSeq);
 }
 
-/** Which thinking a provider can read again: what the same model of the same provider has signed. */
+/** The thinking a model can read: that of the same model of the same provider. */
 function canKeep({ thinking }: ContextPolicy, model: string | undefined): (part: ThinkingPart) => boolean {
   if (thinking !== "auto") return () => thinking === "keep";
   const asked = modelName(model);
@@ -198,13 +198,13 @@ function canKeep({ thinking }: ContextPolicy, model: string | undefined): (part:
     providerName(part.provider) === providerName(asked.provider);
 }
 
-/** Which calls that a provider ran a model can read: those of its own provider. */
+/** Of calls run by a provider, a model can read those of its own provider. */
 function canReadRunOf(model: string | undefined): (part: ProviderRunPart) => boolean {
   const { provider } = modelName(model);
   return (part) => provider !== undefined && canReadRun(part, provider);
 }
 
-/** The AI SDK calls one provider "anthropic.messages" and "anthropic" by turns. */
+/** The AI SDK names one provider both "anthropic.messages" and "anthropic". */
 function providerName(provider: string | undefined): string | undefined {
   return provider?.split(".")[0];
 }

@@ -6,16 +6,16 @@ import { contentBytes, shortened } from "../render/shorten.ts";
 import { firstIndex } from "../search.ts";
 import type { Engine } from "./engine.ts";
 
-/** What must be shown, with its results shortened. */
+/** How the results of the newest exchange are shortened. */
 export interface Shrunk {
-  /** The bytes kept at each end of a result, by slot. */
+  /** The bytes kept at each end of a result, by slot of its call. */
   readonly perEnd: ReadonlyMap<number, number>;
   readonly results: readonly { readonly seq: number; readonly bytes: number }[];
 }
 
 /**
- * Shortens the results of the exchange that must be shown, the largest first and no more than needed, until it fits with
- * what stands around it; undefined when it never does. A result that a marker would only make longer stays as it is.
+ * Shortens the results of the newest exchange until it fits, the largest first and no more than needed. Undefined if it
+ * cannot fit. A result that a marker would make longer is not changed.
  */
 export function shrink(engine: Engine, newest: number, room: number): Shrunk | undefined {
   const { history, costs } = engine;
@@ -39,7 +39,7 @@ export function shrink(engine: Engine, newest: number, room: number): Shrunk | u
   return undefined;
 }
 
-/** The last number that holds, where 0 does. Small numbers first: what is kept is small beside what is cut. */
+/** The largest number for which `holds`, given that 0 does. Tries small ones first, because the kept part is often small. */
 function longestThat(holds: (end: number) => boolean, limit: number): number {
   let far = 1;
   while (far < limit && holds(far)) far *= 2;
@@ -70,7 +70,7 @@ function largestFirst({ calls }: Block, messages: readonly Message[]) {
     .sort((a, b) => b.bytes - a.bytes || a.slot - b.slot);
 }
 
-/** What does not fit, what takes the most of it, and what can be done. */
+/** An error that names what does not fit, its largest part, and the remedy. */
 export function overflow(
   engine: Engine,
   settings: Settings,
@@ -83,13 +83,13 @@ export function overflow(
   const own = engine.costs.tokensFrom(newest);
   const parts = { ...fixed, [isPending ? "pending" : "newest"]: own };
   const spent = Object.values(fixed).reduce((sum, tokens) => sum + tokens, 0);
-  // Where system prompt, tools and summary take everything, it is the whole that does not fit.
+  // If system prompt, tools and summary alone exceed the budget, the numbers cover everything.
   const [needed, available] = room < 0 ? [spent + own, spent + room] : [own, room];
   const what = isPending
-    ? "What is pending"
+    ? "The pending items"
     : room < 0
       ? "The system prompt, the tools and the summary"
-      : "The newest exchange with its ask";
+      : "The newest exchange with its user message";
   const [largest, tokens] = Object.entries(parts).reduce((most, part) => (part[1] > most[1] ? part : most));
   const specs = largest === "tools" ? ` in ${tools.length} specs` : "";
   const canShrink =

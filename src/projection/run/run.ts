@@ -13,7 +13,7 @@ import type { Engine } from "./engine.ts";
 import { overflow, type Shrunk, shrink } from "./overflow.ts";
 import { checkTail } from "./tail.ts";
 
-/** One computation, of which `project` and `explain` tell different sides. */
+/** The result of one computation, from which `project` and `explain` build their answers. */
 export interface Run {
   readonly engine: Engine;
   readonly settings: Settings;
@@ -25,18 +25,18 @@ export interface Run {
   readonly window: Window;
   readonly assembly: Assembly;
   readonly shrunk: Shrunk | undefined;
-  /** The lane's measure with what is pending. */
+  /** The lane's measure including pending items. */
   readonly measure: number;
 }
 
-/** What is asked of a run. */
+/** The input of a run. */
 export interface Question extends Pick<Run, "engine" | "settings" | "thread" | "pending"> {
   readonly before: Chain | undefined;
-  /** Whether what does not fit is an error: who asks why wants an answer then most of all. */
+  /** Whether content that does not fit is an error. `explain` sets false, so that it can show the cause. */
   readonly mustFit: boolean;
 }
 
-/** Decides and renders; `tell` looks at the result while pending items still stand in the history. */
+/** Decides and renders. `tell` reads the result while pending items are still in the history. */
 export function run<T>({ engine, settings, thread, pending, before, mustFit }: Question, tell: (run: Run) => T): T {
   return engine.withPending(pendingItems(pending, engine.log), () => {
     const { history, costs, log } = engine;

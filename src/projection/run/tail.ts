@@ -5,8 +5,8 @@ import type { Engine } from "./engine.ts";
 import { tailTooShort } from "./tail-too-short.ts";
 
 /**
- * The first block of a loaded tail from which on everything is certain: it opens a turn for sure, and what the tail begins
- * with, which may be the rest of an older exchange, lies well before it.
+ * The first block of a loaded tail from which on everything is certain. It certainly opens a turn, and lies after the
+ * start of the tail, which may be the rest of an older exchange.
  */
 export function firstCertain({ history, log }: Engine): number {
   const { blocks, turns } = history;
@@ -15,7 +15,7 @@ export function firstCertain({ history, log }: Engine): number {
   const firstUser = blocks.findIndex(({ type }) => type === "user");
   const isCertain = (opener: number): boolean => {
     const block = blocks[opener];
-    // The first user message may be a steer of a request whose ask is not loaded.
+    // The first user message may be a steer of a request that began before the tail.
     return (
       partial >= 0 &&
       opener > partial + 1 &&
@@ -31,7 +31,7 @@ export function checkTail(thread: Thread, engine: Engine, { first, looked }: Win
   const certain = firstCertain(engine);
   const { blocks, coverage, dropped } = engine.history;
   const edgeIsVague = first > 0 && first < certain;
-  // A result without a call right behind a summary's edge may belong to an exchange that the edge cuts.
+  // A result without a call just after a summary's edge may belong to an exchange that the edge cuts.
   const written = coverage.summary?.seq ?? -1;
   const straddles = dropped.some(({ seq, rule }) => rule !== "blank" && seq > coverage.edge && seq < written);
   const isCertain = looked >= certain && looked < blocks.length && !edgeIsVague && !straddles;
@@ -39,9 +39,9 @@ export function checkTail(thread: Thread, engine: Engine, { first, looked }: Win
   throw tailTooShort(thread, missingShare(engine, room));
 }
 
-/** How many times what is loaded the room would take; half as much again when it is not the room that asks for more. */
+/** How many times the loaded entries fit into the room. 1.5 if the room is already full. */
 function missingShare({ history, costs }: Engine, room: number): number {
-  if (history.blocks.length === 0) return 2; // who knows
+  if (history.blocks.length === 0) return 2; // nothing is known of the sizes
   const loaded = costs.tokensFrom(0);
   return loaded > 0 && loaded < room ? room / loaded : 1.5;
 }

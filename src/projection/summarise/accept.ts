@@ -9,21 +9,21 @@ import { checkRange, covered, type SummaryRange } from "./range.ts";
 export interface AcceptSummaryOptions {
   /** Default `heuristic`. */
   readonly tokenCounter?: TokenCounter | undefined;
-  /** The model that reads the conversation, for counters that differ by model. */
+  /** The model that reads the conversation, for counters that differ by model. Default none. */
   readonly model?: string | undefined;
-  /** The lane that was summarised, where another may be active when the summary is appended. */
+  /** The summarized lane, in case another one is active when the summary is appended. Default the active lane. */
   readonly lane?: string | undefined;
 }
 
-/** Whether a summary is worth having: the payload of its entry, or why it is not. */
+/** Whether a summary is accepted: the payload of its entry, or the reason for refusal. */
 export type SummaryVerdict =
   | { readonly accepted: true; readonly payload: SummaryPayload }
   | { readonly accepted: false; readonly reason: "empty" | "not_smaller" };
 
 /**
- * Checks what a summariser has written for a range, and makes the payload of the `summary` entry of it: from where the
- * previous summary began to the end of the range. It is discarded when it is blank, or when it costs as much as what it
- * replaces: the messages without their thinking, and the previous summary.
+ * Checks a summarizer's text for a range and makes the payload of the `summary` entry. The entry covers everything from
+ * the start of the previous summary to the end of the range. A blank text is refused. So is one that costs at least as
+ * much as it replaces: the messages without their thinking, and the previous summary.
  *
  * @example
  * const messages = [{ role: "user", content: "Tell me all about it. ".repeat(20) }] as const;
@@ -35,7 +35,7 @@ export function acceptSummary(
   { tokenCounter = heuristic, model, lane }: AcceptSummaryOptions = {},
 ): SummaryVerdict {
   checkRange(range);
-  // Models may cut an emoji in two, and no entry can hold half of one.
+  // A model may cut an emoji in two, and an entry cannot hold a lone surrogate.
   const text = content.trim().toWellFormed();
   if (text === "") return { accepted: false, reason: "empty" };
   const cost = (messages: readonly Message[]): number =>
@@ -50,13 +50,13 @@ function replacedBy({ messages, previous }: SummaryRange): readonly Message[] {
   return [...before, ...messages.map(withoutThinking)];
 }
 
-/** Providers drop the thinking of the past anyway: leaving it out saves nothing. */
+/** Providers drop past thinking anyway, so leaving it out saves nothing. */
 function withoutThinking(message: Message): Message {
   if (message.role !== "assistant" || typeof message.content === "string") return message;
   return { ...message, content: message.content.filter((part) => part.type !== "thinking") };
 }
 
-/** A summary as it is shown; its role costs nothing. */
+/** A summary as it is shown. The role does not affect the cost. */
 function summaryMessage(content: string): Message {
   return { role: "system", content: summaryText(content) };
 }

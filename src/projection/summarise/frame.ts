@@ -1,24 +1,23 @@
 import { portableSha256, type Sha256 } from "../../thread/sha256.ts";
 
-/** A piece of a record: a line of ours, or a text as somebody has said it. */
+/** A piece of a record: a line written by Heddle, or a quoted text. */
 export type Piece = { readonly line: string } | { readonly said: string };
 
-/** A record in its frame. Every line of ours begins with the mark, which occurs nowhere else. */
+/** A record in its frame. Every line written by Heddle begins with the mark, which occurs nowhere else. */
 export interface Frame {
   readonly mark: string;
   readonly text: string;
 }
 
-/** The line after which the record is over. */
+/** The last line of a record. */
 export const END = "end of the record";
 
-/** Long enough that nobody meets it by chance. */
+/** Long enough to avoid chance matches. */
 const MARK = 10;
 
 /**
- * Puts a record of untrusted texts into a frame that no text can close, and in which none can speak for another: the
- * mark of our lines is drawn from the texts themselves, so that nobody knows it who writes one of them, and it is drawn
- * again until it occurs in none. Equal pieces give equal bytes.
+ * Puts untrusted texts into a frame that no text can close or imitate. The mark is a hash of all texts, so the author of
+ * one text cannot know it. It is hashed again until it occurs in no text. Equal pieces give equal bytes.
  */
 export function framed(pieces: readonly Piece[], sha256: Sha256 = portableSha256): Frame {
   const mark = `[${markFor(pieces.map(contentOf).join("\n"), sha256)}]`;
@@ -33,7 +32,7 @@ function markFor(content: string, sha256: Sha256): string {
   }
 }
 
-/** Our lines hold names and ids, which are untrusted like everything that is said. */
+/** Heddle's own lines hold names and ids, which are as untrusted as quoted text. */
 function contentOf(piece: Piece): string {
   return "line" in piece ? piece.line : piece.said;
 }

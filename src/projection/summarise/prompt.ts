@@ -3,11 +3,11 @@ import { END } from "./frame.ts";
 
 type Seqs = Pick<SummaryPayload, "fromSeq" | "toSeq">;
 
-/** What every summary ends with, so that whoever goes on from it looks again instead of making things up. */
+/** The last line of every summary, so that the model looks details up instead of inventing them. */
 const LOSSY =
   "This summary is lossy: details are missing. Tools may be run again to look them up; nothing is to be guessed.";
 
-/** The instructions of a summariser: all of them are here, none in the record. */
+/** The instructions of a summarizer. The record itself holds none. */
 export function instructions(mark: string, range: Seqs, previous: Seqs | undefined): string {
   return [
     `You write the summary of a conversation between a user and an assistant that calls tools. It will stand in the place of ${entries(range)}: the assistant goes on from your text and sees nothing else of them.`,

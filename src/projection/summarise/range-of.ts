@@ -11,8 +11,8 @@ import { recordTokens } from "./request.ts";
 type RangeInput = Omit<ProjectionInput, "pending" | "previous"> & { readonly lane: string };
 
 /**
- * What a summary up to `toSeq`, which is the `meta.boundary` of a projection, is to be made of: what no summary covers
- * yet, whole, and the summary before it. Undefined when there is nothing new up to there.
+ * The range for a summary up to `toSeq`, which is the `meta.boundary` of a projection. It holds all messages that no
+ * summary covers yet, unshortened, and the previous summary. Undefined when there are no such messages.
  *
  * @example
  * const thread = Thread.create().append({ kind: "message", payload: { role: "user", content: "What's 2+2?" } });
@@ -25,13 +25,13 @@ export function summaryRangeOf(input: RangeInput, toSeq: number): SummaryRange |
 
 interface PieceLimits {
   readonly maxTokens: number;
-  /** It reaches at least this far, whatever it takes. Default -1. */
+  /** The piece covers at least up to this seq, even above `maxTokens`. Default -1. */
   readonly leastToSeq?: number;
 }
 
 /**
- * The first part of the range up to `toSeq` whose record takes at most `maxTokens`; the next one begins behind it, once this
- * one is summarized. It holds one exchange or message at least, however long: one that is too long has to be shortened.
+ * The first part of the range up to `toSeq` whose record takes at most `maxTokens`. After it is summarized, the next part
+ * begins behind it. It holds at least one exchange or message, even if that is longer than `maxTokens`.
  */
 export function firstPieceOf(
   input: RangeInput,
@@ -56,12 +56,12 @@ interface Stretch {
   readonly blocks: readonly Block[];
   readonly first: number;
   readonly end: number;
-  /** How far it has to reach: as far as the previous summary at least. */
+  /** The seq it must reach: at least that of the previous summary. */
   readonly reach: number;
   readonly tokensOf: (index: number) => number;
 }
 
-/** The last place up to which what is before it fits and where a summary may end; else the first where one may end. */
+/** The last place where a summary may end and everything before it fits. Else the first place where one may end. */
 function cutWithin({ blocks, first, end, reach, tokensOf }: Stretch, maxTokens: number): number {
   if (maxTokens === Number.POSITIVE_INFINITY) return end;
   let cut: number | undefined;
@@ -78,7 +78,7 @@ function cutWithin({ blocks, first, end, reach, tokensOf }: Stretch, maxTokens: 
   return tokens > maxTokens ? (cut ?? end) : end;
 }
 
-/** Not inside an exchange whose results come later, and not inside a replaced context, which is covered as a whole. */
+/** Not inside an exchange with later results, nor inside a replaced context, which is covered as a whole. */
 function canEndBetween(before: Block, block: Block, lastSeq: number): boolean {
   return block.open > lastSeq && block.open - 1 > (isOfContext(before) ? before.open : -1);
 }

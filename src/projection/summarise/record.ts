@@ -2,14 +2,14 @@ import type { Content, FilePart, Message, Part, ToolCall } from "../../thread/me
 import { headAndTail } from "../render/head-and-tail.ts";
 import type { Piece } from "./frame.ts";
 
-/** The longest text of a record, in bytes; 0 is no limit. */
+/** The longest texts of a record, in bytes. 0 is no limit. */
 export interface RecordLimits {
   readonly result: number;
-  /** Of anything else: what a person or the model has written, arguments of calls. */
+  /** The limit for other texts: messages, and arguments of calls. */
   readonly text: number;
 }
 
-/** The messages as a summarizer reads them: everything but thinking and what only a provider can read. */
+/** The messages as a summarizer reads them, without thinking and without data that only a provider can read. */
 export function recordOf(messages: readonly Message[], limits: RecordLimits): readonly Piece[] {
   return messages.flatMap((message) => piecesOf(message, limits));
 }
@@ -32,7 +32,7 @@ function piecesOf(message: Message, limits: RecordLimits): readonly Piece[] {
   }
 }
 
-/** The parts of a content, with texts that follow each other joined to one. */
+/** The parts of a content, with adjacent texts joined. */
 function partsOf(content: Content, glue: string): readonly Part[] {
   const parts: Part[] = [];
   for (const part of typeof content === "string" ? [{ type: "text", text: content } as const] : content) {
@@ -47,8 +47,8 @@ function saidIn(part: Part, speaker: string, limits: RecordLimits): readonly Pie
   switch (part.type) {
     case "text":
       return part.text.trim() === "" ? [] : [{ line: speaker }, ...capped(part.text, limits.text)];
-    case "thinking": // no part of the conversation, and models refuse to summarise it
-    case "tool_call": // only a place: the call itself stands in toolCalls
+    case "thinking": // not part of the conversation, and models refuse to summarize it
+    case "tool_call": // only a place; the call is in toolCalls
       return [];
     case "file":
       return [{ line: `${speaker}, ${fileNote(part)}` }];
@@ -74,7 +74,7 @@ function called(
   return [{ line }, ...capped(JSON.stringify(args), text)];
 }
 
-/** One cap for all that a result says, in however many parts; its files are named after it. */
+/** One cap for all texts of a result. Its files are listed after them. */
 function resultOf(
   id: string,
   name: string,
@@ -100,7 +100,7 @@ function textIn(part: Part): readonly string[] {
     case "custom":
       return [dataOf(part)];
     default:
-      return []; // files are named, and the others belong to answers
+      return []; // files are listed by `resultOf`; other parts occur in answers only
   }
 }
 
@@ -111,12 +111,12 @@ export function capped(text: string, maxBytes: number): readonly Piece[] {
   return [{ said: ends.head }, { line }, { said: ends.tail }];
 }
 
-/** Metadata is for the provider alone: signatures, sealed thinking. */
+/** Metadata, such as signatures and encrypted thinking, is for the provider only. */
 function dataOf({ type: _type, metadata: _metadata, ...data }: Extract<Part, { type: "source" | "custom" }>): string {
   return JSON.stringify(data);
 }
 
-/** A data URL is the file itself. */
+/** Leaves out a data URL, because it is the file itself. */
 function fileNote({ mediaType, filename, data }: FilePart): string {
   const name = filename === undefined ? [] : [quoted(filename)];
   const url = "url" in data && !/^data:/i.test(data.url) ? [`at ${quoted(data.url)}`] : [];
@@ -124,7 +124,7 @@ function fileNote({ mediaType, filename, data }: FilePart): string {
   return ["file", ...name, `of type ${quoted(mediaType)}`, ...url, ...blob, "(content not in this record)"].join(" ");
 }
 
-/** On one line, whatever a server has put into it. */
+/** Quoted, because a name from a server may hold line breaks. */
 function quoted(name: string): string {
   return JSON.stringify(name);
 }

@@ -8,31 +8,31 @@ import { capped, type RecordLimits, recordOf } from "./record.ts";
 
 export interface SummaryRequestOptions {
   /**
-   * A tool result longer than this is cut to head and tail around a line that says how much is missing; 0 is never.
+   * A tool result longer than this is cut to head and tail around a line that says how much is missing. 0 is no limit.
    * In tokens of four UTF-8 bytes, whichever counter is in use. Default `MAX_RESULT_TOKENS`.
    */
   readonly maxResultTokens?: number | undefined;
   /**
-   * What the whole request may take, in the same tokens: long texts are cut to head and tail, ever shorter, until it fits.
-   * A range of very many texts may be too long all the same. Default: no limit.
+   * The limit of the whole request, in the same tokens. Long texts are cut to head and tail, shorter and shorter, until it
+   * fits. A range of very many texts may still be too long. Default: no limit.
    */
   readonly maxTokens?: number | undefined;
 }
 
-/** What a summariser model is asked with. */
+/** The messages for a summarizer model. */
 export interface SummaryRequest {
   readonly messages: readonly [SystemMessage, UserMessage];
 }
 
-/** Some 200 lines of code: enough to see what a result was about. */
+/** About 200 lines of code, enough to see what a result is about. */
 export const MAX_RESULT_TOKENS = 2000;
 
 const BYTES_PER_TOKEN = 4;
 
 /**
- * The prompt of the default summariser: instructions, and the previous summary and the range as one quoted record that
- * nothing in it can leave. Thinking is not in it. Equal input gives equal bytes. A range without anything to read is a
- * ProjectionError of code `invalid_input`.
+ * The prompt of the default summarizer: instructions, then the previous summary and the range as one quoted record. Texts
+ * in the record cannot break out of it. It holds no thinking. Equal input gives equal bytes. A range without any text
+ * throws a ProjectionError with code `invalid_input`.
  *
  * @example
  * const { messages } = summaryRequest({
@@ -57,13 +57,13 @@ export function summaryRequest(range: SummaryRange, options: SummaryRequestOptio
   };
 }
 
-/** Shorter ends would say nothing of a text. */
+/** In bytes. Shorter texts would be useless. */
 const SHORTEST_TEXT = 128;
 
-/** Bytes of the instructions and of the last line, roughly. */
+/** The approximate bytes of the instructions and the last line. */
 const INSTRUCTIONS = 3000;
 
-/** The record with its texts as long as there is room for them. */
+/** The record with texts as long as the limit allows. */
 function fittingRecord(range: SummaryRange, options: SummaryRequestOptions): readonly Piece[] {
   const result = bytesOf("maxResultTokens", options.maxResultTokens ?? MAX_RESULT_TOKENS);
   const room = bytesOf("maxTokens", options.maxTokens ?? 0) - INSTRUCTIONS;
@@ -76,7 +76,7 @@ function fittingRecord(range: SummaryRange, options: SummaryRequestOptions): rea
 
 function record(range: SummaryRange, limits: RecordLimits): readonly Piece[] {
   const said = recordOf(range.messages, limits);
-  if (said.length === 0) throw invalid(`There is nothing to summarise in ${entries(range)}.`);
+  if (said.length === 0) throw invalid(`There is nothing to summarize in ${entries(range)}.`);
   return [...previousOf(range, limits), { line: `${entries(range)} begin` }, ...said];
 }
 
@@ -85,13 +85,13 @@ function previousOf({ previous }: SummaryRange, { text }: RecordLimits): readonl
   return [{ line: `previous summary, of ${entries(previous)}` }, ...capped(previous.content, text)];
 }
 
-/** What the messages take in a record, in tokens of four bytes. */
+/** The size of the messages in a record, in tokens of four bytes. */
 export function recordTokens(messages: readonly Message[]): number {
   const pieces = recordOf(messages, { result: MAX_RESULT_TOKENS * BYTES_PER_TOKEN, text: 0 });
   return Math.ceil(sizeOf(pieces) / BYTES_PER_TOKEN);
 }
 
-/** With the mark before each line of ours, and the line break after each. */
+/** Counts the mark before each line of Heddle, and all line breaks. */
 function sizeOf(pieces: readonly Piece[]): number {
   return pieces.reduce(
     (sum, piece) => sum + ("line" in piece ? 14 + utf8Length(piece.line) : 1 + utf8Length(piece.said)),
@@ -101,7 +101,7 @@ function sizeOf(pieces: readonly Piece[]): number {
 
 function bytesOf(name: string, tokens: number): number {
   if (Number.isSafeInteger(tokens) && tokens >= 0) return tokens * BYTES_PER_TOKEN;
-  throw invalid(`${name} must be a whole number from 0 on, not ${tokens}.`);
+  throw invalid(`${name} must be a whole number of at least 0, not ${tokens}.`);
 }
 
 function invalid(message: string): ProjectionError {

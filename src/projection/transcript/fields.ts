@@ -3,7 +3,7 @@ import type { Content, Part, PartMetadata, ThinkingPart, ToolCall } from "../../
 import { approvalOf } from "../../thread/messages/approval.ts";
 import { Unreadable } from "./content.ts";
 
-/** A text that may be missing; null is as good as missing. */
+/** An optional text. null counts as missing. */
 export function textField(payload: JsonObject, field: string): string | undefined {
   const value = payload[field];
   if (value === undefined || value === null) return undefined;
@@ -11,7 +11,7 @@ export function textField(payload: JsonObject, field: string): string | undefine
   throw new Unreadable(`${field} must be text`);
 }
 
-/** A call without an id gets one when it is shown: "" says that it has none. */
+/** A call without an id gets the id "" here, and a made one when it is shown. */
 export function callOf(value: unknown, path: string): ToolCall {
   if (!isPlainObject(value)) throw new Unreadable(`${path} must be a call`);
   const { id = "", name, arguments: args = {}, metadata, approval } = value as JsonObject; // payloads are JSON
@@ -20,7 +20,7 @@ export function callOf(value: unknown, path: string): ToolCall {
   const call = { id, name, arguments: args, ...approvalOf(approval) };
   if (metadata === undefined) return call;
   if (!isPlainObject(metadata)) throw new Unreadable(`${path}.metadata must be an object`);
-  return { ...call, metadata: metadata as PartMetadata }; // by provider; formatters check the rest
+  return { ...call, metadata: metadata as PartMetadata }; // by provider; the provider formatters check the rest
 }
 
 export function callsOf(value: JsonValue | undefined): readonly ToolCall[] {
@@ -29,7 +29,7 @@ export function callsOf(value: JsonValue | undefined): readonly ToolCall[] {
   return value.map((call, index) => callOf(call, `toolCalls[${index}]`));
 }
 
-/** Thinking stands before what came of it; each part says which model can read it again. */
+/** Puts thinking before the content. Each part names the model that can read it. */
 export function withThinking(content: Content, thinking: JsonValue | undefined, model: string | undefined): Content {
   const parts = thinkingParts(thinking, modelName(model));
   if (parts.length === 0) return content;
@@ -42,7 +42,7 @@ export function modelName(model: string | undefined): { readonly provider?: stri
   return provider === undefined || name === undefined ? {} : { provider, model: name };
 }
 
-/** Content whose thinking names the model that made it; what a part says itself counts. */
+/** Names the model in each thinking part that does not name one itself. */
 export function withMaker(content: Content, model: string | undefined): Content {
   const madeBy = modelName(model);
   if (typeof content === "string" || madeBy.model === undefined) return content;

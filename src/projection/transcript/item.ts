@@ -12,12 +12,12 @@ import type { Reader, Said } from "./reader.ts";
 import type { Registry } from "./registry.ts";
 import { READERS, readMessage } from "./vocabularies.ts";
 
-/** What an entry, or a message of a replaced context, says; content is fit for every provider. */
+/** The content of an entry, or of a message in a replaced context, in a form that every provider accepts. */
 export type Item = Place & Refers & Words;
 
 interface Place {
   readonly seq: number;
-  /** For a message of a replaced context: which. */
+  /** The index of a message in a replaced context. */
   readonly index: number | undefined;
   readonly open: number;
   readonly position: number;
@@ -26,7 +26,7 @@ interface Place {
 interface Refers {
   readonly callId: string | undefined;
   readonly requestId: string | undefined;
-  /** What the model call that said it was shown, if it was recorded. */
+  /** The fingerprint of what the model call was shown, if recorded. */
   readonly fingerprint: string | undefined;
 }
 
@@ -37,7 +37,7 @@ type Words =
       readonly type: "assistant";
       readonly content: Content;
       readonly calls: readonly ToolCall[];
-      /** An entry that is one call and nothing else. */
+      /** The entry is a single call without content. */
       readonly bareCall: boolean;
     }
   | {
@@ -47,22 +47,22 @@ type Words =
       readonly content: Content;
       readonly isError: boolean;
     }
-  /** There is nothing left to show. */
+  /** Nothing to show. */
   | { readonly type: "blank" }
-  /** Thrown by whoever wants to show it. */
+  /** The error is thrown when the item is rendered. */
   | { readonly type: "unreadable"; readonly error: ProjectionError };
 
-/** A system message in mid-history has no place of its own on any wire. */
+/** Providers accept no system message in mid-history, so it is shown in the user role with this label. */
 const LABEL = "System message:\n";
 
 interface Reading {
   readonly registry: Registry;
   readonly rules: ProjectionRules;
-  /** Where in the input one stands that is in no thread yet. */
+  /** The path in the input, for a pending item. */
   readonly pending: string | undefined;
 }
 
-/** What a place of a lane says, or undefined when its kind is not read. */
+/** Reads an item of a lane. Undefined when its kind is not shown or its reader returns nothing. */
 export function readItem(place: LaneItem, { registry, rules, pending }: Reading): Item | undefined {
   const { entry, snapshot, open, position } = place;
   const reader = snapshot === undefined ? registry.get(entry.kind) : SNAPSHOT;
@@ -137,7 +137,7 @@ function refers(payload: unknown, refs: Refs): Refers {
 
 function refsIn(message: unknown): Refs {
   const refs = isPlainObject(message) ? message["refs"] : undefined;
-  return isPlainObject(refs) ? (refs as Refs) : {}; // only texts in it are used
+  return isPlainObject(refs) ? (refs as Refs) : {}; // only its text fields are used
 }
 
 function text(value: unknown): string | undefined {

@@ -8,8 +8,8 @@ import type { Reader, Said } from "./reader.ts";
 import { FIRST_TOOL_RESULT, READERS, UnknownRole } from "./vocabularies.ts";
 
 /**
- * What one payload says, by its reader. Whatever goes wrong is a ProjectionError that names the entry, or `pending`: where
- * in the input one stands that is not in the thread yet.
+ * Reads one payload with its reader. Every failure is a ProjectionError that names the entry, or, for a pending item, its
+ * path in the input.
  */
 export function readSaid(
   { seq, kind, v = 1 }: Entry,
@@ -43,19 +43,19 @@ const OUR_WAYS: ReadonlySet<Reader["read"]> = new Set(
   [...Object.values(READERS), FIRST_TOOL_RESULT].map(({ read }) => read),
 );
 
-/** Ours check what they read, and what they read is frozen already. */
+/** The built-in readers check and freeze their output, so it needs no copy. */
 function isOurs({ read, upcast }: Reader): boolean {
   return upcast === undefined && OUR_WAYS.has(read);
 }
 
-/** A copy of what somebody's reader gave, who may keep it and change it: as sound as what ours give. */
+/** A checked copy of a custom reader's output, because the reader may keep and change the original. */
 function checkedSaid(said: unknown): Said {
   const { type, content, toolCalls, isError, ...names } = Object(said);
   switch (type) {
     case "user":
       return { type, content: contentOf(copied(content, "content")) };
     case "system":
-      if (typeof content !== "string") throw new Unreadable("the content of what the system says must be text");
+      if (typeof content !== "string") throw new Unreadable("the content of a system message must be text");
       return { type, content };
     case "assistant": {
       const calls = callsOf(copied(toolCalls, "toolCalls"));
@@ -75,15 +75,15 @@ function checkedSaid(said: unknown): Said {
       };
     }
     default:
-      throw new Unreadable("its reader gave no message");
+      throw new Unreadable("its reader must return a message or undefined");
   }
 }
 
 function copied(value: unknown, field: string): JsonValue | undefined {
   if (value === undefined) return undefined;
   try {
-    return copyJson(value as JsonValue, field); // it says so when it is none
+    return copyJson(value as JsonValue, field); // throws when it is not JSON
   } catch (cause) {
-    throw new Unreadable(`${field} holds what JSON cannot`, { cause });
+    throw new Unreadable(`${field} is not JSON`, { cause });
   }
 }

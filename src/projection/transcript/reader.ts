@@ -2,10 +2,10 @@ import type { JsonObject } from "../../thread/json.ts";
 import type { Content, ToolCall } from "../../thread/message.ts";
 import type { Refs } from "../../thread/refs.ts";
 
-/** What an entry says, whichever vocabulary wrote it. */
+/** The message in an entry, independent of the entry's kind. */
 export type Said =
   | { readonly type: "user"; readonly content: Content }
-  /** In mid-history: shown in the user role with a label. */
+  /** Shown in the user role with a label, because it is in mid-history. */
   | { readonly type: "system"; readonly content: string }
   | { readonly type: "assistant"; readonly content: Content; readonly toolCalls?: readonly ToolCall[] }
   | {
@@ -16,7 +16,7 @@ export type Said =
       readonly isError?: boolean;
     };
 
-/** What a reader is told of the entry besides its payload. */
+/** Facts about the entry that a reader gets besides the payload. */
 export interface ReadContext {
   readonly seq: number;
   readonly kind: string;
@@ -24,20 +24,20 @@ export interface ReadContext {
 }
 
 /**
- * Reads one kind of entry. Called once for each entry that a projection looks at, and again after a restart, so it must
- * be pure. `undefined` says that there is nothing to show. What it throws becomes `entry_unreadable`, and only when the
- * entry is inside the window; so does what it gives when that is no message. What it gives is copied.
+ * Reads one kind of entry. It must be pure, because it runs again after a restart. `undefined` means that there is nothing
+ * to show. If it throws or returns an invalid message, showing the entry fails with `entry_unreadable`; an entry outside
+ * the window does no harm. The returned message is copied.
  *
  * @example
  * const weather: Reader = { version: 1, read: ({ celsius }) => ({ type: "user", content: `It is ${celsius} degrees.` }) };
  */
 export interface Reader {
-  /** The newest version of the payload that it can read; an entry beyond it is `entry_too_new`. */
+  /** The newest version of the payload that it can read. A newer entry is `entry_too_new`. */
   readonly version: number;
-  /** Brings a payload of an older version up to `version`. Without it, `read` gets payloads of all versions. */
+  /** Converts a payload of an older version to `version`. Default: `read` gets payloads of all versions. */
   readonly upcast?: (payload: JsonObject, from: number) => JsonObject;
   readonly read: (payload: JsonObject, context: ReadContext) => Said | undefined;
 }
 
-/** Kind -> reader. */
+/** Readers by kind of entry. */
 export type Readers = { readonly [kind: string]: Reader };

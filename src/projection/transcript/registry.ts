@@ -6,10 +6,10 @@ import { FIRST_TOOL_RESULT, READERS } from "./vocabularies.ts";
 /** The readers of the kinds that are shown. */
 export type Registry = ReadonlyMap<string, Reader>;
 
-/** Kinds that shape a lane instead of saying something on it. */
+/** Kinds that change a lane and hold no message. */
 const SHAPING: ReadonlySet<string> = new Set(["summary", "ai_context_operation"]);
 
-/** The readers a policy needs, yours before ours. */
+/** The readers of the given kinds. Custom readers override built-in ones. */
 export function registryOf(
   kinds: readonly string[],
   readers: Readers = {},
@@ -24,6 +24,6 @@ function readerOf(kind: string, all: readonly Readers[]): Reader {
     const reader = Object.hasOwn(known, kind) ? known[kind] : undefined;
     if (reader !== undefined) return reader;
   }
-  const message = `includeKinds names "${kind}", and there is no reader for it. Pass one: readers: { "${kind}": { version: 1, read } }.`;
+  const message = `includeKinds names "${kind}", which has no reader. Pass one: readers: { "${kind}": { version: 1, read } }.`;
   throw new ProjectionError({ code: "no_reader", kind, message });
 }

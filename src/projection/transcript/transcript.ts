@@ -18,31 +18,31 @@ interface Place {
   readonly requestId?: string;
 }
 
-/** One thing that was said, or that changed what can be seen of it. */
+/** A message, a summary, or a change of the lane. */
 export type TranscriptItem = Place &
   (
     | Said
     | { readonly type: "summary"; readonly fromSeq: number; readonly toSeq: number; readonly content: string }
-    /** The lane begins anew, with so many messages in place of its entries up to `baseSeq`. */
+    /** The lane's entries up to `baseSeq` are replaced with this number of messages. */
     | { readonly type: "boundary"; readonly operation: "replace"; readonly baseSeq: number; readonly messages: number }
-    /** Another lane becomes active. */
+    /** Another lane becomes the active one. */
     | { readonly type: "boundary"; readonly operation: "switch"; readonly from?: string; readonly atSeq?: number }
   );
 
 export interface TranscriptOptions {
-  /** Default all lanes. */
+  /** The lane to list. Default all lanes. */
   readonly lane?: string | undefined;
-  /** Only what one model call said, and the results of its tools. */
+  /** List only the messages of one model call and the results of its tools. Default all. */
   readonly callId?: string | undefined;
-  /** Readers of your own kinds. */
+  /** Readers of your own kinds. Default none. */
   readonly readers?: Readers | undefined;
-  /** Takes a thread of which only the end is loaded, for what is loaded of it. Default false: `entry_not_loaded`. */
+  /** Accepts a thread of which only the tail is loaded, and lists the tail. Default false: throws `entry_not_loaded`. */
   readonly partial?: boolean | undefined;
 }
 
 /**
- * Everything that was said in a thread, as it was said, whichever vocabulary wrote it. Entries of kinds that say nothing
- * are left out; a malformed one is a ProjectionError.
+ * Every message of a thread as it was written, independent of the entry's kind. Entries without a message are left out. A
+ * malformed entry throws a ProjectionError.
  *
  * @example
  * const thread = Thread.create().append({ kind: "message", payload: { role: "user", content: "What's 2+2?" } });
@@ -50,7 +50,7 @@ export interface TranscriptOptions {
  */
 export function transcript(thread: Thread, options: TranscriptOptions = {}): TranscriptItem[] {
   if (!Thread.isThread(thread)) {
-    throw new ProjectionError({ code: "invalid_input", message: "A transcript is made of a Thread." });
+    throw new ProjectionError({ code: "invalid_input", message: "The first argument of transcript must be a Thread." });
   }
   const fields = knownFields(options, "options", ["lane", "callId", "readers", "partial"]);
   const { lane: wanted, callId, readers = {}, partial } = fields;

@@ -5,10 +5,10 @@ import { contentOf, Unreadable } from "./content.ts";
 import { callOf, callsOf, textField, withThinking } from "./fields.ts";
 import type { ReadContext, Reader, Readers, Said } from "./reader.ts";
 
-/** A role that no model knows. */
+/** The role of the message is not a known one. */
 export class UnknownRole extends Unreadable {}
 
-/** What a message of either vocabulary says. */
+/** Reads a `message` or `ai_message`. */
 export function readMessage(payload: JsonObject, { refs }: Pick<ReadContext, "refs">): Said {
   const role = payload["role"];
   switch (role) {
@@ -69,7 +69,7 @@ function toolResultReader(allowsMore: boolean): Reader {
   };
 }
 
-/** The readers of both vocabularies. Summaries and context operations shape the lane itself, before anything is read. */
+/** The built-in readers. Summaries and context operations have none, because the lane handles them. */
 export const READERS: Readers = Object.freeze({
   message,
   tool_call: toolCall,

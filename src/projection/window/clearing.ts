@@ -4,8 +4,8 @@ import { firstIndex } from "../search.ts";
 import { gridUnit } from "./grid.ts";
 
 /**
- * The first block whose results are shown: those of earlier exchanges are cleared. In a stable window it moves only when
- * the lane's measure crosses a grid line, so that what was cleared stays the same bytes.
+ * The first block whose results are shown. Results before it are cleared. In a stable window it moves only when the lane's
+ * measure crosses a grid line, so that the rendered bytes stay the same in between.
  */
 export function clearedBefore({ blocks, turns }: History, policy: ContextPolicy, measure: number): number {
   const { keepLast } = policy.toolResults;
@@ -22,7 +22,7 @@ export function clearedBefore({ blocks, turns }: History, policy: ContextPolicy,
   return Math.min(exchange, floorAt(turns.openers, known, policy.keepLastTurns));
 }
 
-/** Where the last turns before a block begin. */
+/** The first block of the last `keepLastTurns` turns before a block. */
 function floorAt(openers: readonly number[], end: number, keepLastTurns: number): number {
   if (keepLastTurns === 0) return end;
   const known = firstIndex(0, openers.length, (turn) => (openers[turn] ?? 0) >= end);

@@ -4,15 +4,15 @@ import type { History } from "../history/history.ts";
 import { type Piece, type RenderOptions, renderBlock, type Variant } from "../render/piece.ts";
 import { Sums } from "./sums.ts";
 
-/** Where a user's message has to be and none is. */
+/** The placeholder for a missing user message. */
 export const STAND_IN: Message = Object.freeze({ role: "user", content: "(continued)" });
 
-/** What any window over a history costs, in tokens and messages. */
+/** The cost of any window over a history, in tokens and messages. */
 export class Costs {
   readonly standIn: number;
   readonly #history: History;
   readonly #options: RenderOptions;
-  /** Whether a block without a turn has none, or one that is not loaded. */
+  /** If false, a block without a turn may belong to one that is not loaded. */
   readonly #isComplete: boolean;
   readonly #tokens = new Sums((index) => this.#tokensOf(index));
   readonly #counts = new Sums((index) => this.#countOf(index));
@@ -30,13 +30,13 @@ export class Costs {
     return this.#clearedBefore;
   }
 
-  /** From which block on results are shown. */
+  /** Sets the first block whose results are shown. */
   clearBefore(index: number): void {
     if (index === this.#clearedBefore) return;
     const [from, to] = [Math.min(index, this.#clearedBefore), Math.max(index, this.#clearedBefore)];
     this.#clearedBefore = index;
     this.#tokens.invalidate(from);
-    // What an id costs when it has to be rewritten is booked on the block that used it before.
+    // The cost of rewriting a repeated id is counted at the block that used the id first.
     for (const { earlierIds } of this.#history.blocks.slice(from, to)) {
       if (earlierIds >= 0) this.#tokens.invalidate(earlierIds);
     }
@@ -61,7 +61,10 @@ export class Costs {
     return own + this.headOf(start).length + (this.needsStandIn(start) ? 1 : 0);
   }
 
-  /** The ask of the request that a start cuts, and its steers before the start; covered ones only while nobody has answered since. */
+  /**
+   * The user message of the request that `start` cuts, and its steers before `start`. A block that a summary covers is
+   * included only if the turn has no answer since.
+   */
   headOf(start: number): readonly number[] {
     const { blocks, turns, coverage } = this.#history;
     return turns.usersBefore(start).filter((index) => {
@@ -74,7 +77,7 @@ export class Costs {
     const { blocks, turns, coverage } = this.#history;
     if (this.headOf(start).length > 0) return false;
     if (start >= blocks.length) return coverage.summary !== undefined;
-    // What cannot be read says nothing, and so does not spare the stand-in either.
+    // An unreadable block renders to nothing, so the block after it decides.
     let first = start;
     while (blocks[first]?.type === "unreadable") first++;
     if (!isAssistant(blocks[first])) return false;
@@ -87,11 +90,11 @@ export class Costs {
     return block !== undefined && hasGap(blocks[index - 1], block);
   }
 
-  /** A block rendered, once for each variant. */
+  /** A rendered block, cached for each variant. */
   piece(index: number, variant: Variant): Piece {
     const block = this.#history.blocks[index];
     if (block === undefined) throw new RangeError(`no block ${index}`);
-    if (variant.shrunk !== undefined) return renderBlock(block, variant, this.#options); // a last resort, not kept
+    if (variant.shrunk !== undefined) return renderBlock(block, variant, this.#options); // rare, so not cached
     const key =
       (variant.repeatsIds ? 1 : 0) +
       (variant.cleared ? 2 : 0) +
@@ -107,7 +110,7 @@ export class Costs {
     return piece;
   }
 
-  /** How a block is shown in a window that starts at another. */
+  /** The variant of a block in a window that starts at `start`. */
   variantFrom(start: number, index: number): Variant {
     const block = this.#history.blocks[index];
     const cleared = index < this.#clearedBefore;
@@ -118,7 +121,7 @@ export class Costs {
     if (this.#history.blocks[index]?.type === "unreadable") return 0;
     const cleared = index < this.#clearedBefore;
     let tokens = this.piece(index, { cleared }).tokens + (this.hasGapBefore(index) ? this.standIn : 0);
-    // A later block that repeats an id of this one costs more, or less, when both are shown.
+    // A later block that repeats an id of this one has another cost when both are shown.
     for (const repeat of this.#history.repeatsOf(index)) {
       const its = { cleared: repeat < this.#clearedBefore };
       tokens += this.piece(repeat, { ...its, repeatsIds: true }).tokens - this.piece(repeat, its).tokens;

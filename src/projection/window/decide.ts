@@ -11,25 +11,25 @@ export interface Window {
   readonly first: number;
   /** The first block shown. */
   readonly start: number;
-  /** The latest start there may be. */
+  /** The latest possible start. */
   readonly newest: number;
-  /** Where the turns begin that only the budget may cut. */
+  /** The first block of the turns that only the budget may cut. */
   readonly floor: number;
   /** Whether the newest block and its head fit. */
   readonly fits: boolean;
-  /** The earliest start that anything was decided from: no block before it has made a difference. */
+  /** The earliest block that affected the decision. */
   readonly looked: number;
 }
 
-/** What a window has to fit into, and what the lane measures. */
+/** The tokens for a window, and the measure of the lane. */
 export interface Space {
   readonly room: number;
   readonly measure: number;
-  /** Whether a step above a half is made as a whole (`ProjectionRules`). */
+  /** Whether a step above 0.5 applies in full (`ProjectionRules`). */
   readonly movesByWholeStep: boolean;
 }
 
-/** The window over a history for what room there is; the same for equal blocks, whatever is pending of them. */
+/** The window over a history. Equal blocks give the same window, whether they are pending or committed. */
 export function decideWindow(history: History, costs: Costs, policy: ContextPolicy, space: Space): Window {
   const { room, measure } = space;
   const { blocks, coverage } = history;
@@ -54,8 +54,8 @@ export function decideWindow(history: History, costs: Costs, policy: ContextPoli
 }
 
 /**
- * The latest start there may be: what the model has not seen yet is shown in any case. That is the newest block, or the
- * results of the running request that it has not answered, with what was steered in behind them.
+ * The latest possible start, so that everything the model has not been shown yet is shown. That is the newest block. In a
+ * running request, it is the last exchange with its results and the steers after it.
  */
 function newestStart({ blocks, turns }: History): number {
   const newest = blocks.length - 1;
@@ -65,28 +65,28 @@ function newestStart({ blocks, turns }: History): number {
 }
 
 /**
- * How much of what fits stays at least when the window moves, by the measure of the log: the grid is no reason to show next
- * to nothing. A quarter, or what a larger step leaves.
+ * The least measure that stays when the window moves, so that the grid does not leave a nearly empty window. A quarter of
+ * what fits, or the remainder of a larger step.
  */
 function stays({ window }: ContextPolicy, unit: number, fitting: number, { movesByWholeStep }: Space): number {
   const quarter = fitting / 4;
   return movesByWholeStep && window.step > 0.5 ? Math.min(quarter, fitting - unit) : quarter;
 }
 
-/** The latest start that leaves so much. */
+/** The latest start that leaves at least this much. */
 function latestStart({ blocks }: History, lower: number, newest: number, least: number, measure: number): number {
   return firstIndex(lower, newest + 1, (start) => measure - (blocks[start]?.position ?? 0) < least) - 1;
 }
 
-/** The latest start that leaves half of the messages: a ceiling is no reason to show next to nothing. */
+/** The latest start that leaves half of the messages, so that a ceiling does not leave a nearly empty window. */
 function halfway(lower: number, newest: number, costs: Costs): number {
   const most = costs.messagesFrom(lower);
   return firstIndex(lower, newest + 1, (start) => 2 * costs.messagesFrom(start) < most) - 1;
 }
 
-/** The longest window that fits: costs do not grow when it starts later. */
+/** The start of the longest window that fits. A later start never costs more. */
 function earliest(first: number, newest: number, fits: (start: number) => boolean): number {
-  // Old blocks are not even rendered: look back in growing strides until one is too far.
+  // Looks back in growing strides until a window does not fit, so that old blocks are not rendered.
   let near = newest + 1;
   for (let stride = 1; near > first; stride *= 2) {
     const far = Math.max(first, near - stride);
@@ -96,7 +96,7 @@ function earliest(first: number, newest: number, fits: (start: number) => boolea
   return first;
 }
 
-/** The earliest start that keeps the ceilings on messages and turns. */
+/** The earliest start within the ceilings on messages and turns. */
 function ceilingStart(history: History, costs: Costs, policy: ContextPolicy, first: number, newest: number): number {
   const { maxMessages, maxTurns } = policy;
   const byMessages =
@@ -108,7 +108,7 @@ function turnStart({ turns }: History, maxTurns: number, first: number): number 
   const { openers } = turns;
   const opened = firstIndex(0, openers.length, (turn) => (openers[turn] ?? 0) >= first);
   const opener = turns.openerOf(first);
-  const shown = openers.length - opened + (opener !== undefined && opener < first ? 1 : 0); // a part of a turn is one too
+  const shown = openers.length - opened + (opener !== undefined && opener < first ? 1 : 0); // part of a turn counts as a turn
   return shown <= maxTurns ? first : (openers[openers.length - maxTurns] ?? first);
 }
 

@@ -1,10 +1,10 @@
 /**
- * Sums over a growing list whose terms cost something to find out: only the asked-for end is ever computed, and a change
- * forgets nothing before it.
+ * Sums over a growing list with expensive terms. Only the terms of requested sums are computed, and a change keeps the
+ * sums before it.
  */
 export class Sums {
   readonly #term: (index: number) => number;
-  /** The sum of terms up to an index, from an origin on; `#down` holds those before the origin. */
+  /** `#up` holds the sums from the origin forward, `#down` those before it. */
   #origin: number | undefined;
   #up: number[] = [];
   #down: number[] = [];
@@ -13,7 +13,7 @@ export class Sums {
     this.#term = term;
   }
 
-  /** The terms from `index` on have changed. */
+  /** Marks the terms from `index` on as changed. */
   invalidate(index: number): void {
     if (this.#origin === undefined) return;
     if (index < this.#origin) this.#origin = undefined;
@@ -36,7 +36,7 @@ export class Sums {
   }
 }
 
-/** Continues running sums up to a length; step n adds the nth term. */
+/** Extends running sums up to a length. Step n adds the nth term. */
 function extended(sums: number[], upTo: number, term: (step: number) => number, before?: number): number {
   for (let step = sums.length; step <= upTo; step++) sums.push((sums[step - 1] ?? before ?? 0) + term(step));
   return sums[upTo] ?? 0;

@@ -2,7 +2,7 @@ import type { Call, ResultItem } from "../../history/block.ts";
 import type { Run } from "../../run/run.ts";
 import type { Fate } from "./fate.ts";
 
-/** Entries that came to nothing: blank ones, and results that no call waited for. */
+/** Entries that are never shown: blank ones, and results without a waiting call. */
 export function* fatesOfDropped({ engine }: Run): Iterable<[number, Fate]> {
   const { blocks, dropped } = engine.history;
   const answered = blocks.flatMap(({ calls }) => calls.filter(({ result }) => result !== undefined));

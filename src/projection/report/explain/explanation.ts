@@ -10,12 +10,12 @@ import type { Fate } from "./fate.ts";
 import { fatesOfBlocks } from "./in-blocks.ts";
 import { fateOfContext, fateOfSummary, fateOnLane } from "./on-lane.ts";
 
-/** What became of every entry, in order; what lies before a loaded tail is told in ranges. */
+/** The status of every entry, in order. Entries before a loaded tail are listed as ranges. */
 export function explanationOf(run: Run): ExplainedEntry[] {
   const { engine, thread } = run;
   const fates = new Map([...fatesOfBlocks(run), ...fatesOfDropped(run)]);
   const contexts = new Set(engine.history.blocks.filter(isOfContext).map(({ seq }) => seq));
-  // A branch shows what its lane began with, also the summary and the context of the lane it left.
+  // A branch also shows the summary and the context of the lane it left.
   const fateElsewhere = (entry: Entry): Fate => {
     if (entry === engine.history.coverage.summary) return fateOfSummary(run, entry);
     if (contexts.has(entry.seq)) return fateOfContext(run, entry);
@@ -31,14 +31,14 @@ export function explanationOf(run: Run): ExplainedEntry[] {
   return thread.firstSeq === 0 ? loaded : [...withGaps(known, thread.firstSeq), ...loaded];
 }
 
-/** What the base of a tail has of the entries before it, as far as it is used: the replace the lane begins with, and its summary. */
+/** The entries that the base of a tail holds and this lane uses: its first replace and its summary. */
 function entriesOfBase({ engine, thread: { firstSeq } }: Run): readonly Entry[] {
   const used = [engine.log.anchor, engine.history.coverage.summary];
   const known = new Map(used.flatMap((entry) => (entry && entry.seq < firstSeq ? [[entry.seq, entry] as const] : [])));
   return [...known.values()].sort((a, b) => a.seq - b.seq);
 }
 
-/** The rows up to `end`, with one for each run of entries in between that are not loaded. */
+/** The rows up to `end`, with one more row for each gap of entries that are not loaded. */
 function withGaps(rows: readonly ExplainedEntry[], end: number): readonly ExplainedEntry[] {
   const all: ExplainedEntry[] = [];
   let next = 0;

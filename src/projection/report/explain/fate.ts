@@ -1,6 +1,6 @@
 import type { EntryRule, ExplainedEntry } from "../../projection.ts";
 
-/** What became of an entry, whichever it is. */
+/** The status of an entry, without its seq and kind. */
 export type Fate = Omit<ExplainedEntry, "seq" | "kind">;
 
 export function notProjectable(rule: EntryRule): Fate {

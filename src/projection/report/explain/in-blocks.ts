@@ -3,7 +3,7 @@ import type { EntryRule, EntryStatus } from "../../projection.ts";
 import type { Run } from "../../run/run.ts";
 import type { Fate } from "./fate.ts";
 
-/** Entries that are a part of some block. */
+/** Entries that are part of a block. */
 export function* fatesOfBlocks(run: Run): Iterable<[number, Fate]> {
   const { engine, assembly, thread } = run;
   const { blocks } = engine.history;
@@ -39,14 +39,14 @@ function fateOfBlock(
 
 interface PartOfBlock {
   readonly seq: number;
-  /** Which message of the block it is in. */
+  /** The index of its message in the block. */
   readonly at: number;
   readonly tokens: number;
   readonly isRepaired: boolean;
   readonly isCleared: boolean;
 }
 
-/** The entries of a block. A message counts for the first entry in it, a result that stands in for the call it closes. */
+/** The entries of a block. A message counts for its first entry, a synthetic result for the entry of its call. */
 function partsOf(run: Run, index: number, block: Block, message: number | undefined): readonly PartOfBlock[] {
   const tokens = tokensOf(run, index, block, message);
   const cleared = new Set(block.calls.length === 0 ? [] : run.assembly.cleared);
@@ -66,7 +66,7 @@ function partsOf(run: Run, index: number, block: Block, message: number | undefi
   return [...parts.values()].filter(({ seq }) => !isOfContext(block) || seq !== block.seq);
 }
 
-/** What each message of a block costs, or would cost. */
+/** The tokens of each message of a block, shown or not. */
 function tokensOf(
   { engine, assembly }: Run,
   index: number,

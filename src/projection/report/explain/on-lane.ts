@@ -4,7 +4,7 @@ import { isOfContext } from "../../history/block.ts";
 import type { Run } from "../../run/run.ts";
 import { type Fate, notProjectable } from "./fate.ts";
 
-/** Entries of the lane that are in no block and were not dropped. */
+/** The status of an entry of the lane that is in no block and was not dropped. */
 export function fateOnLane(run: Run, entry: Entry): Fate {
   const { engine, settings } = run;
   const base = engine.log.anchor === undefined ? undefined : replaceBase(engine.log.anchor);
@@ -36,7 +36,7 @@ export function fateOfContext(run: Run, entry: Entry): Fate {
     : { status: "cut", rule: "before_window", tokens: 0 };
 }
 
-/** What a block of the context costs, but for results that came later and are entries of their own. */
+/** The tokens of a context block, without later results, which have entries of their own. */
 function contextTokens({ assembly }: Run, entry: Entry, place: number): number {
   const block = assembly.blocks[place];
   const message = assembly.places[place];
