@@ -3,7 +3,7 @@ import { DEFAULT_LANE, isMalformed, LANE_RULES, namedLane, switchTarget } from "
 import { LaneReader } from "../thread/lane-reader.ts";
 import type { Thread } from "../thread/thread.ts";
 
-/** The lane that is active before a seq, by default at the end: that of the last switch that counts. */
+/** The active lane before a seq, by default at the end. The last valid switch sets it. */
 export function activeLane(thread: Thread, rules = LANE_RULES, beforeSeq = thread.rev): string {
   const counts = (entry: Entry): boolean => !(rules.ignoresMalformed && isMalformedIn(thread, entry));
   const switched = thread
@@ -12,7 +12,7 @@ export function activeLane(thread: Thread, rules = LANE_RULES, beforeSeq = threa
   return (switched && switchTarget(switched)) ?? thread.base?.activeLane ?? DEFAULT_LANE;
 }
 
-/** An entry has the same entries before it in every version of its thread, so this is worked out once for each. */
+/** A cache. It is valid for all versions of a thread, because the entries before an entry never change. */
 const known = new WeakMap<Entry, boolean>();
 
 function isMalformedIn(thread: Thread, entry: Entry): boolean {
@@ -23,7 +23,7 @@ function isMalformedIn(thread: Thread, entry: Entry): boolean {
   return found;
 }
 
-/** Whether a lane has entries before a seq. All but the default one have entries that name them. */
+/** Whether a lane has entries before a seq. Every lane except the default one has an entry that names it. */
 export function isWritten(thread: Thread, lane: string, beforeSeq = thread.rev): boolean {
   if (lane === DEFAULT_LANE) return lanesBefore(thread, beforeSeq).includes(lane);
   if (thread.base !== undefined && Object.hasOwn(thread.base.lanes, lane)) return true;
@@ -44,7 +44,7 @@ export function lanesBefore(thread: Thread, seq: number): readonly string[] {
   return [...lanes].sort();
 }
 
-/** A sorted list with one more lane; the same list where it has it already. */
+/** Adds a lane to a sorted list. Returns the same list if it is already in it. */
 export function withLane(lanes: readonly string[], lane: string): readonly string[] {
   return lanes.includes(lane) ? lanes : [...lanes, lane].sort();
 }

@@ -14,8 +14,8 @@ const OF_REPLACE = ["type", "reason", "resultContext", "baseSeq", "meta"];
 const OF_SWITCH = ["type", "reason", "from", "atSeq", "meta"];
 
 /**
- * A frozen copy of a context operation, checked before it is written: nothing malformed gets into the log as an operation
- * that does nothing.
+ * A frozen, checked copy of a context operation. The check comes before the write, because a malformed operation in the log
+ * has no effect.
  */
 export function checkOperation(value: unknown, thread: Thread): AiContextOperationPayload {
   const payload = withContextId(copied(value));
@@ -25,33 +25,33 @@ export function checkOperation(value: unknown, thread: Thread): AiContextOperati
     ["opId", opId],
     ["contextRef", contextRef],
   ] as const) {
-    if (typeof name !== "string" || name === "") throw invalid(path, "must be a name");
+    if (typeof name !== "string" || name === "") throw invalid(path, "must be a non-empty string");
   }
   if (!isObject(operation)) throw invalid("operation", "must be an object with type and reason");
   if (!REASONS.includes(operation["reason"])) throw invalid("operation.reason", `must be one of ${REASONS.join(", ")}`);
   if (operation["type"] === "replace") checkReplace(operation, String(contextRef), thread);
   else if (operation["type"] === "switch") checkSwitch(operation, thread);
   else throw invalid("operation.type", "must be replace or switch");
-  return payload as AiContextOperationPayload & JsonObject; // every field was checked
+  return payload as AiContextOperationPayload & JsonObject; // all fields are checked
 }
 
 /**
- * A branch needs a lane to leave, and a lane that nothing was written to. Asked only of an operation that is not applied
- * already: its own entry makes the lane.
+ * A branch needs an existing lane to leave and a new lane to create. Do not call this for an operation that is already
+ * applied, because its own entry has created the lane.
  */
 export function checkBranch({ contextRef, operation }: AiContextOperationPayload, thread: Thread): void {
   const { type, from } = operation;
   if (type !== "switch" || from === undefined) return;
   if (from !== DEFAULT_LANE && !isWritten(thread, from)) {
-    const message = `operation.from: there is no lane "${from}". Name the lane to branch from.`;
+    const message = `operation.from: lane "${from}" does not exist. Name the lane to branch from.`;
     throw new ContextOpError({ code: "context_op_lane_unknown", path: "operation.from", message });
   }
   if (!isWritten(thread, contextRef)) return;
-  const message = `contextRef: lane "${contextRef}" is there already. Leave out from and atSeq to switch to it, or branch into a new lane.`;
+  const message = `contextRef: lane "${contextRef}" exists already. Leave out from and atSeq to switch to it, or branch into a new lane.`;
   throw new ContextOpError({ code: "context_op_lane_exists", path: "contextRef", message });
 }
 
-/** What takes the place of a lane has an id; without one it is named after the operation, so that a retry says the same. */
+/** Gives a resultContext without an id one made from the opId, so that a retry has equal content. */
 function withContextId(payload: JsonObject): JsonObject {
   const { opId, operation } = payload;
   const context = isObject(operation) ? operation["resultContext"] : undefined;
@@ -63,10 +63,13 @@ function checkReplace(operation: JsonObject, lane: string, thread: Thread): void
   onlyFields(operation, OF_REPLACE, "operation.");
   const { resultContext, baseSeq, reason } = operation;
   if (!isObject(resultContext))
-    throw invalid("operation.resultContext", "is what takes the place of the lane; it must be given");
+    throw invalid(
+      "operation.resultContext",
+      "must be an object { entries, systemPrompt?, id? }, which replaces the lane",
+    );
   onlyFields(resultContext, ["id", "systemPrompt", "entries"], "operation.resultContext.");
   const { id, systemPrompt, entries } = resultContext;
-  if (typeof id !== "string" || id === "") throw invalid("operation.resultContext.id", "must be a name");
+  if (typeof id !== "string" || id === "") throw invalid("operation.resultContext.id", "must be a non-empty string");
   if (systemPrompt !== undefined && typeof systemPrompt !== "string") {
     throw invalid("operation.resultContext.systemPrompt", "must be text");
   }
@@ -74,7 +77,7 @@ function checkReplace(operation: JsonObject, lane: string, thread: Thread): void
   for (const [index, entry] of entries.entries()) checkMessage(entry, `operation.resultContext.entries[${index}]`);
   if (baseSeq === undefined) {
     if (reason !== "compaction") return;
-    throw invalid("operation.baseSeq", "must be given for a compaction: entries after it stay");
+    throw invalid("operation.baseSeq", "is missing: a compaction keeps the entries after it");
   }
   checkSeq(baseSeq, "operation.baseSeq", thread);
   checkEdge(Number(baseSeq), lane, thread);
@@ -116,7 +119,7 @@ function checkSeq(seq: JsonValue, path: string, { lastSeq }: Thread): void {
   throw invalid(path, `must be a seq of the thread, from -1 to ${lastSeq}`);
 }
 
-/** An edge between a call and its result would leave one without the other. */
+/** An edge between a call and its result would separate them. */
 function checkEdge(seq: number, lane: string, thread: Thread): void {
   const from = Math.max(seq + 1, thread.firstSeq);
   for (const entry of thread.slice(from, Math.max(from, thread.lastSeq))) {
@@ -124,7 +127,7 @@ function checkEdge(seq: number, lane: string, thread: Thread): void {
     if (id === undefined || (namedLane(entry) ?? lane) !== lane) continue;
     const call = callBefore(entry, id, thread);
     if (call === undefined || call.seq > seq) continue;
-    const message = `operation: seq ${seq} stands between a call (${call.seq}) and its result (${entry.seq}). Choose ${call.seq - 1} or ${entry.seq}.`;
+    const message = `operation: seq ${seq} is between a call (${call.seq}) and its result (${entry.seq}). Choose ${call.seq - 1} or ${entry.seq}.`;
     throw new ContextOpError({ code: "context_op_splits_exchange", message });
   }
 }
@@ -153,7 +156,8 @@ function calls({ kind, payload, refs }: Entry, id: string): boolean {
 
 function onlyFields(value: JsonObject, known: readonly string[], path: string): void {
   const unknown = Object.keys(value).find((field) => !known.includes(field));
-  if (unknown !== undefined) throw invalid(`${path}${unknown}`, `is not known here; known are ${known.join(", ")}`);
+  if (unknown !== undefined)
+    throw invalid(`${path}${unknown}`, `is not a known field. Known fields: ${known.join(", ")}`);
 }
 
 function copied(value: unknown): JsonObject {

@@ -2,7 +2,7 @@ import { isPlainObject, type JsonObject, type JsonValue } from "../thread/json.t
 import type { LaneItem } from "./lane-log.ts";
 import { resultText } from "./results.ts";
 
-/** One message of a lane, as a `replace` takes it in `resultContext.entries`; as unchecked as the log. */
+/** One message of a lane, in the form of `resultContext.entries` of a `replace`. Not checked. */
 export type ContextEntry = {
   readonly role: JsonValue;
   readonly content: JsonValue;
@@ -15,10 +15,10 @@ export type ContextEntry = {
   readonly refs?: JsonObject;
 };
 
-/** What of a payload a message is made of. */
+/** The payload fields of a message. */
 const FIELDS = ["role", "content", "toolCalls", "toolCallId", "name", "thinking", "isError", "call"] as const;
 
-/** The messages of a lane, whichever vocabulary wrote them. Summaries, operations and kinds of your own are no messages. */
+/** The messages of a lane, from entries of all built-in message kinds. Summaries, operations and other kinds are skipped. */
 export function contextEntries(items: readonly LaneItem[]): readonly ContextEntry[] {
   const entries: ContextEntry[] = [];
   let isAdjacent = false; // whether a call without a callId belongs to the message before it
@@ -64,7 +64,7 @@ function contextEntry({ entry, snapshot }: LaneItem): ContextEntry | undefined {
   }
 }
 
-/** Nothing a model would see: no text, no file, no call. */
+/** Whether a model would be shown nothing: no text, no file, no call. */
 function isBlank({ role, content, toolCalls }: ContextEntry): boolean {
   if (role === "tool" || (Array.isArray(toolCalls) && toolCalls.length > 0)) return false;
   if (typeof content === "string") return content.trim() === "";
@@ -81,7 +81,7 @@ function isThinking(part: JsonValue): boolean {
   return isPlainObject(part) && part["type"] === "thinking";
 }
 
-/** The payload may name the request that its refs do not. */
+/** The requestId may be in the payload instead of the refs. */
 function requestIn(payload: JsonObject, refs: JsonObject): { readonly refs?: JsonObject } {
   const { requestId } = payload;
   const all = { ...(typeof requestId === "string" && { requestId }), ...refs };

@@ -1,15 +1,15 @@
 import { type ErrorFacts, HeddleError } from "../thread/errors.ts";
 
-/** Why a context operation was refused. Nothing was written. */
+/** The reason for which a context operation was refused. Nothing was written. */
 export type ContextOpErrorCode =
   | "context_op_invalid"
-  /** `baseSeq` stands between a call and its result. */
+  /** `baseSeq` or `atSeq` is between a call and its result. */
   | "context_op_splits_exchange"
-  /** `from` is a lane that nothing was written to. */
+  /** The lane in `from` has no entries. */
   | "context_op_lane_unknown"
-  /** A branch into a lane that is there already. */
+  /** The lane to create by a branch exists already. */
   | "context_op_lane_exists"
-  /** This opId was applied before, with another content. */
+  /** This opId was applied before with other content. */
   | "context_op_id_reused";
 
 /**
@@ -22,7 +22,7 @@ export type ContextOpErrorCode =
 export class ContextOpError extends HeddleError {
   static override readonly className: string = "ContextOpError";
   declare readonly code: ContextOpErrorCode;
-  /** The field that is wrong. */
+  /** The field that is wrong, if it is a single one. */
   declare readonly path?: string;
 
   constructor({ path, ...facts }: ErrorFacts & { readonly code: ContextOpErrorCode; readonly path?: string }) {

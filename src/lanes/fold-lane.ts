@@ -11,17 +11,17 @@ import { type Inherited, type LaneItem, LaneLog, laneBaseOf } from "./lane-log.t
 export interface Context {
   readonly lane: string;
   readonly atSeq: number;
-  /** The system prompt that the latest replace brought. */
+  /** The system prompt of the latest replace. */
   readonly systemPrompt?: string;
-  /** Its messages, as a replace takes them: what it folds to can be put in its place, or on another lane. */
+  /** Its messages, in the form a replace takes them, so that they can replace this lane or another one. */
   readonly entries: readonly ContextEntry[];
-  /** What it is made of: messages of the latest replace, then the entries of the lane after its base, in order. */
+  /** Its items in order: messages of the latest replace, then the lane's entries after its base. */
   readonly items: readonly LaneItem[];
-  /** The latest replace: what the lane begins with. */
+  /** The latest replace, with which the lane begins. */
   readonly anchor?: Entry;
   /** The lane's running measure. */
   readonly measure: number;
-  /** Whether the beginning of the lane is among the items; not when it lies before a loaded tail. */
+  /** Whether the items include the beginning of the lane. False when it is before a loaded tail. */
   readonly complete: boolean;
 }
 
@@ -35,7 +35,7 @@ export interface Context {
 export function foldLane(thread: Thread, lane: string, options: { readonly atSeq?: number | undefined } = {}): Context {
   const { atSeq = thread.lastSeq } = fieldsOf(options, "options", "invalid_options");
   if (typeof lane !== "string" || lane === "") {
-    throw new ThreadError({ code: "invalid_id", path: "lane", message: "lane must be the name of a lane." });
+    throw new ThreadError({ code: "invalid_id", path: "lane", message: "lane must be a non-empty string." });
   }
   const { items, anchor, systemPrompt, measure, complete } = foldedLog(thread, lane, atSeq);
   return Object.freeze({
@@ -57,7 +57,7 @@ function foldedLog(thread: Thread, lane: string, atSeq: number): LaneLog {
   return log;
 }
 
-/** A log of one lane that knows what the thread's base says, and nothing of its entries yet; `latest` is the thread as it has grown. */
+/** A lane log with the data of the thread's base and no entries yet. `latest` returns the newest version of the thread. */
 export function laneLogOf(
   thread: Thread,
   lane: string,
@@ -68,8 +68,8 @@ export function laneLogOf(
 }
 
 /**
- * What a branch begins with. The lane it leaves may be a branch itself, and so on, further than a stack is deep: the oldest
- * is folded first and goes on as the next.
+ * The items a branch begins with. The lane it leaves may be a branch too, and so on. To avoid deep recursion, the oldest
+ * lane is folded first, and its log is then reused for the next.
  */
 function originOf(thread: Thread, given: Branch, rules: LaneRules): Inherited {
   const reader = new LaneReader(thread.base, rules);
@@ -98,14 +98,14 @@ function originOf(thread: Thread, given: Branch, rules: LaneRules): Inherited {
   return log;
 }
 
-/** Where a position of a lane is written: before the lane began, in the lane that it left, and so on. */
+/** The lane whose own entries hold a position. Before a lane began, that is the lane it left, and so on. */
 export function writtenAt(thread: Thread, branch: Branch): Branch {
   const reader = new LaneReader(thread.base);
   const entries = entriesByLane(thread, reader);
   return heldAt(branch, beginnings(thread, reader, entries));
 }
 
-/** How a lane began as a branch, and the seq of its first entry. */
+/** The branch a lane began as, if any, and the seq of its first entry. */
 type BranchAt = (lane: string) => (Branch & { readonly seq: number }) | undefined;
 
 function beginnings({ base }: Thread, reader: LaneReader, entries: EntriesByLane): BranchAt {
@@ -118,7 +118,7 @@ function beginnings({ base }: Thread, reader: LaneReader, entries: EntriesByLane
 
 function heldAt({ from, atSeq }: Branch, branchAt: BranchAt): Branch {
   let held = { from, atSeq };
-  let before = Number.POSITIVE_INFINITY; // the default lane may be left before it begins, and then begin as a branch
+  let before = Number.POSITIVE_INFINITY; // guards against a cycle: the default lane may be left before its first entry and then begin as a branch
   for (let origin = branchAt(from); origin !== undefined && origin.seq > held.atSeq; origin = branchAt(held.from)) {
     if (origin.seq >= before) break;
     before = origin.seq;
@@ -127,7 +127,7 @@ function heldAt({ from, atSeq }: Branch, branchAt: BranchAt): Branch {
   return held;
 }
 
-/** A branch that leaves its lane before what is loaded has a beginning nobody can see yet. */
+/** Whether the beginning of the branch is loaded. */
 function isLoaded({ firstSeq }: Thread, { atSeq }: Branch): boolean {
   return firstSeq === 0 || atSeq >= firstSeq;
 }

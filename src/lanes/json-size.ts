@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from "../thread/json.ts";
 
-/** The UTF-8 bytes of a value's JSON text, counted without writing it. */
+/** The UTF-8 bytes of a value's JSON text, counted without building the text. */
 export function jsonSize(value: JsonValue): number {
   switch (typeof value) {
     case "string":
@@ -14,7 +14,7 @@ export function jsonSize(value: JsonValue): number {
   }
 }
 
-/** Brackets, and a comma between any two. */
+/** Counts brackets, and commas between items. */
 function listSize(list: readonly JsonValue[]): number {
   let bytes = 2 + Math.max(0, list.length - 1);
   for (const item of list) bytes += jsonSize(item);
@@ -25,7 +25,7 @@ function objectSize(object: JsonObject): number {
   let bytes = 1;
   for (const key of Object.keys(object)) {
     const value = object[key];
-    if (value !== undefined) bytes += textSize(key) + jsonSize(value) + 2; // a colon, and a comma or the last brace
+    if (value !== undefined) bytes += textSize(key) + jsonSize(value) + 2; // a colon, and a comma or the closing brace
   }
   return Math.max(2, bytes);
 }
@@ -36,14 +36,14 @@ function textSize(text: string): number {
     const unit = text.charCodeAt(index);
     if (unit < 0x20) bytes += SHORT_ESCAPES.has(unit) ? 1 : 5;
     else if (unit === QUOTE || unit === BACKSLASH) bytes += 1;
-    else if (unit > 0x7f) bytes += unit > 0x7ff && (unit < 0xd800 || unit > 0xdfff) ? 2 : 1; // half of a pair: two each
+    else if (unit > 0x7f) bytes += unit > 0x7ff && (unit < 0xd800 || unit > 0xdfff) ? 2 : 1; // each half of a surrogate pair counts 2
   }
   return bytes;
 }
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
-/** \b \t \n \f \r; other control characters are written \u0000. */
+/** \b \t \n \f \r. Other control characters are written as \u0000. */
 const SHORT_ESCAPES: ReadonlySet<number> = new Set([8, 9, 10, 12, 13]);
 
 function isList(value: JsonValue): value is readonly JsonValue[] {

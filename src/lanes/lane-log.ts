@@ -6,21 +6,21 @@ import type { LaneReader } from "../thread/lane-reader.ts";
 import type { Thread } from "../thread/thread.ts";
 import { measureOfJson } from "./measure.ts";
 
-/** One place of a lane: an entry, or one message of the context that a replace put in place of entries. */
+/** One item of a lane: an entry, or one message of a replaced context. */
 export interface LaneItem {
-  /** The entry, or the replace that the message stands in. */
+  /** The entry, or the replace entry that holds the message. */
   readonly entry: Entry;
-  /** Where it stands among what summaries cover: the seq, or the baseSeq of the replace. */
+  /** A summary that reaches this seq covers the item. The entry's seq, or the baseSeq of the replace. */
   readonly open: number;
   /** The lane's running measure before it. */
   readonly position: number;
   /** For a message of a replaced context. */
   readonly snapshot?: { readonly index: number; readonly message: JsonValue };
-  /** For a summary that counts: how far it covers its lane. */
+  /** For a summary in effect: the last seq of the lane that it covers. */
   readonly reach?: number;
 }
 
-/** What a branch begins with: the items and the measure of the lane it leaves. */
+/** The beginning of a branch: items and measure of the lane it leaves. */
 export interface Inherited {
   readonly items: readonly LaneItem[];
   readonly measure: number;
@@ -32,28 +32,28 @@ export interface Inherited {
 export type FoldOrigin = (lane: string, atSeq: number) => Inherited;
 
 /**
- * One lane of a growing log, folded entry by entry: the latest replace is its beginning, and what belongs to it follows
- * in the order of seq.
+ * One lane of a growing log, folded entry by entry. It begins with the latest replace. The lane's entries after the base of
+ * the replace follow in the order of seq.
  */
 export class LaneLog {
   lane: string;
   /** The lane's running measure after the last entry. */
   measure = 0;
-  /** Grows whenever items that were there are no longer. */
+  /** Grows whenever existing items are removed or replaced. */
   generation = 0;
   systemPrompt: string | undefined;
   /** The replace the lane begins with. */
   anchor: Entry | undefined;
-  /** All entries of the lane: a replace may reach back behind an earlier one. */
+  /** All entries of the lane. They are kept, because a later replace may have a lower base than an earlier one. */
   #own: LaneItem[] = [];
-  /** Where among its own the summaries stand that count, by how far they reach: a replace ends those of the least reach. */
+  /** The summaries in effect as indexes into `#own`, sorted by reach. A replace ends those with the lowest reach. */
   #reaching: Reaching[] = [];
-  /** What the lane begins with, then its own entries as far as anyone has looked: a replace costs nothing for each. */
+  /** The beginning of the lane, then its own entries. Filled on read, so that a replace need not copy entries. */
   #items: LaneItem[] = [];
   #taken = 0;
   #baseSeq = NO_BASE;
   #branched = false;
-  /** Nothing was ever written to it, so it may still begin as a branch. */
+  /** The lane has no entries yet, so it may still begin as a branch. */
   #isFresh = true;
   #isComplete = true;
   readonly #firstSeq: number;
@@ -74,12 +74,12 @@ export class LaneLog {
     if (known !== undefined) this.#goOnFrom(known);
   }
 
-  /** Whether the lane's first item is certainly among the items: not when entries before a loaded tail belong to it. */
+  /** Whether the items certainly include the first one of the lane. False when it may be before a loaded tail. */
   get complete(): boolean {
     return this.#isComplete && !this.#reader.isUncertain;
   }
 
-  /** Whether an entry is an operation that does nothing. */
+  /** Whether an entry is a malformed operation, which has no effect. */
   isMalformed(entry: Entry): boolean {
     return this.#reader.isMalformed(entry);
   }
@@ -92,14 +92,14 @@ export class LaneLog {
     return this.#items;
   }
 
-  /** Whether the entry belongs to the lane. */
+  /** Adds the entry if it belongs to the lane, and says whether it does. */
   push(entry: Entry): boolean {
     if (this.#reader.read(entry) !== this.lane) return false;
     this.add(entry);
     return true;
   }
 
-  /** Takes in the next entry of the lane, when it is certain that it is one. */
+  /** Adds the next entry of the lane. The caller has checked that it belongs to the lane. */
   add(entry: Entry): void {
     const isMalformed = this.isMalformed(entry);
     const branch = this.#isFresh && !isMalformed ? branchOf(entry) : undefined;
@@ -112,8 +112,8 @@ export class LaneLog {
   }
 
   /**
-   * Goes on as a branch of what it is now, without copying it: positions and measure go on too, which a lane of its own
-   * counts from where it begins.
+   * Turns this log into a branch of its lane without a copy. Positions and measure continue, unlike those of a separate lane
+   * log, which begin at 0.
    */
   goOnAs(lane: string): void {
     this.#items = this.items;
@@ -129,8 +129,8 @@ export class LaneLog {
   }
 
   /**
-   * What the lane began with is not known: it began as a branch before the loaded tail, with a summary and a prompt that
-   * only its origin knows, or what is known of the entries before the tail holds for other rules.
+   * True if the beginning of the lane is unknown. Either the lane began as a branch before the loaded tail, so that only its
+   * origin has the summary and prompt. Or the base of the tail was computed with other rules.
    */
   get lacksOrigin(): boolean {
     return this.#reader.isUncertain || (this.#branched && this.anchor === undefined);
@@ -178,7 +178,7 @@ export class LaneLog {
     this.generation++;
   }
 
-  /** A summary that reaches no further than a replace says nothing of what the lane holds now. */
+  /** Ends summaries that reach no further than a replace, because they cover nothing of the new lane. */
   #endReaches(baseSeq: number): void {
     const ended = countUntil(this.#reaching, ({ reach }) => reach > baseSeq);
     for (const { at } of this.#reaching.splice(0, ended)) {
@@ -200,12 +200,12 @@ interface Reaching {
   readonly at: number;
 }
 
-/** What is known of a lane before the loaded tail. Lanes are named by users, and "constructor" is a name too. */
+/** The base of a lane before the loaded tail. Uses `hasOwn`, because a lane may be named "constructor". */
 export function laneBaseOf(base: ThreadBase | undefined, lane: string): LaneBase | undefined {
   return base !== undefined && Object.hasOwn(base.lanes, lane) ? base.lanes[lane] : undefined;
 }
 
-/** Below every reach that counts: -1 covers nothing, and is a summary all the same. */
+/** Below every valid reach. -1 is valid: such a summary covers nothing but is shown. */
 const NO_BASE = -2;
 
 function snapshotItems(entry: Entry, { messages, baseSeq: open }: Replace, end: number): LaneItem[] {
@@ -221,7 +221,7 @@ function withoutReach({ reach: _reach, ...item }: LaneItem): LaneItem {
   return item;
 }
 
-/** How many there are before the first for which `holds`, which holds for all after it. */
+/** Binary search: the number of items before the first for which `holds`. It must hold for all later ones too. */
 function countUntil<T>(list: readonly T[], holds: (item: T) => boolean): number {
   let low = 0;
   let high = list.length;

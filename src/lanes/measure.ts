@@ -2,12 +2,12 @@ import type { JsonValue } from "../thread/json.ts";
 import { utf8Length } from "../tokens/utf8.ts";
 import { jsonSize } from "./json-size.ts";
 
-/** How much an entry weighs on its lane: a quarter of the UTF-8 bytes of its payload's JSON text, rounded down. */
+/** The size of an entry on its lane: a quarter of the UTF-8 bytes of its payload's JSON text, rounded down. */
 export function measureOf(payloadText: string): number {
   return Math.floor(utf8Length(payloadText) / 4);
 }
 
-/** The same for a payload that nobody has written down yet. */
+/** The same for a payload that is not serialized yet. */
 export function measureOfJson(payload: JsonValue): number {
   return Math.floor(jsonSize(payload) / 4);
 }

@@ -10,10 +10,10 @@ import {
   switchTarget,
 } from "../thread/lane-operation.ts";
 
-/** What is known of every lane after some number of entries; JSON, so that a store can keep it beside a row. */
+/** The state of every lane after some number of entries. It is JSON, so that a store can keep it beside a row. */
 export type LaneTrack = {
   readonly active: string;
-  /** There was a malformed operation: what is known holds for projector heddle/1, which applied it. */
+  /** True after a malformed operation. The state then holds for projector heddle/1 only, which applied it. */
   readonly malformed?: true;
   readonly lanes: { readonly [lane: string]: LaneState };
 };
@@ -21,13 +21,13 @@ export type LaneTrack = {
 export type LaneState = {
   /** Sum of the measures of the lane's entries. */
   readonly measure: number;
-  /** Seq and base of the latest replace. */
+  /** The seq and base of the latest replace. */
   readonly replaceSeq?: number;
   readonly replaceBase?: number;
-  /** Seq and reach of the summary that covers most and still counts. */
+  /** The seq and reach of the summary that reaches furthest. Absent when a replace has ended it. */
   readonly summarySeq?: number;
   readonly summaryTo?: number;
-  /** It began with what another lane held, and no replace has taken the place of that. */
+  /** The lane began as a branch, and no replace has replaced its beginning. */
   readonly branched?: true;
 };
 
@@ -35,7 +35,7 @@ export const NO_LANES: LaneTrack = Object.freeze({ active: DEFAULT_LANE, lanes: 
 
 type Tracked = Pick<Entry, "seq" | "kind" | "payload">;
 
-/** Whether what a store gives back is a track: damage may have made anything of it. */
+/** Whether stored data is a track. It may be damaged. */
 export function isTrack(value: unknown): value is LaneTrack {
   if (!isPlainObject(value) || typeof value["active"] !== "string" || !isPlainObject(value["lanes"])) return false;
   if (value["malformed"] !== undefined && value["malformed"] !== true) return false;
@@ -50,24 +50,24 @@ function isState(value: unknown): boolean {
   );
 }
 
-/** The lane an entry names, else the one active at its place. */
+/** The lane an entry names, else the active lane. */
 export function laneOf(entry: Pick<Entry, "payload">, track: LaneTrack): string {
   return namedLane(entry) ?? track.active;
 }
 
-/** Lanes are named by users, and "constructor" is a name too. */
+/** Uses `hasOwn`, because a lane may be named "constructor". */
 export function stateOf({ lanes }: LaneTrack, lane: string): LaneState | undefined {
   return Object.hasOwn(lanes, lane) ? lanes[lane] : undefined;
 }
 
-/** The track with another measure for one lane; a lane that nothing was written to stays unknown. */
+/** The track with another measure for one lane. A lane without entries stays absent while its measure is 0. */
 export function withMeasure(track: LaneTrack, lane: string, measure: number): LaneTrack {
   const state = stateOf(track, lane);
   if (state === undefined && measure === 0) return track;
   return { ...track, lanes: { ...track.lanes, [lane]: { ...state, measure } } };
 }
 
-/** The track after one more entry. Malformed summaries and operations count as plain entries: the log takes anything. */
+/** The track after one more entry. Malformed summaries, and operations without valid fields, count as plain entries. */
 export function advance(track: LaneTrack, entry: Tracked, measure: number): LaneTrack {
   const lane = laneOf(entry, track);
   const before = stateOf(track, lane) ?? firstState(entry);
@@ -90,7 +90,7 @@ function afterEvent(state: LaneState, entry: Tracked): LaneState {
   return base === undefined ? state : afterReplace(state, entry.seq, base);
 }
 
-/** The greatest reach wins, then the newest; what a replace has superseded never counts. */
+/** The greatest reach wins. With equal reach, the newest. A summary within a replaced range is ignored. */
 function afterSummary(state: LaneState, seq: number, reach: number): LaneState {
   const floor = Math.max(state.summaryTo ?? -1, (state.replaceBase ?? -2) + 1);
   return reach >= floor ? { ...state, summarySeq: seq, summaryTo: reach } : state;

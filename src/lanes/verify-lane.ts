@@ -3,14 +3,14 @@ import type { Thread } from "../thread/thread.ts";
 import { type Context, foldLane } from "./fold-lane.ts";
 import type { LaneItem } from "./lane-log.ts";
 
-/** Whether a view that somebody kept is what the thread says. */
+/** Whether a stored context equals the thread's. */
 export type LaneReport =
   | { readonly ok: true }
-  /** The first item that differs; -1 when it is not the items, but what else the view says. */
+  /** The index of the first item that differs. -1 when the items are equal but another field differs. */
   | { readonly ok: false; readonly item: number };
 
 /**
- * Folds the lane of a kept view again, at the same seq, and compares.
+ * Folds the lane of a stored context again at the same seq and compares.
  *
  * @example
  * const thread = Thread.create().append({ kind: "message", payload: { role: "user", content: "hi" } });

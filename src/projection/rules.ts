@@ -29,7 +29,7 @@ export interface ProjectionRules extends LaneRules {
   readonly movesByWholeStep: boolean;
   /** A call approved in an AI SDK message list that has not run keeps its approval. Before, it was shown as interrupted. */
   readonly keepsApprovals: boolean;
-  /** A result with more fields than those of an envelope is data; before, all but its `value` or `error` was left out. */
+  /** A result with other fields beside an envelope's is data. Before, those fields were left out. */
   readonly keepsWholeResults: boolean;
 }
 

@@ -3,29 +3,29 @@ import { isPlainObject, type JsonObject, type JsonValue } from "./json.ts";
 
 type Read = Pick<Entry, "seq" | "kind" | "payload">;
 
-/** A context operation that gives a lane a new beginning. */
+/** A context operation that replaces entries of a lane with messages. */
 export interface Replace {
-  /** Entries of the lane up to here are replaced. */
+  /** Entries of the lane up to this seq are replaced. */
   readonly baseSeq: number;
   readonly systemPrompt?: string;
-  /** What stands in their place: messages, as far as anyone has checked. */
+  /** The messages that replace them. Not checked. */
   readonly messages: readonly JsonValue[];
 }
 
-/** Where a new lane takes its beginning from. */
+/** The lane and seq at which a new lane branches off. */
 export interface Branch {
   readonly from: string;
   readonly atSeq: number;
 }
 
-/** The lane of entries that name none, until the first switch. It is there from the beginning. */
+/** The lane of entries that name none, until the first switch. It always exists. */
 export const DEFAULT_LANE = "default";
 
-/** Corrections of how lanes are read. In projector heddle/1 all are false. */
+/** Corrections of how lanes are read. All are false in projector heddle/1. */
 export interface LaneRules {
-  /** A branch that leaves a lane at a position which that lane inherited begins with what the lane's origin held there. */
+  /** A branch may leave a lane at an inherited position. It then begins with the items of the lane's origin up to there. */
   readonly followsOrigins: boolean;
-  /** A malformed operation is a plain entry; before, some were applied. */
+  /** A malformed operation has no effect. Before, some were applied. */
   readonly ignoresMalformed: boolean;
 }
 
@@ -34,9 +34,9 @@ export const LANE_RULES: LaneRules = Object.freeze({ followsOrigins: true, ignor
 export const REASONS: readonly unknown[] = ["manual", "restore", "compaction", "system"];
 
 /**
- * Whether an operation that `heddle/1` applies is malformed: its reason is none, its base lies beyond the end, or it
- * branches from a lane that is not there, or into one that is. `isWritten` says which lanes have entries before it; the
- * default lane may be left before it has any.
+ * Whether an operation that `heddle/1` applies is malformed: its reason is unknown, its base is after the entry, it
+ * branches from a missing lane, or into an existing one. `isWritten` says which lanes have entries before it. The default
+ * lane may be left before it has any.
  */
 export function isMalformed(entry: Read, isWritten: (lane: string) => boolean): boolean {
   const operation = operationOf(entry);
@@ -50,20 +50,20 @@ export function isMalformed(entry: Read, isWritten: (lane: string) => boolean): 
   return !isBranch || lane === undefined || isWritten(lane) || !(isWritten(from) || from === DEFAULT_LANE);
 }
 
-// The log takes anything, and so do these: an operation that says nothing sensible is a plain entry.
+// The log accepts any payload, so these functions treat an operation without valid fields as a plain entry.
 
-/** The lane an entry names, if it names one. */
+/** The lane an entry names, if any. */
 export function namedLane({ payload }: Pick<Entry, "payload">): string | undefined {
   const name = payload["contextRef"];
   return isName(name) ? name : undefined;
 }
 
-/** The lane that is active from this entry on, if it changes that. */
+/** The lane that this entry makes active, if any. */
 export function switchTarget(entry: Read): string | undefined {
   return operationOf(entry)?.["type"] === "switch" ? namedLane(entry) : undefined;
 }
 
-/** Without a list of messages to put there it takes the place of nothing: a lane is not emptied by a mistake. */
+/** The base of a replace. A replace without a list of messages has none, so that a mistake does not empty a lane. */
 export function replaceBase(entry: Read): number | undefined {
   const operation = operationOf(entry);
   if (operation?.["type"] !== "replace" || contextIn(operation) === undefined) return undefined;
@@ -84,7 +84,7 @@ export function branchOf(entry: Read): Branch | undefined {
   return isName(from) && isSeq(atSeq) && atSeq >= -1 ? { from, atSeq: Math.min(atSeq, entry.seq - 1) } : undefined;
 }
 
-/** How far a summary reaches: never past itself. One without a text has nothing to put in the place of what it covers. */
+/** The last seq that a summary covers, at most its own. Undefined for one without text, which has nothing to show. */
 export function summaryReach({ kind, seq, payload }: Read): number | undefined {
   const toSeq = payload["toSeq"];
   const isSummary = kind === "summary" && typeof payload["content"] === "string";

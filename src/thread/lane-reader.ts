@@ -2,11 +2,11 @@ import type { ThreadBase } from "./base.ts";
 import type { Entry } from "./entry.ts";
 import { DEFAULT_LANE, isMalformed, LANE_RULES, type LaneRules, namedLane, switchTarget } from "./lane-operation.ts";
 
-/** Reads the entries of a thread in their order, and says to which lane each belongs. */
+/** Finds the lane of each entry of a thread. Entries must be read in order. */
 export class LaneReader {
-  /** The lane active after the last entry that was read. */
+  /** The active lane after the last entry that was read. */
   active: string;
-  /** What is known of the entries before a loaded tail holds for other rules. */
+  /** Whether the base of a loaded tail was computed with other rules. */
   readonly isUncertain: boolean;
   readonly #rules: LaneRules;
   readonly #written: Set<string>;
@@ -31,7 +31,7 @@ export class LaneReader {
     return lane;
   }
 
-  /** Whether an entry that was read is an operation that does nothing. */
+  /** Whether an entry that was read is a malformed operation, which has no effect. */
   isMalformed(entry: Entry): boolean {
     return this.#malformed.has(entry);
   }

@@ -55,7 +55,7 @@ const toolCall: Reader = {
 
 const toolResult = toolResultReader(false);
 
-/** As projector heddle/1 read results: fields beside those of an envelope were left out. */
+/** Reads results as projector heddle/1 did: fields beside those of an envelope are left out. */
 export const FIRST_TOOL_RESULT = toolResultReader(true);
 
 function toolResultReader(allowsMore: boolean): Reader {
