@@ -65,7 +65,7 @@ export function checkReaders(readers: Readers): void {
     const { version, read, upcast } = Object(reader);
     const isReader = Number.isSafeInteger(version) && version >= 1 && typeof read === "function";
     if (isReader && (upcast === undefined || typeof upcast === "function")) continue;
-    throw invalid(`readers.${kind}`, "must be { version, upcast?, read } where version is a whole number of at least 1");
+    throw invalid(`readers.${kind}`, "must be { version, upcast?, read }, version a whole number of at least 1");
   }
 }
 
