@@ -1,8 +1,8 @@
 import { base64url } from "../thread/base64url.ts";
 
 /**
- * The bytes of unpadded base64url; undefined when it is none. Only the one text that encoding gives is taken: were
- * others read as the same signature, a changed token could still verify.
+ * Decodes unpadded base64url; undefined when the text is invalid. Accepts only the canonical text: otherwise a changed token
+ * could decode to the same signature and still verify.
  */
 export function fromBase64url(text: string): Uint8Array<ArrayBuffer> | undefined {
   const binary = decode(text.replaceAll("-", "+").replaceAll("_", "/"));

@@ -5,33 +5,34 @@ import { invalidOption, TokenError } from "./error.ts";
 import type { Revocations } from "./revocations.ts";
 import type { TokenSecret, Warn } from "./secrets.ts";
 
-/** Whom a token is for, such as `{ tenant: "acme", user: "u1" }`. It can be read by whoever holds the token. */
+/** The user or tenant a token is for, such as `{ tenant: "acme", user: "u1" }`. Anyone with the token can read it. */
 export type TokenBind = string | JsonObject;
 
 interface TokenOptions {
-  /** How long a token is good for; without it, for ever. Whole milliseconds from 1. */
+  /** How long a token is valid, in whole milliseconds from 1. Default: no limit. */
   readonly tokenTtlMs?: number | undefined;
-  /** Compared in full: a token for one is not accepted for another, nor for nobody. */
+  /** Must equal the binding of the token exactly. Default: none, which accepts only tokens without a binding. */
   readonly tokenBind?: TokenBind | undefined;
-  /** The longest token, in bytes; default 1 MiB. Its payload inflates to 16 times that at most. */
+  /** The longest token, in bytes; default 1 MiB. The inflated payload may have at most 16 times that size. */
   readonly tokenMaxBytes?: number | undefined;
-  /** Who mints; a token of another issuer is not accepted. Default "heddle". */
+  /** The issuer of tokens. A token of another issuer is refused. Default "heddle". */
   readonly tokenIssuer?: string | undefined;
-  /** Of whatever a run must find unchanged when it goes on: model, tools, prompt. Default "". */
+  /** A fingerprint of everything that must be unchanged on resume: model, tools, prompt. Default "". */
   readonly configFingerprint?: string | undefined;
-  /** Asked by `verify` last, when the token is good otherwise. What it throws reaches the caller. */
+  /** Checked last by `verify`, when the token is otherwise valid. Errors that it throws reach the caller. Default: none. */
   readonly revocations?: Pick<Revocations, "isRevoked"> | undefined;
+  /** Default: the system clock. */
   readonly clock?: Clock | undefined;
 }
 
-/** Without a secret there has to be somebody to warn: tokens then end with the process, and nobody would know. */
+/** Without a secret, tokens are valid only in this process. `warn` is then required, so that the caller notices. */
 export type TokenConfig = TokenOptions &
   (
     | { readonly tokenSecret: TokenSecret; readonly warn?: Warn | undefined }
     | { readonly tokenSecret?: TokenSecret | undefined; readonly warn: Warn }
   );
 
-/** A config as it was when it was given, complete, and checked but for the secrets. */
+/** A copy of the config with all defaults. Everything is checked except the secrets. */
 export interface Settings {
   readonly tokenSecret: TokenSecret | undefined;
   readonly warn: Warn | undefined;
@@ -47,7 +48,8 @@ export interface Settings {
 const MAX_BYTES = 2 ** 20;
 
 export function settingsOf(config: TokenConfig): Settings {
-  if (typeof config !== "object" || config === null) throw invalidOption("config", `is ${describe(config)}, no object`);
+  if (typeof config !== "object" || config === null)
+    throw invalidOption("config", `must be an object, not ${describe(config)}`);
   const { tokenSecret, warn, tokenTtlMs, tokenBind, clock = systemPorts.clock, revocations } = config;
   return {
     tokenSecret: Array.isArray(tokenSecret) ? [...tokenSecret] : tokenSecret,
@@ -85,5 +87,5 @@ function now(clock: Clock): number {
   if (typeof clock !== "function") throw invalidOption("clock", `must be a function, not ${describe(clock)}`);
   const nowMs = clock();
   if (Number.isSafeInteger(nowMs)) return nowMs;
-  throw invalidOption("clock", "must give whole milliseconds since 1970");
+  throw invalidOption("clock", "must return whole milliseconds since 1970");
 }

@@ -1,28 +1,29 @@
 import { TokenError, tooLarge } from "./error.ts";
 
-/** The first byte of a deflated payload; that of JSON is a brace. */
+/** The first byte of a deflated payload. A JSON payload starts with a brace. */
 const DEFLATED = 1;
 const BRACE = 0x7b;
-/** Smaller payloads gain little. */
+/** The smallest payload to deflate, in bytes. */
 const WORTH_IT = 1024;
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
-/** JSON text as the bytes of a payload: deflated when it is big and the platform can. */
+/** Encodes JSON text as a payload. Deflates a large one if the platform supports it. */
 export async function pack(json: Bytes): Promise<Bytes> {
   if (json.length < WORTH_IT || typeof CompressionStream === "undefined") return json;
   return concat([Uint8Array.of(DEFLATED), ...(await drain(json, new CompressionStream("deflate-raw")))]);
 }
 
-/** The JSON text of a payload, of `limit` bytes at most: a bomb costs no more memory than that. */
+/** Decodes a payload to JSON text of at most `limit` bytes, which protects against zip bombs. */
 export async function unpack(payload: Bytes, limit: number): Promise<Bytes> {
   if (payload[0] === BRACE) return payload;
-  if (payload[0] !== DEFLATED) throw invalidPayload("its first byte says neither JSON nor deflate");
-  if (typeof DecompressionStream === "undefined") throw invalidPayload("this platform cannot inflate it");
+  if (payload[0] !== DEFLATED) throw invalidPayload("its first byte is neither that of JSON nor of a deflated payload");
+  if (typeof DecompressionStream === "undefined")
+    throw invalidPayload("this platform has no DecompressionStream to inflate it");
   const pieces = drain(payload.subarray(1), new DecompressionStream("deflate-raw"), limit);
   return concat(
     await pieces.catch((error: unknown) => {
-      throw TokenError.isInstance(error) ? error : invalidPayload("it does not inflate");
+      throw TokenError.isInstance(error) ? error : invalidPayload("it cannot be inflated");
     }),
   );
 }
@@ -32,7 +33,7 @@ export function invalidPayload(trouble: string): TokenError {
   return new TokenError({ code: "invalid_token_payload", message });
 }
 
-/** What comes out of the stream; an error as soon as it is more than the limit. */
+/** Reads the stream to the end. Throws as soon as the output exceeds the limit. */
 async function drain(
   bytes: Bytes,
   through: CompressionStream | DecompressionStream,

@@ -1,6 +1,6 @@
 import { type ErrorFacts, HeddleError } from "../thread/errors.ts";
 
-/** Why a token was refused, in the order in which `verify` asks; the last is said of an option or a port. */
+/** Why a token was refused, in the order of the checks of `verify`. The last code is for options and ports. */
 export type TokenErrorCode =
   | "invalid_token_prefix"
   | "token_too_large"
@@ -15,7 +15,7 @@ export type TokenErrorCode =
   | "legacy_token_state"
   | "invalid_token_state"
   | "token_revoked"
-  /** The thread has gone on past the token. */
+  /** The thread has entries that are newer than the token. */
   | "token_superseded"
   | "invalid_options";
 
@@ -29,7 +29,7 @@ type Facts = ErrorFacts & {
 };
 
 /**
- * A token that cannot be minted or is not accepted. No message holds a secret, a token or anything of a state.
+ * A token that cannot be minted or is refused. Messages never contain a secret, a token or a part of a state.
  *
  * @example
  * try {
@@ -41,12 +41,12 @@ type Facts = ErrorFacts & {
 export class TokenError extends HeddleError {
   static override readonly className: string = "TokenError";
   declare readonly code: TokenErrorCode;
-  /** The option or field that is wrong: `tokenBind`, `state.phase`. */
+  /** The invalid option or field, such as `tokenBind` or `state.phase`. */
   declare readonly path?: string;
-  /** Of `token_too_large`: what was measured when the limit was passed, and the limit. */
+  /** For `token_too_large`: the size when the limit was exceeded, and the limit. */
   declare readonly bytes?: number;
   declare readonly limit?: number;
-  /** Of `token_expired`. */
+  /** For `token_expired`. */
   declare readonly expMs?: number;
   declare readonly nowMs?: number;
 

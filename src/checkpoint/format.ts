@@ -1,11 +1,11 @@
 import { portableSha256 } from "../thread/sha256.ts";
 import { TokenError } from "./error.ts";
 
-/** Three segments: the version of the format, the payload, the signature over the text of both. */
+/** A token has three segments: format version, payload, and a signature over the text of both. */
 const VERSION = "rt2";
 
 interface Segments {
-  /** What the signature is over. */
+  /** The text that is signed: version and payload. */
   readonly signed: string;
   readonly payload: string;
   readonly signature: string;
@@ -21,20 +21,21 @@ export function join(signed: string, signature: string): string {
 
 export function checkPrefix(token: unknown): asserts token is string {
   if (typeof token === "string" && token.startsWith(`${VERSION}.`)) return;
-  const message = `A resume token begins with "${VERSION}."; tokens of other formats are not read. Start the run again.`;
+  const message = `A resume token begins with "${VERSION}."; tokens of other formats are not supported. Start the run again.`;
   throw new TokenError({ code: "invalid_token_prefix", message });
 }
 
 export function split(token: string): Segments {
   const [, payload, signature, ...more] = token.split(".", 4);
   if (payload && signature && more.length === 0) return { signed: signedText(payload), payload, signature };
-  const message = "A resume token has three parts with dots between; this one was cut or joined. Pass it whole.";
+  const message =
+    "A resume token has three parts with dots between; this one was changed or truncated. Pass the complete token.";
   throw new TokenError({ code: "invalid_token_format", message });
 }
 
 /**
- * The id under which a token is revoked. It is made of the token alone: whoever holds one that leaked can revoke it,
- * also when it no longer verifies.
+ * The id to revoke a token by. It is computed from the token alone, so that a leaked token can be revoked even when it no
+ * longer verifies.
  *
  * @example
  * const token = await mint(
@@ -48,7 +49,7 @@ export function tokenIdOf(token: string): string {
   return idOf(split(token));
 }
 
-/** A hash: who reads the list of revoked ids learns no signature. */
+/** A hash, so that the list of revoked ids reveals no signature. */
 export function idOf({ signature }: Pick<Segments, "signature">): string {
   return portableSha256(signature);
 }

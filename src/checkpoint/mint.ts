@@ -2,8 +2,8 @@ import { settingsOf, type TokenConfig } from "./config.ts";
 import { copyState, type ResumeState } from "./state.ts";
 
 /**
- * A token with which the run goes on later, elsewhere. It is signed, not encrypted: whoever holds it can read the
- * context. A state that has a threadRef and is too large for a token is left in the thread and referred to.
+ * Mints a token to resume the run later or in another process. It is signed, not encrypted: anyone with the token can read
+ * the context. If the state is too large and has a threadRef, the token contains only the threadRef.
  *
  * @example
  * const config = { tokenSecret: "a secret of at least 32 bytes....", tokenBind: { tenant: "acme" } };
@@ -14,7 +14,7 @@ import { copyState, type ResumeState } from "./state.ts";
  * token.startsWith("rt2."); // true
  */
 export async function mint(state: ResumeState, config: TokenConfig): Promise<string> {
-  // Read before anything is waited for: the caller may go on with both.
+  // Copy both before the first await, because the caller may change them afterwards.
   const settings = settingsOf(config);
   const copy = copyState(state);
   const { seal } = await import("./seal.ts");

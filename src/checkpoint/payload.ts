@@ -6,24 +6,24 @@ import { copyState, invalidState, legacyState, type ResumeState } from "./state.
 import { checkState } from "./state-checks.ts";
 
 const VERSION = 2;
-/** JSON of conversations deflates to a quarter or less; what shrinks more than this was made to. */
+/** Conversations deflate to about a quarter. A much higher ratio is likely an attack. */
 const MOST_INFLATION = 16;
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
-/** What a token says beside the state: by whom, when, for whom. */
+/** The fields of a token beside the state: issuer, times, fingerprint and binding. */
 export interface TokenClaims {
   readonly iss: string;
   readonly iatMs: number;
-  /** The last millisecond in which it is good. */
+  /** The last millisecond in which the token is valid. Absent when it does not expire. */
   readonly expMs?: number;
   readonly configFingerprint: string;
-  /** Null when it is bound to nobody. */
+  /** Null when the token has no binding. */
   readonly bind: TokenBind | null;
 }
 
-/** The order of keys is the format: see the golden token in the tests. */
+/** The order of keys is part of the format: see the golden token in the tests. */
 export function writePayload(
   claims: TokenClaims,
   state: ResumeState,
@@ -39,22 +39,22 @@ export function writePayload(
   return pack(json);
 }
 
-/** The payload of a token whose signature is good. */
+/** Decodes the payload of a token. Call it only after the signature was verified. */
 export async function readPayload(bytes: Uint8Array<ArrayBuffer>, settings: Settings): Promise<JsonObject> {
   const json = await unpack(bytes, mostJson(settings));
   const payload = parse(json);
   if (!isPlainObject(payload)) throw invalidPayload("it is not an object");
   if (payload["v"] === VERSION) return payload as JsonObject; // it comes from JSON
-  const message = `This token is not of version ${VERSION}, the one that is read here. Verify with the Heddle that minted it.`;
+  const message = `This token does not have version ${VERSION}, the only supported one. Verify it with the version of Heddle that minted it.`;
   throw new TokenError({ code: "token_version_mismatch", message });
 }
 
 export function claimsOf({ iss, iatMs, expMs, configFingerprint, bind = null }: JsonObject): TokenClaims {
-  if (typeof iss !== "string") throw invalidPayload("iss is no text");
-  if (!isTime(iatMs)) throw invalidPayload("iatMs is no time");
-  if (expMs !== undefined && !isTime(expMs)) throw invalidPayload("expMs is no time");
-  if (typeof configFingerprint !== "string") throw invalidPayload("configFingerprint is no text");
-  if (bind !== null && typeof bind !== "string" && !isPlainObject(bind)) throw invalidPayload("bind is no binding");
+  if (typeof iss !== "string") throw invalidPayload("iss is not a text");
+  if (!isTime(iatMs)) throw invalidPayload("iatMs is not a time");
+  if (expMs !== undefined && !isTime(expMs)) throw invalidPayload("expMs is not a time");
+  if (typeof configFingerprint !== "string") throw invalidPayload("configFingerprint is not a text");
+  if (bind !== null && typeof bind !== "string" && !isPlainObject(bind)) throw invalidPayload("bind is not a binding");
   return { iss, iatMs, ...(expMs !== undefined && { expMs }), configFingerprint, bind };
 }
 
@@ -69,7 +69,7 @@ function parse(json: Uint8Array): unknown {
   try {
     return JSON.parse(decoder.decode(json));
   } catch {
-    throw invalidPayload("it is no JSON"); // without the cause, which quotes the text
+    throw invalidPayload("it is not JSON"); // without the cause, which quotes the text
   }
 }
 

@@ -1,28 +1,28 @@
 import type { JsonValue } from "../thread/json.ts";
 
-/** Remembers which tokens are no longer accepted. `verify` asks; you revoke. */
+/** The list of revoked tokens. `verify` calls `isRevoked`; your code calls `revoke`. */
 export interface Revocations {
-  /** Called once by each `verify` of a token that is good otherwise; what it throws refuses the token too. */
+  /** Called once per `verify`, when the token is otherwise valid. When it throws, the token is refused too. */
   isRevoked(tokenId: string): Promise<boolean>;
-  /** For good, and safe to repeat. */
+  /** Revokes a token permanently. Safe to repeat. */
   revoke(tokenId: string): Promise<void>;
 }
 
-/** The part of a store that revocations need; every ThreadStore has it. */
+/** The store methods that revocations need. Every ThreadStore has them. */
 export interface CheckpointStore {
   getCheckpoint(key: string): Promise<JsonValue | undefined>;
   putCheckpoint(key: string, value: JsonValue): Promise<void>;
 }
 
 /**
- * Revocations kept as checkpoints of a store, so that every process with the store refuses the token.
+ * Stores revocations as checkpoints, so that every process with this store refuses the token.
  *
  * @example
  * const revocations = checkpointRevocations(store);
  * const config = { tokenSecret: "a secret of at least 32 bytes....", revocations };
  * const token = await mint({ runId: "run_1", requestId: "req_1", phase: "terminal", context: {} }, config);
  * const { tokenId } = await verify(token, config);
- * await revocations.revoke(tokenId); // from now on verify says token_revoked
+ * await revocations.revoke(tokenId); // from now on verify throws token_revoked
  */
 export function checkpointRevocations(store: CheckpointStore): Revocations {
   return {

@@ -9,7 +9,7 @@ import { sign } from "./signature.ts";
 import type { ResumeState } from "./state.ts";
 import { checkState } from "./state-checks.ts";
 
-/** The token of a state; of one that is too large, the token that refers to its thread. */
+/** Signs a state as a token. For a state that is too large, the token contains only its threadRef. */
 export async function seal(copy: JsonObject, settings: Settings): Promise<string> {
   const [secret] = secretsOf(settings.tokenSecret, settings.warn);
   const claims = claimsOf(settings);
@@ -34,6 +34,7 @@ async function write(claims: TokenClaims, state: ResumeState, secret: string, se
 
 function claimsOf({ issuer, nowMs, ttlMs, configFingerprint, bind }: Settings): TokenClaims {
   const expMs = ttlMs === undefined ? undefined : nowMs + ttlMs;
-  if (expMs !== undefined && !Number.isSafeInteger(expMs)) throw invalidOption("tokenTtlMs", "ends beyond all time");
+  if (expMs !== undefined && !Number.isSafeInteger(expMs))
+    throw invalidOption("tokenTtlMs", "is too large: the token's expiry is not a safe integer");
   return { iss: issuer, iatMs: nowMs, ...(expMs !== undefined && { expMs }), configFingerprint, bind };
 }

@@ -3,20 +3,20 @@ import { base64url } from "../thread/base64url.ts";
 import { systemRandom } from "../thread/ports.ts";
 import { invalidOption } from "./error.ts";
 
-/** One secret, or several of which the first signs and all verify. Each has 32 bytes or more. */
+/** One secret, or a list: the first signs and all verify. Each needs at least 32 bytes. */
 export type TokenSecret = string | readonly string[];
 
-/** Checked; the first signs. */
+/** The checked secrets. The first one signs. */
 export type Secrets = readonly [string, ...string[]];
 
-/** Told what somebody should read who runs the program. */
+/** Called with a warning for the operator of the program. */
 export type Warn = (message: string) => void;
 
 const WARNING =
-  "No tokenSecret is set: resume tokens are signed with a random one and end with this process. " +
+  "No tokenSecret is set: resume tokens are signed with a random secret and are valid only in this process. " +
   `Set tokenSecret to a secret of ${SHORTEST_SECRET} bytes or more.`;
 
-// The only thing this room remembers: what was minted without a secret must verify later in the same process.
+// Kept for the whole process, so that tokens minted without a secret verify later in the same process.
 let ofThisProcess: string | undefined;
 let warned = false;
 
@@ -30,7 +30,7 @@ export function secretsOf(given: TokenSecret | undefined, warn: Warn | undefined
 
 function checkSecret(secret: unknown, path: string): string {
   const trouble = secretTrouble(secret);
-  if (trouble === undefined) return secret as string; // it was looked at
+  if (trouble === undefined) return secret as string; // secretTrouble has checked the type
   throw invalidOption(path, trouble);
 }
 

@@ -8,7 +8,7 @@ export async function sign(text: string, secret: string): Promise<string> {
   return base64url(new Uint8Array(signature));
 }
 
-/** Whether one of the secrets signed the text. All are tried, each in constant time: how long it takes tells nothing. */
+/** Whether one of the secrets signed the text. Tries all secrets in constant time, so that the timing reveals nothing. */
 export async function isSigned(
   text: string,
   signature: Uint8Array<ArrayBuffer>,

@@ -3,10 +3,10 @@ import { invalidState, PHASES, type ResumeState } from "./state.ts";
 
 const FIELDS: readonly string[] = ["runId", "requestId", "phase", "basis", "context", "threadRef"];
 
-/** Used alike for what is minted and what a token says. */
+/** Checks a state, both before minting and after verification. */
 export function checkState(state: JsonObject): ResumeState {
   const unknown = Object.keys(state).some((field) => !FIELDS.includes(field));
-  if (unknown) throw invalidState("state", `has a field that is none of ${FIELDS.join(", ")}`);
+  if (unknown) throw invalidState("state", `has an unknown field. The fields are ${FIELDS.join(", ")}`);
   for (const field of ["runId", "requestId"]) {
     if (typeof state[field] !== "string" || state[field] === "") throw invalidState(`state.${field}`, "must be a text");
   }

@@ -4,10 +4,10 @@ import { TokenError } from "./error.ts";
 
 export const PHASES = ["after_llm", "after_tools", "terminal"] as const;
 
-/** Where a run stands: an answer of the model is in, all results of its tools are in, or the run has ended. */
+/** The point of a run: after a model answer, after all tool results of an answer, or after the end of the run. */
 export type ResumePhase = (typeof PHASES)[number];
 
-/** A thread in a store, as it was at a revision. */
+/** A thread in a store at a given revision. */
 export interface ThreadRef {
   readonly threadId: string;
   readonly rev: number;
@@ -17,30 +17,31 @@ interface RunPoint {
   readonly runId: string;
   readonly requestId: string;
   readonly phase: ResumePhase;
-  /** What the last call was made from, as recorded with it. */
+  /** The recorded inputs of the last model call. */
   readonly basis?: JsonObject | undefined;
 }
 
-/** Carries what the run needs to go on: messages, iteration, usage, the result of a run that has ended. */
+/** A state that contains its context. */
 interface Carried {
+  /** The data that is needed to resume: messages, iteration, usage, or the result of an ended run. */
   readonly context: JsonValue;
-  /** Where the same can be read, should the context be too large for a token. */
+  /** The thread with the same data, used if the context is too large for a token. */
   readonly threadRef?: ThreadRef | undefined;
 }
 
-/** Says where to read it. */
+/** A state that only refers to a thread. */
 interface Referred {
   readonly context?: undefined;
   readonly threadRef: ThreadRef;
 }
 
-/** A run at rest. Leave `context` out to have a token that only refers to the thread. */
+/** The resumable state of a run. Omit `context` to mint a token that only refers to the thread. */
 export type ResumeState = RunPoint & (Carried | Referred);
 
-/** A frozen copy of a state from outside, whose fields nobody has looked at yet. */
+/** A frozen copy of a state from a caller. Its fields are not checked yet. */
 export function copyState(value: unknown): JsonObject {
   try {
-    // Before the copy: what a legacy state holds there is often no JSON.
+    // Check before the copy, because `thread` of a legacy state is often not JSON.
     if (isPlainObject(value) && value["thread"] !== undefined) throw legacyState();
     return copyJsonObject(value, "state");
   } catch (cause) {

@@ -8,9 +8,9 @@ import { type Secrets, secretsOf } from "./secrets.ts";
 import { isSigned } from "./signature.ts";
 import type { ResumeState } from "./state.ts";
 
-/** What a good token says; `state` is what was minted. */
+/** The content of a valid token. `state` is the state that was minted. */
 export interface VerifiedToken extends TokenClaims {
-  /** Revoke it by this id, say when it has been used. */
+  /** The id to revoke the token by, for example after its first use. */
   readonly tokenId: string;
   readonly state: ResumeState;
 }
@@ -37,7 +37,8 @@ async function signedBytes(
   const bytes = fromBase64url(payload);
   const mac = fromBase64url(signature);
   if (bytes === undefined || mac === undefined) {
-    const message = "A part of this token is not unpadded base64url. It was changed or cut on its way: pass it whole.";
+    const message =
+      "A part of this token is not unpadded base64url. It was changed or truncated: pass the complete token.";
     throw new TokenError({ code: "invalid_base64", message });
   }
   if (await isSigned(signed, mac, secrets)) return bytes;
@@ -57,7 +58,7 @@ function checkClaims({ iss, expMs, bind, configFingerprint }: TokenClaims, setti
     const message = `This token expired ${nowMs - expMs} ms ago. Resume from a newer one, or raise tokenTtlMs.`;
     throw new TokenError({ code: "token_expired", message, expMs, nowMs });
   }
-  if (!sameJson(bind, settings.bind)) throw mismatch("tokenBind", "It was minted for somebody else");
+  if (!sameJson(bind, settings.bind)) throw mismatch("tokenBind", "It was minted for another user or tenant");
   if (configFingerprint === settings.configFingerprint) return;
   throw mismatch("configFingerprint", FINGERPRINT);
 }

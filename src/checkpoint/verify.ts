@@ -2,8 +2,8 @@ import { settingsOf, type TokenConfig } from "./config.ts";
 import type { VerifiedToken } from "./unseal.ts";
 
 /**
- * What a token says, or a TokenError whose code says why it is refused. Nothing of a payload is read before its
- * signature is known to be good.
+ * Verifies a token and returns its content. Throws a TokenError whose code says why the token is refused. Does not read a
+ * payload before its signature is verified.
  *
  * @example
  * const config = { tokenSecret: "a secret of at least 32 bytes....", tokenBind: { tenant: "acme" } };
@@ -12,7 +12,7 @@ import type { VerifiedToken } from "./unseal.ts";
  * state.context; // { text: "4" }
  */
 export async function verify(token: string, config: TokenConfig): Promise<VerifiedToken> {
-  const settings = settingsOf(config); // before anything is waited for: the caller may go on with it
+  const settings = settingsOf(config); // copy before the first await: the caller may change it afterwards
   const { unseal } = await import("./unseal.ts");
   return unseal(token, settings);
 }

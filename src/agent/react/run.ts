@@ -57,7 +57,7 @@ export interface Run {
   readonly workedMs: number;
   /** Set when a server stopped during the request: the calls that had started by then. */
   readonly handedOver: readonly string[] | undefined;
-  /** The newest entry is an answer that another process wrote: nothing tells that the holder has begun anything since. */
+  /** The newest entry is an answer that another process wrote. The log does not show that the holder has started anything since. */
   readonly isAnsweredElsewhere: boolean;
 }
 
