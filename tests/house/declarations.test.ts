@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, globSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { inScratch, mustBeBuilt, root, run } from "../docs/built.ts";
@@ -32,26 +32,75 @@ export const answered = scripted.doGenerate({ prompt: [] });
 export const outcome = specify({}).given([]);
 `;
 
-const OPTIONS =
-  "--ignoreConfig --declaration --emitDeclarationOnly --outDir types --target es2023 --module nodenext --strict --skipLibCheck";
+/** Values that may be missing, as the flag makes them differ from options that are left out. */
+const APPLICATION = `
+import { AgentHost, ContextPolicy, createProjector, defineAgent, type LanguageModel, memoryStore, openCalls, openStore, project,
+  type ProjectionInput, react, Thread, tool } from "heddle";
+import { chatTurn, projectionStep, toAISDKPrompt, uiMessageStreamResponse } from "heddle/ai-sdk";
+import { toAnthropic } from "heddle/providers";
 
-test("whatever heddle infers for a library on top of it can be named there", async () => {
+declare const model: LanguageModel;
+declare const text: string | undefined;
+declare const count: number | undefined;
+declare const signal: AbortSignal | undefined;
+const thread = Thread.create({ id: text });
+const input: ProjectionInput = { thread, model: text, system: text, policy: { maxTurns: count, window: { step: count } } };
+const { messages, meta } = project(input);
+export const prompt = toAISDKPrompt(messages, { cache: { stablePrefix: meta.stablePrefix } });
+export const anthropic = toAnthropic(messages, [], { cache: { stablePrefix: meta.stablePrefix } });
+export const again = createProjector().project(input);
+export const policy = ContextPolicy.create({ maxInputTokens: count, toolResults: { maxTokens: count } });
+export const calls = openCalls(thread, { lane: text });
+export const sum = tool({ description: text, inputSchema: { type: "object" }, timeoutMs: count, execute: () => 1 });
+export const agent = defineAgent({ name: text, model, tools: { sum }, maxIterations: count, limits: { maxTokens: count } });
+export const host = AgentHost.create({ agent, store: memoryStore({ tenant: text }), idleMs: count });
+export const asked = host.ask("thread_1", "Hi.", { requestId: text, signal, maxIterations: count });
+export const ran = react.run("Hi.", { model }, { thread, signal });
+export const opened = openStore("memory:", { tenant: text });
+export const step = projectionStep({ system: text });
+export const response = async () => {
+  const { request, ...turn } = await chatTurn(host, "thread_1", [], { trigger: text });
+  return uiMessageStreamResponse(request, { ...turn, messageId: text });
+};
+`;
+
+const OPTIONS = "--ignoreConfig --target es2023 --module nodenext --strict --types node";
+
+/** What tsc says to a program, or to several, in a folder where heddle is installed. */
+async function compiled(
+  programs: { readonly [name: string]: string },
+  flags: string,
+  packages: readonly string[] = [],
+) {
   mustBeBuilt();
-  await inScratch(async (folder) => {
+  return inScratch(async (folder) => {
     for (const part of ["package.json", "dist"])
       cpSync(join(root, part), join(folder, "node_modules/heddle", part), { recursive: true });
-    for (const name of ["uuid", "@noble/hashes", "@types/node", "undici-types"]) {
+    for (const name of ["uuid", "@noble/hashes", "@types/node", "undici-types", ...packages]) {
       mkdirSync(dirname(join(folder, "node_modules", name)), { recursive: true });
       symlinkSync(join(root, "node_modules", name), join(folder, "node_modules", name));
     }
     writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
-    writeFileSync(join(folder, "library.ts"), LIBRARY);
+    for (const [name, text] of Object.entries(programs)) writeFileSync(join(folder, name), text);
     const tsc = join(root, "node_modules/typescript/bin/tsc");
-    const { stdout } = await run(
-      process.execPath,
-      [tsc, ...OPTIONS.split(" "), "--types", "node", "library.ts"],
-      folder,
-    );
-    expect(stdout).toBe("");
+    const args = [tsc, ...`${OPTIONS} ${flags}`.split(" "), ...Object.keys(programs)];
+    const { stdout, stderr } = await run(process.execPath, args, folder);
+    return stdout + stderr;
   });
+}
+
+test("whatever heddle infers for a library on top of it can be named there", async () => {
+  const flags = "--declaration --emitDeclarationOnly --outDir types --skipLibCheck";
+  expect(await compiled({ "library.ts": LIBRARY }, flags)).toBe("");
+});
+
+test("an application compiles with exactOptionalPropertyTypes, and heddle's declarations are checked too", async () => {
+  const flags = "--noEmit --exactOptionalPropertyTypes --noUncheckedIndexedAccess";
+  expect(await compiled({ "application.ts": APPLICATION }, flags)).toBe("");
+});
+
+test("the examples compile with exactOptionalPropertyTypes", async () => {
+  const names = globSync("*.ts", { cwd: join(root, "examples") });
+  const examples = Object.fromEntries(names.map((name) => [name, readFileSync(join(root, "examples", name), "utf8")]));
+  expect(await compiled(examples, "--noEmit --exactOptionalPropertyTypes --skipLibCheck", ["ai"])).toBe("");
 });

@@ -30,6 +30,8 @@ interface Public {
   thread: heddle.ThreadOptions;
   entry: heddle.EntryInput;
   toMessages: NonNullable<Parameters<heddle.Thread["toMessages"]>[0]>;
+  entriesOfStep: heddle.StepOptions;
+  openCalls: heddle.OpenCallsOptions;
   fromMessages: NonNullable<Parameters<typeof heddle.Thread.fromMessages>[1]>;
   policy: heddle.ContextPolicyInput;
   window: heddle.ContextPolicyInput["window"];
