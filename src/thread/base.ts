@@ -1,9 +1,9 @@
 import type { Entry } from "./entry.ts";
 
-/** What a thread of which only the tail is loaded still knows about the entries before `firstSeq`. */
+/** Facts about the entries before `firstSeq`, for a thread of which only a tail is loaded. */
 export interface ThreadBase {
   readonly activeLane: string;
-  /** Among these entries is a malformed operation. What is known of them holds for projector heddle/1, which applied it. */
+  /** These entries include a malformed operation. The base then holds for projector heddle/1 only, which applied it. */
   readonly malformed?: true;
   readonly lanes: { readonly [lane: string]: LaneBase };
 }
@@ -13,8 +13,8 @@ export interface LaneBase {
   readonly measure: number;
   /** The latest `replace` operation of the lane. */
   readonly replace?: Entry;
-  /** The summary that covers most of the lane and still counts. */
+  /** The summary in effect: the one that reaches furthest. */
   readonly summary?: Entry;
-  /** The lane began with what another lane held, and no replace has taken the place of that. */
+  /** The lane began as a branch, and no replace has replaced its beginning. */
   readonly branched?: true;
 }

@@ -1,6 +1,6 @@
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/** Without padding. Hashes are written in it, many thousands a second, so it goes without `btoa` and its corrections. */
+/** Base64url without padding. It does not use `btoa`, because it encodes thousands of hashes a second. */
 export function base64url(bytes: Uint8Array): string {
   let text = "";
   let bits = 0;

@@ -2,8 +2,8 @@ import type { Entry } from "./entry.ts";
 import { isPlainObject } from "./json.ts";
 
 /**
- * The last seq that a model call was shown from, given the entries that carry its callId: what was recorded with the
- * call, else the entry before the first that the model produced. Undefined when no entry is of the model's making.
+ * The last seq that existed when the context of a model call was made, given the entries with its callId. It is the
+ * recorded one, else that before the first entry of the model. Undefined when no entry is of the model.
  */
 export function basisOfCall(entriesOfCall: readonly Entry[]): number | undefined {
   for (const { payload, seq } of entriesOfCall) {

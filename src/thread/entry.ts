@@ -12,7 +12,7 @@ interface EntryOf<Kind, Payload> {
   readonly seq: number;
   /** Milliseconds since 1970. The order of a thread is seq, never this. */
   readonly at: number;
-  /** Version of the payload's format; absent is 1. */
+  /** Version of the payload's format. Default 1. */
   readonly v?: number;
   readonly kind: Kind;
   readonly payload: Payload;
@@ -20,8 +20,8 @@ interface EntryOf<Kind, Payload> {
 }
 
 /**
- * A kind that TypeScript does not know: any string at run time, and to the compiler one more literal, because a union
- * with plain strings in it does not narrow. Declare a kind in `EntryKinds` to compare with it.
+ * A kind that is not declared in `EntryKinds`: any string at run time. For the compiler it is one literal, because a union
+ * with plain `string` does not narrow. Declare your kind in `EntryKinds` to compare with it.
  */
 export type OtherKind = Other.Kind;
 declare enum Other {
@@ -29,7 +29,7 @@ declare enum Other {
 }
 
 /**
- * One thing that happened: immutable, ordered by `seq`. Comparing `kind` narrows `payload`.
+ * An immutable record in a thread, ordered by `seq`. Comparing `kind` narrows `payload`.
  *
  * @example
  * if (entry.kind === "tool_call") console.log(entry.payload.name);
@@ -45,30 +45,30 @@ export type EntryOfKind<Kind extends string> = string extends Kind
     ? EntryOf<Kind, EntryKinds[Kind] & JsonObject>
     : EntryOf<OtherKind, JsonObject>;
 
-/** What a caller says to write an entry; a `seq` in it is ignored, because seq is position. */
+/** The input of `append`. A `seq` in it is ignored, because seq is the position in the thread. */
 export interface EntryInput {
   /** Default `note`. */
   readonly kind?: string | undefined;
   /** Default `{}`. */
   readonly payload?: JsonObject | undefined;
   readonly refs?: Refs | undefined;
-  /** Default a fresh one. Give your own to make a retry of the same append safe. */
+  /** Default: a new unique id. Pass your own to make a retry of the same append safe. */
   readonly id?: string | undefined;
-  /** Default now. */
+  /** Default: the current time. */
   readonly at?: number | undefined;
   readonly v?: number | undefined;
 }
 
 /**
- * The input of one kind. `append` takes any JSON of any kind, because kinds are open: say `satisfies` where yours is to be
- * whole: `thread.append({ kind: "invoice", payload } satisfies EntryInputOfKind<"invoice">)`.
+ * The input of one kind. `append` accepts any JSON for any kind. Use `satisfies` to check that a payload is complete:
+ * `thread.append({ kind: "invoice", payload } satisfies EntryInputOfKind<"invoice">)`.
  */
 export type EntryInputOfKind<Kind extends keyof EntryKinds> = EntryInput & {
   readonly kind: Kind;
   readonly payload: EntryKinds[Kind];
 };
 
-/** An entry that is complete but has no place in a thread yet. */
+/** A complete entry without a place in a thread. */
 export interface Draft {
   readonly id: string;
   readonly at: number;
@@ -76,13 +76,13 @@ export interface Draft {
   readonly kind: string;
   readonly payload: JsonObject;
   readonly refs: Refs;
-  /** Whether the caller chose the id: only then can the entry be there already. */
+  /** Whether the caller chose the id. Only then can the entry be a duplicate. */
   readonly idGiven: boolean;
-  /** Whether the caller chose `at`: only then does a retry have to agree on it. */
+  /** Whether the caller chose `at`. Only then must a retry have the same `at`. */
   readonly atGiven: boolean;
 }
 
-/** Validates inputs and completes them with defaults; what comes out shares nothing mutable with what went in. */
+/** Validates inputs and fills in defaults. The drafts share no mutable data with the inputs. */
 export function draftEntries(inputs: EntryInput | readonly EntryInput[], ports: Ports): readonly Draft[] {
   const list = reading("entry", "invalid_entry", () =>
     Array.isArray(inputs) ? Array.from<unknown>(inputs) : undefined,
@@ -113,13 +113,13 @@ export function draftEntry(input: unknown, path: string, { clock, ids }: Ports):
 
 type Placeable = Omit<Draft, "idGiven" | "atGiven">;
 
-/** Gives a draft its place. */
+/** Makes an entry of a draft and its seq. */
 export function placeEntry({ id, at, v, kind, payload, refs }: Placeable, seq: number): Entry {
   const entry = v === undefined ? { id, seq, at, kind, payload, refs } : { id, seq, at, v, kind, payload, refs };
-  return Object.freeze(entry) as Entry; // kind is any string; whether a payload fits its kind is for its readers to say
+  return Object.freeze(entry) as Entry; // kind is any string; the readers of a kind check its payload
 }
 
-/** Whether writing `draft` again would be the retry of `entry`: same kind, payload and refs, and `at` if it was given. */
+/** Whether `draft` is a retry of `entry`: equal id, kind, v, payload and refs, and equal `at` if the caller chose it. */
 export function isSameEntry(entry: Entry, draft: Omit<Draft, "idGiven">): boolean {
   return (
     entry.id === draft.id &&
@@ -135,7 +135,7 @@ const EMPTY: JsonObject = Object.freeze({});
 
 const FIELDS: ReadonlySet<string> = new Set(["id", "seq", "at", "v", "kind", "payload", "refs"]);
 
-/** Dropping it would lose what the caller meant to keep. */
+/** Refused, because ignoring the field would lose data. */
 function unknownField(path: string, field: string): ThreadError {
   return invalid(`${path}.${field}`, "is not a field of an entry; content belongs in payload");
 }

@@ -1,6 +1,6 @@
 const identity = Symbol.for("heddle.error");
 
-/** What every error says: a stable `code` to branch on and a message that tells what to do. */
+/** The facts of every error: a stable `code` to branch on, and a message that says what to do. */
 export interface ErrorFacts {
   readonly code: string;
   readonly message: string;
@@ -9,7 +9,7 @@ export interface ErrorFacts {
 }
 
 /**
- * The base of every error Heddle throws. Branch on `code`; `isInstance` also recognises an error thrown by another
+ * The base class of every error Heddle throws. Branch on `code`. `isInstance` also recognizes an error thrown by another
  * copy of the package.
  *
  * @example
@@ -20,11 +20,11 @@ export interface ErrorFacts {
  * }
  */
 export class HeddleError extends Error {
-  /** The name errors carry; `Function.name` would change under a minifier. */
+  /** The `name` of its errors. A minifier would change `Function.name`. */
   static readonly className: string = "HeddleError";
 
   readonly code: string;
-  /** Whether the same call may succeed later without any change. */
+  /** Whether the same call may succeed later. Default false. */
   readonly retryable: boolean;
 
   constructor(facts: ErrorFacts) {
@@ -46,12 +46,12 @@ interface ErrorClass<T> {
   readonly prototype: T;
 }
 
-/** Something wrong with a thread, an entry or the data they are made from. */
+/** An invalid thread, entry or input. */
 export class ThreadError extends HeddleError {
   static override readonly className: string = "ThreadError";
-  /** Where in the given value the trouble is, such as `payload.items[2].when`. */
+  /** The path of the wrong value, such as `payload.items[2].when`. */
   declare readonly path?: string;
-  /** The first bad entry of a serialised thread. */
+  /** The index of the first bad entry of a serialized thread. */
   declare readonly index?: number;
   declare readonly seq?: number;
   declare readonly entryId?: string;
@@ -65,7 +65,7 @@ export class ThreadError extends HeddleError {
   }
 }
 
-/** What a value carries under a mark of ours; any value may be asked, even a revoked proxy. */
+/** The value of a symbol property, or undefined. Works for any value, even a revoked proxy. */
 export function markOf(value: unknown, mark: symbol): unknown {
   try {
     return typeof value === "object" && value !== null ? Reflect.get(value, mark) : undefined;

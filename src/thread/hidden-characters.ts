@@ -1,9 +1,9 @@
-/** Characters that reorder the text around them or that are invisible: format and default-ignorable characters, C1 controls. */
+/** Invisible characters and those that reorder text: format and default-ignorable characters, C1 controls. */
 const HIDDEN = /[\p{Cf}\p{Default_Ignorable_Code_Point}\p{Zl}\p{Zp}\u007f-\u009f]/gu;
 
 /**
- * The same text with hidden and reordering characters as `\u202e`-style escapes, so that what is read is what runs. Use it
- * where a person decides on arguments. JSON stays JSON of the same value.
+ * Escapes hidden and reordering characters, as in `\u202e`, so that a person reads what will run. Use it where a person
+ * decides on arguments. JSON stays JSON of the same value.
  *
  * @example
  * escapeHidden("rm \u202etxt.a"); // rm \u202etxt.a

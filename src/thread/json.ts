@@ -1,16 +1,16 @@
 import { ThreadError } from "./errors.ts";
 
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject;
-/** A JSON object. A property that is undefined is the same as one that is absent. */
+/** A JSON object. An undefined property counts as absent. */
 export type JsonObject = { readonly [key: string]: JsonValue | undefined };
 
-/** Deeper than any sane payload, shallow enough that no recursion over it overflows a stack. */
+/** Deep enough for any payload, and shallow enough that recursion does not overflow the stack. */
 const MAX_DEPTH = 500;
 
 /**
- * A deep-frozen copy of a JSON value. Anything that JSON would change or lose in silence is a ThreadError that names
- * the path: functions, symbols, bigints, NaN, cycles, class instances, undefined in an array, lone surrogates.
- * A key `__proto__` is data like any other.
+ * A deep-frozen copy of a JSON value. Values that JSON would silently change or drop throw a ThreadError with their path:
+ * functions, symbols, bigints, NaN, cycles, class instances, undefined in an array, lone surrogates.
+ * A key `__proto__` is copied like any other.
  *
  * @example
  * const copy = copyJson({ city: "Bern", days: [1, 2] }, "payload");
@@ -22,7 +22,7 @@ export function copyJson(value: unknown, path: string): JsonValue {
   return copied(value, { root: path, keys: [], above: [], isWords: false });
 }
 
-/** The same of what people write or import: a lone surrogate, half of a character that was cut, is replaced. */
+/** The same for text from people or imports. A lone surrogate, as left by a cut character, is replaced. */
 export function copyWords(value: unknown, path: string): JsonValue {
   return copied(value, { root: path, keys: [], above: [], isWords: true });
 }
@@ -32,18 +32,18 @@ function copied(value: unknown, trail: Trail): JsonValue {
     return copyValue(value, trail);
   } catch (error) {
     if (ThreadError.isInstance(error)) throw error;
-    throw notJson(trail, "could not be read", error); // a getter or proxy of the caller's threw
+    throw notJson(trail, "could not be read", error); // a getter or proxy of the caller threw
   }
 }
 
-/** Like copyJson, for values that must be objects. */
+/** Like `copyJson`, for values that must be objects. */
 export function copyJsonObject(value: unknown, path: string): JsonObject {
   const copy = copyJson(value, path);
   if (isPlainObject(copy)) return copy;
   throw notJson({ root: path, keys: [], above: [], isWords: false }, `must be a plain object, not ${describe(value)}`);
 }
 
-/** Where the copy stands: the keys walked so far and the objects they lead through. */
+/** The position of the copy: the keys so far and the objects they lead through. */
 interface Trail {
   readonly root: string;
   readonly keys: (string | number)[];
@@ -56,7 +56,7 @@ function copyValue(value: unknown, trail: Trail): JsonValue {
   switch (typeof value) {
     case "string":
       if (trail.isWords || value.isWellFormed()) return value.toWellFormed();
-      throw notJson(trail, "has a lone surrogate, which no UTF-8 text can hold");
+      throw notJson(trail, "has a lone surrogate, which UTF-8 cannot encode");
     case "number":
       if (!Number.isFinite(value)) throw notJson(trail, `is ${value}; JSON has no such number`);
       return value === 0 ? 0 : value; // JSON has no -0
@@ -102,28 +102,28 @@ function copyRecord(value: object, trail: Trail): { [key: string]: JsonValue } {
   return copy;
 }
 
-/** Sets a field that may have any name: an assignment to `__proto__` would change the prototype instead. */
+/** Sets a field of any name. A plain assignment to `__proto__` would change the prototype. */
 function setOwn<T>(target: { [key: string]: T }, key: string, value: T): void {
   if (key === "__proto__")
     Object.defineProperty(target, key, { value, enumerable: true, writable: true, configurable: true });
   else target[key] = value;
 }
 
-/** Plain objects of any realm: no prototype, or one that is itself the root. */
+/** Whether a value is a plain object, of any realm: it has no prototype, or one without a prototype. */
 export function isPlainObject(value: unknown): value is { readonly [key: string]: unknown } {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
-/** The fields of an object that a caller passed in, each read once. */
+/** The fields of an object that a caller passed. Each is read once. */
 export function fieldsOf<T>(value: T, path: string, code: string): T & { readonly [key: string]: unknown } {
   const fields = reading(path, code, () => (isPlainObject(value) ? { ...value } : undefined));
   if (fields !== undefined) return fields;
   throw new ThreadError({ code, path, message: `${path} must be a plain object, not ${describe(value)}.` });
 }
 
-/** Reads what a caller passed in; a getter or proxy of theirs that throws becomes a ThreadError. */
+/** Runs `read` on a caller's value. If a getter or proxy throws, throws a ThreadError. */
 export function reading<T>(path: string, code: string, read: () => T): T {
   try {
     return read();
@@ -132,14 +132,14 @@ export function reading<T>(path: string, code: string, read: () => T): T {
   }
 }
 
-/** Deep-freezes what JSON.parse made of text that was written by us. */
+/** Deep-freezes JSON that Heddle itself has made. Nothing is checked. */
 export function freezeJson<T>(value: T): T {
   if (typeof value !== "object" || value === null) return value;
   for (const item of Object.values(value)) freezeJson(item);
   return Object.freeze(value);
 }
 
-/** Whether two JSON values hold the same data; the order of keys does not matter. */
+/** Whether two JSON values hold the same data. The order of keys does not matter. */
 export function sameJson(a: JsonValue | undefined, b: JsonValue | undefined): boolean {
   if (a === b) return true;
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
@@ -156,8 +156,7 @@ function isArray(value: JsonValue): value is readonly JsonValue[] {
   return Array.isArray(value); // Array.isArray alone does not narrow readonly arrays
 }
 
-/** Names what a value is without printing any of it, so that no secret ends up in a message. */
-/** What is wrong with a word that is none of a few; it is shown as it was given. */
+/** Says that a value is not one of some words. Shows the value, up to 40 characters. */
 export function notOneOf(words: readonly string[], value: unknown): string {
   const given = typeof value === "string" ? JSON.stringify(value.slice(0, QUOTED).toWellFormed()) : describe(value);
   return `must be one of ${words.join(", ")}, not ${given}`;
@@ -165,6 +164,7 @@ export function notOneOf(words: readonly string[], value: unknown): string {
 
 const QUOTED = 40;
 
+/** Names the type of a value and never its content, so that no secret gets into a message. */
 export function describe(value: unknown): string {
   if (value === null || value === undefined) return String(value);
   if (typeof value !== "object") return `a ${typeof value}`;
@@ -173,7 +173,7 @@ export function describe(value: unknown): string {
     const name: unknown = Object.getPrototypeOf(value)?.constructor?.name;
     return typeof name === "string" && name !== "Object" && name !== "" ? `an instance of ${name}` : "an object";
   } catch {
-    return "an object"; // a revoked proxy does not even say what it is
+    return "an object"; // a revoked proxy throws
   }
 }
 

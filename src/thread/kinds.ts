@@ -1,9 +1,9 @@
 import type { JsonObject, JsonValue } from "./json.ts";
 import type { Content } from "./message.ts";
 
-// The payloads are type aliases, not interfaces, so that they fit where a JsonObject is asked for.
+// The payloads are type aliases, because interfaces are not assignable to JsonObject.
 
-/** The lane an entry belongs to; without one, the lane active at its place in the log. */
+/** The lane an entry belongs to. Default: the active lane at its place in the log. */
 type InLane = {
   readonly contextRef?: string;
 };
@@ -22,7 +22,7 @@ export type ToolCallPayload = InLane & {
 export type ToolResultPayload = InLane & {
   readonly toolCallId?: string;
   readonly name: string;
-  /** Data; or exactly `{ ok: true, value }` for data of any shape, or `{ ok: false, error }` for an error. */
+  /** Data, or exactly `{ ok: true, value }` for data of any shape, or `{ ok: false, error }` for an error. */
   readonly result: JsonValue;
 };
 
@@ -79,19 +79,19 @@ export type ApprovalResolvedPayload = InLane & {
   readonly approved: boolean;
   readonly by?: string;
   readonly note?: string;
-  /** Whoever wrote it ran the call at once. */
+  /** Whether the process that wrote the entry started the call right away. Default false. */
   readonly started?: boolean;
 };
 
-/** A call that was approved before begins: from here on it may have run. */
+/** Written before an approved call starts. From here on the call may have run. */
 export type ToolStartedPayload = InLane & {
   readonly toolCallId: string;
   readonly name: string;
 };
 
 /**
- * The payload of each kind that TypeScript knows. Kinds are open: any string may be written, and you teach the compiler
- * your own by declaration merging, after which `entry.kind === "invoice"` narrows the payload.
+ * The payload of each known kind. Any string can be a kind. Declare your own by declaration merging; after that
+ * `entry.kind === "invoice"` narrows the payload.
  *
  * @example
  * declare module "heddle" {

@@ -2,8 +2,8 @@ import type { Entry } from "./entry.ts";
 import type { RefValue } from "./refs.ts";
 
 /**
- * The array that all versions of a thread share. It only grows, and only at the end of the newest version: an older
- * version keeps its own end and never sees what came after. Branching from an older version copies.
+ * The array that all versions of a thread share. It only grows, and only at the end of the newest version. An older
+ * version keeps its own end, so that later entries do not appear in it. Appending to an older version copies the array.
  */
 export class Log {
   readonly #firstSeq: number;
@@ -54,7 +54,7 @@ export class Log {
   }
 }
 
-/** Value -> seqs, built on the first question and afterwards only continued. */
+/** An index from values to seqs. It is built on first use and then extended. */
 class LazyIndex<Value> {
   readonly #pick: (entry: Entry) => Value | undefined;
   readonly #seqs = new Map<Value, number[]>();

@@ -1,13 +1,13 @@
 import type { JsonObject, JsonValue } from "./json.ts";
 
-/** What a provider needs to get back as it was: signatures, item ids, citations; by provider. */
+/** Data that a provider needs back unchanged, by provider: signatures, item ids, citations. */
 export type PartMetadata = { readonly [provider: string]: JsonObject };
 
 type OfProvider = { readonly metadata?: PartMetadata };
 
 export type TextPart = OfProvider & { readonly type: "text"; readonly text: string };
 
-/** The model's reasoning, with the provider and model that alone can read it again. */
+/** The reasoning of a model. Only the named provider and model can read it. */
 export type ThinkingPart = OfProvider & {
   readonly type: "thinking";
   readonly text: string;
@@ -22,13 +22,13 @@ export type FilePart = OfProvider & {
   readonly data: { readonly url: string } | { readonly base64: string } | { readonly blob: string };
 };
 
-/** Where an answer came from. */
+/** A source of an answer. */
 export type SourcePart = OfProvider & { readonly type: "source" } & JsonObject;
 
-/** Content of a kind that only its provider knows. */
+/** Content in a form that only its provider knows. */
 export type CustomPart = OfProvider & { readonly type: "custom" } & JsonObject;
 
-/** A call that the provider itself has executed. */
+/** A call that the provider itself has run. */
 export type ProviderCallPart = OfProvider & {
   readonly type: "provider_call";
   readonly id: string;
@@ -44,7 +44,7 @@ export type ProviderResultPart = OfProvider & {
   readonly isError?: boolean;
 };
 
-/** The place of a tool call among the parts of its message; the call itself is in `toolCalls`. */
+/** The place of a tool call among the parts of its message. The call itself is in `toolCalls`. */
 export type ToolCallPlace = OfProvider & { readonly type: "tool_call"; readonly id: string };
 
 export type Part =
@@ -64,16 +64,16 @@ export type ToolCall = OfProvider & {
   readonly id: string;
   readonly name: string;
   readonly arguments: JsonValue;
-  /** Of a list of the AI SDK that was taken in. No model is shown it. */
+  /** The approval from an imported list of the AI SDK. Never shown to a model. Default none. */
   readonly approval?: ToolApproval;
 };
 
-/** An approval of the AI SDK. As long as `approved` is missing, the call waits for it. */
+/** An approval of the AI SDK. While `approved` is missing, the call waits for a decision. */
 export type ToolApproval = {
   readonly id: string;
   readonly approved?: boolean;
   readonly reason?: string;
-  /** Anything else the AI SDK keeps with it, such as a signature. */
+  /** Other fields of the AI SDK, such as a signature. */
   readonly [more: string]: JsonValue;
 };
 
@@ -92,8 +92,8 @@ export type ToolMessage = OfProvider & {
   readonly isError?: boolean;
 };
 
-/** One message of a context, shaped like no provider's: formatters make theirs of it. */
+/** One message of a context, in a neutral form. Formatters convert it to the form of a provider. */
 export type Message = SystemMessage | UserMessage | AssistantMessage | ToolMessage;
 
-/** A tool as the model is told of it. */
+/** The description of a tool that a model is given. */
 export type ToolSpec = { readonly name: string; readonly description?: string; readonly inputSchema: JsonObject };

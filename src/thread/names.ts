@@ -4,9 +4,9 @@ import { describe } from "./json.ts";
 const LONGEST = 256;
 
 /**
- * The one rule for the names of threads, entries, tenants, holders and checkpoints, strict enough that a name can
- * safely become a key, a file or a part of a URL: 1 to 256 characters, no slash or backslash, no control character,
- * no white space at the ends, not "." or "..".
+ * The rule for names of threads, entries, tenants, holders and checkpoints: 1 to 256 characters, no slash or backslash, no
+ * control character, no white space at the ends, not "." or "..". It is strict, so that a name can be a key, a file name or
+ * a part of a URL.
  */
 export function checkName(what: string, name: unknown): asserts name is string {
   const trouble = typeof name === "string" ? troubleWith(name) : `is ${describe(name)}, not a string`;

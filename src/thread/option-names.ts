@@ -1,10 +1,10 @@
 import { ThreadError } from "./errors.ts";
 import { describe } from "./json.ts";
 
-/** Every option of a method: a new option that is not listed is a compile error. */
+/** The names of all options of a method. A missing name is a compile error. */
 export type OptionNames<Options> = { readonly [Name in keyof Required<Options>]: true };
 
-/** A misspelled option would be ignored in silence. The message names it, and those that there are. */
+/** Refuses unknown options, because a misspelled one would be silently ignored. */
 export function refuseUnknownOptions(
   what: string,
   options: unknown,

@@ -17,7 +17,7 @@ export function portsOf({ clock = systemPorts.clock, ids = systemPorts.ids }: Th
 
 export function now({ clock }: Ports): number {
   const at = clock();
-  if (!Number.isSafeInteger(at)) throw invalid("options.clock", "must give whole milliseconds since 1970");
+  if (!Number.isSafeInteger(at)) throw invalid("options.clock", "must return whole milliseconds since 1970");
   return at;
 }
 

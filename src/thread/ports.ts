@@ -1,13 +1,13 @@
 import { v7 } from "uuid";
 import { pooled } from "./random.ts";
 
-/** Milliseconds since 1970, whole. Ask for it, never read the time directly: a replay passes its own. */
+/** Returns whole milliseconds since 1970. Never read the time directly, because a replay passes its own clock. */
 export type Clock = () => number;
 
-/** A fresh unique id that begins with `prefix` and an underscore, such as `entry_0198c0de-...`. */
+/** Returns a new unique id that begins with `prefix` and an underscore, such as `entry_0198c0de-...`. */
 export type Ids = (prefix: string) => string;
 
-/** What a thread needs from the world; the only room for chance in the pure floors. */
+/** The effects of a thread. The pure layers have no other source of time and randomness. */
 export interface Ports {
   readonly clock: Clock;
   readonly ids: Ids;

@@ -1,35 +1,35 @@
 import type { Part, ProviderCallPart, ProviderResultPart } from "./message.ts";
 
-/** A call that a provider ran by itself, such as a web search, or its result. */
+/** A call that a provider ran itself, such as a web search, or its result. */
 export type ProviderRunPart = ProviderCallPart | ProviderResultPart;
 
-/** What the ids of such calls begin with, by provider. Others, Google's among them, make ids without a meaning. */
+/** The id prefixes of such calls, by provider. Ids of other providers, such as Google, have no known prefix. */
 const IDS: readonly (readonly [id: RegExp, provider: string])[] = [
   [/^(srv|mcp)toolu_/, "anthropic"],
   [/^(ws|ci|fs|ig|mcp|sh|shc|tsc?|cu|cgc?)_/, "openai"],
 ];
 
-/** The other names of one provider, by the first word of its name. */
+/** Other names of a provider, by the first word of the name. */
 const PROVIDERS: { readonly [name: string]: string } = {
   azure: "openai",
   vertex: "google",
   gemini: "google",
 };
 
-/** The provider that ran a call; undefined when neither its id nor its metadata tells. */
+/** The provider that ran a call. Undefined when neither its id nor its metadata names one. */
 function executorOf({ id, metadata = {} }: ProviderRunPart): string | undefined {
   const byId = IDS.find(([pattern]) => pattern.test(id))?.[1];
   const [owner] = Object.keys(metadata).filter((name) => name !== "heddle");
   return byId ?? (owner === undefined ? undefined : familyOf(owner));
 }
 
-/** Whether a provider can be shown the call: it ran it, or may have. */
+/** Whether a provider can be shown the call, because it ran it or may have run it. */
 export function canReadRun(part: ProviderRunPart, provider: string): boolean {
   const family = familyOf(provider);
   const executor = executorOf(part);
-  if (family === "gateway") return true; // it hands on to the provider that ran it
+  if (family === "gateway") return true; // it forwards to the provider that ran the call
   if (executor !== undefined) return executor === family;
-  // Anthropic's ids always tell, and Gemini's format has a place for its own code execution only.
+  // Anthropic's ids always have a prefix. Gemini's format can hold only its own code execution.
   return family !== "anthropic" && (family !== "google" || part.name === "code_execution");
 }
 
@@ -37,7 +37,7 @@ export function isProviderRun(part: Part): part is ProviderRunPart {
   return part.type === "provider_call" || part.type === "provider_result";
 }
 
-/** "google" of "google.vertex.chat" and "google-vertex". */
+/** The provider without a suffix: "google" for "google.vertex.chat" and "google-vertex". */
 function familyOf(provider: string): string {
   const name = provider.split(/[.-]/)[0] ?? provider;
   return Object.hasOwn(PROVIDERS, name) ? (PROVIDERS[name] ?? name) : name;

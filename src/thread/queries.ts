@@ -11,7 +11,7 @@ export function kindsOf(kinds: unknown): readonly string[] {
   });
 }
 
-/** An undefined value would find nothing, or, worse, everything without the ref. */
+/** Refuses undefined, which would match nothing or, worse, all entries without the ref. */
 export function checkRef(key: unknown, value: unknown): void {
   if (typeof key !== "string") throw invalid("key", "must be a string", key);
   if (!isRefValue(value)) throw invalid("value", "must be a string, number, boolean or null", value);
@@ -21,7 +21,7 @@ export function checkCallId(callId: unknown): void {
   if (typeof callId !== "string") throw invalid("callId", "must be a string", callId);
 }
 
-/** Whether a slice may begin or end here: a whole number, or no limit. */
+/** Whether a value is a bound of a slice: a whole number or infinity. */
 export function isBound(seq: unknown): boolean {
   return Number.isInteger(seq) || seq === Number.POSITIVE_INFINITY || seq === Number.NEGATIVE_INFINITY;
 }

@@ -1,9 +1,9 @@
-/** Fresh random bytes, valid until the next call. */
+/** Returns new random bytes. They are valid until the next call. */
 export type Random = (size: number) => Uint8Array;
 
 const POOL = 4096;
 
-/** Draws from the given source in large helpings: a system call for every id and salt would cost more than the hash. */
+/** Reads from the source in large blocks, because a system call for every id and salt would be slow. */
 export function pooled(draw: Random): Random {
   let pool: Uint8Array = new Uint8Array(0);
   let used = 0;

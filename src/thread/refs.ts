@@ -4,8 +4,8 @@ import { describe, fieldsOf } from "./json.ts";
 export type RefValue = string | number | boolean | null;
 
 /**
- * What an entry belongs to. Scalars only, no personal data: refs are indexed, survive erasure and are never sent to a
- * provider. The named keys are the known ones; others are welcome.
+ * The request, call or other things that an entry belongs to. Values are scalars. Put no personal data here, because refs
+ * are indexed and survive erasure. They are never sent to a provider. You may use other keys than the named ones.
  */
 export interface Refs {
   readonly requestId?: string;

@@ -11,20 +11,20 @@ export function reused(entryId: string, seq: number): ThreadError {
   return new ThreadError({
     code: "entry_id_reused",
     entryId,
-    message: `The thread already has an entry ${entryId}${seq < 0 ? "" : ` at seq ${seq}`} with other content. Give the new one an id of its own.`,
+    message: `The thread already has an entry ${entryId}${seq < 0 ? "" : ` at seq ${seq}`} with other content. Use another id for the new entry.`,
   });
 }
 
 export function notLoaded(seq: number, firstSeq: number): ThreadError {
-  const what = seq < 0 ? "Its beginning" : `Entry ${seq}`;
-  const message = `${what} is not loaded: this thread begins at ${firstSeq}. Load more of it from its store.`;
+  const what = seq < 0 ? "The beginning of the thread" : `Entry ${seq}`;
+  const message = `${what} is not loaded: the loaded part begins at ${firstSeq}. Load more of the thread from its store.`;
   return new ThreadError({ code: "entry_not_loaded", seq, message });
 }
 
-/** For lists that are made of a whole thread: a part of one must not pass for all of it. */
+/** Refuses a tail where the whole thread is needed, unless the caller accepts a part. */
 export function checkLoaded({ firstSeq }: { readonly firstSeq: number }, partial: boolean | undefined): void {
   if (firstSeq === 0 || partial === true) return;
-  const message = `Only the entries from seq ${firstSeq} on are loaded. Load all with \`await store.load(id)\`, or pass \`partial: true\` to have these alone.`;
+  const message = `Only the entries from seq ${firstSeq} on are loaded. Load all with \`await store.load(id)\`, or pass \`partial: true\` to use only these.`;
   throw new ThreadError({ code: "entry_not_loaded", seq: 0, message });
 }
 

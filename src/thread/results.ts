@@ -1,15 +1,15 @@
 import { isPlainObject, type JsonValue } from "./json.ts";
 
-/** A tool's result as a model reads it. */
+/** The result of a tool as a model reads it. */
 export interface ResultText {
   readonly content: string;
   readonly isError: boolean;
 }
 
 /**
- * Text goes as it is, anything else as JSON, an error as `{"error": ...}`; a bare value is a success. An envelope is exactly
- * `{ ok: true, value }` or `{ ok: false, error }`: what has other fields beside is data, of which nothing is left out.
- * `allowsMore` is for projector heddle/1, which left those fields out.
+ * Text stays as it is, other values become JSON, and an error becomes `{"error": ...}`. A bare value is a success. An
+ * envelope is exactly `{ ok: true, value }` or `{ ok: false, error }`; an object with more fields is data. With
+ * `allowsMore`, as in projector heddle/1, it counts as an envelope and the other fields are left out.
  */
 export function resultText(
   result: JsonValue,
@@ -22,7 +22,7 @@ export function resultText(
   return { content: JSON.stringify({ error: result["error"] ?? null }), isError: true };
 }
 
-/** Text as it is, anything else as JSON. */
+/** Text stays as it is. Other values become JSON. */
 export function textOf(value: JsonValue): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }

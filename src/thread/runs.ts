@@ -1,4 +1,4 @@
-/** Splits a list where two neighbours do not belong together. */
+/** Splits a list between neighbors for which `together` is false. */
 export function runs<T>(items: readonly T[], together: (a: T, b: T) => boolean): readonly (readonly T[])[] {
   const result: T[][] = [];
   for (const item of items) {

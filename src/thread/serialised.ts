@@ -13,7 +13,7 @@ export interface ThreadData {
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly metadata: JsonObject;
-  /** Only in a thread of which a tail was loaded. */
+  /** Only when a tail of the thread was loaded. */
   readonly firstSeq?: number;
   readonly base?: ThreadBase;
   readonly entries: readonly Entry[];
@@ -28,7 +28,7 @@ export interface ThreadParts {
   readonly entries: readonly Entry[];
 }
 
-/** Checks data from outside; nothing in it is trusted, nothing of it is kept by reference. */
+/** Checks and copies untrusted data. */
 export function readThread(data: unknown, ports: Ports): ThreadParts {
   try {
     return read(data, ports);
@@ -39,7 +39,7 @@ export function readThread(data: unknown, ports: Ports): ThreadParts {
     throw new ThreadError({
       code: "thread_corrupt",
       path,
-      message: `This is not an intact thread: ${message}`,
+      message: `The thread data is damaged: ${message}`,
       cause,
       ...(index !== undefined && { index: Number(index) }),
     });
@@ -49,12 +49,13 @@ export function readThread(data: unknown, ports: Ports): ThreadParts {
 function read(data: unknown, ports: Ports): ThreadParts {
   const fields = fieldsOf(data, "data", "thread_corrupt");
   const { format, id, createdAt, metadata = {}, firstSeq = 0 } = fields;
-  if (format !== "heddle.thread/1") throw bad("format", 'must be "heddle.thread/1", the one this version reads');
+  if (format !== "heddle.thread/1")
+    throw bad("format", 'must be "heddle.thread/1", the only format this version reads');
   checkName("id", id);
   if (!Number.isSafeInteger(createdAt)) throw bad("createdAt", "must be whole milliseconds since 1970");
   if (!isSeq(firstSeq)) throw bad("firstSeq", "must be a seq");
   const base = fields["base"] === undefined ? undefined : readBase(fields["base"], firstSeq, ports);
-  if (firstSeq > 0 && base === undefined) throw bad("base", "is missing, and the entries begin inside the thread");
+  if (firstSeq > 0 && base === undefined) throw bad("base", "is missing; it is required when firstSeq is above 0");
   const entries = readEntries(fields["entries"], firstSeq, ports);
   checkRev(fields["rev"], firstSeq, entries.length);
   return {
@@ -73,7 +74,7 @@ function readEntries(value: unknown, firstSeq: number, ports: Ports): readonly E
     const path = `entries[${index}]`;
     const entry = readEntry(value, path, ports);
     if (entry.seq !== firstSeq + index) throw bad(`${path}.seq`, `is ${entry.seq}, not ${firstSeq + index}`);
-    if (ids.has(entry.id)) throw bad(`${path}.id`, "is the id of an earlier entry");
+    if (ids.has(entry.id)) throw bad(`${path}.id`, "repeats the id of an earlier entry");
     ids.add(entry.id);
     return entry;
   });
@@ -87,7 +88,7 @@ function listOf(value: unknown): readonly unknown[] {
 
 function checkRev(rev: unknown, firstSeq: number, count: number): void {
   if (rev === undefined || rev === firstSeq + count) return;
-  if (!isSeq(rev) || rev < firstSeq) throw bad("rev", "is not where the entries end");
+  if (!isSeq(rev) || rev < firstSeq) throw bad("rev", "must be firstSeq plus the number of entries");
   const said = rev - firstSeq;
   throw said > count ? bad(`entries[${count}]`, "is missing") : bad(`entries[${said}]`, "goes beyond rev");
 }

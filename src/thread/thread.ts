@@ -29,24 +29,24 @@ const PORTS = { clock: true, ids: true } as const;
 const CREATE: OptionNames<ThreadOptions> = { id: true, metadata: true, ...PORTS };
 
 const brand = Symbol.for("heddle.thread");
-/** How Node, Deno and Bun ask a value what console.log should print. */
+/** The method that Node, Deno and Bun call for console.log. */
 const inspect = Symbol.for("nodejs.util.inspect.custom");
 
-/** Everything a version of a thread is made of. */
+/** The data of one version of a thread. */
 interface Version {
   readonly id: string;
   readonly createdAt: number;
   readonly metadata: JsonObject;
   readonly ports: Ports;
   readonly log: Log;
-  /** One past the last entry of this version; the shared log may go further. */
+  /** One past the last entry of this version. The shared log may be longer. */
   readonly end: number;
   readonly firstSeq: number;
   readonly base: ThreadBase | undefined;
 }
 
 /**
- * What happened, in order, immutable: `append` returns a new Thread and leaves the old one as it was.
+ * An immutable, ordered log of entries. `append` returns a new Thread and does not change the old one.
  *
  * @example
  * const empty = Thread.create();
@@ -84,7 +84,7 @@ export class Thread {
     });
   }
 
-  /** Takes in what `toJSON` gave, or its JSON text parsed. Damaged data is a ThreadError with the first bad index. */
+  /** Reads the output of `toJSON` or its parsed JSON. Damaged data throws a ThreadError with the first bad index. */
   static fromJSON(data: unknown, options: Pick<ThreadOptions, "clock" | "ids"> = {}): Thread {
     const fields = fieldsOf(options, "options", "invalid_options");
     refuseUnknownOptions("Thread.fromJSON", fields, PORTS);
@@ -93,9 +93,11 @@ export class Thread {
   }
 
   /**
-   * Takes in a list of messages: the system message at its beginning becomes the prompt, each other is an entry or
-   * several. Without a format, one that nothing but itself could be. `toMessages` gives the list back. `system: "drop"`
-   * leaves the prompt out, for an agent that has one of its own: that of the list would win over it.
+   * Makes a thread of a list of messages. Leading system messages become the prompt. Each other message becomes one or more
+   * entries. `toMessages` returns the same list.
+   *
+   * `format` may be left out when the list can have only one format. Use `system: "drop"` for an agent with its own prompt,
+   * because the prompt of the list would override it.
    *
    * @example
    * const thread = Thread.fromMessages([{ role: "user", content: "Hi" }], { format: "openai-chat" });
@@ -105,7 +107,7 @@ export class Thread {
     list: readonly unknown[],
     options: ThreadOptions & {
       readonly format?: MessageFormat | undefined;
-      /** What becomes of the system messages at the beginning. Default "keep". */
+      /** Whether leading system messages become the prompt or are dropped. Default "keep". */
       readonly system?: "keep" | "drop" | undefined;
     } = {},
   ): Thread {
@@ -115,7 +117,7 @@ export class Thread {
     return Thread.create(others).append(entriesFrom(list, format, portsOf(others).ids, dropsSystem(system)));
   }
 
-  /** For stores: a thread of entries that are already checked, frozen and in order. */
+  /** For stores: a thread of entries that are already checked, frozen and in order. Nothing is checked again. */
   static assemble(parts: ThreadParts, options: Pick<ThreadOptions, "clock" | "ids"> = {}): Thread {
     const { id, createdAt, metadata, entries, firstSeq, base } = parts;
     const end = firstSeq + entries.length;
@@ -123,7 +125,7 @@ export class Thread {
     return new Thread({ id, createdAt, metadata, ports: portsOf(options), log, end, firstSeq, base });
   }
 
-  /** Whether a value is a Thread, also one made by another copy of the package. */
+  /** Whether a value is a Thread, even one made by another copy of the package. */
   static isThread(value: unknown): value is Thread {
     return markOf(value, brand) === true;
   }
@@ -132,7 +134,7 @@ export class Thread {
     return this.#version.id;
   }
 
-  /** How many entries the thread has, loaded or not; always `lastSeq + 1`. */
+  /** The number of entries, loaded or not. Always `lastSeq + 1`. */
   get rev(): number {
     return this.#version.end;
   }
@@ -141,7 +143,7 @@ export class Thread {
     return this.#version.createdAt;
   }
 
-  /** The `at` of the last entry. */
+  /** The `at` of the last entry, or `createdAt` of an empty thread. */
   get updatedAt(): number {
     return this.last()?.at ?? this.#version.createdAt;
   }
@@ -154,29 +156,29 @@ export class Thread {
     return { entryCount: this.entryCount };
   }
 
-  /** The same as `rev`: entries before a loaded tail count too. */
+  /** The same as `rev`. Entries before a loaded tail count too. */
   get entryCount(): number {
     return this.#version.end;
   }
 
-  /** -1 when the thread is empty. */
+  /** The seq of the last entry. -1 when the thread is empty. */
   get lastSeq(): number {
     return this.#version.end - 1;
   }
 
-  /** Above 0 when only a tail is loaded. */
+  /** The seq of the first loaded entry. Above 0 when only a tail is loaded. */
   get firstSeq(): number {
     return this.#version.firstSeq;
   }
 
-  /** What is known of the entries before a loaded tail. */
+  /** Facts about the entries before a loaded tail. Undefined when all entries are loaded. */
   get base(): ThreadBase | undefined {
     return this.#version.base;
   }
 
   /**
-   * A new thread with the entries at its end, all of them or, when one is bad, none. An entry that is already there
-   * with the same id and content is not appended again; with other content it is an error.
+   * Returns a new thread with the entries at its end. If one entry is invalid, none is appended. An entry whose id and
+   * content are already in the thread is skipped. The same id with other content is an error.
    */
   append(entries: EntryInput | readonly EntryInput[]): Thread {
     const { ports, log, end, firstSeq } = this.#version;
@@ -191,19 +193,19 @@ export class Thread {
     return this.#version.log.get(this.lastSeq);
   }
 
-  /** Undefined beyond the end; an error before a loaded tail. */
+  /** The entry at a seq. Undefined beyond the end. Throws before a loaded tail. */
   at(seq: number): Entry | undefined {
     if (!Number.isInteger(seq)) throw outOfRange(seq, "is not a whole number");
     if (seq >= 0) this.#mustBeLoaded(seq);
     return seq < this.#version.end ? this.#version.log.get(seq) : undefined;
   }
 
-  /** All entries that are loaded. */
+  /** All loaded entries. */
   toArray(): Entry[] {
     return this.#version.log.range(this.#version.firstSeq, this.#version.end);
   }
 
-  /** The loaded entries from one seq to another, both included. */
+  /** The loaded entries from one seq to another, both inclusive. */
   slice(from: number, to: number): Entry[] {
     for (const seq of [from, to]) if (!isBound(seq)) throw outOfRange(seq, "is not a whole number");
     return this.#version.log.range(from, Math.min(to + 1, this.#version.end));
@@ -222,7 +224,7 @@ export class Thread {
     return this.#pick(this.#version.log.withRef(key, value, this.#version.end));
   }
 
-  /** The thread as it was when `seq` was its last entry; -1 gives the empty thread. */
+  /** The thread as it was when `seq` was its last entry. -1 gives the empty thread. */
   upTo(seq: number): Thread {
     if (!Number.isInteger(seq) || seq < -1 || seq > this.lastSeq) throw outOfRange(seq, this.#extent());
     if (seq === this.lastSeq) return this;
@@ -230,7 +232,7 @@ export class Thread {
     return new Thread({ ...this.#version, end: seq + 1 });
   }
 
-  /** Everything that model call was shown from. */
+  /** The entries that existed when the context of a model call was made. */
   entriesBeforeCall(callId: string): Entry[] {
     checkCallId(callId);
     const basis = basisOfCall(this.filterByRef("callId", callId));
@@ -240,7 +242,7 @@ export class Thread {
   }
 
   /**
-   * A new thread that shares the history up to and including `atSeq` and then goes its own way.
+   * Returns a new thread with the history up to and including `atSeq`. Later appends to one do not affect the other.
    *
    * @example
    * const other = thread.fork({ atSeq: 3 });
@@ -267,9 +269,9 @@ export class Thread {
   }
 
   /**
-   * What was said on a lane, as a list of messages: by default on the active one, and in the format that `fromMessages` took
-   * in, else neutral. What a model is shown of it is for `project` to say. Of a thread of which only the end is loaded it is
-   * `entry_not_loaded`, or with `partial: true` what is loaded.
+   * The messages of a lane, by default the active one. The default format is the one given to `fromMessages`, else neutral.
+   * The list is not what a model is shown; use `project` for that. If only a tail is loaded, this throws `entry_not_loaded`,
+   * or with `partial: true` returns the messages of the tail.
    */
   toMessages<Format extends MessageFormat>(options: {
     readonly format: Format;
@@ -285,7 +287,7 @@ export class Thread {
     return [...messagesFrom(entriesOfLane(this.toArray(), { lane: checkLane(lane), base: this.base }), format)];
   }
 
-  /** Plain data that `fromJSON` takes in again; what JSON.stringify uses. */
+  /** Plain data that `fromJSON` can read. JSON.stringify uses it. */
   toJSON(): ThreadData {
     const { id, rev, createdAt, updatedAt, metadata, firstSeq, base } = this;
     const entries = this.toArray();

@@ -28,7 +28,7 @@ test.each(["index", "sqlite", "postgres", "ai-sdk", "providers", "studio", "test
   async (entry) => {
     const script = `import(${JSON.stringify(new URL(`${entry}.ts`, SRC).href)}).catch((error) => console.log(error.code, error.stack))`;
     const { stdout } = await promisify(execFile)(process.execPath, ["--import", saying("20.20.2"), "-e", script]);
-    expect(stdout).toBe("node_too_old heddle needs Node 22.13 or later, and this is v20.20.2. Install a newer Node.\n");
+    expect(stdout).toBe("node_too_old heddle needs Node 22.13 or later, but this is v20.20.2. Install a newer Node.\n");
   },
 );
 

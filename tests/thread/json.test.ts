@@ -138,7 +138,7 @@ describe("damaged data", () => {
   ])("is refused when %s is %s", (field, _, value) => {
     const error = damaged((data) => Object.assign(data, { [field]: value }));
     expect(error).toMatchObject({ name: "ThreadError", code: "thread_corrupt" });
-    expect(error.message).toMatch(/^This is not an intact thread: /);
+    expect(error.message).toMatch(/^The thread data is damaged: /);
   });
 
   test("says where in the entry the trouble is, without its value, and keeps the cause", () => {

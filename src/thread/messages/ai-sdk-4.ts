@@ -1,7 +1,7 @@
 import { isPlainObject, type JsonObject } from "../json.ts";
 import { Field } from "./field.ts";
 
-// UI messages of AI SDK 4, part by part as later versions write them.
+// Converts UI messages of AI SDK 4, part by part, to the form of later versions.
 
 const STATES: { readonly [state: string]: string } = {
   "partial-call": "input-streaming",
@@ -9,7 +9,7 @@ const STATES: { readonly [state: string]: string } = {
   result: "output-available",
 };
 
-/** The part as AI SDK 5 and later have it; a part of theirs stays as it is. */
+/** The part in the form of AI SDK 5 and later. A part in that form is returned unchanged. */
 export function currentParts(part: Field): readonly Field[] {
   const { type, reasoning, details, source, toolInvocation } = part.object;
   const made = (value: JsonObject): Field => new Field(value, part.path);
@@ -44,7 +44,7 @@ function thoughtOf({ type, text = "", signature, data }: JsonObject): JsonObject
   return { type: "reasoning", text, ...signed };
 }
 
-/** The files beside the parts of a message. */
+/** The attachments of a message, as file parts. */
 export function attachmentsOf(message: Field): readonly Field[] {
   return message.at("experimental_attachments").list.map((file) => {
     const { name, contentType, url = null } = file.object;
@@ -56,7 +56,7 @@ export function attachmentsOf(message: Field): readonly Field[] {
   });
 }
 
-/** Whether a page of a later version cannot show the message. */
+/** Whether the message is in the form of AI SDK 4, which later versions cannot show. */
 export function isOfVersion4(message: unknown): boolean {
   if (!isObject(message)) return false;
   const { parts, experimental_attachments: attachments } = message;
@@ -66,5 +66,5 @@ export function isOfVersion4(message: unknown): boolean {
 }
 
 function isObject(value: unknown): value is JsonObject {
-  return isPlainObject(value); // what was taken in is JSON
+  return isPlainObject(value); // imported messages are JSON
 }

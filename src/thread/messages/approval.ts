@@ -2,10 +2,10 @@ import { isPlainObject, type JsonObject, type JsonValue } from "../json.ts";
 import type { Message, PartMetadata, ToolApproval, ToolCall } from "../message.ts";
 import type { Field } from "./field.ts";
 
-// Approvals of the AI SDK: in useChat they stand in the part of their call; model messages have a request beside the call and a
-// response in a later message.
+// Approvals of the AI SDK. In useChat they are in the part of their call. Model messages have a request beside the call and
+// a response in a later message.
 
-/** What was decided, by the id of the approval. */
+/** Decisions by the id of the approval. */
 export type Decisions = ReadonlyMap<string, Pick<ToolApproval, "approved" | "reason">>;
 
 export function approvalOf(value: JsonValue | undefined): { readonly approval?: ToolApproval } {
@@ -28,7 +28,7 @@ export function decisionsIn(messages: readonly Field[]): Decisions {
   return decisions;
 }
 
-/** The approval of a `tool-approval-request`; its reason is not that of the decision. */
+/** The approval of a `tool-approval-request`. The reason of the request is not the reason of the decision. */
 export function requestedApproval(part: Field, decisions: Decisions): ToolApproval {
   const { type: _type, toolCallId: _toolCallId, approvalId, reason, ...more } = part.object;
   const id = String(approvalId);
@@ -48,12 +48,12 @@ export function writeResponse({ approval }: ToolCall): readonly object[] {
   return [{ type: "tool-approval-response", approvalId, approved, reason }];
 }
 
-/** Marks the result that stands in for a call which was approved and has not run. */
+/** Marks the synthetic result of a call that was approved and has not run yet. */
 export function approvalMetadata(approval: ToolApproval): PartMetadata {
   return { heddle: { approval } };
 }
 
-/** The approval of the call, if the result of this message stands in for it. */
+/** The approval in a synthetic result made with `approvalMetadata`. */
 export function approvalIn(message: Message): ToolApproval | undefined {
   const approval = message.role === "tool" ? message.metadata?.["heddle"]?.["approval"] : undefined;
   return approvalOf(approval).approval;

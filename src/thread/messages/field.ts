@@ -1,7 +1,7 @@
 import { ThreadError } from "../errors.ts";
 import { describe, isPlainObject, type JsonObject, type JsonValue, notOneOf } from "../json.ts";
 
-/** A value inside a list that somebody passed in, and the way to it: what is wrong can be said with its place. */
+/** A value inside the caller's list with its path, so that errors can name the place. */
 export class Field {
   readonly value: JsonValue | undefined;
   readonly path: string;
@@ -11,7 +11,7 @@ export class Field {
     this.path = path;
   }
 
-  /** Undefined and null say that there is nothing. */
+  /** Whether there is a value. Undefined and null count as none. */
   get given(): boolean {
     return this.value !== undefined && this.value !== null;
   }
@@ -30,14 +30,14 @@ export class Field {
     return this.given ? this.text : undefined;
   }
 
-  /** Nothing is an empty list. */
+  /** A missing list counts as empty. */
   get list(): readonly Field[] {
     if (!this.given) return [];
     if (!Array.isArray(this.value)) throw this.refused("must be a list");
     return this.value.map((item: JsonValue, index) => new Field(item, `${this.path}[${index}]`));
   }
 
-  /** What a part or a message says it is. */
+  /** The `type` of a part or message. */
   get type(): string {
     return this.at("type").text;
   }
@@ -47,7 +47,7 @@ export class Field {
     return new Field(Object.hasOwn(object, key) ? object[key] : undefined, `${path}.${key}`);
   }
 
-  /** One of a few words was wanted: nothing that was said stands in it, so it can be shown. */
+  /** An error that shows the value. Use it for fields with fixed words, which hold no content. */
   notOneOf(words: readonly string[]): ThreadError {
     return this.#invalid(notOneOf(words, this.value));
   }

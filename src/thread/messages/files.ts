@@ -3,7 +3,7 @@ import type { FilePart } from "../message.ts";
 import type { Field } from "./field.ts";
 import { base64 } from "./verbatim.ts";
 
-/** A file of any format. One that only its provider has is kept, and shown to no model. */
+/** Reads a file of any format. Undefined for one that only its provider stores, which is never shown to a model. */
 export function readFile(part: Field): FilePart | undefined {
   const holder =
     ["source", "file", "image_url", "input_audio", "data", "image"]
@@ -34,7 +34,7 @@ function first(field: Field, ...names: readonly string[]): string | undefined {
   return names.map((name) => field.at(name)).find(({ given }) => given)?.text;
 }
 
-/** The kind of an image, by how its base64 begins. */
+/** The media type of an image, detected from the start of its base64. */
 function imageOf(source: string): string | undefined {
   const [, kind] = Object.entries(IMAGES).find(([sign]) => source.startsWith(sign)) ?? [];
   return kind && `image/${kind}`;

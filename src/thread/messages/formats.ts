@@ -1,10 +1,10 @@
 import { ThreadError } from "../errors.ts";
 import { isPlainObject, type JsonObject, type JsonValue, notOneOf } from "../json.ts";
 
-/** How messages are written elsewhere: ours, those of two providers, and the two kinds of the AI SDK. */
+/** The message formats: Heddle's own, those of two providers, and the two of the AI SDK. */
 export type MessageFormat = "neutral" | "openai-chat" | "anthropic" | "model-messages" | "ui-messages";
 
-/** Fields that only one format has; messages that show none of them mean the same in several. */
+/** Fields that only one format has. A list without any of them is valid in several formats. */
 const SIGNS: { readonly [name in MessageFormat]: RegExp | undefined } = {
   neutral: /"(toolCalls|base64|blob|metadata)":/,
   "openai-chat": /"(tool_calls|tool_call_id|function_call|refusal|image_url|input_audio)":/,
@@ -24,16 +24,19 @@ export function checkFormat(name: unknown): MessageFormat {
   throw refused("invalid_options", notOneOf(NAMES, name));
 }
 
-/** The one format that a list can have. Inside a text a quote is escaped, so nothing that is said looks like a field. */
+/** Detects the format of a list. Quotes inside texts are escaped, so a text cannot look like a field. */
 export function formatOf(list: readonly JsonValue[]): MessageFormat {
   const text = JSON.stringify(list);
   const isUi = list.length > 0 && list.every((message) => isPlainObject(message) && Array.isArray(message["parts"]));
   const [format, ...others] = isUi ? ["ui-messages" as const] : NAMES.filter((name) => SIGNS[name]?.test(text));
   if (format !== undefined && others.length === 0) return format;
-  throw refused("unknown_message_format", `must be named, for the list could be several: one of ${NAMES.join(", ")}`);
+  throw refused(
+    "unknown_message_format",
+    `is required, because the list is valid in several formats: one of ${NAMES.join(", ")}`,
+  );
 }
 
-/** Formats that are not taken in are refused by name: read as another format, most of what they say would be lost. */
+/** Refuses unsupported formats by name. If read as another format, they would lose most content. */
 export function refuseForeign(list: readonly JsonValue[]): void {
   for (const [index, message] of list.entries()) {
     if (!isPlainObject(message)) continue;
@@ -44,7 +47,7 @@ export function refuseForeign(list: readonly JsonValue[]): void {
         : undefined;
     if (name === undefined) continue;
     const path = `messages[${index}]`;
-    const advice = "Write the conversation as neutral messages, and take these in with format neutral";
+    const advice = "Convert the conversation to neutral messages and pass format neutral";
     throw new ThreadError({
       code: "unsupported_message_format",
       path,
@@ -70,7 +73,7 @@ function typesIn(parts: JsonValue | undefined): readonly (JsonValue | undefined)
     : [];
 }
 
-/** Whether the prompt of a list is left out. */
+/** Whether the `system` option drops the prompt of a list. */
 export function dropsSystem(wanted: unknown): boolean {
   const words = ["keep", "drop"];
   if (wanted !== undefined && !words.includes(String(wanted))) {

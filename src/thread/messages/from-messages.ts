@@ -10,7 +10,7 @@ import type { Said } from "./said.ts";
 import { restored, shared, textsIn, written } from "./verbatim.ts";
 import { write } from "./write.ts";
 
-/** Messages of the list and what they say: one message may be several entries, and several system messages are one. */
+/** Messages of the list and their content. One message may become several entries; leading system messages become one. */
 interface Group {
   readonly messages: readonly JsonValue[];
   readonly said: readonly Said[];
@@ -18,8 +18,8 @@ interface Group {
 }
 
 /**
- * The entries of a message list. They name no lane, and so are of the one that is active where they are appended: system messages at its
- * beginning are its prompt, the others are said one by one.
+ * The entries of a message list. They name no lane, so they belong to the active lane where they are appended. Leading
+ * system messages become the prompt of that lane.
  */
 export function entriesFrom(list: unknown, wanted: unknown, ids: Ids, drop: boolean): readonly EntryInput[] {
   const path = "messages";
@@ -52,7 +52,7 @@ function read(format: MessageFormat, message: Field, known: Known): readonly Sai
   return readMessage(message, body, known);
 }
 
-/** A lane begins with a replace that holds its prompt: whoever projects it is shown that prompt, until the next replace. */
+/** A replace that sets the prompt of the lane. The prompt applies to projections until the next replace. */
 function promptOf(lead: readonly Group[], format: MessageFormat, ids: Ids): readonly EntryInput[] {
   if (lead.length === 0) return [];
   const text = lead.flatMap(({ said }) => said.map(({ content }) => content)).join("\n\n");
@@ -66,11 +66,11 @@ function promptOf(lead: readonly Group[], format: MessageFormat, ids: Ids): read
 }
 
 function entriesOf(group: Group, format: MessageFormat): readonly EntryInput[] {
-  // A message that says nothing to a model still has its place: a blank is not shown.
+  // A message without content for a model becomes a blank entry, which is not shown, so that its place is kept.
   const said: readonly Said[] = group.said.length > 0 ? group.said : [{ role: "assistant", content: "" }];
-  const payloads = said.map((message) => ({ ...message }) as unknown as JsonObject); // made of JSON
+  const payloads = said.map((message) => ({ ...message }) as unknown as JsonObject); // its fields are JSON
   const original = originalOf({ ...group, said }, payloads, format);
-  // A neutral message is its entry, one for one.
+  // A neutral message equals its entry, so it needs no original.
   const isMarked = format !== "neutral" || original["messages"] !== undefined;
   return payloads.map((payload, index) => ({
     kind: "ai_message",
@@ -83,7 +83,7 @@ function refsOf(messageId?: string, toolCallId?: string): { readonly [key: strin
   return { ...(messageId !== undefined && { messageId }), ...(toolCallId !== undefined && { toolCallId }) };
 }
 
-/** What the last entry of a group says of it: what it was, and whatever its entries alone would not bring back. */
+/** Stored in the last entry of a group: the format, and the original messages if the entries cannot reproduce them. */
 function originalOf({ messages, said, id = "" }: Group, payloads: JsonValue, format: MessageFormat): JsonObject {
   const again = written(
     write(

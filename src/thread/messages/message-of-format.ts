@@ -2,7 +2,7 @@ import type { JsonObject } from "../json.ts";
 import type { Message } from "../message.ts";
 import type { MessageFormat } from "./formats.ts";
 
-/** What `toMessages({ format })` gives a list of; formats that are a provider's own are plain JSON here. */
+/** The message type of each format of `toMessages({ format })`. Formats of a provider are plain JSON here. */
 interface MessageOfFormat {
   readonly neutral: Message;
   readonly "model-messages": SdkMessage;
@@ -11,11 +11,11 @@ interface MessageOfFormat {
   readonly "ui-messages": JsonObject;
 }
 
-/** Whoever adds a format has to say what its messages are. */
+/** The message type of a format. A new format without one is a compile error. */
 export type MessageOf<Format extends MessageFormat> = MessageOfFormat[Format];
 
-// The shapes of the AI SDK's ModelMessage as plain data, for nobody has to install it. Arrays are mutable, because only
-// then a list can be handed on as it is; it is made anew and belongs to its caller.
+// The shapes of the AI SDK's ModelMessage as plain data, so that the SDK need not be installed. Arrays are mutable, as the
+// SDK requires. Each list is a new copy that belongs to the caller.
 
 type Json = string | number | boolean | null | Json[] | { [key: string]: Json | undefined };
 
@@ -48,7 +48,7 @@ type SdkAssistantPart =
     })
   | SdkToolResult;
 
-/** A message as `generateText` and `streamText` of the AI SDK take it. */
+/** A message as `generateText` and `streamText` of the AI SDK accept it. */
 type SdkMessage = WithOptions &
   (
     | { role: "system"; content: string }

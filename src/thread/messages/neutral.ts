@@ -5,7 +5,7 @@ import { metadataOf, type Said } from "./said.ts";
 
 const ROLES = ["system", "user", "assistant", "tool"];
 
-/** A message as `project` gives it. */
+/** Reads a message in the form that `project` returns. */
 export function readNeutral(message: Field): Said {
   const role = message.at("role");
   const content = message.at("content");
@@ -31,7 +31,7 @@ function readCall(call: Field): ToolCall {
   return { ...names, arguments: input, ...metadataOf(metadata), ...approvalOf(approval) };
 }
 
-/** The fields that a part of each type is nothing without. */
+/** The required text fields of each type of part. */
 const TEXTS = new Map([
   ["text", ["text"]],
   ["thinking", ["text"]],
@@ -52,5 +52,5 @@ function readPart(part: Field): readonly Part[] {
     const { url, base64 = url, blob = base64 } = part.at("data").object;
     if (typeof blob !== "string") throw part.at("data").refused("must hold url, base64 or blob");
   }
-  return [part.value as Part]; // what was read just now
+  return [part.value as Part]; // checked above
 }

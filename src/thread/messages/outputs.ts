@@ -2,11 +2,11 @@ import { isPlainObject, type JsonObject, type JsonValue } from "../json.ts";
 import { currentParts } from "./ai-sdk-4.ts";
 import { Field } from "./field.ts";
 
-/** What tools gave in messages of the AI SDK, by call, in order: an id may come again. */
+/** Tool outputs in messages of the AI SDK, by call id. A list, because an id may repeat. */
 export function outputsIn(messages: readonly unknown[]): Map<string, JsonValue[]> {
   const outputs = new Map<string, JsonValue[]>();
   const parts = messages.flatMap((message) => {
-    const { parts, content } = (isPlainObject(message) ? message : {}) as JsonObject; // what was taken in is JSON
+    const { parts, content } = (isPlainObject(message) ? message : {}) as JsonObject; // imported messages are JSON
     return [parts, content].flatMap((list) => (Array.isArray(list) ? (list as readonly JsonValue[]) : []));
   });
   for (const given of parts) {
@@ -33,7 +33,7 @@ function outputOf({ type, state, output, result }: JsonObject): JsonValue | unde
   return kind === "json" || kind === "text" ? value : undefined;
 }
 
-/** The object or list in a text that JSON.stringify wrote. A text that is about JSON stays as it is. */
+/** Parses text that JSON.stringify wrote of an object or list. Other text, even other JSON, gives undefined. */
 export function structureIn(text: string): JsonValue | undefined {
   if (!/^[[{]/.test(text)) return undefined;
   try {

@@ -5,7 +5,7 @@ import type { Field } from "./field.ts";
 import { readFile } from "./files.ts";
 import { contentOf, metadataOf } from "./said.ts";
 
-/** What a part says in whichever format; none when it is known to nobody, and then it is kept, and shown to no model. */
+/** Reads a part of any format. Undefined for an unknown type, which is kept in the original and never shown to a model. */
 export function readPart(part: Field): Part | undefined {
   const { type } = part;
   switch (type) {
@@ -48,7 +48,7 @@ function metadataIn(part: Field): { readonly metadata?: PartMetadata } {
   return imageDetail === undefined ? {} : metadataOf({ openai: { imageDetail } });
 }
 
-/** What a tool gave, as its model reads it and as a provider that ran it wants it back. */
+/** The output of a tool: `content` for the model, `value` for a provider that ran the tool itself. */
 export interface Output {
   readonly content: Content;
   readonly value: JsonValue;
@@ -60,12 +60,12 @@ export function outputOf({ value = null }: Pick<Field, "value">, isError: boolea
   return { content, value, isError };
 }
 
-/** As the AI SDK says it. */
+/** The default text is the one of the AI SDK. */
 export function denied(reason: Field): Output {
   return outputOf({ value: reason.optionalText ?? "Tool call execution denied." }, true);
 }
 
-/** The output of a `tool-result`; before version 5 of the AI SDK it was a bare result. */
+/** The output of a `tool-result`. Before version 5 of the AI SDK it is a bare result. */
 export function readOutput(part: Field): Output {
   const output = part.at("output");
   if (!output.given) return outputOf(part.at("result"), part.at("isError").value === true);

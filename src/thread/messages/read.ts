@@ -6,11 +6,11 @@ import type { Field } from "./field.ts";
 import { denied, type Output, outputOf, readContent, readOutput, readPart } from "./parts.ts";
 import { answer, metadataOf, partsOf, type Said, textIn } from "./said.ts";
 
-// One reader for the formats of OpenAI, Anthropic and the AI SDK: what a message or part of theirs is, its own fields say.
+// One reader for the formats of OpenAI, Anthropic and the AI SDK. The fields of a message or part show which it is.
 
-/** What other messages of the list say. */
+/** Facts from other messages of the list. */
 export interface Known {
-  /** The tools of the calls so far, by id: two of the formats name them nowhere else. */
+  /** Tool names by call id. In two of the formats, results do not name their tool. */
   readonly names: Map<string, string>;
   readonly decisions: Decisions;
 }
@@ -32,14 +32,14 @@ export function readMessage(message: Field, body: Field, known: Known): readonly
     case "tool":
       if (!message.at("tool_call_id").given && typeof body.value === "object") return body.list.flatMap(readResult);
       return [resultOf(message.at("tool_call_id"), message, known)];
-    case "function": // of the days before tools: its name is all that it has
+    case "function": // the older OpenAI form, which has a name and no id
       return [resultOf(message.at("name"), message, known)];
     default:
       throw role.notOneOf(ROLES);
   }
 }
 
-/** Files of AI SDK 4 stand beside the parts of a message. */
+/** Adds the attachments of AI SDK 4, which are beside the parts of a message. */
 function withAttachments(content: Content, message: Field): Content {
   const files = attachmentsOf(message).flatMap((file) => readPart(file) ?? []);
   return files.length === 0 ? content : [...partsOf(content), ...files];
@@ -47,7 +47,7 @@ function withAttachments(content: Content, message: Field): Content {
 
 const ROLES = ["system", "developer", "user", "assistant", "tool", "function"];
 
-/** An answer may be nothing but calls; what else is said has to be there, or the list is of another format. */
+/** Requires a body. Only an assistant message may have none. A missing body means that the format is wrong. */
 function saying(body: Field): Field {
   if (body.given) return body;
   throw body.refused("must be text or a list of parts");
@@ -65,7 +65,7 @@ function resultOf(id: Field, of: Field, known: Known): Said {
 }
 
 function readResult(part: Field): readonly Said[] {
-  if (part.type !== "tool-result") return []; // an answer to a request for approval
+  if (part.type !== "tool-result") return []; // a response to an approval request
   return [{ ...said(namesIn(part), readOutput(part)), ...metadataOf(part.object["providerOptions"]) }];
 }
 
@@ -77,14 +77,14 @@ function namesIn(part: Field): { readonly id: string; readonly name: string } {
   return { id: part.at("toolCallId").text, name: part.at("toolName").text };
 }
 
-/** What a model says between two results. */
+/** The output of a model between two results. */
 interface Step {
   readonly parts: Part[];
   readonly calls: ToolCall[];
   readonly results: Said[];
 }
 
-/** A message of useChat holds many steps; in the other formats it is one. */
+/** Reads an assistant message. In useChat it may hold many steps, in the other formats only one. */
 function readAnswer(message: Field, body: Field, known: Known): readonly Said[] {
   const all: Said[] = [];
   let step: Step = { parts: [], calls: [], results: [] };
@@ -114,7 +114,7 @@ function place({ parts, calls }: Step, call: ToolCall): void {
   parts.push({ type: "tool_call", id: call.id });
 }
 
-/** A call of OpenAI: arguments are text, by rule JSON. */
+/** Reads a call of OpenAI. Its arguments are text, usually JSON. */
 function readCall(id: Field, of: Field): ToolCall {
   const [called = of] = ["custom", "function", "function_call"].map((key) => of.at(key)).filter(({ given }) => given);
   const input = called.at("input");
@@ -130,7 +130,7 @@ function parsed(text: string): JsonValue {
     const value: JsonValue = JSON.parse(text);
     return isPlainObject(value) ? value : text;
   } catch {
-    return text; // models do write what is no JSON
+    return text; // a model may write invalid JSON
   }
 }
 
@@ -155,14 +155,14 @@ function readInto(step: Step, part: Field, decisions: Decisions): void {
   }
 }
 
-/** A call of the AI SDK; in the messages of useChat it holds its outcome. */
+/** Reads a call of the AI SDK. In messages of useChat it includes its result. */
 function readTool(step: Step, part: Field, input: JsonValue): void {
   const {
     providerOptions,
     callProviderMetadata = providerOptions,
     resultProviderMetadata = callProviderMetadata,
   } = part.object;
-  if (part.at("state").value === "input-streaming") return; // half of a call is none
+  if (part.at("state").value === "input-streaming") return; // an incomplete call is skipped
   const ofTool = part.at("toolName").optionalText ?? part.type.slice("tool-".length);
   const names = { id: part.at("toolCallId").text, name: ofTool };
   const call = { ...names, arguments: input, ...metadataOf(callProviderMetadata) };

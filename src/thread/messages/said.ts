@@ -1,7 +1,7 @@
 import { isPlainObject, type JsonValue } from "../json.ts";
 import type { Content, Part, PartMetadata, ToolCall } from "../message.ts";
 
-/** A neutral message while it is made: one shape for all roles. */
+/** A neutral message with one type for all roles. */
 export interface Said {
   readonly role: "system" | "user" | "assistant" | "tool";
   readonly content: Content;
@@ -12,14 +12,14 @@ export interface Said {
   readonly metadata?: PartMetadata;
 }
 
-/** A neutral message with the id of what it was read from. */
+/** A neutral message with the id of its source. */
 export type Spoken = Said & {
   readonly id: string;
-  /** Of a result: what the tool gave, where the text that a model reads does not say it. */
+  /** For a result: the output of the tool, if the text that the model reads does not hold it. */
   readonly output?: JsonValue | undefined;
 };
 
-/** Text alone is text, not parts. */
+/** A single text part without metadata becomes a string. */
 export function contentOf(parts: readonly Part[]): Content {
   const [first, ...others] = parts;
   if (first === undefined) return "";
@@ -37,7 +37,7 @@ export function textIn(content: Content): string {
     .join("\n");
 }
 
-/** An answer; its calls have places among its parts when something was said behind one. */
+/** Makes an answer. Calls get places among the parts only if content follows a call. */
 export function answer(parts: readonly Part[], toolCalls: readonly ToolCall[]): Said {
   const isCall = ({ type }: Part): boolean => type === "tool_call";
   const said = parts.slice(0, parts.findLastIndex((part) => !isCall(part)) + 1);
@@ -45,7 +45,7 @@ export function answer(parts: readonly Part[], toolCalls: readonly ToolCall[]): 
   return { role: "assistant", content, ...(toolCalls.length > 0 && { toolCalls }) };
 }
 
-/** Parts of an answer in the order they were said, with each call in its place; calls without one come last. */
+/** Parts and calls of an answer in order. Calls without a place come last. */
 export function inOrder({ content, toolCalls = [] }: Said): readonly (Part | ToolCall)[] {
   const places = partsOf(content);
   const pieces = places.flatMap((part): readonly (Part | ToolCall)[] =>
@@ -54,7 +54,7 @@ export function inOrder({ content, toolCalls = [] }: Said): readonly (Part | Too
   return [...pieces, ...toolCalls.filter((call) => !pieces.includes(call))];
 }
 
-/** Provider metadata, when it is the object of objects that it should be. */
+/** Provider metadata, if the value is an object of objects. */
 export function metadataOf(value: JsonValue | undefined, as = "metadata"): { readonly metadata?: PartMetadata } {
   const isMetadata = isPlainObject(value) && Object.values(value).every(isPlainObject);
   return isMetadata ? { [as]: value as PartMetadata } : {};

@@ -13,20 +13,20 @@ import { partsOf, type Said, type Spoken } from "./said.ts";
 import { restored, textsIn, written } from "./verbatim.ts";
 import { write } from "./write.ts";
 
-/** What an entry says, and what is known of the message it was. */
+/** The message in an entry, and the stored facts about its original. */
 interface Item {
   readonly entry: Entry;
   readonly said: Spoken;
   readonly original: JsonObject;
 }
 
-/** What `toMessages` is asked for. */
+/** Options of `toMessages`. */
 export interface ToMessagesOptions {
-  /** Default the format that `fromMessages` took in, else neutral. */
+  /** Default: the format given to `fromMessages`, else neutral. */
   readonly format?: MessageFormat | undefined;
-  /** Default the lane that is active at the end. A lane that nothing was written to has no messages. */
+  /** Default: the active lane. A lane without entries has no messages. */
   readonly lane?: string | undefined;
-  /** Takes a thread of which only the end is loaded, for what is loaded of it. Default false: `entry_not_loaded`. */
+  /** Accepts a thread of which only a tail is loaded, and lists the tail. Default false: throws `entry_not_loaded`. */
   readonly partial?: boolean | undefined;
 }
 
@@ -37,8 +37,8 @@ export function checkLane(lane: unknown): string | undefined {
 }
 
 /**
- * The entries of one lane, by default of the one that is active at the end, without malformed operations: these say nothing.
- * `base` is what is known of the entries before the first of them.
+ * The entries of one lane, by default the active lane at the end, without malformed operations. `base` holds facts about the
+ * entries before the first one.
  */
 export function entriesOfLane(
   entries: readonly Entry[],
@@ -51,8 +51,8 @@ export function entriesOfLane(
 }
 
 /**
- * The messages of these entries, which are of one lane, as they came or as the format writes them. A page cannot show messages
- * of AI SDK 4: for it they are written anew.
+ * The messages of these entries of one lane: the originals, or written in the format. For a page, messages of AI SDK 4 are
+ * rewritten in the form of later versions.
  */
 export function messagesFrom(
   entries: readonly Entry[],
@@ -87,21 +87,21 @@ export function messagesFrom(
   return messages;
 }
 
-/** Results with what their tools gave, as far as the messages they were taken from say it. */
+/** Adds the tool outputs from the original messages to the results. */
 function withGivenOutputs(group: readonly Item[], from: MessageFormat, kept: JsonValue | undefined): readonly Item[] {
   if (from !== "model-messages" && from !== "ui-messages") return group;
   const given = outputsIn(kept === undefined ? [] : listOf(restoredFrom(group, kept, true)));
   return group.map((item) => {
     const { role, toolCallId = "", content } = item.said;
     if (role !== "tool") return item;
-    // Where the message is not kept, a text is what the tool gave, also when it is JSON.
+    // Without an original message, the text is the tool's output, even if it is JSON.
     const text = typeof content === "string" ? content : undefined;
     const { [0]: output = text } = given.get(toolCallId)?.splice(0, 1) ?? [];
     return { ...item, said: { ...item.said, output } };
   });
 }
 
-/** For a page: an object or a list that was written as text is what it was, and a message from elsewhere that says nothing is none. */
+/** For a page: parses objects and lists in result texts, and drops blank messages of other formats. */
 function withOutput({ said, original }: Item): readonly Spoken[] {
   const { role, content, toolCalls, output } = said;
   const isForeign = isFormat(original["format"]) && original["format"] !== "ui-messages";
@@ -110,7 +110,7 @@ function withOutput({ said, original }: Item): readonly Spoken[] {
   return [{ ...said, output: structureIn(content) }];
 }
 
-/** In useChat the result of a call stands in the message of the call, which is then no longer what it was. */
+/** Whether a result follows that was not in the original. In useChat it changes the message of its call. */
 function isLateResult(item: Item | undefined): boolean {
   return item?.said.role === "tool" && item.entry.refs["messageId"] === undefined;
 }
@@ -135,7 +135,7 @@ function itemsOf(entries: readonly Entry[]): readonly Item[] {
     const said = readNeutral(new Field(message, `entries[${seq}].payload`));
     const { original } = entry.payload as JsonObject; // payloads are JSON
     const before = items.at(-1);
-    // Calls of one response stand in entries of their own, behind its text and each other.
+    // Calls of one response are separate entries after its text.
     const isMore =
       kind === "tool_call" && before?.said.role === "assistant" && before.entry.refs.callId === refs.callId;
     const id = isMore ? before.said.id : idOf(entry, said, ids);
@@ -152,8 +152,8 @@ function itemsOf(entries: readonly Entry[]): readonly Item[] {
 }
 
 /**
- * The id of a message that begins with this entry. What was taken in has the id it had. All entries of a request refer to the
- * message that asked: only the ask has its id, and an answer has the id of its request, as `toUIMessages` gives it.
+ * The id of a message that begins with this entry. An imported message keeps its id. In a request, all entries refer to the
+ * user message. Only that message has its id; an answer has the id of the request, as in `toUIMessages`.
  */
 function idOf({ id, payload, refs }: Entry, { role }: Said, used: ReadonlySet<string>): string {
   const { original, steer }: JsonObject = payload;
@@ -168,7 +168,7 @@ function joined(a: Spoken, b: Said): Spoken {
   return { ...a, toolCalls: [...(a.toolCalls ?? []), ...(b.toolCalls ?? [])] };
 }
 
-/** The neutral message in a payload, as unchecked as the log. */
+/** The neutral message in a payload. Not checked. */
 function messageOf({ id: entryId, kind, payload, refs }: Entry): JsonObject | undefined {
   const { toolCallId = refs.toolCallId, thinking, content = "", ...message }: JsonObject = payload;
   switch (kind) {

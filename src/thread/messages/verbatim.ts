@@ -1,14 +1,14 @@
 import { copyWords, isPlainObject, type JsonObject, type JsonValue, reading } from "../json.ts";
 
-// What a message holds beyond what a model is shown is kept as it came, so that it can be given back. Texts that stand
-// in the entry anyway are not stored twice: a reference `{ "heddle:is": [...] }` stands in their place. Lists of the AI
-// SDK hold URLs and bytes, which JSON has not; there are references for these too.
+// An imported message is stored with fields that no model is shown, so that it can be returned unchanged. A text that the
+// entry holds anyway is not stored twice. A reference `{ "heddle:is": [...] }` replaces it. Lists of the AI SDK may hold
+// URLs and bytes, which are not JSON. They are stored as references too.
 
 const IS = "heddle:is";
-/** A shorter text is no longer than its reference. */
+/** The reference of a shorter text would not save space. */
 const WORTH_SHARING = 32;
 
-/** JSON of what somebody passed in, with references for URLs and bytes. Anything else that is no JSON is an error. */
+/** The caller's value as JSON, with references for URLs and bytes. Other values that are not JSON are errors. */
 export function written(value: unknown, path: string): JsonValue {
   return copyWords(
     reading(path, "invalid_message", () => referred(value, [])),
@@ -17,7 +17,7 @@ export function written(value: unknown, path: string): JsonValue {
 }
 
 function referred(value: unknown, above: readonly object[]): unknown {
-  // A cycle goes on to the copy, which says where it is.
+  // A cycle is left for the copy, which reports its path.
   if (typeof value !== "object" || value === null || above.includes(value)) return value;
   if (value instanceof URL) return { [IS]: ["url", value.href] };
   const bytes = value instanceof ArrayBuffer ? new Uint8Array(value) : value;
@@ -31,7 +31,7 @@ function referred(value: unknown, above: readonly object[]): unknown {
   return Object.hasOwn(value, IS) ? { [IS]: ["object", pairs] } : Object.fromEntries(pairs);
 }
 
-/** The texts of these payloads that are worth a reference, in an order that depends on nothing but them. */
+/** The texts of these payloads that are long enough for a reference. Sorted, so that the order is stable. */
 export function textsIn(payloads: JsonValue): readonly string[] {
   const texts = new Set<string>();
   const visit = (value: JsonValue | undefined): void => {
@@ -42,7 +42,7 @@ export function textsIn(payloads: JsonValue): readonly string[] {
   return [...texts].sort();
 }
 
-/** The value with references in place of the texts that stand elsewhere, also of JSON that stands there as text. */
+/** Replaces texts that are stored elsewhere with references, and values whose JSON is stored as text. */
 export function shared(value: JsonValue, texts: readonly string[]): JsonValue {
   const places = new Map(texts.map((text, index) => [text, index]));
   const hasJson = texts.some((text) => /^[[{]/.test(text));
@@ -64,7 +64,7 @@ export function shared(value: JsonValue, texts: readonly string[]): JsonValue {
   return share(value);
 }
 
-/** What was written, as a copy that is the receiver's own; `plain` has the text of URLs and the base64 of bytes. */
+/** The original value as a new copy. With `plain`, URLs are text and bytes are base64. */
 export function restored(value: JsonValue, texts: readonly string[] = [], plain = false): unknown {
   const restore = (value: JsonValue): unknown => {
     if (typeof value !== "object" || value === null) return value;
@@ -82,7 +82,7 @@ export function restored(value: JsonValue, texts: readonly string[] = [], plain 
       case "bytes":
         return plain ? inside : Uint8Array.from(atob(String(inside)), (byte) => byte.charCodeAt(0));
       default:
-        return Object.fromEntries(inside as [string, unknown][]); // an object of the pairs that were written
+        return Object.fromEntries(inside as [string, unknown][]); // the pairs that `referred` wrote
     }
   };
   return restore(value);

@@ -7,14 +7,14 @@ import { urlOf } from "./files.ts";
 import type { MessageFormat } from "./formats.ts";
 import { inOrder, partsOf, type Said, type Spoken, textIn } from "./said.ts";
 
-/** Messages of the format, for text, files, thinking, calls and results; what else was taken in comes back as it came. */
+/** Writes messages in a format: text, files, thinking, calls and results. Other content is only in stored originals. */
 export function write(format: MessageFormat, said: readonly Spoken[]): readonly object[] {
   if (format === "neutral") return said.map(({ id: _id, output: _output, ...message }) => message);
   if (format === "openai-chat") return said.map(writeChat);
   const isUi = format === "ui-messages";
   const ofResults = isUi ? "assistant" : format === "anthropic" ? "user" : "tool";
   const roleOf = ({ role }: Said): string => (role === "tool" ? ofResults : role);
-  // Results of one step are one message, and in useChat all steps are.
+  // The results of one step are one message. In useChat all steps of an answer are one message.
   const isOne = (a: Said, b: Said): boolean =>
     roleOf(a) === roleOf(b) && (a.role === "tool" || b.role === "tool" || (isUi && a.role === "assistant"));
   const all = format === "model-messages" ? said.flatMap(withResponses) : said;
@@ -29,10 +29,10 @@ export function write(format: MessageFormat, said: readonly Spoken[]): readonly 
   });
 }
 
-/** What is written as one message. */
+/** A neutral message, or the approval responses of one. */
 type Written = Spoken & { readonly responses?: readonly object[] };
 
-/** In model messages what was decided on a call stands in a message of the role tool, behind the call. */
+/** In model messages, the decision on a call is in a message of the role tool after the call. */
 function withResponses(said: Spoken): readonly Written[] {
   const responses = (said.toolCalls ?? []).flatMap(writeResponse);
   return responses.length === 0 ? [said] : [said, { id: said.id, role: "tool", content: "", responses }];
@@ -51,7 +51,7 @@ function writeChat({ role, content, toolCallId, toolCalls }: Said): object {
   return { role, content: text || null, tool_calls };
 }
 
-// Fields that are undefined are left out when a message is made of what stands here.
+// Undefined fields are removed later, when the messages are copied as JSON.
 
 function writeParts(format: MessageFormat, said: Written, run: readonly Written[]): readonly object[] {
   const { role, content, isError, toolCallId, name: toolName = "", metadata: providerOptions } = said;
@@ -63,7 +63,7 @@ function writeParts(format: MessageFormat, said: Written, run: readonly Written[
     );
     return isUi && role === "assistant" ? [{ type: "step-start" }, ...parts] : parts;
   }
-  if (isUi) return []; // it stands in its call
+  if (isUi) return []; // the result is in the part of its call
   const isText = typeof content === "string";
   const value = isText ? content : content.flatMap((part) => writePart(format, part));
   if (format === "anthropic") {
@@ -90,7 +90,7 @@ function writeCall(format: MessageFormat, call: ToolCall, run: readonly Written[
   return [part];
 }
 
-/** The state of a call in useChat, and what belongs to it. */
+/** The state of a call in useChat, with its fields. */
 function outcomeOf({ approval, arguments: input }: ToolCall, result: Written | undefined): object {
   const approved = approval?.approved;
   if (result === undefined) {
@@ -107,7 +107,7 @@ function outcomeOf({ approval, arguments: input }: ToolCall, result: Written | u
   return { state: "output-available", input, output: output === undefined ? shown : output, ...given };
 }
 
-/** A part in its place; formats of the AI SDK also have what the provider called. */
+/** A part in its place. Formats of the AI SDK include calls that a provider ran. */
 function writePiece(format: MessageFormat, part: Part, run: readonly Written[]): readonly object[] {
   const isUi = format === "ui-messages";
   if (!isUi && format !== "model-messages") return writePart(format, part);
