@@ -1,6 +1,7 @@
 import type { EntryInput } from "../entry.ts";
 import { ThreadError } from "../errors.ts";
 import { type OptionNames, refuseUnknownOptions } from "../option-names.ts";
+import { portableSha256 } from "../sha256.ts";
 import type { MessageFormat } from "./formats.ts";
 import { entriesFrom } from "./from-messages.ts";
 
@@ -18,6 +19,8 @@ export interface StepOptions {
   /** The ask that this is a step of, as a ref. Default none. */
   readonly requestId?: string | undefined;
 }
+
+const LONGEST_PART = 128;
 
 const NAMES: OptionNames<StepOptions> = {
   callId: true,
@@ -53,9 +56,15 @@ export function entriesOfStep(messages: readonly unknown[], options: StepOptions
     const { toolCallId } = payload;
     return {
       ...entry,
-      id: typeof toolCallId === "string" ? `${callId}:result:${encodeURIComponent(toolCallId)}` : `${callId}:${said++}`,
+      id: typeof toolCallId === "string" ? `${callId}:result:${partOfId(toolCallId)}` : `${callId}:${said++}`,
       payload: { ...payload, ...place, ...(isAnswer && Object.keys(call).length > 0 && { call }) },
       refs: { ...refs, ...ref },
     };
   });
+}
+
+/** Some servers put slashes, or kilobytes, into the ids of calls; ids of entries take neither. */
+function partOfId(toolCallId: string): string {
+  const part = encodeURIComponent(toolCallId);
+  return part.length <= LONGEST_PART ? part : portableSha256(toolCallId);
 }

@@ -58,6 +58,14 @@ describe("the entries of a step", () => {
     expect(thread.append(entriesOfStep(step, options)).toMessages({ format: "openai-chat" })).toEqual(list);
   });
 
+  test("have ids that a thread takes, whatever the ids of the calls are", () => {
+    const step = (id: string) =>
+      entriesOfStep([{ role: "tool", tool_call_id: id, content: "4" }], { callId: "m", format: "openai-chat" });
+    const ids = ["a/b", "a b", "x".repeat(5000), `${"x".repeat(4999)}y`];
+    const thread = Thread.create().append(ids.flatMap(step)).append(ids.flatMap(step));
+    expect(thread.entryCount).toBe(4);
+  });
+
   test.each([
     ["without an id of the call", {}, "invalid_options"],
     ["with an unknown option", { callId: "m", colour: 1 }, "invalid_options"],
