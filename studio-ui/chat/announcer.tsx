@@ -5,13 +5,13 @@ import { oneLine } from "../parts/format.ts";
 import type { ChatItem } from "./conversation.ts";
 
 interface Props {
-  /** The request that was seen to end. */
+  /** The request whose end was announced. */
   readonly ended: string | undefined;
   readonly waiting: number;
   readonly items: readonly ChatItem[];
 }
 
-/** Tells those who listen what has come to an end. Words on their way, and each of thirty calls, would only be noise. */
+/** Announces ends to screen readers. Partial answers and single calls are not announced: they would be noise. */
 export function Announcer({ ended, waiting, items }: Props) {
   const said = useSignal("");
   useEffect(() => {

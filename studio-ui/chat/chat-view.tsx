@@ -85,7 +85,7 @@ function Item({ item, thread, waiting }: ItemProps) {
   }
 }
 
-/** What the model says right now. */
+/** The answer as it streams. */
 function LiveTurn({ thread }: { readonly thread: OpenThread }) {
   const live = thread.live.value;
   if (live === undefined || live.state === "done") return null;
@@ -107,7 +107,7 @@ function LiveTurn({ thread }: { readonly thread: OpenThread }) {
   );
 }
 
-/** Stays at the end as long as the reader is there, and says when there is more below. */
+/** Follows the end while the reader is at the end; otherwise shows that there is more below. */
 function Scroller({
   thread,
   length,
@@ -127,7 +127,7 @@ function Scroller({
       element.scrollTop = element.scrollHeight;
   }, [length, live?.text.length, live?.thinking.length, live?.state]);
   useEffect(() => {
-    // A card that opens, or a text that wraps anew, moves the end as well.
+    // The end also moves when a card opens or a text wraps in another way.
     const column = box.current?.firstElementChild;
     if (!column) return;
     const observer = new ResizeObserver(() => {

@@ -7,12 +7,12 @@ import { info } from "../state/studio.ts";
 import { attempt, tell } from "../state/toasts.ts";
 
 let isWanted = false;
-/** Whoever has just begun a thread goes on writing in it. */
+/** The thread that was just created: its composer gets the focus, so that the user can continue to type. */
 export function wantComposer(): void {
   isWanted = true;
 }
 
-/** Asks when nothing runs, and steers what does. */
+/** Sends a new request, or steers the running one. */
 export function Composer({ thread }: { readonly thread: OpenThread }) {
   const text = useSignal("");
   const way = useSignal<SteerWay>("steer");
@@ -22,7 +22,7 @@ export function Composer({ thread }: { readonly thread: OpenThread }) {
   const isBusy = thread.isBusy.value;
   const isWaiting = isBusy && thread.live.value?.state === "waiting";
   useEffect(() => {
-    // Only where there is nothing else to do: elsewhere the keys are shortcuts.
+    // Focus only an empty thread: elsewhere the keys are shortcuts.
     if (isWanted || thread.log.rev.peek() === 0) box.current?.focus({ preventScroll: true });
     isWanted = false;
   }, [thread.id]);
@@ -30,7 +30,7 @@ export function Composer({ thread }: { readonly thread: OpenThread }) {
     return (
       <p class="read-only">
         {thread.source.kind === "file"
-          ? "An exported thread: it can be read, not changed."
+          ? "An exported thread: you can read it, but not change it."
           : "Read-only: this Studio changes nothing."}
       </p>
     );
@@ -45,7 +45,7 @@ export function Composer({ thread }: { readonly thread: OpenThread }) {
       else {
         const { id, accepted, reason } = await actions.steer(thread.id, content, way.value);
         if (!accepted)
-          throw Object.assign(new Error(`It came too late or was not taken: ${reason ?? "unknown"}.`), {
+          throw Object.assign(new Error(`The text was not accepted: ${reason ?? "unknown reason"}.`), {
             code: reason,
           });
         thread.steers.value = [...thread.steers.value, { id, content, kind: way.value }];

@@ -36,7 +36,7 @@ export type ChatItem =
 type Assistant = Extract<ChatItem, { type: "assistant" }>;
 type Mutable = { -readonly [Key in keyof ToolCard]: ToolCard[Key] };
 
-/** Entries as a conversation: a result stands with its call, and a decision with what it decides. */
+/** Entries as a conversation: each result is joined to its call, and each decision to its approval. */
 export function conversation(entries: readonly Entry[]): ChatItem[] {
   const items: ChatItem[] = [];
   const open = new Map<string, Mutable>();
@@ -91,7 +91,7 @@ function assistantItem(entry: Entry, said: JsonObject, place: (tool: Mutable) =>
   };
 }
 
-/** A call of the conversation vocabulary joins the answer before it when both are of one model call. */
+/** Joins a tool call entry to the answer before it if both come from the same model call. */
 function addCall(items: ChatItem[], { seq, at, refs }: Entry, said: JsonObject, place: (tool: Mutable) => void): void {
   const tool: Mutable = {
     toolCallId: String(said["id"] ?? `#${seq}`),

@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import { Icon } from "../parts/icon.tsx";
 
-/** The first words of a thread that does not exist yet. */
+/** The composer of a thread that does not exist yet. */
 export function FirstAsk({ onAsk }: { readonly onAsk: (text: string) => Promise<void> }) {
   const text = useSignal("");
   const isSending = useSignal(false);

@@ -13,7 +13,7 @@ interface Props {
   readonly card: Card;
   readonly live: LiveTool | undefined;
   readonly thread: OpenThread;
-  /** What the server says this call waits for. */
+  /** What the call waits for, according to the server. */
   readonly waiting: "approval" | "answer" | undefined;
 }
 
@@ -90,7 +90,7 @@ function argumentsLine(given: JsonValue): string {
     .join(", ");
 }
 
-/** The words of an error as heddle keeps it, or whatever the tool has said. */
+/** The message of an error in Heddle's format, or else the text of the tool. */
 function failureIn(text: string): string {
   const { error } = Object(text.length > 10_000 ? {} : parsed(text)) as {
     readonly error?: { readonly message?: unknown };

@@ -57,7 +57,7 @@ export function AssistantTurn({ item, thread, waiting }: AssistantProps) {
           waiting={waiting.get(card.toolCallId)}
         />
       ))}
-      {partial && <p class="turn-kind">Interrupted: there was more to come.</p>}
+      {partial && <p class="turn-kind">Interrupted: the answer is incomplete.</p>}
       {end !== undefined && end.status !== "completed" && (
         <p class="turn-kind bad">{end.status === "failed" ? end.failure.message : `Cancelled: ${end.reason}`}</p>
       )}

@@ -2,7 +2,7 @@ import type { OpenThread } from "../state/open-thread.ts";
 import { info } from "../state/studio.ts";
 import { attempt } from "../state/toasts.ts";
 
-/** An empty thread: who answers here, and what could be asked. */
+/** An empty thread: names the model and offers prompts. */
 export function Welcome({ thread }: { readonly thread?: OpenThread }) {
   if (info.value.state !== "there") return null;
   const { demo, model, prompts } = info.value.value;
@@ -12,8 +12,8 @@ export function Welcome({ thread }: { readonly thread?: OpenThread }) {
       <p>
         {demo ? (
           <>
-            The <b>{model}</b> demo model answers: a small program on this machine, no language model. Everything else
-            is real: the thread, the tools, and what a model would see.
+            The <b>{model}</b> demo answers. It is a small program on this machine and not a language model. Everything
+            else is real: the thread, the tools, and what a model would see.
           </>
         ) : (
           <>

@@ -1,13 +1,13 @@
 import { problemOf } from "./source.ts";
 
 const KEY = "heddle.token";
-/** The route of an address that lets a browser in, once. */
+/** The route of an address with a one-time code. */
 const ENTER = /^#\/enter\/([\w-]+)$/;
 
-/** For browsers that keep nothing. */
+/** Keeps the token in memory, for browsers without storage. */
 let kept: string | undefined;
 
-/** Of this port alone, and for all its tabs; a cookie would go to every port of the host. */
+/** In localStorage: for this port and all its tabs. A browser sends a cookie to every port of the host. */
 export function token(): string | undefined {
   try {
     return localStorage.getItem(KEY) ?? kept;
@@ -20,16 +20,16 @@ export function keepToken(text: string): void {
   kept = text;
   try {
     localStorage.setItem(KEY, text);
-  } catch {} // kept until the page is closed
+  } catch {} // no storage: the token is kept until the page is closed
 }
 
-/** The header that every call needs. */
+/** The header with the token, which every call needs. */
 export function authorization(): { readonly authorization?: string } {
   const known = token();
   return known === undefined ? {} : { authorization: `Bearer ${known}` };
 }
 
-/** Takes the code out of the address and changes it for the token. Answers why the code was refused. */
+/** Removes the code from the address and exchanges it for the token. Returns why the code was refused, if it was. */
 export async function enter(): Promise<string | undefined> {
   const code = ENTER.exec(location.hash)?.[1];
   if (code === undefined) return undefined;

@@ -1,14 +1,14 @@
 import type { CallRecord, Entry, JsonObject } from "heddle";
 import type { CallRow } from "./contract.ts";
 
-/** What an entry records of a model call, if it is one that a call left. */
+/** The record of a model call, if the entry has one. */
 export function recordIn({ payload, refs }: Entry): CallRecord | undefined {
   const call = (payload as JsonObject)["call"]; // payloads are JSON
   const isRecord = refs.callId !== undefined && typeof call === "object" && call !== null && "fingerprint" in call;
   return isRecord ? (call as unknown as CallRecord) : undefined; // written by heddle
 }
 
-/** The model calls that entries tell of, newest first, as the server lists them. */
+/** The model calls in these entries, newest first, as the server lists them. */
 export function callRows(entries: readonly Entry[]): CallRow[] {
   return entries
     .flatMap((entry) => {

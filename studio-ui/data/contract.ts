@@ -1,4 +1,4 @@
-// What the page knows of the server: the types that its handlers are held against, and what only the page makes of them.
+// The types of the server's API, and types that only the page derives from them.
 import type { JsonValue, ThreadData } from "heddle";
 import type { StreamData } from "../../src/studio/contract/event.ts";
 import type { ThreadRow } from "../../src/studio/contract/thread.ts";
@@ -14,14 +14,14 @@ export type {
   ThreadRow,
 } from "../../src/studio/contract/thread.ts";
 
-/** What comes down the stream of one thread, or of all. */
+/** The events of the stream of one thread, or of the list. */
 export type StreamEvent =
   | ({ readonly event: "entry" } & StreamData["entry"])
   | { readonly event: "agent"; readonly agent: StreamData["agent"] }
   | { readonly event: "thread"; readonly thread: StreamData["thread"] }
   | { readonly event: "deleted"; readonly deleted: StreamData["deleted"] };
 
-/** A thread in a file: its row in the list, and its entries with the blobs that its model calls name. */
+/** A thread in an exported page: its row, its entries, and the blobs of its model calls. */
 export interface ExportedThread {
   readonly row?: ThreadRow;
   readonly thread: ThreadData & { readonly blobs?: { readonly [hash: string]: JsonValue } };

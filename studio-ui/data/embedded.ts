@@ -6,14 +6,14 @@ import type { CallRow, ExportedThread, ThreadDetail, ThreadRow } from "./contrac
 import { rebuilt } from "./rebuild.ts";
 import { Refusal, type Source } from "./source.ts";
 
-/** The data that an exported page carries, if this page is one. */
+/** The data in the page, if it is an exported page. */
 export function embeddedData(): ExportedThread | undefined {
   const text = document.getElementById("heddle-data")?.textContent?.trim();
   if (!text?.startsWith("{")) return undefined;
   return JSON.parse(text) as ExportedThread;
 }
 
-/** A thread in the page itself: nothing is fetched, and nothing can be changed. */
+/** A source that reads the thread in the page. It fetches nothing, and nothing can be changed. */
 export function embeddedSource({ thread: { blobs = {}, ...data }, row }: ExportedThread): Source {
   const thread = Thread.fromJSON(data);
   const entries = thread.toArray();
@@ -37,7 +37,7 @@ export function embeddedSource({ thread: { blobs = {}, ...data }, row }: Exporte
       entries: entries.slice(from - thread.firstSeq, to + 1 - thread.firstSeq),
       rev: thread.rev,
     }),
-    // There is nothing to wait for in a file: all of it is looked at.
+    // A file needs no time limit: the whole thread is searched.
     filtered: async (_, { kinds, lane, from, to = thread.lastSeq }) => {
       const ofLane = lane === undefined ? entries : entriesOfLane(entries, thread.base, lane);
       const found = ofLane.filter(
@@ -54,7 +54,7 @@ export function embeddedSource({ thread: { blobs = {}, ...data }, row }: Exporte
       onState("open");
       return () => undefined;
     },
-    download: async () => undefined, // it is a file already
+    download: async () => undefined, // the page is a file already
     act: undefined,
   };
 }

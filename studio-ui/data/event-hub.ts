@@ -6,7 +6,7 @@ const FIRST_WAIT_MS = 250;
 const MAX_WAIT_MS = 5000;
 
 export interface Subscription extends Listening {
-  /** Undefined is the list of threads. */
+  /** Undefined means the list of threads. */
   readonly threadId: string | undefined;
 }
 
@@ -16,8 +16,8 @@ interface Frame {
 }
 
 /**
- * One event stream for any number of subscribers: browsers open six connections to a host, and tabs need them for calls.
- * Reads by fetch, which can send the token. What was missed during a lost connection follows from Last-Event-ID.
+ * One event stream for any number of subscribers: browsers open at most six connections to a host, and tabs need them for
+ * calls. It uses fetch, because EventSource cannot send the token. Last-Event-ID gets events missed in a lost connection.
  */
 export class EventHub {
   readonly #subscriptions = new Set<Subscription>();
@@ -30,7 +30,7 @@ export class EventHub {
   subscribe(subscription: Subscription, token: string | undefined): () => void {
     this.#token = token;
     this.#subscriptions.add(subscription);
-    // The list needs no more than what arrives. A thread starts with its row and the events of its live request.
+    // A new subscriber of the list needs only new events. One of a thread needs its row and the events of its live request.
     if (this.#isOpen && subscription.threadId === undefined) subscription.onState("open");
     else {
       subscription.onState("connecting");
@@ -49,7 +49,7 @@ export class EventHub {
     this.#lastId = undefined;
   }
 
-  /** Several subscriptions at once are one connection. */
+  /** Waits a moment, so that several new subscriptions open one connection. */
   #reconnect(): void {
     this.#connection?.abort();
     const connection = new AbortController();
@@ -63,7 +63,7 @@ export class EventHub {
     while (!signal.aborted) {
       await this.#read(signal, () => {
         wait = FIRST_WAIT_MS;
-      }).catch(() => undefined); // whatever failed, the stream is opened again
+      }).catch(() => undefined); // the loop opens the stream again after any failure
       if (signal.aborted) return;
       this.#isOpen = false;
       this.#tell("lost");
@@ -123,7 +123,7 @@ export class EventHub {
   }
 }
 
-/** The events that the page knows; other events are for other readers. */
+/** Reads an event that the page knows. Unknown events are skipped. */
 function frameOf(name: string, data: Record<string, unknown>): Frame | undefined {
   const threadId = data["threadId"] as string | undefined; // the contract says what each event carries
   if (name === "entry") return { threadId, event: { event: name, entry: data["entry"] as Entry } };

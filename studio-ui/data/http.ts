@@ -7,11 +7,11 @@ import { listen } from "./stream.ts";
 interface Given {
   readonly query?: { readonly [name: string]: string | number | undefined };
   readonly json?: object;
-  /** A body as it is. */
+  /** A body that is sent unchanged. */
   readonly body?: Blob;
 }
 
-/** Asks a route, named as the contract names it; `params` are for the braces in its path, in order. */
+/** Calls a route by its name in the contract. `params` replace the braces in its path, in order. */
 async function ask<Name extends keyof Answers>(
   name: Name,
   params: readonly string[] = [],
@@ -27,12 +27,12 @@ async function ask<Name extends keyof Answers>(
       ...(json !== undefined && { body: JSON.stringify(json) }),
     });
   } catch {
-    throw new Refusal("server_unreachable", "The Studio's server does not answer. Is it still running?", 0);
+    throw new Refusal("server_unreachable", "The Studio's server does not answer. Check that it is running.", 0);
   }
   const text = await response.text();
   const answer: unknown = text === "" ? undefined : parsed(text);
-  // A steer that comes too late is an answer, though a 409.
-  if (response.ok || isVerdict(answer)) return answer as Answers[Name]; // the handler is held to it
+  // A steer that is not accepted has status 409, but its body is an answer and no error.
+  if (response.ok || isVerdict(answer)) return answer as Answers[Name]; // the handler is typed by the contract
   const { error } = (answer ?? {}) as { readonly error?: { readonly code?: string; readonly message?: string } };
   throw new Refusal(
     error?.code ?? "http_error",
@@ -79,7 +79,7 @@ const act: Actions = {
   remove: (id) => ask("DELETE /api/threads/{id}", [id]),
 };
 
-/** The server that served this page. */
+/** The source that reads from the server of this page. */
 export function httpSource({ readOnly }: { readonly readOnly: boolean }): Source {
   return {
     kind: "server",
@@ -93,7 +93,7 @@ export function httpSource({ readOnly }: { readonly readOnly: boolean }): Source
     calls: (id, page) => ask("GET /api/threads/{id}/calls", [id], { query: { ...page } }),
     call: (id, callId) => ask("GET /api/threads/{id}/calls/{callId}", [id, callId]),
     listen,
-    // The browser saves the file as it comes. Such a call has no header, so its address has a code.
+    // The browser saves the file while it arrives. Such a call has no header, so its address carries a code.
     download: async (id, format) => {
       const { code } = await ask("POST /api/codes");
       const link = document.createElement("a");

@@ -20,12 +20,12 @@ import type { CallDetail, CallRow } from "./contract.ts";
 
 type Blobs = { readonly [hash: string]: JsonValue };
 
-/** The counter a call was counted by; an exact one is not in the page, and the heuristic stands for it. */
+/** The token counter of a call. The page has no exact counters, so it uses the heuristic for those. */
 function counterOf({ calibration }: Pick<CallRecord, "calibration">): TokenCounter {
   return calibration === 1 ? heuristic : calibrated(heuristic, calibration);
 }
 
-/** What a call was projected from, besides its thread. */
+/** The input of a call's projection, besides the thread. */
 export function inputOf(
   record: CallRecord,
   environment: CallEnvironment,
@@ -39,7 +39,7 @@ export function inputOf(
   };
 }
 
-/** The exact context of a call, made again in the page and compared with the fingerprint that was recorded. */
+/** Rebuilds the context of a call in the page and compares it with the recorded fingerprint. */
 export function rebuilt(thread: Thread, row: CallRow, before: CallRow | undefined, blobs: Blobs): CallDetail {
   const record = recordOf(thread, row);
   const detail = projected(thread, row, record, blobs);
@@ -74,7 +74,7 @@ function projected(thread: Thread, call: CallRow, record: CallRecord, blobs: Blo
     ...(!proven && {
       problem: {
         code: "call_not_proven",
-        message: "The messages come out otherwise than they were sent: the file lacks something, or was changed.",
+        message: "The rebuilt messages differ from what was sent: the file is incomplete or was changed.",
       },
     }),
   };

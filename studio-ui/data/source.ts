@@ -11,7 +11,7 @@ import type {
   ThreadRow,
 } from "./contract.ts";
 
-/** Closed is for good: the server has nothing to tell here. */
+/** `closed` is final: the server refuses this stream. */
 export type LinkState = "connecting" | "open" | "lost" | "closed";
 
 export interface Listening {
@@ -19,7 +19,7 @@ export interface Listening {
   onState(state: LinkState): void;
 }
 
-/** Entries of some sorts or kinds, or of one lane: forward from `from`, else back from `to`. */
+/** A search for entries of some sorts or kinds, or of one lane: forward from `from`, else back from `to`. */
 export interface EntryWish {
   readonly kinds: readonly string[];
   readonly lane?: string | undefined;
@@ -30,7 +30,7 @@ export interface EntryWish {
 
 export type SteerWay = "steer" | "follow_up";
 
-/** Where the page gets what it shows: a server, or the file it was exported to. */
+/** The source of the page's data: a server, or the exported file. */
 export interface Source {
   readonly kind: "server" | "file";
   info(): Promise<Info>;
@@ -38,23 +38,23 @@ export interface Source {
   thread(id: string): Promise<ThreadDetail>;
   /** Both ends included. */
   entries(id: string, from: number, to: number): Promise<EntryWindow>;
-  /** What is found in a moment; `searched` says where to go on. */
+  /** The entries found within the time limit. `searched` says where to continue. */
   filtered(id: string, wish: EntryWish): Promise<EntryWindow>;
-  /** The end of the thread as it was at a moment, at least that many entries of it, to be projected here. */
+  /** The end of the thread at an entry, with at least that many entries, to project it in the page. */
   tail(id: string, wish: { readonly atSeq: number; readonly last: number }): Promise<Thread>;
   calls(id: string, page: { readonly before?: number; readonly limit: number }): Promise<CallPage>;
   call(id: string, callId: string): Promise<CallDetail>;
-  /** Until the function it answers is called. */
+  /** Subscribes to events. Returns the function that ends the subscription. */
   listen(id: string | undefined, listening: Listening): () => void;
   /** Saves the thread as a file. */
   download(id: string, format: "json" | "jsonl" | "html"): Promise<void>;
   readonly act: Actions | undefined;
 }
 
-/** What changes something; a file and a read-only server have none of it. */
+/** The actions that change something. A file and a read-only server have none. */
 export interface Actions {
   create(title?: string): Promise<ThreadRow>;
-  /** A thread, or a list of messages, from a file; a list that could be of several formats needs to be told which. */
+  /** Imports a thread or a list of messages from a file. `format` is needed if a list fits several formats. */
   import(file: Blob, format?: string): Promise<ThreadRow>;
   ask(id: string, content: string): Promise<{ readonly requestId: string }>;
   steer(id: string, content: string, kind: SteerWay): Promise<{ id: string; accepted: boolean; reason?: string }>;
@@ -66,13 +66,13 @@ export interface Actions {
     id: string,
     range?: { readonly fromSeq?: number; readonly toSeq?: number },
   ): Promise<{ readonly seq: number }>;
-  /** Switches to a lane, or replaces what one shows. */
+  /** Switches to a lane, or replaces the context of one. */
   context(id: string, contextRef: string, operation: JsonObject): Promise<{ readonly status: string }>;
   fork(id: string, atSeq: number): Promise<ThreadRow>;
   remove(id: string): Promise<unknown>;
 }
 
-/** What went wrong, in the words of the server. */
+/** An error with the server's code and message. */
 export class Refusal extends Error {
   readonly code: string;
   readonly status: number;
@@ -85,7 +85,7 @@ export class Refusal extends Error {
   }
 }
 
-/** Whatever was thrown, as code and words for a person. */
+/** Any thrown value as a code and a message for the user. */
 export function problemOf(error: unknown): { readonly code: string; readonly message: string } {
   if (error instanceof Error) {
     const { code = "error", message } = error as Error & { readonly code?: string };

@@ -14,11 +14,11 @@ export interface WorkerMessage {
   readonly event?: StreamEvent;
 }
 
-/** Shared by all tabs of this browser. */
+/** The hub that all tabs of this browser share. */
 const hub = new EventHub();
 
 addEventListener("connect", (event) => {
-  const [port] = (event as MessageEvent).ports; // "connect" is known to shared workers only
+  const [port] = (event as MessageEvent).ports; // only the types of shared workers have "connect"
   if (port === undefined) return;
   const ends = new Map<number, () => void>();
   const send = (message: WorkerMessage): void => port.postMessage(message);

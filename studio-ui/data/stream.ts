@@ -8,8 +8,8 @@ type Subscribe = (threadId: string | undefined, listening: Listening) => () => v
 let subscribe: Subscribe | undefined;
 
 /**
- * The events of a thread, or of the list, while the tab is visible: a hidden tab holds no connection, and reads what it
- * missed when it is shown again. Returns the function that stops it.
+ * Subscribes to the events of a thread or of the list while the tab is visible. A hidden tab holds no connection, and gets
+ * missed events when it is shown again. Returns the function that stops it.
  */
 export function listen(threadId: string | undefined, listening: Listening): () => void {
   subscribe ??= sharedStream() ?? ownStream();
@@ -36,7 +36,7 @@ export function listen(threadId: string | undefined, listening: Listening): () =
   return stop;
 }
 
-/** One connection for all tabs; undefined where the browser has no shared workers. */
+/** One connection for all tabs; undefined if the browser has no shared workers. */
 function sharedStream(): Subscribe | undefined {
   let port: MessagePort;
   try {

@@ -10,7 +10,7 @@ export function partsOf(budget: Budget): Readonly<Record<BudgetPart, number>> {
   return { system, tools, summary, history, pending, reserve, free };
 }
 
-/** Where the tokens of a window go: a bar, and the same in words. */
+/** The tokens of each part of a window, as a bar and in words. */
 export function BudgetBar({ budget, label }: { readonly budget: Budget; readonly label: string }) {
   const parts = partsOf(budget);
   const shown = PARTS.filter((part) => parts[part] > 0);

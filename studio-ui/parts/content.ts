@@ -1,7 +1,7 @@
 import { type Content, escapeHidden, type JsonObject, type JsonValue, type Part } from "heddle";
 import { oneLine } from "./format.ts";
 
-/** The words of a content: text only. */
+/** The text parts of a content. */
 export function textOf(content: Content | JsonValue | undefined): string {
   if (typeof content === "string") return content;
   if (!Array.isArray(content)) return content === undefined ? "" : JSON.stringify(content);
@@ -15,7 +15,7 @@ export function thinkingOf(content: Content): string {
   return content.flatMap((part) => (part.type === "thinking" ? [part.text as string] : [])).join("\n");
 }
 
-/** Parts that are neither text nor thinking, told in a word. */
+/** A short name for each part that is neither text nor thinking. */
 export function othersOf(content: Content): string[] {
   if (typeof content === "string") return [];
   return content.flatMap((part) => {
@@ -36,7 +36,7 @@ export function callsOf(payload: JsonObject): readonly CallOf[] {
   return Array.isArray(calls) ? (calls as unknown as readonly CallOf[]) : []; // written by heddle
 }
 
-/** `name(argument: value, …)`, as short as it can be and still tell one call from another. */
+/** `name(argument: value, …)`, short, but long enough to distinguish calls. */
 export function callLine({ name, arguments: given }: Pick<CallOf, "name" | "arguments">): string {
   if (typeof given !== "object" || given === null || Array.isArray(given)) {
     return `${name}(${given === null ? "" : oneLine(escapeHidden(JSON.stringify(given)), 80)})`;

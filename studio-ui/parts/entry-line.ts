@@ -2,14 +2,14 @@ import type { Content, Entry, JsonObject } from "heddle";
 import { callLine, callsOf, othersOf, textOf, thinkingOf } from "./content.ts";
 import { oneLine } from "./format.ts";
 
-/** What an entry is to a reader; also the name of its colour. */
+/** The category of an entry, which is also the name of its color. */
 type Tone = "user" | "assistant" | "tool" | "summary" | "context" | "system" | "error" | "approval" | "note";
 
 export interface EntryLine {
   readonly tone: Tone;
   readonly label: string;
   readonly text: string;
-  /** It opens a turn. */
+  /** Whether the entry opens a turn. */
   readonly turn?: boolean;
 }
 
@@ -39,7 +39,7 @@ export function lineOf({ kind, payload }: Pick<Entry, "kind" | "payload">): Entr
     case "error":
       return { tone: "error", label: "error", text: [said["code"], said["message"]].filter(Boolean).join(" — ") };
     case "approval_requested":
-      return { tone: "approval", label: "approval", text: `waits for a word on ${said["name"]}` };
+      return { tone: "approval", label: "approval", text: `${said["name"]} waits for approval` };
     case "approval_resolved":
       return approvalLine(said);
     case "tool_started":

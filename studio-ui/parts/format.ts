@@ -9,7 +9,7 @@ export const moment = (at: number) => full.format(at);
 export const plural = (n: number, one: string, many = `${one}s`) => `${count(n)} ${n === 1 ? one : many}`;
 export const percent = (share: number) => `${Math.round(share * 100)} %`;
 
-/** How long ago, in as few letters as possible. */
+/** How long ago, in few letters. */
 export function ago(at: number, now: number): string {
   const seconds = Math.max(0, Math.round((now - at) / 1000));
   if (seconds < 45) return "now";
@@ -18,10 +18,10 @@ export function ago(at: number, now: number): string {
   return seconds < 7 * 86_400 ? `${Math.round(seconds / 86_400)} d` : day.format(at);
 }
 
-/** An id is told by its end: what it begins with is the time, the same for many. */
+/** The end of an id. Its start is the time, which many ids share. */
 export const shortId = (id: string) => (id.length <= 14 ? id : `…${id.slice(-8)}`);
 
-/** The beginning, without half a character at its end. */
+/** The start of a text, without half a character at the end. */
 export function cut(text: string, most: number): string {
   return /[\uD800-\uDBFF]$/.test(text.slice(0, most)) ? text.slice(0, most - 1) : text.slice(0, most);
 }

@@ -5,10 +5,10 @@ import { Icon } from "./icon.tsx";
 import { LongText } from "./long-text.tsx";
 
 const TOKEN = /("(?:\\.|[^"\\])*")(\s*:)?|\b(true|false|null)\b|(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)/g;
-/** Beyond this colours cost more than they help. */
+/** A longer text is shown without colors, which would be slow. */
 const COLOURED = 60_000;
 
-/** JSON to read and to copy. */
+/** JSON with a button to copy it. */
 export function JsonView({ value, label }: { readonly value: JsonValue | object; readonly label: string }) {
   const text = escapeHidden(JSON.stringify(value, null, 2) ?? "");
   return (
@@ -45,6 +45,6 @@ async function copy(text: string): Promise<void> {
     await navigator.clipboard.writeText(text);
     tell("Copied.");
   } catch {
-    tell("The browser did not let the page copy.");
+    tell("The browser did not allow the page to copy. Select the text and copy it yourself.");
   }
 }

@@ -11,7 +11,7 @@ interface Props {
   readonly item: (index: number) => ComponentChildren;
 }
 
-/** Of a long list the beginning and the end, between which more is shown when somebody asks for it. */
+/** Shows the start and the end of a long list, with a button for more in between. */
 export function LongList({ length, item }: Props) {
   const tail = useSignal(TAIL);
   const hidden = Math.max(0, length - HEAD - tail.value);

@@ -2,7 +2,7 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { count, cut } from "./format.ts";
 
-/** Beyond this a text takes longer to draw than anybody wants to wait who may not even read it. */
+/** A longer text is cut at first, because drawing it would be slow. */
 const MOST = 20_000;
 
 interface Props {
@@ -10,7 +10,7 @@ interface Props {
   readonly children: (shown: string) => ComponentChildren;
 }
 
-/** A long text is its beginning, until all of it is wanted. */
+/** Shows the start of a long text, with a button for all of it. */
 export function LongText({ text, children }: Props) {
   const isWhole = useSignal(false);
   const isCut = text.length > MOST && !isWhole.value;

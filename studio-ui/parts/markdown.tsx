@@ -9,7 +9,7 @@ const NUMBER = /^(\s*)(\d+)[.)]\s+/;
 const QUOTE = /^\s*>\s?/;
 const TABLE_LINE = /^\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*$/;
 
-/** The little Markdown that models write, as elements: nothing of it is ever taken as HTML. */
+/** Draws the Markdown that models usually write, as elements. HTML in the text stays text. */
 export function Markdown({ text }: { readonly text: string }) {
   return (
     <div class="markdown" dir="auto">
@@ -18,7 +18,7 @@ export function Markdown({ text }: { readonly text: string }) {
   );
 }
 
-/** Each kind of block takes the lines it wants; what nobody wants is a paragraph. */
+/** Tries each kind of block in turn. Other lines are a paragraph. */
 function blocksOf(lines: readonly string[]): ComponentChildren[] {
   const blocks: ComponentChildren[] = [];
   let paragraph: string[] = [];
@@ -75,7 +75,7 @@ function blocksOf(lines: readonly string[]): ComponentChildren[] {
   return blocks;
 }
 
-/** An item, or a line that goes on with the item before. */
+/** A list item, or a line that continues the item before. */
 const isItem = (mark: RegExp) => (line: string) => mark.test(line) || /^\s{2,}\S/.test(line);
 
 function items(lines: readonly string[], mark: RegExp): ComponentChildren[] {

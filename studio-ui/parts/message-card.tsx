@@ -9,7 +9,7 @@ interface Props {
   readonly index: number;
   readonly provenance: Provenance | undefined;
   readonly mark?: "same" | "added" | "removed" | "changed" | undefined;
-  /** Instead of the mark's own name. */
+  /** Text to show instead of the name of the mark. */
   readonly markText?: string | undefined;
   readonly isLit?: boolean | undefined;
   readonly isOpen?: boolean | undefined;
@@ -19,7 +19,7 @@ interface Props {
 }
 
 const RULES: Readonly<Record<NonNullable<Provenance["rule"]>, string>> = {
-  stand_in: "stands in for a missing user message",
+  stand_in: "placeholder for a missing user message",
   interrupted: "the call was interrupted",
   cleared: "the result was cleared",
   shortened: "shortened",
@@ -28,7 +28,7 @@ const RULES: Readonly<Record<NonNullable<Provenance["rule"]>, string>> = {
   head: "head of a cut request",
 };
 
-/** One message as the model got it, with where it comes from and what it costs. */
+/** One message as the model got it, with its source and its tokens. */
 export function MessageCard(props: Props) {
   const { message, index, provenance, mark, markText, isLit, isOpen, onPoint, onOpen, children } = props;
   const seqs = provenance?.seqs ?? [];

@@ -24,11 +24,11 @@ interface ProblemProps {
   readonly code: string;
   readonly message: string;
   readonly retry?: (() => void) | undefined;
-  /** Other ways on. */
+  /** Other actions. */
   readonly children?: ComponentChildren;
 }
 
-/** What went wrong, in the words of whoever knows, and what can be done. */
+/** An error message with actions. */
 export function Problem({ code, message, retry, children }: ProblemProps) {
   return (
     <div class="state problem" role="alert">

@@ -1,6 +1,6 @@
 import type { ThreadRow } from "../data/contract.ts";
 
-/** How a thread stands, in a word; also the name of its colour. */
+/** The state of a thread, which is also the name of its color. */
 export function stateOf({ live, status: given }: Pick<ThreadRow, "live" | "status">): string {
   return given ?? (live ? "running" : "idle");
 }

@@ -2,7 +2,7 @@ import { useSignal } from "@preact/signals";
 import { Component, type ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 
-/** No browser lays out more pixels than some 17 million; a longer list is scrolled in proportion. */
+/** Browsers lay out at most about 17 million pixels. A longer list is scrolled in proportion. */
 const TALLEST = 8_000_000;
 const OVERSCAN = 8;
 
@@ -17,11 +17,11 @@ interface Props {
   /** Scrolls to this row whenever `moment` changes. */
   readonly reveal?: { readonly index: number; readonly moment: number } | undefined;
   readonly idOf: (index: number) => string;
-  /** How many rows have come to stand before those that were there at first: what is in sight stays in sight. */
+  /** How many rows were added before the first one, so that the visible rows stay in place. */
   readonly lead?: number | undefined;
 }
 
-/** Rows of one height, of which only the visible ones exist. Arrows, Page, Home and End move the selection. */
+/** Rows of one height. Only the visible ones are drawn. Arrows, Page, Home and End move the selection. */
 export function VirtualList({
   label,
   length,
@@ -39,7 +39,7 @@ export function VirtualList({
   const top = useSignal(0);
   const total = length * rowHeight;
   const tall = Math.min(total, TALLEST);
-  // Between the pixels of the scroll bar and those of the rows stands this factor, 1 but for very long lists.
+  // The factor from pixels of the scroll bar to pixels of the rows. It is 1, except for very long lists.
   const stretch = tall - height.value <= 0 ? 1 : Math.max(1, (total - height.value) / (tall - height.value));
   const offset = top.value * stretch;
   const from = Math.max(0, Math.floor(offset / rowHeight) - OVERSCAN);
@@ -158,7 +158,7 @@ interface RowProps {
   readonly children: ComponentChildren;
 }
 
-/** A row is drawn again only when what it shows is another thing: scrolling moves rows, it does not change them. */
+/** Redraws a row only when its content changes: scrolling moves rows, but does not change them. */
 class Row extends Component<RowProps> {
   override shouldComponentUpdate({ children, isSelected, length }: Readonly<RowProps>): boolean {
     return children !== this.props.children || isSelected !== this.props.isSelected || length !== this.props.length;
@@ -183,5 +183,5 @@ class Row extends Component<RowProps> {
 }
 
 let moments = 0;
-/** Something to reveal; the same row twice is two wishes. */
+/** A row to reveal. Each object is a new request, also for the same row. */
 export const revealing = (index: number) => ({ index, moment: ++moments });

@@ -13,7 +13,7 @@ import type { Pointed } from "./pointed.ts";
 import { WireView } from "./wire-view.tsx";
 
 type Face = "messages" | "diff" | "tools" | "wire" | "policy";
-/** Which face of a call is looked at; the next call shows the same. */
+/** The open tab of a call. The next call opens with the same tab. */
 let lastFace: Face = "messages";
 
 export function CallPage({ thread, detail }: { readonly thread: OpenThread; readonly detail: CallDetail }) {
@@ -102,7 +102,7 @@ function CallHead({ thread, detail }: { readonly thread: OpenThread; readonly de
   );
 }
 
-/** What was estimated beside what the provider reported. */
+/** The estimated tokens, and those that the provider reported. */
 function UsageLine({ detail: { call, previous, messages } }: { readonly detail: CallDetail }) {
   const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens } = call.usage ?? {};
   const off = inputTokens === undefined ? undefined : (call.estimatedTokens / Math.max(1, inputTokens) - 1) * 100;

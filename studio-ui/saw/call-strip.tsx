@@ -12,7 +12,7 @@ interface Props {
   readonly callId: string;
 }
 
-/** All calls of the thread, oldest first, each as high as what it was sent. */
+/** All calls of the thread, oldest first. The height of a bar is the tokens of its call. */
 export function CallStrip({ thread, calls, callId }: Props) {
   const most = Math.max(1, ...calls.map(tokensOf));
   const current = useRef<HTMLAnchorElement>(null);

@@ -1,7 +1,7 @@
 import type { CallDetail, CauseRule, FirstChange } from "../data/contract.ts";
 import { sameMessages } from "./diff.ts";
 
-/** Which rule moved the shared beginning, told by what is recorded with the two calls. */
+/** The rule that ended the common prefix, derived from the records of the two calls. */
 export function causeOf(before: CallDetail, after: CallDetail): FirstChange | undefined {
   const index = sameMessages(before.messages, after.messages);
   const tools = JSON.stringify(before.toolSpec) !== JSON.stringify(after.toolSpec);
@@ -9,7 +9,7 @@ export function causeOf(before: CallDetail, after: CallDetail): FirstChange | un
     return {
       index: 0,
       rule: "tools_changed",
-      why: "The tools changed. They stand before all messages, so nothing could be read from the cache.",
+      why: "The tools changed. They precede all messages, so nothing could be read from the cache.",
     };
   if (index >= before.messages.length) return undefined;
   const rule = ruleOf(before, after, index);
@@ -20,14 +20,14 @@ const WHY = {
   system_changed: "The system prompt changed.",
   lane_changed: "Another lane was projected.",
   policy_changed: "The policy changed between the two calls.",
-  summary_replaced: "A newer summary took the place of older history.",
-  context_replaced: "The lane was replaced: its context is what somebody put there.",
+  summary_replaced: "A newer summary replaced older history.",
+  context_replaced: "The context of the lane was replaced.",
   window_moved: "The window moved: older history was cut to fit the budget.",
   result_cleared: "Results of older exchanges were cleared.",
-  thinking_dropped: "Thinking was left out that the provider would not accept any more.",
+  thinking_dropped: "Thinking was dropped that the provider no longer accepts.",
   result_shortened: "Results of the newest block were shortened to fit.",
   transformed: "The messages were transformed before they were sent.",
-  history_changed: "The message itself is another one.",
+  history_changed: "The message itself changed.",
 } as const satisfies { readonly [Rule in CauseRule]?: string };
 
 function ruleOf(before: CallDetail, after: CallDetail, index: number): keyof typeof WHY {

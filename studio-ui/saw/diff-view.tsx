@@ -9,7 +9,7 @@ import type { OpenThread } from "../state/open-thread.ts";
 import { causeOf } from "./cause.ts";
 import { type Change, diffMessages } from "./diff.ts";
 
-/** What changed since another call: by default the one before. */
+/** The changes since another call. Default: the call before. */
 export function DiffView({ thread, detail }: { readonly thread: OpenThread; readonly detail: CallDetail }) {
   const calls = thread.calls.value.state === "there" ? thread.calls.value.value : [];
   const at = calls.findIndex(({ callId }) => callId === detail.call.callId);
@@ -58,7 +58,7 @@ function Compared({
       <p class={cause ? "cause moved" : "cause"} role="status">
         {cause ? (
           <>
-            <b>{cause.rule.replaceAll("_", " ")}</b> {cause.why} The shared beginning ends at message {cause.index}.
+            <b>{cause.rule.replaceAll("_", " ")}</b> {cause.why} The common prefix ends at message {cause.index}.
           </>
         ) : (
           "Everything sent before was sent again, byte for byte: the provider's cache can be read to its end."
@@ -75,7 +75,7 @@ interface ChangeListProps {
   readonly changes: readonly Change[];
   readonly before: Side;
   readonly after: Side;
-  /** What it means that a message is only before, or only after. */
+  /** The labels of a message that is only before, or only after. */
   readonly words?: { readonly removed: string; readonly added: string } | undefined;
 }
 
@@ -146,7 +146,7 @@ function Card({ side, index, mark, text }: CardProps) {
   );
 }
 
-/** Neighbours that stayed the same are one line. */
+/** Groups unchanged neighbors into one line. */
 function grouped(changes: readonly Change[]): Change[][] {
   const groups: Change[][] = [];
   for (const change of changes) {

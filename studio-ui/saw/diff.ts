@@ -8,14 +8,14 @@ export interface Change {
 
 const key = (message: Message) => JSON.stringify(message);
 
-/** With how many equal messages two lists begin. */
+/** How many equal messages two lists share at the start. */
 export function sameMessages(a: readonly Message[], b: readonly Message[]): number {
   let same = 0;
   while (same < a.length && same < b.length && key(a[same] as Message) === key(b[same] as Message)) same += 1;
   return same;
 }
 
-/** What became of each message from one call to the next: the longest common part stays, and what stands face to face changed. */
+/** The change of each message between two calls. The longest common part is unchanged; messages opposite each other changed. */
 export function diffMessages(a: readonly Message[], b: readonly Message[]): Change[] {
   const before = a.map(key);
   const after = b.map(key);
@@ -52,7 +52,7 @@ function between(
 
 function unlike(a: number, endA: number, b: number, endB: number): Change[] {
   const both = Math.min(endA - a, endB - b);
-  // Only as many for as many: else something left, or something came, and to call it changed would mislead.
+  // Only if both sides have equally many messages. Otherwise some were removed or added, and `changed` would mislead.
   if (endA - a === endB - b) return range(0, both).map((i) => ({ kind: "changed", a: a + i, b: b + i }));
   return [
     ...range(a, endA).map((i) => ({ kind: "removed" as const, a: i })),
@@ -60,7 +60,7 @@ function unlike(a: number, endA: number, b: number, endB: number): Change[] {
   ];
 }
 
-/** Longest common subsequence, by the table; long stretches without anything alike are compared by place alone. */
+/** Longest common subsequence by a table. Very long different parts are compared by position only. */
 function common(a: readonly string[], b: readonly string[]): [number, number][] {
   if (a.length * b.length > 4_000_000) return [];
   const width = b.length + 1;

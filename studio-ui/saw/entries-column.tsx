@@ -17,7 +17,7 @@ interface Props {
 
 type Filter = EntryStatus | "all" | "hidden";
 
-/** Every entry with what became of it, and why. */
+/** Every entry with its status and the reason. */
 export function EntriesColumn({ thread, detail, pointed }: Props) {
   const filter = useSignal<Filter>("all");
   const unread = detail.explained.filter(({ status }) => status === "not_loaded");
@@ -41,10 +41,10 @@ export function EntriesColumn({ thread, detail, pointed }: Props) {
       </div>
       {unread.map(({ seq: from, toSeq }) => (
         <p key={from} class="hint">
-          Entries #{from} to #{toSeq} lie before everything shown and were not read.
+          Entries #{from} to #{toSeq} are before all shown entries and were not read.
         </p>
       ))}
-      {rows.value.length === 0 && <p class="hint">No entry is that.</p>}
+      {rows.value.length === 0 && <p class="hint">No entry matches.</p>}
       <VirtualList
         label="Entries of the thread, with the reason"
         length={rows.value.length}

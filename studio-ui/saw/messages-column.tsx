@@ -5,7 +5,7 @@ import { count, plural } from "../parts/format.ts";
 import { MessageCard } from "../parts/message-card.tsx";
 import { litMessages, type Pointed } from "./pointed.ts";
 
-/** The messages in their order, and where those of the call before end. */
+/** The messages in order, with a mark where the common prefix with the call before ends. */
 export function MessagesColumn({
   detail,
   pointed,
@@ -18,7 +18,7 @@ export function MessagesColumn({
   const lit = litMessages(pointed.value, detail);
   const prefix = detail.previous?.stablePrefix;
   useEffect(() => {
-    // The entry that was chosen by key shows its message; a hovering mouse never moves the page.
+    // An entry selected by key scrolls to its message. A hovering mouse never scrolls the page.
     const [first] = lit;
     if (pointed.value.seq === undefined || first === undefined) return;
     box.current?.querySelector(`[data-index="${first}"]`)?.scrollIntoView({ block: "nearest" });
@@ -46,7 +46,7 @@ export function MessagesColumn({
   );
 }
 
-/** Up to here the provider can read from its cache. */
+/** Marks the end of the messages that the provider can read from its cache. */
 function PrefixMark({ detail: { previous, provenance, messages } }: { readonly detail: CallDetail }) {
   if (previous === undefined) return null;
   const { stablePrefix, firstChange } = previous;

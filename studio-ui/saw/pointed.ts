@@ -1,12 +1,12 @@
 import type { CallDetail } from "../data/contract.ts";
 
-/** What the reader points at, from either side. */
+/** The entry or the message that the reader points at. */
 export interface Pointed {
   readonly message?: number;
   readonly seq?: number;
 }
 
-/** The messages that the pointed entry is in, or the pointed message itself. */
+/** The messages that contain the pointed entry, or the pointed message. */
 export function litMessages({ message, seq }: Pointed, { provenance, explained }: CallDetail): ReadonlySet<number> {
   if (message !== undefined) return new Set([message]);
   if (seq === undefined) return new Set();
@@ -16,7 +16,7 @@ export function litMessages({ message, seq }: Pointed, { provenance, explained }
   return lit;
 }
 
-/** The entries that the pointed message is made of, or the pointed entry itself. */
+/** The entries of the pointed message, or the pointed entry. */
 export function litEntries({ message, seq }: Pointed, { provenance }: CallDetail): ReadonlySet<number> {
   if (seq !== undefined) return new Set([seq]);
   return new Set(message === undefined ? [] : provenance[message]?.seqs);

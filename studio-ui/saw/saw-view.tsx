@@ -6,7 +6,7 @@ import { go, route } from "../state/route.ts";
 import { CallPage } from "./call-page.tsx";
 import { CallStrip } from "./call-strip.tsx";
 
-/** What the model saw: one call of the thread after the other. */
+/** The tab "Model saw": the context of each call of the thread. */
 export function SawView({ thread }: { readonly thread: OpenThread }) {
   const calls = thread.calls.value;
   if (calls.state === "loading") return <Loading what="the model calls" />;
@@ -23,7 +23,7 @@ export function SawView({ thread }: { readonly thread: OpenThread }) {
             </button>
           </>
         ) : (
-          <p>After the first answer you see here, message by message, what the model was shown, and why.</p>
+          <p>After the first answer, this tab shows each message that the model got, and why.</p>
         )}
       </Empty>
     );
@@ -43,12 +43,12 @@ function OneCall({ thread, callId }: { readonly thread: OpenThread; readonly cal
   return <CallPage thread={thread} detail={detail.value} />;
 }
 
-/** `[` and `]`: the call before, the call after. */
+/** Moves to the call before or after, for the keys `[` and `]`. */
 export function stepCall(thread: OpenThread, step: 1 | -1): void {
   const calls = thread.calls.peek();
   if (calls.state !== "there") return;
   const { callId } = route.peek();
   const at = callId === undefined ? 0 : calls.value.findIndex((call) => call.callId === callId);
-  const next = calls.value[at - step]; // the newest comes first
+  const next = calls.value[at - step]; // the newest call comes first
   if (next !== undefined) go({ threadId: thread.id, callId: next.callId });
 }

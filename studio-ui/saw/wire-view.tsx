@@ -22,9 +22,9 @@ const FORMATS = {
   gemini: { title: "Gemini", make: ({ messages, toolSpec }: CallDetail): object => toGemini(messages, toolSpec) },
 } as const;
 type Format = keyof typeof FORMATS;
-const NAMES = Object.keys(FORMATS) as Format[]; // the keys of the very object
+const NAMES = Object.keys(FORMATS) as Format[]; // the keys of this object
 
-/** The same context in the words of each provider, made in the page by the formatters that agents use. */
+/** The context in the format of each provider, made in the page by the same formatters that agents use. */
 export function WireView({ detail }: { readonly detail: CallDetail }) {
   const format = useSignal<Format>("ai-sdk");
   return (

@@ -67,7 +67,7 @@ export function App() {
   );
 }
 
-/** For a browser that did not open the one-time address. */
+/** Asks for the token, in a browser that did not open the one-time address. */
 function TokenForm({ refused }: { readonly refused: string | undefined }) {
   return (
     <form
@@ -80,7 +80,7 @@ function TokenForm({ refused }: { readonly refused: string | undefined }) {
     >
       <p class="state-title">This Studio asks for its token</p>
       {refused !== undefined && <p>{refused}</p>}
-      <label for="token">It was printed when Studio started, below its address.</label>
+      <label for="token">Studio printed the token when it started, below its address.</label>
       <input id="token" name="token" type="password" autocomplete="off" required />
       <button type="submit" class="primary">
         Open

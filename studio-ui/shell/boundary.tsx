@@ -8,7 +8,7 @@ interface State {
   readonly thrown: { readonly error: unknown } | undefined;
 }
 
-/** What cannot be drawn is replaced by a word about it; the rest of the page goes on. Another address is tried afresh. */
+/** Shows an error in place of a part that cannot be drawn. The rest of the page works. Another address draws it again. */
 export class Boundary extends Component<Props, State> {
   static override getDerivedStateFromError(error: unknown): State {
     return { thrown: { error } };
@@ -33,8 +33,8 @@ export class Boundary extends Component<Props, State> {
 function Broken({ error }: { readonly error: unknown }) {
   return (
     <div class="state problem" role="alert">
-      <p class="state-title">The page met an error of its own</p>
-      <p>Your threads are safe: it could not show something, and changed nothing.</p>
+      <p class="state-title">Unexpected error on this page</p>
+      <p>Your threads are safe: the page failed to show something, and changed nothing.</p>
       <p>
         <code>{problemOf(error).message}</code>
       </p>

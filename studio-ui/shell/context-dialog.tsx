@@ -12,22 +12,22 @@ type Way = "replace" | "switch" | "branch";
 const WAYS: Readonly<Record<Way, { readonly title: string; readonly hint: string; readonly lane: string }>> = {
   replace: {
     title: "Replace",
-    hint: "From now on the model sees these messages in place of the lane's history. The thread keeps all of it.",
+    hint: "From now on the model sees these messages instead of the lane's history. The thread keeps all entries.",
     lane: "Lane",
   },
   switch: {
     title: "Switch",
-    hint: "A lane is a conversation of its own within the thread. Another one becomes active; a new one begins empty.",
-    lane: "Lane to go on with",
+    hint: "A lane is a separate conversation within the thread. The lane you name becomes active; a new lane starts empty.",
+    lane: "Lane to activate",
   },
   branch: {
     title: "Branch",
-    hint: "A new lane begins with what this one held at an entry, and becomes active.",
+    hint: "A new lane starts with the context of this lane at an entry, and becomes active.",
     lane: "Name of the new lane",
   },
 };
 
-/** Changes what the model is shown. The thread keeps all that was. */
+/** Changes the context of the model. The thread keeps all entries. */
 export function ContextDialog({ thread, act }: { readonly thread: OpenThread; readonly act: Actions }) {
   const dialog = useDialog(panels.context);
   const way = useSignal<Way>("replace");
@@ -42,11 +42,13 @@ export function ContextDialog({ thread, act }: { readonly thread: OpenThread; re
     const text = (name: string) => form.get(name)?.toString().trim() ?? "";
     try {
       const done = await act.context(thread.id, text("lane") || active, operationOf(way.value, text, active));
-      tell(done.status === "deferred" ? "It is done as soon as the request has ended." : "The context was changed.");
+      tell(
+        done.status === "deferred" ? "The change takes effect when the request has ended." : "The context was changed.",
+      );
       close();
       await thread.refreshDetail();
     } catch (error) {
-      problem.value = problemOf(error); // here: what lies under a dialog can hardly be read
+      problem.value = problemOf(error); // shown in the dialog, which covers the page
     }
   }
 
@@ -142,6 +144,6 @@ function messagesIn(text: string): JsonValue[] {
   try {
     return JSON.parse(text) as JsonValue[]; // it begins as a list; the server checks what it holds
   } catch (error) {
-    throw new Refusal("not_json", `The messages are no JSON list: ${problemOf(error).message}.`, 0);
+    throw new Refusal("not_json", `The messages are not a JSON list: ${problemOf(error).message}.`, 0);
   }
 }

@@ -2,7 +2,7 @@ import type { Signal } from "@preact/signals";
 import type { RefObject } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
-/** A dialog that is open while a signal says so. */
+/** Opens and closes a dialog with a signal. */
 export function useDialog(isOpen: Signal<boolean>): RefObject<HTMLDialogElement | null> {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {

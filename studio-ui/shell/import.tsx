@@ -5,7 +5,7 @@ import { Icon } from "../parts/icon.tsx";
 import { dismissProblem, importFiles, importing, importProblems, MESSAGE_FORMATS } from "../state/import.ts";
 import { act } from "../state/studio.ts";
 
-/** What was said of files before is over when others come. */
+/** Clears the messages about earlier files when new ones are chosen. */
 function clearProblems(): void {
   importProblems.value = [];
 }
@@ -26,7 +26,7 @@ export function ImportButton() {
         aria-label="Files to import"
         onChange={({ currentTarget }) => {
           const files = [...(currentTarget.files ?? [])];
-          currentTarget.value = ""; // the same file again is another wish
+          currentTarget.value = ""; // so that the same file can be chosen again
           clearProblems();
           void importFiles(files);
         }}
@@ -45,7 +45,7 @@ export function ImportButton() {
   );
 }
 
-/** The list of threads, on which files can be dropped. */
+/** The list of threads, which accepts dropped files. */
 export function DropPlace({ children }: { readonly children: ComponentChildren }) {
   const depth = useSignal(0);
   const isOver = depth.value > 0;
@@ -82,7 +82,7 @@ export function DropPlace({ children }: { readonly children: ComponentChildren }
   );
 }
 
-/** What is being imported, and what could not be. */
+/** The running import, and the files that failed. */
 export function Imports() {
   const now = importing.value;
   if (now === undefined && importProblems.value.length === 0) return null;
@@ -102,7 +102,7 @@ export function Imports() {
           <button
             type="button"
             class="ghost"
-            aria-label={`Dismiss what is said of ${file.name}`}
+            aria-label={`Dismiss the message about ${file.name}`}
             onClick={() => dismissProblem(id)}
           >
             <Icon name="close" size={12} />

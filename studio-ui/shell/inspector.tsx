@@ -11,7 +11,7 @@ import { fork, inspected } from "../state/studio.ts";
 import { attempt, tell } from "../state/toasts.ts";
 import { panels } from "./panels.ts";
 
-/** One entry, whole. */
+/** One entry with all its fields. */
 export function Inspector({ thread }: { readonly thread: OpenThread }) {
   const seq = inspected.value?.seq;
   return (
@@ -132,11 +132,11 @@ function EntryFacts({ thread, seq }: { readonly thread: OpenThread; readonly seq
               type="button"
               onClick={() =>
                 void attempt(() => act.summarize(thread.id, { toSeq: seq })).then(
-                  (made) => made && tell(`Summarised in entry #${made.seq}.`),
+                  (made) => made && tell(`Summarized in entry #${made.seq}.`),
                 )
               }
             >
-              summarise up to here
+              summarize up to here
             </button>
           </>
         )}

@@ -5,7 +5,7 @@ import { list, newThread, thread } from "../state/studio.ts";
 import { nextTheme } from "../state/theme.ts";
 import { panels } from "./panels.ts";
 
-/** All keys, as the help shows them. */
+/** All keys, for the help. */
 export const KEYS: readonly { readonly title: string; readonly keys: readonly (readonly [string, string])[] }[] = [
   {
     title: "Anywhere",
@@ -126,7 +126,7 @@ function stepThread(step: 1 | -1): void {
   if (next !== undefined) go({ threadId: next.id, tab: route.peek().tab });
 }
 
-/** What a key has just opened is there after a frame or two, and after half a second it is not wanted any more. */
+/** Waits for an element that a key has opened. It appears after a frame or two; after half a second the wait ends. */
 function focusOn(selector: string, frames = 30): void {
   requestAnimationFrame(() => {
     const found = document.querySelector<HTMLElement>(selector);

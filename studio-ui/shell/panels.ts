@@ -2,7 +2,7 @@ import { effect, signal } from "@preact/signals";
 import { route } from "../state/route.ts";
 import { inspected } from "../state/studio.ts";
 
-/** What is open beside the thread. The list is a drawer only where there is no room for it. */
+/** The open panels beside the thread. The list is a drawer only on a narrow screen. */
 export const panels = {
   list: signal(false),
   inspector: signal(false),
@@ -14,12 +14,12 @@ let last = "";
 let lastThread: string | undefined;
 
 effect(() => {
-  // Whoever chooses an entry wants to see it.
+  // Selecting an entry opens the inspector.
   if (inspected.value !== undefined) panels.inspector.value = true;
 });
 
 effect(() => {
-  // Where it lies over the view, it would hide the next one.
+  // On a narrow screen it covers the view, so it closes when the view changes.
   const { threadId, tab } = route.value;
   if (`${threadId} ${tab}` !== last && matchMedia("(max-width: 1250px)").matches) panels.inspector.value = false;
   if (threadId !== lastThread) panels.list.value = false;

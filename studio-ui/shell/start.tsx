@@ -10,7 +10,7 @@ function begin(text: string): Promise<void> {
   return newThread(text);
 }
 
-/** No thread is open. */
+/** The start page, when no thread is open. */
 export function Start() {
   if (info.value.state !== "there") return null;
   const { demo, model, prompts, store } = info.value.value;
@@ -22,8 +22,8 @@ export function Start() {
       <div class="welcome">
         <h1>Heddle Studio</h1>
         <p>
-          The thread is what happened. The context is what the model is shown. Here you see both, and why the second is
-          what it is.
+          The thread is what happened. The context is what the model gets. Studio shows both, and why the second is what
+          it is.
         </p>
         <p class="start-facts">
           {demo ? (

@@ -20,7 +20,7 @@ import {
 const ROW = 50;
 const OVERSCAN = 8;
 
-/** The threads that fit the search and the filters; of thousands only those in sight are drawn. */
+/** The threads that match the search and the filters. Only the visible ones are drawn. */
 export function ThreadList() {
   const rows = list.value;
   if (rows.state === "loading") return <Loading what="threads" />;
@@ -28,11 +28,11 @@ export function ThreadList() {
   if (rows.value.length === 0 && searchedTo.value === undefined) {
     return (
       <p class="no-threads">
-        {isFiltered.value ? "No thread is like that." : "No threads yet. The first one starts with a question."}
+        {isFiltered.value ? "No thread matches." : "No threads yet. The first one starts with a question."}
       </p>
     );
   }
-  // Another list begins at its top.
+  // Another list starts at its top.
   return <Rows key={listKey.value} rows={rows.value} />;
 }
 
@@ -55,7 +55,7 @@ function Rows({ rows }: { readonly rows: readonly ThreadRow[] }) {
   }, []);
   const shown = useRef(route.value.threadId);
   useLayoutEffect(() => {
-    // A thread that is chosen by key comes into sight; one that is in sight stays where it is.
+    // A thread selected by key is scrolled into view, unless it is visible already.
     const element = box.current;
     if (element === null || current < 0 || shown.current === route.value.threadId) return;
     shown.current = route.value.threadId;
@@ -83,13 +83,13 @@ function Rows({ rows }: { readonly rows: readonly ThreadRow[] }) {
   );
 }
 
-/** What comes behind the threads that are listed. */
+/** The end of the list: search further, or load more threads. */
 function More({ isEmpty }: { readonly isEmpty: boolean }) {
   if (searchedTo.value !== undefined) {
     return (
       <div class="search-further" role="status">
         <p>
-          {isEmpty ? "Nothing found so far. " : ""}Looked back to {moment(searchedTo.value)}.
+          {isEmpty ? "Nothing found so far. " : ""}Searched back to {moment(searchedTo.value)}.
         </p>
         {isLooking.value ? (
           <p class="dim">Searching…</p>
@@ -140,7 +140,7 @@ function Row({ row, now, at, of }: RowProps) {
   );
 }
 
-/** The time, each half minute: how long ago something was is not worth more. */
+/** The current time, updated every half minute, for "how long ago". */
 function useNow(): number {
   const now = useSignal(Date.now());
   useEffect(() => {

@@ -11,7 +11,7 @@ const FORMATS = [
   { format: "jsonl", title: "JSON lines" },
 ] as const;
 
-/** What can be done with a thread as a whole. */
+/** The actions on a whole thread. */
 export function ThreadMenu({ thread }: { readonly thread: OpenThread }) {
   const box = useRef<HTMLDetailsElement>(null);
   const { source, id } = thread;
@@ -49,12 +49,12 @@ export function ThreadMenu({ thread }: { readonly thread: OpenThread }) {
       <div class="menu-items">
         {act && (
           <>
-            <button type="button" onClick={() => run(() => act.summarize(id), "Summarised.")}>
-              Summarise older turns
+            <button type="button" onClick={() => run(() => act.summarize(id), "Summarized.")}>
+              Summarize older turns
             </button>
             <button
               type="button"
-              onClick={() => run(() => act.reset(id), "The model has forgotten; the thread has not.")}
+              onClick={() => run(() => act.reset(id), "The context was reset. The thread keeps its entries.")}
             >
               Reset the context
             </button>
@@ -83,7 +83,7 @@ export function ThreadMenu({ thread }: { readonly thread: OpenThread }) {
               class="danger"
               onClick={() => {
                 if (box.current) box.current.open = false;
-                if (confirm("Delete this thread for good? Its forks stay.")) void removeThread(id);
+                if (confirm("Delete this thread? This cannot be undone. Its forks stay.")) void removeThread(id);
               }}
             >
               Delete the thread

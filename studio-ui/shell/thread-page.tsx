@@ -46,7 +46,7 @@ export function ThreadPage({ thread }: { readonly thread: OpenThread }) {
           </span>
         )}
         {thread.link.value === "lost" && (
-          <span class="pill warn" role="status" title="Trying again">
+          <span class="pill warn" role="status" title="Reconnecting">
             connection lost
           </span>
         )}

@@ -4,11 +4,11 @@ import { Icon } from "../parts/icon.tsx";
 
 const unexpected = signal<string | undefined>(undefined);
 
-/** Errors that nobody has caught: the page goes on, and whoever looks at it is told. */
+/** Shows uncaught errors to the user. The page continues to work. */
 export function listenToErrors(): void {
   addEventListener("unhandledrejection", ({ reason }) => (unexpected.value = problemOf(reason).message));
   addEventListener("error", ({ error, message }) => {
-    // Resize observers that need another frame say so by an event without an error: nothing is wrong.
+    // A resize observer that needs another frame emits an event without an error. It is harmless.
     if (error !== null && error !== undefined) unexpected.value = message;
   });
 }
@@ -19,7 +19,7 @@ export function Unexpected() {
   return (
     <div class="unexpected" role="alert">
       <p>
-        <b>The page met an error of its own.</b> What you see may be old. <code>{message}</code>
+        <b>Unexpected error on this page.</b> What you see may be stale. <code>{message}</code>
       </p>
       <button type="button" onClick={() => location.reload()}>
         Reload the page

@@ -3,13 +3,13 @@ import type { Entry } from "heddle";
 import type { Source } from "../data/source.ts";
 
 const PAGE = 200;
-/** Pages kept at hand; a thread of a million entries is never held as a whole. */
+/** How many pages are cached. A thread of a million entries is never held whole. */
 const PAGES = 60;
 
-/** The entries of one thread as far as somebody has looked at them, in pages; in order of use, the oldest first. */
+/** The loaded entries of one thread, in pages. The least recently used page is first. */
 export class EntryLog {
   readonly rev = signal(0);
-  /** Grows with whatever arrives, for those who show entries. */
+  /** Increases with every loaded entry, so that views redraw. */
   readonly version = signal(0);
   readonly #pages = new Map<number, Entry[]>();
   readonly #coming = new Map<number, Promise<void>>();
@@ -25,7 +25,7 @@ export class EntryLog {
     return this.#pages.get(Math.floor(seq / PAGE))?.[seq % PAGE];
   }
 
-  /** What is loaded from one seq to another, both included, up to the first gap seen from the end. */
+  /** The loaded entries from one seq to another, both included. It starts after the last gap. */
   loadedBack(from: number, to: number): Entry[] {
     const found: Entry[] = [];
     for (let seq = to; seq >= from; seq--) {
@@ -36,7 +36,7 @@ export class EntryLog {
     return found.reverse();
   }
 
-  /** Resolves when the entries from one seq to another are there. */
+  /** Loads the entries from one seq to another. */
   async ensure(from: number, to: number): Promise<void> {
     const last = Math.min(to, this.rev.peek() - 1);
     const waiting: Promise<void>[] = [];
@@ -49,7 +49,7 @@ export class EntryLog {
     await Promise.all(waiting);
   }
 
-  /** An entry that the stream has brought. */
+  /** Adds an entry from the stream. */
   take(entry: Entry): void {
     const page = Math.floor(entry.seq / PAGE);
     const rows = this.#pages.get(page) ?? [];

@@ -2,28 +2,28 @@ import { signal } from "@preact/signals";
 import type { Entry } from "heddle";
 import { type EntryWish, problemOf, type Source } from "../data/source.ts";
 
-/** Entries asked for at once, and those that are worth looking on for by oneself. */
+/** How many entries one call asks for, and how many the page searches for without a click. */
 const PAGE = 200;
 const ENOUGH = 60;
 
 export type EntryFilter = Pick<EntryWish, "kinds" | "lane">;
 
-/** The entries of some sorts, or of one lane, as far as somebody has looked: it grows at both ends, from the entry it began at. */
+/** The entries of some sorts or one lane that were found so far. The search starts at an entry and grows in both directions. */
 export class FilteredLog {
   readonly #source: Source;
   readonly #threadId: string;
   readonly #filter: EntryFilter;
   readonly entries = signal<readonly Entry[]>([]);
-  /** How many of them were found before those that were there. */
+  /** How many entries were added before the first ones. */
   readonly lead = signal(0);
-  /** What was looked at; nothing while `to` is smaller. */
+  /** The searched range; empty while `to` is less than `from`. */
   readonly from = signal(0);
   readonly to = signal(-1);
   readonly state = signal<"looking" | "resting" | "stopped">("resting");
   readonly problem = signal<{ readonly code: string; readonly message: string } | undefined>(undefined);
   #isClosed = false;
 
-  /** Begins at an entry, which it is found with if it is one of them. */
+  /** Starts at an entry, which is included if it matches. */
   constructor(source: Source, threadId: string, filter: EntryFilter, at: number, rev: number) {
     this.#source = source;
     this.#threadId = threadId;
@@ -41,7 +41,7 @@ export class FilteredLog {
     if (this.state.peek() === "looking") this.state.value = "stopped";
   }
 
-  /** Looks further back, until enough is found, nothing is left, or somebody has seen enough. */
+  /** Searches further back, until enough is found, the start is reached, or `stop` is called. */
   async older(): Promise<void> {
     let found = 0;
     await this.#look(async () => {
@@ -55,7 +55,7 @@ export class FilteredLog {
     });
   }
 
-  /** Looks at what comes behind, which may have grown. */
+  /** Searches newer entries; the thread may have grown. */
   async newer(rev: number): Promise<void> {
     let found = 0;
     await this.#look(async () => {

@@ -10,19 +10,19 @@ interface ImportProblem {
   readonly message: string;
 }
 
-/** The name of the file that is on its way. */
+/** The name of the file that is being imported. */
 export const importing = signal<string | undefined>(undefined);
 export const importProblems = signal<readonly ImportProblem[]>([]);
 let count = 0;
 
-/** Formats of lists of messages, some of which cannot be told from each other. */
+/** Formats of lists of messages. Some lists fit several formats. */
 export const MESSAGE_FORMATS = ["neutral", "openai-chat", "anthropic", "model-messages", "ui-messages"] as const;
 
 export function dismissProblem(id: number): void {
   importProblems.value = importProblems.peek().filter((problem) => problem.id !== id);
 }
 
-/** Takes in one file after the other and opens the last thread; what is refused stays on the page until it was read. */
+/** Imports files one after the other and opens the last thread. Errors stay on the page until they are dismissed. */
 export async function importFiles(files: readonly File[], format?: string): Promise<void> {
   const actions = act.peek();
   if (actions === undefined || files.length === 0 || importing.peek() !== undefined) return;
@@ -42,11 +42,11 @@ export async function importFiles(files: readonly File[], format?: string): Prom
   if (last !== undefined) go({ threadId: last });
 }
 
-/** Before it is sent in vain. */
+/** Refuses a file that is too large before it is sent. */
 function refuseTooLarge({ size }: File): void {
   const known = info.peek();
   if (known.state !== "there" || size <= known.value.importLimit) return;
   const most = `${Math.floor(known.value.importLimit / 1024 / 1024)} MiB`;
-  const message = `This server takes ${most} at most: start it with a larger import limit, or use heddle import.`;
+  const message = `This server accepts ${most} at most. Start it with a larger import limit, or use heddle import.`;
   throw Object.assign(new Error(message), { code: "body_too_large" });
 }

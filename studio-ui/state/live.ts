@@ -1,6 +1,6 @@
 import type { AgentEvent, Entry, JsonValue } from "heddle";
 
-/** A call of a tool while it happens. */
+/** A running tool call. */
 export interface LiveTool {
   readonly toolCallId: string;
   readonly name: string;
@@ -9,11 +9,11 @@ export interface LiveTool {
   readonly arguments?: JsonValue;
 }
 
-/** What a request tells while it runs and the log does not say yet. */
+/** The state of a running request from its events. The log does not have it yet. */
 export interface Live {
   readonly requestId: string;
   readonly eventSeq: number;
-  /** Suspended: the process that ran it no longer carries it, and the log tells how it goes on. */
+  /** Whether the request is suspended: this process no longer runs it, so the log shows its progress. */
   readonly state: "running" | "waiting" | "suspended" | "done";
   readonly suspendedAt?: number;
   readonly iteration: number;
@@ -29,8 +29,8 @@ export interface Live {
 const FRESH = { eventSeq: 0, state: "running", iteration: 0, text: "", thinking: "", input: "", tools: {} } as const;
 
 /**
- * What is known after one more event. Events come again after a reconnect: what is known already changes nothing. A suspended
- * request that is resumed is followed anew: its numbers may begin below those that came before.
+ * The state after one more event. A reconnect repeats events; known ones change nothing. For a resumed request the state
+ * starts again, because its event numbers may begin below the earlier ones.
  */
 export function evolve(live: Live | undefined, event: AgentEvent): Live {
   const same = live?.requestId === event.requestId && live.state !== "suspended";
@@ -46,7 +46,7 @@ function changed(live: Live, event: AgentEvent): Partial<Live> {
     case "llm_delta":
       return delta(live, event.data.type, event.data.text);
     case "llm_retried":
-      return { text: "", thinking: "", input: "", note: `${event.data.failure.message} Trying again.` };
+      return { text: "", thinking: "", input: "", note: `${event.data.failure.message} Retrying.` };
     case "llm_completed":
       return { note: "" };
     case "tool_started":
@@ -70,7 +70,7 @@ function changed(live: Live, event: AgentEvent): Partial<Live> {
     case "tool_completed":
       return { state: "running", ...tool(live, event, { state: "done" }) };
     case "summary_started":
-      return { note: "Summarising earlier conversation…" };
+      return { note: "Summarizing earlier conversation…" };
     case "summary_completed":
     case "summary_failed":
     case "summary_skipped":
@@ -88,7 +88,7 @@ function changed(live: Live, event: AgentEvent): Partial<Live> {
   }
 }
 
-/** Whether this entry shows that another process goes on with the suspended request: from here on the log tells. */
+/** Whether this entry shows that another process has resumed the suspended request. From then on the log shows its progress. */
 export function isResumedBy({ requestId, state, suspendedAt = 0 }: Live, { refs, at }: Entry): boolean {
   return state === "suspended" && refs.requestId === requestId && at > suspendedAt;
 }
@@ -96,17 +96,17 @@ export function isResumedBy({ requestId, state, suspendedAt = 0 }: Live, { refs,
 function noteOf({ reason, holder }: Extract<AgentEvent, { kind: "request_suspended" }>["data"]): string {
   switch (reason) {
     case "store":
-      return "Suspended: the store cannot be reached. The request goes on when it is back.";
+      return "Suspended: the store cannot be reached. The request resumes when it is back.";
     case "lost":
-      return `Suspended here: another process${holder === undefined ? "" : ` (${holder})`} goes on with the request.`;
+      return `Suspended here: another process${holder === undefined ? "" : ` (${holder})`} will finish the request.`;
     case "stopped":
-      return "Suspended: the process that ran it was stopped. The request goes on where the thread is started again.";
+      return "Suspended: the process that ran it was stopped. The request resumes when the thread is started again.";
     default:
       return reason satisfies never;
   }
 }
 
-/** Nothing is being said: what was, stands in the log. */
+/** Clears the streamed text: it is in the log now. */
 export const SILENT = { text: "", thinking: "", input: "", note: "" } as const;
 
 function delta(live: Live, type: "text" | "thinking" | "tool_input", text: string): Partial<Live> {

@@ -10,7 +10,7 @@ import { attempt } from "./toasts.ts";
 
 const CALLS = 60;
 
-/** The thread that is looked at, kept in step with its stream. */
+/** The open thread, kept up to date by its event stream. */
 export class OpenThread {
   readonly id: string;
   readonly source: Source;
@@ -18,10 +18,10 @@ export class OpenThread {
   readonly detail = signal<Loaded<ThreadDetail>>(LOADING);
   readonly live = signal<Live | undefined>(undefined);
   readonly link = signal<LinkState>("connecting");
-  /** Newest first, as far as somebody has looked. */
+  /** The loaded calls, newest first. */
   readonly calls = signal<Loaded<readonly CallRow[]>>(LOADING);
   readonly hasMoreCalls = signal(false);
-  /** Where the search for calls stopped for the time being: before this entry there may be more. */
+  /** Where the search for calls stopped. There may be more calls before this entry. */
   readonly callsFrom = signal(0);
   /** Steers that were accepted and not delivered yet. */
   readonly steers = signal<readonly { readonly id: string; readonly content: string; readonly kind: SteerWay }[]>([]);
@@ -35,7 +35,7 @@ export class OpenThread {
   readonly #details = new Map<string, Promise<CallDetail>>();
   readonly #stop: () => void;
   #waiting: AgentEvent[] = [];
-  /** The call whose answer came last. */
+  /** The last call with an answer. */
   #said: string | undefined;
 
   constructor(source: Source, id: string) {
@@ -60,11 +60,11 @@ export class OpenThread {
       const detail = await this.source.thread(this.id);
       this.log.grow(detail.rev);
       this.detail.value = { state: "there", value: detail };
-      // What has been told since the server was asked is newer than its answer.
+      // Events since the call to the server are newer than its answer.
       const isOld = this.live.peek() === before && before?.state !== "done";
       if (detail.request === undefined && isOld) this.live.value = undefined;
     } catch (error) {
-      // Words on the screen stay while the server is away: the link says that it is.
+      // The shown thread stays while the server is unreachable; the connection state shows that.
       if (this.detail.peek().state !== "there") this.detail.value = failed(error);
     }
   }
@@ -75,7 +75,7 @@ export class OpenThread {
       const known = this.calls.peek();
       const before = known.state === "there" ? known.value : undefined;
       const oldest = page.calls.at(-1)?.seq ?? Number.POSITIVE_INFINITY;
-      // What was looked up further back stays, unless so many are new that some in between are not known.
+      // Older calls stay, unless there are so many new ones that calls in between are missing.
       const isJoined = before && (page.calls.length < CALLS || before.some(({ seq }) => seq >= oldest));
       if (!isJoined) this.#callsUpTo(page);
       const older = isJoined ? before.filter(({ seq }) => seq < oldest) : [];
@@ -101,7 +101,7 @@ export class OpenThread {
     this.hasMoreCalls.value = this.callsFrom.peek() > 0;
   }
 
-  /** A past call never changes, so it is asked for once. */
+  /** A past call never changes, so it is loaded once. */
   callDetail(callId: string): Promise<CallDetail> {
     const known = this.#details.get(callId);
     if (known !== undefined) return known;
@@ -115,7 +115,7 @@ export class OpenThread {
     const before = this.link.peek();
     this.link.value = state;
     if (state !== "open" || before !== "lost") return;
-    // The request is told anew from its first event; after a crash its numbers may begin below those that were told before.
+    // The stream repeats the request from its first event. After a crash its event numbers may begin below the earlier ones.
     const live = this.live.peek();
     if (live !== undefined) this.live.value = { ...live, ...SILENT, eventSeq: 0 };
     void this.refresh();
@@ -144,7 +144,7 @@ export class OpenThread {
     if (recordIn(entry) !== undefined) void this.refreshCalls();
   }
 
-  /** Deltas come by the hundred: they are put together and shown once a frame. */
+  /** Collects deltas and shows them once per frame, because they arrive by the hundred. */
   #agent(event: AgentEvent): void {
     this.#waiting.push(event);
     if (this.#waiting.length > 1) return;
@@ -152,7 +152,7 @@ export class OpenThread {
       const events = this.#waiting;
       this.#waiting = [];
       const live = events.reduce<Live | undefined>(evolve, this.live.peek());
-      // Of an answer that stands in the log already, deltas may still be on their way.
+      // Deltas of an answer can arrive after the answer is in the log.
       this.live.value = live?.callId !== undefined && live.callId === this.#said ? { ...live, ...SILENT } : live;
       const isOver = events.some(
         ({ kind }) => kind.startsWith("request_") || kind.startsWith("approval_") || kind === "answer_requested",
@@ -172,7 +172,7 @@ export class OpenThread {
     if (detail.state !== "there") return;
     const before = detail.value;
     this.detail.value = { state: "there", value: { ...before, ...row } };
-    // The request may run in another process, whose events do not come here.
+    // Another process may run the request. Its events do not arrive here.
     if (before.status !== row.status || before.live !== row.live) void this.refreshDetail();
   }
 }

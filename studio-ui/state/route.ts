@@ -2,13 +2,13 @@ import { computed, signal } from "@preact/signals";
 
 export type Tab = "chat" | "timeline" | "saw" | "what-if";
 
-/** Where the page stands; all of it is in the hash, so every view has an address. */
+/** The location in the page. All of it is in the hash, so every view has an address. */
 export interface Route {
   readonly threadId?: string;
   readonly tab: Tab;
   readonly callId?: string;
   readonly seq?: number;
-  /** Of the timeline: which entries are shown; none is all of them. */
+  /** The entries that the timeline shows. Without these, it shows all. */
   readonly kinds?: readonly string[];
   readonly lane?: string;
 }
@@ -53,7 +53,7 @@ function filterIn(query: string): Pick<Route, "kinds" | "lane"> {
   return { ...(kinds.length > 0 && { kinds }), ...(lane && { lane }) };
 }
 
-/** An address that somebody typed may be cut in the middle of an escape. */
+/** Decodes a part of an address. A typed address may end in the middle of an escape. */
 function decoded(part: string): string {
   try {
     return decodeURIComponent(part);
@@ -80,5 +80,5 @@ export function go(to: Partial<Route>, how: "push" | "replace" = "push"): void {
   if (href === location.hash) return;
   if (how === "push") location.hash = href;
   else history.replaceState(null, "", href);
-  hash.value = location.hash; // at once: keys may come faster than the browser tells of it
+  hash.value = location.hash; // at once: the browser's event may come after the next key
 }

@@ -18,25 +18,25 @@ export const hasMore = signal(false);
 export const search = signal("");
 export const status = signal("");
 export const agent = signal("");
-/** Only what changed within so many days; 0 is any time. */
+/** Shows only threads that changed within this many days; 0 means any time. */
 export const days = signal(0);
-/** Whoever has answered in a thread that was listed. */
+/** The agents of all threads that were listed. */
 export const agents = signal<readonly string[]>([]);
-/** What the list is of: another one begins at its top. */
+/** Identifies the list. A new list starts at its top. */
 export const listKey = computed(() => JSON.stringify([search.value, status.value, agent.value, days.value]));
 export const link = signal<LinkState>("connecting");
 export const thread = signal<OpenThread | undefined>(undefined);
-/** What the inspector shows. */
+/** The entry that the inspector shows. */
 export const inspected = signal<{ readonly seq: number } | undefined>(undefined);
 export const act = computed(() => source.value.act);
-/** Only while a search has not looked at all threads: it has at those that changed after this moment. */
+/** Set while a search is incomplete: it has covered the threads that changed after this time. */
 export const searchedTo = signal<number | undefined>(undefined);
 export const isLooking = signal(false);
 /** Why the code of the address was refused. */
 export const refusedCode = signal<string | undefined>(undefined);
 let cursor: string | undefined;
 let asked = 0;
-/** Threads that are worth looking on for by oneself, and how often. */
+/** How many threads a search looks for without a click, and in how many steps. */
 const ENOUGH = 20;
 const TRIES = 12;
 
@@ -64,7 +64,7 @@ export async function start(): Promise<void> {
     },
   });
   effect(() => {
-    // A change of the search or the filter asks anew.
+    // A change of the search or the filters loads the list again.
     void listKey.value;
     untracked(() => void refreshList());
   });
@@ -98,7 +98,7 @@ export async function refreshList(): Promise<void> {
   isLooking.value = false;
   try {
     const page = await source.peek().threads(queryOf());
-    if (mine !== asked) return; // a later question is on its way
+    if (mine !== asked) return; // a later call has replaced this one
     list.value = { state: "there", value: page.threads };
     noteAgents(page.threads);
     turn(page);
@@ -114,7 +114,7 @@ function turn({ cursor: next, searchedTo: moment }: ThreadPage): void {
   searchedTo.value = next === undefined ? undefined : moment;
 }
 
-/** Goes on with a search that stopped early, until some more are found; it can be gone on with again. */
+/** Continues a search that stopped early, until more threads are found. It can be called again. */
 export async function searchFurther(): Promise<void> {
   const mine = asked;
   const length = () => {
@@ -131,7 +131,7 @@ export async function searchFurther(): Promise<void> {
 
 let turning: string | undefined;
 
-/** The next page; whether there was one. */
+/** Loads the next page. Returns whether there was one. */
 export async function moreThreads(): Promise<boolean> {
   const mine = asked;
   const place = cursor;
@@ -148,7 +148,7 @@ export async function moreThreads(): Promise<boolean> {
   return true;
 }
 
-/** A thread that has changed goes to the top; whether a new one fits the search only the server knows. */
+/** Moves a changed thread to the top. Only the server knows whether a new thread matches the search. */
 export function show(row: ThreadRow): void {
   const known = list.peek();
   if (known.state !== "there") return;

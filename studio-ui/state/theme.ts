@@ -17,7 +17,7 @@ export function nextTheme(): void {
   try {
     localStorage.setItem(KEY, theme.value);
   } catch {
-    // A file opened from disk may have no storage: then it is forgotten.
+    // A file opened from disk may have no storage. The choice is not saved then.
   }
 }
 

@@ -19,7 +19,7 @@ export function tell(text: string): void {
   show({ id: ++count, tone: "info", text });
 }
 
-/** Does something that may be refused, and says so; answers what came of it. */
+/** Runs an action and shows its error, if any. Returns its result. */
 export async function attempt<T>(act: () => Promise<T> | undefined): Promise<T | undefined> {
   try {
     return await act();

@@ -15,7 +15,7 @@ export interface ListProps {
   readonly onSelect: (seq: number) => void;
 }
 
-/** A row as it was drawn, and from what: the same again is not drawn again. */
+/** A drawn row and its inputs, so that it is not drawn again for the same inputs. */
 interface Drawn {
   readonly entry: Entry;
   readonly before: Entry | undefined;
@@ -23,7 +23,7 @@ interface Drawn {
   readonly shown: VNode;
 }
 
-/** Draws each entry once, until it, the one before it, or the forks of the thread are others. */
+/** Draws each entry once, until it, the entry before it, or the forks of the thread change. */
 export function useRows({ forks, forkSeq }: ThreadDetail) {
   const drawn = useMemo(() => new Map<number, Drawn>(), []);
   const forksAt = useMemo(() => Map.groupBy(forks, (fork) => fork.forkSeq), [forks]);
@@ -39,7 +39,7 @@ export function useRows({ forks, forkSeq }: ThreadDetail) {
   };
 }
 
-/** Every entry of the thread; only those in sight are read. */
+/** All entries of the thread. Only the visible ones are loaded. */
 export function AllEntries({ thread, detail, selected, reveal, onSelect }: ListProps) {
   const { log } = thread;
   const rowOf = useRows(detail);
@@ -64,7 +64,7 @@ export function AllEntries({ thread, detail, selected, reveal, onSelect }: ListP
 
 let timer: ReturnType<typeof setTimeout> | undefined;
 let last = Number.NEGATIVE_INFINITY;
-/** Whoever comes from elsewhere is answered at once; while the reader drags past thousands of rows nothing is read. */
+/** Loads at once after a jump. While the reader drags past thousands of rows, nothing is loaded. */
 function soon(read: () => void): void {
   const now = performance.now();
   clearTimeout(timer);

@@ -18,7 +18,7 @@ interface Props {
   readonly onChange: (filtering: Filtering) => void;
 }
 
-/** Which entries are shown. It stands in the address. */
+/** Selects the entries to show. The selection is in the address. */
 export function FilterBar({ filtering, lanes, onChange }: Props) {
   const { kinds, lane } = filtering;
   const others = kinds.filter((kind) => !(kind in WORDS));

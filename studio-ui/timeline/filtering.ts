@@ -1,6 +1,6 @@
 import { go, type Route, route } from "../state/route.ts";
 
-/** What the timeline shows of a thread. */
+/** The filter of the timeline. */
 export interface Filtering {
   readonly threadId: string;
   readonly kinds: readonly string[];
@@ -13,7 +13,7 @@ export function filteringOf(threadId: string, { kinds = [], lane }: Route): Filt
 
 export const isFiltering = ({ kinds, lane }: Filtering): boolean => kinds.length > 0 || lane !== undefined;
 
-/** The same place with another filter. */
+/** Opens the same entry with another filter. */
 export function refilter({ threadId, kinds, lane }: Filtering): void {
   const { seq } = route.peek();
   go(
@@ -22,7 +22,7 @@ export function refilter({ threadId, kinds, lane }: Filtering): void {
   );
 }
 
-/** Another place with the same filter. */
+/** Opens another entry with the same filter. */
 export function goToEntry({ threadId, kinds, lane }: Filtering, seq: number): void {
   go({ threadId, tab: "timeline", seq, kinds, ...(lane !== undefined && { lane }) }, "replace");
 }

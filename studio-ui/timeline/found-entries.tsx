@@ -7,10 +7,10 @@ import { FilteredLog } from "../state/filtered-log.ts";
 import { type ListProps, useRows } from "./all-entries.tsx";
 import type { Filtering } from "./filtering.ts";
 
-/** Rows that may be left before more is looked for. */
+/** How close to the end a scroll starts the next search, in rows. */
 const NEAR = 12;
 
-/** The entries that a filter lets through, looked for from a place on, further with every scroll. */
+/** The entries that match the filter. Scrolling searches further. */
 export function FoundEntries({
   thread,
   detail,
@@ -68,7 +68,7 @@ export function FoundEntries({
   );
 }
 
-/** How far it was looked, and what can be done about it. */
+/** The searched range, with buttons to stop and to search further. */
 function Looked({ found, rev }: { readonly found: FilteredLog; readonly rev: number }) {
   const { entries, from, to, state, problem } = found;
   if (problem.value) return <Problem {...problem.value} retry={() => void found.older()} />;
@@ -89,7 +89,7 @@ function Looked({ found, rev }: { readonly found: FilteredLog; readonly rev: num
       )}
       {state.value !== "looking" && from.value > 0 && (
         <button type="button" class="ghost" onClick={() => void found.older()}>
-          Look further back
+          Search further back
         </button>
       )}
     </p>

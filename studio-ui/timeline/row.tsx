@@ -20,7 +20,7 @@ interface RowProps {
   readonly isInherited: boolean;
 }
 
-/** An entry in one line. */
+/** One entry as one line. */
 export function Row({ entry, before, forks, isInherited }: RowProps) {
   const line = lineOf(entry);
   const lane = laneOf(entry);
@@ -35,7 +35,7 @@ export function Row({ entry, before, forks, isInherited }: RowProps) {
       <span class="text">{line.text}</span>
       {lane !== undefined && lane !== "default" && <span class="pill lane">{lane}</span>}
       {forks.map(({ id }) => (
-        // The list box holds no links of its own for the keyboard; the inspector has them.
+        // A list box cannot contain links for the keyboard. The inspector has them.
         <span key={id} class="pill fork" title={`Fork ${id}`} onClick={() => go({ threadId: id })}>
           <Icon name="fork" size={12} /> {shortId(id)}
         </span>

@@ -14,14 +14,14 @@ import { FilterBar } from "./filter-bar.tsx";
 import { filteringOf, goToEntry, isFiltering, refilter } from "./filtering.ts";
 import { FoundEntries } from "./found-entries.tsx";
 
-/** The entries of the thread, one line each, all of them or some. */
+/** The entries of the thread, one line each, all or filtered. */
 export function TimelineView({ thread }: { readonly thread: OpenThread }) {
   const { log, detail } = thread;
   const reveal = useSignal(revealing(route.peek().seq ?? log.rev.peek() - 1));
   const hasOpened = useSignal(false);
   const rev = log.rev.value;
   useEffect(() => {
-    // The length is known only now; from then on the reader alone scrolls.
+    // The length is known only now. After this, only the reader scrolls.
     if (rev === 0 || hasOpened.value) return;
     hasOpened.value = true;
     reveal.value = revealing(route.peek().seq ?? rev - 1);
@@ -80,7 +80,7 @@ function TimelineBar({ detail: { lanes, activeLane, parentThreadId, forkSeq }, r
   function jump(text: string): void {
     const seq = Number(text.replace(/[#,\s]/g, ""));
     if (Number.isInteger(seq) && seq >= 0 && seq < rev) onJump(seq);
-    else tell(`There is no entry ${text}: they go from 0 to ${count(rev - 1)}.`);
+    else tell(`There is no entry ${text}. Enter a number from 0 to ${count(rev - 1)}.`);
   }
   return (
     <div class="timeline-bar">

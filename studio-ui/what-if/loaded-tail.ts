@@ -1,25 +1,25 @@
 import { Thread } from "heddle";
 import type { Source } from "../data/source.ts";
 
-/** Entries read at first: enough for most windows, and the same for a thread of any length. */
+/** Entries loaded at first. This is enough for most windows, whatever the length of the thread. */
 const FIRST = 200;
-/** Entries read beyond the moment that is asked for: the next moments are often near. */
+/** Entries loaded after the wanted one, because the next one is often near. */
 const AHEAD = 100;
-/** What one answer of the server carries. */
+/** The most entries of one answer of the server. */
 const MOST = 5000;
 
-/** Whether a loaded tail says anything of a moment. */
+/** Whether a loaded tail covers an entry. */
 export function covers(tail: Thread | undefined, seq: number): tail is Thread {
   return tail !== undefined && seq >= tail.firstSeq && seq <= tail.lastSeq;
 }
 
-/** The end of a thread around a moment. */
+/** Loads the part of a thread around an entry. */
 export function tailAt(source: Source, threadId: string, seq: number, rev: number): Promise<Thread> {
   const atSeq = Math.min(rev - 1, seq + AHEAD);
   return source.tail(threadId, { atSeq, last: FIRST + atSeq - seq });
 }
 
-/** The tail with the entries from `fromSeq` on before it. */
+/** Extends the tail back to `fromSeq`. */
 export async function extended(source: Source, tail: Thread, fromSeq: number): Promise<Thread> {
   let thread = tail;
   while (thread.firstSeq > fromSeq) {

@@ -11,23 +11,23 @@ type Settled = Exclude<Outcome, { state: "short" }>;
 
 interface Shown {
   readonly outcome: Settled | undefined;
-  /** The entries could not be read. */
+  /** Set if the entries could not be read. */
   readonly problem: { readonly code: string; readonly message: string } | undefined;
-  /** It is of a moment before: what belongs here is still being read. */
+  /** Whether the outcome is stale: the entries for the selected one are still loading. */
   readonly isOld: boolean;
 }
 
 interface Wish {
   readonly seq: number;
   readonly policy: ContextPolicyInput;
-  /** The call that it is like, but for the policy. */
+  /** The real call to compare with. */
   readonly real: CallDetail | undefined;
 }
 
-/** While the slider is dragged past thousands of moments nothing is read. */
+/** Waits until the slider rests, so that dragging loads nothing. */
 const REST = 80;
 
-/** What the model would be shown, projected in the page from the end of the thread, of which as much is read as that takes. */
+/** The context that the model would get, projected in the page. Loads as much of the thread's end as this needs. */
 export function useOutcome(thread: OpenThread, tail: Signal<Thread | undefined>, { seq, policy, real }: Wish): Shown {
   const problem = useSignal<Shown["problem"]>(undefined);
   const last = useRef<Settled | undefined>(undefined);

@@ -17,7 +17,7 @@ interface Props {
   readonly seq: number;
 }
 
-/** The calls of the thread: tokens by part, what was reported, and how much of each could come from the cache. */
+/** The calls of the thread: tokens by part, reported tokens, and the share that could come from the cache. */
 export function Plot({ thread, calls, seq }: Props) {
   const shown = calls.slice(0, MOST).toReversed();
   const details = useSignal<ReadonlyMap<string, CallDetail>>(new Map());

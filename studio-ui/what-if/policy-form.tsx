@@ -66,7 +66,7 @@ interface Props {
   readonly draft: Signal<ContextPolicyInput>;
 }
 
-/** Every field of a policy, as in the real call until somebody changes it. */
+/** Every field of a policy, with the values of the real call until the user changes them. */
 export function PolicyForm({ base, draft }: Props) {
   const refusal = refusalOf(draft.value);
   return (
@@ -77,7 +77,7 @@ export function PolicyForm({ base, draft }: Props) {
           id="preset"
           onChange={(event) => {
             const { value } = event.currentTarget;
-            draft.value = value === "call" ? base : PRESETS[value as keyof typeof PRESETS](); // the options of the very list
+            draft.value = value === "call" ? base : PRESETS[value as keyof typeof PRESETS](); // the options of this list
           }}
         >
           <option value="call">the real call</option>

@@ -17,14 +17,14 @@ import { Plot } from "./plot.tsx";
 import { PolicyForm } from "./policy-form.tsx";
 import { type Outcome, sharedPrefix } from "./what-if.ts";
 
-/** Any moment of the thread, by any policy, beside what was really sent. */
+/** The context at any entry, with any policy, compared with what was really sent. */
 export function WhatIfView({ thread }: { readonly thread: OpenThread }) {
   const detail = thread.detail.value;
   const calls = thread.calls.value;
   if (detail.state === "loading" || calls.state === "loading") return <Loading what="the thread" />;
   if (detail.state === "failed") return <Problem {...detail} retry={() => void thread.refresh()} />;
   if (calls.state === "failed") return <Problem {...calls} retry={() => void thread.refreshCalls()} />;
-  if (thread.log.rev.value === 0) return <Empty title="Nothing has happened yet, so nothing could be shown" />;
+  if (thread.log.rev.value === 0) return <Empty title="Nothing has happened yet, so there is no context to show" />;
   return <Laboratory thread={thread} calls={calls.value} />;
 }
 
@@ -81,17 +81,17 @@ function Laboratory({ thread, calls }: { readonly thread: OpenThread; readonly c
   );
 }
 
-/** The call that was made from the entries up to here, else the last one before. */
+/** The last call that was made from the entries up to this one. */
 function callAt(calls: readonly CallRow[], seq: number): CallRow | undefined {
   return calls.find(({ basisLastSeq }) => basisLastSeq <= seq) ?? calls.at(-1);
 }
 
-/** What somebody has changed stays while the slider moves from call to call. */
+/** Keeps the user's changes while the slider moves from call to call. */
 let kept: ContextPolicyInput = {};
 
 interface BesideProps {
   readonly thread: OpenThread;
-  /** As much of the thread as was read. */
+  /** The loaded part of the thread. */
   readonly tail: Signal<Thread | undefined>;
   readonly seq: number;
   readonly real: CallDetail | undefined;
@@ -173,7 +173,7 @@ function Result({ outcome: { shown, ms }, real }: ResultProps) {
         <p class="hint">
           {isSame(real, shown)
             ? "Exactly what was sent: the same messages, byte for byte."
-            : `${plural(sharedPrefix(real, shown), "message")} at the beginning would be the same: so much could come from the provider's cache.`}
+            : `${plural(sharedPrefix(real, shown), "message")} at the start would be the same. These could come from the provider's cache.`}
         </p>
       )}
       {real ? (

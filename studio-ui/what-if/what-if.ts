@@ -21,10 +21,10 @@ export interface Shown {
 export type Outcome =
   | { readonly state: "shown"; readonly shown: Shown; readonly ms: number }
   | { readonly state: "refused"; readonly code: string; readonly message: string }
-  /** What is loaded of the thread does not reach back far enough. */
+  /** Set if the loaded part of the thread does not reach back far enough. */
   | { readonly state: "short"; readonly neededFromSeq: number };
 
-/** What the model would be shown at a moment, by any policy; the rest is as in a real call. */
+/** The context at an entry with any policy. Everything else is as in a real call. */
 export function whatIf(
   thread: Thread,
   atSeq: number,
@@ -36,7 +36,7 @@ export function whatIf(
     const environment = like?.environment;
     const rest = like && environment ? inputOf(like.record, environment) : {};
     const { systemPrompt: _, ...others } = policy;
-    // A prompt that is written here wins, which in a projection the one of the input would.
+    // The typed prompt must win, but a projection prefers the prompt of its input.
     const input =
       policy.systemPrompt === undefined
         ? { ...rest, policy }
@@ -51,7 +51,7 @@ export function whatIf(
   }
 }
 
-/** The share of the tokens that could come from the cache of the call before. */
+/** The share of the tokens that could come from the cache after the call before. */
 export function prefixShare({ messages, provenance, previous }: CallDetail): number {
   if (previous === undefined || messages.length === 0) return 0;
   const tokens = provenance.map((each) => each.tokens);

@@ -16,7 +16,7 @@ describe.runIf(chromium)("Access", () => {
       await page.locator(".inspector", { hasText: "Entry #0" }).waitFor();
       await page.locator(".menu summary").click();
       await page.getByText("Export as JSON", { exact: true }).waitFor();
-      const act = /fork|new thread|send|summarise|reset|replace|delete|approve|steer|cancel/i;
+      const act = /fork|new thread|send|summari[sz]e|reset|replace|delete|approve|steer|cancel/i;
       expect(await page.getByRole("button", { name: act }).count()).toBe(0);
       expect(await page.locator("textarea, #first-ask").count()).toBe(0);
       await shoot(page, "read-only");

@@ -29,8 +29,8 @@ describe.runIf(chromium)("Acts on a thread", () => {
     await page.locator(".inspector", { hasText: "Entry #3" }).waitFor();
     await shoot(page, "inspector");
     expect(await seriousViolations(page)).toEqual([]);
-    await page.getByRole("button", { name: "summarise up to here" }).click();
-    await told(page, "Summarised in entry #8.");
+    await page.getByRole("button", { name: "summarize up to here" }).click();
+    await told(page, "Summarized in entry #8.");
     await page.locator(".chat-line", { hasText: "#0–#3" }).waitFor();
     await talk(page, "What is 6 * 6?");
     await shortcut(page, "3");
@@ -47,7 +47,7 @@ describe.runIf(chromium)("Acts on a thread", () => {
     await page.locator(".prompt", { hasText: "(17 + 25) * 3" }).click();
     await atRest(page);
     await fromMenu(page, "Reset the context");
-    await told(page, "The model has forgotten");
+    await told(page, "The context was reset");
     await talk(page, "And times 3?");
     expect(await page.locator(".turn.assistant .markdown").last().textContent()).toBe("Of what? Give me a sum first.");
     expect(await page.locator(".turn", { hasText: "126" }).count()).toBeGreaterThan(0);
@@ -68,7 +68,7 @@ describe.runIf(chromium)("Acts on a thread", () => {
       void dialog.dismiss();
     });
     await fromMenu(page, "Delete the thread");
-    await expect.poll(() => asked).toEqual([expect.stringContaining("for good")]);
+    await expect.poll(() => asked).toEqual([expect.stringContaining("cannot be undone")]);
     expect(page.url()).toBe(address);
     expect(await row.count()).toBe(1);
     page.once("dialog", (dialog) => void dialog.accept());

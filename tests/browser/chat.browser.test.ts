@@ -128,11 +128,11 @@ describe.runIf(chromium)("Chat", () => {
     await atRest(page);
     await shortcut(page, "/");
     await page.keyboard.type("nothing like it");
-    await page.getByText("No thread is like that.").waitFor();
+    await page.getByText("No thread matches.").waitFor();
     await page.fill("#search", "17 + 25");
     await page.locator(".thread-row").waitFor();
     await page.getByLabel("Status").selectOption("failed");
-    await page.getByText("No thread is like that.").waitFor();
+    await page.getByText("No thread matches.").waitFor();
     await page.goto(`${stage.origin}/#/t/thread_nowhere`);
     await page.locator(".problem", { hasText: "thread_not_found" }).waitFor();
     await shoot(page, "unknown-thread");

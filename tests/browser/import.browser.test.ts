@@ -84,7 +84,7 @@ describe.runIf(chromium)("Import", () => {
       .first()
       .click();
     await shoot(page, "import-problems-narrow");
-    await page.getByRole("button", { name: /Dismiss what is said of broken/ }).click();
+    await page.getByRole("button", { name: /Dismiss the message about broken/ }).click();
     await page.getByRole("group", { name: "Import chat.json as" }).getByRole("button", { name: "openai-chat" }).click();
     await page.locator(".thread-row", { hasText: "Hello from a list" }).waitFor({ state: "attached" });
     await expect.poll(() => problems.count(), SLOW).toBe(1);

@@ -55,7 +55,7 @@ describe.runIf(chromium)("By keyboard alone", () => {
     await page.keyboard.press("Tab");
     await page.keyboard.press("Tab");
     await page.keyboard.press("Enter");
-    await page.locator(".toast", { hasText: "The model has forgotten" }).waitFor();
+    await page.locator(".toast", { hasText: "The context was reset" }).waitFor();
     expect(stage.complaints).toEqual([]);
   });
 

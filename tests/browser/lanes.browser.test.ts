@@ -18,10 +18,10 @@ test.runIf(chromium)("lanes are branched, switched and begun, and each remembers
     await lane("Branch", "Name of the new lane", "second");
     await talk(page, "And times 3?");
     expect(await answer()).toBe("That makes 378.");
-    await lane("Switch", "Lane to go on with", "default");
+    await lane("Switch", "Lane to activate", "default");
     await talk(page, "And times 2?");
     expect(await answer()).toBe("That makes 252."); // of 126: what was said on the second lane is not known here
-    await lane("Switch", "Lane to go on with", "fresh");
+    await lane("Switch", "Lane to activate", "fresh");
     await talk(page, "And times 2?");
     expect(await answer()).toBe("Of what? Give me a sum first.");
     await shoot(page, "lanes-chat");

@@ -37,7 +37,7 @@ test.runIf(chromium)("the list is narrowed by status, agent and time, and by sev
     const { x, width } = (await page.getByLabel("Agent", { exact: true }).boundingBox()) ?? { x: 0, width: 0 };
     expect(x + width).toBeLessThan((await page.locator(".sidebar").boundingBox())?.width ?? 0);
     await choose("Changed", "Last day");
-    await page.getByText("No thread is like that.").waitFor();
+    await page.getByText("No thread matches.").waitFor();
     await choose("Agent", "");
     await shows("new-done", "new-failed");
     await choose("Changed", "Last month");

@@ -133,7 +133,7 @@ test.runIf(chromium)("a model that refuses is told of in the thread, with a code
 const refuse = (route: Route, status: number) => route.fulfill({ status, json: REFUSED });
 
 async function expectBroken(page: Page, name: string): Promise<void> {
-  await page.locator(".problem", { hasText: "The page met an error of its own" }).waitFor();
+  await page.locator(".problem", { hasText: "Unexpected error on this page" }).waitFor();
   await page.getByRole("button", { name: "Reload the page" }).waitFor();
   await shoot(page, name);
   expect(await seriousViolations(page)).toEqual([]);
