@@ -1,4 +1,4 @@
-// src -> dist with plain tsc, and the Studio's page beside it. Starts from an empty dist, so a file that was renamed cannot be published.
+// Builds src to dist with tsc, and the Studio's page. Starts from an empty dist, so that no renamed file is published.
 import { rmSync } from "node:fs";
 import { buildStudio } from "./build-studio.ts";
 import { loudly } from "./command.ts";

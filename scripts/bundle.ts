@@ -5,8 +5,8 @@ import { root } from "./root.ts";
 type Bundle = BuildResult<{ metafile: true; write: false }>;
 
 /**
- * Bundles a built file for a browser, following only what loads at once: a dynamic import is a door the user opens.
- * Node built-ins stay outside, so the metafile names who asked for them. With names, only what they need is bundled.
+ * Bundles a built file for a browser. It follows static imports only: dynamic imports load on demand. Node built-ins stay
+ * external, so the metafile shows which file imports them. With `names`, only what these exports need is bundled.
  */
 export function bundle(entry: string, names?: readonly string[]): Promise<Bundle> {
   const contents = `export { ${names?.join(", ")} } from "./${entry}";`;

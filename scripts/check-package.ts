@@ -1,4 +1,4 @@
-// Packs the package as npm would publish it and asks publint and attw whether every kind of user can import it.
+// Packs the package as npm would publish it. publint and attw check that every module system can import it.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -11,7 +11,7 @@ export interface Finished {
 const env = { ...process.env, PATH: `${root}node_modules/.bin${delimiter}${process.env["PATH"] ?? ""}` };
 const plain = { ...env, NO_COLOR: "1", FORCE_COLOR: undefined };
 
-/** Runs a shell line as an npm script would see it and keeps what it printed. */
+/** Runs a shell line with the PATH of an npm script, and captures its output. */
 export function quietly(line: string): Promise<Finished> {
   const started = performance.now();
   const child = spawn(line, { cwd: root, env: plain, shell: true, stdio: ["ignore", "pipe", "pipe"] });
@@ -27,7 +27,7 @@ export function quietly(line: string): Promise<Finished> {
   });
 }
 
-/** Runs a shell line with its output on our stdout and stderr; resolves to its exit code. */
+/** Runs a shell line and passes its output through. Resolves to its exit code. */
 export function loudly(line: string): Promise<number> {
   const child = spawn(line, {
     cwd: root,
@@ -41,7 +41,7 @@ export function loudly(line: string): Promise<number> {
   });
 }
 
-/** One line per finished step; what it printed follows only when it failed. */
+/** Prints one line per finished step, and its output only if it failed. */
 export function report(name: string, { ok, output, seconds }: Finished): void {
   console.log(`${ok ? "ok  " : "FAIL"} ${name.padEnd(10)} ${seconds.toFixed(1)}s`);
   if (!ok && output !== "") console.log(output);

@@ -1,4 +1,4 @@
-// Makes a fresh clone ready, on any Node >= 18 and with nothing installed; does nothing when all is up to date.
+// Prepares a fresh clone, on any Node >= 18 and with nothing installed. Does nothing if all is up to date.
 // The project itself runs on the Node in devDependencies, which npm puts first on the PATH of every script.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -18,7 +18,7 @@ if (!existsSync(stampFile) || readFileSync(stampFile, "utf8") !== wanted) instal
 
 function install() {
   process.stderr.write("heddle: installing the development tools (npm ci), once...\n");
-  // Under `npm run` this is the very npm the person called; NODE_ENV=production must not drop the tools.
+  // Under `npm run` this is the npm that the user called. NODE_ENV=production must not skip the development tools.
   const npm = process.env.npm_execpath;
   const args = ["ci", "--include=dev", "--no-progress"];
   const options = { cwd: root, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] };
@@ -32,7 +32,7 @@ function install() {
   const pinned = `v${devDependencies.node}`;
   if (version !== pinned && process.platform !== "win32") {
     fail(
-      `the project's own Node ${pinned} did not arrive (found ${version ?? "none"}). Its install script must run: ` +
+      `the project's own Node ${pinned} was not installed (found ${version ?? "none"}). Its install script must run: ` +
         "check that npm's ignore-scripts setting is off.",
     );
   }

@@ -1,5 +1,5 @@
 // `npm test`: build, every check, every test. The last line is "N passed, N failed".
-// N passed counts tests, from vitest's own report; a check, a build or a test file that broke counts as one failure.
+// The number of passed tests is from vitest's report. A failed check, build or test file counts as one failure.
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -42,7 +42,7 @@ async function runTests(): Promise<{ passed: number; failed: number }> {
     // An unhandled rejection or a failed global setup fails the run without failing a test.
     return { passed: result.numPassedTests, failed: code !== 0 && failed === 0 ? 1 : failed };
   } catch (error) {
-    console.log(`vitest left no readable report: ${String(error)}`);
+    console.log(`vitest wrote no readable report: ${String(error)}`);
     return { passed: 0, failed: 1 };
   } finally {
     rmSync(folder, { recursive: true, force: true });

@@ -1,5 +1,5 @@
 // One life of a process on a thread: after-kill-child.ts <die | fresh | warm> <database> <threadId>
-// One asks and is killed in the middle of a tool; the next goes on, and says how long it took until the model was called.
+// One process asks and is killed during a tool. The next resumes, and prints the time until it called the model.
 import { type AgentConfig, AgentServer, defineAgent, memoryStore, tool } from "heddle";
 import { sqliteStore } from "heddle/sqlite";
 import { POLICY, SYSTEM_PROMPT, TOOL } from "./conversation.ts";
@@ -28,7 +28,7 @@ if (what === "warm") {
 
 const { promise: called, resolve: call } = Promise.withResolvers<number>();
 const model = instantModel(true, { messages: 0 });
-const told: typeof model = {
+const timed: typeof model = {
   ...model,
   doStream(options) {
     call(performance.now());
@@ -39,8 +39,8 @@ const told: typeof model = {
 const store = sqliteStore(path);
 await store.getCheckpoint("opened");
 const opened = performance.now();
-// A name that lasts, so that nobody waits for the claim of the dead to run out.
-const server = await AgentServer.start({ agent: agentOf(told), store, threadId, holder: "bench" });
+// The same holder name, so that the next process need not wait until the claim expires.
+const server = await AgentServer.start({ agent: agentOf(timed), store, threadId, holder: "bench" });
 
 if (what === "die") {
   await (await server.ask("What is the weather in Turin?")).result;

@@ -13,10 +13,10 @@ import { ANSWER, askOf } from "./conversation.ts";
 const CHILD = fileURLToPath(new URL("after-kill-child.ts", import.meta.url));
 const BATCH = 1000;
 
-/** Whether the code was loaded and used before, or the process has done nothing yet. */
+/** Whether the process has run the code before (warm) or has just started (fresh). */
 type Life = "fresh" | "warm";
 
-/** A process is killed in the middle of a tool; the time until the next one calls the model. */
+/** A process is killed during a tool: the time until the next process calls the model. */
 export async function afterKill({ sizes, scratch, budgets }: Bench): Promise<Table> {
   const { entries, kills: rounds } = sizes;
   const [few, many, most] = entries;

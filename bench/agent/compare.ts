@@ -8,7 +8,7 @@ import type { Bench } from "./bench.ts";
 import type { LapJob } from "./lap.ts";
 import { type Facts, Worker } from "./worker.ts";
 
-/** By the names of the contenders, those that could run. */
+/** The results by the names of the contenders that could run. */
 type Results = Readonly<Partial<Record<PeerName, Result>>>;
 
 export interface Compared {
@@ -30,7 +30,7 @@ export const COLUMNS = [
   { key: "oursCpu", label: "ours to it", unit: "times" },
 ] as const;
 
-/** Lets ours, the floor and the others do the same requests in turns; the first of ours is whom the rest stand beside. */
+/** Heddle, the floor and the others do the same requests in turns. The first heddle contender is the reference. */
 export async function compare(
   { sizes: { rounds }, scratch, peers: wanted }: Bench,
   id: string,
@@ -45,7 +45,7 @@ export async function compare(
     else {
       try {
         const worker = await Worker.start(name, scratch.folder(`${id}-${name}`), job.usesTool);
-        await worker.lap(job); // an answer that is wrong is told before anything is measured
+        await worker.lap(job); // a wrong answer fails here, before anything is measured
         workers.set(name, worker);
       } catch (error) {
         unavailable.push({ name, values: {}, unavailable: reasonOf(error) });

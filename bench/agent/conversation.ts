@@ -1,14 +1,14 @@
 import { prose } from "../support/text.ts";
 
-// What is said in every conversation of the bench, the same whoever runs it.
+// The texts of the conversations of the bench, the same for every contender.
 
-/** So many tokens, that 200 turns are about four times what the policy lets a model see. */
+/** Long enough that 200 turns are about four times the window of the policy. */
 const ASK_CHARACTERS = 200;
 const ANSWER_CHARACTERS = 400;
 
 const ASKS = Array.from({ length: 200 }, (_, turn) => prose(`Ask ${turn}:`, turn, ASK_CHARACTERS));
 
-/** Made beforehand, so that making it is not measured. */
+/** Made in advance, so that making it is not measured. */
 export const ANSWER = prose("Answer:", 7, ANSWER_CHARACTERS);
 
 export const SYSTEM_PROMPT = "You are an agent that is measured. Answer at once.";

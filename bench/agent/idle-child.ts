@@ -22,7 +22,7 @@ process.stdout.write(`\n${JSON.stringify({ name, perThread: bytes / Number(threa
   process.exit(0),
 );
 
-/** So many conversations of one turn, and whatever rests after it does. */
+/** Makes many conversations of one turn each, then waits until idle ones are released. */
 async function converse(kind: string, count: number): Promise<void> {
   for (let from = 0; from < count; from += AT_ONCE) {
     const ids = Array.from({ length: Math.min(AT_ONCE, count - from) }, (_, index) => `${kind}_${from + index}`);
@@ -36,7 +36,7 @@ async function converse(kind: string, count: number): Promise<void> {
   await agent.rest?.();
 }
 
-/** Bytes that are in use, all that nobody needs taken away. */
+/** The bytes in use after a garbage collection. */
 function heap(): number {
   for (let time = 0; time < 3; time += 1) globalThis.gc?.();
   const { heapUsed, external } = process.memoryUsage();

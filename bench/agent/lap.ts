@@ -55,7 +55,7 @@ async function ask(conversation: Conversation | undefined, turn: number): Promis
   if (text !== ANSWER) throw new Error(`Turn ${turn} was answered: ${text}`);
 }
 
-/** Whoever forgets the conversation would be fast: short ones must be shown whole. */
+/** Checks that the model got the whole short conversation: a contender that forgets it would be fast. */
 function mustBeShown(seen: number, { turns, usesTool }: LapJob): void {
   const said = messagesOf(usesTool) * turns - 1;
   const least = Math.min(said, 40);

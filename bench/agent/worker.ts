@@ -60,6 +60,6 @@ function deathOf(child: ChildProcess): Promise<never> {
     said += String(text);
   });
   const died = once(child, "exit").then(() => Promise.reject(new Error(said || "The process ended.")));
-  died.catch(() => undefined); // it ends some day
+  died.catch(() => undefined); // the worker always ends at some time
   return died;
 }

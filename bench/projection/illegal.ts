@@ -22,7 +22,7 @@ export async function illegal({ sizes, peers }: Bench): Promise<Table[]> {
       rows: [...variants.map((variant) => rowOf(variant, (values) => ({ values: { ...values } }))), ...unavailable],
       notes: [
         `${budgets} budgets up to all of the conversation, or every number of items, each where the model is asked after an ask and after results.`,
-        "Illegal: by the rules of OpenAI's chat API or of Anthropic. Torn: a call without its result or the reverse, which nobody takes. OpenAI does take a list whose first message is not the user's.",
+        "Illegal: by the rules of OpenAI's chat API or of Anthropic. Torn: a call without its result or the reverse, which no provider accepts. OpenAI does take a list whose first message is not the user's.",
         "Refused: an error instead of a list; with the smallest budgets there is no list that keeps both the ask and the budget.",
         ...notes,
       ],

@@ -12,7 +12,7 @@ export interface CacheJob {
   readonly budget: number;
 }
 
-/** Of one session. Tokens are counted by heddle's heuristic, whoever made the list. */
+/** Of one session. Tokens are always counted by heddle's heuristic. */
 export interface CacheNumbers extends FaultCounts {
   readonly limit: number;
   readonly calls: number;

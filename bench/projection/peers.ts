@@ -7,7 +7,7 @@ import type { Job, Numbers, PeerNumbers, VariantNumbers } from "./measure.ts";
 const MEASURE = fileURLToPath(new URL("measure.ts", import.meta.url));
 const OURS = ["plain", "heddle"];
 const TRIMMING = ["langchain", "ai-sdk", "mastra", "openai-agents"];
-/** Beside heddle; who keeps everything has no place in the other tables. */
+/** The other projects. Those that keep everything are left out of the other tables. */
 const OTHERS: Readonly<Record<keyof Numbers, readonly string[]>> = {
   build: [...TRIMMING, "adk"],
   cache: TRIMMING,
@@ -16,7 +16,7 @@ const OTHERS: Readonly<Record<keyof Numbers, readonly string[]>> = {
 /** A million messages of every project have to fit. */
 const MEMORY = "--max-old-space-size=12288";
 
-/** What a job gave, variant by variant, whoever's it is. */
+/** The results of a job by variant, of all projects. */
 export interface Measured<Table extends keyof Numbers> {
   readonly variants: readonly VariantNumbers<Table>[];
   /** Projects that could not be measured at all. */

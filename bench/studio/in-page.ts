@@ -15,7 +15,7 @@ interface Field extends Box {
 declare const document: { querySelector<Found extends Box>(selector: string): Found | null };
 declare const requestAnimationFrame: (next: (now: number) => void) => number;
 
-/** Goes to an entry as somebody does, until its row is there with its words. */
+/** Jumps to an entry as a user does, and waits until its row shows the text. */
 export async function jumped(seq: number): Promise<number> {
   const field = document.querySelector<Field>("#jump");
   if (field === null) throw new Error("There is no field to jump with.");

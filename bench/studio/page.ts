@@ -10,7 +10,7 @@ import { dragged, edited, fetched, jumped, wheeled } from "./in-page.ts";
 import { LONG, SHORT } from "./stores.ts";
 import { type Longest, watched } from "./tasks.ts";
 
-/** The page in a real Chromium on a thread that nobody reads to its end. */
+/** The page in a real Chromium on a very long thread. */
 export async function page({ sizes, budgets, long }: Bench): Promise<Table> {
   const { short, long: length, jumps, frames } = sizes;
   const title = `The page in Chromium: ${jumps} jumps, ${frames} frames of scrolling`;
@@ -62,7 +62,7 @@ export async function page({ sizes, budgets, long }: Bench): Promise<Table> {
           unit: "ms",
         }),
         budgets.atMost("longestTaskMilliseconds", Math.max(many.wheel.processor, many.drag.processor), {
-          what: "the longest task while somebody scrolls, of the processor",
+          what: "the longest task while scrolling, in processor time",
           unit: "ms",
         }),
         budgets.atMost("whatIfMilliseconds", median(many.what), {

@@ -4,7 +4,7 @@ import { availableParallelism, cpus, loadavg, release, totalmem, type } from "no
 import { promisify } from "node:util";
 import { version } from "./packages.ts";
 
-/** Where the numbers come from; without it they mean nothing. */
+/** The machine of the measurement, which the numbers depend on. */
 export interface Machine {
   readonly cpu: string;
   readonly cores: number;
@@ -15,7 +15,7 @@ export interface Machine {
   readonly heddle: string;
   readonly commit: string;
   readonly fileSystem: string;
-  /** Of the last minute, before the bench began: above 0 somebody else was at work. */
+  /** The load of the last minute before the bench. Above 0, other processes were running. */
   readonly loadBefore: number;
   readonly date: string;
 }

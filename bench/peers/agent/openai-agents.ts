@@ -92,7 +92,7 @@ function instantItems(usesTool: boolean, seen: Seen, Usage: Agents["Usage"]): ob
       const usage = new Usage({ requests: 1, inputTokens: 100, outputTokens: 100, totalTokens: 200 });
       return { usage, output: [calling ? call() : message()] };
     },
-    // biome-ignore lint/correctness/useYield: nobody streams here
+    // biome-ignore lint/correctness/useYield: the bench does not stream
     async *getStreamedResponse() {
       throw new Error("The bench asks without streaming.");
     },

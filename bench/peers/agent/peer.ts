@@ -3,7 +3,7 @@ export interface AgentPeer {
   readonly name: string;
   /** Names and versions of what is measured, as installed. */
   readonly packages: readonly string[];
-  /** What one has to know to compare fairly, a sentence each. */
+  /** Notes for a fair comparison, one sentence each. */
   readonly notes: readonly string[];
   /** One agent with its storage, in this empty folder. */
   open(folder: string, kind: AgentKind): Promise<PeerAgent>;
@@ -19,7 +19,7 @@ export interface PeerAgent {
   begin(id: string): Promise<Conversation>;
   /** Messages that the model was shown last, the system's left out. */
   readonly seen: number;
-  /** Waits until whatever is let go of when nothing runs is let go. */
+  /** Waits until idle conversations are released. */
   rest?(): Promise<void>;
   /** How durable an answer is when it is given. */
   durability(): Promise<string>;
@@ -29,6 +29,6 @@ export interface PeerAgent {
 export interface Conversation {
   /** The whole request, up to the answer's text. */
   ask(text: string): Promise<string>;
-  /** Whatever has to be let go of. What was said stays. */
+  /** Releases all resources. The conversations stay. */
   end(): Promise<void>;
 }

@@ -30,7 +30,7 @@ const PEERS = {
 
 export type PeerName = keyof typeof PEERS;
 
-/** Whoever stands beside heddle; their packages have to be installed. */
+/** The other projects. Their packages must be installed. */
 export const OTHERS: readonly PeerName[] = ["ai-sdk", "ai-sdk-stream", "openai-agents", "langgraph"];
 
 /** A project by the name the bench has for it. */

@@ -1,4 +1,4 @@
-// Runs the laps of one project in this process, when told to: worker.ts <peer> <folder> <usesTool>
+// Runs the laps of one project in this process, on command: worker.ts <peer> <folder> <usesTool>
 import { askOf } from "../../agent/conversation.ts";
 import { type LapJob, runLap } from "../../agent/lap.ts";
 import { load } from "./peers.ts";

@@ -3,7 +3,7 @@ export interface Peer {
   readonly name: string;
   /** Names and versions of what is measured, as installed. */
   readonly packages: readonly string[];
-  /** What one has to know to compare fairly, a sentence each. */
+  /** Notes for a fair comparison, one sentence each. */
   readonly notes: readonly string[];
   /** A log in this empty folder. */
   open(folder: string): Promise<PeerLog>;

@@ -1,6 +1,6 @@
 import type { Message } from "heddle";
 
-/** A project that makes the list a model is sent out of a conversation. */
+/** A project that turns a conversation into the messages for a model. */
 export interface ContextPeer {
   /** Names and versions of what is measured, as installed. */
   readonly packages: readonly string[];
@@ -20,7 +20,7 @@ export interface Variant {
   readonly fixed?: number;
   /** The conversation is one message longer at each build. */
   readonly grows?: boolean;
-  /** What one has to know to compare fairly, a sentence each. */
+  /** Notes for a fair comparison, one sentence each. */
   readonly notes?: readonly string[];
   /** An empty conversation. */
   open(limit: number): Conversation;
