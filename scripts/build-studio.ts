@@ -55,7 +55,7 @@ export async function buildStudio(to = dist): Promise<string> {
 
 /** One file that needs no other: the data of a thread goes into the first script at the export. */
 function exportPage(page: string, script: string, style: string): string {
-  // Nothing in a script may look like its end.
+  // The text of a script must not contain the tag that ends it.
   const safe = script.replaceAll("</script", "<\\/script").replaceAll("<!--", "<\\!--");
   return page
     .replace('<link rel="stylesheet" href="app.css" />', () => `<style>\n${style}</style>`)

@@ -26,7 +26,7 @@ for (const entry of portable) {
   }
 }
 
-/** A file of a package that is not a hard dependency: it would be missing on the user's machine. */
+/** The name of a package that is not a dependency, so that it may be missing on the user's machine. */
 function isForeign(path: string): boolean {
   const name = /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1];
   return name !== undefined && !(name in dependencies);

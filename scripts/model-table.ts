@@ -1,6 +1,6 @@
 // Makes src/projection/policy/model-table.ts: the context windows and longest answers of current chat models, taken from
 // two maintained catalogs. Windows: @pydantic/genai-prices (no network is used). OpenAI: gpt-tokenizer, which also knows
-// how much of a window input may take and how long answers may be.
+// the input limit and the output limit.
 import { readFileSync } from "node:fs";
 import { findProvider } from "@pydantic/genai-prices";
 import * as openaiModels from "gpt-tokenizer/models";
@@ -13,8 +13,8 @@ interface Limits {
 type Rows = Map<string, Limits>;
 
 /**
- * Our name of a provider, which models are its own, and where the catalog lists them: under which provider and behind
- * which prefix. A later list only fills the gaps of the earlier ones.
+ * A provider: its name in Heddle, its own models, and their place in the catalog (provider and prefix). A later list only
+ * fills the gaps of the earlier ones.
  */
 const PROVIDERS = [
   { name: "openai", models: /^(gpt|chatgpt|o\d|codex)/, lists: [["openai", ""]] },
@@ -66,15 +66,15 @@ const PROVIDERS = [
   { name: "minimax", models: /^minimax/, lists: [["minimax", ""]] },
 ] as const;
 
-/** Models that answer nothing. */
+/** Models that do not chat. */
 const OTHER = /embed|tts|transcri|whisper|moderation|ocr|lyria/;
-/** A smaller window is below the default of every policy. */
+/** Smaller windows are left out: they are below the default of every policy. */
 const LEAST_WINDOW = 8000;
 
 /** Endings that a name may have after the model: a date in any of the usual forms, a stage, a counter. */
 const SUFFIX = /-(latest|preview|exp|\d{8}|\d{4}-\d\d-\d\d|\d\d-\d{4}|\d\d-\d\d|\d{4}|00\d|0|v\d+)$/;
 
-/** A model finds the longest name that begins its own, so a row that says the same as that one says nothing. */
+/** Lookup uses the longest matching prefix, so a row with the same limits as its prefix is redundant. */
 function withoutImplied(rows: readonly [string, Limits][]): readonly [string, Limits][] {
   const kept: [string, Limits][] = [];
   for (const [name, limits] of rows) {
@@ -118,7 +118,7 @@ function rowsOf({ name, models, lists }: (typeof PROVIDERS)[number]): Rows {
   return rows;
 }
 
-/** A model's name at the provider that made it: without the gateway's prefix, and without what follows a colon. */
+/** A model's name at its own provider: without the prefix of a gateway, and without the part after a colon. */
 function* catalogRows(providerId: string, prefix: string): Generator<[string, number]> {
   for (const { id, deprecated, context_window } of findProvider({ providerId })?.models ?? []) {
     if (!id.startsWith(prefix) || deprecated === true || context_window === undefined) continue;
@@ -127,7 +127,7 @@ function* catalogRows(providerId: string, prefix: string): Generator<[string, nu
 }
 
 function* openaiRows(): Generator<[string, Limits]> {
-  const models = { ...openaiModels } as Readonly<Record<string, OpenAIModel>>; // some say none of what is asked here
+  const models = { ...openaiModels } as Readonly<Record<string, OpenAIModel>>; // some models have none of these fields
   for (const [name, { context_window, max_input_tokens, max_output_tokens }] of Object.entries(models)) {
     if (context_window === undefined) continue;
     yield [name, { window: Math.min(context_window, max_input_tokens ?? context_window), output: max_output_tokens }];
@@ -140,7 +140,7 @@ interface OpenAIModel {
   readonly max_output_tokens?: number;
 }
 
-/** A model without its suffix stands for all its versions that have the same limits; the newest decides when none is bare. */
+/** Merges versions with the same limits into the name without suffix. If there is no such name, the newest version decides. */
 function shortened(rows: Rows): Rows {
   const short: Rows = new Map();
   for (const [name, limits] of [...rows].sort(([a], [b]) => (a < b ? 1 : -1))) {

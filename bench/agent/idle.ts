@@ -57,7 +57,7 @@ export async function idle({ sizes, scratch, budgets, peers: wanted }: Bench): P
       }),
     ],
     notes: [
-      "Around zero, also below it, is what cannot be told from the heap's own ups and downs.",
+      "Values around zero, also negative ones, are noise of the heap.",
       "Heap and external bytes in use after a collection. What is in memory only keeps its one turn of history here.",
     ],
   };

@@ -49,7 +49,7 @@ export async function mastra(): Promise<Peer> {
     packages: ["@mastra/core", "@mastra/libsql", "@mastra/memory", "libsql"].map(withVersion),
     notes: [
       "A message is one memory.saveMessages: a transaction for the message and one for its thread's record.",
-      "The order of messages is that of their createdAt; nothing tells two writers from one.",
+      "The order of messages is that of their createdAt; two writers cannot be detected.",
     ],
     async open(folder) {
       const storage = new LibSQLStore({ id: "bench", url: `file:${join(folder, "mastra.db")}` });

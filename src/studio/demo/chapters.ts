@@ -4,7 +4,7 @@ const SCENES = [
   ["the heddle", "a row of loops that lifts every other thread at once, so that the hand need not"],
   ["the shuttle", "a small boat that carries the weft through the shed and back"],
   ["the drawboy", "a child on top of the loom who pulled cords all day to make a pattern"],
-  ["the punched card", "a chain of cards that told the loom which threads to lift, pass after pass"],
+  ["the punched card", "a chain of cards that chose the threads to lift, pass after pass"],
   ["the power loom", "a belt from a wheel in the river, and a hall that never fell silent"],
   ["the sampler", "a strip of cloth on which a weaver kept every pattern worth remembering"],
   ["the archive", "a room of bolts, each with a label that says what was woven and when"],
