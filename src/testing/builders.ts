@@ -2,11 +2,11 @@ import type { EntryInput } from "../thread/entry.ts";
 import type { JsonObject, JsonValue } from "../thread/json.ts";
 import { systemPorts } from "../thread/ports.ts";
 
-/** What any builder takes besides its content: `id`, `at`, `refs`, `v`. */
+/** Optional fields of an entry that every builder accepts: `id`, `at`, `refs`, `v`. */
 export type EntryExtras = Omit<EntryInput, "kind" | "payload">;
 
 /**
- * What a person said.
+ * A user message.
  *
  * @example
  * await store.append("thread_1", [user("What's 2+2?"), assistant("4")]);
@@ -15,13 +15,13 @@ export function user(content: string, extras: EntryExtras = {}): EntryInput {
   return { ...extras, kind: "message", payload: { role: "user", content } };
 }
 
-/** What the model said. */
+/** A message of the model. */
 export function assistant(content: string, extras: EntryExtras = {}): EntryInput {
   return { ...extras, kind: "message", payload: { role: "assistant", content } };
 }
 
 /**
- * A tool call and, in `toolResult`, its answer.
+ * A tool call. Its result is made by `toolResult`.
  *
  * @example
  * const exchange = [toolCall("c1", "add", { a: 2, b: 2 }), toolResult("c1", "add", 4)];
@@ -30,13 +30,13 @@ export function toolCall(id: string, name: string, args: JsonValue, extras: Entr
   return { ...extras, kind: "tool_call", payload: { id, name, arguments: args } };
 }
 
-/** The answer to a `toolCall`. */
+/** The result of a `toolCall`. */
 export function toolResult(toolCallId: string, name: string, result: JsonValue, extras: EntryExtras = {}): EntryInput {
   return { ...extras, kind: "tool_result", payload: { toolCallId, name, result } };
 }
 
 /**
- * Any payload at all, for tests that are not about conversations.
+ * A note with any payload, for tests that are not about conversations.
  *
  * @example
  * await store.append("thread_1", note({ n: 1 }));
@@ -46,7 +46,7 @@ export function note(payload: JsonObject = {}, extras: EntryExtras = {}): EntryI
 }
 
 /**
- * So many notes, numbered from 0.
+ * A list of `count` notes, numbered from 0.
  *
  * @example
  * await store.append("thread_1", notes(1000));
@@ -71,7 +71,7 @@ export function summary(
 }
 
 /**
- * Gives a lane a new content; entries after `baseSeq` stay visible.
+ * Replaces the content of a lane. Entries after `baseSeq` stay visible.
  *
  * @example
  * await store.append("thread_1", [user("Forget this."), replace("default")]);
@@ -83,7 +83,7 @@ export function replace(lane: string, baseSeq?: number, extras: EntryExtras = {}
 }
 
 /**
- * Makes a lane the active one.
+ * Switches the active lane.
  *
  * @example
  * await store.append("thread_1", [switchTo("research"), user("Look this up.")]);
@@ -93,7 +93,7 @@ export function switchTo(lane: string, extras: EntryExtras = {}): EntryInput {
 }
 
 /**
- * The same entry on a lane of its own choice.
+ * The same entry on the given lane.
  *
  * @example
  * await store.append("thread_1", inLane("research", user("Look this up")));

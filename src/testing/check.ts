@@ -1,6 +1,6 @@
 import { HeddleError } from "../thread/errors.ts";
 
-/** What a failed check throws: the two values as fields, so that a runner can show a diff. */
+/** The error of a failed check. Has both values as fields, so that a test runner can show a diff. */
 export class ContractFailure extends Error {
   override readonly name = "ContractFailure";
   readonly expected: unknown;
@@ -13,13 +13,13 @@ export class ContractFailure extends Error {
   }
 }
 
-/** The same data; an undefined property is the same as none, and the order of keys does not matter. */
+/** Checks for equal data. Ignores undefined properties and the order of keys. */
 export function equal(actual: unknown, expected: unknown, what: string): void {
   const difference = firstDifference(actual, expected, what);
   if (difference !== undefined) throw new ContractFailure(difference, expected, actual);
 }
 
-/** The same JSON text, so the order of keys matters too. */
+/** Checks for equal JSON text, including the order of keys. */
 export function sameJsonText(actual: unknown, expected: unknown, what: string): void {
   equal(actual, expected, what);
   if (JSON.stringify(actual) !== JSON.stringify(expected))
@@ -27,16 +27,16 @@ export function sameJsonText(actual: unknown, expected: unknown, what: string): 
 }
 
 export function ok(condition: boolean, what: string): asserts condition {
-  if (!condition) throw new ContractFailure(`not so: ${what}`, true, false);
+  if (!condition) throw new ContractFailure(`check failed: ${what}`, true, false);
 }
 
-/** The value, which must be there. */
+/** Returns the value, or fails when it is undefined. */
 export function present<Value>(value: Value | undefined, what: string): Value {
   if (value === undefined) throw new ContractFailure(`${what} is missing`);
   return value;
 }
 
-/** The attempt must fail with an error of ours that has this code and these facts. */
+/** The attempt must fail with a HeddleError that has this code and these fields. */
 export async function rejects(
   attempt: Promise<unknown>,
   facts: { readonly code: string; readonly [fact: string]: unknown },
@@ -50,9 +50,9 @@ export async function rejects(
   const { error } = outcome;
   if (!HeddleError.isInstance(error))
     throw new ContractFailure(`${what}: expected ${facts.code}, got ${String(error)}`, facts, error, error);
-  const told = Object.fromEntries(Object.keys(facts).map((fact) => [fact, Reflect.get(error, fact)]));
-  const difference = firstDifference(told, facts, "error");
-  if (difference !== undefined) throw new ContractFailure(`${what}: ${difference}`, facts, told, error);
+  const found = Object.fromEntries(Object.keys(facts).map((fact) => [fact, Reflect.get(error, fact)]));
+  const difference = firstDifference(found, facts, "error");
+  if (difference !== undefined) throw new ContractFailure(`${what}: ${difference}`, facts, found, error);
   return error;
 }
 
@@ -74,7 +74,7 @@ function isObject(value: unknown): value is object {
   return typeof value === "object" && value !== null;
 }
 
-/** `__proto__` is a key like any other here. */
+/** Reads own properties only, so that `__proto__` is treated like any other key. */
 function own(value: object, key: string): unknown {
   return Object.getOwnPropertyDescriptor(value, key)?.value;
 }

@@ -1,22 +1,22 @@
-/** Everything an iterable has. */
+/** All items of an iterable. */
 export async function drain<Item>(source: AsyncIterable<Item>): Promise<Item[]> {
   return take(Number.POSITIVE_INFINITY, source);
 }
 
-/** The first so many; then the iterable is told to stop. */
+/** The first `count` items. Then the iterable is closed. */
 export async function take<Item>(count: number, source: AsyncIterable<Item>): Promise<Item[]> {
   const items: Item[] = [];
   if (count === 0) return items;
   for await (const item of source) {
     items.push(item);
     if (items.length === count) break;
-    // A broken store that gives without end must not keep the timer from ending the case.
+    // Yield to the event loop, so that the timeout can end a case whose store never stops.
     if (items.length % 1000 === 0) await aMoment();
   }
   return items;
 }
 
-/** Asks again and again until the answer is there; a case that waits too long is ended from outside. */
+/** Polls until there is an answer. The timeout of the case limits the wait. */
 export async function until<Answer>(ask: () => Promise<Answer | undefined>): Promise<Answer> {
   for (;;) {
     const answer = await ask();
@@ -25,7 +25,7 @@ export async function until<Answer>(ask: () => Promise<Answer | undefined>): Pro
   }
 }
 
-/** Lets everything else have its turn. */
+/** Yields to the event loop for a short time. */
 export async function aMoment(): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, 2));
 }

@@ -3,8 +3,7 @@ import type { Entry } from "../thread/entry.ts";
 import { isPlainObject } from "../thread/json.ts";
 
 /**
- * What there is to know of some entries, read off them as the rules say it and without a thought for speed: the oracle
- * for what stores compute as they write.
+ * A slow, simple implementation of the lane rules, as an oracle: stores must compute the same base while they write.
  */
 export function naiveBase(entries: readonly Entry[]): ThreadBase {
   const owners = entries.map((entry, index) => laneOf(entry, entries.slice(0, index)));
@@ -17,7 +16,7 @@ export function naiveBase(entries: readonly Entry[]): ThreadBase {
 
 const REASONS: readonly unknown[] = ["manual", "restore", "compaction", "system"];
 
-/** An operation that has an effect here, and none since projector heddle/1.1: `before` are the lanes that have entries. */
+/** An operation that has an effect here but none since projector heddle/1.1. `before` are the lanes with entries. */
 function isMalformed(entry: Entry, before: readonly string[]): boolean {
   const { type, reason, baseSeq, from, atSeq } = operationOf(entry) ?? {};
   const lane = nameIn(entry.payload["contextRef"]);
@@ -29,12 +28,12 @@ function isMalformed(entry: Entry, before: readonly string[]): boolean {
   return !leaves || !["default", ...before].includes(String(from)) || before.includes(String(lane));
 }
 
-/** The lane an entry names, else the one active before it. */
+/** The lane that an entry names, else the active lane before it. */
 function laneOf({ payload }: Entry, before: readonly Entry[]): string {
   return nameIn(payload["contextRef"]) ?? activeAfter(before);
 }
 
-/** Where the last switch led to. */
+/** The lane of the last switch. */
 function activeAfter(entries: readonly Entry[]): string {
   const targets = entries.flatMap((entry) =>
     operationOf(entry)?.["type"] === "switch" ? (nameIn(entry.payload["contextRef"]) ?? []) : [],
@@ -50,21 +49,21 @@ function baseOf(lane: readonly Entry[]): LaneBase {
   return { measure, ...(replace && { replace }), ...(summary && { summary }), ...(branched && { branched }) };
 }
 
-/** A switch that says which lane the new one leaves, and where. */
+/** A switch that creates a branch: it names the source lane and the seq to branch at. */
 function isBranch(first: Entry | undefined): boolean {
   const { type, from, atSeq } = (first && operationOf(first)) ?? {};
   const names = nameIn(first?.payload["contextRef"]) !== undefined;
   return type === "switch" && names && nameIn(from) !== undefined && Number.isSafeInteger(atSeq) && Number(atSeq) >= -1;
 }
 
-/** The greatest reach wins, then the newest, among those no replace has killed. */
+/** Of the summaries that no replace has discarded, the one with the greatest reach, then the newest. */
 function bestSummary(lane: readonly Entry[]): Entry | undefined {
   const standing = lane.filter((entry) => reachOf(entry) !== undefined && !isKilled(entry, lane));
   const furthest = Math.max(...standing.map((entry) => reachOf(entry) ?? -1));
   return standing.findLast((entry) => reachOf(entry) === furthest);
 }
 
-/** By the replace in force when it was written, or by any later one, if its reach is not after their base. */
+/** Whether a replace discards the summary: the one in force when it was written, or a later one, with a base at or after its reach. */
 function isKilled(summary: Entry, lane: readonly Entry[]): boolean {
   const replaces = lane.filter((entry) => anchorOf(entry) !== undefined);
   const inForce = replaces.findLast(({ seq }) => seq < summary.seq);
@@ -72,14 +71,14 @@ function isKilled(summary: Entry, lane: readonly Entry[]): boolean {
   return facing.some((replace) => (reachOf(summary) ?? -1) <= (anchorOf(replace) ?? -1));
 }
 
-/** How far a summary reaches: to its toSeq, but never past itself. Without a text it is none. */
+/** The last seq that a summary covers: its toSeq, but never past itself. Undefined when it is not a valid summary. */
 function reachOf({ kind, seq, payload }: Entry): number | undefined {
   const toSeq = payload["toSeq"];
   const isSummary = kind === "summary" && typeof payload["content"] === "string";
   return isSummary && Number.isSafeInteger(toSeq) ? Math.min(Number(toSeq), seq) : undefined;
 }
 
-/** The base of a replace: what it says, its own seq when it says nothing. Without a list of messages it is none. */
+/** The base of a replace, by default its own seq. Undefined when it has no list of messages. */
 function anchorOf(entry: Entry): number | undefined {
   const operation = operationOf(entry);
   if (operation?.["type"] !== "replace") return undefined;

@@ -1,5 +1,5 @@
 /**
- * Chance that can be had again: the same seed gives the same run.
+ * A seeded random generator: the same seed gives the same sequence.
  *
  * @example
  * const random = new Random(7);
@@ -19,7 +19,7 @@ export class Random {
     return Math.floor(this.#next() * bound);
   }
 
-  /** True once in `times`. */
+  /** True with a probability of 1 / `times`. */
   oneIn(times: number): boolean {
     return this.below(times) === 0;
   }
@@ -32,7 +32,7 @@ export class Random {
     return Array.from({ length }, (_, index) => make(index));
   }
 
-  /** mulberry32: short, and good enough to shake a store. */
+  /** mulberry32: short, and good enough for tests. */
   #next(): number {
     this.#state = (this.#state + 0x6d2b79f5) | 0;
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
@@ -41,12 +41,12 @@ export class Random {
   }
 }
 
-/** For a run that was given no seed. */
+/** A random seed, for a run without a given seed. */
 export function freshSeed(): number {
   return crypto.getRandomValues(new Uint32Array(1))[0] ?? 0;
 }
 
-/** A name nobody else has, for what is put into a shared database. */
+/** A unique name, for data in a shared database. */
 export function freshName(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(8));
   return `c${Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")}`;

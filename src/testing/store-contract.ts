@@ -50,8 +50,8 @@ const GROUPS: Readonly<Record<string, Stories>> = {
 };
 
 /**
- * Every promise of ThreadStore as a list of cases, for the test runner of your choice. A case needs nothing from the
- * others and leaves nothing open; it works in a tenant of its own, so the database may be shared and may hold data.
+ * Every promise of ThreadStore as a list of cases, for any test runner. Cases are independent and close what they open. Each
+ * uses its own tenant, so the database may be shared and may contain data.
  *
  * @example
  * const database = new MemoryDatabase();
@@ -71,8 +71,8 @@ export function storeContract(subject: StoreSubject): readonly ContractCase[] {
 
 function checkSkips(skip: Readonly<Record<string, string>>, names: ReadonlySet<string>): void {
   for (const [name, reason] of Object.entries(skip)) {
-    if (!names.has(name)) throw new TypeError(`skip names ${JSON.stringify(name)}, but no case is called so.`);
+    if (!names.has(name)) throw new TypeError(`skip names ${JSON.stringify(name)}, but no case has this name.`);
     if (typeof reason !== "string" || reason.trim() === "")
-      throw new TypeError(`Say why ${JSON.stringify(name)} is skipped: a case is not skipped without a reason.`);
+      throw new TypeError(`Give a reason for skipping ${JSON.stringify(name)}: a skip needs a text.`);
   }
 }

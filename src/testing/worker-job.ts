@@ -3,16 +3,16 @@ import type { OpenStoreOptions } from "../stores/open-store.ts";
 import type { ThreadStore } from "../stores/port.ts";
 import { note } from "./builders.ts";
 
-/** Work for another process; plain JSON. */
+/** A job for another process, as plain JSON. */
 export interface WorkerJob {
   /**
-   * append: writes batches as they come. compete: writes each at the revision it has just seen, again after a conflict.
-   * claim: holds the thread for each batch, waiting while another has it, and writes under that epoch.
+   * append: appends batches. compete: appends each batch at the revision just read, and retries after a conflict. claim:
+   * claims the thread for each batch, retries while another holder has it, and appends with that epoch.
    */
   readonly task: "append" | "compete" | "claim";
   readonly tenant: string;
   readonly threadId: string;
-  /** Who writes: entry `i` of batch `b` gets the id `<writer>_<b>_<i>`. */
+  /** The name of the writer. Entry `i` of batch `b` gets the id `<writer>_<b>_<i>`. */
   readonly writer: string;
   readonly batches: number;
   readonly batchSize: number;
@@ -25,7 +25,7 @@ export interface WorkerResult {
 }
 
 /**
- * What the script of `StoreSubject.spawn` calls in its own process.
+ * Runs a job. The script of `StoreSubject.spawn` calls it in its own process.
  *
  * @example
  * const job = JSON.parse(process.argv[2]);
@@ -54,7 +54,7 @@ export async function runWorkerJob(
   }
 }
 
-/** The seq of the batch's first entry, or undefined when another was faster. */
+/** The seq of the batch's first entry. Undefined after a conflict or while another holder has the thread. */
 async function attempt(store: ThreadStore, job: WorkerJob, batch: number): Promise<number | undefined> {
   const { task, threadId, writer, batchSize } = job;
   const entries = Array.from({ length: batchSize }, (_, i) => note({ writer }, { id: `${writer}_${batch}_${i}` }));

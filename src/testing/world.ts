@@ -5,29 +5,29 @@ import { freshName, freshSeed, Random } from "./random.ts";
 import type { StoreSubject } from "./subject.ts";
 import type { WorkerJob, WorkerResult } from "./worker-job.ts";
 
-/** What one case has to work with: a tenant of its own in the subject's database. */
+/** The fixtures of one contract case: its own tenant in the subject's database. */
 export interface World {
   readonly tenant: string;
   /** A handle on the tenant. */
   readonly store: ThreadStore;
-  /** An id that no thread has. */
+  /** An unused thread id. */
   readonly thread: string;
-  /** Another such id; those of one case sort by name. */
+  /** Another unused id. The ids of one case sort by name. */
   fresh(name: string): string;
-  /** Another handle, on the same tenant unless told otherwise. It is closed when the case ends. */
+  /** Opens another handle, by default on the same tenant. It is closed at the end of the case. */
   open(options?: OpenStoreOptions): Promise<ThreadStore>;
-  /** Chance; a failure of a case that has asked for it prints the seed. */
+  /** The random generator. When a case that used it fails, the message shows the seed. */
   readonly random: Random;
   spawn(job: Omit<WorkerJob, "tenant">): Promise<WorkerResult>;
 }
 
-/** A promise, told as what happens in a world. */
+/** The test function of one contract case. */
 export type Story = (world: World) => Promise<void>;
-/** Name -> story. */
+/** Case name -> test function. */
 export type Stories = Readonly<Record<string, Story>>;
 
 const PATIENCE_MS = 20_000;
-/** Shorter than a store's own default: the cases wait for nothing else. */
+/** Shorter than a store's default, so that cases wait less. */
 const POLL_MS = 20;
 
 export async function play(subject: StoreSubject, story: Story): Promise<void> {
@@ -80,7 +80,7 @@ async function within(ms: number, work: Promise<unknown>): Promise<void> {
 function withSeed(error: unknown, seed: number): ContractFailure {
   const { message, expected, actual } = error instanceof ContractFailure ? error : new ContractFailure(String(error));
   return new ContractFailure(
-    `${message}\nTo see it again, give the subject { seed: ${seed} }.`,
+    `${message}\nTo reproduce it, add { seed: ${seed} } to the subject.`,
     expected,
     actual,
     error,

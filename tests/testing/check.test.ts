@@ -39,7 +39,7 @@ test("sameJsonText minds the order of keys", () => {
 
 test("ok and present say what is missing", () => {
   ok(true, "fine");
-  expect(() => ok(false, "the sun shines")).toThrow("not so: the sun shines");
+  expect(() => ok(false, "the sun shines")).toThrow("check failed: the sun shines");
   expect(present(0, "number")).toBe(0);
   expect(() => present(undefined, "number")).toThrow("number is missing");
 });

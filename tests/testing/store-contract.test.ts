@@ -34,8 +34,8 @@ describe("the list of cases", () => {
   });
 
   test("takes no unknown name and no empty reason", () => {
-    expect(() => storeContract({ open, skip: { "no such case": "reason" } })).toThrow("no case is called so");
-    expect(() => storeContract({ open, skip: { "metadata is merged by append": " " } })).toThrow("without a reason");
+    expect(() => storeContract({ open, skip: { "no such case": "reason" } })).toThrow("no case has this name");
+    expect(() => storeContract({ open, skip: { "metadata is merged by append": " " } })).toThrow("a skip needs a text");
   });
 });
 

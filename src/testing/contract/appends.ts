@@ -4,7 +4,7 @@ import { equal, ok, present, rejects, sameJsonText } from "../check.ts";
 import { drain } from "../drain.ts";
 import type { Stories } from "../world.ts";
 
-/** What a batch is, and what it leaves behind. */
+/** Appends of batches. */
 export const appends: Stories = {
   "an append creates the thread and answers its entries": async ({ store, thread }) => {
     const { rev, entries, replayed } = await store.append(thread, [user("hi"), assistant("hello")]);

@@ -6,7 +6,7 @@ import { naiveBase } from "../naive-base.ts";
 import type { Random } from "../random.ts";
 import type { Stories, World } from "../world.ts";
 
-/** What a tail knows of the entries before it, compared with a reading of all of them. */
+/** The base of a tail, compared with one computed from all entries. */
 export const bases: Stories = {
   "the base of a thread without lanes measures what lies before": async ({ store, thread }) => {
     await store.append(thread, [note({ a: 1 }), user("hi"), note({ text: "w\u00f6ol \u{1F9F6}" }), note()]);
@@ -78,7 +78,7 @@ export const bases: Stories = {
   },
 };
 
-/** At every place a tail can begin, in the present and in the past. */
+/** Checks every possible start of a tail, at the current and earlier revisions. */
 async function agrees(store: World["store"], id: string): Promise<void> {
   const thread = present(await store.load(id), "thread");
   const all = thread.toArray();
@@ -118,7 +118,7 @@ function branch(contextRef: string, from: string, atSeq: number): EntryInput {
   };
 }
 
-/** The log takes anything; what is no operation and no summary counts as a plain entry. */
+/** The log accepts any payload. A malformed operation or summary counts as a plain entry. */
 function malformed(random: Random, lane: string): EntryInput {
   return random.pick<EntryInput>([
     { kind: "summary", payload: { toSeq: "3" } },

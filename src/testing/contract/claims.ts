@@ -32,7 +32,7 @@ export const claims: Stories = {
     );
     equal(outcomes.filter(({ status }) => status === "fulfilled").length, 1, "winners");
     for (const outcome of outcomes)
-      if (outcome.status === "rejected") ok(ThreadHeldError.isInstance(outcome.reason), "the others are told");
+      if (outcome.status === "rejected") ok(ThreadHeldError.isInstance(outcome.reason), "the others get thread_held");
   },
 
   "epochs grow with each claim": async ({ store, thread }) => {

@@ -5,7 +5,7 @@ import { equal, rejects, sameJsonText } from "../check.ts";
 import { drain } from "../drain.ts";
 import type { Stories, World } from "../world.ts";
 
-/** What may be in an entry, and that it comes back as it was. */
+/** Valid contents of entries, which are returned unchanged. */
 export const contents: Stories = {
   "keys keep their order": ({ store, thread }) =>
     comesBack(store, thread, { zebra: 1, apple: { y: 1, x: 2 }, "2": "two", "1": "one", mango: [] }),
@@ -137,7 +137,7 @@ export const contents: Stories = {
   },
 };
 
-/** Answered, loaded and read, by this handle and another: the same text every time. */
+/** The append result, `load` and `read` must give the same text, with this handle and another. */
 async function comesBack(store: World["store"], thread: string, payload: JsonObject): Promise<void> {
   const { entries } = await store.append(thread, [note(), note(payload), note()]);
   sameJsonText(entries[1]?.payload, payload, "answered payload");

@@ -93,7 +93,7 @@ export const feeds: Stories = {
         [fresh("c"), 0],
         [fresh("b"), 0],
       ],
-      "the thread made anew",
+      "the recreated thread",
     );
   },
 

@@ -6,7 +6,7 @@ import { equal, ok, rejects } from "../check.ts";
 import { drain } from "../drain.ts";
 import type { Stories } from "../world.ts";
 
-/** How threads and stores end, and how a thread is proven sound. */
+/** Deleting threads, closing stores, and verifying a thread. */
 export const lives: Stories = {
   "a thread that is deleted is gone everywhere": async ({ store, open, thread }) => {
     const other = await open();

@@ -2,7 +2,7 @@ import { note, notes } from "../builders.ts";
 import { equal, ok, present, rejects, sameJsonText } from "../check.ts";
 import type { Stories } from "../world.ts";
 
-/** Threads as values: whole, the tail, the past. */
+/** Loading threads: whole, a tail, and earlier revisions. */
 export const loads: Stories = {
   "a missing thread is undefined": async ({ store, thread }) => {
     for (const options of [{}, { last: 3 }, { last: 0 }, { upToSeq: 5 }])

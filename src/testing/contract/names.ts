@@ -22,7 +22,7 @@ const NAMES: Readonly<Record<string, unknown>> = {
   "an array": ["thread_1"],
 };
 
-/** What may be called what, and the typed error, before anything is written, for what may not. */
+/** Valid names, and a typed error before any write for invalid ones. */
 export const names: Stories = {
   ...Object.fromEntries(Object.entries(NAMES).map(([what, name]) => [`no name is ${what}`, refusesName(name)])),
 

@@ -27,7 +27,7 @@ const PAYLOADS: Readonly<Record<string, { readonly make: () => unknown; readonly
   "too many levels": { make: () => nest(20_000) },
 };
 
-/** What no entry can hold: a typed error that names the place, before anything is written. */
+/** Invalid payloads give a typed error with the path, before any write. */
 export const payloads: Stories = {
   ...Object.fromEntries(
     Object.entries(PAYLOADS).map(([what, { make, path }]) => [`no payload holds ${what}`, refusesPayload(make, path)]),

@@ -10,7 +10,7 @@ const BATCHES = 12;
 const SIZE = 3;
 const ENTRIES = BATCHES * SIZE;
 
-/** The same promises where the other writer is another process. */
+/** The same promises when the other writer is another process. */
 export const processes: Stories = {
   "two processes that append leave no gap and no duplicate, and no batch is torn": async ({ store, thread, spawn }) => {
     const job = { task: "append", threadId: thread, batches: BATCHES, batchSize: SIZE } as const;

@@ -3,7 +3,7 @@ import { note, notes } from "../builders.ts";
 import { equal, ok, rejects, sameJsonText } from "../check.ts";
 import type { Stories, World } from "../world.ts";
 
-/** Idempotent for life: what a caller may do who does not know whether an append has landed. */
+/** Retries: a caller may repeat an append at any time, when its outcome is unknown. */
 export const retries: Stories = {
   "the same batch again is answered with what is there": async ({ store, thread }) => {
     const first = await store.append(thread, batch());

@@ -2,7 +2,7 @@ import { note, notes } from "../builders.ts";
 import { equal, rejects } from "../check.ts";
 import type { Stories } from "../world.ts";
 
-/** What `expectedRev` promises. */
+/** The promises of `expectedRev`. */
 export const revisions: Stories = {
   "an append at the right revision lands": async ({ store, thread }) => {
     const { rev } = await store.append(thread, notes(3));

@@ -150,7 +150,7 @@ export const saves: Stories = {
   },
 };
 
-/** Racing saves of one history may see each other half-way: a conflict is fair, anything else is not. */
+/** Concurrent saves of one history may fail with a conflict, but with no other error. */
 async function calm(saving: ReturnType<World["store"]["save"]>): Promise<void> {
   await saving.catch((error: { code?: string }) => ok(error.code === "conflict", `a conflict and not ${error.code}`));
 }

@@ -3,7 +3,7 @@ import { equal, present, rejects } from "../check.ts";
 import { take } from "../drain.ts";
 import type { Stories } from "../world.ts";
 
-/** Two tenants in one database: nothing of one can be named by the other. */
+/** Two tenants in one database have no access to each other. */
 export const tenants: Stories = {
   "threads of one name in two tenants are two threads": async ({ store, open, thread, fresh }) => {
     const theirs = await open({ tenant: fresh("them") });

@@ -1,6 +1,6 @@
 import { StoreError } from "../../stores/errors.ts";
 
-/** The end of a process, as its store sees it: what is under way then gets no answer, and nothing is begun any more. */
+/** Simulates a crash of the process: pending store calls get no answer, and new calls are refused. */
 export class Death {
   readonly #waiting = new Set<() => void>();
   #over = false;
@@ -20,9 +20,9 @@ export class Death {
     if (this.#over) throw this.error();
   }
 
-  /** Not retryable: a process does not come back to life. */
+  /** Not retryable, because a crashed process does not come back. */
   error(): StoreError {
-    const message = "The process is dead to its store. Open the store again in another one.";
+    const message = "The simulated process has crashed. Open the store again with another faultStore.";
     return new StoreError({ code: "store_closed", message });
   }
 
@@ -59,7 +59,7 @@ export class Death {
         yield next.value;
       }
     } finally {
-      // Of a dead process nobody waits for the end.
+      // After a crash, do not wait for the iterator to end.
       const ended = items.return?.();
       if (this.#over) ended?.catch(() => undefined);
       else await ended;

@@ -4,27 +4,27 @@ import type { StoreWrite } from "./fault.ts";
 import type { FaultPlan, ReadPlan } from "./seeded-plan.ts";
 
 export interface FaultOptions {
-  /** Says of each write what goes wrong with it. */
+  /** Returns the fault of each write. Default: no faults, unless there is a seed. */
   readonly plan?: FaultPlan | undefined;
-  /** Instead of a plan: about one write in `every` goes wrong, always the same ones for the same seed. */
+  /** Instead of a plan: about one write in `every` fails. The same seed gives the same faults. */
   readonly seed?: number | undefined;
-  /** Default 8. */
+  /** How many writes there are per fault, on average. Default 8. */
   readonly every?: number | undefined;
-  /** Says of each read what goes wrong with it. */
+  /** Returns the fault of each read. Default: no faults. */
   readonly readPlan?: ReadPlan | undefined;
-  /** Instead of a plan for reads, with a seed: about one read in so many goes wrong. Default none. */
+  /** With a seed, instead of a plan for reads: about one read in this many fails. Default: none. */
   readonly readsEvery?: number | undefined;
-  /** How delays wait. Default the system's timers. */
+  /** The timer for delays. Default: the system's timers. */
   readonly after?: RuntimePorts["after"] | undefined;
 }
 
-/** A store that goes wrong where it is told to, and remembers what was written through it. */
+/** A store that injects faults and records all writes. */
 export interface FaultStore extends ThreadStore {
-  /** Every write that was asked for, in order, those too that went wrong. */
+  /** All requested writes in order, including failed ones. */
   readonly writes: readonly StoreWrite[];
   readonly isDead: boolean;
-  /** As if the process died now: what is under way gets no answer but an error, and so does all that comes. */
+  /** Simulates a crash of the process: pending and later calls are rejected. */
   crash(): void;
-  /** From here on nothing goes wrong any more. */
+  /** Stops all faults from now on. */
   heal(): void;
 }

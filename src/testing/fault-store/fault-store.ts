@@ -3,8 +3,8 @@ import type { FaultOptions, FaultStore } from "./fault-options.ts";
 import { FaultyStore } from "./faulty-store.ts";
 
 /**
- * Wraps a store so that writes through it fail, wait, run into other writers, lose their answers, or die with the process.
- * Reads fail or wait only where they are told to. What the store underneath holds can be looked at through that store.
+ * Wraps a store and injects faults: writes fail, are delayed, conflict with other writers, lose their answers, or crash.
+ * Reads fail or are delayed only when configured. Use the wrapped store to inspect what was written.
  *
  * @example
  * const faulty = faultStore(store, { plan: ({ n }) => (n === 2 ? { type: "fail" } : undefined) });

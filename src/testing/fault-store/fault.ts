@@ -21,46 +21,46 @@ export const READS = ["load", "list", "getCheckpoint", "getBlob", "verify", "rea
 
 export type ReadMethod = (typeof READS)[number];
 
-/** What goes wrong with one read: it fails, by default with an error that says it may be tried again, or it takes time. */
+/** The fault of a read: it fails, by default with a retryable error, or it is delayed. */
 export type ReadFault = Extract<Fault, { readonly type: "fail" | "delay" }>;
 
-/** What goes wrong with one write. */
+/** The fault of a write. */
 export type Fault =
-  /** Nothing is written, and the caller gets an error: by default one that says it may be tried again. */
+  /** Writes nothing and fails, by default with a retryable error. */
   | { readonly type: "fail"; readonly error?: Error | undefined }
-  /** It waits before it writes. */
+  /** Waits before the write. */
   | { readonly type: "delay"; readonly ms: number }
-  /** Somebody else appends to the same thread right before. */
+  /** Another writer appends to the same thread directly before. */
   | { readonly type: "conflict"; readonly entry?: EntryInput | undefined }
-  /** Written at once, and told so much later. */
+  /** Writes at once, and answers `ms` later. */
   | { readonly type: "late"; readonly ms: number }
-  /** Written, but the answer gets lost: the caller sees an error that may pass. */
+  /** Writes, but fails with a retryable error. */
   | { readonly type: "lost" }
-  /** Written, and nobody is ever told. */
+  /** Writes, but never answers. */
   | { readonly type: "never" }
-  /** The process dies: before the write, or after it and before its answer. From here on everything is refused. */
+  /** Crashes before the write, or between the write and its answer. All later calls are refused. */
   | { readonly type: "crash"; readonly when: "before" | "after" };
 
-/** One write that somebody asked for, as it was recorded. */
+/** The record of a requested write. */
 export interface StoreWrite {
   /** From 1. */
   readonly n: number;
   readonly method: WriteMethod;
-  /** The thread, or the key of the checkpoint; of a blob nothing. */
+  /** The thread id or the checkpoint key; undefined for a blob. */
   readonly name: string | undefined;
-  /** Of an append: the kinds of the entries, in order. */
+  /** For an append: the kinds of the entries, in order. */
   readonly kinds: readonly string[];
   /** The epoch that an append carries. */
   readonly epoch: number | undefined;
-  /** What was done to it. */
+  /** The injected fault, if any. */
   readonly fault: Fault["type"] | undefined;
 }
 
-/** One read that somebody asked for. */
+/** A requested read. */
 export interface StoreRead {
   /** From 1. */
   readonly n: number;
   readonly method: ReadMethod;
-  /** The thread, or the key of the checkpoint, or the hash of the blob. */
+  /** The thread id, the checkpoint key or the blob hash. */
   readonly name: string | undefined;
 }

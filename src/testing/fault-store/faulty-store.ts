@@ -16,7 +16,7 @@ interface Asked {
   readonly epoch?: number | undefined;
 }
 
-/** The store itself; `faultStore` makes it. */
+/** The implementation behind `faultStore`. */
 export class FaultyStore implements FaultStore {
   readonly writes: StoreWrite[] = [];
   readonly #store: Port.ThreadStore;
@@ -126,7 +126,7 @@ export class FaultyStore implements FaultStore {
     return this.#items("watch", threadId, () => this.#store.watch(threadId, options));
   }
 
-  /** Closing is no write: a process that dies has not closed anything. */
+  /** Closing is not a write. After a crash it does nothing, because a crashed process closes nothing. */
   close(): Promise<void> {
     return this.#death.isOver ? Promise.resolve() : this.#store.close();
   }
@@ -138,7 +138,7 @@ export class FaultyStore implements FaultStore {
     });
   }
 
-  /** What goes wrong goes wrong before the first item. */
+  /** A fault occurs before the first item. */
   async *#items<Item>(
     method: ReadMethod,
     name: string | undefined,
@@ -206,7 +206,7 @@ export class FaultyStore implements FaultStore {
   }
 }
 
-/** What another writer has to say. */
+/** The entry of the other writer in a conflict. */
 const STRANGER: EntryInput = { kind: "note", payload: { by: "another writer" } };
 
 function unreachable(message: string): StoreError {

@@ -2,17 +2,17 @@ import { StoreFullError } from "../../stores/errors.ts";
 import { Random } from "../random.ts";
 import type { Fault, ReadFault, StoreRead, StoreWrite } from "./fault.ts";
 
-/** Says what goes wrong with a write; undefined when all is well. Asked once for each, in order. */
+/** Returns the fault of a write, or undefined for none. Called once per write, in order. */
 export type FaultPlan = (write: Omit<StoreWrite, "fault">) => Fault | undefined;
 
-/** The same of a read. */
+/** Returns the fault of a read, or undefined for none. */
 export type ReadPlan = (read: StoreRead) => ReadFault | undefined;
 
 const LONGEST_DELAY_MS = 400;
-/** Writes that fail in a row when a store is out: more than anybody tries again. */
+/** The most writes that fail in a row. It is more than the number of retries. */
 const LONGEST_OUTAGE = 8;
 
-/** About one write in `every` goes wrong, in any way but the death of the process; now and then many in a row. */
+/** About one write in `every` gets any fault except a crash. Sometimes many writes in a row fail. */
 export function seededPlan(seed: number, every: number): FaultPlan {
   const random = new Random(seed);
   let out = 0;
@@ -41,9 +41,9 @@ export function seededPlan(seed: number, every: number): FaultPlan {
   };
 }
 
-/** About one read in `every` fails, or takes its time. */
+/** About one read in `every` fails or is delayed. */
 export function seededReadPlan(seed: number, every: number): ReadPlan {
-  const random = new Random(Math.imul(seed ^ 0x5bd1e995, 3)); // what goes wrong with writes stays as it is
+  const random = new Random(Math.imul(seed ^ 0x5bd1e995, 3)); // a separate sequence, so that read faults do not change write faults
   return () => {
     if (!random.oneIn(every)) return undefined;
     return random.oneIn(2) ? { type: "fail" } : { type: "delay", ms: 1 + random.below(LONGEST_DELAY_MS) };

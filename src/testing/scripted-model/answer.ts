@@ -22,7 +22,7 @@ export interface SaidCall {
 
 export type Said = SaidText | SaidCall;
 
-/** An answer with nothing left to decide. */
+/** A scripted answer with all defaults. */
 export interface Answer {
   readonly said: readonly Said[];
   readonly usage: V4Usage;
@@ -51,7 +51,7 @@ export function answerOf(given: string | ScriptedAnswer, request: ScriptedReques
   };
 }
 
-/** Where the texts stand in doGenerate, which knows no deltas. */
+/** The complete text of a part, for doGenerate, which has no deltas. */
 export function wholeText({ deltas }: Said): string {
   return deltas.join("");
 }
@@ -110,7 +110,7 @@ function inputTokens({ system, messages }: ScriptedRequest): number {
   return sum([system, ...texts].map(tokens));
 }
 
-/** Easy to say beforehand in a test, which a real count is not. */
+/** A simple count, which a test can predict. */
 function tokens(text: string): number {
   return Math.ceil(text.length / 4);
 }

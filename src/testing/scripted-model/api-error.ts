@@ -1,9 +1,9 @@
 import type { ScriptedApiError } from "./script.ts";
 
-/** By these the AI SDK recognises its errors, whichever copy of it made them. */
+/** The AI SDK recognizes its errors by these symbols, across copies of the package. */
 const MARKS = ["vercel.ai.error", "vercel.ai.error.AI_APICallError"].map((name) => Symbol.for(name));
 
-/** What a package of the AI SDK throws when a provider answers with an error. */
+/** The error that AI SDK packages throw for an error response of a provider. */
 export function apiError({ status, message = `Status ${status}.`, retryAfterMs }: ScriptedApiError): Error {
   const isRetryable = status === 408 || status === 409 || status === 429 || status >= 500;
   const error = Object.assign(new Error(message), {

@@ -1,7 +1,7 @@
 import { isPlainObject } from "../../thread/json.ts";
 import type { Expectation, ExpectedMessage, ScriptedAnswer, ScriptedCall } from "./script.ts";
 
-/** What is wrong with a value, if anything; `path` names its place in the script. */
+/** Returns a message when a value is invalid. `path` is its place in the script. */
 export type Check = (value: unknown, path: string) => string | undefined;
 
 const is =
@@ -16,7 +16,7 @@ const list =
       ? value.map((one, index) => item(one, `${path}[${index}]`)).find((trouble) => trouble !== undefined)
       : `${path} must be a list`;
 
-/** An object with these fields and no other; a typo would otherwise expect nothing, or say nothing. */
+/** An object with only these fields, so that a misspelled field is not ignored. */
 const record =
   <T>(fields: Readonly<Record<keyof T, Check>>, required: readonly string[] = []): Check =>
   (value, path) => {

@@ -4,7 +4,7 @@ import type { Step } from "./parse.ts";
 import type { ScriptedRequest } from "./request.ts";
 import { showEnd, showPair } from "./show.ts";
 
-/** How a request goes to a step: to the next one, or to the first that fits it. */
+/** Which step answers a request: the next one, or the first that matches. */
 export type ScriptOrder = "strict" | "any";
 
 interface Candidate {
@@ -12,7 +12,7 @@ interface Candidate {
   readonly differences: readonly Difference[];
 }
 
-/** The step that answers, of those not used yet; or the error that says which was nearest. */
+/** The unused step that answers, or an error that shows the nearest one. */
 export function choose(
   unused: readonly Step[],
   total: number,

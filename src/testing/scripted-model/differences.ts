@@ -4,7 +4,7 @@ import type { Expectation, ExpectedMessage, TextMatch } from "./script.ts";
 import { showMessage, showValue } from "./show.ts";
 import { snapshot } from "./snapshot.ts";
 
-/** One thing that is not as expected. */
+/** A difference between a request and an expectation. */
 export interface Difference {
   /** Such as `system`, `tools` or `messages[2]`, which is a place in the request's messages. */
   readonly at: string;
@@ -12,7 +12,7 @@ export interface Difference {
   readonly actual: string;
 }
 
-/** All that is not as expected, in the order of the prompt; none is a match. */
+/** All differences, in the order of the prompt. An empty list is a match. */
 export function differencesOf(expectation: Expectation, request: ScriptedRequest): readonly Difference[] {
   const { system, tools, messages, endsWith, lastUser, where } = expectation;
   return [
@@ -39,7 +39,7 @@ function toolDifference(wanted: readonly string[], offered: readonly string[]): 
     : [{ at: "tools", expected, actual }];
 }
 
-/** Message by message, the first expected one held against that at `from`, which may be before the beginning. */
+/** Compares message by message, starting at index `from`, which may be negative. */
 function messageDifferences(
   expected: readonly ExpectedMessage[],
   actual: readonly AskedMessage[],
@@ -85,7 +85,7 @@ function everyMatches(expected: readonly object[], actual: readonly object[]): b
   return expected.length === actual.length && expected.every((item, index) => fieldsMatch(item, actual[index] ?? {}));
 }
 
-/** Calls and results: every field that is named, `isError: false` being the same as none. */
+/** Compares only the named fields. `isError: false` equals an absent field. */
 function fieldsMatch(expected: object, actual: object): boolean {
   return Object.entries(expected).every(([field, wanted]: [string, unknown]) => {
     const found: unknown = Reflect.get(actual, field);
@@ -97,6 +97,6 @@ function fieldsMatch(expected: object, actual: object): boolean {
 }
 
 function textMatches(expected: TextMatch, actual: string): boolean {
-  // `search` neither reads nor keeps lastIndex, so that a pattern with the flag g means the same each time.
+  // `search` ignores lastIndex, so that a pattern with the flag g always gives the same result.
   return typeof expected === "string" ? expected === actual : actual.search(expected) >= 0;
 }

@@ -2,8 +2,8 @@ import { HeddleError } from "../../thread/errors.ts";
 import type { Difference } from "./differences.ts";
 
 /**
- * What was asked is not what the script says. Codes: `script_mismatch` (a request is not as expected), `script_exhausted`
- * (one too many), `script_incomplete` (steps are left). Test runners show `expected` and `actual` as a diff.
+ * The requests do not match the script. Codes: `script_mismatch` (an unexpected request), `script_exhausted` (no step is
+ * left), `script_incomplete` (steps are unused). Test runners show `expected` and `actual` as a diff.
  *
  * @example
  * try {
@@ -14,9 +14,9 @@ import type { Difference } from "./differences.ts";
  */
 export class ScriptMismatch extends HeddleError {
   static override readonly className: string = "ScriptMismatch";
-  /** Which request, from 1. */
+  /** The number of the request, from 1. */
   declare readonly request?: number;
-  /** The step that the message shows, from 1, and all that differs from it. */
+  /** The number of the step that the message shows, from 1. `differences` has all differences from it. */
   declare readonly step?: number;
   declare readonly differences?: readonly Difference[];
   declare readonly expected?: string;
@@ -40,7 +40,7 @@ export class ScriptMismatch extends HeddleError {
   }
 }
 
-/** The script itself makes no sense: a mistake of whoever wrote the test. */
+/** The script itself is invalid: a mistake in the test. */
 export function invalidScript(trouble: string): HeddleError {
   return new HeddleError({ code: "script_invalid", message: `The script cannot be played: ${trouble}.` });
 }

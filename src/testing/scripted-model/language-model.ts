@@ -1,8 +1,8 @@
 import type { FinishReason } from "../../agent/answer.ts";
 import type { MutableJson } from "../../providers/metadata.ts";
 
-// The part of the AI SDK's LanguageModelV4 that a scripted model speaks, so that the published types need no package of
-// the SDK. Mutable, because only then it can be handed to the SDK; a type test holds it against the original.
+// The part of the AI SDK's LanguageModelV4 that a scripted model uses, so that the published types do not depend on the SDK.
+// Mutable, because the SDK's types are mutable. A type test compares them with the originals.
 
 type Setting =
   | "maxOutputTokens"
@@ -20,7 +20,7 @@ type Setting =
   | "headers"
   | "includeRawChunks";
 
-/** What may be asked. Settings change nothing; they are kept with the request. */
+/** The options of a call. Settings have no effect; they are recorded with the request. */
 export type V4CallOptions = {
   readonly prompt: readonly object[];
   readonly tools?: readonly object[] | undefined;

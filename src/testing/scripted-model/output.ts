@@ -3,7 +3,7 @@ import type { PartMetadata } from "../../thread/message.ts";
 import { type Answer, type Said, type SaidCall, wholeText } from "./answer.ts";
 import type { V4Content, V4FinishReason, V4Metadata, V4StreamPart, V4ToolCall } from "./language-model.ts";
 
-/** What `doGenerate` says. */
+/** The content that `doGenerate` returns. */
 export function contentOf({ said }: Answer): V4Content[] {
   return said.map((part) => {
     if (part.type === "call") return toolCall(part);
@@ -12,12 +12,12 @@ export function contentOf({ said }: Answer): V4Content[] {
   });
 }
 
-/** The same as the parts of a stream, without its frame. */
+/** The same content as stream parts, without the start and finish parts. */
 export function streamPartsOf({ said }: Answer): readonly V4StreamPart[] {
   return said.flatMap(partsOf);
 }
 
-/** Whether a part is one of the scripted deltas; the empty one that carries a signature is none. */
+/** Whether a part is a scripted delta. The empty delta with a signature is not. */
 export function isDelta(part: V4StreamPart): boolean {
   switch (part.type) {
     case "text-delta":
@@ -44,7 +44,7 @@ function partsOf(part: Said, index: number): readonly V4StreamPart[] {
         { type: "text-end", id, ...withMetadata(part.metadata) },
       ];
     case "thinking": {
-      // Anthropic's signature comes in an empty delta, what other providers add at the end.
+      // Anthropic sends the signature in an empty delta; other providers send it with the end.
       const { anthropic, ...others } = part.metadata;
       const signature: V4StreamPart[] =
         anthropic === undefined ? [] : [{ type: "reasoning-delta", id, delta: "", ...withMetadata({ anthropic }) }];

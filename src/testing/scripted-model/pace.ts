@@ -1,16 +1,16 @@
 import type { RuntimePorts } from "../../runtime/ports.ts";
 
-/** Waits that an abort ends with its reason. */
+/** Waits that reject with the abort reason. */
 export interface Pace {
   readonly wait: (ms: number) => Promise<void>;
-  /** Until aborted, and for ever when nobody does. */
+  /** Waits until the abort, or forever without one. */
   readonly hang: () => Promise<never>;
-  /** The work, unless the abort comes first. */
+  /** The result of the work, unless the abort comes first. */
   readonly race: <Value>(work: Promise<Value>) => Promise<Value>;
 }
 
 export function paceOf(after: RuntimePorts["after"], signal: AbortSignal | undefined): Pace {
-  /** `start` answers how to call off what it started. */
+  /** `start` returns a function that cancels it. */
   function until<Value>(start: (resolve: (value: Value) => void, reject: (error: unknown) => void) => () => void) {
     return new Promise<Value>((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason);

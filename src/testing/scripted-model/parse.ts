@@ -3,7 +3,7 @@ import { invalidScript } from "./errors.ts";
 import type { ScriptedRequest } from "./request.ts";
 import type { Expectation, ScriptedAnswer, ScriptedExpect, ScriptedStep } from "./script.ts";
 
-/** A step in the one form that all ways to write it come to. */
+/** A step in normal form. */
 export interface Step {
   /** From 1. */
   readonly number: number;

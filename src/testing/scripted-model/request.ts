@@ -16,23 +16,23 @@ export interface AskedResult {
   readonly isError?: true;
 }
 
-/** A message of a prompt, in short: only what it has is there. Several texts are joined by a newline. */
+/** A message of a prompt in short form. Absent fields are omitted. Several texts are joined by a newline. */
 export interface AskedMessage {
   readonly role: "system" | "user" | "assistant" | "tool";
   readonly text?: string;
   readonly thinking?: string;
   readonly calls?: readonly AskedCall[];
   readonly results?: readonly AskedResult[];
-  /** Their media types. */
+  /** The media types of the files. */
   readonly files?: readonly string[];
 }
 
-/** What a model was asked: a frozen copy, which nothing that happens later changes. */
+/** A request to the model, as a frozen copy. */
 export interface ScriptedRequest {
   /** From 1. */
   readonly number: number;
   readonly streaming: boolean;
-  /** What the prompt begins with in the system role; "" when there is nothing. */
+  /** The text of the leading system messages; "" when there are none. */
   readonly system: string;
   /** The prompt behind its system prompt. */
   readonly messages: readonly AskedMessage[];
@@ -40,7 +40,7 @@ export interface ScriptedRequest {
   readonly lastUser: string;
   /** The names of the tools that are offered. */
   readonly tools: readonly string[];
-  /** All that was passed but the abort signal, as plain data: prompt, tools, temperature and so on. */
+  /** All call options except the abort signal, as plain data: prompt, tools, temperature and so on. */
   readonly options: JsonObject;
 }
 

@@ -3,10 +3,10 @@ import type { JsonValue } from "../../thread/json.ts";
 import type { PartMetadata } from "../../thread/message.ts";
 import type { AskedMessage, ScriptedRequest } from "./request.ts";
 
-/** The whole text, exactly; or a pattern found anywhere in it. */
+/** The exact text, or a pattern that occurs in it. */
 export type TextMatch = string | RegExp;
 
-/** Of what is named everything must be equal; what is not named is not looked at. */
+/** All named fields must be equal. Other fields are ignored. */
 export interface ExpectedMessage {
   readonly role?: AskedMessage["role"];
   readonly text?: TextMatch;
@@ -24,9 +24,9 @@ export interface ExpectedMessage {
   readonly files?: readonly string[];
 }
 
-/** What a request must be. Of what is named everything must be equal; what is not named is not looked at. */
+/** The expected request. All named fields must be equal. Other fields are ignored. */
 export interface Expectation {
-  /** The last thing the user said. */
+  /** The text of the last user message. */
   readonly lastUser?: TextMatch;
   readonly system?: TextMatch;
   /** The names of all tools that are offered, in any order. */
@@ -38,7 +38,7 @@ export interface Expectation {
   readonly where?: (request: ScriptedRequest) => boolean;
 }
 
-/** Said in one piece, or in exactly these deltas. */
+/** A text in one piece, or as exactly these deltas. */
 export type Deltas = string | readonly string[];
 
 export interface ScriptedCall {
@@ -47,7 +47,7 @@ export interface ScriptedCall {
   readonly name: string;
   /** Default: {}. */
   readonly arguments?: JsonValue;
-  /** Instead of `arguments`: the text itself as the model wrote it, which need not be JSON. */
+  /** Instead of `arguments`: the raw text of the model, which need not be JSON. */
   readonly input?: Deltas;
   readonly metadata?: PartMetadata;
 }
@@ -57,7 +57,7 @@ export type ScriptedPart =
   | { readonly text: Deltas; readonly metadata?: PartMetadata }
   | ScriptedCall;
 
-/** An error as a provider reports it: arrives as the AI SDK's APICallError. */
+/** An error response of a provider. The caller gets an APICallError of the AI SDK. */
 export interface ScriptedApiError {
   readonly status: number;
   readonly message?: string;
@@ -65,34 +65,34 @@ export interface ScriptedApiError {
   readonly retryAfterMs?: number;
 }
 
-/** What the model does. Said in this order: thinking, text, calls; `parts` has an order of its own. */
+/** The answer of a step. The order is thinking, text, calls; use `parts` for another order. */
 export interface ScriptedAnswer {
   readonly thinking?: Deltas;
   readonly text?: Deltas;
   readonly calls?: readonly ScriptedCall[];
-  /** Of the thinking, such as its signature; of the text when there is no thinking. */
+  /** Metadata of the thinking, such as its signature; of the text when there is no thinking. */
   readonly metadata?: PartMetadata;
   /** Instead of thinking, text and calls. */
   readonly parts?: readonly ScriptedPart[];
-  /** What is not given follows from the texts: a token for every four characters, rounded up. */
+  /** Default for absent counts: one token per four characters of the texts, rounded up. */
   readonly usage?: Usage;
   /** Default: "tool-calls" when there are calls, else "stop". */
   readonly finishReason?: FinishReason;
   readonly error?: Error | ScriptedApiError;
-  /** The error comes in mid-stream, behind so many deltas. Without it the call itself is refused. */
+  /** Emit the error after this many deltas. Default: the call itself fails. */
   readonly after?: number;
-  /** Waits before the first delta. */
+  /** Milliseconds to wait before the first delta. Default 0. */
   readonly delayMs?: number;
-  /** Waits before each further delta. */
+  /** Milliseconds to wait before each further delta. Default 0. */
   readonly deltaDelayMs?: number;
-  /** Says what there is to say, and then nothing more until it is aborted. */
+  /** Sends the content and then hangs until the call is aborted. Default false. */
   readonly hang?: boolean;
 }
 
-/** In short: what the user said last, or a predicate. */
+/** Short forms of an expectation: the last user text, or a predicate. */
 export type ScriptedExpect = TextMatch | Expectation | ((request: ScriptedRequest) => boolean);
 
-/** Text alone answers whatever is asked; a function makes the answer of what was asked. */
+/** A text answers any request; a function computes the answer from the request. */
 export type ScriptedStep =
   | string
   | (ScriptedAnswer & { readonly expect?: ScriptedExpect })

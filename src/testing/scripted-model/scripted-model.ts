@@ -15,13 +15,13 @@ export interface ScriptedModelOptions {
   readonly provider?: string | undefined;
   /** Default: "scripted-model". */
   readonly modelId?: string | undefined;
-  /** "strict", the default: one step after the other. "any": the first unused step that fits, for parallel requests. */
+  /** "strict": the steps in order. "any": the first unused step that matches, for parallel requests. Default "strict". */
   readonly order?: ScriptOrder | undefined;
   /** The timer behind all delays. Default: the system's. */
   readonly after?: RuntimePorts["after"] | undefined;
 }
 
-/** A language model of the AI SDK, specification v4, that asks nobody. */
+/** A language model of the AI SDK (specification v4) that calls no provider. */
 export interface ScriptedModel {
   readonly specificationVersion: "v4";
   readonly provider: string;
@@ -29,18 +29,18 @@ export interface ScriptedModel {
   readonly supportedUrls: Record<string, RegExp[]>;
   doGenerate(options: V4CallOptions): Promise<V4GenerateResult>;
   doStream(options: V4CallOptions): Promise<V4StreamResult>;
-  /** What was asked so far, in order; also what no step answered. */
+  /** All requests so far, in order, including those that no step answered. */
   readonly requests: readonly ScriptedRequest[];
   /**
-   * Throws what went wrong first, also when somebody swallowed it: a request that is not as expected, or one too many; and
-   * when nothing did but steps are left, `script_incomplete`.
+   * Throws the first mismatch, even if the code under test caught it. Without a mismatch, throws `script_incomplete` if steps
+   * are unused.
    */
   assertComplete(): void;
 }
 
 /**
- * A model that answers from a script, and says what it expects to be asked. It can be given to an agent, and to any
- * function of the AI SDK.
+ * A model that answers from a script and checks the requests that it gets. Use it in an agent or in any function of the AI
+ * SDK.
  *
  * @example
  * const model = scriptedModel([
@@ -83,7 +83,7 @@ export function scriptedModel(script: readonly ScriptedStep[], options: Scripted
     }
   }
 
-  /** Up to the first await all is done at once, so that requests get their steps in the order in which they came. */
+  /** Synchronous up to the first await, so that requests get their steps in order of arrival. */
   async function ask(given: V4CallOptions, streaming: boolean) {
     const { abortSignal } = given;
     abortSignal?.throwIfAborted();

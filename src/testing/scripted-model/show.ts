@@ -1,11 +1,11 @@
 import type { AskedMessage, ScriptedRequest } from "./request.ts";
 import type { ExpectedMessage } from "./script.ts";
 
-/** Of two lines that begin alike, so much of the beginning stays. */
+/** How much of an equal beginning to show. */
 const LEAD = 30;
 const LONGEST = 160;
 
-/** A message in one line, asked or expected. */
+/** An actual or expected message in one line. */
 export function showMessage(message: AskedMessage | ExpectedMessage): string {
   const { role = "any role", text, thinking, calls, results, files } = message;
   return [
@@ -22,13 +22,13 @@ export function showValue(value: unknown): string {
   return value instanceof RegExp ? String(value) : (JSON.stringify(value) ?? "undefined");
 }
 
-/** The last message of a request, to recognise it by. */
+/** The last message of a request, to identify the request. */
 export function showEnd({ messages }: ScriptedRequest): string {
   const last = messages.at(-1);
   return last === undefined ? "It has no messages." : `It ends with ${cut(showMessage(last))}`;
 }
 
-/** Both lines, shortened around the place where they part. */
+/** Both lines, shortened around their first difference. */
 export function showPair(expected: string, actual: string): readonly [string, string] {
   let same = 0;
   while (same < expected.length && expected[same] === actual[same]) same++;
@@ -39,7 +39,7 @@ export function showPair(expected: string, actual: string): readonly [string, st
 function cut(line: string, from = 0): string {
   const end = from + LONGEST;
   const piece = `${from > 0 ? "…" : ""}${line.slice(from, end)}${line.length > end ? "…" : ""}`;
-  return piece.toWellFormed(); // a cut may go through an emoji
+  return piece.toWellFormed(); // a cut may split a surrogate pair
 }
 
 function showCall(call: NonNullable<ExpectedMessage["calls"]>[number]): string {

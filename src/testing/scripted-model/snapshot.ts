@@ -2,8 +2,8 @@ import type { JsonObject, JsonValue } from "../../thread/json.ts";
 import { isPlainObject } from "../../thread/json.ts";
 
 /**
- * A deep-frozen copy as plain data: URLs and dates as text, bytes as a note of their number. What is no data, such as a
- * function or an abort signal, is left out.
+ * A deep-frozen copy as plain data. URLs and dates become text, bytes a note of their number. Functions, abort signals and
+ * other non-data are omitted.
  */
 export function snapshot(value: unknown): JsonValue | undefined {
   switch (typeof value) {

@@ -9,7 +9,7 @@ export interface Response {
   readonly modelId: string;
 }
 
-/** The answer as a stream that makes each part when it is asked for it, and breaks with the reason of an abort. */
+/** The answer as a lazy stream, which errors with the abort reason. */
 export function streamOf(
   answer: Answer,
   response: Response,
@@ -28,10 +28,10 @@ export function streamOf(
           if (next.done) controller.close();
           else controller.enqueue(next.value);
         } catch (error) {
-          controller.error(error); // does nothing when the abort was first
+          controller.error(error); // no effect after an abort
         }
       },
-      cancel: () => left.abort(), // whoever waits for the next part is let go
+      cancel: () => left.abort(), // ends a pending wait for the next part
     },
     { highWaterMark: 0 },
   );

@@ -1,9 +1,9 @@
-/** What a specification that does not hold throws: both sides as fields, so that a runner can show a diff. */
+/** The error of a failed specification. Has both values as fields, so that a test runner can show a diff. */
 export class SpecificationFailure extends Error {
   override readonly name = "SpecificationFailure";
   readonly expected: unknown;
   readonly actual: unknown;
-  /** Asks runners for a diff. */
+  /** Makes test runners show a diff. */
   readonly showDiff = true;
 
   constructor(message: string, expected?: unknown, actual?: unknown) {

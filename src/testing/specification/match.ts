@@ -1,4 +1,4 @@
-/** What is said of a value: any part of an object, all of a list, or a matcher of the test runner. */
+/** An expected value: any part of an object, a complete list, or a matcher of the test runner. */
 export type Partly<T = unknown> = T extends readonly (infer Item)[]
   ? readonly Partly<Item>[]
   : T extends object
@@ -10,7 +10,7 @@ export interface AsymmetricMatcher {
   asymmetricMatch(value: unknown): boolean;
 }
 
-/** Where a value is not what is said of it, one line for each place. */
+/** The differences between a value and its expectation, one line each. */
 export function mismatches(actual: unknown, expected: unknown, path: string): readonly string[] {
   if (Object.is(actual, expected)) return [];
   if (isMatcher(expected)) return expected.asymmetricMatch(actual) ? [] : [line(path, String(expected), actual)];
@@ -19,7 +19,7 @@ export function mismatches(actual: unknown, expected: unknown, path: string): re
   return Object.entries(expected).flatMap(([key, value]) => mismatches(actual[key], value, `${path}.${key}`));
 }
 
-/** What is there of a value at the places that something is said of: what a diff should show. */
+/** The parts of a value that the expectation names, for a diff. */
 export function shown(actual: unknown, expected: unknown): unknown {
   if (Array.isArray(expected) && Array.isArray(actual)) return actual.map((item, at) => shown(item, expected[at]));
   if (!isObject(expected) || !isObject(actual) || isMatcher(expected)) return actual;

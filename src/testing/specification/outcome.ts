@@ -25,7 +25,7 @@ interface Step<Agent, Directive> {
 
 type Ended<Agent, Directive> = Step<Agent, Directive> | { readonly error: unknown };
 
-/** What a signal came to, to be compared with what is said of it. */
+/** The result of a signal, to compare with expectations. */
 export class Outcome<Agent, Directive extends object> {
   readonly #before: Agent & HasThread;
   readonly #step: Ended<Agent & HasThread, Directive>;
@@ -46,12 +46,12 @@ export class Outcome<Agent, Directive extends object> {
     }
   }
 
-  /** The agent afterwards. */
+  /** The agent after the signal. */
   get agent(): Agent {
     return this.#done.agent;
   }
 
-  /** The entries that were written. */
+  /** The entries that the signal added. */
   get entries(): readonly Entry[] {
     const { thread } = this.#done.agent;
     return thread.rev === this.#before.thread.rev ? [] : thread.slice(this.#before.thread.rev, thread.lastSeq);
@@ -62,20 +62,20 @@ export class Outcome<Agent, Directive extends object> {
   }
 
   /**
-   * These entries were written, and no others; these directives given, in this order, others may stand between them. Say of
-   * each what matters. An empty list of directives means that there were none.
+   * Expects exactly these entries, and these directives in order, with others allowed in between. Name only the relevant
+   * fields. An empty list of directives expects none. Default: directives are not checked.
    */
   // biome-ignore lint/suspicious/noThenProperty: given, when, then are the words; awaiting one is refused below
   then(entries: readonly ExpectedEntry[], directives?: readonly ExpectedDirective<Directive>[]): this {
     if (!Array.isArray(entries)) {
-      throw new SpecificationFailure("A specification is not to be awaited: call .then([entries], [directives]).");
+      throw new SpecificationFailure("Do not await a specification: call .then([entries], [directives]).");
     }
     compare("entries", this.entries, entries);
     if (directives !== undefined) this.#compareDirectives(directives);
     return this;
   }
 
-  /** It was refused with this code, by an error or a directive, and the agent is as it was. */
+  /** Expects a refusal with this code, as an error or a directive, and an unchanged agent. */
   thenRejects(code: string): this {
     const refusal = "error" in this.#step ? this.#step.error : refusalIn(this.#step.directives);
     const actual = HeddleError.isInstance(refusal) || isFailure(refusal) ? refusal.code : undefined;
@@ -110,13 +110,13 @@ function compare(what: string, actual: readonly unknown[], expected: readonly un
   const lines = mismatches(actual, expected, what);
   if (lines.length === 0) return;
   throw new SpecificationFailure(
-    `The ${what} are not what was said:\n  ${lines.join("\n  ")}`,
+    `The ${what} are not as expected:\n  ${lines.join("\n  ")}`,
     expected,
     shown(actual, expected),
   );
 }
 
-/** Of the directives of that type, what each lacks: the one that was meant is nearly always among them. */
+/** Shows the differences from all directives of the same type, because the intended one is usually among them. */
 function missing(index: number, one: object, directives: readonly object[], from: number): SpecificationFailure {
   const rest = directives.slice(from);
   const near = rest.filter((given) => typeOf(given) === typeOf(one));
@@ -130,7 +130,7 @@ function typeOf(directive: object): string {
   return "type" in directive ? String(directive.type) : "?";
 }
 
-/** A directive that says why something was not done. */
+/** The failure of the directive that reports a refusal, if any. */
 function refusalIn(directives: readonly object[]): unknown {
   const refusal = directives.find((directive) => /^emit_.*_error$/.test(typeOf(directive)));
   return refusal !== undefined && "failure" in refusal ? refusal.failure : undefined;

@@ -1,8 +1,7 @@
 import type { Ports } from "../../thread/ports.ts";
 
 /**
- * Ports of a world in which nothing is left to chance: ids are numbered by what they are for, and the clock goes on by one
- * millisecond each time it is asked.
+ * Deterministic ports: ids are numbered per prefix, and each call of the clock advances it by one millisecond.
  *
  * @example
  * const { ids } = numberedPorts();

@@ -5,7 +5,7 @@ import type { JsonValue } from "../../thread/json.ts";
 type Of<Type extends Signal["type"]> = Extract<Signal, { type: Type }>;
 
 /**
- * Somebody asks.
+ * An ask.
  *
  * @example
  * specify().when(asked("What's 2+2?")).then([{ payload: { role: "user" } }], [{ type: "llm_stream" }]);
@@ -15,7 +15,7 @@ export function asked(content: Of<"ask">["content"], more: Omit<Of<"ask">, "type
 }
 
 /**
- * The model answers with text. The calls of a specification are call_1, call_2, ...
+ * A text answer of the model. The model calls of a specification are call_1, call_2, ...
  *
  * @example
  * specify().given([asked("What's 2+2?")]).when(modelSaid("call_1", "4")).then([{ payload: { content: "4" } }]);
@@ -25,7 +25,7 @@ export function modelSaid(callId: string, text: string, more: Partial<ModelAnswe
   return { type: "llm_result", callId, answer };
 }
 
-/** A call as a model makes it; without arguments, of none. */
+/** A tool call of the model. `arguments` default to {}. */
 export interface CalledTool {
   readonly id: string;
   readonly name: string;
@@ -33,7 +33,7 @@ export interface CalledTool {
 }
 
 /**
- * The model answers with calls of tools.
+ * An answer of the model with tool calls.
  *
  * @example
  * specify({ tools: [{ name: "now", inputSchema: { type: "object" } }] })
@@ -51,7 +51,7 @@ export function modelCalled(
 }
 
 /**
- * A tool gives its result.
+ * The result of a tool.
  *
  * @example
  * specify({ tools: [{ name: "now", inputSchema: { type: "object" } }] })

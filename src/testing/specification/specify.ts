@@ -16,23 +16,22 @@ import { Thread } from "../../thread/thread.ts";
 import { Outcome } from "./outcome.ts";
 import { numberedPorts } from "./ports.ts";
 
-/** What an agent is told in a specification: entries that are there already, and signals that have come. */
+/** The history of a specification: existing entries and earlier signals. */
 export type Given<AnySignal> = readonly (EntryInput | AnySignal)[];
 
-/** Rules of an agent, said by example. */
+/** A test of an agent by example. */
 export interface Specification<Agent, AnySignal extends object, AnyDirective extends object> {
-  /** What has happened before: entries as they stand in a thread, and signals, in their order. */
+  /** The history: entries of the thread and signals, in order. */
   given(history: Given<AnySignal>): Specification<Agent, AnySignal, AnyDirective>;
-  /** What happens now. */
+  /** The signal under test. */
   when(signal: AnySignal, options?: CommandOptions): Outcome<Agent, AnyDirective>;
 }
 
 /**
- * Says by example what an agent does: given what has happened, when a signal comes, then these entries are written and these
- * directives given. Every specification begins on an empty thread, with ids that are numbered (req_1, run_1, call_1,
- * entry_1) and a clock that counts, so what it says can be written down. Settings, a ReAct agent or a Direct one; of an agent
- * that `defineAgent` made the settings are derived first, which takes a moment: `await specify(agent)`. A prompt that is a
- * function comes with the signal: `asked("Hi", { systemPrompt })`.
+ * Tests an agent by example: given a history, when a signal comes, then it writes these entries and returns these
+ * directives. Every specification starts on an empty thread, with numbered ids (req_1, run_1, call_1, entry_1) and a
+ * counting clock. Takes settings, a ReAct agent or a Direct agent. For an agent of `defineAgent` it is asynchronous: `await
+ * specify(agent)`. If its prompt is a function, pass the text with the signal: `asked("Hi", { systemPrompt })`.
  *
  * @example
  * specify({ maxIterations: 1 })
@@ -109,7 +108,7 @@ function fresh(of: Partial<ReactSettings> | ReactAgent, ports: Ports): ReactAgen
   };
 }
 
-/** Entries that nobody here has seen being written: the state is folded, as it is when a thread is restored. */
+/** Adds an existing entry: folds it into the state, as `restore` does. */
 function written(agent: ReactAgent, entry: EntryInput): ReactAgent {
   const thread = agent.thread.append({ id: agent.ports.ids("entry"), at: agent.ports.clock(), ...entry });
   const state = thread.slice(agent.thread.rev, thread.lastSeq).reduce(evolve, agent.state);

@@ -7,7 +7,7 @@ interface Promise {
   readonly isKept: (log: WorldLog) => boolean;
 }
 
-/** What somebody was told is durable. From then on it is in the log, whatever happens. */
+/** Acknowledged writes. Each must be in the log from then on. */
 export class Acknowledged {
   readonly #journal: Journal;
   readonly #fresh: Promise[] = [];
@@ -16,7 +16,7 @@ export class Acknowledged {
     this.#journal = journal;
   }
 
-  /** Looked at once, before anything else can be written: a log that only grows keeps it from then on. */
+  /** Checked once, before the next write: an append-only log keeps it afterwards. */
   told(what: string, isKept: (log: WorldLog) => boolean): void {
     this.#fresh.push({ what, isKept });
   }

@@ -6,18 +6,18 @@ import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
 import type { RuntimePorts } from "../../runtime/ports.ts";
 import type { Random } from "../random.ts";
 
-/** What a simulated agent is made of. */
+/** The parts of a simulated agent. */
 export interface AgentParts {
   readonly model: LanguageModel;
   readonly tools: { readonly [name: string]: AnyTool };
-  /** Time and chance of the process, for what you bring yourself. */
+  /** Clock and random source of the process, for your own code. */
   readonly ports: RuntimePorts;
 }
 
-/** An agent of this world, made anew in each of its processes. */
+/** Creates the agent. Called for each process of the simulation. */
 export type MakeAgent = (parts: AgentParts) => AnyAgent;
 
-/** Any agent: what it is differs from seed to seed, not from process to process. */
+/** A generated agent, which depends only on the seed and is the same in all processes. */
 export function generatedAgent(random: Random): MakeAgent {
   const isAboutOutput = random.oneIn(5);
   const common = {

@@ -2,7 +2,7 @@ import type { Random } from "../random.ts";
 
 const UNKNOWN = "teleport";
 
-/** Makes the calls that a model makes. Every call has a number of its own, so that its runs can be counted. */
+/** Generates tool calls. Every call has a unique number, so that its runs can be counted. */
 export class ScriptedCalls {
   readonly #names: readonly [string, ...string[]];
   #made = 0;
@@ -11,7 +11,7 @@ export class ScriptedCalls {
     this.#names = names;
   }
 
-  /** One to four, side by side. Ids are sometimes missing, and mostly the same in every answer, as of many servers. */
+  /** One to four parallel calls. Ids may be missing and mostly repeat in every answer, as with many servers. */
   some(random: Random): readonly object[] {
     const count = random.pick([1, 1, 2, 2, 3, 4]);
     const own = random.oneIn(3);

@@ -2,7 +2,7 @@ import { memoryStore } from "../../stores/memory/memory-store.ts";
 import { VirtualTime } from "./time.ts";
 import { SimulatedWorld, stream, type WorldParts } from "./world.ts";
 
-/** A world at its beginning: an empty store whose time, ids and salts come from the seed. */
+/** A new simulation: an empty store whose time, ids and salts come from the seed. */
 export async function createWorld(parts: Omit<WorldParts, "time" | "store">): Promise<SimulatedWorld> {
   const time = new VirtualTime();
   const salts = stream(parts.seed, "salts");
@@ -11,8 +11,8 @@ export async function createWorld(parts: Omit<WorldParts, "time" | "store">): Pr
     clock: () => time.now,
     random: (size) => Uint8Array.from({ length: size }, () => salts.below(256)),
     ids: (prefix) => `${prefix}_store_${made++}`,
-    pollMs: 2 ** 31 - 1, // whoever waits is woken by what is written
+    pollMs: 2 ** 31 - 1, // watchers are woken by writes
   });
-  await store.list(); // its machinery is loaded now, not at some moment of the simulation
+  await store.list(); // loads the machinery now, so that the simulation stays deterministic
   return new SimulatedWorld({ ...parts, time, store });
 }

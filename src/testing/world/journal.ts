@@ -3,7 +3,7 @@ import type { VirtualTime } from "./time.ts";
 
 const SHOWN = 40;
 
-/** What happened in a world, and the first law that was broken in it. */
+/** The events of a simulation, and the first broken law. */
 export class Journal {
   readonly seed: number;
   step = 0;
@@ -23,7 +23,7 @@ export class Journal {
     if (this.#lines.length > SHOWN) this.#lines.shift();
   }
 
-  /** The first one counts: what comes after it may follow from it. */
+  /** Keeps only the first broken law, because later ones may be consequences. */
   broken(law: string, what: string, cause?: unknown): void {
     const { seed, step } = this;
     this.#broken ??= new LawBroken({ seed, step, law, what, story: [...this.#lines], cause });

@@ -1,5 +1,5 @@
 /**
- * What `simulate` throws: the first law that did not hold, and how to see it again.
+ * The error of `simulate`: the first broken law, and how to reproduce it.
  *
  * @example
  * try {
@@ -30,7 +30,7 @@ interface Facts {
   readonly step: number;
   readonly law: string;
   readonly what: string;
-  /** What happened last, oldest first. */
+  /** The last events, oldest first. */
   readonly story: readonly string[];
   readonly cause?: unknown;
 }

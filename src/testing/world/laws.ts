@@ -17,7 +17,7 @@ import type { SimulatedProcess } from "./process.ts";
 const PROVIDERS = ["openai-chat", "openai-responses", "anthropic", "gemini"] as const;
 const EVERYTHING = { maxInputTokens: 10_000_000, summarization: "none" } as const;
 
-/** What holds of a log after every step, whatever happened. */
+/** The laws that a log must keep after every step. */
 export class Laws {
   readonly #journal: Journal;
   readonly #log: WorldLog;
@@ -78,7 +78,7 @@ export class Laws {
     }
   }
 
-  /** Where a process has all that is in the log, what it knows is what the log tells. */
+  /** When a process has read the whole log, its state must equal the state folded from the log. */
   #restored({ agent, isAlive, ports }: SimulatedProcess): void {
     const { thread, state } = this.#log;
     if (agent === undefined || !isAlive || agent.thread.rev !== thread.rev) return;
@@ -93,7 +93,7 @@ export class Laws {
   }
 }
 
-/** Of operations long ago, an agent that began on the end of a thread knows those that were loaded: its list is only a cache. */
+/** An agent restored from a tail knows only the loaded operations, because its list is a cache. */
 function knownTo({ thread, state: { appliedContextOps } }: ReactAgent, state: ReactState): ReactState {
   if (thread.rev <= FIRST) return state;
   const known = state.appliedContextOps;
@@ -105,7 +105,7 @@ export interface MadeCall {
   readonly callId: string;
 }
 
-/** The calls of tools that answers in these entries make. */
+/** The tool calls of the answers in these entries. */
 export function callsIn(entries: readonly Entry[]): readonly MadeCall[] {
   return entries.flatMap(({ payload, refs: { callId } }) => {
     const { toolCalls } = payload as { readonly toolCalls?: readonly ToolCall[] }; // written by the agent

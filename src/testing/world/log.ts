@@ -3,7 +3,7 @@ import type { ThreadStore } from "../../stores/port.ts";
 import type { Entry } from "../../thread/entry.ts";
 import { Thread } from "../../thread/thread.ts";
 
-/** The thread of a world as its store has it, kept as it grows. */
+/** The simulation's thread as stored, updated as it grows. */
 export class WorldLog {
   readonly #store: ThreadStore;
   #thread: Thread;
@@ -18,12 +18,12 @@ export class WorldLog {
     return this.#thread;
   }
 
-  /** What the entries tell, folded one by one. */
+  /** The state folded from the entries. */
   get state(): ReactState {
     return this.#state;
   }
 
-  /** Reads what is new, and answers it. */
+  /** Reads and returns the new entries. */
   async grow(): Promise<readonly Entry[]> {
     const fresh: Entry[] = [];
     const { id, rev } = this.#thread;

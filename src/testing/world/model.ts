@@ -4,16 +4,16 @@ import type { Random } from "../random.ts";
 import { apiError } from "../scripted-model/api-error.ts";
 import type { ScriptedCalls } from "./calls.ts";
 
-/** One answer, part by part; each part may take its time. */
+/** The parts of one answer, with delays. */
 interface Plan {
   readonly parts: readonly object[];
   readonly finishReason: string;
   readonly deltaMs: number;
-  /** What happens instead of the part at this place. */
+  /** A failure or a stall instead of the part at this index. */
   readonly trouble?: { readonly at: number; readonly error: unknown } | { readonly at: number; readonly stalls: true };
 }
 
-/** A model that says anything that a model may say, and fails in every way in which one may fail. */
+/** A model with random answers and random failures. */
 export class GeneratedModel implements LanguageModel {
   readonly specificationVersion = "v4";
   readonly provider = "simulated";
@@ -21,7 +21,7 @@ export class GeneratedModel implements LanguageModel {
   readonly #random: Random;
   readonly #calls: ScriptedCalls;
   readonly #after: RuntimePorts["after"];
-  /** The world is calm: only good answers. */
+  /** Whether to give only good answers. */
   readonly #isCalm: () => boolean;
 
   constructor(random: Random, calls: ScriptedCalls, after: RuntimePorts["after"], isCalm: () => boolean) {
@@ -34,7 +34,7 @@ export class GeneratedModel implements LanguageModel {
   async doGenerate(options: ModelCallOptions): Promise<{ content: object[]; finishReason: object; usage: object }> {
     const { parts, trouble, finishReason, deltaMs } = this.#plan(options);
     await this.#pause(deltaMs);
-    if (trouble !== undefined && "stalls" in trouble) await this.#pause(LONG_MS); // for ever, only the user could end it
+    if (trouble !== undefined && "stalls" in trouble) await this.#pause(LONG_MS); // forever: only the user could end it
     if (trouble !== undefined && "error" in trouble) throw trouble.error;
     const content = parts.flatMap((part) => whole(part));
     return { content, finishReason: reason(finishReason), usage: this.#usage() };
@@ -138,7 +138,7 @@ function block(type: "text" | "reasoning", id: string, deltas: readonly string[]
   ];
 }
 
-/** What a part of a stream is in an answer that comes at once. */
+/** Converts a stream part to the parts of an answer without streaming. */
 function whole(part: object): object[] {
   const { type, delta } = part as { readonly type: string; readonly delta?: string }; // made above
   if (type === "text-delta") return [{ type: "text", text: delta }];

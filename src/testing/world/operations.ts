@@ -9,18 +9,18 @@ import type { SimulatedWorld } from "./world.ts";
 
 type Given = Pick<ContextOperation, "opId" | "operation"> & Partial<ContextOperation>;
 
-/** The user's changes of what the model sees, and what was promised of them. */
+/** The context operations of the simulated user, and their acknowledgments. */
 export class Operations {
   readonly #world: SimulatedWorld;
   readonly #random: Random;
   readonly #asked: Asked;
   readonly #given: Given[] = [];
-  /** In the order in which they were asked for, each as often as it was. */
+  /** The requested operations in order, with repetitions. */
   readonly #begun: string[] = [];
-  /** Promised for the end of the run, and which of those begun it was; the last one wins. */
+  /** The deferred operation and its index in `#begun`. The last one wins. */
   #deferred: { readonly opId: string; readonly at: number } | undefined;
   #made = 0;
-  /** Where somebody still waits to hear of an operation. */
+  /** The processes with a pending answer for an operation. */
   readonly #settling = new Set<{ readonly process: SimulatedProcess }>();
 
   constructor(world: SimulatedWorld, random: Random, asked: Asked) {
@@ -53,8 +53,8 @@ export class Operations {
   }
 
   /**
-   * At the end of all things: what was promised last has come, or was said to fail. One that was asked for later may have
-   * taken its place, though the process died before it could say so.
+   * At the end of the simulation the last deferred operation must be applied or reported as failed. A later one may have
+   * replaced it, even if the process died before it answered.
    */
   check(log: WorldLog): void {
     const deferred = this.#deferred;
@@ -81,7 +81,7 @@ export class Operations {
   }
 
   #isApplied(opId: string, status: string): void {
-    if (status === "duplicate") return; // it may be the one that waits
+    if (status === "duplicate") return; // it may be the deferred one
     this.#world.acknowledged.told(`operation ${opId}, ${status}`, (log) => isIn(log, opId));
   }
 
@@ -121,5 +121,5 @@ function isIn(log: WorldLog, opId: string): boolean {
   return hasEntry(log, ({ kind, payload }) => kind === "ai_context_operation" && Reflect.get(payload, "opId") === opId);
 }
 
-/** A retried operation without a lane of its own is another one when another lane is active by then. */
+/** Expected refusals. A retried operation that names no lane differs from the first one if the active lane has changed. */
 const REFUSALS = ["context_op_splits_exchange", "context_op_invalid", "context_op_id_reused"];

@@ -3,10 +3,10 @@ import type { SimulatedProcess } from "./process.ts";
 import { isOfStore } from "./requests.ts";
 import type { SimulatedWorld } from "./world.ts";
 
-/** A server that answers with one of these carries the thread no longer: it was stopped, or another process has the thread. */
+/** With one of these codes the server no longer holds the thread: it was stopped, or another process holds the thread. */
 const GONE: ReadonlySet<string> = new Set(["server_stopped", "thread_held"]);
 
-/** What the user has asked for and not heard of yet, with what may be answered. */
+/** The pending calls of the simulated user, with their expected refusals. */
 export class Asked {
   readonly #world: SimulatedWorld;
   readonly #open = new Map<Promise<void>, { readonly process: SimulatedProcess; readonly what: string }>();
@@ -15,12 +15,12 @@ export class Asked {
     this.#world = world;
   }
 
-  /** What still waits in processes that are alive. */
+  /** The pending calls in live processes. */
   get waiting(): readonly string[] {
     return [...this.#open.values()].filter(({ process }) => process.isAlive).map(({ what }) => what);
   }
 
-  /** Follows a call to its end. A refusal has to be one of those that are expected of it. */
+  /** Starts a call and waits for its end. A refusal must be one of the expected ones. */
   begin<Result>(
     process: SimulatedProcess,
     what: string,
@@ -37,7 +37,7 @@ export class Asked {
           if (process.isAlive) done(result);
         },
         (error: unknown) => {
-          if (!process.isAlive) return; // nobody hears it
+          if (!process.isAlive) return; // a dead process gets no answer
           const code = HeddleError.isInstance(error) ? error.code : undefined;
           journal.note(`${process.name}: ${what} was refused: ${code ?? String(error)}`);
           const isExpected = code !== undefined && (GONE.has(code) || isOfStore(code) || refusals.includes(code));

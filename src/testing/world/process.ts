@@ -16,7 +16,7 @@ export interface ProcessOptions {
   readonly faults?: Pick<FaultOptions, "plan" | "seed" | "every" | "readsEvery"> | undefined;
   /** From 0 to 1. */
   readonly chance: () => number;
-  /** The agent of this process: what it does ends with it. */
+  /** Creates the agent of this process, which ends with the process. */
   readonly agent: (process: SimulatedProcess) => AnyAgent;
 }
 
@@ -26,16 +26,16 @@ export interface Starting {
   readonly claimWaitMs: number;
 }
 
-/** How long a dead process keeps its thread. */
+/** How long the claim of a dead process lasts. */
 export const CLAIM_TTL_MS = 1_000;
 
-/** A process that is none: it has its own ports and its own way to the store, and can be killed. */
+/** A simulated process: it has its own ports and its own store handle, and can be killed. */
 export class SimulatedProcess {
   readonly name: string;
   readonly ports: RuntimePorts;
   readonly store: FaultStore;
   server: AgentServer | undefined;
-  /** Whether it keeps deltas for those who begin to listen when they were told. */
+  /** Whether it keeps deltas for late listeners. */
   keepsDeltas = false;
   readonly #agent: (process: SimulatedProcess) => AnyAgent;
   #live: (() => ReactAgent) | undefined;
@@ -54,12 +54,12 @@ export class SimulatedProcess {
     this.store = faultStore(store, { ...faults, after: this.ports.after });
   }
 
-  /** Also what its store has let die. */
+  /** False also when its store has simulated a crash. */
   get isAlive(): boolean {
     return this.#alive && !this.store.isDead;
   }
 
-  /** The agent as this process has it. */
+  /** The current agent state of this process. */
   get agent(): ReactAgent | undefined {
     return this.#live?.();
   }
@@ -88,13 +88,13 @@ export class SimulatedProcess {
     return this.server;
   }
 
-  /** Decides on a call of a thread that another process has. */
+  /** Decides on a call of a thread that another process holds. */
   decide(threadId: string, decision: Decision): Promise<void> {
     const { store, ports } = this;
     return decideByEntry({ agent: this.#agent(this), store, threadId, ports }, decision);
   }
 
-  /** Nothing in it gets a last word. */
+  /** Kills the process without any cleanup. */
   kill(): void {
     this.#alive = false;
     this.store.crash();

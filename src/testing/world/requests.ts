@@ -9,7 +9,7 @@ import type { WorldLog } from "./log.ts";
 import type { SimulatedProcess } from "./process.ts";
 
 const TERMINAL: ReadonlySet<AgentEvent["kind"]> = new Set(["request_completed", "request_failed", "request_cancelled"]);
-/** No entry tells of them: they may be told again, under the same numbers, when a process has died in their midst. */
+/** Events without an entry. After a crash they may be emitted again with the same numbers. */
 const PASSING: ReadonlySet<AgentEvent["kind"]> = new Set([
   "llm_started",
   "llm_delta",
@@ -27,12 +27,12 @@ const PASSING: ReadonlySet<AgentEvent["kind"]> = new Set([
 
 const LAW = "every request ends with exactly one terminal event, which is its last";
 
-/** Follows every request that somebody holds, as a user does: by its events and its result. */
+/** Follows every request by its events and its result, as a user does. */
 export class FollowedRequests {
   readonly #journal: Journal;
   readonly #acknowledged: Acknowledged;
   readonly #followed = new Set<AgentRequest>();
-  /** The number of the last event of a request that was more than a sign of life, whichever process told it. */
+  /** The number of each request's last event that has an entry, from any process. */
   readonly #lastSeq = new Map<string, number>();
   readonly #numbers = new Set<Numbers>();
   readonly counts = { completed: 0, failed: 0, cancelled: 0 };
@@ -42,7 +42,7 @@ export class FollowedRequests {
     this.#acknowledged = acknowledged;
   }
 
-  /** Somebody else writes into the log: what is told of that is told without a write of one's own. */
+  /** Call this when another process writes to the log: events about that have no own write. */
   blur(): void {
     for (const numbers of this.#numbers) numbers.isBlurred = true;
   }
@@ -59,10 +59,11 @@ export class FollowedRequests {
     this.#numbers.add(numbers);
     let last: AgentEvent | undefined;
     for await (const event of request.events()) {
-      if (!process.isAlive) return; // nobody hears it
-      if (event.requestId !== request.id) this.#journal.broken(LAW, `${request.id} tells of ${event.requestId}`);
+      if (!process.isAlive) return; // a dead process emits nothing
+      if (event.requestId !== request.id)
+        this.#journal.broken(LAW, `${request.id} emitted an event of ${event.requestId}`);
       if (last !== undefined && (TERMINAL.has(last.kind) || last.kind === "request_suspended")) {
-        this.#journal.broken(LAW, `${request.id} told ${event.kind} after ${last.kind}`);
+        this.#journal.broken(LAW, `${request.id} emitted ${event.kind} after ${last.kind}`);
       }
       numbers.take(event);
       last = event;
@@ -89,12 +90,12 @@ export class FollowedRequests {
     if (last?.kind !== `request_${end.status}`) {
       this.#journal.broken(LAW, `${id} is ${end.status}, and its last event is ${last?.kind ?? "none"}`);
     }
-    if (end.status === "failed" && isOfStore(end.code)) return; // what could not be written is not in the log
+    if (end.status === "failed" && isOfStore(end.code)) return; // a failed write is not in the log
     this.#acknowledged.told(`request ${id} is ${end.status}`, (log) => endIn0(log, id)?.status === end.status);
   }
 }
 
-/** How the log says that a request ended. */
+/** How a request ended, according to the log. */
 function endIn0({ thread }: WorldLog, requestId: string): RequestEnd | undefined {
   const ends = thread.filterByRef("requestId", requestId).map(({ payload }) => endIn(payload as JsonObject)); // payloads are JSON
   return ends.find((end) => end !== undefined);
@@ -113,23 +114,23 @@ function endOf(error: unknown): Ended {
   return { status: "failed", code: error.failure?.code ?? error.code, cause: error };
 }
 
-/** Failures of the store, after which nothing can be written. */
+/** Whether a code is a store failure, after which nothing can be written. */
 export function isOfStore(code: string | undefined): boolean {
   return (
     code !== undefined && (code.startsWith("store_") || ["stale_holder", "thread_held", "conflict"].includes(code))
   );
 }
 
-/** The numbers of one request's events, as one process tells them. */
+/** Checks the numbers of one request's events in one process. */
 class Numbers {
   readonly #journal: Journal;
   readonly #lastSeq: Map<string, number>;
   #before: number | undefined;
-  /** Whoever was asked tells it from the beginning, also when others have gone on with it before it knew that it may. */
+  /** Whether this process got the ask. It then emits events from the start, even if another process has resumed the request. */
   readonly #isOwn: boolean;
-  /** Every event is heard: also deltas that were told before anybody listened. */
+  /** Whether all events are received, including deltas from before the listener started. */
   readonly #isWhole: boolean;
-  /** Until the next answer of the model, whose number is recorded, it is not known after a crash what was told. */
+  /** After a crash, the last emitted number is unknown until the next recorded model answer. */
   isBlurred = false;
 
   constructor(
@@ -146,19 +147,19 @@ class Numbers {
   take(event: AgentEvent): void {
     const { seq, kind, requestId } = event;
     const law = "the numbers of a request's events grow without a gap, and go on after a crash";
-    const told = this.#lastSeq.get(requestId) ?? 0;
+    const emitted = this.#lastSeq.get(requestId) ?? 0;
     const isBeginning = this.#isOwn && kind === "request_started";
-    if (this.#before === undefined && seq <= told && !isBeginning) {
-      this.#journal.broken(law, `${requestId} went on with ${kind} as number ${seq}; ${told} was told before`);
+    if (this.#before === undefined && seq <= emitted && !isBeginning) {
+      this.#journal.broken(law, `${requestId} continued with ${kind} as number ${seq}; ${emitted} was emitted before`);
     }
     const isNext = this.#before === undefined || seq === this.#before + 1 || (seq > this.#before && !this.#isWhole);
     if (!isNext) {
-      this.#journal.broken(law, `${requestId} told ${kind} as number ${seq} after ${this.#before}`);
+      this.#journal.broken(law, `${requestId} emitted ${kind} as number ${seq} after ${this.#before}`);
     }
     this.#before = seq;
     if (kind === "llm_completed") this.isBlurred = false;
     if (this.isBlurred) return;
     if (!PASSING.has(kind) && !(event.kind === "request_failed" && isOfStore(event.data.failure.code)))
-      this.#lastSeq.set(requestId, Math.max(told, seq));
+      this.#lastSeq.set(requestId, Math.max(emitted, seq));
   }
 }

@@ -10,42 +10,42 @@ import { SimulatedUser } from "./user.ts";
 import { type SimulatedWorld, stream, THREAD } from "./world.ts";
 
 export interface SimulationOptions {
-  /** A whole number: the same one gives the same world, byte for byte. */
+  /** A whole number. The same seed gives the same simulation, byte for byte. */
   readonly seed: number;
-  /** How often the user does something before the world comes to rest. Default 30. */
+  /** The number of user actions. Default 30. */
   readonly steps?: number | undefined;
-  /** About one write in so many goes wrong; `false` is none. Default 12. */
+  /** About one write in this many fails; `false` means none. Default 12. */
   readonly faultsEvery?: number | false | undefined;
-  /** About one read in so many goes wrong; `false` is none. Default 40. */
+  /** About one read in this many fails; `false` means none. Default 40. */
   readonly readFaultsEvery?: number | false | undefined;
-  /** An agent of your own, made of the model and the tools of the world. Default another one for each seed. */
+  /** Creates your own agent from the simulation's model and tools. Default: a generated agent, which depends on the seed. */
   readonly agent?: MakeAgent | undefined;
 }
 
-/** What a simulation came to. */
+/** The result of a simulation. */
 export interface Simulation {
   readonly seed: number;
   /** The log as JSON lines. */
   readonly log: string;
   readonly entries: number;
-  /** Requests as those who held them saw them end. */
+  /** How the requests ended for their callers. */
   readonly requests: { readonly completed: number; readonly failed: number; readonly cancelled: number };
   readonly processes: number;
   readonly kills: number;
   readonly writes: number;
   readonly faults: number;
-  /** Calls of tools that had an effect outside. */
+  /** The number of tool runs. */
   readonly toolRuns: number;
-  /** Model calls that were rebuilt and proven. */
+  /** Model calls that were rebuilt from the log and compared. */
   readonly proven: number;
   /** How often a restored agent was compared with a live one. */
   readonly compared: number;
 }
 
 /**
- * Runs an agent in a world of its own: a model that says and fails anything, tools that do anything, a store that goes
- * wrong, a user who does everything, processes that die and others that want their thread. Time, ids and chance come from
- * the seed. After every step the laws of `ARCHITECTURE.md` are checked; the first that does not hold is a `LawBroken`.
+ * Runs an agent in a simulation: a random model, random tools, a store with faults, a random user, and processes that crash
+ * and compete for the thread. Time, ids and randomness come from the seed. After every step the laws of `ARCHITECTURE.md`
+ * are checked; the first broken law is thrown as a `LawBroken`.
  *
  * @example
  * const { entries, requests } = await simulate({ seed: 7 });
@@ -105,7 +105,7 @@ async function live(world: SimulatedWorld, seed: number, steps: number): Promise
 const PATIENCE = 4_000;
 const ROUNDS = 40;
 
-/** Nothing goes wrong any more, and everybody who is asked answers: every request comes to its end. */
+/** Stops all faults and answers all pending calls, so that every request ends. */
 async function rest(world: SimulatedWorld, user: SimulatedUser, asked: Asked): Promise<void> {
   world.journal.step += 1;
   world.journal.note("from here on nothing goes wrong");
@@ -128,18 +128,18 @@ async function quiet(world: SimulatedWorld, user: SimulatedUser, asked: Asked): 
     const isAnswered = run === undefined ? asked.waiting.length === 0 : asked.waiting.every(isForLater);
     if (isQuiet(world) && isAnswered && !(run === undefined && user.operations.isSettling)) return;
     await world.next();
-    // What could not be written is mended by the next ask, or by the next process.
+    // A failed write is repaired by the next ask or the next process.
     if (moment === PATIENCE / 2 && world.current !== undefined && world.current.server?.request === undefined) {
       world.kill(world.current);
     }
   }
   const { run } = world.log.state;
-  const what = `open: ${run?.requestId ?? "none"}; nobody was answered: ${asked.waiting.join(", ") || "none"}`;
+  const what = `open: ${run?.requestId ?? "none"}; pending calls: ${asked.waiting.join(", ") || "none"}`;
   world.journal.broken("every request ends or waits when nothing goes wrong", what);
   world.journal.check();
 }
 
-/** Asks that are queued and words that are on their way wait as long as the request does. */
+/** Queued asks and steers wait as long as the request does. */
 function isForLater(what: string): boolean {
   return what === "ask" || what.startsWith("steer");
 }
@@ -155,7 +155,7 @@ function isQuiet({ log: { state }, current }: SimulatedWorld): boolean {
   return open.length > 0 && isForOthers && current.server.request?.state === "waiting";
 }
 
-/** Some of the calls that the log tells of, rebuilt from log and blobs. */
+/** Rebuilds some of the recorded calls from the log and the blobs. */
 async function prove({ log, store, journal }: SimulatedWorld, random: Random): Promise<number> {
   let proven = 0;
   for (const { payload, refs, kind } of log.thread.toArray()) {

@@ -1,4 +1,4 @@
-/** Some day; whole, as every clock of ours tells it. */
+/** An arbitrary start time, in whole milliseconds. */
 const START = 1_700_000_000_000;
 
 interface Timer {
@@ -7,7 +7,7 @@ interface Timer {
   readonly run: () => void;
 }
 
-/** Time that passes only when somebody says so: from one timer to the next. */
+/** Virtual time. `next` advances it to the next timer. */
 export class VirtualTime {
   readonly #timers: Timer[] = [];
   #now = START;
@@ -17,7 +17,7 @@ export class VirtualTime {
     return this.#now;
   }
 
-  /** Of two timers for one moment the one that was made first fires first. */
+  /** Timers for the same moment fire in the order in which they were made. */
   after(ms: number, run: () => void): () => void {
     const timer: Timer = { at: this.#now + Math.max(0, Math.ceil(ms)), n: this.#made++, run };
     const later = this.#timers.findIndex(({ at }) => at > timer.at);
@@ -28,7 +28,7 @@ export class VirtualTime {
     };
   }
 
-  /** Goes on to the next timer and fires it; false when there is none. */
+  /** Advances to the next timer and fires it; false when there is none. */
   next(): boolean {
     const timer = this.#timers.shift();
     if (timer === undefined) return false;

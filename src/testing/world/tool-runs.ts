@@ -3,7 +3,7 @@ import { callsIn, serialOf } from "./laws.ts";
 import type { WorldLog } from "./log.ts";
 import { APPROVED, REPEATABLE } from "./tools.ts";
 
-/** What tools have done outside, which no log takes back. */
+/** The external effects of tools. */
 export class ToolRuns {
   readonly #journal: Journal;
   readonly #runs = new Map<number, number>();
@@ -30,7 +30,7 @@ export class ToolRuns {
     }
   }
 
-  /** A run is of a call in the log, approved where it has to be. */
+  /** Every run must belong to a call in the log, with an approval if its tool needs one. */
   check(log: WorldLog): void {
     for (const { tool, serial } of this.#fresh.splice(0)) {
       const made = callsIn(log.thread.toArray()).find(({ call }) => serialOf(call) === serial);

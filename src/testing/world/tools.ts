@@ -6,12 +6,12 @@ import type { Random } from "../random.ts";
 
 type Input = { readonly serial: number };
 
-/** Which tools a world has, and what a run of each may do. */
+/** The tools of a simulation. */
 export const TOOL_NAMES = ["look", "pay", "send", "sign", "ask_user", "slow", "broken", "odd"] as const;
 
-/** Tools whose runs do no harm when there are two of them. */
+/** Tools that may run twice. */
 export const REPEATABLE: ReadonlySet<string> = new Set(["look"]);
-/** Tools that somebody has to approve each time. */
+/** Tools that need approval for each call. */
 export const APPROVED: ReadonlySet<string> = new Set(["send"]);
 export const CLIENT: ReadonlySet<string> = new Set(["ask_user"]);
 
@@ -19,16 +19,16 @@ export interface ToolWorld {
   readonly random: Random;
   readonly after: RuntimePorts["after"];
   readonly isAlive: () => boolean;
-  /** A tool did what it does outside. */
+  /** Records a run of a tool. */
   readonly ran: (tool: string, serial: number) => void;
 }
 
-/** Tools as people write them. What one does in the world it does at once, and then takes its time to say so. */
+/** Typical tools. Each has its effect at once and returns later. */
 export function generatedTools(world: ToolWorld): { readonly [name: string]: AnyTool } {
   const tool = (name: string, answer: (given: Given) => unknown, more: Partial<AnyTool> = {}): AnyTool => ({
     inputSchema: INPUT,
     execute: async ({ serial }: Input, { abortSignal }: ToolOptions) => {
-      if (!world.isAlive()) return new Promise(() => undefined); // nothing is done by the dead
+      if (!world.isAlive()) return new Promise(() => undefined); // a dead process runs nothing
       world.ran(name, serial);
       if (world.random.oneIn(3)) await pause(world, world.random.below(400));
       return answer({ serial, abortSignal });
@@ -68,7 +68,7 @@ const INPUT = jsonSchema<Input>(
   },
 );
 
-/** Results that are no JSON, or hardly. */
+/** Results that are not JSON, or unusual JSON. */
 const ODD: readonly [() => unknown, ...(() => unknown)[]] = [
   () => undefined,
   () => new Date(0),

@@ -1,4 +1,4 @@
-/** Lets everything happen that needs no time to pass: nothing in a simulated world waits for anything but promises. */
+/** Runs all pending work that needs no timer. In a simulation all other waits are promises. */
 export class Turns {
   readonly #channel = new MessageChannel();
   readonly #waiting: (() => void)[] = [];
@@ -8,7 +8,7 @@ export class Turns {
     this.#channel.port1.start();
   }
 
-  /** Resolves when no promise has anything left to do. */
+  /** Resolves when all pending promises have settled. */
   settle(): Promise<void> {
     return new Promise((resolve) => {
       this.#waiting.push(resolve);

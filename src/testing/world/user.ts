@@ -10,7 +10,7 @@ import { CLAIM_TTL_MS, type SimulatedProcess } from "./process.ts";
 import { CLIENT } from "./tools.ts";
 import { type SimulatedWorld, THREAD } from "./world.ts";
 
-/** Somebody who does whatever an agent lets people do, at any time. */
+/** A simulated user who calls any method of an agent at any time. */
 export class SimulatedUser {
   readonly #world: SimulatedWorld;
   readonly #random: Random;
@@ -90,7 +90,7 @@ export class SimulatedUser {
     };
     const content = random.pick(["What's 2+2?", "Pay the bill.", "  ", "Tell me all of it. ".repeat(60)]);
     const refusals = ["busy", "empty_ask", "unknown_tool", "pending_overflow", "budget_overflow", "request_cancelled"];
-    const takenAndLost = ["request_suspended", "request_failed"]; // in the log, where somebody else goes on with it or closes it
+    const takenAndLost = ["request_suspended", "request_failed"]; // in the log, where another process resumes or closes it
     this.#asked.begin(
       process,
       "ask",
@@ -136,7 +136,7 @@ export class SimulatedUser {
     );
   }
 
-  /** Answers what waits for an answer, here or through another process; sometimes something that nobody asked. */
+  /** Answers a waiting call, here or through another process; sometimes a call that is not waiting. */
   decide(process: SimulatedProcess, server: AgentServer): void {
     const random = this.#random;
     const { run } = this.#world.log.state;
@@ -196,7 +196,7 @@ export class SimulatedUser {
     this.#world.current = undefined;
   }
 
-  /** Another process wants the thread too. */
+  /** Another process tries to claim the thread. */
   #rival(process: SimulatedProcess): void {
     const world = this.#world;
     const rival = world.process();

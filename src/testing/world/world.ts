@@ -17,10 +17,10 @@ import { Turns } from "./turns.ts";
 
 export const THREAD = "thread_world";
 
-/** Chances that do not disturb each other: more of one kind changes nothing of another. */
+/** Independent random streams, so that more draws from one do not change the others. */
 const STREAMS = { user: 1, model: 2, tools: 3, salts: 4, jitter: 5, agent: 6 } as const;
 
-/** Everything of one simulation: its time, its store, the processes of an agent and what they were seen to do. */
+/** The state of one simulation: time, store, processes and observations. */
 export class SimulatedWorld {
   readonly journal: Journal;
   readonly log: WorldLog;
@@ -31,12 +31,12 @@ export class SimulatedWorld {
   readonly time: VirtualTime;
   readonly turns = new Turns();
   readonly store: ThreadStore;
-  /** All that may still do something, the newest last. */
+  /** The processes that may still be running, newest last. */
   readonly processes: SimulatedProcess[] = [];
-  /** The one that the user talks to. */
+  /** The process that the user calls. */
   current: SimulatedProcess | undefined;
   readonly counts = { processes: 0, kills: 0, writes: 0, faults: 0 };
-  /** From here on nothing goes wrong. */
+  /** Whether faults are off. */
   isCalm = false;
   readonly #calls = new ScriptedCalls(TOOL_NAMES);
   readonly #model: Random;
@@ -76,7 +76,7 @@ export class SimulatedWorld {
     return made;
   }
 
-  /** Lets everything happen that needs no time, and looks whether the laws hold. */
+  /** Runs all pending work that needs no timer, then checks the laws. */
   async settle(): Promise<void> {
     await this.turns.settle();
     const fresh = await this.log.grow();
@@ -90,7 +90,7 @@ export class SimulatedWorld {
     this.journal.check();
   }
 
-  /** Goes on to the next moment at which something happens. */
+  /** Advances to the next timer. */
   async next(): Promise<void> {
     this.time.next();
     await this.settle();
@@ -144,7 +144,7 @@ export interface WorldParts {
   readonly time: VirtualTime;
   readonly store: ThreadStore;
   readonly make: MakeAgent;
-  /** What goes wrong with the writes of the first process, the second, and so on. */
+  /** The faults of each process, by its number. */
   readonly faults: (process: number) => Pick<FaultOptions, "plan" | "seed" | "every" | "readsEvery"> | undefined;
 }
 

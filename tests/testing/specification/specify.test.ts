@@ -60,7 +60,7 @@ test("what is thrown reaches whoever wants to see what came of it", () => {
 
 test("awaiting one is a mistake that is told", async () => {
   const outcome: unknown = agent.when(ask); // the compiler refuses it too, when it knows the type
-  await expect(Promise.resolve(outcome)).rejects.toThrow("not to be awaited");
+  await expect(Promise.resolve(outcome)).rejects.toThrow("Do not await a specification");
 });
 
 test("matchers of the runner stand for what cannot be written down", () => {
