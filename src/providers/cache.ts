@@ -1,20 +1,20 @@
 /**
- * Where a provider shall keep its prompt cache. `true` marks the end of tools and system, and the newest blocks about
- * every 15; with `stablePrefix` (`meta.stablePrefix` of a projection) also the end of the messages that did not change.
+ * The places for cache breakpoints. `true` marks the end of tools and system, and about every 15th of the newest blocks. With
+ * `stablePrefix` (`meta.stablePrefix` of a projection), the end of the unchanged messages is marked too.
  */
 export type CacheOption = true | { readonly stablePrefix?: number | undefined };
 
-/** A block of a prompt: thinking cannot carry a mark. */
+/** A block of a prompt. Thinking blocks are not markable. */
 export interface Block {
   /** The index of its message in the neutral list. */
   readonly message: number;
   readonly markable: boolean;
 }
 
-/** Anthropic takes four; one of them belongs to tools and system. */
+/** Anthropic allows four marks. One of them is for tools and system. */
 const MARKS = 3;
 
-/** Anthropic looks back 20 blocks for an earlier cache, so marks this far apart always find each other. */
+/** Anthropic looks back 20 blocks for an earlier cache, so marks must not be farther apart. */
 const STRIDE = 15;
 
 /** The indices of the blocks to mark. */
@@ -32,5 +32,5 @@ export function marksOf(blocks: readonly Block[], cache: CacheOption): ReadonlyS
   return marks;
 }
 
-/** The mark itself, as Anthropic spells it. */
+/** The mark in the form of Anthropic. */
 export const EPHEMERAL = { type: "ephemeral" } as const;

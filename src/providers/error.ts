@@ -2,9 +2,8 @@ import { type ErrorFacts, HeddleError } from "../thread/errors.ts";
 import { notOneOf } from "../thread/json.ts";
 
 /**
- * A message that no wire format can carry. Codes: `file_unsendable` (its bytes are still in a blob, or its URL is none),
- * which `validateMessages` finds beforehand, as `unresolved_file` and `invalid_file_url`; `invalid_options` (there is no
- * such format).
+ * A message that cannot be sent. Codes: `file_unsendable` (the bytes are still in a blob, or the URL is invalid), which
+ * `validateMessages` finds beforehand as `unresolved_file` and `invalid_file_url`; `invalid_options` (unknown format).
  */
 export class ProviderError extends HeddleError {
   static override readonly className: string = "ProviderError";

@@ -1,15 +1,15 @@
 import type { JsonObject, JsonValue } from "../thread/json.ts";
 import type { PartMetadata } from "../thread/message.ts";
 
-/** The names under which metadata is kept; those of the AI SDK's packages. */
+/** The keys of metadata, as the packages of the AI SDK name them. */
 export type MetadataOwner = "openai" | "anthropic" | "google";
 
-/** What one provider wants back with a part. */
+/** The metadata of one provider in a part. */
 export function metadataOf(part: { readonly metadata?: PartMetadata }, owner: MetadataOwner): JsonObject {
   return part.metadata?.[owner] ?? {};
 }
 
-/** A field of the metadata, when it is the text it should be. */
+/** A field of the metadata, if it is text. */
 export function textField(
   part: { readonly metadata?: PartMetadata },
   owner: MetadataOwner,
@@ -19,10 +19,10 @@ export function textField(
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
-/** JSON that its receiver may write into. */
+/** JSON that may be changed. */
 export type MutableJson = string | number | boolean | null | MutableJson[] | { [key: string]: MutableJson | undefined };
 
-/** A copy that is the receiver's own: entries are frozen, and packages do write into what they are given. */
+/** A mutable copy, because entries are frozen and some packages write into their input. */
 export function thaw(value: JsonValue): MutableJson {
   if (typeof value !== "object" || value === null) return value;
   // Array.isArray does not narrow readonly arrays away, so the object side is said to be one.

@@ -4,7 +4,7 @@ import type { FilePart, TextPart, ToolMessage } from "../thread/message.ts";
 import { asObject, parseJson } from "./arguments.ts";
 import { partsOf } from "./parts.ts";
 
-/** What a tool gave, in the three shapes that providers tell apart. */
+/** The output of a tool in the three forms that providers distinguish. */
 export type Result =
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "error"; readonly error: JsonValue }
@@ -19,12 +19,12 @@ export function resultOf({ content, isError }: ToolMessage): Result {
   return plain ? { type: "text", text: first.text } : { type: "parts", parts };
 }
 
-/** Errors hold text only: Anthropic refuses images in them, others have no place for them. */
+/** Errors hold text only. Anthropic refuses images in them, and other formats cannot hold them. */
 function textOf(parts: readonly (TextPart | FilePart)[]): string {
   return parts.map((part) => (part.type === "text" ? part.text : noteOf(part))).join("\n");
 }
 
-/** Text of the form {"error": ...}, which the projection writes, is unwrapped: providers put their own wrapper around. */
+/** Unwraps text of the form {"error": ...}, which the projection writes, because providers add their own wrapper. */
 function errorOf(text: string): JsonValue {
   const { error, ...others } = asObject(parseJson(text)) ?? {};
   return error !== undefined && Object.keys(others).length === 0 ? error : text;

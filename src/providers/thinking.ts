@@ -3,9 +3,9 @@ import { type MetadataOwner, metadataOf, textField } from "./metadata.ts";
 import type { Piece } from "./parts.ts";
 
 /**
- * What of an answer one provider can read. Thinking goes back only to the provider that signed it: to any other it is
- * noise, or a refused request. An empty text is kept for Gemini alone, which may have signed it. Where OpenAI has stored its
- * items, an id is enough.
+ * The pieces of an answer that one provider can read. Thinking is returned only to the provider that signed it; others may
+ * refuse the request. An empty text is kept only for Gemini, which may have signed it. If OpenAI has stored its items, an id
+ * is enough.
  */
 export function readablePieces(pieces: readonly Piece[], owner: MetadataOwner, isStored = false): readonly Piece[] {
   switch (owner) {
@@ -33,11 +33,11 @@ function withoutBlanks(pieces: readonly Piece[]): readonly Piece[] {
 function isSignedBy(part: ThinkingPart | TextPart, owner: "anthropic" | "google"): boolean {
   if (owner === "google") return textField(part, owner, "thoughtSignature") !== undefined;
   const { signature, redactedData } = metadataOf(part, owner);
-  // Thinking with an empty text still has its signature, and is sent with it.
+  // Thinking with an empty text may have a signature, which must be sent.
   return typeof signature === "string" || typeof redactedData === "string";
 }
 
-/** An item id alone refers to what OpenAI stored; with its content, often on its last part only, an item stands alone. */
+/** Drops items that only refer to what OpenAI stored. An item is kept if any of its parts has the encrypted content. */
 function withoutUnsealedReasoning(pieces: readonly Piece[]): readonly Piece[] {
   const isSealed = (part: ThinkingPart): boolean =>
     textField(part, "openai", "reasoningEncryptedContent") !== undefined;
@@ -55,7 +55,7 @@ function isOfOpenAI(piece: Piece): boolean {
   return piece.type !== "thinking" || Object.keys(metadataOf(piece, "openai")).length > 0;
 }
 
-/** OpenAI takes an answer by its id only together with the reasoning that led to it; without the id it stands alone. */
+/** OpenAI accepts an answer by id only together with the reasoning before it. Without the id, the answer is complete. */
 function withoutLooseItems(pieces: readonly Piece[]): readonly Piece[] {
   if (pieces.some(({ type }) => type === "thinking")) return pieces;
   return pieces.map((piece) => {
@@ -65,7 +65,7 @@ function withoutLooseItems(pieces: readonly Piece[]): readonly Piece[] {
   });
 }
 
-/** OpenAI refuses a reasoning item that is not followed by the text or call it led to. */
+/** OpenAI refuses a reasoning item without the text or call that followed it. */
 function withoutLooseReasoning(pieces: readonly Piece[]): readonly Piece[] {
   const last = pieces.findLastIndex(({ type }) => type === "text" || type === "call");
   return pieces.filter((piece, index) => piece.type !== "thinking" || index < last);

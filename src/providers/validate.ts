@@ -3,17 +3,17 @@ import { unknownProvider } from "./error.ts";
 import { RULES, type RuleId } from "./rules/index.ts";
 import { EVERY_PROVIDER, type ProviderApi } from "./rules/rule.ts";
 
-/** A rule that a list breaks, and the first message that breaks it. */
+/** A violated rule, and the first message that violates it. */
 export interface Violation {
   readonly rule: RuleId;
   readonly index: number;
-  /** Says what is wrong, without any of the content. */
+  /** The problem, without any content of the message. */
   readonly message: string;
 }
 
 /**
- * What a provider would refuse a list of messages for, first offender first; at most one violation for each rule. Most
- * rules hold for every provider, so that a conversation can move from one to another in the middle.
+ * The reasons for which a provider would refuse a list of messages, in the order of the messages. At most one violation for
+ * each rule. Most rules apply to all providers, so that a conversation can change its provider at any point.
  *
  * @example
  * const [violation] = validateMessages([{ role: "assistant", content: "Hi" }], "gemini");

@@ -1,14 +1,14 @@
 import { countText, factsOf, type TokenCounter } from "./counter.ts";
 
-/** A past call: what its input was estimated at, and what the provider said it was. */
+/** A past call: the estimated tokens of its input, and those that the provider reported. */
 export interface CallSample {
   readonly estimated: number;
   readonly reported: number;
-  /** The factor in force when it was estimated, so that a correction is never corrected twice. Default 1. */
+  /** The factor that was part of the estimate, so that it is not applied twice. Default 1. */
   readonly factor?: number | undefined;
 }
 
-/** A counter whose counts are multiplied by what past calls have shown. */
+/** A counter whose counts are multiplied by a factor from past calls. */
 export interface CalibratedCounter extends TokenCounter {
   readonly id: string;
   readonly version: string;
@@ -17,15 +17,15 @@ export interface CalibratedCounter extends TokenCounter {
   readonly base: TokenCounter;
 }
 
-/** Old calls say little about the content of today. */
+/** The number of calls used. Older ones say little about the current content. */
 const CALLS = 8;
-/** Base64 needs nearly three times what the heuristic says; beyond four something else is wrong. */
+/** Base64 has nearly three times the tokens of the heuristic. A factor above four means another fault. */
 const LEAST = 0.25;
 const MOST = 4;
 
 /**
- * The counter corrected by the calls of one model, oldest first: what the provider reported over what was estimated,
- * summed over the last 8 usable calls, kept within 0.25 and 4. Without calls the factor is 1.
+ * The counter corrected by the calls of one model, oldest first. The factor is reported tokens divided by estimated tokens
+ * over the last 8 usable calls, limited to 0.25 to 4. Without calls it is 1.
  *
  * @example
  * calibrate(heuristic, [{ estimated: 1000, reported: 1200 }]).factor; // 1.2
@@ -38,8 +38,8 @@ export function calibrate(counter: TokenCounter, calls: readonly CallSample[]): 
 }
 
 /**
- * The counter with its counts multiplied by a factor, as a call has recorded it. Its id says so. A counter that is
- * calibrated already gets the new factor in place of the old one.
+ * The counter with its counts multiplied by a factor, as recorded with a call. The id includes the factor. For a calibrated
+ * counter, the new factor replaces the old one.
  *
  * @example
  * calibrated(heuristic, 1.2).id; // "heuristic*1.2"
@@ -59,7 +59,7 @@ export function calibrated(counter: TokenCounter, factor: number): CalibratedCou
   });
 }
 
-/** Three decimals are finer than any estimate and stay the same when written down and read again. */
+/** Rounds to three decimals, which are precise enough and stay equal after a store and load. */
 function bound(factor: number): number {
   const known = Number.isNaN(factor) ? 1 : factor;
   return Math.round(Math.min(MOST, Math.max(LEAST, known)) * 1000) / 1000;
@@ -69,7 +69,7 @@ function rawSample({ estimated, reported, factor = 1 }: CallSample): CallSample 
   return { estimated: estimated / factor, reported };
 }
 
-/** A provider that reports no usage, or zero, has told nothing. */
+/** Calls without reported usage, or with zero, are skipped. */
 function isUsable({ estimated, reported }: CallSample): boolean {
   return estimated > 0 && reported > 0 && Number.isFinite(estimated) && Number.isFinite(reported);
 }

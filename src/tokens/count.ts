@@ -5,7 +5,7 @@ import { reasoningDataTokens } from "./reasoning-data.ts";
 import { filesOf, textOf, textOfTool } from "./render.ts";
 
 /**
- * The tokens of a message with everything in it: texts, thinking with its encrypted data, names, ids, arguments, results, files.
+ * The tokens of a whole message: texts, thinking with its encrypted data, names, ids, arguments, results, files.
  *
  * @example
  * countMessage({ role: "user", content: "What's 2+2?" }, heuristic); // 2 + 10
@@ -14,7 +14,7 @@ export function countMessage(message: Message, counter: TokenCounter, model?: st
   return countReadable(message, counter, model) + Math.round(reasoningDataTokens(message) * factsOf(counter).factor);
 }
 
-/** `countMessage` without the reasoning data: how projector `heddle/1` counted. */
+/** `countMessage` without the reasoning data, as projector `heddle/1` counts. */
 export function countReadable(message: Message, counter: TokenCounter, model?: string): number {
   const { perMessage, factor } = factsOf(counter);
   const fixed = filesOf(message).reduce((sum, file) => sum + fileTokens(file), perMessage);
@@ -22,7 +22,7 @@ export function countReadable(message: Message, counter: TokenCounter, model?: s
 }
 
 /**
- * The tokens of a tool as the model is told of it: name, description and input schema.
+ * The tokens of a tool's description for the model: name, description and input schema.
  *
  * @example
  * countTool({ name: "now", inputSchema: { type: "object" } }, heuristic); // 5

@@ -3,9 +3,9 @@ import { HeddleError } from "../thread/errors.ts";
 /**
  * Counts the tokens of texts. Only `count` is required.
  *
- * `count` is called often and with texts of any length, also empty ones. It is synchronous and pure: the same text and
- * model give the same number, so load what it needs beforehand. A fraction is rounded up; anything that is not a number
- * from 0 on is an error of code `invalid_token_count`. What it throws reaches the caller as it is.
+ * `count` is called often and with texts of any length, including empty ones. It must be synchronous and pure: the same text
+ * and model give the same number. Load its data beforehand. A fraction is rounded up. A value that is not a number of at
+ * least 0 throws an error with code `invalid_token_count`. Errors of `count` reach the caller unchanged.
  *
  * @example
  * const words = { count: (text: string) => text.split(/\s+/).length * 2 };
@@ -17,13 +17,13 @@ export interface TokenCounter {
   readonly id?: string | undefined;
   /** Change it whenever counts change. Default "0". */
   readonly version?: string | undefined;
-  /** What a message costs beside its content. Default 10. */
+  /** The tokens of a message besides its content. Default 10. */
   readonly perMessage?: number | undefined;
-  /** What `count` has multiplied its counts by; the constants of messages and files are multiplied too. Default 1. */
+  /** The factor already included in `count`. The constants of messages and files are multiplied by it too. Default 1. */
   readonly factor?: number | undefined;
 }
 
-/** A counter's facts, complete: what a call records of it. */
+/** The complete facts of a counter, as recorded with a call. */
 export interface CounterFacts {
   readonly id: string;
   readonly version: string;
@@ -31,11 +31,11 @@ export interface CounterFacts {
   readonly factor: number;
 }
 
-/** Tokens a message costs beside its content when its counter does not say. */
+/** The default of `perMessage`. */
 export const PER_MESSAGE = 10;
 
 /**
- * What is known of a counter, with the defaults filled in.
+ * The facts of a counter, with the defaults filled in.
  *
  * @example
  * factsOf({ count: (text) => text.length }); // { id: "custom", version: "0", perMessage: 10, factor: 1 }
@@ -50,15 +50,15 @@ export function factsOf(counter: TokenCounter): CounterFacts {
   };
 }
 
-/** The tokens of one text by any counter: always a whole number from 0 on. */
+/** The tokens of one text by any counter, always a whole number of at least 0. */
 export function countText(text: string, counter: TokenCounter, model?: string): number {
   return Math.ceil(checkAmount(counter.count(text, model), counter.id ?? "custom", "count"));
 }
 
-/** One NaN would make every budget comparison false, and the overflow silent. */
+/** A single NaN would make every budget comparison false and hide an overflow. */
 function checkAmount(amount: unknown, id: string, what: string): number {
   if (typeof amount === "number" && amount >= 0 && amount < Number.MAX_SAFE_INTEGER) return amount;
   const given = typeof amount === "number" ? amount : `a ${typeof amount}`;
-  const message = `The token counter "${id}" gave ${given} as ${what}. It must give a number from 0 on.`;
+  const message = `The token counter "${id}" returned ${given} as ${what}. It must be a number of at least 0.`;
   throw new HeddleError({ code: "invalid_token_count", message });
 }

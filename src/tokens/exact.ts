@@ -3,19 +3,19 @@ import type { TokenCounter } from "./counter.ts";
 
 export type Encoding = "o200k_base" | "cl100k_base";
 
-/** What a tokenizer must be able to do; that of `gpt-tokenizer/encoding/*` fits. */
+/** The required function of a tokenizer. The one of `gpt-tokenizer/encoding/*` fits. */
 export type CountTokens = (text: string, options: { disallowedSpecial: Set<string> }) => number;
 
-/** Names such as <|endoftext|> are text like any other when a person writes them. */
+/** Counts special names such as <|endoftext|> as plain text. */
 const AS_TEXT = { disallowedSpecial: new Set<string>() };
 
 /** OpenAI's frame around a message: three tokens and the role. */
 const PER_MESSAGE = 4;
 
-/** Tokenizers need quadratic time for long runs without a space: a megabyte of those would stop the process. */
+/** Tokenizers need quadratic time for long text without spaces. A megabyte of it would block the process. */
 const LONGEST_SLICE = 1024;
 
-/** The families before gpt-4o; everything since, and everything unknown, has the newest encoding. */
+/** The model families before gpt-4o. Newer and unknown models have the newest encoding. */
 const OLDER = /^(gpt-3\.5|gpt-35|gpt-4(?![.o\d])|text-embedding-)/;
 
 /**
@@ -46,7 +46,7 @@ export function exactCounter(encoding: Encoding, countTokens: CountTokens): Toke
   });
 }
 
-/** Cuts before a space wherever there is one, because a token never begins before one and ends after it. */
+/** Cuts before a space where possible, because no token spans text on both sides of the cut. */
 function slicesOf(text: string): readonly string[] {
   const slices: string[] = [];
   let start = 0;
@@ -75,7 +75,7 @@ function isLowSurrogate(unit: number): boolean {
   return unit >= 0xdc00 && unit <= 0xdfff;
 }
 
-/** What stands behind the provider: "gpt-5" of "openai:gpt-5" and of "openrouter/openai/gpt-5". */
+/** The model without its provider: "gpt-5" for "openai:gpt-5" and "openrouter/openai/gpt-5". */
 function nameOf(model: string): string {
   return model.slice(Math.max(model.lastIndexOf("/"), model.indexOf(":")) + 1).toLowerCase();
 }

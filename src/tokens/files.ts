@@ -1,11 +1,11 @@
 import type { FilePart } from "../thread/message.ts";
 
 /**
- * What a file costs by its kind when nothing more is known of it. Providers scale, sample or read files in their own
- * ways, none of which follows from the length of the base64 text; these are on the high side of what they charge.
+ * Default tokens of a file by kind. Each provider scales, samples or reads files in its own way, independent of the length
+ * of the base64 text. These numbers are at the high end of what providers charge.
  */
 export const FILE_TOKENS = {
-  /** An image scaled down to the 1.15 megapixels that most providers look at. */
+  /** An image scaled down to 1.15 megapixels, as most providers do. */
   image: 1600,
   /** A minute at 32 tokens a second. */
   audio: 1920,
@@ -23,8 +23,8 @@ const AUDIO_SECOND = 32;
 const VIDEO_SECOND = 300;
 
 /**
- * The tokens of a file: by `width` and `height`, `pages` or `seconds` in its metadata (under any provider), else by its
- * kind. Text files count as their text.
+ * The tokens of a file: by `width` and `height`, `pages` or `seconds` in its metadata (under any provider), else by kind.
+ * Text files return 0 here, because their text is counted with the message.
  *
  * @example
  * const metadata = { heddle: { width: 300, height: 250 } };
@@ -47,13 +47,13 @@ export function fileTokens(part: FilePart): number {
   }
 }
 
-/** The text of a text file that is at hand; providers give it to the model as it is. */
+/** The text of a text file with inline data. Providers give it to the model unchanged. */
 export function textOfFile({ mediaType, data }: FilePart): string | undefined {
   if (kindOf(mediaType) !== "text" || !("base64" in data)) return undefined;
   try {
     return new TextDecoder().decode(Uint8Array.from(atob(data.base64), (byte) => byte.charCodeAt(0)));
   } catch {
-    return undefined; // not base64: the provider will say so
+    return undefined; // not base64; the provider reports it
   }
 }
 
@@ -76,7 +76,7 @@ function scaled(amount: number | undefined, tokens: number): number | undefined 
   return amount === undefined ? undefined : Math.ceil(amount * tokens);
 }
 
-/** A positive number that some provider, or the caller, has noted about the file. */
+/** A positive number in the file's metadata, under any provider. */
 function factOf({ metadata }: FilePart, name: string): number | undefined {
   for (const facts of Object.values(metadata ?? {})) {
     const fact = facts[name];

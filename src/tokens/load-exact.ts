@@ -8,7 +8,7 @@ export type LoadModule = (name: string) => Promise<unknown>;
 
 const INSTALL = "npm install gpt-tokenizer@4";
 
-/** Names are literals inside a try: bundlers follow them, and only warn where an optional package is not installed. */
+/** The names are literals inside a `try`, so that bundlers find them and only warn if the package is not installed. */
 const importModule: LoadModule = async (name) => {
   try {
     if (name === "gpt-tokenizer/encoding/cl100k_base") return await import("gpt-tokenizer/encoding/cl100k_base");
@@ -19,9 +19,9 @@ const importModule: LoadModule = async (name) => {
 };
 
 /**
- * The exact counter of an OpenAI model, by the optional package gpt-tokenizer, which is loaded now. A model that is not
- * known gets the newest encoding, o200k_base. Claude and Gemini have no public tokenizer: their models are an error of
- * code `tokenizer_unavailable`. Without the package the error is `tokenizer_missing`.
+ * Loads the exact counter of an OpenAI model from the optional package gpt-tokenizer. An unknown model gets the newest
+ * encoding, o200k_base. Models of Claude and Gemini have no public tokenizer and throw `tokenizer_unavailable`. Without the
+ * package, this throws `tokenizer_missing`.
  *
  * @example
  * const tokenCounter = await loadExactCounter("openai:gpt-5");
@@ -42,7 +42,7 @@ async function loaded(name: string, load: LoadModule): Promise<unknown> {
 
 function countTokensOf(module: unknown): CountTokens {
   if (isTokenizer(module)) return module.countTokens;
-  const message = `gpt-tokenizer gave ${describe(module)} without countTokens: another version. Run: ${INSTALL}`;
+  const message = `gpt-tokenizer exports no countTokens (${describe(module)}): its version is wrong. Run: ${INSTALL}`;
   throw new HeddleError({ code: "tokenizer_missing", message });
 }
 

@@ -1,15 +1,15 @@
 import type { Message, PartMetadata } from "../thread/message.ts";
 import { utf8Length } from "./utf8.ts";
 
-/** Where providers put signatures and encrypted reasoning, in base64. */
+/** The metadata fields with signatures and encrypted reasoning, in base64. */
 const FIELDS = ["signature", "redactedData", "reasoningEncryptedContent", "thoughtSignature"] as const;
 
-/** Base64 takes 4 characters for 3 bytes, and 4 bytes of text are about a token. A tokenizer would count the base64 itself. */
+/** Base64 has 4 characters for 3 bytes, and a token is about 4 bytes of text. Tokenizers would count the base64 itself. */
 const TOKENS_PER_CHARACTER = 3 / 16;
 
 /**
- * The tokens of the reasoning that a provider encrypts or signs, beyond the readable text beside it: the text is all of the
- * reasoning or a summary of it, so the larger of the two is what the provider counts.
+ * The tokens of encrypted or signed reasoning beyond its readable text. The text is the whole reasoning or a summary of it,
+ * so the provider counts the larger of the two.
  */
 export function reasoningDataTokens(message: Message): number {
   if (message.role !== "assistant") return 0;

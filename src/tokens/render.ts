@@ -2,8 +2,8 @@ import type { Content, FilePart, Message, Part, ToolSpec } from "../thread/messa
 import { textOfFile } from "./files.ts";
 
 /**
- * Everything of a message that a model reads as text, in order: texts, thinking, names, ids, arguments and results as
- * JSON. A line break between two pieces stands for the structure a provider puts there.
+ * All text of a message that a model reads, in order: texts, thinking, names, ids, arguments and results as JSON. A line
+ * break between two pieces represents the structure a provider adds.
  */
 export function textOf(message: Message): string {
   switch (message.role) {
@@ -23,7 +23,7 @@ export function textOf(message: Message): string {
   }
 }
 
-/** A tool as the model is told of it. */
+/** The description of a tool for the model, as text. */
 export function textOfTool(spec: ToolSpec): string {
   return join([spec.name, spec.description ?? "", JSON.stringify(spec.inputSchema)]);
 }
@@ -54,7 +54,7 @@ function piecesOfPart(part: Part): readonly string[] {
     case "provider_result":
       return [part.id, part.name, JSON.stringify(part.result)];
     case "tool_call":
-      return []; // only a place: the call itself stands in toolCalls
+      return []; // only a place; the call is in toolCalls
     default:
       return part satisfies never;
   }

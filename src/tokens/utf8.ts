@@ -1,4 +1,4 @@
-/** The number of UTF-8 bytes of a text, counted without encoding it; `text` is well formed, as all stored text is. */
+/** The number of UTF-8 bytes of a text, counted without encoding it. `text` must be well formed, as all stored text is. */
 export function utf8Length(text: string): number {
   let bytes = text.length;
   for (let index = 0; index < text.length; index++) {
@@ -8,7 +8,7 @@ export function utf8Length(text: string): number {
   return bytes;
 }
 
-/** A pair of surrogates is two units and four bytes: each unit counts for two. */
+/** A surrogate pair is two units and four bytes, so each unit counts for two. */
 function isSurrogate(unit: number): boolean {
   return unit >= 0xd800 && unit <= 0xdfff;
 }

@@ -3,7 +3,7 @@ import { approvalIn, writeRequest, writeResponse } from "../../thread/messages/a
 import { type AISDKOptions, toAISDKPrompt } from "./prompt.ts";
 import type { AISDKAssistantPart, AISDKMessage, AISDKToolResult } from "./types.ts";
 
-/** A message as `generateText` and `streamText` of the AI SDK take it. */
+/** A message as `generateText` and `streamText` of the AI SDK accept it. */
 export type ModelMessage =
   | Exclude<AISDKMessage, { role: "user" | "assistant" | "tool" }>
   | { role: "user"; content: string | Extract<AISDKMessage, { role: "user" }>["content"] }
@@ -13,19 +13,19 @@ export type ModelMessage =
 type ApprovalRequest = { type: "tool-approval-request"; approvalId: string; toolCallId: string };
 type ApprovalResponse = { type: "tool-approval-response"; approvalId: string; approved: boolean; reason?: string };
 
-/** A system message of the AI SDK: the form of `instructions` that can carry options for a provider. */
+/** A system message of the AI SDK: the form of `instructions` with options for a provider. */
 type SystemModelMessage = Extract<ModelMessage, { role: "system" }>;
 
 /** `instructions` and `messages` for `generateText` and `streamText`. Without a system message there is no `instructions`. */
 export interface ModelPrompt {
-  /** One plain system message as text; several, or one with cache marks, as a list. */
+  /** A string for one plain system message. A list for several, or for one with cache marks. */
   instructions?: string | SystemModelMessage[];
   messages: Exclude<ModelMessage, { role: "system" }>[];
 }
 
 /**
- * What `generateText` and `streamText` of the AI SDK take, in one call: system messages and summaries as `instructions`, because
- * AI SDK 7 refuses them among the `messages`. AI SDK 6 names the instructions `system`.
+ * The arguments of `generateText` and `streamText` of the AI SDK. System messages and summaries become `instructions`,
+ * because AI SDK 7 refuses them in `messages`. AI SDK 6 names the instructions `system`.
  *
  * @example
  * const prompt = toModelPrompt([{ role: "system", content: "Be brief." }, { role: "user", content: "Hi" }]);
@@ -46,8 +46,8 @@ export function toModelPrompt(messages: readonly Message[], options: AISDKOption
 }
 
 /**
- * The messages in the form of the AI SDK's own functions, system messages in the list. `generateText` of AI SDK 7 wants
- * these as `instructions`: use toModelPrompt there. For a model itself use toAISDKPrompt.
+ * The messages for the functions of the AI SDK, including system messages. `generateText` of AI SDK 7 requires those as
+ * `instructions`: use toModelPrompt there. To call a model directly, use toAISDKPrompt.
  *
  * @example
  * console.log(toModelMessages([{ role: "user", content: "Hi" }])); // [ { role: 'user', content: 'Hi' } ]
@@ -61,7 +61,7 @@ export function toModelMessages(messages: readonly Message[], options: AISDKOpti
   return withApprovals(made, messages);
 }
 
-/** The AI SDK runs what the last message approves, so there the approvals take the place of the results that stand in. */
+/** Replaces synthetic results at the end with their approvals, because the AI SDK runs the calls that the last message approves. */
 function withApprovals(made: readonly ModelMessage[], messages: readonly Message[]): ModelMessage[] {
   const from = messages.findLastIndex(({ role }) => role !== "tool") + 1;
   const calls = messages.slice(from).flatMap((message): readonly ToolCall[] => {
@@ -88,7 +88,7 @@ function withApprovals(made: readonly ModelMessage[], messages: readonly Message
   });
 }
 
-/** What says no more than its text is sent as such. */
+/** The text of a content that is one plain text. */
 function onlyText(content: readonly AISDKAssistantPart[]): string | undefined {
   const [first, ...others] = content;
   const plain = first?.type === "text" && first.providerOptions === undefined && others.length === 0;

@@ -7,13 +7,13 @@ import type { Piece } from "../parts.ts";
 import { resultOf } from "../results.ts";
 import type { AISDKAssistantPart, AISDKFile, AISDKProviderOptions, AISDKText, AISDKToolResult } from "./types.ts";
 
-/** Metadata goes back under the name it came with: there it is called providerMetadata, here providerOptions. */
+/** Metadata is returned under its original provider name. Output calls it providerMetadata, input providerOptions. */
 function optionsOf({ metadata }: { readonly metadata?: PartMetadata }): {
   providerOptions?: AISDKProviderOptions;
 } {
   if (metadata === undefined) return {};
   const { heddle, ...others } = metadata;
-  const { approval: _ofCall, ...ours } = heddle ?? {}; // the approval is put where the AI SDK looks for it
+  const { approval: _ofCall, ...ours } = heddle ?? {}; // `withApprovals` writes the approval
   const kept = Object.keys(ours).length === 0 ? others : metadata;
   const owners = Object.entries(kept).map(([owner, value]) => [owner, thawObject(value)] as const);
   return owners.length === 0 && heddle !== undefined ? {} : { providerOptions: Object.fromEntries(owners) };
@@ -66,7 +66,7 @@ export function assistantPart(piece: Piece): readonly AISDKAssistantPart[] {
       return isKind(kind) ? [{ type: "custom", kind, ...optionsOf(piece) }] : [];
     }
     case "source":
-      return []; // a prompt has no place for it
+      return []; // a prompt cannot hold it
     default:
       return piece satisfies never;
   }

@@ -13,19 +13,19 @@ const NAMES: OptionNames<AISDKOptions> = { provider: true, cache: true, stored: 
 
 export interface AISDKOptions {
   /**
-   * Leaves out what this provider cannot read: thinking that it did not sign, and calls that another provider ran. OpenAI's
-   * Chat API ("openai-chat") has a place for neither. Not every provider package does it. Default: all of it stays.
+   * Leaves out content that this provider cannot read: thinking that it did not sign, and calls that another provider ran.
+   * OpenAI's Chat API ("openai-chat") can hold neither. Not every provider package does this. Default: everything is kept.
    */
   readonly provider?: MetadataOwner | "openai-chat" | undefined;
   /** Whether OpenAI stores its items (`store`), so that reasoning with only an id is sent as a reference. Default true, as in its package. */
   readonly stored?: boolean | undefined;
-  /** Adds cache breakpoints for Anthropic; other providers do not look at them. */
+  /** Adds cache breakpoints for Anthropic. Other providers ignore them. Default none. */
   readonly cache?: CacheOption | undefined;
 }
 
 /**
- * A LanguageModelV4Prompt, for `doGenerate` and `doStream` of any AI SDK model: calls and text in the order they were
- * said, the results of one step in one message, metadata as providerOptions. The prompt shares nothing with the messages.
+ * A LanguageModelV4Prompt for `doGenerate` and `doStream` of any AI SDK model. Calls and text keep their order, the results
+ * of one step are one message, and metadata becomes providerOptions. The prompt shares no data with the messages.
  *
  * @example
  * const prompt = toAISDKPrompt([{ role: "user", content: "Hi" }]);
@@ -89,14 +89,14 @@ interface Made {
   readonly prompt: AISDKMessage;
 }
 
-/** Writes into what was made here a moment ago; nobody else has seen it. */
+/** Writes into a new prompt that is not shared yet. */
 function addMarks(made: readonly Made[], cache: CacheOption): void {
   const system = made.findLast(({ prompt }) => prompt.role === "system")?.prompt;
   if (system !== undefined) mark(system);
   const parts = made.flatMap(({ from, prompt }) =>
     prompt.role === "system"
       ? []
-      : // Of the messages joined into one only results are many: each is one message.
+      : // Only results are joined into one message. Each result is one neutral message.
         prompt.content.map((part: AISDKAssistantPart, at) => ({
           part,
           message: prompt.role === "tool" ? from + at : from,

@@ -1,7 +1,7 @@
 import type { MutableJson } from "../metadata.ts";
 
-// The shapes of LanguageModelV4Prompt as plain data. Arrays are mutable, unlike anywhere else here, because only then a
-// prompt can be handed to doGenerate as it is; every prompt is made anew and belongs to its caller.
+// The shapes of LanguageModelV4Prompt as plain data. Arrays are mutable, because the type of doGenerate requires it. Each
+// prompt is a new copy that belongs to its caller.
 
 export type AISDKProviderOptions = { [provider: string]: { [key: string]: MutableJson | undefined } };
 

@@ -2,9 +2,9 @@ import type { FilePart, Message, Part, TextPart } from "../../thread/message.ts"
 import { canReadRun, isProviderRun } from "../../thread/provider-executor.ts";
 import { everywhere, only, type ProviderApi, type Rule } from "./rule.ts";
 
-/** What a message must and must not hold. */
+/** Rules about the content of a message. */
 export const contentRules = {
-  /** Gemini: "contents.parts must not be empty"; the others say the same in their words. */
+  /** Gemini: "contents.parts must not be empty". The other providers have similar errors. */
   empty_content: everywhere("a message needs text, and the assistant's text or a call.", (messages) =>
     messages.findIndex(isEmpty),
   ),
@@ -27,11 +27,11 @@ export const contentRules = {
   error_result_with_image: only("anthropic", "the result of a failed call may hold text only.", (messages) =>
     messages.findIndex((message) => message.role === "tool" && message.isError === true && filesOf(message).length > 0),
   ),
-  /** A blob is the store's; no provider can read it. */
+  /** A blob is in Heddle's store, which no provider can read. */
   unresolved_file: everywhere("a file is a blob; replace it by base64 or a URL.", (messages) =>
     messages.findIndex((message) => filesOf(message).some(({ data }) => "blob" in data)),
   ),
-  /** Only the provider that ran a call has a place for it; the package of another makes it a call without a result. */
+  /** Only the provider that ran a call can read it. The packages of others turn it into a call without a result. */
   foreign_provider_call: everywhere(
     "a call here was run by another provider; leave it and its result out.",
     (messages, provider) =>
@@ -53,7 +53,7 @@ const OWNERS = {
   gemini: "google",
 } as const satisfies { [provider in ProviderApi]: string };
 
-/** Formatters read such calls in the assistant's messages only. */
+/** Only assistant messages, because formatters read such calls nowhere else. */
 function saidBy(message: Message): readonly Part[] {
   return message.role === "assistant" ? partsIn(message) : [];
 }
@@ -70,13 +70,13 @@ function filesOf(message: Message): readonly FilePart[] {
   return partsIn(message).filter((part) => part.type === "file");
 }
 
-/** The texts of a message that a provider checks; the text of a result may be anything, a part of it may not. */
+/** The texts that a provider checks. The string content of a result is not checked, but its text parts are. */
 function textsOf(message: Message): readonly string[] {
   if (typeof message.content !== "string") return textParts(message).map(({ text }) => text);
   return message.role === "tool" ? [] : [message.content];
 }
 
-/** An empty text of the assistant that has metadata is Gemini's signature, and formatters know what to do with it. */
+/** Ignores an empty assistant text with metadata. It is a signature of Gemini, and formatters handle it. */
 function hasEmptyText(message: Message): boolean {
   if (message.role === "system") return message.content === "";
   const carriesMore = (part: TextPart): boolean => message.role === "assistant" && part.metadata !== undefined;
@@ -91,11 +91,11 @@ function isEmpty(message: Message): boolean {
     case "user":
       return !hasText && filesOf(message).length === 0;
     case "assistant":
-      // Thinking is no answer, and of the four only Gemini takes files of the assistant.
+      // Thinking alone is not an answer. Only Gemini accepts files in an assistant message.
       return !hasText && (message.toolCalls ?? []).length === 0;
     case "system":
     case "tool":
-      return false; // an empty system message is an empty text; a tool may well have nothing to say
+      return false; // `empty_text` covers system messages; a tool result may be empty
     default:
       return message satisfies never;
   }

@@ -2,7 +2,7 @@ import type { Message } from "../../thread/message.ts";
 import { callsOf, exchangesOf } from "./exchanges.ts";
 import { everywhere, type Rule } from "./rule.ts";
 
-/** Every call has its result, right behind it. */
+/** Rules about calls and results: every call is followed directly by its result. */
 export const exchangeRules = {
   /** "An assistant message with tool_calls must be followed by tool messages responding to each." */
   missing_result: everywhere("a call of this message has no result.", (messages) => {
@@ -36,7 +36,7 @@ export const exchangeRules = {
     const [first = -1] = repeatsIn(messages);
     return first;
   }),
-  /** Gemini pairs results with calls by their order. */
+  /** Gemini matches results and calls by order. */
   result_order: everywhere("results must stand in the order of their calls.", (messages) => {
     for (const { calls, own } of exchangesOf(messages)) {
       const placeOf = new Map(calls.map(({ id }, place) => [id, place] as const).reverse()); // the first of equal ids
@@ -48,7 +48,7 @@ export const exchangeRules = {
   }),
 } satisfies { [rule: string]: Rule };
 
-/** The results of calls that have one since they were last made, in order. */
+/** The repeated results: those whose call already has a result since it was last made. */
 function repeatsIn(messages: readonly Message[]): ReadonlySet<number> {
   const repeats = new Set<number>();
   const hasResult = new Map<string, boolean>();

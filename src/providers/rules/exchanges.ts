@@ -1,6 +1,6 @@
 import type { Message, ToolCall } from "../../thread/message.ts";
 
-/** A message with calls and the results right behind it that answer one of them. */
+/** A message with calls, and the results directly after it that answer them. */
 export interface Exchange {
   readonly calls: readonly ToolCall[];
   readonly own: readonly { readonly index: number; readonly id: string; readonly name: string }[];

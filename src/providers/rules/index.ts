@@ -10,7 +10,7 @@ const families = { ...orderRules, ...exchangeRules, ...nameRules, ...contentRule
 export type RuleId = keyof typeof families;
 
 /**
- * Every rule, by its stable name, with the providers it holds for.
+ * Every rule, by its stable name, with the providers it applies to.
  *
  * @example
  * console.log(RULES.trailing_whitespace.providers); // [ 'anthropic' ]

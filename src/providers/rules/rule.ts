@@ -5,15 +5,15 @@ export type ProviderApi = "openai-chat" | "openai-responses" | "anthropic" | "ge
 
 export interface Rule {
   readonly providers: readonly ProviderApi[];
-  /** What is wrong with the message that breaks it. */
+  /** The problem of a message that violates the rule. */
   readonly trouble: string;
-  /** The index of the first message that breaks it for a provider, or -1. */
+  /** The index of the first message that violates the rule for a provider, or -1. */
   readonly find: (messages: readonly Message[], provider: ProviderApi) => number;
 }
 
 export const EVERY_PROVIDER: readonly ProviderApi[] = ["openai-chat", "openai-responses", "anthropic", "gemini"];
 
-/** A rule that every provider has, or that keeps a list fit for every provider. */
+/** A rule for all providers. Some do not enforce it, but a list that follows it can be sent to all. */
 export function everywhere(trouble: string, find: Rule["find"]): Rule {
   return { providers: EVERY_PROVIDER, trouble, find };
 }

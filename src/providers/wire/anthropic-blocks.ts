@@ -8,7 +8,7 @@ import { readablePieces } from "../thinking.ts";
 import { anthropicFile } from "./anthropic-files.ts";
 import type { AnthropicBlock, AnthropicThinking, AnthropicToolResult } from "./anthropic-types.ts";
 
-/** The blocks of one message; system messages have their own place. */
+/** The blocks of one message. System messages are sent in another field. */
 export function blocksOf(message: Message): readonly AnthropicBlock[] {
   switch (message.role) {
     case "system":
@@ -44,7 +44,7 @@ function blockOf(piece: Piece): readonly AnthropicBlock[] {
     case "custom":
     case "provider_call":
     case "provider_result":
-      return []; // the assistant has no files here; the others have a shape for each tool, see toAISDKPrompt
+      return []; // no files in assistant messages; provider calls have a form for each tool, see toAISDKPrompt
     default:
       return piece satisfies never;
   }
@@ -56,7 +56,7 @@ function thinkingBlock(part: ThinkingPart): AnthropicThinking {
   return { type: "redacted_thinking", data: textField(part, "anthropic", "redactedData") ?? "" };
 }
 
-/** Between two thinking blocks, which stay where they are, Claude wants text before calls. */
+/** Claude requires text before calls between two thinking blocks. Thinking blocks keep their places. */
 function callsLast(blocks: readonly AnthropicBlock[]): readonly AnthropicBlock[] {
   return runs(blocks, (a, b) => !isThinking(a) && !isThinking(b)).flatMap((run) => [
     ...run.filter(({ type }) => type !== "tool_use"),

@@ -3,7 +3,7 @@ import type { FilePart } from "../../thread/message.ts";
 import { decodeText, type FileSource, familyOf, sourceOf } from "../files.ts";
 import type { AnthropicFile, AnthropicText } from "./anthropic-types.ts";
 
-/** Images, PDF and plain text; the name of a document is its title, except in a result, where there is none. */
+/** Images, PDF and plain text. The file name becomes the title of a document, except in a result, which has no titles. */
 export function anthropicFile(part: FilePart, place: "message" | "result"): AnthropicFile | AnthropicText {
   const source = sourceOf(part);
   const title = place === "result" || part.filename === undefined ? {} : { title: part.filename };

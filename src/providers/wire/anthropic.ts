@@ -6,7 +6,7 @@ import { blocksOf, isThinking } from "./anthropic-blocks.ts";
 import type { AnthropicBlock, AnthropicMessage, AnthropicText, AnthropicTool } from "./anthropic-types.ts";
 
 export interface AnthropicOptions {
-  /** Adds cache breakpoints, four at most. */
+  /** Adds cache breakpoints, at most four. Default none. */
   readonly cache?: CacheOption | undefined;
 }
 
@@ -16,7 +16,7 @@ export interface AnthropicBody {
   readonly tools?: readonly AnthropicTool[];
 }
 
-/** A block and where it comes from and goes to. */
+/** A block with the role and index of its message. */
 interface Placed {
   readonly role: "user" | "assistant";
   readonly message: number;
@@ -24,8 +24,8 @@ interface Placed {
 }
 
 /**
- * The fields `system`, `messages` and `tools` of a Messages request: system messages apart, neighbours of one role merged,
- * results first in their message, thinking as it was signed.
+ * The fields `system`, `messages` and `tools` of a Messages request. System messages are separate, adjacent messages of one
+ * role are merged, results come first in their message, and thinking is unchanged.
  *
  * @example
  * const body = toAnthropic([{ role: "system", content: "Be brief." }, { role: "user", content: "Hi" }], [], { cache: true });
@@ -55,7 +55,7 @@ function place(message: Message, index: number): readonly Placed[] {
   return blocksOf(message).map((block) => ({ role, message: index, block }));
 }
 
-/** "tool_result blocks must come first": before any text of the message. */
+/** "tool_result blocks must come first", before any text of the message. */
 function resultsFirst(run: readonly Placed[]): readonly Placed[] {
   const isResult = ({ block }: Placed): boolean => block.type === "tool_result";
   return [...run.filter(isResult), ...run.filter((item) => !isResult(item))];

@@ -7,7 +7,7 @@ import { resultOf } from "../results.ts";
 import { readablePieces } from "../thinking.ts";
 import type { GeminiFile, GeminiPart } from "./gemini-types.ts";
 
-/** The parts of one message; system messages have their own place. */
+/** The parts of one message. System messages are sent in another field. */
 export function geminiParts(message: Message): readonly GeminiPart[] {
   switch (message.role) {
     case "system":
@@ -26,7 +26,7 @@ export function geminiParts(message: Message): readonly GeminiPart[] {
   }
 }
 
-/** A signature goes back on the very part it came with, also on an empty text. */
+/** A signature must be returned on the part it came with, even on an empty text. */
 function modelPart(piece: Piece): readonly GeminiPart[] {
   const signature = textField(piece.type === "call" ? piece.call : piece, "google", "thoughtSignature");
   const signed = signature === undefined ? {} : { thoughtSignature: signature };
@@ -45,7 +45,7 @@ function modelPart(piece: Piece): readonly GeminiPart[] {
     case "custom":
     case "provider_call":
     case "provider_result":
-      return []; // each has a shape of its own; see toAISDKPrompt
+      return []; // each kind has its own form; toAISDKPrompt supports them
     default:
       return piece satisfies never;
   }

@@ -5,8 +5,8 @@ import type { GeminiBody, GeminiContent, GeminiPart } from "./gemini-types.ts";
 
 export interface GeminiOptions {
   /**
-   * Whether a call without its thought signature gets the value that Google documents for that case. Gemini 3 refuses such
-   * a call in the current turn, older models do not look. Default true.
+   * Whether a call without a thought signature gets the placeholder that Google documents. Gemini 3 refuses a call without one
+   * in the current turn. Older models ignore it. Default true.
    */
   readonly fillSignatures?: boolean | undefined;
 }
@@ -15,8 +15,8 @@ export interface GeminiOptions {
 const SKIP_VALIDATION = "skip_thought_signature_validator";
 
 /**
- * The fields `systemInstruction`, `contents` and `tools` of a generateContent request: the results of one step alone in
- * their content, signatures on the parts they came with.
+ * The fields `systemInstruction`, `contents` and `tools` of a generateContent request. The results of one step have their
+ * own content, and signatures are on the parts they came with.
  *
  * @example
  * const { contents } = toGemini([{ role: "user", content: "Hi" }]);
@@ -37,7 +37,7 @@ export function toGemini(
   };
 }
 
-/** Two answers in a row are one, or a call would follow a model turn; what the user says stays apart from results. */
+/** Joins adjacent answers, because a call must not follow a model turn. User messages and results are not joined. */
 function areOneContent(a: Message, b: Message): boolean {
   return a.role === b.role && (a.role === "tool" || a.role === "assistant");
 }
@@ -46,7 +46,7 @@ function contentOf(run: readonly Message[]): GeminiContent {
   return { role: run[0]?.role === "assistant" ? "model" : "user", parts: run.flatMap(geminiParts) };
 }
 
-/** Checked is the first call of each step since the user last spoke. */
+/** Gemini checks the first call of each step since the last user message. */
 function fillSignatures(contents: readonly GeminiContent[]): readonly GeminiContent[] {
   const turn = contents.findLastIndex(({ role, parts }) => role === "user" && parts.some(isStandard));
   return contents.map((content, index) =>

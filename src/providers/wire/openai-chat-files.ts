@@ -9,7 +9,7 @@ export type OpenAIChatPart =
   | { readonly type: "input_audio"; readonly input_audio: { readonly data: string; readonly format: "wav" | "mp3" } }
   | { readonly type: "file"; readonly file: { readonly filename: string; readonly file_data: string } };
 
-/** Images by URL or bytes; sound and PDF by bytes only. `index` names a file that has no name. */
+/** Images by URL or bytes; audio and PDF by bytes only. `index` is used in the name of a file without one. */
 export function chatFile(part: FilePart, index: number): OpenAIChatPart {
   const source = sourceOf(part);
   if (familyOf(part) === "image") {

@@ -29,8 +29,8 @@ export interface OpenAIChatBody {
 }
 
 /**
- * The fields `messages` and `tools` of a Chat Completions request. The format has no place for thinking, for the order of
- * text and calls, nor for what the provider itself executed: those are left out.
+ * The fields `messages` and `tools` of a Chat Completions request. The format cannot hold thinking, the order of text and
+ * calls, or calls that a provider ran. These are left out.
  *
  * @example
  * const { messages } = toOpenAIChat([{ role: "user", content: "Hi" }]);
@@ -79,7 +79,7 @@ function assistantMessage(message: AssistantMessage): OpenAIChatMessage {
   return { role: "assistant", content: text === "" ? null : text, tool_calls };
 }
 
-/** A result is text and nothing else; an error can only be told by what it says. */
+/** A result is text only. The format has no flag for errors, so the text must show them. */
 function resultText(message: ToolMessage): string {
   const result = resultOf(message);
   switch (result.type) {
@@ -96,7 +96,7 @@ function resultText(message: ToolMessage): string {
   }
 }
 
-/** Files that tools gave follow as the user's, behind all results: nothing may stand between those. */
+/** Files of tool results follow in a user message after all results, because nothing may separate the results. */
 function filesBehind(group: readonly Message[]): readonly OpenAIChatMessage[] {
   const files = group.flatMap((message) => (message.role === "tool" ? filesOf(message) : []));
   return files.length === 0 ? [] : [{ role: "user", content: files.map(chatFile) }];

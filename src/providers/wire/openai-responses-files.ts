@@ -9,7 +9,7 @@ export type OpenAIResponsesPart =
   | { readonly type: "input_file"; readonly file_url: string }
   | { readonly type: "input_file"; readonly filename: string; readonly file_data: string };
 
-/** The same parts in what the user says and in what a tool gives. */
+/** The parts of a file in a user message or tool result. */
 export function responsesPart(part: TextPart | FilePart, nameless: string): OpenAIResponsesPart {
   if (part.type === "text") return { type: "input_text", text: part.text };
   const source = sourceOf(part);

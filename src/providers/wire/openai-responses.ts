@@ -37,9 +37,9 @@ export interface OpenAIResponsesBody {
 }
 
 /**
- * The fields `input`, `tools` and `store` of a Responses request. Nothing refers to what OpenAI stored, because such
- * references break as soon as a list is trimmed; ask for `include: ["reasoning.encrypted_content"]` to get reasoning that
- * can be sent back.
+ * The fields `input`, `tools` and `store` of a Responses request. It has no references to items that OpenAI stored, because
+ * they break when a list is trimmed. Request `include: ["reasoning.encrypted_content"]` to get reasoning that can be sent
+ * back.
  *
  * @example
  * const { input } = toOpenAIResponses([{ role: "system", content: "Be brief." }, { role: "user", content: "Hi" }]);
@@ -75,7 +75,7 @@ function assistantItems(message: AssistantMessage): readonly OpenAIResponsesItem
   const pieces = readablePieces(piecesOf(message), "openai");
   return pieces.flatMap((piece, index) => {
     if (piece.type !== "thinking") return itemOf(piece);
-    // One reasoning item can have come as several thinking parts, one for each part of its summary.
+    // One reasoning item may be several thinking parts, one for each part of its summary.
     const same = pieces.filter((other) => other === piece || isSameItem(other, piece));
     return pieces.indexOf(same[0] ?? piece) === index ? reasoningItem(same.filter(isThinking)) : [];
   });
@@ -100,13 +100,13 @@ function itemOf(piece: Piece): readonly OpenAIResponsesItem[] {
       return [{ type: "function_call", call_id: id, name, arguments: JSON.stringify(objectOf(input)) }];
     }
     default:
-      return []; // the assistant's files, sources, and what the provider executed have no item of their own
+      return []; // files, sources and provider calls of the assistant have no item
   }
 }
 
 function reasoningItem(parts: readonly ThinkingPart[]): readonly OpenAIResponsesItem[] {
   const [first] = parts;
-  const encrypted = parts.findLast((part) => sealOf(part) !== undefined); // complete only with the last of them
+  const encrypted = parts.findLast((part) => sealOf(part) !== undefined); // only the last one is complete
   const encrypted_content = encrypted === undefined ? undefined : sealOf(encrypted);
   if (first === undefined || encrypted_content === undefined) return [];
   const id = idOf(first);
@@ -128,7 +128,7 @@ function outputOf(message: ToolMessage): string | readonly OpenAIResponsesPart[]
     case "text":
       return result.text;
     case "error":
-      return JSON.stringify({ error: result.error }); // there is no flag for failure
+      return JSON.stringify({ error: result.error }); // the format has no error flag
     case "parts":
       return result.parts.map((part) => responsesPart(part, "data"));
     default:

@@ -10,7 +10,7 @@ export interface StepOptions {
   readonly callId: string;
   /** Default: the one that only these messages can have, as in `Thread.fromMessages`. */
   readonly format?: MessageFormat | undefined;
-  /** The model that answered, as `project` was told it. Without it its thinking is not sent again. Default none. */
+  /** The model that answered, under the name given to `project`. Without it, its thinking is not sent again. Default none. */
   readonly model?: string | undefined;
   /** `meta.fingerprint` of the projection that the model was shown: vouches for its thinking. Default none. */
   readonly fingerprint?: string | undefined;

@@ -22,12 +22,12 @@ export function explanationOf(run: Run): ExplainedEntry[] {
     return { status: "other_lane", rule: "lane_not_projected", tokens: 0 };
   };
   const reader = new LaneReader(thread.base, rulesOf(run.settings.rules));
-  const told = (entry: Entry, lane: string): ExplainedEntry => {
+  const explained = (entry: Entry, lane: string): ExplainedEntry => {
     const fate = fates.get(entry.seq) ?? (lane === engine.lane ? fateOnLane(run, entry) : fateElsewhere(entry));
     return { seq: entry.seq, kind: entry.kind, ...fate };
   };
-  const loaded = thread.toArray().map((entry) => told(entry, reader.read(entry)));
-  const known = entriesOfBase(run).map((entry) => told(entry, namedLane(entry) ?? engine.lane));
+  const loaded = thread.toArray().map((entry) => explained(entry, reader.read(entry)));
+  const known = entriesOfBase(run).map((entry) => explained(entry, namedLane(entry) ?? engine.lane));
   return thread.firstSeq === 0 ? loaded : [...withGaps(known, thread.firstSeq), ...loaded];
 }
 
