@@ -65,6 +65,8 @@ export type Directive =
       readonly afterMs: number;
       /** Milliseconds of work in earlier processes. */
       readonly workedMs: number;
+      /** Send `worked` when the log is this far behind the work time. */
+      readonly noteEveryMs: number;
       readonly signal: Extract<Signal, { type: "fail" }>;
     })
   /** Abort running calls of the request. Their results still come back as signals. */

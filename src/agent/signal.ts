@@ -127,6 +127,8 @@ export type Signal =
   | { readonly type: "fail"; readonly failure: Failure }
   /** The server stops; another process resumes the request. `begun` lists the calls that have started. */
   | { readonly type: "hand_over"; readonly begun: readonly string[]; readonly workedMs?: number }
+  /** The work time so far, for a request with a time limit. Recorded, so that a killed process loses little of it. */
+  | { readonly type: "worked"; readonly workedMs: number }
   /** Complete the run with the answer so far. */
   | { readonly type: "finish"; readonly requestId?: string; readonly terminationReason: "limit" | "stopped" }
   | { readonly type: "context_op"; readonly operation: ContextOperation }

@@ -9,6 +9,7 @@ import { noticed, resumed } from "./resume.ts";
 import { steered } from "./steering.ts";
 import { inFlight, type Step, stay } from "./step.ts";
 import { notSummarized, summarized } from "./summary.ts";
+import { timeNoted } from "./time-limit.ts";
 import { answerAsked, answeredOutside, approvalAsked, callOrEnd, decided, resulted } from "./tools.ts";
 
 /**
@@ -66,6 +67,8 @@ export function decide(agent: ReactAgent, signal: Signal): Step {
       return broken(agent, signal.failure);
     case "hand_over":
       return handedOver(agent, signal);
+    case "worked":
+      return timeNoted(agent, signal);
     case "finish":
       return finished(agent, signal);
     case "context_op":

@@ -163,6 +163,11 @@ export function handedOverEntry(run: Run, begun: readonly string[], workedMs: nu
   return { kind: "note", payload, refs: runRefs(run) };
 }
 
+/** The work time up to here, when no other entry has recorded it for a while. */
+export function workedEntry(run: Run, workedMs: number): EntryInput {
+  return { kind: "note", payload: { contextRef: run.lane, workedMs }, refs: runRefs(run) };
+}
+
 /** The work time, for a request with a time limit. */
 function worked(workedMs: number | undefined): { readonly workedMs?: number } {
   return workedMs === undefined || workedMs === 0 ? {} : { workedMs };

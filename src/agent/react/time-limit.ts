@@ -1,7 +1,9 @@
 import type { Failure } from "../failure.ts";
-import type { ReactAgent } from "./agent.ts";
+import type { Signal } from "../signal.ts";
+import { isAtWork, type ReactAgent } from "./agent.ts";
+import { workedEntry } from "./entries.ts";
 import type { Run } from "./run.ts";
-import { doing, type Step } from "./step.ts";
+import { committed, doing, type Step, stay } from "./step.ts";
 
 /**
  * Schedules the run's time limit, which counts over all process starts. Waiting for approvals or outside answers does not
@@ -12,7 +14,19 @@ export function limited(step: Step, { requestId, runId, workedMs }: Run): Step {
   if (totalTimeoutMs === undefined) return step;
   const afterMs = Math.max(0, totalTimeoutMs - workedMs);
   const signal = { type: "fail", failure: timeout(totalTimeoutMs) } as const;
-  return doing(step, { type: "schedule", requestId, runId, afterMs, workedMs, signal });
+  const noteEveryMs = Math.max(1, Math.ceil(totalTimeoutMs / NOTES));
+  return doing(step, { type: "schedule", requestId, runId, afterMs, workedMs, noteEveryMs, signal });
+}
+
+/** Time at work is in the log at each tenth of the limit at the latest: so much a process that is killed can lose. */
+const NOTES = 10;
+
+/** Nothing is noted that the log has, and nothing of a run that is ending or waits. */
+export function timeNoted(agent: ReactAgent, { workedMs }: Extract<Signal, { type: "worked" }>): Step {
+  const { run } = agent.state;
+  const { runId, ending } = agent.flight;
+  const isWorking = run !== undefined && runId === run.runId && ending === undefined && isAtWork(agent);
+  return isWorking && workedMs > run.workedMs ? committed(stay(agent), workedEntry(run, workedMs)) : stay(agent);
 }
 
 /** The failure of a run that has used up its time; else undefined. */

@@ -106,7 +106,12 @@ export class LiveThread {
       ensureHeld: () => this.#ensureHeld(),
       scope: (requestId) => ({ requestId, threadId, context: this.requests.context(requestId) as never }), // as the caller typed it
       shown: (callId) => this.lastCall.messagesOf(callId),
-      limit: (requestId, limit, over) => this.requests.limit(requestId, limit, over),
+      limit: (requestId, limit, over) =>
+        this.requests.limit(requestId, limit, {
+          over,
+          loggedMs: () => this.agent.state.run?.workedMs ?? 0,
+          note: (workedMs) => this.#noteTime(workedMs),
+        }),
       worked: () => this.requests.worked,
       isStopping: () => this.#isResting,
       began: (toolCallId) => this.#begun.add(toolCallId),
@@ -455,6 +460,11 @@ export class LiveThread {
         this.#sending -= 1;
         this.changed();
       });
+  }
+
+  /** A note that is not written costs little time of the limit, and must not cost the request anything. */
+  #noteTime(workedMs: number): void {
+    if (this.isHeld) this.session.submit({ type: "worked", workedMs }).catch(() => undefined);
   }
 
   #track(work: Promise<unknown>, among: Set<Promise<unknown>>): void {

@@ -5,21 +5,36 @@ export interface TimeLimit {
   readonly afterMs: number;
   /** What it was at work before, in processes that have ended. */
   readonly workedMs: number;
+  /** How far the log may be behind the time at work. */
+  readonly noteEveryMs: number;
+}
+
+/** What a timer asks and calls. */
+export interface TimeWatch {
+  /** The limit is reached. */
+  readonly over: () => void;
+  /** What the log tells of the time at work. */
+  readonly loggedMs: () => number;
+  /** The log is `noteEveryMs` behind. */
+  readonly note: (workedMs: number) => void;
 }
 
 /** A time limit that stands still while a request waits for somebody outside, and how long the request was at work. */
 export class RequestTimer {
   readonly #ports: RuntimePorts;
-  readonly #fire: () => void;
+  readonly #watch: TimeWatch;
+  readonly #everyMs: number;
   #left: number;
   #worked: number;
   #since = 0;
   #stop: (() => void) | undefined;
+  #stopNotes: () => void = () => undefined;
   #over = false;
 
-  constructor(ports: RuntimePorts, { afterMs, workedMs }: TimeLimit, fire: () => void) {
+  constructor(ports: RuntimePorts, { afterMs, workedMs, noteEveryMs }: TimeLimit, watch: TimeWatch) {
     this.#ports = ports;
-    this.#fire = fire;
+    this.#watch = watch;
+    this.#everyMs = noteEveryMs;
     this.#left = afterMs;
     this.#worked = workedMs;
     this.go();
@@ -35,13 +50,16 @@ export class RequestTimer {
     this.#since = this.#ports.monotonic();
     this.#stop = this.#ports.after(this.#left, () => {
       this.#over = true;
-      this.#fire();
+      this.#stopNotes();
+      this.#watch.over();
     });
+    this.#noteLater(this.#dueMs);
   }
 
   pause(): void {
     if (this.#stop === undefined || this.#over) return;
     this.#stop();
+    this.#stopNotes();
     this.#stop = undefined;
     const elapsed = this.#elapsed();
     this.#worked += elapsed;
@@ -50,8 +68,22 @@ export class RequestTimer {
 
   cancel(): void {
     this.#stop?.();
+    this.#stopNotes();
     this.#stop = undefined;
     this.#over = true;
+  }
+
+  /** When the log, as it is now, will be too far behind. */
+  get #dueMs(): number {
+    return this.#watch.loggedMs() + this.#everyMs - this.workedMs;
+  }
+
+  #noteLater(ms: number): void {
+    this.#stopNotes = this.#ports.after(Math.max(1, ms), () => {
+      const due = this.#dueMs;
+      if (due <= 0) this.#watch.note(this.workedMs);
+      this.#noteLater(due <= 0 ? this.#everyMs : due);
+    });
   }
 
   #elapsed(): number {

@@ -4,7 +4,7 @@ import type { RuntimePorts } from "../ports.ts";
 import { type Hold, LiveRequest } from "../request/request.ts";
 import { RequestError, requestFailed, requestSuspended } from "../request/request-error.ts";
 import type { RequestSpan } from "../telemetry/telemetry.ts";
-import { RequestTimer, type TimeLimit } from "./request-timer.ts";
+import { RequestTimer, type TimeLimit, type TimeWatch } from "./request-timer.ts";
 
 export interface RequestsOptions {
   readonly epoch: number | undefined;
@@ -74,10 +74,10 @@ export class Requests {
   }
 
   /** Limits the time that a request may be at work. */
-  limit(requestId: string, limit: TimeLimit, over: () => void): void {
+  limit(requestId: string, limit: TimeLimit, watch: TimeWatch): void {
     if (this.current?.id !== requestId) return;
     this.#timer?.cancel();
-    this.#timer = new RequestTimer(this.#options.ports, limit, over);
+    this.#timer = new RequestTimer(this.#options.ports, limit, watch);
   }
 
   /** For the log: how long the request was at work, where it has a time limit. */

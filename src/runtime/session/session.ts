@@ -191,7 +191,7 @@ export class Session {
         }
         const isOthers = ConflictError.isInstance(error) && (await this.#catchUp(store));
         if (!isOthers) {
-          if (step.agent.thread.rev > before.thread.rev) broken(error);
+          if (step.agent.thread.rev > before.thread.rev && type !== "worked") broken(error);
           throw error;
         }
         // They may have decided something. What goes wrong then goes wrong again with the next signal.

@@ -1,5 +1,5 @@
 import { defineAgent } from "heddle";
-import { type FaultStore, faultStore, scriptedModel } from "heddle/testing";
+import { type FaultPlan, type FaultStore, faultStore, scriptedModel } from "heddle/testing";
 import { describe, expect, test } from "vitest";
 import { decideByEntry } from "../../../src/runtime/host/decide-by-entry.ts";
 import { toAll } from "../support/recovery-tools.ts";
@@ -197,6 +197,12 @@ describe('recover: "fail"', () => {
   });
 });
 
+/** How many entries do nothing but tell the time at work. */
+async function timeNotes(on: Stage): Promise<number> {
+  const isTime = ({ payload }: { readonly payload: object }) => "workedMs" in payload && !("handedOver" in payload);
+  return (await on.log()).filter((entry) => entry.kind === "note" && isTime(entry)).length;
+}
+
 describe("totalTimeoutMs", () => {
   const totalTimeoutMs = 2_500;
   const work = { inputSchema: anything, repeatable: true };
@@ -221,8 +227,59 @@ describe("totalTimeoutMs", () => {
     }
     const { failure } = await failureOf(on.end(server.result(id)));
     expect(failure?.code).toBe("request_timeout");
-    // Each life is 750 ms long. Of one that dies the log tells of the 500 ms that ended with a result.
-    expect(life).toBe(how === "dies" ? 4 : 3);
+    // Each life is 750 ms long, and the last one ends before it is over.
+    expect(life).toBe(3);
+  });
+
+  test.each([300, 700, 2_000])(
+    "loses at most a tenth of the limit where a process dies after %i ms of one call",
+    async (lifeMs) => {
+      const on = await stage();
+      const { start, die } = processes(on);
+      const config = { script: [{ hang: true }], totalTimeoutMs, maxAttempts: 50 };
+      let server = await start(config);
+      const { id } = await on.end(server.ask("Go."));
+      let deaths = 0;
+      let workedMs = 0;
+      for (; server.request !== undefined && deaths < 50; deaths++) {
+        await on.pass(lifeMs);
+        workedMs += lifeMs;
+        if (server.request === undefined) break;
+        await die();
+        await on.pass(60_000); // what is down does not work
+        server = await start(config);
+      }
+      const { failure } = await failureOf(on.end(server.result(id)));
+      expect(failure?.code).toBe("request_timeout");
+      expect(workedMs).toBeLessThanOrEqual(totalTimeoutMs + deaths * (totalTimeoutMs / 10) + lifeMs);
+      expect(await timeNotes(on)).toBeLessThanOrEqual(11);
+      await toAll(on.store, on.threadId);
+    },
+  );
+
+  test("writes no note of its own where results come as often, and none while it waits", async () => {
+    const on = await stage();
+    const execute = () => new Promise((resolve) => void on.ports.after(200, () => resolve("ok")));
+    const calls = [...script.slice(0, 10), { calls: [{ id: "p", name: "pay" }] }];
+    const server = await on.start({
+      script: calls,
+      tools: { pay, work: { ...work, execute } } as never,
+      totalTimeoutMs,
+    });
+    const request = await on.end(server.ask("Go."));
+    await on.pass(60_000);
+    expect(request.state).toBe("waiting");
+    expect(await timeNotes(on)).toBe(0);
+    await on.end(server.stop());
+  });
+
+  test("does not end a request whose time could not be noted", async () => {
+    const on = await stage();
+    const plan: FaultPlan = ({ kinds }) => (kinds?.[0] === "note" ? { type: "fail" } : undefined);
+    const store = faultStore(on.store, { after: on.ports.after, plan });
+    const server = await on.start({ script: [{ text: "Here.", delayMs: 2_000 }], totalTimeoutMs }, { store });
+    const request = await on.end(server.ask("Go."));
+    expect((await on.end(request.result)).text).toBe("Here.");
   });
 
   test("does not count the time that a request waits, also when it is taken over meanwhile", async () => {
