@@ -186,6 +186,7 @@ export class LiveHost<Given extends AnyAgent> implements AgentHost<Given> {
       concurrency,
       waitMs,
       signal: this.#stopped.signal,
+      isAtWork: (threadId) => this.#threads.isAtWork(threadId),
       takeOver: (threadId) => this.#threads.use(threadId, async ({ server }) => server.request, { claimWaitMs: 0 }),
       failed: (threadId, error) => this.#cannotTakeUp(threadId, error),
     });

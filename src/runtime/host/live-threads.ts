@@ -1,6 +1,7 @@
 import type { AgentContext, AgentOutput, AnyAgent } from "../../agent/definition/agent.ts";
 import type { Tools } from "../../agent/definition/tool.ts";
 import type { AgentEvent } from "../../agent/event.ts";
+import { StaleHolderError } from "../../stores/errors.ts";
 import { checkName } from "../../thread/names.ts";
 import type { RuntimePorts } from "../ports.ts";
 import type { AgentRequest } from "../request/request.ts";
@@ -70,10 +71,32 @@ export class LiveThreads<Given extends AnyAgent> {
     return this.#isStopped;
   }
 
+  /** Whether a request is under way on a thread that is live here. */
+  isAtWork(threadId: string): boolean {
+    return this.#live.get(threadId)?.thread?.current !== undefined;
+  }
+
+  /**
+   * Claims the thread again where another process has had it since: a process that was frozen finds that out with its next call.
+   * A stale holder has written nothing, so the call is made once more.
+   */
   async use<Answer>(
     threadId: string,
     use: (used: Used<Given>) => Promise<Answer>,
     start: Start<Given> = {},
+  ): Promise<Answer> {
+    try {
+      return await this.#use(threadId, use, start);
+    } catch (error) {
+      if (!StaleHolderError.isInstance(error)) throw error;
+      return await this.#use(threadId, use, start);
+    }
+  }
+
+  async #use<Answer>(
+    threadId: string,
+    use: (used: Used<Given>) => Promise<Answer>,
+    start: Start<Given>,
   ): Promise<Answer> {
     checkName("threadId", threadId); // without one a server would make one up, and all who gave none would share it
     for (let left = this.#leaving.get(threadId); left !== undefined; left = this.#leaving.get(threadId)) {
@@ -86,6 +109,7 @@ export class LiveThreads<Given extends AnyAgent> {
     live.keep();
     try {
       const server = await live.server;
+      await live.thread?.confirmHeld();
       if (start.context !== undefined) live.thread?.requests.giveContext(start.context);
       if (start.tools !== undefined) await lend(live.thread, start.tools);
       return await use({ server, hosted: (request) => hosted(live, request) });

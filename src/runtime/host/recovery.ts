@@ -21,6 +21,8 @@ export interface RecoveryOptions {
   readonly agent: string;
   /** Requests that are at work at once. */
   readonly concurrency: number;
+  /** Whether this host carries the request of the thread already: then there is nothing to take over. */
+  readonly isAtWork: (threadId: string) => boolean;
   /** How long to wait for the claim of a holder that may be dead. */
   readonly waitMs: number;
   readonly signal: AbortSignal;
@@ -62,7 +64,7 @@ type InPlace = (work: () => Promise<void>) => Promise<void>;
 async function takenOver(threadId: string, inPlace: InPlace, options: RecoveryOptions): Promise<string | undefined> {
   const { ports, waitMs, signal, failed } = options;
   const deadline = ports.monotonic() + waitMs;
-  while (!signal.aborted) {
+  while (!signal.aborted && !options.isAtWork(threadId)) {
     try {
       return await begunInPlace(threadId, inPlace, options);
     } catch (error) {
@@ -77,11 +79,12 @@ async function takenOver(threadId: string, inPlace: InPlace, options: RecoveryOp
 
 /** Answers when the request has begun; its place is free when it has ended, or waits for somebody outside. */
 function begunInPlace(threadId: string, inPlace: InPlace, options: RecoveryOptions): Promise<string | undefined> {
-  const { store, ports, agent, signal, takeOver } = options;
+  const { store, ports, agent, signal, isAtWork, takeOver } = options;
   const { promise, resolve, reject } = Promise.withResolvers<string | undefined>();
   const work = async (): Promise<void> => {
-    const isOurs = !signal.aborted && (await patiently(ports, () => isAskedOf(store, threadId, agent)));
-    const request = isOurs && !signal.aborted ? await takeOver(threadId) : undefined;
+    const isWanted = (): boolean => !signal.aborted && !isAtWork(threadId);
+    const isOurs = isWanted() && (await patiently(ports, () => isAskedOf(store, threadId, agent)));
+    const request = isOurs && isWanted() ? await takeOver(threadId) : undefined;
     resolve(request?.id);
     await request?.settled();
   };

@@ -213,6 +213,11 @@ export class LiveThread {
     return !this.isBroken && ((await this.options.holder?.ensure()) ?? true) && !this.isBroken;
   }
 
+  /** Throws where another process has the thread. Asks the store only when the last renewal is too old. */
+  async confirmHeld(): Promise<void> {
+    if (!this.isBroken && !this.stopped.aborted) await this.options.holder?.check();
+  }
+
   /**
    * What could not be written did not happen. Where another process may go on with the request, it is suspended here. Else it
    * has failed: the log is read anew, gets that end, and only then is the end emitted.

@@ -80,6 +80,13 @@ export class Holder {
     }
   }
 
+  /** Renews once when the last renewal is too old. Throws where another process has the thread; `lost` was called then. */
+  async check(): Promise<void> {
+    if (this.isHeld || this.#isReleased) return;
+    await this.#renew();
+    if (this.#isTaken) throw this.#lastError;
+  }
+
   /** Renews now. Throws where another process has the thread: it sees what was written before this. */
   async confirm(): Promise<void> {
     await patiently(this.#ports, async () => {

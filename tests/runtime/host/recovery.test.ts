@@ -191,3 +191,16 @@ test.each([0, -1, 1.5])("recoverConcurrency %s is refused", async (recoverConcur
   const { host: make } = await house();
   expect(() => make({ agent: agentOf([]), recoverConcurrency })).toThrow("recoverConcurrency");
 });
+
+test("requests that are live in this host take no place of recover, and are not among what it answers", async () => {
+  const { host: make, end, store } = await house();
+  const crashed = make({ agent: agentOf([{ hang: true }]) });
+  await end(crashed.ask("thread_orphan", "Hi"));
+  await end(crashed.stop({ graceMs: 0 }));
+  const host = make({ agent: agentOf([{ hang: true }, { hang: true }, "Recovered."]), recoverConcurrency: 2 });
+  await end(host.ask("thread_a", "Hi"));
+  await end(host.ask("thread_b", "Hi"));
+  expect((await end(host.recover())).threads).toEqual(["thread_orphan"]);
+  await end(host.stop({ graceMs: 0 }));
+  expect((await store.list({ order: "id" })).threads.map(({ status }) => status)).toContain("completed");
+});

@@ -1,0 +1,63 @@
+import { describe, expect, test } from "vitest";
+import { agentOf, careful, house, PAY } from "./support/hosts.ts";
+
+/** A host whose process stands still for longer than its claim of thread_1 lasts; meanwhile another one claims the thread. */
+async function frozen(agent: ReturnType<typeof agentOf>) {
+  const { host: make, end, store, ports } = await house();
+  let frozenMs = 0;
+  const monotonic = () => ports.monotonic() + frozenMs;
+  const host = make({ agent, ports: { ...ports, monotonic }, claimWaitMs: 0 });
+  const freeze = async (): Promise<number> => {
+    await store.release("thread_1", 1);
+    const { epoch } = await store.claim("thread_1", { holder: "two", ttlMs: 60_000 });
+    frozenMs = 20_000;
+    return epoch;
+  };
+  return { host, end, store, freeze };
+}
+
+describe("the first call of a host whose process was frozen", () => {
+  test("asks on a claim of its own, where the thread is free again", async () => {
+    const { host, end, store, freeze } = await frozen(agentOf(["One.", "Two."]));
+    await end((await end(host.ask("thread_1", "Hi"))).result);
+    await store.release("thread_1", await freeze());
+    expect((await end((await end(host.ask("thread_1", "Again"))).result)).text).toBe("Two.");
+    await end(host.stop());
+  });
+
+  test("says who has the thread, where another process holds it", async () => {
+    const { host, end, freeze } = await frozen(agentOf(["One."]));
+    await end((await end(host.ask("thread_1", "Hi"))).result);
+    await freeze();
+    const held = { code: "thread_held", holder: "two", retryable: true };
+    await expect(end(host.ask("thread_1", "Again"))).rejects.toMatchObject(held);
+    await end(host.stop());
+  });
+
+  test.each(["get", "resume", "approve"] as const)("%s resumes on a claim of its own", async (method) => {
+    const { agent, ran } = careful([PAY, "Paid."]);
+    const { host, end, store, freeze } = await frozen(agent);
+    const waiting = await end(host.ask("thread_1", "Pay"));
+    for await (const _event of waiting.events({ until: "waiting" }));
+    await store.release("thread_1", await freeze());
+    if (method === "get") await end((await end(host.get("thread_1"))).approve("call_p"));
+    else if (method === "approve") await end(host.approve("thread_1", "call_p"));
+    else {
+      expect((await end(host.resume("thread_1")))?.state).toBe("waiting");
+      await end(host.approve("thread_1", "call_p"));
+    }
+    expect((await end((await end(host.get("thread_1"))).result(waiting.id))).text).toBe("Paid.");
+    expect(ran).toEqual(["call_p"]);
+    await end(host.stop());
+  });
+
+  test("asks also where its claim was taken before it was old", async () => {
+    const { host, end, store } = await frozen(agentOf(["One.", "Two."]));
+    await end((await end(host.ask("thread_1", "Hi"))).result);
+    await store.release("thread_1", 1);
+    const { epoch } = await store.claim("thread_1", { holder: "two", ttlMs: 60_000 });
+    await store.release("thread_1", epoch);
+    expect((await end((await end(host.ask("thread_1", "Again"))).result)).text).toBe("Two.");
+    await end(host.stop());
+  });
+});
