@@ -15,23 +15,49 @@ interface Span {
 
 /** The comments and messages of a TypeScript file, in order. Comments on lines of their own that follow each other are one. */
 export function textsOfSource(source: string): readonly SourceText[] {
-  const texts: SourceText[] = [];
-  let previous: Span | undefined;
+  return proseOf(source).map(({ kind, spans: [first], text }) => ({
+    kind,
+    line: lineOf(source, first?.start ?? 0),
+    text,
+  }));
+}
+
+interface Prose {
+  readonly kind: SourceText["kind"];
+  readonly spans: Span[];
+  text: string;
+}
+
+function proseOf(source: string): readonly Prose[] {
+  const found: Prose[] = [];
+  const templates: (Prose | undefined)[] = []; // those whose placeholder the scan is in
   for (const span of spansOf(source)) {
     const { kind, start, end } = span;
-    const text = kind === "comment" ? commentText(source.slice(start, end)) : messageText(source.slice(start, end));
-    const between = previous === undefined ? "" : source.slice(previous.end, start);
-    const isContinued =
-      kind === "comment"
-        ? source.startsWith("//", start) && /^\n[ \t]*$/.test(between) && startsLine(source, previous?.start ?? 0)
-        : /^\s*\+\s*$/.test(between);
-    const last = texts.at(-1);
-    if (isContinued && previous?.kind === kind && last !== undefined)
-      texts[texts.length - 1] = { ...last, text: last.text + (kind === "comment" ? " " : "") + text };
-    else texts.push({ kind, line: lineOf(source, start), text });
-    previous = span;
+    const raw = source.slice(start, end);
+    const isRest = kind === "message" && raw.startsWith("}");
+    const opened = isRest ? templates.pop() : undefined;
+    const last = opened ?? found.at(-1);
+    const text = kind === "comment" ? commentText(raw) : messageText(raw);
+    let prose: Prose;
+    if (last !== undefined && (opened !== undefined || isContinued(source, last, span))) {
+      prose = last;
+      prose.text += isRest ? `\`\`${text}` : kind === "comment" ? ` ${text}` : text;
+      prose.spans.push(span);
+    } else {
+      prose = { kind, spans: [span], text };
+      found.push(prose);
+    }
+    if (kind === "message" && raw.endsWith("${")) templates.push(prose);
   }
-  return texts.filter((text) => (text.kind === "comment" ? isProse(text.text) : isMessage(text.text)));
+  return found.filter(({ kind, text }) => (kind === "comment" ? isProse(text) : isMessage(text)));
+}
+
+function isContinued(source: string, { kind, spans }: Prose, span: Span): boolean {
+  const last = spans.at(-1);
+  if (last === undefined || kind !== span.kind) return false;
+  const between = source.slice(last.end, span.start);
+  if (kind === "message") return /^\s*\+\s*$/.test(between);
+  return source.startsWith("//", span.start) && /^\n[ \t]*$/.test(between) && startsLine(source, last.start);
 }
 
 /** The paragraphs, list items and table cells of a Markdown page, without code. */
@@ -63,10 +89,9 @@ export function onlyProse(path: string, source: string): string {
   if (path.endsWith(".md")) return blankCode(withoutFences(source));
   let result = "";
   let at = 0;
-  for (const { kind, start, end } of spansOf(source)) {
-    const piece = source.slice(start, end);
-    const isKept = kind === "comment" || isMessage(messageText(piece));
-    result += blank(source.slice(at, start)) + (isKept ? blankCode(withoutExample(piece)) : blank(piece));
+  const spans = proseOf(source).flatMap((prose) => prose.spans);
+  for (const { start, end } of spans.sort((one, other) => one.start - other.start)) {
+    result += blank(source.slice(at, start)) + blankCode(withoutExample(source.slice(start, end)));
     at = end;
   }
   return result + blank(source.slice(at));

@@ -30,7 +30,7 @@ describe("the texts of a source file", () => {
 
   test("a message that is put together is one text, and other strings are none", () => {
     const messages = textsOfSource(source).filter(({ kind }) => kind === "message");
-    expect(messages.map(({ line, text }) => [line, text])).toEqual([[6, "Give a name. Not "]]);
+    expect(messages.map(({ line, text }) => [line, text])).toEqual([[6, "Give a name. Not ``, as it is here."]]);
   });
 
   test("prose keeps its place when everything else is blanked", () => {
