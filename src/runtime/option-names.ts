@@ -1,5 +1,6 @@
 import { AgentError } from "../agent/definition/agent-error.ts";
 import { isAgent } from "../agent/definition/define-agent.ts";
+import { checkName } from "../thread/names.ts";
 import { type OptionNames, refuseUnknownOptions } from "../thread/option-names.ts";
 import { Thread } from "../thread/thread.ts";
 import type { HostGetOptions, HostOptions } from "./host/port.ts";
@@ -107,6 +108,7 @@ export function checkSteerOptions(what: string, options: object): void {
 
 export function checkStopOptions(options: object): void {
   checkNames("stop", options, STOP);
+  checkDuration("graceMs", (options as StopOptions).graceMs);
 }
 
 export function checkSummaryRange(range: object): void {
@@ -151,18 +153,39 @@ function checkPlaced(what: string, options: Placed, names: { readonly [name: str
   if (options.store !== undefined) checkStore(options.store);
 }
 
-export function checkServerOptions(options: Parts): void {
+export function checkServerOptions(options: Parts & ClaimOptions): void {
   checkNames("A server", options, SERVER);
   checkParts(options);
+  checkClaim(options);
 }
 
-export function checkHostOptions(options: Parts & { readonly recoverConcurrency?: number | undefined }): void {
+export function checkHostOptions(
+  options: Parts & ClaimOptions & Pick<HostOptions<never>, "recoverConcurrency" | "idleMs">,
+): void {
   checkNames("A host", options, HOST);
-  const { recoverConcurrency: width } = options;
-  if (width !== undefined && !(Number.isSafeInteger(width) && width >= 1)) {
-    throw new RequestError({ code: "invalid_options", message: "recoverConcurrency must be a whole number from 1." });
-  }
+  checkFrom1("recoverConcurrency", options.recoverConcurrency);
+  checkDuration("idleMs", options.idleMs);
   checkParts(options);
+  checkClaim(options);
+}
+
+type ClaimOptions = Pick<ServerOptions<never>, "holder" | "claimTtlMs" | "claimWaitMs">;
+
+/** The store would refuse them only with the first thread, and by its own names. */
+function checkClaim({ holder, claimTtlMs, claimWaitMs }: ClaimOptions): void {
+  if (holder !== undefined) checkName("holder", holder);
+  checkFrom1("claimTtlMs", claimTtlMs);
+  checkDuration("claimWaitMs", claimWaitMs);
+}
+
+function checkFrom1(name: string, value: unknown): void {
+  if (value === undefined || (Number.isSafeInteger(value) && Number(value) >= 1)) return;
+  throw new RequestError({ code: "invalid_options", message: `${name} must be a whole number from 1.` });
+}
+
+function checkDuration(name: string, value: unknown): void {
+  if (value === undefined || (typeof value === "number" && value >= 0)) return;
+  throw new RequestError({ code: "invalid_options", message: `${name} must be a number of milliseconds from 0.` });
 }
 
 function checkNames(what: string, options: unknown, names: { readonly [name: string]: true }): void {

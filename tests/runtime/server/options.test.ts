@@ -77,3 +77,45 @@ test("messages are no content of an ask, and parts that no model can read say no
   const image = [{ type: "image", image: "x" }] as never; // a part of another library
   await expect(server.ask(image)).rejects.toMatchObject({ code: "empty_ask" });
 });
+
+describe("an option with a value that it cannot have is refused at once, by its name", () => {
+  const values: readonly (readonly [string, readonly unknown[]])[] = [
+    ["claimTtlMs", ["5s", 0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY]],
+    ["claimWaitMs", ["5s", -1, Number.NaN]],
+    ["holder", ["a/b", "", 5]],
+  ];
+  const ofHosts = [...values, ["idleMs", ["5s", -1, Number.NaN]] as const, ["recoverConcurrency", [0]] as const];
+  const each = (list: typeof values) => list.flatMap(([name, wrong]) => wrong.map((value) => [name, value] as const));
+
+  test.each(each(ofHosts))("a host with %s: %s", (name, value) => {
+    const coded = {
+      code: expect.stringMatching(/^invalid_(options|id)$/),
+      message: expect.stringMatching(`^${name} `),
+    };
+    expect(() => AgentHost.create(untyped({ agent, store, [name]: value }))).toThrow(expect.objectContaining(coded));
+  });
+
+  test.each(each(values))("a server with %s: %s", async (name, value) => {
+    const coded = {
+      code: expect.stringMatching(/^invalid_(options|id)$/),
+      message: expect.stringMatching(`^${name} `),
+    };
+    await expect(AgentServer.start(untyped({ agent, store, [name]: value }))).rejects.toMatchObject(coded);
+  });
+
+  test("a stop with graceMs", async () => {
+    const host = AgentHost.create({ agent, store });
+    const coded = { code: "invalid_options", message: expect.stringMatching(/^graceMs /) };
+    for (const graceMs of ["5s", -1, Number.NaN])
+      await expect(host.stop(untyped({ graceMs }))).rejects.toMatchObject(coded);
+    await host.stop();
+  });
+
+  test("what they can have is taken", async () => {
+    const never = Number.POSITIVE_INFINITY;
+    await AgentHost.create({ agent, store, claimTtlMs: 1, claimWaitMs: 0, idleMs: 0, holder: "one" }).stop({
+      graceMs: 0,
+    });
+    await AgentHost.create({ agent, store, claimWaitMs: never, idleMs: never }).stop({ graceMs: never });
+  });
+});
