@@ -12,8 +12,11 @@ export interface ThinkingPlan {
   readonly warnings: readonly string[];
 }
 
+/** What of a model decides how it takes thinking. */
+export type ThinkingModel = Pick<LanguageModel, "provider" | "modelId" | "specificationVersion">;
+
 interface Asked {
-  readonly model: LanguageModel;
+  readonly model: ThinkingModel;
   readonly messages: readonly Message[];
   readonly settings: ModelSettings;
   /** Whether some thinking stands behind other messages than it was made behind. */
@@ -41,7 +44,7 @@ export function planThinking({ model, messages, settings, isStale }: Asked): Thi
 }
 
 /** A model's version as a number, such as 4.6; a Claude that says none is taken for a new one. */
-function versionOf({ modelId }: LanguageModel): number {
+function versionOf({ modelId }: ThinkingModel): number {
   const [, major, minor = "0"] = /claude-(?:[a-z]+-)?(\d{1,2})(?:[-.](\d{1,2})(?!\d))?(?!\d)/.exec(modelId) ?? [];
   return major === undefined ? Number.POSITIVE_INFINITY : Number(`${major}.${minor}`);
 }
@@ -49,12 +52,12 @@ function versionOf({ modelId }: LanguageModel): number {
 /** From 4.6 on thinking is adaptive and preserved: its signature covers the system prompt, the tools and the messages before it. */
 const FIRST_BOUND = 4.6;
 
-function bindsThinking(model: LanguageModel): boolean {
+export function bindsThinking(model: ThinkingModel): boolean {
   return versionOf(model) >= FIRST_BOUND;
 }
 
 /** Whether the call asks for thinking with a budget, also by the package's own mapping of `reasoning`. */
-function wantsThinking(model: LanguageModel, { reasoning, providerOptions }: ModelSettings): boolean {
+function wantsThinking(model: ThinkingModel, { reasoning, providerOptions }: ModelSettings): boolean {
   const { type } = thinkingIn(providerOptions?.["anthropic"]);
   if (type !== undefined) return type === "enabled";
   return model.specificationVersion === "v4" && isOn(reasoning) && versionOf(model) < FIRST_BOUND;
@@ -72,7 +75,7 @@ function thinkingOff({ reasoning, ...others }: ModelSettings): ModelSettings {
 }
 
 /** Leaves stale thinking to the API, which drops what no longer fits; packages offer that with adaptive thinking only. */
-function withoutStale(model: LanguageModel, { messages, settings }: ThinkingPlan): ThinkingPlan {
+function withoutStale(model: ThinkingModel, { messages, settings }: ThinkingPlan): ThinkingPlan {
   const anthropic = settings.providerOptions?.["anthropic"];
   const thinking = thinkingIn(anthropic);
   const { type = "adaptive" } = thinking;
@@ -99,7 +102,9 @@ function goesOn(messages: readonly Message[]): boolean {
   const last = messages.findLastIndex(({ role }) => role === "assistant");
   const answer = messages[last];
   if (answer?.role !== "assistant" || messages[last + 1]?.role !== "tool") return false;
-  return readablePieces(piecesOf(answer), "anthropic")[0]?.type !== "thinking";
+  // A part of the provider's own, such as the message_start of a stream, is no block of the answer.
+  const first = readablePieces(piecesOf(answer), "anthropic").find(({ type }) => type !== "custom");
+  return first?.type !== "thinking";
 }
 
 /** Anthropic refuses thinking in the running loop of a call that does not think. */

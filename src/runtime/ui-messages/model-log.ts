@@ -8,7 +8,9 @@ import type { Part } from "../../thread/message.ts";
 import { Thread } from "../../thread/thread.ts";
 
 /** The model of a step: its name, or the model itself. */
-export type StepModel = string | { readonly provider: string; readonly modelId: string };
+export type StepModel =
+  | string
+  | { readonly provider: string; readonly modelId: string; readonly specificationVersion?: string | undefined };
 
 /** Everything but the thread that a projection depends on. */
 export type ModelLogInput = Omit<ProjectionInput, "thread" | "model" | "pending" | "previous">;
@@ -23,28 +25,32 @@ export class ModelLog {
   /** Of each message, how many entries it is. */
   readonly counts: number[] = [];
   readonly messages: object[] = [];
+  /** Whether any model has thought in it. */
+  hasThinking = false;
+  readonly #askIndex: number;
   #thread = Thread.create({ id: "thread_of_a_step", clock: () => 0 });
 
-  constructor(input: ModelLogInput, model: StepModel) {
+  /** From `askIndex` on the messages belong to one request, whose ask is never cut away. */
+  constructor(input: ModelLogInput, model: StepModel, askIndex: number) {
     this.#input = input;
     this.#model = model;
+    this.#askIndex = askIndex;
   }
 
-  /** Whether the list begins with what is here. */
-  isBeginningOf(messages: readonly object[]): boolean {
-    return this.messages.every((message, index) => message === messages[index]);
+  /** Whether the list begins with the messages of this log, and has the same ask. */
+  isBeginningOf(messages: readonly object[], askIndex: number): boolean {
+    return askIndex === this.#askIndex && this.messages.every((message, index) => message === messages[index]);
   }
 
-  /** From `askIndex` on they belong to one request, whose ask is never cut away. */
-  take(messages: readonly object[], askIndex: number): void {
+  /** Appends the messages that are not in the log. */
+  take(messages: readonly object[]): void {
     for (const [index, message] of messages.entries()) {
-      if (index >= this.messages.length) this.#add(message, index, index >= askIndex);
+      if (index >= this.messages.length) this.#add(message, index, index >= this.#askIndex);
     }
   }
 
   project(): Projection {
-    const model = typeof this.#model === "string" ? this.#model : modelNameOf(this.#model);
-    return this.#projector.project({ ...this.#input, model, thread: this.#thread });
+    return this.#projector.project({ ...this.#input, model: stepModelName(this.#model), thread: this.#thread });
   }
 
   payload(seq: number): JsonObject {
@@ -54,6 +60,7 @@ export class ModelLog {
   #add(message: object, index: number, isOfRequest: boolean): void {
     const said = saidIn(message);
     const hasThinking = said.some(({ content }) => Array.isArray(content) && content.some(isThinking));
+    this.hasThinking ||= hasThinking;
     const fingerprint = hasThinking ? this.#fingerprint() : undefined;
     const entries = said.map((payload, at) => ({
       id: `message_${index}_${at}`,
@@ -88,6 +95,11 @@ export class ModelLog {
       content: content.map((part) => (isThinking(part) ? { ...(part as Part), provider, model } : part)),
     };
   }
+}
+
+/** The name of the model of a step, as the model table knows it. */
+export function stepModelName(model: StepModel): string {
+  return typeof model === "string" ? model : modelNameOf(model);
 }
 
 function makerIn(name: string): { readonly provider: string; readonly modelId: string } {

@@ -1,15 +1,23 @@
 import type { Tools } from "../../agent/definition/tool.ts";
+import { invalid } from "../../projection/input/check.ts";
 import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
+import { limitsOf } from "../../projection/policy/model-limits.ts";
+import { resolvePolicy, UNKNOWN_WINDOW } from "../../projection/policy/resolve.ts";
 import type { Projection } from "../../projection/projection.ts";
 import { type ModelMessage, toModelMessages } from "../../providers/ai-sdk/model-messages.ts";
+import type { AISDKProviderOptions } from "../../providers/ai-sdk/types.ts";
 import { isPlainObject, type JsonObject, type JsonValue, sameJson } from "../../thread/json.ts";
 import type { Message, ToolSpec } from "../../thread/message.ts";
+import type { OptionNames } from "../../thread/option-names.ts";
 import type { TokenCounter } from "../../tokens/counter.ts";
 import { checkUIOptions } from "../option-names.ts";
 import { toolSpecsOf } from "../tools/specs.ts";
-import { ModelLog, type StepModel } from "./model-log.ts";
+import { harmless, saidOnce, systemWarn } from "../warn.ts";
+import { ModelLog, type ModelLogInput, type StepModel, stepModelName } from "./model-log.ts";
+import { type StepSettings, stepThinking, withoutReasoning } from "./step-thinking.ts";
 
 export interface ProjectionStepOptions {
+  /** Default: that of the step's model, as an agent has it. Fields without a value are filled in as for agents. */
   readonly policy?: ContextPolicyInput | undefined;
   /** Instead of the instructions of the call. Either is counted. */
   readonly system?: string | undefined;
@@ -17,6 +25,21 @@ export interface ProjectionStepOptions {
   readonly tools?: Tools | undefined;
   /** Default `heuristic`. */
   readonly tokenCounter?: TokenCounter | undefined;
+  /** The `providerOptions` of the call, if they set thinking. They are only read. Default: unknown. */
+  readonly providerOptions?: StepSettings["providerOptions"];
+  /** The `reasoning` of the call. It is only read. Default: unknown. */
+  readonly reasoning?: StepSettings["reasoning"];
+  /** The number of conversations in the cache. Default 16. */
+  readonly keep?: number | undefined;
+  /** Where warnings go, each once. Default `console.warn`. */
+  readonly warn?: ((message: string) => void) | undefined;
+}
+
+/** A conversation in the cache, with what its projections depend on. */
+interface Kept {
+  readonly log: ModelLog;
+  readonly model: string;
+  readonly system: string;
 }
 
 /** What `prepareStep` is told, as far as it is looked at. */
@@ -37,7 +60,7 @@ export interface ProjectionStepInput<M extends object> {
 /** A `prepareStep`. */
 export type ProjectionStep = <M extends object>(
   step: ProjectionStepInput<M>,
-) => Promise<{ messages: M[]; instructions?: string }>;
+) => Promise<{ messages: M[]; instructions?: string; providerOptions?: AISDKProviderOptions }>;
 
 /**
  * A `prepareStep` for `generateText`, `streamText` and `ToolLoopAgent`: each step is shown what `project` shows of
@@ -49,31 +72,78 @@ export type ProjectionStep = <M extends object>(
  * console.log(typeof prepareStep); // function, for generateText({ model, tools, prompt, prepareStep })
  */
 export function projectionStep(options: ProjectionStepOptions = {}): ProjectionStep {
-  checkUIOptions("projectionStep", options, { policy: true, system: true, tools: true, tokenCounter: true });
-  const { policy, system, tools = {}, tokenCounter } = options;
-  let specs: Promise<readonly ToolSpec[]> | undefined;
-  let known: { readonly log: ModelLog; readonly model: string; readonly system: string } | undefined;
+  checkUIOptions("projectionStep", options, OPTION_NAMES);
+  const { policy, system, tools = {}, tokenCounter, keep = 16 } = options;
+  if (!Number.isSafeInteger(keep) || keep < 1) throw invalid("keep", "must be a whole number of at least 1", keep);
+  const warn = saidOnce(harmless(options.warn ?? systemWarn));
+  let toldTools: Promise<readonly ToolSpec[]> | undefined;
+  let kept: readonly Kept[] = [];
+
+  const logFor = (stepModel: StepModel, prompt: string, specs: readonly ToolSpec[], asked: Asked): ModelLog => {
+    const model = JSON.stringify(
+      typeof stepModel === "string"
+        ? stepModel
+        : [stepModel.provider, stepModel.modelId, stepModel.specificationVersion],
+    );
+    const known = kept
+      .filter((each) => each.model === model && each.system === prompt && each.log.isBeginningOf(...asked))
+      .reduce<Kept | undefined>((a, b) => (a && a.log.messages.length >= b.log.messages.length ? a : b), undefined);
+    const found = known ?? {
+      log: new ModelLog(inputOf(stepModel, prompt, specs), stepModel, asked[1]),
+      model,
+      system: prompt,
+    };
+    kept = [found, ...kept.filter((each) => each !== found)].slice(0, keep);
+    return found.log;
+  };
+  const inputOf = (stepModel: StepModel, prompt: string, specs: readonly ToolSpec[]): ModelLogInput => {
+    const model = stepModelName(stepModel);
+    if (policy?.maxInputTokens === undefined && limitsOf(model) === undefined && !WITHOUT_WINDOW.test(model)) {
+      warn(
+        `Heddle does not know the window of ${model}: projectionStep shows it ${UNKNOWN_WINDOW} tokens at most. Set policy: { maxInputTokens } to what the model can read.`,
+      );
+    }
+    const resolved = resolvePolicy({ request: policy, model });
+    return { policy: resolved, system: prompt === "" ? undefined : prompt, tools: specs, tokenCounter };
+  };
 
   return async <M extends object>(step: ProjectionStepInput<M>) => {
-    specs ??= toolSpecsOf(withoutProviders(tools));
+    toldTools ??= toolSpecsOf(withoutProviders(tools));
+    const specs = await toldTools;
     const [lead, messages] = split(logOf(step));
     const prompt = [system ?? textOf(step.instructions), ...lead.map(textOf)]
       .filter((text) => text !== "")
       .join("\n\n");
-    const model = JSON.stringify(
-      typeof step.model === "string" ? step.model : [step.model.provider, step.model.modelId],
-    );
-    const isKnown = known?.model === model && known.system === prompt && known.log.isBeginningOf(messages);
-    if (known === undefined || !isKnown) {
-      const input = { policy, system: prompt === "" ? undefined : prompt, tools: await specs, tokenCounter };
-      known = { log: new ModelLog(input, step.model), model, system: prompt };
-    }
-    const { log } = known;
-    log.take(messages, askIndexOf(step, lead.length));
-    const shown = [...lead, ...(shownOf(log, log.project()) as M[])]; // its own messages, and others of the same shape
-    return { messages: shown, ...(system !== undefined && { instructions: system }) };
+    const log = logFor(step.model, prompt, specs, [messages, askIndexOf(step, lead.length)]);
+    log.take(messages);
+    const projection = log.project();
+    const { isBare, providerOptions, warnings } = stepThinking(step.model, projection, options, log.hasThinking);
+    for (const warning of warnings) warn(warning);
+    const all = shownOf(log, projection) as M[]; // its own messages, and others of the same shape
+    const shown = isBare ? all.flatMap((message) => withoutReasoning(message) ?? []) : all;
+    return {
+      messages: [...lead, ...shown],
+      ...(system !== undefined && { instructions: system }),
+      ...(providerOptions !== undefined && { providerOptions }),
+    };
   };
 }
+
+const OPTION_NAMES: OptionNames<ProjectionStepOptions> = {
+  policy: true,
+  system: true,
+  tools: true,
+  tokenCounter: true,
+  providerOptions: true,
+  reasoning: true,
+  keep: true,
+  warn: true,
+};
+
+/** A scripted model has no window of its own. */
+const WITHOUT_WINDOW = /^scripted:/;
+
+type Asked = readonly [messages: readonly object[], askIndex: number];
 
 /** All that was said, whatever steps before were shown of it: `messages` would forget what is out of sight for a moment. */
 function logOf<M extends object>(step: ProjectionStepInput<M>): readonly M[] {

@@ -8,8 +8,9 @@ import {
   ToolLoopAgent,
   tool,
 } from "ai";
-import { ProjectionError } from "heddle";
-import { projectionStep } from "heddle/ai-sdk";
+import fc from "fast-check";
+import { ProjectionError, type TokenCounter } from "heddle";
+import { type ProjectionStep, projectionStep } from "heddle/ai-sdk";
 import { validateMessages } from "heddle/providers";
 import { type ScriptedStep, scriptedModel } from "heddle/testing";
 import { describe, expect, test } from "vitest";
@@ -193,7 +194,7 @@ test("a message that is shown as it was said is the very same object, with all t
     responseMessages: [],
     steps: [],
   };
-  const shown = (await projectionStep()(step)).messages;
+  const shown = (await projectionStep({ warn: () => undefined })(step)).messages;
   expect(shown.length).toBe(messages.length);
   for (const [index, message] of messages.entries()) expect(shown[index]).toBe(message);
 });
@@ -216,9 +217,15 @@ test("a step is shown what was said, not what was shown of it before", async () 
     steps: [{ experimental_steeringMessages: [between], response: { messages: [reply] } }],
     experimental_steeringMessages: [now],
   };
-  expect((await projectionStep()(step)).messages).toEqual([first, before, between, reply, now]);
+  expect((await projectionStep({ warn: () => undefined })(step)).messages).toEqual([
+    first,
+    before,
+    between,
+    reply,
+    now,
+  ]);
   const older = { model: "anthropic/claude", messages: [first, before, now], steps: [] };
-  expect(await projectionStep({ system: "Be kind." })(older)).toEqual({
+  expect(await projectionStep({ policy, system: "Be kind." })(older)).toEqual({
     messages: [first, before, now],
     instructions: "Be kind.",
   });
@@ -239,12 +246,132 @@ test("calls that nobody answered get a result, and illegal ids others", async ()
     { role: "user", content: "On" },
   ];
   const step = { model: "anthropic/claude", messages, initialMessages: messages, responseMessages: [], steps: [] };
-  const shown = (await projectionStep()(step)).messages;
+  const shown = (await projectionStep({ warn: () => undefined })(step)).messages;
   expect(shown.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "user"]);
   const [, calls, results] = shown as unknown as readonly { content: readonly { toolCallId: string }[] }[];
   const ids = calls?.content.map(({ toolCallId }) => toolCallId) ?? [];
   expect(results?.content.map(({ toolCallId }) => toolCallId)).toEqual(ids);
   expect(ids).toEqual(["a", expect.stringMatching(/^[\w-]{1,40}$/)]);
+});
+
+/** A conversation of one ask, and what `prepareStep` is given of it after so many steps. */
+function conversation(name: string, length: number) {
+  const ask: ModelMessage = { role: "user", content: `Read ${name}.` };
+  const steps = Array.from({ length }, (_, at) => {
+    const call = { toolCallId: `c${at}`, toolName: "read" };
+    const messages: ModelMessage[] = [
+      { role: "assistant", content: [{ type: "tool-call", ...call, input: { page: at } }] },
+      {
+        role: "tool",
+        content: [{ type: "tool-result", ...call, output: { type: "text", value: `${name} ${"w ".repeat(300)}` } }],
+      },
+    ];
+    return { response: { messages } };
+  });
+  return (count: number) => ({
+    model: { provider: "p", modelId: "m" },
+    messages: [ask],
+    initialMessages: [ask],
+    responseMessages: steps.slice(0, count).flatMap(({ response }) => response.messages),
+    steps: steps.slice(0, count),
+  });
+}
+
+describe("one projectionStep for several conversations at once", () => {
+  const options = { policy: { maxInputTokens: 1200, reserveOutputTokens: 200 }, tools };
+
+  test("shows each of them what one of its own would show, in any order and with any number kept", async () => {
+    const order = fc.array(fc.nat({ max: 3 }), { maxLength: 24 });
+    await fc.assert(
+      fc.asyncProperty(order, fc.integer({ min: 1, max: 5 }), async (turns, keep) => {
+        const shared = projectionStep({ ...options, keep });
+        const all = [0, 1, 2, 3].map((name) => ({ at: conversation(`book ${name % 2}`, 24), count: 0 }));
+        for (const turn of turns) {
+          const each = all[turn];
+          if (each === undefined) continue;
+          const step = each.at(each.count++);
+          expect(await shared(step)).toEqual(await projectionStep(options)(step));
+        }
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  test("reads each message once", async () => {
+    const counted = async (prepareStepOf: (tokenCounter: TokenCounter) => (at: number) => ProjectionStep) => {
+      let count = 0;
+      const prepareStep = prepareStepOf({
+        count: (text) => {
+          count += 1;
+          return Math.ceil(text.length / 4);
+        },
+      });
+      const all = Array.from({ length: 6 }, (_, at) => ({
+        step: conversation(`book ${at}`, 20),
+        own: prepareStep(at),
+      }));
+      for (let step = 0; step <= 20; step++) await Promise.all(all.map(({ step: of, own }) => own(of(step))));
+      return count;
+    };
+    const apart = await counted((tokenCounter) => () => projectionStep({ ...options, tokenCounter }));
+    const together = await counted((tokenCounter) => {
+      const one = projectionStep({ ...options, tokenCounter });
+      return () => one;
+    });
+    expect(together).toBeLessThanOrEqual(apart);
+  });
+
+  test("an ask of an earlier turn is not kept as the ask of this one", async () => {
+    const prepareStep = projectionStep({ policy: { maxInputTokens: 400, reserveOutputTokens: 100 } });
+    const messages: ModelMessage[] = [];
+    for (let turn = 0; turn < 12; turn++) {
+      messages.push({ role: "user", content: `Ask ${turn} ${"w ".repeat(60)}` });
+      const initialMessages = [...messages];
+      const step = { model: { provider: "p", modelId: "m" }, messages: initialMessages, initialMessages, steps: [] };
+      const shown = await prepareStep(step);
+      const fresh = await projectionStep({ policy: { maxInputTokens: 400, reserveOutputTokens: 100 } })(step);
+      expect(shown).toEqual(fresh);
+      messages.push({ role: "assistant", content: `Reply ${turn} ${"w ".repeat(60)}` });
+    }
+  });
+});
+
+describe("a step without a policy", () => {
+  const long = (words: number): ModelMessage[] =>
+    Array.from({ length: 40 }, (_, at) => ({
+      role: at % 2 === 0 ? "user" : "assistant",
+      content: "word ".repeat(words),
+    }));
+  const shownTo = async (modelId: string, messages: ModelMessage[], warn: (message: string) => void) => {
+    const prepareStep = projectionStep({ warn });
+    const step = { model: { provider: "anthropic", modelId }, messages, initialMessages: messages, steps: [] };
+    await prepareStep(step);
+    return (await prepareStep(step)).messages.length;
+  };
+
+  test("has the window of its model; of an unknown model 32,000 tokens, with one warning", async () => {
+    const warnings: string[] = [];
+    const warn = (message: string) => void warnings.push(message);
+    expect(await shownTo("claude-sonnet-4-5", long(1500), warn)).toBe(40); // 75,000 tokens
+    expect(warnings).toEqual([]);
+    expect(await shownTo("unheard-of", long(450), warn)).toBe(40); // 22,500 tokens
+    expect(await shownTo("unheard-of", long(900), () => undefined)).toBeLessThan(40);
+    expect(warnings).toEqual([expect.stringMatching(/window of anthropic:unheard-of: .* 32000 tokens/)]);
+  });
+
+  test("shortens a result that is larger than the window", async () => {
+    const model = scriptedModel([{ calls: [{ name: "read", arguments: { page: 1 } }] }, "Read."]);
+    const huge = tool({ ...read, execute: () => "word ".repeat(100_000) });
+    const { text } = await generateText({
+      model,
+      tools: { read: huge },
+      prompt,
+      stopWhen: isStepCount(5),
+      prepareStep: projectionStep({ policy: { maxInputTokens: 4000 }, tools }),
+    });
+    expect(text).toBe("Read.");
+    expect(tokensIn(promptsOf(model).at(-1) ?? [])).toBeLessThan(4000);
+  });
 });
 
 /** What the texts alone come to. */
