@@ -63,12 +63,19 @@ export class ThreadHeldError extends StoreError {
   static override readonly className: string = "ThreadHeldError";
   readonly holder: string;
   readonly until: number;
+  /** Of an ask that repeats a request: the holder has it, and it need not be asked there. */
+  declare readonly requestId?: string;
 
-  constructor(threadId: string, holder: string, until: number) {
-    const message = `Thread ${threadId} is held by ${holder} until ${new Date(until).toISOString()}. Follow it with watch, or claim it later.`;
+  constructor(threadId: string, holder: string, until: number, requestId?: string) {
+    const held = `held by ${holder} until ${new Date(until).toISOString()}. Follow it with watch, or`;
+    const message =
+      requestId === undefined
+        ? `Thread ${threadId} is ${held} claim it later.`
+        : `Request ${requestId} is known and runs there: thread ${threadId} is ${held} ask again later for its result.`;
     super({ code: "thread_held", threadId, retryable: true, message });
     this.holder = holder;
     this.until = until;
+    if (requestId !== undefined) this.requestId = requestId;
   }
 }
 

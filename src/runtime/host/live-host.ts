@@ -5,13 +5,16 @@ import type { Content } from "../../thread/message.ts";
 import { checkDecider, checkGetOptions, checkStopOptions } from "../option-names.ts";
 import { type RuntimePorts, runtimePorts } from "../ports.ts";
 import type { AgentRequest } from "../request/request.ts";
-import { isSuspended } from "../request/request-error.ts";
+import { isSuspended, RequestError } from "../request/request-error.ts";
+import { askedBefore } from "../server/asking.ts";
 import type { AskArguments, AskOptions, Decider, StopOptions } from "../server/options.ts";
 import type { AgentServer } from "../server/port.ts";
+import { FIRST } from "../session/load.ts";
+import { patiently } from "../session/patiently.ts";
 import { answeredWith } from "../tools/result.ts";
 import { harmless, systemWarn } from "../warn.ts";
 import { type Decision, decideByEntry, notWaiting } from "./decide-by-entry.ts";
-import { LiveThreads } from "./live-threads.ts";
+import { LiveThreads, type Used } from "./live-threads.ts";
 import type { AgentHost, HostGetOptions, HostOptions } from "./port.ts";
 import { interruptedThreads, type Recovered, takeOverThreads } from "./recovery.ts";
 import { type Target, targetOf } from "./thread-token.ts";
@@ -58,17 +61,53 @@ export class LiveHost<Given extends AnyAgent> implements AgentHost<Given> {
     );
   }
 
-  ask(
+  async ask(
     threadId: string,
     content: Content,
     ...options: AskArguments<AskOptions<AgentContext<Given>>>
   ): Promise<AgentRequest<AgentOutput<Given>>> {
-    const { signal } = (options[0] ?? {}) as { readonly signal?: AbortSignal }; // whatever the context is
-    return this.#threads.use(threadId, async ({ server, hosted }) => {
+    const given = (options[0] ?? {}) as AskOptions<unknown>; // whatever the context is
+    const { signal, requestId, idempotencyRef } = given;
+    const ask = async ({ server, hosted }: Used<Given>): Promise<AgentRequest<AgentOutput<Given>>> => {
       const request = await server.ask(content, ...options);
       if (signal !== undefined && request.state !== "done") this.#cancelWith(signal, threadId, request.id);
       return hosted(request);
-    });
+    };
+    if (requestId === undefined && idempotencyRef === undefined) return this.#threads.use(threadId, ask);
+    try {
+      return await this.#threads.use(threadId, ask, { claimWaitMs: 0 });
+    } catch (error) {
+      if (!ThreadHeldError.isInstance(error)) throw error;
+      const known = await this.#askedBefore(threadId, content, given, error);
+      return known ?? this.#threads.use(threadId, ask);
+    }
+  }
+
+  /** What is asked once more need not wait for the claim: the log answers, or says that the holder has it. */
+  async #askedBefore(
+    threadId: string,
+    content: Content,
+    options: AskOptions<unknown>,
+    { holder, until }: ThreadHeldError,
+  ): Promise<AgentRequest<AgentOutput<Given>> | undefined> {
+    const { agent, store } = this.#options;
+    const ports = this.#ports;
+    const thread = await patiently(ports, () => store.load(threadId, { last: FIRST }));
+    if (thread === undefined) return undefined;
+    const suspension = { reason: "lost", holder } as const;
+    const log = {
+      agent: { thread },
+      options: { definition: agent, store, ports },
+      stopped: this.#stopped.signal,
+      suspension,
+    };
+    try {
+      const request = await askedBefore(log, content, options);
+      return request as AgentRequest<AgentOutput<Given>> | undefined; // its result is of the definition's output
+    } catch (error) {
+      const isOpen = RequestError.isInstance(error) && error.code === "request_suspended";
+      throw isOpen ? new ThreadHeldError(threadId, holder, until, error.requestId) : error;
+    }
   }
 
   async resume(threadIdOrToken: string): Promise<AgentRequest<AgentOutput<Given>> | undefined> {

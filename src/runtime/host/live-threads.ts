@@ -1,7 +1,7 @@
 import type { AgentContext, AgentOutput, AnyAgent } from "../../agent/definition/agent.ts";
 import type { Tools } from "../../agent/definition/tool.ts";
 import type { AgentEvent } from "../../agent/event.ts";
-import { StaleHolderError } from "../../stores/errors.ts";
+import { StaleHolderError, ThreadHeldError } from "../../stores/errors.ts";
 import { checkName } from "../../thread/names.ts";
 import type { RuntimePorts } from "../ports.ts";
 import type { AgentRequest } from "../request/request.ts";
@@ -20,6 +20,8 @@ interface Live<Given extends AnyAgent> {
   readonly server: Promise<AgentServer<Given>>;
   /** There as soon as it has started. */
   thread: LiveThread | undefined;
+  /** Whether the start waits for the claim as long as the host does. */
+  readonly isPatient: boolean;
   /** Gives up a start that is still under way. */
   readonly giveUp: () => void;
   /** Calls off the release. */
@@ -85,10 +87,13 @@ export class LiveThreads<Given extends AnyAgent> {
     use: (used: Used<Given>) => Promise<Answer>,
     start: Start<Given> = {},
   ): Promise<Answer> {
+    // Whoever may wait for the claim does so, though the one who started the thread did not.
+    const isImpatient = this.#live.get(threadId)?.isPatient === false && start.claimWaitMs === undefined;
     try {
       return await this.#use(threadId, use, start);
     } catch (error) {
-      if (!StaleHolderError.isInstance(error)) throw error;
+      const isRefused = isImpatient && ThreadHeldError.isInstance(error);
+      if (!isRefused && !StaleHolderError.isInstance(error)) throw error;
       return await this.#use(threadId, use, start);
     }
   }
@@ -148,7 +153,15 @@ export class LiveThreads<Given extends AnyAgent> {
       { lost, opened, listen },
     );
     const giveUp = (): void => wanted.abort();
-    const live: Live<Given> = { server, thread: undefined, giveUp, keep: () => undefined, users: 0, hosted: undefined };
+    const live: Live<Given> = {
+      server,
+      thread: undefined,
+      isPatient: claimWaitMs === undefined,
+      giveUp,
+      keep: () => undefined,
+      users: 0,
+      hosted: undefined,
+    };
     this.#live.set(threadId, live);
     server.catch(() => {
       if (this.#live.get(threadId) === live) this.#live.delete(threadId); // the next one who wants it tries again

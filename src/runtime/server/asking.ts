@@ -13,7 +13,7 @@ import { isSuspended, notAccepted, RequestError } from "../request/request-error
 import { ensureCounter } from "./exact-counter.ts";
 import type { LiveThread } from "./live-thread.ts";
 import type { AskOptions } from "./options.ts";
-import { findAsk, pastRequest } from "./past-request.ts";
+import { findAsk, pastRequest, type RequestLog } from "./past-request.ts";
 import { itemsOf } from "./toolbox.ts";
 
 /** A ref by which an ask is known when it is asked again. */
@@ -169,6 +169,24 @@ export class Asking {
     signal.addEventListener("abort", cancel, { once: true });
     void request.result.catch(() => undefined).then(() => signal.removeEventListener("abort", cancel));
   }
+}
+
+/**
+ * A request that was asked with these keys before, on a thread that another process holds: one that has ended, from the log.
+ * One that is open rejects with `request_suspended`.
+ */
+export async function askedBefore(
+  log: RequestLog,
+  content: Content,
+  options: AskOptions<unknown>,
+): Promise<AgentRequest | undefined> {
+  for (const [ref, value] of keysOf(options)) {
+    const ask = await findAsk(log, ref, value);
+    if (ask === undefined) continue;
+    if (!hasWords(ask, copyWords(content, "content") as Content)) throw reused(ask.refs.requestId ?? "", ref); // content is JSON
+    return pastRequest(log, ask);
+  }
+  return undefined;
 }
 
 const ABORTED = "The signal of the request was aborted.";

@@ -13,6 +13,12 @@ import { findOlderEntry } from "../session/older-entry.ts";
 import { loggedEvents } from "../ui-messages/told-again.ts";
 import type { LiveThread } from "./live-thread.ts";
 
+/** A thread to look for requests in: a live one has it, and so has one that another process holds. */
+export interface RequestLog extends Pick<LiveThread, "stopped" | "suspension"> {
+  readonly agent: Pick<LiveThread["agent"], "thread">;
+  readonly options: Pick<LiveThread["options"], "definition" | "store" | "ports">;
+}
+
 /** What a request came to: one that is at work is waited for, one that ended before is read from the log. */
 export async function resultOfRequest(live: LiveThread, requestId: string): Promise<RequestResult> {
   const known = live.requests.get(requestId);
@@ -30,7 +36,7 @@ export async function resultOfRequest(live: LiveThread, requestId: string): Prom
  * The newest ask with this ref, for the life of the log. What is not loaded is scanned in the store: its format has no index of
  * refs.
  */
-export async function findAsk(live: LiveThread, ref: string, value: string): Promise<Entry | undefined> {
+export async function findAsk(live: RequestLog, ref: string, value: string): Promise<Entry | undefined> {
   const { thread } = live.agent;
   const loaded = thread.filterByRef(ref, value).findLast(isAsk);
   if (loaded !== undefined) return loaded;
@@ -42,7 +48,7 @@ export async function findAsk(live: LiveThread, ref: string, value: string): Pro
 }
 
 /** A request that ended before, as the log tells of it: its events, from the first to the terminal one, and its result. */
-export async function pastRequest(live: LiveThread, ask: Entry): Promise<AgentRequest> {
+export async function pastRequest(live: RequestLog, ask: Entry): Promise<AgentRequest> {
   const { entries, ended } = await endedRequest(live, ask);
   const { requestId, runId, lane } = ended.run;
   const result = pastResult(live.options.definition, entries, ended);
@@ -75,7 +81,7 @@ interface Ended {
   readonly ended: EndedRun;
 }
 
-async function endedRequest(live: LiveThread, ask: Entry): Promise<Ended> {
+async function endedRequest(live: RequestLog, ask: Entry): Promise<Ended> {
   const requestId = ask.refs.requestId ?? "";
   const entries = await entriesOf(live, ask, requestId);
   const { last } = entries.reduce(evolve, INITIAL);
@@ -85,7 +91,7 @@ async function endedRequest(live: LiveThread, ask: Entry): Promise<Ended> {
 
 /** From the ask to the end; what is not loaded is read. */
 async function entriesOf(
-  { agent: { thread }, options: { store } }: LiveThread,
+  { agent: { thread }, options: { store } }: RequestLog,
   ask: Entry,
   requestId: string,
 ): Promise<readonly Entry[]> {
