@@ -25,6 +25,9 @@ const budgets = (JSON.parse(readFileSync(`${root}bench/budgets.json`, "utf8")) a
 const dependencies = productionFolders();
 const installBytes = dependencies.reduce((sum, folder) => sum + bytesIn(join(root, folder)), await packedBytes());
 
+/** The numbers in the README may be this far from what is measured. */
+const README_KILOBYTES_OFF = 1.5;
+
 /** A page that shows and projects threads imports these; agents are in the same entry point. */
 const core = [
   ...["Thread", "memoryStore", "openStore", "defineStore", "projectFromStore", "foldLane", "verifyLane"],
@@ -48,6 +51,22 @@ for (const { what, unit, measured, budget } of rows) {
   const number = unit === "" ? String(measured) : measured.toFixed(2);
   console.log(`${over ? "OVER" : "ok  "} ${what.padEnd(28)} ${number.padStart(8)} of ${budget} ${unit}`.trimEnd());
   if (over) process.exitCode = 1;
+}
+
+checkReadme();
+
+/** The README names both bundle sizes, so that a reader need not measure. */
+function checkReadme(): void {
+  const [, core = "0", all = "0"] =
+    /projection are about (\d+) kB, minified and gzipped, all of `heddle` about (\d+) kB/.exec(
+      readFileSync(`${root}README.md`, "utf8").replaceAll(/\s+/g, " "),
+    ) ?? [];
+  for (const [at, said] of [Number(core), Number(all)].entries()) {
+    const { what = "", measured = 0 } = rows[at] ?? {};
+    if (Math.abs(said - measured) <= README_KILOBYTES_OFF) continue;
+    console.log(`OLD  README.md says ${said} kB for "${what}": write ${Math.round(measured)}`);
+    process.exitCode = 1;
+  }
 }
 
 async function kilobytes(names?: readonly string[]): Promise<number> {
