@@ -74,7 +74,7 @@ export type ToolApproval = {
   readonly approved?: boolean;
   readonly reason?: string;
   /** Other fields of the AI SDK, such as a signature. */
-  readonly [more: string]: JsonValue;
+  readonly [more: string]: JsonValue | undefined;
 };
 
 export type SystemMessage = { readonly role: "system"; readonly content: string };

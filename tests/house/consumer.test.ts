@@ -68,6 +68,22 @@ describe("the package, installed without its optional peers", () => {
   });
 });
 
+test.each(["true", "false"])(
+  "the types compile with skipLibCheck false and exactOptionalPropertyTypes %s",
+  async (exact) => {
+    writeFileSync(join(home, "types.ts"), 'export * from "heddle";\nexport * as providers from "heddle/providers";\n');
+    const flags =
+      "--ignoreConfig --noEmit --strict --module nodenext --target es2022 --lib esnext,dom --skipLibCheck false";
+    const options = [...flags.split(" "), "--types", "", "--exactOptionalPropertyTypes", exact];
+    const tsc = join(root, "node_modules/typescript/bin/tsc");
+    const { stdout } = await run(process.execPath, [tsc, "types.ts", ...options], { cwd: home }).catch(
+      (error) => error,
+    );
+    expect(stdout).toBe("");
+  },
+  60_000,
+);
+
 test("a bundle for a browser has nothing of Node and of optional packages, and says what needs Node", async () => {
   const { warnings, outputFiles } = await build({
     absWorkingDir: home,

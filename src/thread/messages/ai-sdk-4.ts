@@ -1,4 +1,4 @@
-import { isPlainObject, type JsonObject } from "../json.ts";
+import { isPlainObject, type JsonObject, type JsonValue } from "../json.ts";
 import { Field } from "./field.ts";
 
 // Converts UI messages of AI SDK 4, part by part, to the form of later versions.
@@ -56,13 +56,60 @@ export function attachmentsOf(message: Field): readonly Field[] {
   });
 }
 
+/**
+ * The body of a UI message: its parts. Early messages of AI SDK 4 have none: their text, reasoning and calls are fields of
+ * the message.
+ */
+export function bodyOf(message: Field): Field {
+  const parts = message.at("parts");
+  const content = message.at("content");
+  const hasParts = Array.isArray(parts.value) ? parts.value.length > 0 || !content.value : parts.given;
+  if (hasParts) return parts;
+  const { reasoning, toolInvocations, tool_calls, toolCalls } = message.object;
+  const isForeign = tool_calls !== undefined || toolCalls !== undefined;
+  const isText = typeof content.value === "string" || (!content.given && toolInvocations !== undefined);
+  if (isForeign || !isText) {
+    throw parts.refused("must be a list of parts, or content must be text. Else pass the format of the list");
+  }
+  if (reasoning === undefined && toolInvocations === undefined) return content;
+  return new Field(earlyParts(message), parts.path);
+}
+
+/** The parts of an early message of AI SDK 4, as its own functions order them: reasoning, the calls of each step, text. */
+function earlyParts(message: Field): readonly JsonValue[] {
+  const invocations = message.at("toolInvocations").list.map((one) => ({ one: one.object, path: one.path }));
+  const reasoning = message.at("reasoning").optionalText ?? "";
+  const text = message.at("content").optionalText ?? "";
+  const steps = [...new Set(invocations.map(({ one }) => stepOf(one)))].sort((a, b) => a - b);
+  const isWaiting = invocations.some(({ one }) => one["state"] !== "result");
+  const said: readonly JsonValue[] = text === "" ? [] : [{ type: "text", text }];
+  const calls = steps.flatMap((step, index): readonly JsonValue[] => [
+    { type: "step-start" },
+    // While a call has no result, the text was written before that call.
+    ...(isWaiting && index === steps.length - 1 ? said : []),
+    ...invocations.flatMap(({ one }) =>
+      stepOf(one) === step ? [{ type: "tool-invocation", toolInvocation: one }] : [],
+    ),
+  ]);
+  return [
+    ...(reasoning === "" ? [] : [{ type: "reasoning", reasoning }]),
+    ...calls,
+    ...(isWaiting ? [] : [{ type: "step-start" }, ...said]),
+  ];
+}
+
+function stepOf({ step }: JsonObject): number {
+  return typeof step === "number" ? step : 0;
+}
+
 /** Whether the message is in the form of AI SDK 4, which later versions cannot show. */
 export function isOfVersion4(message: unknown): boolean {
   if (!isObject(message)) return false;
   const { parts, experimental_attachments: attachments } = message;
   const isOld = ({ type, reasoning, mimeType }: JsonObject): boolean =>
     type === "tool-invocation" || type === "source" || reasoning !== undefined || mimeType !== undefined;
-  return attachments !== undefined || (Array.isArray(parts) && parts.filter(isObject).some(isOld));
+  const isEarly = !Array.isArray(parts) || (parts.length === 0 && Boolean(message["content"]));
+  return isEarly || attachments !== undefined || (Array.isArray(parts) && parts.filter(isObject).some(isOld));
 }
 
 function isObject(value: unknown): value is JsonObject {

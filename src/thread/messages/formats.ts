@@ -10,7 +10,7 @@ const SIGNS: { readonly [name in MessageFormat]: RegExp | undefined } = {
   "openai-chat": /"(tool_calls|tool_call_id|function_call|refusal|image_url|input_audio)":/,
   anthropic: /"(tool_use_id|cache_control|media_type|thinking)":|"type":"tool_use"/,
   "model-messages": /"(providerOptions|toolName)":/,
-  "ui-messages": undefined, // each of its messages has parts
+  "ui-messages": undefined, // see isUi
 };
 
 const NAMES = Object.keys(SIGNS).filter(isFormat);
@@ -27,13 +27,34 @@ export function checkFormat(name: unknown): MessageFormat {
 /** Detects the format of a list. Quotes inside texts are escaped, so a text cannot look like a field. */
 export function formatOf(list: readonly JsonValue[]): MessageFormat {
   const text = JSON.stringify(list);
-  const isUi = list.length > 0 && list.every((message) => isPlainObject(message) && Array.isArray(message["parts"]));
-  const [format, ...others] = isUi ? ["ui-messages" as const] : NAMES.filter((name) => SIGNS[name]?.test(text));
+  const [format, ...others] = list.some(isUi)
+    ? ["ui-messages" as const]
+    : NAMES.filter((name) => SIGNS[name]?.test(text));
   if (format !== undefined && others.length === 0) return format;
   throw refused(
     "unknown_message_format",
     `is required, because the list is valid in several formats: one of ${NAMES.join(", ")}`,
   );
+}
+
+/** Whether only useChat has such a message. In AI SDK 4, messages without calls may have no parts. */
+function isUi(message: JsonValue): boolean {
+  if (!isPlainObject(message)) return false;
+  const { parts, toolInvocations, experimental_attachments: attachments } = message as JsonObject;
+  return [parts, toolInvocations, attachments].some(Array.isArray);
+}
+
+/** Refuses UI messages in a list of another format, which would lose their calls. */
+export function refuseUi(list: readonly JsonValue[], format: MessageFormat): void {
+  const index = list.findIndex((message) => isUi(message) && !isBlank((message as JsonObject)["parts"]));
+  if (index < 0) return;
+  const path = `messages[${index}]`;
+  const message = `${path} is a UI message of the AI SDK, not a message of ${format}. Pass format ui-messages.`;
+  throw new ThreadError({ code: "invalid_message", path, message });
+}
+
+function isBlank(parts: JsonValue | undefined): boolean {
+  return Array.isArray(parts) && parts.length === 0;
 }
 
 /** Refuses unsupported formats by name. If read as another format, they would lose most content. */

@@ -1,9 +1,10 @@
 import type { EntryInput } from "../entry.ts";
 import { type JsonObject, type JsonValue, sameJson } from "../json.ts";
 import type { Ids } from "../ports.ts";
+import { bodyOf } from "./ai-sdk-4.ts";
 import { decisionsIn } from "./approval.ts";
 import { Field } from "./field.ts";
-import { checkFormat, formatOf, type MessageFormat, refuseForeign } from "./formats.ts";
+import { checkFormat, formatOf, type MessageFormat, refuseForeign, refuseUi } from "./formats.ts";
 import { readNeutral } from "./neutral.ts";
 import { type Known, readMessage } from "./read.ts";
 import type { Said } from "./said.ts";
@@ -30,6 +31,7 @@ export function entriesFrom(list: unknown, wanted: unknown, ids: Ids, drop: bool
   const values = messages.list.map(({ value = null }) => value);
   refuseForeign(values);
   const format = given ?? formatOf(values);
+  if (format !== "ui-messages") refuseUi(values, format);
   const known = { names: new Map<string, string>(), decisions: decisionsIn(messages.list) };
   const groups = messages.list.map((message, index): Group => {
     const id = message.at("id").value;
@@ -47,9 +49,7 @@ export function entriesFrom(list: unknown, wanted: unknown, ids: Ids, drop: bool
 
 function read(format: MessageFormat, message: Field, known: Known): readonly Said[] {
   if (format === "neutral") return [readNeutral(message)];
-  const body = message.at(format === "ui-messages" ? "parts" : "content");
-  if (format === "ui-messages" && !body.given) throw body.refused("must be a list");
-  return readMessage(message, body, known);
+  return readMessage(message, format === "ui-messages" ? bodyOf(message) : message.at("content"), known);
 }
 
 /** A replace that sets the prompt of the lane. The prompt applies to projections until the next replace. */

@@ -6,8 +6,9 @@ import { Field } from "./field.ts";
 export function outputsIn(messages: readonly unknown[]): Map<string, JsonValue[]> {
   const outputs = new Map<string, JsonValue[]>();
   const parts = messages.flatMap((message) => {
-    const { parts, content } = (isPlainObject(message) ? message : {}) as JsonObject; // imported messages are JSON
-    return [parts, content].flatMap((list) => (Array.isArray(list) ? (list as readonly JsonValue[]) : []));
+    const { parts, content, toolInvocations } = (isPlainObject(message) ? message : {}) as JsonObject; // imported messages are JSON
+    const early = listOf(toolInvocations).map((one) => ({ type: "tool-invocation", toolInvocation: one }));
+    return [...(listOf(parts).length > 0 ? listOf(parts) : early), ...listOf(content)];
   });
   for (const given of parts) {
     const part = currentPart(given);
@@ -18,6 +19,10 @@ export function outputsIn(messages: readonly unknown[]): Map<string, JsonValue[]
     outputs.set(part["toolCallId"], [...known, output]);
   }
   return outputs;
+}
+
+function listOf(value: JsonValue | undefined): readonly JsonValue[] {
+  return Array.isArray(value) ? (value as readonly JsonValue[]) : []; // Array.isArray forgets readonly lists
 }
 
 function currentPart(part: JsonValue): JsonValue {

@@ -258,7 +258,7 @@ test("a malformed part is refused with its place", () => {
     ["anthropic", { role: "assistant", content: [{ type: "tool_use", id: "c1" }] }, "content[0].name"],
     ["model-messages", { role: "user", content: [{ type: "file", mediaType: "a/b" }] }, "content[0]"],
     ["model-messages", { role: "tool", content: [{ type: "tool-result", toolCallId: "c1" }] }, "content[0].toolName"],
-    ["ui-messages", { role: "user", content: "Hi" }, "parts"],
+    ["ui-messages", { role: "user", content: 1 }, "parts"],
     ["neutral", { role: "user", content: [{ type: "file", mediaType: "a/b", data: {} }] }, "content[0].data"],
   ];
   for (const [format, message, path] of broken) {
@@ -451,6 +451,76 @@ describe("UI messages of AI SDK 4", () => {
       { type: "tool-weather", toolCallId: "c2", state: "input-available" },
     ]);
     await validateUIMessages({ messages });
+  });
+});
+
+describe("UI messages of AI SDK 4 without parts", () => {
+  const user = { id: "u", role: "user", content: "weather?" };
+  const invocation = { state: "result", step: 0, toolCallId: "t1", toolName: "w", args: {}, result: { rain: true } };
+  const parts = [
+    { type: "tool-invocation", toolInvocation: invocation },
+    { type: "text", text: "Rain." },
+  ];
+  const answer = { id: "a", role: "assistant", content: "Rain." };
+  const mixed = [user, { ...answer, parts }];
+  const early = [user, { ...answer, reasoning: "Hm.", toolInvocations: [invocation] }];
+
+  test.each([
+    ["only in the user's message", mixed],
+    ["in no message", early],
+    ["but an empty list", [user, { ...answer, parts: [], toolInvocations: [invocation] }]],
+  ])("keep their calls and results: parts %s", async (_, list) => {
+    for (const thread of [taken(list), taken(list, "ui-messages")]) {
+      const lines = shown(thread).join("\n");
+      for (const text of ["user: weather?", "-> w(t1)", 'tool t1: {"rain":true}', "Rain."])
+        expect(lines).toContain(text);
+      expect(thread.toMessages()).toEqual(list);
+      const messages = toUIMessages(thread);
+      expect(messages.flatMap(({ parts }) => parts)).toContainEqual(
+        expect.objectContaining({ type: "tool-w", state: "output-available", output: { rain: true } }),
+      );
+      await validateUIMessages({ messages });
+    }
+  });
+
+  test("keep their steps, their thinking and the text of a call that waits", () => {
+    const second = { state: "call", step: 1, toolCallId: "t2", toolName: "w", args: {} };
+    const thread = taken([user, { ...early[1], toolInvocations: [invocation, second] }]);
+    expect(shown(thread)).toEqual([
+      "user: weather?",
+      expect.stringContaining("-> w(t1)"),
+      'tool t1: {"rain":true}',
+      expect.stringMatching(/Rain\..*-> w\(t2\)/),
+      expect.stringContaining("tool t2: "),
+    ]);
+    expect(JSON.stringify(thread.toArray().map(({ payload }) => payload))).toContain('"type":"thinking","text":"Hm."');
+  });
+
+  test("of plain text are taken when the format is named", () => {
+    const list = [user, answer];
+    expect(shown(taken(list, "ui-messages"))).toEqual(["user: weather?", "assistant: Rain."]);
+    expect(taken(list, "ui-messages").toMessages()).toEqual(list);
+  });
+
+  test("are refused in a list of another format, and messages of another format in theirs", () => {
+    for (const list of [mixed, early]) {
+      for (const format of ["neutral", "openai-chat", "anthropic", "model-messages"] as const) {
+        const error = refusal(list, format);
+        expect([error.code, error.path]).toEqual(["invalid_message", "messages[1]"]);
+        expect(error.message).toContain("Pass format ui-messages");
+      }
+    }
+    const call = { id: "t1", name: "w", arguments: {} };
+    for (const foreign of [
+      { role: "assistant", content: "", toolCalls: [call] },
+      { role: "assistant", content: null, tool_calls: [] },
+      { role: "user", content: [{ type: "text", text: "Hi" }] },
+    ]) {
+      expect(refusal([...mixed, foreign])).toMatchObject({ code: "invalid_message", path: "messages[2].parts" });
+    }
+    expect(refusal([...early, { ...answer, toolInvocations: ["t1"] }])).toMatchObject({
+      path: "messages[2].toolInvocations[0]",
+    });
   });
 });
 
