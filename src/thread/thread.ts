@@ -13,7 +13,7 @@ import { markOf } from "./errors.ts";
 import { copyJsonObject, fieldsOf, type JsonObject } from "./json.ts";
 import { Log } from "./log.ts";
 import { dropsSystem, type MessageFormat } from "./messages/formats.ts";
-import { entriesFrom } from "./messages/from-messages.ts";
+import { entriesFrom, withCall } from "./messages/from-messages.ts";
 import type { MessageOf } from "./messages/message-of-format.ts";
 import { checkLane, entriesOfLane, messagesFrom, type ToMessagesOptions } from "./messages/to-messages.ts";
 import { checkName } from "./names.ts";
@@ -109,12 +109,15 @@ export class Thread {
       readonly format?: MessageFormat | undefined;
       /** Whether leading system messages become the prompt or are dropped. Default "keep". */
       readonly system?: "keep" | "drop" | undefined;
+      /** The model that answered and `meta.fingerprint` of what it was shown, so that its thinking is sent again. Default none. */
+      readonly call?: { readonly model: string; readonly fingerprint?: string | undefined } | undefined;
     } = {},
   ): Thread {
     const fields = fieldsOf(options, "options", "invalid_options");
-    refuseUnknownOptions("Thread.fromMessages", fields, { ...CREATE, format: true, system: true });
-    const { format, system, ...others } = fields;
-    return Thread.create(others).append(entriesFrom(list, format, portsOf(others).ids, dropsSystem(system)));
+    refuseUnknownOptions("Thread.fromMessages", fields, { ...CREATE, format: true, system: true, call: true });
+    const { format, system, call, ...others } = fields;
+    const entries = entriesFrom(list, format, portsOf(others).ids, dropsSystem(system));
+    return Thread.create(others).append(call === undefined ? entries : withCall(entries, call));
   }
 
   /** For stores: a thread of entries that are already checked, frozen and in order. Nothing is checked again. */

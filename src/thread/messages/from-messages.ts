@@ -1,5 +1,7 @@
 import type { EntryInput } from "../entry.ts";
-import { type JsonObject, type JsonValue, sameJson } from "../json.ts";
+import { ThreadError } from "../errors.ts";
+import { fieldsOf, type JsonObject, type JsonValue, sameJson } from "../json.ts";
+import { refuseUnknownOptions } from "../option-names.ts";
 import type { Ids } from "../ports.ts";
 import { bodyOf } from "./ai-sdk-4.ts";
 import { decisionsIn } from "./approval.ts";
@@ -45,6 +47,22 @@ export function entriesFrom(list: unknown, wanted: unknown, ids: Ids, drop: bool
   const end = groups.findIndex(({ said }) => said[0]?.role !== "system");
   const [lead, rest] = end === -1 ? [groups, []] : [groups.slice(0, end), groups.slice(end)];
   return [...(drop ? [] : promptOf(lead, format, ids)), ...rest.flatMap((group) => entriesOf(group, format))];
+}
+
+/** Adds the model call to the answers: their thinking is sent again only to the model that is named there. */
+export function withCall(entries: readonly EntryInput[], given: unknown): readonly EntryInput[] {
+  const path = "options.call";
+  const fields = fieldsOf(given, path, "invalid_options");
+  refuseUnknownOptions(path, fields, { model: true, fingerprint: true });
+  const { model, fingerprint } = fields as { readonly model?: unknown; readonly fingerprint?: unknown };
+  if (typeof model !== "string" || (fingerprint !== undefined && typeof fingerprint !== "string")) {
+    const message = `${path} must be { model, fingerprint } of texts: what project was told, and meta.fingerprint that it gave.`;
+    throw new ThreadError({ code: "invalid_options", path, message });
+  }
+  const call = { model, ...(fingerprint !== undefined && { fingerprint }) };
+  return entries.map((entry) =>
+    entry.payload?.["role"] === "assistant" ? { ...entry, payload: { ...entry.payload, call } } : entry,
+  );
 }
 
 function read(format: MessageFormat, message: Field, known: Known): readonly Said[] {

@@ -564,3 +564,25 @@ test("formats that are not supported are refused by name, whatever format is sai
     }
   }
 });
+
+test("answers whose call is named are sent with their thinking again", () => {
+  const model = "anthropic:claude-sonnet-4-5";
+  const ask = Thread.fromMessages([{ role: "user", content: "Weather?" }], { format: "model-messages" });
+  const { fingerprint } = project({ thread: ask, model }).meta;
+  const providerOptions = { anthropic: { signature: "sig" } };
+  const call = { type: "tool-call", toolCallId: "c1", toolName: "weather", input: {} };
+  const output = { type: "text", value: "Sunny." };
+  const answer = [
+    { role: "assistant", content: [{ type: "reasoning", text: "Hm.", providerOptions }, call] },
+    { role: "tool", content: [{ type: "tool-result", toolCallId: "c1", toolName: "weather", output }] },
+  ];
+  const shownWith = (options: object) => {
+    const made = Thread.fromMessages(answer, { format: "model-messages", ...options }).toArray();
+    const entries = made.map(({ kind, payload, refs }) => ({ kind, payload, refs }));
+    return JSON.stringify(project({ thread: ask.append(entries), model }).messages);
+  };
+  expect(shownWith({})).not.toContain("Hm.");
+  expect(shownWith({ call: { model, fingerprint } })).toContain("Hm.");
+  expect(() => shownWith({ call: { modl: model } })).toThrow(ThreadError);
+  expect(() => shownWith({ call: { model: 1 } })).toThrow("options.call must be { model, fingerprint }");
+});
