@@ -39,11 +39,13 @@ async function headOfFork(
   const { clock, sha256 } = context.ports;
   const { rev, metadata: inherited } = checkHead(threadId, parent, sha256);
   if (atSeq >= rev) throw beyond(threadId, atSeq, rev);
-  const { status, ...others } = inherited;
-  const own = await statusAt(context, threadId, { atSeq, rev, status });
+  const own = await statusAt(context, threadId, { atSeq, rev, status: inherited["status"] });
+  // The keys keep their order: metadata is stored as text.
+  const kept = Object.entries(inherited).flatMap(([key, value]): [string, JsonValue | undefined][] =>
+    key !== "status" ? [[key, value]] : own === undefined ? [] : [[key, own]],
+  );
   const merged = Object.freeze({
-    ...others,
-    ...(own !== undefined && { status: own }),
+    ...Object.fromEntries(kept),
     ...metadata,
     parentThreadId: threadId,
     forkSeq: atSeq,

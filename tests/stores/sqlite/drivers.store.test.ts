@@ -13,7 +13,7 @@ test.each([undefined, "3.51.2", "3.50.9", "2.99.99", "3.9.0"])(
     expect(answer).toEqual({
       code: "store_driver_missing",
       message: expect.stringMatching(
-        /^Node \d+\.\d+\.\d+ has no SQLite from 3\.51\.3 on.*npm install better-sqlite3@13$/,
+        /^Node \d+\.\d+\.\d+ has no SQLite 3\.51\.3 or later.*npm install better-sqlite3@13$/,
       ),
     });
     expect(existsSync("never-made.db")).toBe(false);
