@@ -105,7 +105,7 @@ describe("steering", () => {
     const { written, steering: full } = steering({ id: "s1", accepted: false, reason: "queue_full" });
     full.began("r");
     full.typed("hi");
-    await expect.poll(() => written).toEqual(["not delivered: too much waits to be said already: hi\n"]);
+    await expect.poll(() => written).toEqual(["not delivered: too many messages are waiting already: hi\n"]);
     expect(await full.ended()).toEqual([]);
   });
 });

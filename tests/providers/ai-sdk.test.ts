@@ -123,6 +123,29 @@ function partsOf(message: AISDKMessage | undefined): readonly AISDKAssistantPart
 }
 
 describe("toModelPrompt", () => {
+  test.each([
+    ["openai", "text/plain", false],
+    ["openai", "application/pdf", true],
+    ["openai-chat", "text/csv", false],
+    ["openai-chat", "audio/wav", true],
+    ["anthropic", "text/plain", true],
+    ["anthropic", "text/csv", false],
+    ["google", "text/csv", true],
+    [undefined, "text/csv", true],
+  ] as const)("for %s keeps a file of type %s: %s; else a note is in its place", (provider, mediaType, isKept) => {
+    const file = { type: "file", mediaType, filename: "a.bin", data: { base64: btoa("Looms.") } } as const;
+    const messages: Message[] = [
+      { role: "user", content: [file] },
+      { role: "assistant", content: "", toolCalls: [{ id: "c1", name: "read", arguments: {} }] },
+      { role: "tool", toolCallId: "c1", name: "read", content: [file] },
+    ];
+    const text = JSON.stringify(toModelPrompt(messages, { provider }));
+    expect(text.match(/"type":"file"/g)?.length ?? 0).toBe(isKept ? 2 : 0);
+    expect(text.match(new RegExp(`a.bin, ${mediaType}\\) that cannot be shown`, "g"))?.length ?? 0).toBe(
+      isKept ? 0 : 2,
+    );
+  });
+
   const thread = Thread.fromMessages(
     [
       { role: "system", content: "Be brief." },

@@ -1,5 +1,6 @@
 import type { Message, ToolCall } from "../../thread/message.ts";
 import { approvalIn, writeRequest, writeResponse } from "../../thread/messages/approval.ts";
+import { withFileNotes } from "./file-notes.ts";
 import { type AISDKOptions, toAISDKPrompt } from "./prompt.ts";
 import type { AISDKAssistantPart, AISDKMessage, AISDKToolResult } from "./types.ts";
 
@@ -46,14 +47,15 @@ export function toModelPrompt(messages: readonly Message[], options: AISDKOption
 }
 
 /**
- * The messages for the functions of the AI SDK, including system messages. `generateText` of AI SDK 7 requires those as
+ * The messages for the functions of the AI SDK, including system messages. With a `provider`, a file of a kind that its
+ * package refuses becomes a note. `generateText` of AI SDK 7 requires those as
  * `instructions`: use toModelPrompt there. To call a model directly, use toAISDKPrompt.
  *
  * @example
  * console.log(toModelMessages([{ role: "user", content: "Hi" }])); // [ { role: 'user', content: 'Hi' } ]
  */
 export function toModelMessages(messages: readonly Message[], options: AISDKOptions = {}): ModelMessage[] {
-  const made = toAISDKPrompt(messages, options).map((message): ModelMessage => {
+  const made = toAISDKPrompt(withFileNotes(messages, options.provider), options).map((message): ModelMessage => {
     if (message.role !== "user" && message.role !== "assistant") return message;
     const text = onlyText(message.content);
     return text === undefined ? message : { role: message.role, content: text };
