@@ -124,6 +124,19 @@ function partsOf(message: AISDKMessage | undefined): readonly AISDKAssistantPart
 
 describe("toModelPrompt", () => {
   test.each([
+    ["no list", undefined, {}, "invalid_message", "Thread.fromMessages|a list"],
+    ["a foreign role", [{ role: "foo", content: "x" }], {}, "invalid_message", "messages\\[0\\]"],
+    ["calls of OpenAI", [{ role: "assistant", content: null, tool_calls: [] }], {}, "invalid_message", "fromMessages"],
+    ["a provider of another name", [], { provider: "openai.responses" }, "invalid_options", "openai-chat"],
+  ])("refuses %s with a code and what to do", (_, messages, options, code, text) => {
+    for (const make of [toAISDKPrompt, toModelMessages, toModelPrompt]) {
+      expect(() => make(messages as never, options as never)).toThrow(
+        expect.objectContaining({ code, message: expect.stringMatching(text) }),
+      );
+    }
+  });
+
+  test.each([
     ["openai", "text/plain", false],
     ["openai", "application/pdf", true],
     ["openai-chat", "text/csv", false],

@@ -55,7 +55,10 @@ export function toModelPrompt(messages: readonly Message[], options: AISDKOption
  * console.log(toModelMessages([{ role: "user", content: "Hi" }])); // [ { role: 'user', content: 'Hi' } ]
  */
 export function toModelMessages(messages: readonly Message[], options: AISDKOptions = {}): ModelMessage[] {
-  const made = toAISDKPrompt(withFileNotes(messages, options.provider), options).map((message): ModelMessage => {
+  const made = toAISDKPrompt(
+    Array.isArray(messages) ? withFileNotes(messages, options.provider) : messages,
+    options,
+  ).map((message): ModelMessage => {
     if (message.role !== "user" && message.role !== "assistant") return message;
     const text = onlyText(message.content);
     return text === undefined ? message : { role: message.role, content: text };

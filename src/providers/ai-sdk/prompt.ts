@@ -2,6 +2,7 @@ import type { Message } from "../../thread/message.ts";
 import { type OptionNames, refuseUnknownOptions } from "../../thread/option-names.ts";
 import { canReadRun, isProviderRun } from "../../thread/provider-executor.ts";
 import { type CacheOption, EPHEMERAL, marksOf } from "../cache.ts";
+import { ProviderError, unknownProvider } from "../error.ts";
 import type { MetadataOwner } from "../metadata.ts";
 import { type Piece, partsOf, piecesOf } from "../parts.ts";
 import { runs } from "../runs.ts";
@@ -33,6 +34,10 @@ export interface AISDKOptions {
  */
 export function toAISDKPrompt(messages: readonly Message[], options: AISDKOptions = {}): AISDKMessage[] {
   refuseUnknownOptions("toAISDKPrompt", options, NAMES);
+  if (options.provider !== undefined && !PROVIDERS.includes(options.provider)) {
+    throw unknownProvider(PROVIDERS, options.provider);
+  }
+  checkMessages(messages);
   const indexed = messages.map((message, index) => ({ message, index }));
   const groups = runs(indexed, (a, b) => a.message.role === "tool" && b.message.role === "tool");
   const made = groups.map((group) => ({
@@ -41,6 +46,26 @@ export function toAISDKPrompt(messages: readonly Message[], options: AISDKOption
   }));
   if (options.cache !== undefined) addMarks(made, options.cache);
   return made.map(({ prompt }) => prompt);
+}
+
+const PROVIDERS: readonly NonNullable<AISDKOptions["provider"]>[] = ["anthropic", "google", "openai", "openai-chat"];
+
+const ROLES: readonly unknown[] = ["system", "user", "assistant", "tool"];
+
+/** Messages of other formats have the same roles; their content and calls are not ours. */
+function checkMessages(messages: readonly Message[]): void {
+  if (!Array.isArray(messages)) throw invalidMessages("messages must be a list, such as the messages of a projection.");
+  for (const [index, message] of messages.entries()) {
+    const { role, content } = Object(message);
+    if (ROLES.includes(role) && (typeof content === "string" || Array.isArray(content))) continue;
+    throw invalidMessages(
+      `messages[${index}] is not a message of a projection. Take other formats in with Thread.fromMessages.`,
+    );
+  }
+}
+
+function invalidMessages(message: string): ProviderError {
+  return new ProviderError({ code: "invalid_message", message });
 }
 
 function messageOf(message: Message, { provider, stored }: AISDKOptions): AISDKMessage {

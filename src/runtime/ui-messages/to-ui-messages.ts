@@ -1,9 +1,10 @@
 import { endIn, type RequestEnd } from "../../agent/react/end.ts";
 import type { Entry } from "../../thread/entry.ts";
+import { ThreadError } from "../../thread/errors.ts";
 import type { Content, ToolCall } from "../../thread/message.ts";
 import { checkLane, entriesOfLane, messagesFrom } from "../../thread/messages/to-messages.ts";
 import { checkLoaded } from "../../thread/refusals.ts";
-import type { Thread } from "../../thread/thread.ts";
+import { Thread } from "../../thread/thread.ts";
 import { checkUIOptions } from "../option-names.ts";
 import type { ErrorText } from "./error-text.ts";
 import type { UIChatMessage, UIPart } from "./message.ts";
@@ -52,6 +53,10 @@ interface Written {
 export function toUIMessages(thread: Thread, options: ToUIMessagesOptions = {}): UIChatMessage[] {
   checkUIOptions("toUIMessages", options, { onError: true, client: true, lane: true, partial: true });
   const { onError, client, lane, partial } = options;
+  if (!Thread.isThread(thread)) {
+    const message = "toUIMessages needs a Thread. Load one with `await store.load(id)`.";
+    throw new ThreadError({ code: "not_a_thread", message });
+  }
   checkLoaded(thread, partial);
   const isFor6 = isClient6(client);
   const messages: (UIChatMessage | SpokenById)[] = [];

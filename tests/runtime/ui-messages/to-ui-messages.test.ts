@@ -247,3 +247,9 @@ describe("after a reload, the message of a request", () => {
     expect(toUIMessages(server.thread()).every((message) => !("metadata" in message))).toBe(true);
   });
 });
+
+test("something that is not a thread is refused, with how to load one", () => {
+  expect(() => toUIMessages([] as never)).toThrow(
+    expect.objectContaining({ code: "not_a_thread", message: expect.stringContaining("store.load") }),
+  );
+});
