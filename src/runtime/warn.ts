@@ -21,8 +21,8 @@ export function harmless(warn: (message: string) => unknown): (message: string) 
   };
 }
 
-/** Where warnings go when nobody says otherwise. */
+/** The default of `warn`. */
 export function systemWarn(message: string): void {
-  // biome-ignore lint/suspicious/noConsole: whoever does not pass `warn` reads the console
+  // biome-ignore lint/suspicious/noConsole: without the option `warn`, the console is where warnings are read
   console.warn(message);
 }

@@ -27,7 +27,8 @@ export function plainText(value: unknown): string {
   return typeof value === "string" ? value.toWellFormed() : "";
 }
 
-function lenient(value: unknown, above: readonly object[]): JsonValue | undefined {
+/** A value that is no object, as `JSON.stringify` writes it; a BigInt becomes its digits. Undefined is left out. */
+export function plainScalar(value: unknown): string | number | boolean | null | undefined {
   switch (typeof value) {
     case "string":
       return value.toWellFormed();
@@ -37,11 +38,13 @@ function lenient(value: unknown, above: readonly object[]): JsonValue | undefine
       return value;
     case "bigint":
       return value.toString();
-    case "object":
-      return value === null ? null : ofObject(value, above);
     default:
-      return undefined;
+      return value === null ? null : undefined;
   }
+}
+
+function lenient(value: unknown, above: readonly object[]): JsonValue | undefined {
+  return typeof value === "object" && value !== null ? ofObject(value, above) : plainScalar(value);
 }
 
 function ofObject(value: object, above: readonly object[]): JsonValue | undefined {

@@ -1,6 +1,7 @@
 import { ThreadError } from "../../thread/errors.ts";
 import { copyJson, isPlainObject, type JsonValue } from "../../thread/json.ts";
 import type { FilePart } from "../../thread/message.ts";
+import { plainScalar } from "../model/plain-json.ts";
 import { base64Of } from "../model/spec/bytes.ts";
 
 /** A value as JSON, and the files for the bytes that were found in it. */
@@ -36,20 +37,7 @@ function convert(given: unknown, key: string, walk: Walk): unknown {
   const bytes = read(walk, () => bytesOf(given)); // before toJSON: a Buffer would write a list of numbers
   if (bytes !== undefined) return noted(bytes, walk);
   const value = withToJson(given, key, walk);
-  switch (typeof value) {
-    case "string":
-      return value.toWellFormed();
-    case "number":
-      return Number.isFinite(value) ? value : null;
-    case "boolean":
-      return value;
-    case "bigint":
-      return value.toString();
-    case "object":
-      return value === null ? null : fromObject(value, walk);
-    default:
-      return undefined;
-  }
+  return typeof value === "object" && value !== null ? fromObject(value, walk) : plainScalar(value);
 }
 
 function withToJson(value: unknown, key: string, walk: Walk): unknown {
