@@ -9,7 +9,8 @@ const kindIs =
     event === "agent" && data.kind === kind;
 const isEntry = ({ event }: Told) => event === "entry";
 
-test("a page is told that another process has the request, and its entries and end by the log", async () => {
+/** A Studio whose request another process has taken over, while its tool ran. */
+async function takenOver() {
   const store = memoryStore();
   const { agent, begun, charge } = chargingAgent();
   const { api } = await started({ store, agent });
@@ -19,6 +20,11 @@ test("a page is told that another process has the request, and its entries and e
   await begun;
   await takeOver(store, id);
   charge();
+  return { store, api, id, events };
+}
+
+test("a page is told that another process has the request, and its entries and end by the log", async () => {
+  const { store, api, id, events } = await takenOver();
   const suspended = await events.until(kindIs("request_suspended"));
   expect(suspended.data.data).toEqual({ reason: "lost", holder: "two" });
   await events.until(({ event, data }) => event === "thread" && data.live === false);
@@ -35,15 +41,7 @@ test("a page is told that another process has the request, and its entries and e
 });
 
 test("a request that was suspended is told to its end when the same Studio resumes it", async () => {
-  const store = memoryStore();
-  const { agent, begun, charge } = chargingAgent();
-  const { api } = await started({ store, agent });
-  const id = await api.newThread();
-  const events = await api.events(`/threads/${id}/events`);
-  await api.post(`/threads/${id}/ask`, { content: "Charge." });
-  await begun;
-  await takeOver(store, id);
-  charge();
+  const { store, api, id, events } = await takenOver();
   const { data: suspended } = await events.until(kindIs("request_suspended"));
   await store.release(id, 2);
   await api.post(`/threads/${id}/steer`, { content: "Now." });
