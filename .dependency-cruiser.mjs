@@ -1,5 +1,5 @@
-// Floors: the folder list is the data flow, and a room imports only from floors below it.
-const floors = [
+// The layers, lowest first. The order is the flow of data, and a layer imports only from layers below it.
+const layers = [
   "thread",
   "tokens",
   "lanes",
@@ -9,34 +9,54 @@ const floors = [
   "checkpoint",
   "stores",
   "runtime",
+  "scripted-model",
   "testing",
   "studio",
   "cli",
 ];
 
-/** Rooms that may use `node:` modules; everything else also runs in browsers, workers, Bun and Deno. */
-const nodeRooms = "^src/(stores/native|stores/sqlite|stores/postgres|studio|cli)/";
+/** The layers of studio-ui, lowest first. */
+const pageLayers = ["data", "state", "parts", "calls", "what-if", "chat", "timeline", "shell"];
+
+/** Folders that may use `node:` modules; everything else also runs in browsers, workers, Bun and Deno. */
+const nodeFolders = "^src/(stores/native|stores/sqlite|stores/postgres|studio|cli)/";
 const drivers = "^(better-sqlite3|postgres)$|node_modules/(@types/)?(better-sqlite3|postgres)/";
 const entryFiles = "^src/[^/]+\\.ts$";
 
-const floorRules = floors.slice(0, -1).map((room, i) => ({
-  name: `floor-${room}`,
-  comment: `src/${room} stands below these rooms and may not know them. Move what is shared down to src/${room} or lower.`,
-  severity: "error",
-  from: { path: `^src/${room}/` },
-  to: { path: `^src/(${floors.slice(i + 1).join("|")})/` },
-}));
+function layerRules(root, names) {
+  return names.slice(0, -1).map((layer, i) => ({
+    name: `layer-${root}-${layer}`,
+    comment: `${root}/${layer} is below these layers and must not import from them. Move shared code to ${root}/${layer} or lower.`,
+    severity: "error",
+    from: { path: `^${root}/${layer}/` },
+    to: { path: `^${root}/(${names.slice(i + 1).join("|")})/` },
+  }));
+}
+
+function folderRule(root, names) {
+  return {
+    name: `folder-without-a-layer-${root}`,
+    comment: "A new folder needs a place in the list of layers in .dependency-cruiser.mjs.",
+    severity: "error",
+    from: { path: `^${root}/[^/]+/`, pathNot: `^${root}/(${names.join("|")})/` },
+    to: {},
+  };
+}
 
 /** @type {import("dependency-cruiser").IConfiguration} */
 export default {
   forbidden: [
-    ...floorRules,
+    ...layerRules("src", layers),
+    ...layerRules("studio-ui", pageLayers),
+    folderRule("src", layers),
+    folderRule("studio-ui", pageLayers),
     {
-      name: "room-without-a-floor",
-      comment: "A new room needs its place in the list of floors in .dependency-cruiser.mjs.",
+      name: "studio-without-testing",
+      comment:
+        "The Studio ships to production. What it shares with heddle/testing belongs in src/scripted-model or lower.",
       severity: "error",
-      from: { path: "^src/[^/]+/", pathNot: `^src/(${floors.join("|")})/` },
-      to: {},
+      from: { path: "^src/studio/" },
+      to: { path: "^src/testing/" },
     },
     {
       name: "no-cycles",
@@ -46,21 +66,21 @@ export default {
       to: { circular: true },
     },
     {
-      name: "entry-files-are-doors",
-      comment: "src/*.ts are the package's doors: rooms import from each other's files, not through a door.",
+      name: "no-import-of-entry-files",
+      comment: "src/*.ts are the entry points of the package. Modules import from each other's files.",
       severity: "error",
       from: { path: "^src/" },
       to: { path: entryFiles },
     },
     {
-      name: "portable-rooms",
+      name: "portable-folders",
       comment: "Only stores/native, stores/sqlite, stores/postgres, studio and cli may import Node built-ins.",
       severity: "error",
-      from: { path: "^src/", pathNot: nodeRooms },
+      from: { path: "^src/", pathNot: nodeFolders },
       to: { dependencyTypes: ["core"] },
     },
     {
-      name: "drivers-stay-home",
+      name: "drivers-only-in-their-store",
       comment: "A database driver is an optional peer: only its own store may import it.",
       severity: "error",
       from: { path: "^src/", pathNot: "^src/stores/(sqlite|postgres)/" },
@@ -68,10 +88,10 @@ export default {
     },
     {
       name: "nothing-from-outside",
-      comment: "Published code may not lean on tests, scripts or examples.",
+      comment: "Published code must not depend on tests, scripts or examples.",
       severity: "error",
       from: { path: "^src/" },
-      to: { path: "^(tests|scripts|bench|examples|dist)/" },
+      to: { path: "^(tests|scripts|bench|examples|studio-ui|dist)/" },
     },
     {
       name: "no-dev-dependencies",
@@ -85,9 +105,10 @@ export default {
     },
     {
       name: "no-missing-files",
-      comment: "This import leads nowhere.",
+      comment: "The imported file does not exist.",
       severity: "error",
-      from: {},
+      // In studio-ui the names of entry points are paths of tsconfig.json, and tsc finds missing files.
+      from: { path: "^src/" },
       to: { couldNotResolve: true },
     },
   ],
@@ -95,7 +116,7 @@ export default {
     // TypeScript 7 has no parser API for JavaScript tools; swc reads type-only imports just as well.
     parser: "swc",
     tsPreCompilationDeps: true,
-    doNotFollow: { path: "node_modules" },
+    doNotFollow: { path: "node_modules|^dist/" },
     enhancedResolveOptions: { exportsFields: ["exports"], conditionNames: ["types", "node", "import", "default"] },
   },
 };

@@ -4,15 +4,25 @@ import { defineConfig } from "vitest/config";
 
 const src = fileURLToPath(new URL("./src/", import.meta.url));
 
-/** The suffix says what a test costs: .store and .fault need databases, .soak runs for minutes and only when asked. */
+/**
+ * The suffix says what a test costs: .store and .fault need databases, .soak runs for minutes and only when asked. What
+ * builds, packs, compiles and runs whole programs is `package`.
+ */
 const withDatabases = ["tests/**/*.store.test.ts", "tests/**/*.fault.test.ts"];
+const ofPackage = ["tests/package/**/*.test.ts", "tests/docs/snippets.test.ts", "tests/examples/**/*.test.ts"];
 const soak = ["tests/soak/**/*.soak.test.ts"];
 const browser = ["tests/**/*.browser.test.ts"];
+
+/** No test fails because the machine is busy. A test that hangs is stopped here, or by the limit of the whole run in CI. */
+const HANG_MS = 20 * 60_000;
 
 const shared = {
   setupFiles: ["tests/support/property.ts"],
   restoreMocks: true,
   unstubGlobals: true,
+  testTimeout: HANG_MS,
+  hookTimeout: HANG_MS,
+  expect: { poll: { timeout: 3 * 60_000 } },
 };
 
 export default defineConfig({
@@ -26,15 +36,26 @@ export default defineConfig({
   test: {
     // Vitest leaves one core free, which of two is half.
     maxWorkers: Math.max(2, availableParallelism() - 1),
+    // Modules are loaded once per worker and not once per file, which costs more than most tests. Tests keep to themselves.
+    isolate: false,
+    reporters: ["default", "./tests/support/case-reporter.ts"],
     projects: [
       {
         extends: true,
         test: {
           ...shared,
           name: "unit",
-          testTimeout: 60_000, // properties over random threads take seconds where the machine is busy
           include: ["tests/**/*.test.ts"],
-          exclude: [...withDatabases, ...soak, ...browser],
+          exclude: [...withDatabases, ...ofPackage, ...soak, ...browser],
+        },
+      },
+      {
+        extends: true,
+        test: {
+          ...shared,
+          name: "package",
+          include: ofPackage,
+          exclude: withDatabases,
         },
       },
       {
@@ -50,10 +71,9 @@ export default defineConfig({
         test: {
           ...shared,
           name: "stores",
+          isolate: true, // each file has a schema of its own, which the module tests/stores/postgres/open.ts chooses
           include: withDatabases,
           globalSetup: ["tests/support/postgres/global-setup.ts"],
-          testTimeout: 30_000,
-          hookTimeout: 60_000,
         },
       },
       {
@@ -61,10 +81,9 @@ export default defineConfig({
         test: {
           ...shared,
           name: "browser",
+          isolate: true, // each file starts a Studio and a browser of its own
           include: browser,
           globalSetup: ["tests/browser/support/global-setup.ts"],
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
         },
       },
       ...(process.env["HEDDLE_SOAK"] === "1"
@@ -79,7 +98,6 @@ export default defineConfig({
                 // One after the other, each with its share of HEDDLE_SOAK_MINUTES.
                 fileParallelism: false,
                 testTimeout: 24 * 60 * 60_000,
-                hookTimeout: 60_000,
               },
             },
           ]

@@ -1,4 +1,4 @@
-// A call that waits for somebody's word, also when the process ends meanwhile.
+// A call that waits for approval, also when the process ends meanwhile.
 import { AgentServer, defineAgent, jsonSchema, memoryStore, tool } from "heddle";
 import { scriptedModel } from "heddle/testing";
 

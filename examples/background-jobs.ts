@@ -1,8 +1,8 @@
 // Jobs that outlive the web request that began them, and the process that runs them.
-import { AgentHost, defineAgent, type LanguageModel, memoryStore, tool } from "heddle";
+import { AgentHost, defineAgent, memoryStore, type ProviderModel, tool } from "heddle";
 import { scriptedModel } from "heddle/testing";
 
-const store = memoryStore(); // in earnest one that all processes share
+const store = memoryStore(); // in production, a store that all processes share
 
 const crawl = tool({
   description: "Reads a page",
@@ -11,12 +11,12 @@ const crawl = tool({
   timeoutMs: 300_000,
   execute: () => "a page about looms",
 });
-const worker = (model: LanguageModel) =>
+const worker = (model: ProviderModel) =>
   AgentHost.create({ agent: defineAgent({ name: "report", model, tools: { crawl }, maxAttempts: 3 }), store });
 
 /** The id of a job is its thread and its request: to enqueue it twice is to enqueue it once. */
 async function enqueue(host: AgentHost, job: string, text: string): Promise<string> {
-  await host.ask(job, text, { requestId: job }); // durable now, and at work
+  await host.ask(job, text, { requestId: job }); // durable now, and running
   return "202 accepted";
 }
 

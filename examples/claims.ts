@@ -1,7 +1,8 @@
-// One holder per thread: of two processes one works, and one that was overtaken cannot write any more.
-import { MemoryDatabase, memoryStore, StaleHolderError, ThreadHeldError } from "heddle";
+// One holder per thread: one of two processes works, and a holder that lost its claim cannot write.
+import { memoryStore, StaleHolderError, ThreadHeldError } from "heddle";
+import { MemoryDatabase } from "heddle/store";
 
-// Two handles on one database stand for two processes; the store's clock is ours, so that no one has to wait.
+// Two handles on one database simulate two processes. The store gets a fake clock, so that the example does not wait.
 const database = new MemoryDatabase();
 let now = Date.now();
 const clock = () => now;

@@ -1,4 +1,4 @@
-// What to set for an agent that works on files for hours: context, tool results, limits, approvals, steering.
+// Settings for an agent that works on files for hours: context, tool results, limits, approvals, steering.
 import { AgentServer, defineAgent, jsonSchema, memoryStore, rebuildCall, tool } from "heddle";
 import { scriptedModel } from "heddle/testing";
 

@@ -1,15 +1,23 @@
 // A store of your own: an adapter for some key-value service, proven with the contract suite that Heddle's own pass.
-import type { StoreDriver, StoredRow, ThreadHead } from "heddle";
-import { type Change, type ClaimRecord, checkName, defineStore, type OpenStoreOptions } from "heddle";
+import type { OpenStoreOptions } from "heddle";
+import {
+  type Change,
+  type ClaimRecord,
+  checkName,
+  defineStore,
+  type StoreDriver,
+  type StoredRow,
+  type ThreadHead,
+} from "heddle/store";
 import { storeContract } from "heddle/testing";
 
-/** Stands for a service over the network: it knows keys and values, writes several at once, and has locks. */
+/** Simulates a network service with keys and values, atomic writes of several keys, and locks. */
 class KeyValueService {
   readonly #values = new Map<string, unknown>();
   #turn: Promise<unknown> = Promise.resolve();
 
   async get<Value>(key: string): Promise<Value | undefined> {
-    return structuredClone(this.#values.get(key)) as Value | undefined; // whoever reads a key knows what was put there
+    return structuredClone(this.#values.get(key)) as Value | undefined; // the caller knows the type of the value
   }
 
   /** All of it or nothing. */

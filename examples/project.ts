@@ -1,4 +1,4 @@
-// What the model sees: a thread with an interrupted call and a stray result, as the messages of the next call.
+// The context of a model call: a thread with an interrupted call and a stray result becomes a legal list of messages.
 import { project, Thread, type ToolSpec } from "heddle";
 import { toOpenAIChat, validateMessages } from "heddle/providers";
 
@@ -19,7 +19,7 @@ const thread = Thread.create().append([
   result("c1", "rain"),
   message("user", "Are you still there?"), // the process was killed before Oslo had answered
   { kind: "note", payload: { text: "for us, not for the model" } },
-  result("c9", "hail"), // of a call nobody made
+  result("c9", "hail"), // of a call that does not exist
 ]);
 
 const tools: readonly ToolSpec[] = [{ name: "weather", inputSchema: { type: "object" } }];

@@ -1,5 +1,5 @@
 // A function that lives for seconds: each post is answered once, however often it comes and whichever instance gets it.
-import { AgentHost, defineAgent, HeddleError, type LanguageModel, memoryStore } from "heddle";
+import { AgentHost, defineAgent, HeddleError, memoryStore, type ProviderModel } from "heddle";
 import { scriptedModel } from "heddle/testing";
 
 const store = memoryStore(); // in earnest postgresStore(url, { maxConnections: 3 }), one for each instance
@@ -11,7 +11,7 @@ interface Post {
 }
 
 /** One invocation. The platform kills it after 30 s, so the request has 20 s, and the claim ends soon after a kill. */
-async function handle(post: Post, model: LanguageModel, isKilled = false): Promise<string> {
+async function handle(post: Post, model: ProviderModel, isKilled = false): Promise<string> {
   const agent = defineAgent({ model, totalTimeoutMs: 20_000 });
   const host = AgentHost.create({ agent, store, claimTtlMs: 5_000, claimWaitMs: 500 });
   try {

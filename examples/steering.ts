@@ -5,7 +5,7 @@ import { scriptedModel } from "heddle/testing";
 const model = scriptedModel([
   { calls: [{ name: "search", arguments: { for: "flights to Oslo" } }] },
   { expect: { lastUser: "Take the train instead." }, text: "There is a night train." },
-  { expect: { lastUser: "And a hotel?" }, text: "The Grand has a room." },
+  { expect: { lastUser: "And a hotel?" }, text: "The Grand is free." },
 ]);
 
 const search = tool({
@@ -14,7 +14,9 @@ const search = tool({
   execute: () => {
     const { accepted, receipt } = server.steer("Take the train instead.");
     console.log(`steered while the tool runs; accepted: ${accepted}`);
-    void receipt.then((told) => console.log(told.delivered ? `delivered as entry ${told.seq}` : told.reason));
+    void receipt.then((outcome) =>
+      console.log(outcome.delivered ? `delivered as entry ${outcome.seq}` : outcome.reason),
+    );
     server.followUp("And a hotel?");
     return "3 flights";
   },

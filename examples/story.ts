@@ -1,4 +1,4 @@
-// The first story: what a thread keeps, told on a real SQLite file. `npm start` runs it; it needs no API key.
+// A thread on a real SQLite file, step by step. It needs no API key.
 import { spawnSync } from "node:child_process";
 import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
@@ -9,7 +9,7 @@ import { sqliteStore } from "heddle/sqlite";
 const [, , file = "heddle.db", part] = process.argv;
 const threadId = "story";
 
-process.stdout.on("error", () => process.exit()); // whoever read has seen enough, as `head` has
+process.stdout.on("error", () => process.exit()); // the reader of the pipe has closed it, as `head` does
 try {
   await (part === "ask" ? askAndDie() : tell());
 } catch (error) {
@@ -30,7 +30,7 @@ async function askAndDie(): Promise<void> {
 }
 
 async function tell(): Promise<void> {
-  console.log(`A thread is what happened, entry by entry. This one lies in ${file}; the model's words are made up.`);
+  console.log(`A thread is a log of entries. This one is in ${file}; the answers of the model are made up.`);
 
   heading("A person asks, the model calls a tool, and the process is killed before the tool answers.");
   const child = spawnSync(process.execPath, [fileURLToPath(import.meta.url), file, "ask"], { encoding: "utf8" });
@@ -42,10 +42,10 @@ async function tell(): Promise<void> {
   const call = thread?.filterByKind("tool_call").at(-1);
   if (thread === undefined || call?.seq !== thread.lastSeq)
     throw new Error(`The asking process failed.\n${child.stderr}`);
-  if (call.seq > 1) say(`seq 0 to ${call.seq - 2} are from earlier runs: the thread goes on`);
+  if (call.seq > 1) say(`seq 0 to ${call.seq - 2} are from earlier runs: the thread continues`);
   for (const entry of thread.slice(call.seq - 1, call.seq)) show(entry);
 
-  heading("It goes on from there: the tool's result and the model's answer, in one append.");
+  heading("It continues from there: the tool's result and the model's answer, in one append.");
   const callId = call.payload.id ?? "";
   const words = message("assistant", "Rain, 14 degrees.", `answer_${callId}`);
   const answer = [result(callId, { sky: "rain", degrees: 14 }), words];
@@ -56,7 +56,7 @@ async function tell(): Promise<void> {
   const again = await store.append(threadId, answer, { expectedRev: thread.rev });
   say(`replayed: ${again.replayed}, revision ${again.rev}`);
 
-  heading("Somebody who has not seen the answer appends. It is refused and nothing is written.");
+  heading("A writer that has not read the answer appends. It is refused and nothing is written.");
   const late = store.append(threadId, message("user", "Hello?"), { expectedRev: thread.rev });
   const refused = await late.catch((error: unknown) => error);
   if (ConflictError.isInstance(refused)) say(`${refused.name}, code "${refused.code}": ${refused.message}`);
@@ -75,8 +75,8 @@ async function tell(): Promise<void> {
   say(`stored as ${fork.id}`);
 
   await store.close();
-  console.log(`\nRun it again and the thread goes on; delete ${file} to begin anew.`);
-  console.log("The code: examples/story.ts. The columns of a row: docs/format.md. What is promised: README.md.");
+  console.log(`\nRun it again and the thread continues; delete ${file} to start over.`);
+  console.log("The code: examples/story.ts. The columns of a row: docs/format.md. The promises: README.md.");
 }
 
 function message(role: "user" | "assistant", content: string, id?: string): EntryInput {
@@ -101,7 +101,7 @@ function show(entry: Entry): void {
   say(`seq ${String(entry.seq).padStart(2)}  ${entry.kind.padEnd(11)}  ${textOf(entry)}`);
 }
 
-/** Comparing `kind` tells TypeScript what is in the payload. */
+/** A comparison of `kind` narrows the type of the payload. */
 function textOf(entry: Entry): string {
   if (entry.kind === "message") return `${entry.payload.role}: ${entry.payload.content}`;
   if (entry.kind === "tool_call") return `${entry.payload.name} ${JSON.stringify(entry.payload.arguments)}`;

@@ -1,4 +1,4 @@
-// Two writers decide on the same history. The one who comes second is refused, looks again, and decides anew.
+// Two writers decide on the same history. The second one is refused, loads the thread again, and decides again.
 import { ConflictError, memoryStore, type Thread } from "heddle";
 
 const store = memoryStore();
@@ -19,7 +19,7 @@ async function sell(shop: string, pieces: number): Promise<void> {
       return console.log(`${shop}: sold ${pieces}`);
     } catch (error) {
       if (!ConflictError.isInstance(error)) throw error;
-      console.log(`${shop}: expected revision ${error.expected}, it is ${error.actual}; looking again`);
+      console.log(`${shop}: expected revision ${error.expected}, it is ${error.actual}; loading again`);
     }
   }
 }

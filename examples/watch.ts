@@ -1,4 +1,4 @@
-// Follow a thread while somebody writes to it, then read the feed over all threads from a cursor.
+// Follow a thread while another writer appends to it, then read the feed over all threads from a cursor.
 import { memoryStore } from "heddle";
 
 const store = memoryStore();
@@ -9,7 +9,7 @@ for (const text of ["one", "two", "three"]) await store.append("thread_1", { pay
 await store.append("thread_2", { payload: { text: "elsewhere" } });
 await following;
 
-// The feed gives each entry with a cursor: keep it where your results are, and go on from there after a restart.
+// The feed gives each entry with a cursor: save it with your results, and continue from there after a restart.
 let cursor: string | undefined;
 for await (const item of store.feed()) {
   cursor = item.cursor;
@@ -21,7 +21,7 @@ for await (const { threadId, entry } of store.feed({ after: cursor })) {
 }
 await store.close();
 
-/** Begins with what is there and goes on with what comes; ends when the signal aborts or the store closes. */
+/** Yields the existing entries and then new ones; ends when the signal aborts or the store closes. */
 async function follow(): Promise<void> {
   for await (const { seq, payload } of store.watch("thread_1", { fromSeq: 0, signal: stop.signal })) {
     console.log(`watch: seq ${seq}: ${payload["text"]}`);

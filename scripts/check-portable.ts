@@ -5,9 +5,9 @@ import { isBuiltin } from "node:module";
 import { bundle } from "./bundle.ts";
 import { root } from "./root.ts";
 
-const portable = ["dist/index.js", "dist/testing.js", "dist/providers.js", "dist/ai-sdk.js"].filter((file) =>
-  existsSync(root + file),
-);
+const portable = ["index", "core", "store", "testing", "providers", "ai-sdk"]
+  .map((entry) => `dist/${entry}.js`)
+  .filter((file) => existsSync(root + file));
 const { dependencies = {} } = JSON.parse(readFileSync(`${root}package.json`, "utf8")) as {
   dependencies?: Record<string, string>;
 };

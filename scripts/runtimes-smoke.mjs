@@ -1,17 +1,8 @@
 // `npm run check:runtimes` runs this everywhere: projection, providers, the store contract on memory, an agent run.
 // It imports only the installed package, and throws when something is not as promised.
-import {
-  AgentServer,
-  ContextPolicy,
-  defineAgent,
-  jsonSchema,
-  MemoryDatabase,
-  memoryStore,
-  project,
-  Thread,
-  tool,
-} from "heddle";
+import { AgentServer, ContextPolicy, defineAgent, jsonSchema, memoryStore, project, Thread, tool } from "heddle";
 import { toOpenAIChat, validateMessages } from "heddle/providers";
+import { MemoryDatabase } from "heddle/store";
 import { scriptedModel, storeContract } from "heddle/testing";
 
 export async function smoke() {

@@ -1,9 +1,10 @@
-// Finds the prose of a source file or a Markdown page: comments, messages, paragraphs.
+// Finds the prose of a source file or a Markdown page: comments, messages, names of tests, paragraphs.
 
 export interface SourceText {
-  readonly kind: "comment" | "message" | "paragraph";
-  /** From 1. */
+  readonly kind: "comment" | "message" | "name" | "paragraph";
+  /** Where it begins, from 1. */
   readonly line: number;
+  readonly lastLine?: number;
   readonly text: string;
 }
 
@@ -15,9 +16,10 @@ interface Span {
 
 /** The comments and messages of a TypeScript file, in order. Comments on lines of their own that follow each other are one. */
 export function textsOfSource(source: string): readonly SourceText[] {
-  return proseOf(source).map(({ kind, spans: [first], text }) => ({
+  return proseOf(source).map(({ kind, spans, text }) => ({
     kind,
-    line: lineOf(source, first?.start ?? 0),
+    line: lineOf(source, spans[0]?.start ?? 0),
+    lastLine: lineOf(source, spans.at(-1)?.end ?? 0),
     text,
   }));
 }
@@ -84,25 +86,20 @@ export function textsOfMarkdown(source: string): readonly SourceText[] {
   return texts;
 }
 
-/** The same file with everything but prose as spaces, so that places stay where they are. */
-export function onlyProse(path: string, source: string): string {
-  if (path.endsWith(".md")) return blankCode(withoutFences(source));
-  let result = "";
-  let at = 0;
-  const spans = proseOf(source).flatMap((prose) => prose.spans);
-  for (const { start, end } of spans.sort((one, other) => one.start - other.start)) {
-    result += blank(source.slice(at, start)) + blankCode(withoutExample(source.slice(start, end)));
-    at = end;
-  }
-  return result + blank(source.slice(at));
+/** The names in `test("...")`, `it`, `describe` and their variants. */
+export function testNamesOf(source: string): readonly SourceText[] {
+  const calls = source.matchAll(
+    /\b(?:test|it|describe)(?:\.\w+(?:\([^()]*\))?)*\(\s*(["'`])((?:\\.|(?!\1)[\s\S])+)\1/g,
+  );
+  return [...calls].map((match) => ({ kind: "name", line: lineOf(source, match.index), text: match[2] ?? "" }));
 }
 
-/** The sentences of a text; a code span is one word. */
+/** The sentences of a text. A code span is one word, and an indented line starts a new sentence. */
 export function sentencesOf(text: string): readonly string[] {
   return text
     .replace(/`[^`]*`/g, "code")
     .replace(/\]\([^)]*\)/g, "]")
-    .split(/(?<=[.!?])["')\]*]*\s+|\n\n/)
+    .split(/(?<=[.!?])["')\]*]*\s+|\n\n|\n {2,}/)
     .map((sentence) => sentence.trim())
     .filter((sentence) => sentence !== "");
 }
@@ -210,13 +207,6 @@ function isMessage(text: string): boolean {
 
 function withoutFences(source: string): string {
   return source.replace(/^([ \t]*)(```|~~~)[\s\S]*?^\1\2[ \t]*$/gm, blank).replace(/<!--[\s\S]*?-->/g, blank);
-}
-
-function blankCode(text: string): string {
-  return text
-    .replace(/`[^`\n]*`/g, blank)
-    .replace(/\]\([^)]*\)/g, blank)
-    .replace(/https?:\/\/\S+/g, blank);
 }
 
 function blank(text: string): string {

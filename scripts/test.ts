@@ -3,8 +3,8 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { runChecks } from "./checks.ts";
-import { loudly, quietly, report } from "./command.ts";
+import { buildAndCheck } from "./checks.ts";
+import { loudly } from "./command.ts";
 
 interface VitestReport {
   readonly numPassedTests: number;
@@ -17,21 +17,17 @@ interface VitestReport {
   }[];
 }
 
-const build = await quietly("node scripts/build.ts");
-report("build", build);
-if (!build.ok) {
-  finish(0, 1);
-} else {
-  const failedChecks = await runChecks();
-  const { passed, failed } = await runTests();
-  finish(passed, failed + failedChecks);
-}
+const checks = await buildAndCheck();
+const tests = checks.isBuilt ? await runTests() : { passed: 0, failed: 0 };
+finish(tests.passed, tests.failed + checks.failed);
 
 async function runTests(): Promise<{ passed: number; failed: number }> {
   const folder = mkdtempSync(join(tmpdir(), "heddle-test-"));
   const file = join(folder, "report.json");
   try {
-    const code = await loudly(`vitest run --reporter=default --reporter=json --outputFile.json="${file}"`);
+    const code = await loudly(
+      `vitest run --reporter=default --reporter=./tests/support/case-reporter.ts --reporter=json --outputFile.json="${file}"`,
+    );
     const result = JSON.parse(readFileSync(file, "utf8")) as VitestReport;
     const skipped = result.numPendingTests + result.numTodoTests;
     if (skipped > 0) console.log(`${skipped} skipped`);

@@ -7,7 +7,14 @@ export {
   toModelPrompt,
 } from "./providers/ai-sdk/model-messages.ts";
 export { type AISDKOptions, toAISDKPrompt } from "./providers/ai-sdk/prompt.ts";
-export type * from "./providers/ai-sdk/types.ts";
+export type {
+  AISDKAssistantPart,
+  AISDKFile,
+  AISDKMessage,
+  AISDKProviderOptions,
+  AISDKText,
+  AISDKToolResult,
+} from "./providers/ai-sdk/types.ts";
 export type { CacheOption } from "./providers/cache.ts";
 export {
   type ChatHost,
@@ -18,8 +25,24 @@ export {
 } from "./runtime/ui-messages/chat-turn.ts";
 export type { UIChunk, UIChunk6, UIDataChunk, UIFinishReason } from "./runtime/ui-messages/chunk.ts";
 export { lastUserContent } from "./runtime/ui-messages/last-user-content.ts";
-export type * from "./runtime/ui-messages/message.ts";
-export type { UIClientVersion, UIMessageSource, UIMessageStreamOptions } from "./runtime/ui-messages/options.ts";
+export type {
+  UIChatMessage,
+  UIFilePart,
+  UIMessageLike,
+  UIMessageMetadata,
+  UIPart,
+  UIProviderMetadata,
+  UIReasoningPart,
+  UIRequestMark,
+  UISourcePart,
+  UITextPart,
+  UIToolPart,
+} from "./runtime/ui-messages/message.ts";
+export type {
+  UIClientVersion,
+  UIMessageSource,
+  UIMessageStreamOptions as UIStreamOptions,
+} from "./runtime/ui-messages/options.ts";
 export {
   type ProjectionStep,
   type ProjectionStepInput,

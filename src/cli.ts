@@ -6,6 +6,6 @@ try {
   process.stderr.write(`${(error as Error).message}\n`); // the check throws nothing else
   process.exit(1);
 }
-await (await import("./cli/start.ts")).start();
+await (await import("./cli/main.ts")).start();
 
 export {};

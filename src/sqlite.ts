@@ -5,6 +5,5 @@ export type {
   SqliteConnection,
   SqliteStatement,
   SqlValue,
-} from "./stores/sqlite/connection/connection.ts";
-export type { SqliteMode } from "./stores/sqlite/connection/pragmas.ts";
-export { type SqliteStoreOptions, sqliteStore } from "./stores/sqlite/sqlite-store.ts";
+} from "./stores/sqlite/connection.ts";
+export { type SqliteMode, type SqliteStoreOptions, sqliteStore } from "./stores/sqlite/sqlite-store.ts";

@@ -1,7 +1,6 @@
 import { render } from "preact";
 import { App } from "./shell/app.tsx";
-import { Boundary } from "./shell/boundary.tsx";
-import { listenToErrors } from "./shell/unexpected.tsx";
+import { Boundary, listenToErrors } from "./shell/errors.tsx";
 import { start } from "./state/studio.ts";
 import "./css/app.css";
 

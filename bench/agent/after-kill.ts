@@ -66,7 +66,7 @@ export async function afterKill({ sizes, scratch, budgets }: Bench): Promise<Tab
       }),
     ],
     notes: [
-      "From AgentServer.start to the call of the model, in another process, which has opened the file: the thread is claimed, its end is read, the call that was cut off is closed.",
+      "The time from AgentServer.start to the model call, in another process that has opened the file. The thread is claimed, its end is read, and the interrupted call is closed.",
       `A thread of ${few} entries has less to show than a window holds; from ${show(many, "count")} on, what is read and shown is as much.`,
       "With loading: the process has not run an agent yet, so the code is loaded in that time, too.",
     ],

@@ -1,4 +1,4 @@
-// What an agent costs around a model that answers at once: `npm run bench -- agent`, or with --help.
+// The cost of an agent around a model that answers at once: `npm run bench -- agent`, or with --help.
 import { Budgets } from "../support/budgets.ts";
 import { describeMachine } from "../support/machine.ts";
 import { type Options, readOptions } from "../support/options.ts";

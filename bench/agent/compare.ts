@@ -24,13 +24,13 @@ export const COLUMNS = [
   { key: "rate", label: "requests", unit: "per second" },
   { key: "p50", label: "p50", unit: "time" },
   { key: "p99", label: "p99", unit: "time" },
-  { key: "toFloor", label: "to floor", unit: "times" },
+  { key: "toBaseline", label: "to baseline", unit: "times" },
   { key: "ours", label: "ours to it", unit: "times" },
   { key: "cpu", label: "CPU", unit: "time" },
   { key: "oursCpu", label: "ours to it", unit: "times" },
 ] as const;
 
-/** Heddle, the floor and the others do the same requests in turns. The first heddle contender is the reference. */
+/** Heddle, the baseline and the others do the same requests in turns. The first heddle contender is the reference. */
 export async function compare(
   { sizes: { rounds }, scratch, peers: wanted }: Bench,
   id: string,
@@ -40,7 +40,7 @@ export async function compare(
   const trouble = wanted ? installTrouble() : "left out; run with --peers";
   const workers = new Map<PeerName, Worker>();
   const unavailable: Row[] = [];
-  for (const name of ["floor", ...ours, ...OTHERS] as const) {
+  for (const name of ["baseline", ...ours, ...OTHERS] as const) {
     if (trouble !== undefined && OTHERS.includes(name)) unavailable.push({ name, values: {}, unavailable: trouble });
     else {
       try {
@@ -85,7 +85,7 @@ function row(
   { results, costs }: Pick<Compared, "results" | "costs">,
   ours: PeerName,
 ): Row {
-  const { [name]: result, [ours]: best, floor } = results;
+  const { [name]: result, [ours]: best, baseline } = results;
   const { [name]: cost, [ours]: bestCost } = costs;
   return {
     name: facts.name,
@@ -94,7 +94,7 @@ function row(
       rate: result?.perSecond,
       p50: result?.p50,
       p99: result?.p99,
-      toFloor: floor && result?.over(floor),
+      toBaseline: baseline && result?.over(baseline),
       ours: result && best?.over(result),
       cpu: cost?.perOperation,
       oursCpu: cost && bestCost?.over(cost),

@@ -28,7 +28,7 @@ export const TOOL = {
   output: "18 degrees in Turin",
 } as const;
 
-/** What a request leaves in the log: ask and answer, and between them the call and its result. */
+/** The entries of a request: ask and answer, and between them the call and its result. */
 export function entriesOf(usesTool: boolean): number {
   return usesTool ? 4 : 2;
 }

@@ -102,8 +102,8 @@ const weather = tool({
 const BATCHES = 25;
 
 /**
- * A file that has been in use for a while: its write-ahead log has reached its full size of 16 MB and is written over, which
- * a sync of the disk takes less time for than for a file that grows.
+ * Makes the file as if it had been in use for a while. Its write-ahead log has its full size of 16 MB and is overwritten.
+ * A sync of the disk is faster then than for a file that grows.
  */
 async function use(store: ThreadStore): Promise<void> {
   const batch = Array.from({ length: 1000 }, (_, index) => ({ kind: "note", payload: { text: askOf(index) } }));

@@ -1,4 +1,4 @@
-// What is left in memory of many conversations: idle-child.ts <peer> <folder> <threads>; needs --expose-gc
+// The memory of many idle conversations: idle-child.ts <peer> <folder> <threads>; needs --expose-gc
 import { setTimeout as sleep } from "node:timers/promises";
 import { load } from "../peers/agent/peers.ts";
 import { askOf } from "./conversation.ts";

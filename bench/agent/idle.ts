@@ -58,7 +58,7 @@ export async function idle({ sizes, scratch, budgets, peers: wanted }: Bench): P
     ],
     notes: [
       "Values around zero, also negative ones, are noise of the heap.",
-      "Heap and external bytes in use after a collection. What is in memory only keeps its one turn of history here.",
+      "Heap and external bytes in use after a collection. A conversation that is only in memory keeps its one turn of history here.",
     ],
   };
 }

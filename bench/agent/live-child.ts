@@ -1,4 +1,4 @@
-// What one live thread keeps in memory while it is asked many times: live-child.ts <folder> <requests>; needs --expose-gc
+// The memory of one live thread during many requests: live-child.ts <folder> <requests>; needs --expose-gc
 import { askOf } from "./conversation.ts";
 import { heddleRelaxed } from "./heddle-peer.ts";
 

@@ -13,15 +13,15 @@ async function many(bench: Bench, usesTool: boolean): Promise<Table> {
   const job = { conversations, turns, atOnce: true, usesTool };
   const { rows, notes, results } = await compare(bench, id, ["heddle-host", "heddle-memory-host"], job);
   const what = `${conversations} agents at once, ${usesTool ? "one tool call" : "text only"}`;
-  const { floor, "heddle-host": onDisk } = results;
+  const { baseline, "heddle-host": onDisk } = results;
   return {
     id,
     title: `${what}: fresh threads, ${turns} turns each per round, ${rounds} rounds`,
     columns: COLUMNS,
     rows,
     checks: [
-      budgets.atMost(usesTool ? "manyToolToFloor" : "manyTextToFloor", floor && onDisk?.over(floor), {
-        what: `${what}: heddle on SQLite to the floor`,
+      budgets.atMost(usesTool ? "manyToolToBaseline" : "manyTextToBaseline", baseline && onDisk?.over(baseline), {
+        what: `${what}: heddle on SQLite to the baseline`,
         unit: "times",
       }),
     ],

@@ -5,9 +5,9 @@ const USAGE = {
   outputTokens: { total: 100, text: 100, reasoning: 0 },
 };
 
-/** What the models of the bench saw, so that it can be seen that they were shown the conversation. */
+/** The prompts of the bench models, to check that they contain the conversation. */
 export interface Seen {
-  /** Messages of the last prompt that were shown, the system's left out. */
+  /** The number of messages in the last prompt, without system messages. */
   messages: number;
 }
 
@@ -16,8 +16,8 @@ interface Prompted {
 }
 
 /**
- * A LanguageModelV4 that answers at once, for all that take one: text, or first a call of the tool. What is left is what
- * the agent around it costs.
+ * A LanguageModelV4 that answers at once with text, or first with a call of the tool. So the measured time is that of
+ * the agent.
  */
 export function instantModel(usesTool: boolean, seen: Seen) {
   let calls = 0;

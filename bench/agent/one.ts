@@ -14,7 +14,7 @@ async function one(bench: Bench, usesTool: boolean): Promise<Table> {
   const job = { conversations, turns, atOnce: false, usesTool };
   const { rows, notes, results, costs } = await compare(bench, id, ours, job);
   const what = `one agent, ${usesTool ? "one tool call" : "text only"}`;
-  const { floor, heddle } = results;
+  const { baseline, heddle } = results;
   const { "heddle-memory": inMemory, "ai-sdk-stream": aiSdk } = costs;
   return {
     id,
@@ -22,8 +22,8 @@ async function one(bench: Bench, usesTool: boolean): Promise<Table> {
     columns: COLUMNS,
     rows,
     checks: [
-      budgets.atMost(usesTool ? "oneToolToFloor" : "oneTextToFloor", floor && heddle?.over(floor), {
-        what: `${what}: heddle on SQLite to the floor`,
+      budgets.atMost(usesTool ? "oneToolToBaseline" : "oneTextToBaseline", baseline && heddle?.over(baseline), {
+        what: `${what}: heddle on SQLite to the baseline`,
         unit: "times",
       }),
       ...(aiSdk === undefined
@@ -36,7 +36,7 @@ async function one(bench: Bench, usesTool: boolean): Promise<Table> {
           ]),
     ],
     notes: [
-      "The model answers at once. The floor is one durable insert for each entry that a request of heddle leaves.",
+      "The model answers at once. The baseline is one durable insert for each entry that a request of heddle leaves.",
       "Ours to it: how many times as long, or as much of the processor, heddle on SQLite takes as this one.",
       "CPU is that of the process in the whole lap, beginning conversations and collecting garbage included. Heddle streams by default.",
       ...notes,

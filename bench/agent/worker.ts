@@ -53,7 +53,7 @@ async function answerOf(child: ChildProcess, died: Promise<never>): Promise<Answ
   return answer;
 }
 
-/** Rejects, with what it said on stderr, when the process ends. */
+/** Rejects with the output on stderr when the process ends. */
 function deathOf(child: ChildProcess): Promise<never> {
   let said = "";
   child.stderr?.on("data", (text: unknown) => {

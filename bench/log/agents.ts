@@ -3,8 +3,8 @@ import { sqliteStore } from "heddle/sqlite";
 import { atOnce, oneByOne, type Result } from "../support/lap.ts";
 import { race } from "../support/race.ts";
 import type { Row, Table } from "../support/table.ts";
+import { Baseline } from "./baseline.ts";
 import type { Bench } from "./bench.ts";
-import { Floor } from "./floor.ts";
 import { messageOf, payloadOf } from "./message.ts";
 
 export const AGENTS = 256;
@@ -12,23 +12,23 @@ export const AGENTS = 256;
 /** Many agents in one process, each with a thread of its own, each waiting until its entry is durable. */
 export async function agents({ sizes, scratch, budgets }: Bench): Promise<Table> {
   const { rounds, appendsPerAgent } = sizes;
-  const floor = new Floor(scratch.file("agents-floor.db"));
+  const baseline = new Baseline(scratch.file("agents-baseline.db"));
   const store = sqliteStore(scratch.file("agents-heddle.db"));
   let seq = 0;
   let appended = 0;
   const results = await race(
     {
       one: () => oneByOne(AGENTS, () => store.append("thread_alone", messageOf(appended++))),
-      floor: () =>
+      baseline: () =>
         atOnce(AGENTS, appendsPerAgent, async (agent) => {
           await turn();
-          floor.insert(`thread_${agent}`, seq, payloadOf(seq++));
+          baseline.insert(`thread_${agent}`, seq, payloadOf(seq++));
         }),
       many: () => atOnce(AGENTS, appendsPerAgent, (agent) => store.append(`thread_${agent}`, messageOf(appended++))),
     },
     { rounds: Math.max(3, rounds >> 1) },
   );
-  floor.close();
+  baseline.close();
   await store.close();
 
   const row = (name: string, result: Result): Row => ({
@@ -38,7 +38,7 @@ export async function agents({ sizes, scratch, budgets }: Bench): Promise<Table>
       p99: result.p99,
       rate: result.perSecond,
       toOne: 1 / result.over(results.one),
-      toFloor: 1 / result.over(results.floor),
+      toBaseline: 1 / result.over(results.baseline),
     },
   });
   return {
@@ -49,11 +49,11 @@ export async function agents({ sizes, scratch, budgets }: Bench): Promise<Table>
       { key: "p99", label: "p99", unit: "ms" },
       { key: "rate", label: "appends", unit: "per second" },
       { key: "toOne", label: "to one agent", unit: "times" },
-      { key: "toFloor", label: "to floor", unit: "times" },
+      { key: "toBaseline", label: "to baseline", unit: "times" },
     ],
     rows: [
       row("heddle/sqlite, one agent", results.one),
-      row(`floor: ${AGENTS} agents, a transaction each`, results.floor),
+      row(`baseline: ${AGENTS} agents, a transaction each`, results.baseline),
       row(`heddle/sqlite, ${AGENTS} agents`, results.many),
     ],
     checks: [

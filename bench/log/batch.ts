@@ -2,8 +2,8 @@ import { sqliteStore } from "heddle/sqlite";
 import { oneByOne, type Result } from "../support/lap.ts";
 import { race } from "../support/race.ts";
 import type { Row, Table } from "../support/table.ts";
+import { Baseline } from "./baseline.ts";
 import type { Bench } from "./bench.ts";
-import { Floor } from "./floor.ts";
 import { messages, payloadOf } from "./message.ts";
 
 const BATCH = 100;
@@ -11,16 +11,16 @@ const BATCH = 100;
 /** A hundred entries that land together or not at all. */
 export async function batch({ sizes, scratch }: Bench): Promise<Table> {
   const { rounds, batchesPerRound } = sizes;
-  const floor = new Floor(scratch.file("batch-floor.db"));
+  const baseline = new Baseline(scratch.file("batch-baseline.db"));
   const store = sqliteStore(scratch.file("batch-heddle.db"));
   let inserted = 0;
   let appended = 0;
   const results = await race(
     {
-      floor: () =>
+      baseline: () =>
         oneByOne(batchesPerRound, () =>
-          floor.inOneTransaction(() => {
-            for (let index = 0; index < BATCH; index += 1) floor.insert("thread_1", inserted, payloadOf(inserted++));
+          baseline.inOneTransaction(() => {
+            for (let index = 0; index < BATCH; index += 1) baseline.insert("thread_1", inserted, payloadOf(inserted++));
           }),
         ),
       heddle: () =>
@@ -32,12 +32,12 @@ export async function batch({ sizes, scratch }: Bench): Promise<Table> {
     },
     { rounds },
   );
-  floor.close();
+  baseline.close();
   await store.close();
 
   const row = (name: string, result: Result): Row => ({
     name,
-    values: { p50: result.p50, p99: result.p99, rows: result.perSecond * BATCH, ratio: result.over(results.floor) },
+    values: { p50: result.p50, p99: result.p99, rows: result.perSecond * BATCH, ratio: result.over(results.baseline) },
   });
   return {
     id: "batch",
@@ -46,10 +46,10 @@ export async function batch({ sizes, scratch }: Bench): Promise<Table> {
       { key: "p50", label: "p50", unit: "ms" },
       { key: "p99", label: "p99", unit: "ms" },
       { key: "rows", label: "rows", unit: "per second" },
-      { key: "ratio", label: "to floor", unit: "times" },
+      { key: "ratio", label: "to baseline", unit: "times" },
     ],
     rows: [
-      row(`floor: ${BATCH} bare inserts, one transaction`, results.floor),
+      row(`baseline: ${BATCH} bare inserts, one transaction`, results.baseline),
       row(`heddle/sqlite append of ${BATCH}`, results.heddle),
     ],
   };

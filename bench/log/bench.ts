@@ -4,7 +4,7 @@ import type { Table } from "../support/table.ts";
 import type { Fixtures } from "./fixtures.ts";
 import type { Sizes } from "./sizes.ts";
 
-/** What a measurement gets. */
+/** The argument of every measurement. */
 export interface Bench {
   readonly sizes: Sizes;
   readonly scratch: Scratch;

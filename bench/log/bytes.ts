@@ -5,10 +5,10 @@ import { showSize } from "../support/units.ts";
 import type { Bench } from "./bench.ts";
 import { PAYLOAD_BYTES } from "./message.ts";
 
-/** What an entry costs on disk. */
+/** Bytes on disk for each entry. */
 export async function bytes({ sizes, fixtures, budgets }: Bench): Promise<Table> {
   const { long } = sizes;
-  const floor = row(`floor: bare table, ${showSize(long)} rows`, await fixtures.floor(long), long);
+  const baseline = row(`baseline: bare table, ${showSize(long)} rows`, await fixtures.baseline(long), long);
   const heddle = row(`heddle/sqlite, ${showSize(long)} entries`, await fixtures.heddle(long), long);
   return {
     id: "bytes",
@@ -20,7 +20,7 @@ export async function bytes({ sizes, fixtures, budgets }: Bench): Promise<Table>
       { key: "toPayload", label: "to payload", unit: "times" },
       { key: "toColumns", label: "to payload + columns", unit: "times" },
     ],
-    rows: [floor, heddle],
+    rows: [baseline, heddle],
     checks: [
       budgets.atMost("bytesToPayloadAndColumns", heddle.values["toColumns"], {
         what: "bytes on disk to payload and fixed columns",

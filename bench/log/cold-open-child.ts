@@ -1,15 +1,15 @@
 // Opens a fixture, loads the last entry and prints how many milliseconds that took.
 import { sqliteStore } from "heddle/sqlite";
+import { Baseline } from "./baseline.ts";
 import { THREAD } from "./fixtures.ts";
-import { Floor } from "./floor.ts";
 
 const [which, path = ""] = process.argv.slice(2);
 const started = performance.now();
-if (which === "floor") {
-  const floor = new Floor(path);
-  if (floor.last(THREAD, 1).length !== 1) throw new Error("The last row is missing.");
+if (which === "baseline") {
+  const baseline = new Baseline(path);
+  if (baseline.last(THREAD, 1).length !== 1) throw new Error("The last row is missing.");
   print(performance.now() - started);
-  floor.close();
+  baseline.close();
 } else {
   const store = sqliteStore(path);
   const thread = await store.load(THREAD, { last: 1 });

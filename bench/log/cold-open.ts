@@ -15,10 +15,10 @@ export async function coldOpen({ sizes, fixtures, budgets }: Bench): Promise<Tab
   const { opens, long } = sizes;
   const short = await fixtures.heddle(SHORT);
   const longPath = await fixtures.heddle(long);
-  const bare = await fixtures.floor(long);
+  const bare = await fixtures.baseline(long);
   const results = await race(
     {
-      floor: () => openInFreshProcess("floor", bare),
+      baseline: () => openInFreshProcess("baseline", bare),
       short: () => openInFreshProcess("heddle", short),
       long: () => openInFreshProcess("heddle", longPath),
     },
@@ -38,7 +38,7 @@ export async function coldOpen({ sizes, fixtures, budgets }: Bench): Promise<Tab
       { key: "more", label: `more than ${showSize(SHORT)}`, unit: "ms" },
     ],
     rows: [
-      row(`floor: bare query, ${showSize(long)} entries`, results.floor),
+      row(`baseline: bare query, ${showSize(long)} entries`, results.baseline),
       row(`heddle/sqlite, ${showSize(SHORT)} entries`, results.short),
       row(`heddle/sqlite, ${showSize(long)} entries`, results.long),
     ],
@@ -54,7 +54,7 @@ export async function coldOpen({ sizes, fixtures, budgets }: Bench): Promise<Tab
   };
 }
 
-async function openInFreshProcess(which: "heddle" | "floor", path: string): Promise<Lap> {
+async function openInFreshProcess(which: "heddle" | "baseline", path: string): Promise<Lap> {
   const { stdout } = await promisify(execFile)(process.execPath, [CHILD, which, path]);
   const ms = Number(stdout);
   if (!(ms > 0)) throw new Error(`The process that opens ${which} answered ${JSON.stringify(stdout)}.`);

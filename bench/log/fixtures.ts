@@ -1,6 +1,6 @@
 import { sqliteStore } from "heddle/sqlite";
 import type { Scratch } from "../support/scratch.ts";
-import { Floor } from "./floor.ts";
+import { Baseline } from "./baseline.ts";
 import { messages, payloadOf } from "./message.ts";
 
 /** The one thread of every fixture. */
@@ -28,16 +28,16 @@ export class Fixtures {
   }
 
   /** The same messages in the bare table. */
-  floor(entries: number): Promise<string> {
-    return this.#once(`floor-${entries}.db`, (path) => {
-      const floor = new Floor(path);
+  baseline(entries: number): Promise<string> {
+    return this.#once(`baseline-${entries}.db`, (path) => {
+      const baseline = new Baseline(path);
       for (let from = 0; from < entries; from += BATCH) {
-        floor.inOneTransaction(() => {
+        baseline.inOneTransaction(() => {
           for (let seq = from; seq < Math.min(from + BATCH, entries); seq += 1)
-            floor.insert(THREAD, seq, payloadOf(seq));
+            baseline.insert(THREAD, seq, payloadOf(seq));
         });
       }
-      floor.close();
+      baseline.close();
     });
   }
 

@@ -1,4 +1,4 @@
-export const HELP = `The log bench: appends, reads and bytes of the stores, each beside a floor measured in the same run.
+export const HELP = `The log bench: appends, reads and bytes of the stores, each beside a baseline measured in the same run.
 
   npm run bench -- log [options]
   node bench/log/log.bench.ts [options]      after npm run build

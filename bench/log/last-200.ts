@@ -3,61 +3,61 @@ import { type Lap, oneByOne, type Result } from "../support/lap.ts";
 import { race } from "../support/race.ts";
 import type { Row, Table } from "../support/table.ts";
 import { showSize } from "../support/units.ts";
+import { Baseline } from "./baseline.ts";
 import type { Bench } from "./bench.ts";
 import { THREAD } from "./fixtures.ts";
-import { Floor } from "./floor.ts";
 import { SameTable } from "./same-table.ts";
 
 const LAST = 200;
 const SHORT = 1000;
 
-/** What a context is made from: the end of a thread, whatever lies before it. */
+/** Reads the end of a thread, as a context needs it. */
 export async function last200({ sizes, fixtures, budgets }: Bench): Promise<Table> {
   const { rounds, loadsPerRound, long } = sizes;
-  const least = new Floor(await fixtures.floor(long));
-  const shortFloor = new SameTable(await fixtures.heddle(SHORT));
-  const longFloor = new SameTable(await fixtures.heddle(long));
+  const least = new Baseline(await fixtures.baseline(long));
+  const shortBaseline = new SameTable(await fixtures.heddle(SHORT));
+  const longBaseline = new SameTable(await fixtures.heddle(long));
   const shortStore = sqliteStore(await fixtures.heddle(SHORT));
   const longStore = sqliteStore(await fixtures.heddle(long));
-  const query = (floor: SameTable): Promise<Lap> =>
-    oneByOne(loadsPerRound, () => mustBe(LAST, floor.last(LAST).length));
+  const query = (baseline: SameTable): Promise<Lap> =>
+    oneByOne(loadsPerRound, () => mustBe(LAST, baseline.last(LAST).length));
   const load = (store: typeof shortStore): Promise<Lap> =>
     oneByOne(loadsPerRound, async () => mustBe(LAST, (await store.load(THREAD, { last: LAST }))?.toArray().length));
   const results = await race(
     {
       least: () => oneByOne(loadsPerRound, () => mustBe(LAST, least.last(THREAD, LAST).length)),
-      shortFloor: () => query(shortFloor),
-      longFloor: () => query(longFloor),
+      shortBaseline: () => query(shortBaseline),
+      longBaseline: () => query(longBaseline),
       short: () => load(shortStore),
       long: () => load(longStore),
     },
     { rounds, warmup: 3 },
   );
-  for (const opened of [least, shortFloor, longFloor, shortStore, longStore]) await opened.close();
+  for (const opened of [least, shortBaseline, longBaseline, shortStore, longStore]) await opened.close();
 
-  const row = (name: string, result: Result, floor: Result, short: Result): Row => ({
+  const row = (name: string, result: Result, baseline: Result, short: Result): Row => ({
     name,
     values: {
       p50: result.p50 * 1000,
       p99: result.p99 * 1000,
-      toFloor: result.medianOver(floor),
+      toBaseline: result.medianOver(baseline),
       toShort: result.medianOver(short),
     },
   });
-  const { shortFloor: bareShort, longFloor: bareLong } = results;
+  const { shortBaseline: bareShort, longBaseline: bareLong } = results;
   return {
     id: "last-200",
     title: `Last ${LAST} of ${showSize(SHORT)} and of ${showSize(long)} entries, parsed: open handle, ${rounds} rounds of ${loadsPerRound}`,
     columns: [
       { key: "p50", label: "p50", unit: "us" },
       { key: "p99", label: "p99", unit: "us" },
-      { key: "toFloor", label: "to floor", unit: "times" },
+      { key: "toBaseline", label: "to baseline", unit: "times" },
       { key: "toShort", label: `to ${showSize(SHORT)}`, unit: "times" },
     ],
     rows: [
       row(`the least: payloads alone, of ${showSize(long)}`, results.least, bareLong, bareShort),
-      row(`floor: bare query, of ${showSize(SHORT)}`, bareShort, bareShort, bareShort),
-      row(`floor: bare query, of ${showSize(long)}`, bareLong, bareLong, bareShort),
+      row(`baseline: bare query, of ${showSize(SHORT)}`, bareShort, bareShort, bareShort),
+      row(`baseline: bare query, of ${showSize(long)}`, bareLong, bareLong, bareShort),
       row(`heddle/sqlite load, of ${showSize(SHORT)}`, results.short, bareShort, results.short),
       row(`heddle/sqlite load, of ${showSize(long)}`, results.long, bareLong, results.short),
     ],
@@ -71,7 +71,7 @@ export async function last200({ sizes, fixtures, budgets }: Bench): Promise<Tabl
         unit: "times",
       }),
     ],
-    notes: ["heddle checks the hashes of every entry it loads; the floor parses JSON and checks nothing."],
+    notes: ["heddle checks the hashes of every entry it loads; the baseline parses JSON and checks nothing."],
   };
 }
 

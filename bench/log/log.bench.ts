@@ -1,4 +1,4 @@
-// What the log costs, beside a floor measured in the same run: `npm run bench -- log`, or with --help.
+// The cost of the log, beside a baseline measured in the same run: `npm run bench -- log`, or with --help.
 import { Budgets } from "../support/budgets.ts";
 import { describeMachine } from "../support/machine.ts";
 import { type Options, readOptions } from "../support/options.ts";

@@ -33,9 +33,9 @@ async function measure(sizes: Sizes, { url, version, synchronousCommit }: Postgr
   const sql = postgres(url, { onnotice: () => {} });
   try {
     const results = await raceAppends(sizes, store, sql);
-    const row = (name: string, result: Result, floor: Result): Row => ({
+    const row = (name: string, result: Result, baseline: Result): Row => ({
       name,
-      values: { p50: result.p50, p99: result.p99, rate: result.perSecond, ratio: result.over(floor) },
+      values: { p50: result.p50, p99: result.p99, rate: result.perSecond, ratio: result.over(baseline) },
     });
     return {
       id: "postgres",
@@ -44,16 +44,16 @@ async function measure(sizes: Sizes, { url, version, synchronousCommit }: Postgr
         { key: "p50", label: "p50", unit: "ms" },
         { key: "p99", label: "p99", unit: "ms" },
         { key: "rate", label: "appends", unit: "per second" },
-        { key: "ratio", label: "time to floor", unit: "times" },
+        { key: "ratio", label: "time to baseline", unit: "times" },
       ],
       rows: [
-        row("floor: bare insert, one agent", results.bareOne, results.bareOne),
+        row("baseline: bare insert, one agent", results.bareOne, results.bareOne),
         row("heddle/postgres, one agent", results.heddleOne, results.bareOne),
-        row(`floor: bare inserts, ${AGENTS} agents`, results.bareMany, results.bareMany),
+        row(`baseline: bare inserts, ${AGENTS} agents`, results.bareMany, results.bareMany),
         row(`heddle/postgres, ${AGENTS} agents`, results.heddleMany, results.bareMany),
       ],
       notes: [
-        "The floor inserts into one table with (thread, seq) as its key, through postgres.js with its own default of connections.",
+        "The baseline inserts into one table with (thread, seq) as its key, through postgres.js with its own default of connections.",
       ],
     };
   } finally {

@@ -1,8 +1,8 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 
 /**
- * Heddle's own table without heddle: the same rows, keys and pragmas, moved by two prepared statements. What is left of
- * the difference is what heddle does, not what its table holds.
+ * Heddle's own table without heddle: the same rows, keys and pragmas, moved by two prepared statements. The
+ * remaining difference is the work of heddle, not the size of its table.
  */
 export class SameTable {
   readonly #database: DatabaseSync;

@@ -3,16 +3,16 @@ import { sqliteStore } from "heddle/sqlite";
 import { oneByOne, type Result } from "../support/lap.ts";
 import { race } from "../support/race.ts";
 import type { Row, Table } from "../support/table.ts";
+import { Baseline } from "./baseline.ts";
 import type { Bench } from "./bench.ts";
-import { Floor } from "./floor.ts";
 import { messageOf, PAYLOAD_BYTES, payloadOf } from "./message.ts";
 import { SameTable } from "./same-table.ts";
 
 /** One agent appends, each time waiting until its entry is durable. */
 export async function singleAppend({ sizes, scratch, budgets }: Bench): Promise<Table> {
   const { rounds, appendsPerRound } = sizes;
-  const least = new Floor(scratch.file("single-least.db"));
-  const floor = await emptyTable(scratch.file("single-floor.db"));
+  const least = new Baseline(scratch.file("single-least.db"));
+  const baseline = await emptyTable(scratch.file("single-baseline.db"));
   const store = sqliteStore(scratch.file("single-heddle.db"));
   const file = openSync(scratch.file("single.jsonl"), "a");
   let written = 0;
@@ -27,14 +27,14 @@ export async function singleAppend({ sizes, scratch, budgets }: Bench): Promise<
           fdatasyncSync(file);
         }),
       least: () => oneByOne(appendsPerRound, () => least.insert("thread_1", kept, payloadOf(kept++))),
-      floor: () => oneByOne(appendsPerRound, () => floor.insert(inserted, payloadOf(inserted++))),
+      baseline: () => oneByOne(appendsPerRound, () => baseline.insert(inserted, payloadOf(inserted++))),
       heddle: () => oneByOne(appendsPerRound, () => store.append("thread_1", messageOf(appended++))),
     },
     { rounds, warmup: 2 },
   );
   closeSync(file);
   least.close();
-  floor.close();
+  baseline.close();
   await store.close();
 
   const row = (name: string, result: Result): Row => ({
@@ -43,7 +43,7 @@ export async function singleAppend({ sizes, scratch, budgets }: Bench): Promise<
       p50: result.p50 * 1000,
       p99: result.p99 * 1000,
       rate: result.perSecond,
-      toFloor: result.over(results.floor),
+      toBaseline: result.over(results.baseline),
       toLeast: result.over(results.least),
     },
   });
@@ -54,17 +54,17 @@ export async function singleAppend({ sizes, scratch, budgets }: Bench): Promise<
       { key: "p50", label: "p50", unit: "us" },
       { key: "p99", label: "p99", unit: "us" },
       { key: "rate", label: "appends", unit: "per second" },
-      { key: "toFloor", label: "to floor", unit: "times" },
+      { key: "toBaseline", label: "to baseline", unit: "times" },
       { key: "toLeast", label: "to the least", unit: "times" },
     ],
     rows: [
       row("a line in a file, fdatasync", results.file),
       row("the least: (thread, seq, id, payload), one key", results.least),
-      row("floor: bare prepared insert of heddle's row", results.floor),
+      row("baseline: bare prepared insert of heddle's row", results.baseline),
       row("heddle/sqlite append", results.heddle),
     ],
     checks: [
-      budgets.atMost("singleAppendToBareInsert", results.heddle.over(results.floor), {
+      budgets.atMost("singleAppendToBareInsert", results.heddle.over(results.baseline), {
         what: "single append to the bare insert",
         unit: "times",
       }),
@@ -72,7 +72,7 @@ export async function singleAppend({ sizes, scratch, budgets }: Bench): Promise<
   };
 }
 
-/** A table made by heddle, with the one row that the floor's rows are like. */
+/** A table made by heddle, with one row that the baseline copies. */
 async function emptyTable(path: string): Promise<SameTable> {
   const store = sqliteStore(path);
   await store.append("thread_1", messageOf(0));

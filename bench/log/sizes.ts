@@ -6,7 +6,7 @@ export interface Sizes {
   readonly appendsPerAgent: number;
   readonly batchesPerRound: number;
   readonly loadsPerRound: number;
-  /** Entries of the long thread on disk, which stands beside one of 1,000. */
+  /** Entries of the long thread on disk; the short one has 1,000. */
   readonly long: number;
   readonly opens: number;
   readonly verifies: number;

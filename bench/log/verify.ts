@@ -3,18 +3,18 @@ import { oneByOne, type Result } from "../support/lap.ts";
 import { race } from "../support/race.ts";
 import type { Row, Table } from "../support/table.ts";
 import { showSize } from "../support/units.ts";
+import { Baseline } from "./baseline.ts";
 import type { Bench } from "./bench.ts";
 import { THREAD } from "./fixtures.ts";
-import { Floor } from "./floor.ts";
 
 /** Every entry of a thread read and proven to be what was written. */
 export async function verify({ sizes, fixtures }: Bench): Promise<Table> {
   const { verifies, long } = sizes;
-  const floor = new Floor(await fixtures.floor(long));
+  const baseline = new Baseline(await fixtures.baseline(long));
   const store = sqliteStore(await fixtures.heddle(long));
   const results = await race(
     {
-      floor: () => oneByOne(1, () => mustBe(floor.scan(THREAD) === long)),
+      baseline: () => oneByOne(1, () => mustBe(baseline.scan(THREAD) === long)),
       heddle: () =>
         oneByOne(1, async () => {
           const { ok, entries } = await store.verify(THREAD);
@@ -23,12 +23,12 @@ export async function verify({ sizes, fixtures }: Bench): Promise<Table> {
     },
     { rounds: verifies, warmup: 0 },
   );
-  floor.close();
+  baseline.close();
   await store.close();
 
   const row = (name: string, result: Result): Row => ({
     name,
-    values: { ms: result.perOperation, rows: result.perSecond * long, ratio: result.over(results.floor) },
+    values: { ms: result.perOperation, rows: result.perSecond * long, ratio: result.over(results.baseline) },
   });
   return {
     id: "verify",
@@ -36,9 +36,12 @@ export async function verify({ sizes, fixtures }: Bench): Promise<Table> {
     columns: [
       { key: "ms", label: "time", unit: "ms" },
       { key: "rows", label: "rows", unit: "per second" },
-      { key: "ratio", label: "to floor", unit: "times" },
+      { key: "ratio", label: "to baseline", unit: "times" },
     ],
-    rows: [row("floor: bare scan that parses each row", results.floor), row("heddle/sqlite verify", results.heddle)],
+    rows: [
+      row("baseline: bare scan that parses each row", results.baseline),
+      row("heddle/sqlite verify", results.heddle),
+    ],
     notes: [
       "verify makes every row again from its content, two SHA-256 each, and compares all columns; the scan checks nothing.",
     ],

@@ -3,7 +3,7 @@ import type { Scratch } from "../support/scratch.ts";
 import type { Table } from "../support/table.ts";
 import type { Sizes } from "./sizes.ts";
 
-/** What a measurement gets. */
+/** The argument of every measurement. */
 export interface Bench {
   readonly sizes: Sizes;
   readonly scratch: Scratch;

@@ -8,7 +8,7 @@ import { type Session, sessions } from "./sessions.ts";
 
 const STEP = "heddle, ";
 
-/** What a long session costs when its provider reads again what a call begins with as the one before. */
+/** The cost of long sessions when the provider caches the prefix that a call shares with the one before. */
 export async function cache({ sizes, peers }: Bench): Promise<Table[]> {
   const job = { table: "cache" as const, sessions: sizes.sessions, budget: BUDGET };
   const { variants, unavailable, notes } = await measureAll(job, peers);

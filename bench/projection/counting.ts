@@ -1,4 +1,5 @@
-import type { LoadOptions, ReadOptions, ThreadStore } from "heddle";
+import type { ThreadStore } from "heddle";
+import type { LoadOptions, ReadOptions } from "heddle/store";
 
 /** A store that counts the entries it hands out. */
 export class Counting {

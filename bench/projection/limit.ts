@@ -28,7 +28,7 @@ async function built(build: () => Reading | Promise<Reading>): Promise<Reading |
   }
 }
 
-/** What a variant is opened with for this budget: of what counts items, as many as never exceed it. */
+/** The limit of a variant for this budget. A variant that counts items gets the highest number that never exceeds it. */
 export async function limitFor(
   variant: Variant,
   messages: readonly Message[],

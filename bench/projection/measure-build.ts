@@ -9,7 +9,7 @@ export interface BuildJob {
   readonly table: "build";
   readonly counts: readonly number[];
   readonly budget: number;
-  /** What one call may take; a length at which it would take longer is left out. */
+  /** The time limit of one call. A length at which a call would take longer is skipped. */
   readonly patienceMs: number;
 }
 

@@ -5,7 +5,7 @@ import { limitFor, listsAt } from "./limit.ts";
 import { asks, type Session, type SessionSizes, sessions } from "./sessions.ts";
 import { tokensOf } from "./tokens.ts";
 
-/** What long sessions cost when a provider keeps the prefix of each call. */
+/** Measures the cost of long sessions when a provider caches the prefix of each call. */
 export interface CacheJob {
   readonly table: "cache";
   readonly sessions: SessionSizes;
@@ -18,9 +18,9 @@ export interface CacheNumbers extends FaultCounts {
   readonly calls: number;
   /** Of each call from the second on, the share that the call before began with too; their mean. */
   readonly prefixShare: number;
-  /** What a token shown costs, in prices of an uncached one. */
+  /** The cost of a shown token, in prices of an uncached one. */
   readonly costIndex: number;
-  /** What a call costs, in uncached tokens. */
+  /** The cost of a call, in uncached tokens. */
   readonly costPerCall: number;
   readonly meanTokens: number;
   readonly maxTokens: number;

@@ -15,7 +15,7 @@ import { plain } from "./plain.ts";
 
 export type Job = BuildJob | CacheJob | IllegalJob;
 
-/** What a job answers for a variant. */
+/** The results of a job for a variant. */
 export interface Numbers {
   readonly build: BuildNumbers;
   readonly cache: Readonly<Record<string, CacheNumbers>>;

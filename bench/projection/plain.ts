@@ -2,13 +2,13 @@ import type { Message } from "heddle";
 import type { ContextPeer, Variant } from "../peers/projection/peer.ts";
 import { tokensOfOne } from "./tokens.ts";
 
-/** What needs no library at all: the floors. */
+/** The baselines, which need no library. */
 export async function plain(): Promise<ContextPeer> {
   return { packages: [], variants: [noTrimming, countedBack] };
 }
 
 const noTrimming: Variant = {
-  name: "floor: no trimming",
+  name: "baseline: no trimming",
   tables: ["cache"],
   counts: "tokens",
   fixed: 0,
@@ -25,10 +25,10 @@ const noTrimming: Variant = {
 };
 
 const countedBack: Variant = {
-  name: "floor: the last messages, counted until the budget is full",
+  name: "baseline: the last messages, counted until the budget is full",
   tables: ["build"],
   counts: "tokens",
-  notes: ["The floor looks at nothing but the counts; what it makes is not always legal."],
+  notes: ["The baseline reads only the counts; its lists are not always legal."],
   open(limit) {
     const messages: Message[] = [];
     return {

@@ -1,4 +1,4 @@
-// What a context costs, beside other projects: `npm run bench -- projection`, or with --help.
+// The cost of a context, beside other projects: `npm run bench -- projection`, or with --help.
 import { Budgets } from "../support/budgets.ts";
 import { describeMachine } from "../support/machine.ts";
 import { type Options, readOptions } from "../support/options.ts";

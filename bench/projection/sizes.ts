@@ -4,7 +4,7 @@ import type { SessionSizes } from "./sessions.ts";
 export interface Sizes {
   /** Messages of the histories a context is made from. */
   readonly counts: readonly number[];
-  /** What one call may take before greater lengths are left out. */
+  /** The time limit of one call. Greater lengths are skipped when it is exceeded. */
   readonly patienceMs: number;
   /** Entries of the threads in the store. */
   readonly short: number;

@@ -25,7 +25,7 @@ export async function store({ sizes, scratch, budgets }: Bench): Promise<Table[]
     oneByOne(loadsPerRound, () => projectFromStore(file, THREAD, { policy }));
   const results = await race(
     {
-      floor: () => oneByOne(loadsPerRound, () => longFile.load(THREAD, { last: longRead.window })),
+      baseline: () => oneByOne(loadsPerRound, () => longFile.load(THREAD, { last: longRead.window })),
       short: () => project(shortFile),
       long: () => project(longFile),
     },
@@ -39,12 +39,12 @@ export async function store({ sizes, scratch, budgets }: Bench): Promise<Table[]
     values: {
       p50: result.p50,
       p99: result.p99,
-      toFloor: result.medianOver(results.floor),
+      toBaseline: result.medianOver(results.baseline),
       toShort: result.medianOver(results.short),
       ...read,
     },
   });
-  const { floor, ...projected } = results;
+  const { baseline, ...projected } = results;
   return [
     {
       id: "store",
@@ -52,14 +52,14 @@ export async function store({ sizes, scratch, budgets }: Bench): Promise<Table[]
       columns: [
         { key: "p50", label: "p50", unit: "time" },
         { key: "p99", label: "p99", unit: "time" },
-        { key: "toFloor", label: "to floor", unit: "times" },
+        { key: "toBaseline", label: "to baseline", unit: "times" },
         { key: "toShort", label: `to ${showSize(short)}`, unit: "times" },
         { key: "loads", label: "reads", unit: "count" },
         { key: "rows", label: "rows read", unit: "count" },
         { key: "window", label: "entries shown", unit: "count" },
       ],
       rows: [
-        row(`floor: load of ${longRead.window} entries, of ${showSize(long)}`, floor),
+        row(`baseline: load of ${longRead.window} entries, of ${showSize(long)}`, baseline),
         row(`heddle projectFromStore, of ${showSize(short)}`, projected.short, shortRead),
         row(`heddle projectFromStore, of ${showSize(long)}`, projected.long, longRead),
       ],
@@ -74,7 +74,7 @@ export async function store({ sizes, scratch, budgets }: Bench): Promise<Table[]
         }),
       ],
       notes: [
-        "The floor loads the entries that the context shows, through the same handle, and makes nothing of them.",
+        "The baseline loads the entries that the context shows, through the same handle, and makes nothing of them.",
       ],
     },
   ];

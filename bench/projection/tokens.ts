@@ -1,6 +1,7 @@
-import { countMessage, heuristic, type Message } from "heddle";
+import { heuristic, type Message } from "heddle";
+import { countMessage } from "heddle/core";
 
-/** What a message costs by the one counter that all lists are compared with. */
+/** The tokens of a message, by the counter that is used for all lists. */
 export function tokensOfOne(message: Message): number {
   return countMessage(message, heuristic);
 }

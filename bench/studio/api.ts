@@ -6,7 +6,7 @@ import { show, showSize } from "../support/units.ts";
 import type { Bench } from "./bench.ts";
 import { LONG } from "./stores.ts";
 
-/** What leads to the next answer of the same question; undefined when it was the last. */
+/** The query for the next page; undefined after the last. */
 type Next = (answer: Answer) => string | undefined;
 
 interface Answer {
@@ -28,7 +28,7 @@ const bySearchedTo: Next = ({ searchedTo }) => (searchedTo === undefined ? undef
 const bySearched: Next = ({ searched, entries = [] }) =>
   searched === undefined || searched.from === 0 || entries.length > 0 ? undefined : `&to=${searched.from - 1}`;
 
-/** What is asked of many threads, and of a long one, until nothing is left to ask. */
+/** Lists and searches over many threads, and over a long one, to the last page. */
 export async function api({ sizes, budgets, long, many }: Bench): Promise<Table> {
   const { rounds, long: length, threads } = sizes;
   const thread = `/threads/${LONG}`;
@@ -58,9 +58,7 @@ export async function api({ sizes, budgets, long, many }: Bench): Promise<Table>
     ],
     rows,
     checks: [budgets.atMost("answerMilliseconds", worst, { what: "the longest answer of any question", unit: "ms" })],
-    notes: [
-      `What may have to look at everything answers after ${show(250, "ms")} with what it has found, and says where to go on.`,
-    ],
+    notes: [`A search of everything answers after ${show(250, "ms")} with its results so far, and with a cursor.`],
   };
 }
 

@@ -1,4 +1,4 @@
-// What runs in the page: each function is sent there as text, so it uses nothing from outside of itself.
+// Functions that run in the page. Each is sent there as text, so it uses no other code.
 
 /** As much of the DOM as is used here: the rest of the bench runs where there is none. */
 interface Box {

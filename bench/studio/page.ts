@@ -29,15 +29,15 @@ export async function page({ sizes, budgets, long }: Bench): Promise<Table> {
       await tab.locator(`#row-${entries - 1} .text`).waitFor();
       const seqs = Array.from({ length: jumps }, (_, n) => spread(n, entries));
       const times: number[] = [];
-      const floor: number[] = [];
+      const baseline: number[] = [];
       for (const seq of seqs) {
-        floor.push(await tab.evaluate(fetched, { id, from: Math.max(0, spread(seq, entries) - 200) }));
+        baseline.push(await tab.evaluate(fetched, { id, from: Math.max(0, spread(seq, entries) - 200) }));
         times.push(await tab.evaluate(jumped, seq));
       }
       const wheel = await watched(tab, () => tab.evaluate(wheeled, frames));
       const drag = await watched(tab, () => tab.evaluate(dragged, frames));
       const what = await whatIf(tab, `${origin}/#/t/${id}/what-if/${entries - 2}`);
-      return { times, floor, frames: wheel.result, wheel: wheel.longest, drag: drag.longest, what };
+      return { times, baseline, frames: wheel.result, wheel: wheel.longest, drag: drag.longest, what };
     };
     const few = await measure(SHORT, short);
     const many = await measure(LONG, length);
@@ -47,7 +47,7 @@ export async function page({ sizes, budgets, long }: Bench): Promise<Table> {
       columns: [
         { key: "jump", label: "jump p50", unit: "time" },
         { key: "jumpMost", label: "p95", unit: "time" },
-        { key: "floor", label: "bare window", unit: "time" },
+        { key: "baseline", label: "bare window", unit: "time" },
         { key: "frame", label: "frame p50", unit: "time" },
         { key: "task", label: "longest task", unit: "time" },
         { key: "taskClock", label: "by the clock", unit: "time" },
@@ -84,7 +84,7 @@ export async function page({ sizes, budgets, long }: Bench): Promise<Table> {
 
 interface Measured {
   readonly times: readonly number[];
-  readonly floor: readonly number[];
+  readonly baseline: readonly number[];
   readonly frames: readonly number[];
   readonly wheel: Longest;
   readonly drag: Longest;
@@ -99,13 +99,13 @@ async function whatIf(tab: Page, url: string): Promise<readonly number[]> {
   return times;
 }
 
-function rowOf(entries: number, { times, floor, frames, wheel, drag, what }: Measured): Row {
+function rowOf(entries: number, { times, baseline, frames, wheel, drag, what }: Measured): Row {
   return {
     name: `${showSize(entries)} entries`,
     values: {
       jump: median(times),
       jumpMost: percentile(times, 0.95),
-      floor: median(floor),
+      baseline: median(baseline),
       frame: median(frames),
       task: wheel.processor,
       taskClock: wheel.clock,

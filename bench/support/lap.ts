@@ -47,7 +47,7 @@ export async function atOnce(
   return { operations: workers * operations, ms: performance.now() - started, each };
 }
 
-/** What the laps of one contender say. Times are in milliseconds. */
+/** Statistics over the laps of one contender. Times are in milliseconds. */
 export class Result {
   readonly laps: readonly Lap[];
 
@@ -77,16 +77,16 @@ export class Result {
     return percentile(this.#each, 0.99);
   }
 
-  /** How many times as long as `floor` an operation takes: the median of the rounds, each compared within itself. */
-  over(floor: Result): number {
-    return median(this.pace.map((pace, round) => pace / (floor.pace[round] ?? Number.NaN)));
+  /** How many times as long as `baseline` an operation takes: the median of the rounds, each compared within itself. */
+  over(baseline: Result): number {
+    return median(this.pace.map((pace, round) => pace / (baseline.pace[round] ?? Number.NaN)));
   }
 
   /** The same with the median operation of each lap: for what costs the same every time, so that a pause does not count. */
-  medianOver(floor: Result): number {
+  medianOver(baseline: Result): number {
     const medians = (result: Result) => result.laps.map(({ each }) => median(each));
-    const floors = medians(floor);
-    return median(medians(this).map((ms, round) => ms / (floors[round] ?? Number.NaN)));
+    const baselines = medians(baseline);
+    return median(medians(this).map((ms, round) => ms / (baselines[round] ?? Number.NaN)));
   }
 
   get #each(): number[] {

@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
 
-/** What every bench understands. */
+/** The options of every bench. */
 export interface Options {
   readonly quick: boolean;
   readonly only: readonly string[];

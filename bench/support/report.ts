@@ -25,7 +25,7 @@ export class Report {
     if (!this.#options.json) console.log(`\n${renderTable(table)}`);
   }
 
-  /** A measurement that broke: the others go on, the exit code is 1. */
+  /** Records a failed measurement. The others continue, and the exit code is 1. */
   fail(id: string, error: unknown): void {
     console.error(error);
     const [reason = ""] = String(error).split("\n");

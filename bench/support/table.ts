@@ -23,7 +23,7 @@ export interface Table {
   readonly columns: readonly Column[];
   readonly rows: readonly Row[];
   readonly checks?: readonly Check[];
-  /** What one has to know to read the numbers, one sentence a line. */
+  /** Notes for readers of the numbers, one sentence a line. */
   readonly notes?: readonly string[];
 }
 

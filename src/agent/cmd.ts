@@ -1,6 +1,5 @@
-import type { DirectAgent } from "./direct/agent.ts";
+import type { DirectAgent, DirectDirective, DirectSignal } from "./direct/agent.ts";
 import { type CommandOptions, decideDirect } from "./direct/decide.ts";
-import type { DirectDirective, DirectSignal } from "./direct/signal.ts";
 import type { Directive } from "./directive.ts";
 import type { ReactAgent } from "./react/agent.ts";
 import { decide } from "./react/decide.ts";

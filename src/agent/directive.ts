@@ -1,19 +1,18 @@
-import type { SummaryRange } from "../projection/summarise/range.ts";
+import type { ContextOperation } from "../lanes/context-operation.ts";
+import type { SummaryRange } from "../projection/summary/summary-range.ts";
 import type { JsonObject, JsonValue } from "../thread/json.ts";
 import type { Message, ToolCall, ToolSpec } from "../thread/message.ts";
-import type { CallBasis } from "./call-record.ts";
 import type { EventDraft } from "./event.ts";
-import type { Failure } from "./failure.ts";
-import type { ContextOperation } from "./operation.ts";
-import type { Signal } from "./signal.ts";
+import type { CallBasis } from "./model-call.ts";
+import type { Failure, Signal } from "./signal.ts";
 
-interface OfRequest {
+interface RequestIds {
   readonly requestId: string;
   readonly runId: string;
 }
 
 /** Call the model with these messages, tools and settings. */
-export type LlmStream = OfRequest & {
+export type LlmStream = RequestIds & {
   readonly type: "llm_stream";
   readonly callId: string;
   readonly iteration: number;
@@ -25,7 +24,8 @@ export type LlmStream = OfRequest & {
   readonly blobs: readonly JsonValue[];
 };
 
-export type ToolExec = OfRequest & {
+/** Run a tool call. */
+export type ToolExec = RequestIds & {
   readonly type: "tool_exec";
   readonly callId: string;
   readonly iteration: number;
@@ -34,6 +34,7 @@ export type ToolExec = OfRequest & {
   readonly approved: boolean;
 };
 
+/** Write a summary of a range of entries. */
 export type Summarize = {
   readonly type: "summarize";
   readonly requestId?: string;
@@ -50,17 +51,17 @@ export type Directive =
   | LlmStream
   | ToolExec
   | Summarize
-  | (OfRequest & { readonly type: "emit"; readonly iteration: number; readonly event: EventDraft })
+  | (RequestIds & { readonly type: "emit"; readonly iteration: number; readonly event: EventDraft })
   /** A resume token can be minted at this point. */
-  | (OfRequest & {
+  | (RequestIds & {
       readonly type: "checkpoint";
       readonly iteration: number;
       readonly reason: "after_llm" | "after_tools" | "terminal";
     })
-  | (OfRequest & { readonly type: "await_approval"; readonly callId: string; readonly call: ToolCall })
-  | (OfRequest & { readonly type: "await_answer"; readonly callId: string; readonly call: ToolCall })
+  | (RequestIds & { readonly type: "await_approval"; readonly callId: string; readonly call: ToolCall })
+  | (RequestIds & { readonly type: "await_answer"; readonly callId: string; readonly call: ToolCall })
   /** Send `signal` after `afterMs` of work. Time spent waiting for an approval or an outside answer does not count. */
-  | (OfRequest & {
+  | (RequestIds & {
       readonly type: "schedule";
       readonly afterMs: number;
       /** Milliseconds of work in earlier processes. */
@@ -70,9 +71,9 @@ export type Directive =
       readonly signal: Extract<Signal, { type: "fail" }>;
     })
   /** Abort running calls of the request. Their results still come back as signals. */
-  | (OfRequest & { readonly type: "abort"; readonly reason: string })
+  | (RequestIds & { readonly type: "abort"; readonly reason: string })
   /** The request has ended. */
-  | (OfRequest & { readonly type: "stop"; readonly status: "completed" | "failed" | "cancelled" })
+  | (RequestIds & { readonly type: "stop"; readonly status: "completed" | "failed" | "cancelled" })
   /** The ask was refused. The thread is unchanged. */
   | { readonly type: "emit_request_error"; readonly requestId: string; readonly failure: Failure }
   /** Whether a steer was delivered, and if not, why. */

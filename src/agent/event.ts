@@ -1,14 +1,11 @@
-import type { View } from "../projection/projection.ts";
+import type { ProjectionView } from "../projection/projection.ts";
 import type { JsonValue } from "../thread/json.ts";
 import type { Content, ToolCall } from "../thread/message.ts";
-import type { FinishReason, Usage, UsageByModel } from "./answer.ts";
-import type { Failure } from "./failure.ts";
+import type { ModelFinishReason, Usage, UsageByModel } from "./model-call.ts";
+import type { Failure, SteerKind } from "./signal.ts";
 
 /** Why a request completed. */
 export type TerminationReason = "final_answer" | "max_iterations" | "limit" | "stopped";
-
-/** How a user message was added to a running request. */
-export type SteerKind = "steer" | "inject" | "follow_up" | "repair";
 
 /** The data of each event kind. */
 export interface EventData {
@@ -21,9 +18,9 @@ export interface EventData {
     readonly text: string;
     readonly toolCalls: readonly ToolCall[];
     readonly usage: Usage;
-    readonly finishReason: FinishReason;
+    readonly finishReason: ModelFinishReason;
     /** The view of the thread that the call was made with. */
-    readonly view: View;
+    readonly view: ProjectionView;
   };
   readonly tool_started: { readonly arguments: JsonValue };
   /** `partial` means that the tool was stopped and this is its last output. */
@@ -60,7 +57,7 @@ export interface EventData {
     readonly text: string;
     readonly terminationReason: TerminationReason;
     /** The finish reason of the last model call. */
-    readonly finishReason?: FinishReason;
+    readonly finishReason?: ModelFinishReason;
     readonly usage: Usage;
     /** The usage per model. Summaries may use another model. */
     readonly usageByModel: UsageByModel;
@@ -81,10 +78,11 @@ export interface Suspension {
   readonly holder?: string;
 }
 
+/** The kind of an event, such as `llm_delta`. */
 export type EventKind = keyof EventData;
 
-type OfModelCall = "llm_started" | "llm_delta" | "llm_retried" | "llm_completed";
-type OfToolCall =
+type ModelCallEventKind = "llm_started" | "llm_delta" | "llm_retried" | "llm_completed";
+type ToolCallEventKind =
   | "tool_started"
   | "tool_completed"
   | "approval_requested"
@@ -93,16 +91,16 @@ type OfToolCall =
   | "keepalive";
 
 /** The calls an event is about. Tool events always have the tool call's id and the tool's name; model events the call id. */
-type Calls<Kind extends EventKind> = (Kind extends OfModelCall
+type CallIds<Kind extends EventKind> = (Kind extends ModelCallEventKind
   ? { readonly callId: string }
   : { readonly callId?: string }) &
-  (Kind extends OfToolCall
+  (Kind extends ToolCallEventKind
     ? { readonly toolCallId: string; readonly toolName: string }
     : { readonly toolCallId?: string; readonly toolName?: string });
 
 /** An event without the fields that are added when it is emitted, such as `id`, `seq` and `at`. */
 export type EventDraft = {
-  readonly [Kind in EventKind]: Calls<Kind> & { readonly kind: Kind; readonly data: EventData[Kind] };
+  readonly [Kind in EventKind]: CallIds<Kind> & { readonly kind: Kind; readonly data: EventData[Kind] };
 }[EventKind];
 
 /**

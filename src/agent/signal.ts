@@ -1,19 +1,34 @@
+import type { ContextOperation } from "../lanes/context-operation.ts";
 import type { ContextPolicyInput } from "../projection/policy/fields.ts";
+import type { Refs } from "../thread/entry.ts";
 import type { JsonObject, JsonValue } from "../thread/json.ts";
 import type { SummaryPayload } from "../thread/kinds.ts";
 import type { Content } from "../thread/message.ts";
-import type { Refs } from "../thread/refs.ts";
-import type { ModelAnswer } from "./answer.ts";
-import type { SteerKind } from "./event.ts";
-import type { Failure } from "./failure.ts";
-import type { ContextOperation } from "./operation.ts";
+import type { ModelAnswer } from "./model-call.ts";
+
+/** An error as data, for signals, entries and events. The message contains no secrets and no arguments. */
+export type Failure = {
+  readonly code: string;
+  readonly message: string;
+  /** Whether a retry may work later. Default false. */
+  readonly retryable?: boolean;
+  /** How long the provider asks to wait before a retry. */
+  readonly retryAfterMs?: number;
+  /** For a prompt that was too long: its tokens, if the provider reports them. */
+  readonly promptTokens?: number;
+  /** For a prompt that was too long: the model's limit, if the provider reports it. */
+  readonly maxPromptTokens?: number;
+};
 
 /** Options of a single request. They are stored with the ask, so that they survive a crash. */
-export type RequestOptions = {
+export type StoredRequestOptions = {
+  /** Fields that replace those of the agent's policy. Default: none. */
   readonly contextPolicy?: ContextPolicyInput;
+  /** The only tools that the model may call. Default: all. */
   readonly allowedTools?: readonly string[];
+  /** The most model calls. Default: the agent's `maxIterations`. */
   readonly maxIterations?: number;
-  /** The ask had a context. A context is never stored, so a caller that resumes the request must pass it again. */
+  /** The ask had a context. A context is never stored, so a caller that resumes the request must pass it again. Default: there was none. */
   readonly hasContext?: true;
 };
 
@@ -25,6 +40,10 @@ export type OutputCheck =
 /** `transformRequest` changed the request. `blob` is the hash of the blob with the differences. */
 export type SentMessages = { readonly blob: string; readonly fingerprint: string };
 
+/** How a user message was added to a running request. */
+export type SteerKind = "steer" | "inject" | "follow_up" | "repair";
+
+/** A user message to a running request. */
 export interface Steer {
   readonly id: string;
   readonly steer: SteerKind;
@@ -58,7 +77,7 @@ export type Signal =
       readonly type: "ask";
       readonly content: Content;
       readonly requestId?: string;
-      readonly options?: RequestOptions;
+      readonly options?: StoredRequestOptions;
       readonly refs?: Refs;
       /** The system prompt of this request, when the agent's prompt is a function of the context. */
       readonly systemPrompt?: string;

@@ -1,12 +1,26 @@
+import { MIN_SECRET_BYTES, secretProblem } from "../agent/definition/token-checks.ts";
+import { base64url } from "../thread/encoding.ts";
 import { HeddleError } from "../thread/errors.ts";
-import { copyJson, copyJsonObject, describe, type JsonObject } from "../thread/json.ts";
-import { type Clock, systemPorts } from "../thread/ports.ts";
+import { copyJson, copyJsonObject, describe, type JsonObject, type JsonValue } from "../thread/json.ts";
+import { type Clock, systemPorts, systemRandom } from "../thread/ports.ts";
 import { invalidOption, TokenError } from "./error.ts";
-import type { Revocations } from "./revocations.ts";
-import type { TokenSecret, Warn } from "./secrets.ts";
 
 /** The user or tenant a token is for, such as `{ tenant: "acme", user: "u1" }`. Anyone with the token can read it. */
 export type TokenBind = string | JsonObject;
+
+/** The list of revoked tokens. `verify` calls `isRevoked`; your code calls `revoke`. */
+export interface Revocations {
+  /** Called once per `verify`, when the token is otherwise valid. When it throws, the token is refused too. */
+  isRevoked(tokenId: string): Promise<boolean>;
+  /** Revokes a token permanently. Safe to repeat. */
+  revoke(tokenId: string): Promise<void>;
+}
+
+/** The store methods that revocations need. Every ThreadStore has them. */
+export interface CheckpointStore {
+  getCheckpoint(key: string): Promise<JsonValue | undefined>;
+  putCheckpoint(key: string, value: JsonValue): Promise<void>;
+}
 
 interface TokenOptions {
   /** How long a token is valid, in whole milliseconds from 1. Default: no limit. */
@@ -25,12 +39,23 @@ interface TokenOptions {
   readonly clock?: Clock | undefined;
 }
 
-/** Without a secret, tokens are valid only in this process. `warn` is then required, so that the caller notices. */
-export type TokenConfig = TokenOptions &
-  (
-    | { readonly tokenSecret: TokenSecret; readonly warn?: Warn | undefined }
-    | { readonly tokenSecret?: TokenSecret | undefined; readonly warn: Warn }
-  );
+/** The secret, the issuer and the limits of resume tokens. Without a secret, tokens are valid only in this process. */
+export type TokenConfig = TokenOptions & (WithSecret | WithWarning);
+
+interface WithSecret {
+  /** Signs the tokens. In a list the first signs and all verify. Required, unless `warn` is given. */
+  readonly tokenSecret: TokenSecret;
+  /** Where warnings go. Default: none. */
+  readonly warn?: Warn | undefined;
+}
+
+/** Requires `warn`, so that a caller without a secret notices. */
+interface WithWarning {
+  /** Signs the tokens. Default: a secret of this process. */
+  readonly tokenSecret?: TokenSecret | undefined;
+  /** Where the warning about the missing secret goes. Required. */
+  readonly warn: Warn;
+}
 
 /** A copy of the config with all defaults. Everything is checked except the secrets. */
 export interface Settings {
@@ -88,4 +113,44 @@ function now(clock: Clock): number {
   const nowMs = clock();
   if (Number.isSafeInteger(nowMs)) return nowMs;
   throw invalidOption("clock", "must return whole milliseconds since 1970");
+}
+
+/** One secret, or a list: the first signs and all verify. Each needs at least 32 bytes. */
+export type TokenSecret = string | readonly string[];
+
+/** The checked secrets. The first one signs. */
+export type Secrets = readonly [string, ...string[]];
+
+/** Called with a warning for the operator of the program. */
+export type Warn = (message: string) => void;
+
+const WARNING =
+  "No tokenSecret is set: resume tokens are signed with a random secret and are valid only in this process. " +
+  `Set tokenSecret to a secret of ${MIN_SECRET_BYTES} bytes or more.`;
+
+// Kept for the whole process, so that tokens minted without a secret verify later in the same process.
+let ofThisProcess: string | undefined;
+let warned = false;
+
+export function secretsOf(given: TokenSecret | undefined, warn: Warn | undefined): Secrets {
+  if (given === undefined) return [processSecret(warn)];
+  if (typeof given === "string" || !Array.isArray(given)) return [checkSecret(given, "tokenSecret")];
+  const [first, ...others] = given.map((secret: unknown, index) => checkSecret(secret, `tokenSecret[${index}]`));
+  if (first === undefined) throw invalidOption("tokenSecret", "is an empty list; the first of it signs");
+  return [first, ...others];
+}
+
+function checkSecret(secret: unknown, path: string): string {
+  const trouble = secretProblem(secret);
+  if (trouble === undefined) return secret as string; // secretProblem has checked the type
+  throw invalidOption(path, trouble);
+}
+
+function processSecret(warn: Warn | undefined): string {
+  ofThisProcess ??= base64url(systemRandom(MIN_SECRET_BYTES));
+  if (!warned && warn !== undefined) {
+    warned = true;
+    warn(WARNING);
+  }
+  return ofThisProcess;
 }

@@ -1,6 +1,6 @@
 import { type ErrorFacts, HeddleError } from "../thread/errors.ts";
 
-/** Why a token was refused, in the order of the checks of `verify`. The last code is for options and ports. */
+/** Why a token was refused, in the order of the checks of `resumeTokens.verify`. The last code is for options and ports. */
 export type TokenErrorCode =
   | "invalid_token_prefix"
   | "token_too_large"
@@ -33,7 +33,7 @@ type Facts = ErrorFacts & {
  *
  * @example
  * try {
- *   await verify("rt1.old", { tokenSecret: "a secret of at least 32 bytes...." });
+ *   await resumeTokens.verify("rt1.old", { tokenSecret: "a secret of at least 32 bytes...." });
  * } catch (error) {
  *   if (!TokenError.isInstance(error) || error.code !== "invalid_token_prefix") throw error;
  * }

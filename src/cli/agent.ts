@@ -1,28 +1,27 @@
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import type { AnyAgent } from "../agent/definition/agent.ts";
+import type { AnyAgent } from "../agent/definition/config.ts";
 import { isAgent } from "../agent/definition/define-agent.ts";
-import { modelNameOf } from "../agent/definition/language-model.ts";
-import { assistant } from "../studio/agents/assistant.ts";
-import { modelFromEnv } from "../studio/agents/model-from-env.ts";
+import { qualifiedModelName } from "../agent/definition/language-model.ts";
+import { assistantAgent, modelFromEnv } from "../studio/default-agent.ts";
 import { demoAgent } from "../studio/demo/demo-agent.ts";
-import { CliError, EXIT } from "./exit.ts";
+import { CliError, EXIT } from "./errors.ts";
 import type { Io } from "./io.ts";
 import type { Output } from "./output.ts";
 
 /**
- * The agent that answers: the one that the file exports, else a plain agent on the model whose key is in the environment,
- * else the offline demo. The choice between the last two is printed on stderr.
+ * Returns the agent that answers. It is the agent that the file exports, else one on the model whose key is in the
+ * environment, else the offline demo. The choice between the last two is printed on stderr.
  */
 export async function agentFor(io: Io, out: Output, file: string | undefined): Promise<AnyAgent> {
   if (file !== undefined) return agentIn(io, file);
   const model = await modelFromEnv(io.env);
   if (model !== undefined) {
-    await out.say(out.talk("dim", `${modelNameOf(model)} answers.`));
-    return assistant(model);
+    await out.info(out.paintError("dim", `${qualifiedModelName(model)} answers.`));
+    return assistantAgent(model);
   }
-  await out.say(
-    out.talk(
+  await out.info(
+    out.paintError(
       "dim",
       "The offline demo answers. It is not a language model. Set ANTHROPIC_API_KEY or OPENAI_API_KEY for one.",
     ),
@@ -30,7 +29,7 @@ export async function agentFor(io: Io, out: Output, file: string | undefined): P
   return offlineDemo(io);
 }
 
-/** The agent for commands that only read: it is never asked, and nothing is printed. */
+/** Returns the agent for commands that only read. It gets no requests, and nothing is printed. */
 export async function readerFor(io: Io, file: string | undefined): Promise<AnyAgent> {
   return file === undefined ? offlineDemo(io) : agentIn(io, file);
 }

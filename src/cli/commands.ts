@@ -1,14 +1,22 @@
 import type { LoadedCommand } from "./command.ts";
 
-export interface Listed {
+export interface CommandEntry {
   readonly name: string;
   readonly group: "Run" | "Look" | "Act" | "Move";
   readonly summary: string;
   readonly load: () => Promise<LoadedCommand>;
 }
 
-/** Every command. The file of a command is loaded only when the command is called. */
-export const COMMANDS: readonly Listed[] = [
+// Loaders of the modules that contain several commands.
+const loadThreads = () => import("./commands/threads.ts");
+const loadContext = () => import("./commands/context.ts");
+const loadCalls = () => import("./commands/calls.ts");
+const loadDecisions = () => import("./commands/decisions.ts");
+const loadThreadActions = () => import("./commands/thread-actions.ts");
+const loadTransfer = () => import("./commands/transfer.ts");
+
+/** Every command. The module of a command is loaded only when the user calls the command. */
+export const COMMANDS: readonly CommandEntry[] = [
   {
     name: "studio",
     group: "Run",
@@ -31,37 +39,37 @@ export const COMMANDS: readonly Listed[] = [
     name: "threads",
     group: "Look",
     summary: "List the threads",
-    load: async () => (await import("./commands/threads.ts")).threads,
+    load: async () => (await loadThreads()).threads,
   },
   {
     name: "show",
     group: "Look",
     summary: "Show what happened: the entries of a thread",
-    load: async () => (await import("./commands/show.ts")).show,
+    load: async () => (await loadThreads()).show,
   },
   {
     name: "context",
     group: "Look",
     summary: "Show what a model would get, at any entry, with any policy",
-    load: async () => (await import("./commands/context.ts")).context,
+    load: async () => (await loadContext()).context,
   },
   {
     name: "calls",
     group: "Look",
     summary: "List the model calls of a thread",
-    load: async () => (await import("./commands/calls.ts")).calls,
+    load: async () => (await loadCalls()).calls,
   },
   {
     name: "rebuild",
     group: "Look",
     summary: "Rebuild what a past call sent, and prove it",
-    load: async () => (await import("./commands/rebuild.ts")).rebuild,
+    load: async () => (await loadCalls()).rebuild,
   },
   {
     name: "diff",
     group: "Look",
     summary: "Compare two calls or two policies, message by message, with reasons",
-    load: async () => (await import("./commands/diff.ts")).diff,
+    load: async () => (await loadContext()).diff,
   },
   {
     name: "verify",
@@ -79,54 +87,54 @@ export const COMMANDS: readonly Listed[] = [
     name: "approve",
     group: "Act",
     summary: "Run a tool call that waits for approval",
-    load: async () => (await import("./commands/approve.ts")).approve,
+    load: async () => (await loadDecisions()).approve,
   },
   {
     name: "deny",
     group: "Act",
     summary: "Refuse a tool call that waits for approval",
-    load: async () => (await import("./commands/deny.ts")).deny,
+    load: async () => (await loadDecisions()).deny,
   },
   {
     name: "answer",
     group: "Act",
     summary: "Give the result of a tool call that waits for one",
-    load: async () => (await import("./commands/answer.ts")).answer,
+    load: async () => (await loadDecisions()).answer,
   },
   {
     name: "steer",
     group: "Act",
     summary: "Send text to a running request",
-    load: async () => (await import("./commands/steer.ts")).steer,
+    load: async () => (await loadThreadActions()).steer,
   },
   {
     name: "cancel",
     group: "Act",
     summary: "Cancel the open request",
-    load: async () => (await import("./commands/cancel.ts")).cancel,
+    load: async () => (await loadThreadActions()).cancel,
   },
   {
     name: "fork",
     group: "Act",
     summary: "Make a new thread with the same history",
-    load: async () => (await import("./commands/fork.ts")).fork,
+    load: async () => (await loadThreadActions()).fork,
   },
   {
     name: "summarize",
     group: "Act",
     summary: "Summarize a range of entries",
-    load: async () => (await import("./commands/summarize.ts")).summarize,
+    load: async () => (await loadThreadActions()).summarize,
   },
   {
     name: "export",
     group: "Move",
     summary: "Write a thread as JSON Lines, JSON, or one HTML page",
-    load: async () => (await import("./commands/export.ts")).exportThread,
+    load: async () => (await loadTransfer()).exportThread,
   },
   {
     name: "import",
     group: "Move",
     summary: "Read a thread from an export or a list of messages",
-    load: async () => (await import("./commands/import.ts")).importThread,
+    load: async () => (await loadTransfer()).importThread,
   },
 ];

@@ -1,78 +1,84 @@
 import type { AgentEvent, Suspension } from "../agent/event.ts";
-import type { WaitingCall } from "../agent/react/waiting.ts";
+import type { WaitingCall } from "../agent/react/agent.ts";
+import type { EntryWindow, ThreadDetail, ThreadRow } from "../studio/contract.ts";
 import type { Entry } from "../thread/entry.ts";
+import { escapeHidden } from "../thread/hidden-characters.ts";
 import type { JsonObject } from "../thread/json.ts";
-import type { EntriesWindow, ThreadDetail, ThreadRow } from "./answers.ts";
-import { pathOf } from "./calls.ts";
-import type { Call } from "./command.ts";
-import { canAsk, decided, howToDecide } from "./decide.ts";
-import { CliError, EXIT } from "./exit.ts";
+import type { Steering } from "./chat-steering.ts";
+import type { CommandCall } from "./command.ts";
+import { askForDecision, canAsk, howToDecide } from "./decision-prompt.ts";
+import { BrokenPipe, CliError, EXIT } from "./errors.ts";
 import type { Interrupts } from "./interrupts.ts";
-import type { Place } from "./place.ts";
-import { messagesIn } from "./sse.ts";
-import type { Steering } from "./steering.ts";
-import { Telling } from "./telling.ts";
-import { contentText } from "./text.ts";
+import { contentText, line, type Output } from "./output.ts";
+import type { StudioClient } from "./studio-client.ts";
+import { messagesIn, pathOf } from "./studio-requests.ts";
 
 const ATTEMPTS = 5;
-/** How long to wait for late events of a request that has ended in the log. */
+/** Milliseconds to wait for late events after the log shows the request's end. */
 const LATE_MS = 1500;
 const ENDED: ReadonlySet<string | undefined> = new Set(["completed", "failed", "cancelled"]);
 
-interface Following {
-  readonly call: Call;
-  readonly place: Place;
+interface FollowOptions {
+  readonly call: CommandCall;
+  readonly client: StudioClient;
   readonly threadId: string;
   readonly interrupts: Interrupts;
-  /** Starts or resumes the request and returns its id. Called after the event stream is open, so that no event is missed. */
+  /**
+   * Starts or resumes the request and returns its id. It runs after the event stream is open, so that no event is
+   * missed.
+   */
   readonly begin: () => Promise<string>;
   /** Text that the user sends to the running request. */
   readonly steering?: Steering | undefined;
 }
 
 /** Follows a request to its end, or until it waits for a decision that the user does not give. Returns the exit code. */
-export async function follow(following: Following): Promise<number> {
-  const follower = new Follower(following);
+export async function follow(options: FollowOptions): Promise<number> {
+  const follower = new Follower(options);
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
     const end = await follower.read();
     if (end !== undefined) return end;
   }
-  const message = `The event stream of the thread ended ${ATTEMPTS} times. To keep watching: heddle show ${following.threadId} --follow.`;
+  const message = `The event stream of the thread ended ${ATTEMPTS} times. To keep watching: heddle show ${options.threadId} --follow.`;
   throw new CliError({ code: "stream_ended", exit: EXIT.failed, retryable: true, message });
 }
 
 class Follower {
-  readonly #following: Following;
-  readonly #telling: Telling;
+  readonly #options: FollowOptions;
+  readonly #printer: EventPrinter;
   readonly #decided = new Set<string>();
   #requestId: string | undefined;
-  /** Event ids, because a sequence number can repeat when another process resumes the request. */
+  /**
+   * Ids of printed events. Sequence numbers are not enough: they can repeat when another process resumes the request.
+   */
   readonly #seen = new Set<string>();
-  /** Whether the current stream has brought an event of the request. */
+  /** Whether the current stream has sent an event of the request. */
   #isHeard = false;
   #loggedStatus: string | undefined;
 
-  constructor(following: Following) {
-    this.#following = following;
-    this.#telling = new Telling(following.call.out);
+  constructor(options: FollowOptions) {
+    this.#options = options;
+    this.#printer = new EventPrinter(options.call.out);
   }
 
-  /** Reads one stream. Returns undefined when the connection ends before the request. */
+  /**
+   * Reads one stream to the request's end and returns the exit code. Returns undefined if the connection ends first.
+   */
   async read(): Promise<number | undefined> {
-    const { place, threadId } = this.#following;
+    const { client, threadId } = this.#options;
     const ended = new AbortController();
     this.#isHeard = false;
     try {
-      const { body } = await place.open(pathOf(threadId, "events"), {}, { signal: ended.signal });
+      const { body } = await client.open(pathOf(threadId, "events"), {}, { signal: ended.signal });
       await this.#begin();
       for await (const { event, data } of messagesIn(body ?? new ReadableStream())) {
-        const end = await this.#told(event, data, ended);
+        const end = await this.#message(event, data, ended);
         if (end !== undefined) return end;
       }
     } catch (error) {
       if (!ended.signal.aborted && (this.#requestId === undefined || !isBroken(error))) throw error;
     } finally {
-      await this.#telling.end();
+      await this.#printer.end();
       ended.abort();
     }
     return this.#loggedStatus === undefined ? undefined : this.#endOfLog(this.#loggedStatus);
@@ -80,16 +86,16 @@ class Follower {
 
   async #begin(): Promise<void> {
     if (this.#requestId !== undefined) return;
-    const { place, threadId, interrupts, begin } = this.#following;
+    const { client, threadId, interrupts, begin } = this.#options;
     const requestId = await begin();
     this.#requestId = requestId;
-    this.#following.steering?.began(requestId);
-    interrupts.onCancel(() => place.post(pathOf(threadId, "cancel"), { requestId, reason: "interrupted" }));
+    this.#options.steering?.began(requestId);
+    interrupts.onCancel(() => client.post(pathOf(threadId, "cancel"), { requestId, reason: "interrupted" }));
   }
 
-  async #told(event: string, data: string, ended: AbortController): Promise<number | undefined> {
-    if (event === "agent") return this.#agentEvent(JSON.parse(data) as AgentEvent); // written by Studio
-    if (event === "thread") return this.#row(JSON.parse(data) as ThreadRow, ended); // written by Studio
+  async #message(event: string, data: string, ended: AbortController): Promise<number | undefined> {
+    if (event === "agent") return this.#agentEvent(JSON.parse(data) as AgentEvent); // Studio wrote this event
+    if (event === "thread") return this.#row(JSON.parse(data) as ThreadRow, ended); // Studio wrote this event
     return undefined;
   }
 
@@ -98,8 +104,8 @@ class Follower {
     this.#isHeard = true;
     if (this.#seen.has(event.id)) return undefined;
     this.#seen.add(event.id);
-    await this.#telling.event(event);
-    await this.#following.steering?.event(event);
+    await this.#printer.event(event);
+    await this.#options.steering?.event(event);
     switch (event.kind) {
       case "request_completed":
         return EXIT.ok;
@@ -117,9 +123,10 @@ class Follower {
   async #row(row: ThreadRow, ended: AbortController): Promise<number | undefined> {
     if (row.status === "waiting") return this.#waiting();
     if (this.#isHeard || this.#loggedStatus !== undefined || row.live || !ENDED.has(row.status)) return undefined;
-    // Another process may run the request, so that only the log has its end. Or the row belongs to the request before.
-    const { place, threadId } = this.#following;
-    const { status, live } = await place.get<ThreadDetail>(pathOf(threadId));
+    // Reads the thread, because the row may belong to the request before. If another process runs the request, only the
+    // log shows its end.
+    const { client, threadId } = this.#options;
+    const { status, live } = await client.get<ThreadDetail>(pathOf(threadId));
     if (live || !ENDED.has(status)) return undefined;
     this.#loggedStatus = status;
     setTimeout(() => this.#isHeard || ended.abort(), LATE_MS).unref();
@@ -127,51 +134,51 @@ class Follower {
   }
 
   async #waiting(): Promise<number | undefined> {
-    const { call, place, threadId, interrupts } = this.#following;
-    const { request } = await place.get<ThreadDetail>(pathOf(threadId));
-    if (request === undefined || request.id !== this.#requestId || interrupts.isAsked) return undefined;
+    const { call, client, threadId, interrupts } = this.#options;
+    const { request } = await client.get<ThreadDetail>(pathOf(threadId));
+    if (request === undefined || request.id !== this.#requestId || interrupts.isInterrupted) return undefined;
     const open = request.waiting.filter(({ toolCallId }) => !this.#decided.has(toolCallId));
     for (const one of open) {
-      await this.#telling.end();
+      await this.#printer.end();
       const isDone =
-        canAsk(call.io, call.options) && (await decided({ io: call.io, out: call.out, place, threadId }, one));
-      if (!isDone) return interrupts.isAsked ? undefined : this.#left(open);
+        canAsk(call.io, call.options) && (await askForDecision({ io: call.io, out: call.out, client, threadId }, one));
+      if (!isDone) return interrupts.isInterrupted ? undefined : this.#leaveWaiting(open);
       this.#decided.add(one.toolCallId);
     }
     return undefined;
   }
 
-  async #left(waiting: readonly WaitingCall[]): Promise<number> {
-    const { call, threadId } = this.#following;
-    const told = { kind: "waiting", threadId, requestId: this.#requestId, waiting };
-    if (call.out.isJson) await this.#telling.data(() => call.out.json(told));
+  async #leaveWaiting(waiting: readonly WaitingCall[]): Promise<number> {
+    const { call, threadId } = this.#options;
+    const record = { kind: "waiting", threadId, requestId: this.#requestId, waiting };
+    if (call.out.isJson) await this.#printer.data(() => call.out.json(record));
     for (const one of waiting) await call.out.error(howToDecide(threadId, one));
     return EXIT.refused;
   }
 
   async #endOfLog(status: string): Promise<number> {
-    const { call, place, threadId } = this.#following;
-    const { entries } = await place.get<EntriesWindow>(pathOf(threadId, "entries"), { last: 50 });
+    const { call, client, threadId } = this.#options;
+    const { entries } = await client.get<EntryWindow>(pathOf(threadId, "entries"), { last: 50 });
     const last = entries.findLast((entry) => isAnswerOf(entry, this.#requestId));
-    const text = contentText((last?.payload as JsonObject | undefined)?.["content"]); // payloads are JSON
-    const told = { kind: `request_${status}`, requestId: this.#requestId, data: { text } };
-    if (call.out.isJson) await this.#telling.data(() => call.out.json(told));
-    else if (status === "completed") await this.#telling.data(() => call.out.data(text));
+    const text = contentText((last?.payload as JsonObject | undefined)?.["content"]); // every entry payload is a JSON object
+    const record = { kind: `request_${status}`, requestId: this.#requestId, data: { text } };
+    if (call.out.isJson) await this.#printer.data(() => call.out.json(record));
+    else if (status === "completed") await this.#printer.data(() => call.out.data(text));
     if (status === "completed") return EXIT.ok;
     return status === "cancelled" ? this.#cancelled() : this.#failed("See why in the log: heddle show.");
   }
 
   async #failed(message: string): Promise<number> {
-    const { out } = this.#following.call;
-    await this.#telling.end();
-    if (!out.isJson) await out.error(`${out.talk("red", "failed:")} ${message}`);
+    const { out } = this.#options.call;
+    await this.#printer.end();
+    if (!out.isJson) await out.error(`${out.paintError("red", "failed:")} ${message}`);
     return EXIT.failed;
   }
 
   async #suspended({ reason, holder }: Suspension): Promise<number> {
-    const { call, threadId } = this.#following;
+    const { call, threadId } = this.#options;
     const { out } = call;
-    await this.#telling.end();
+    await this.#printer.end();
     if (out.isJson) return EXIT.suspended;
     const why = {
       store: "The store cannot be reached.",
@@ -179,22 +186,108 @@ class Follower {
       stopped: "The process that ran the request was stopped.",
     }[reason];
     const next = `The request is open in the log. Watch it: heddle show ${threadId} --follow.`;
-    await out.error(`${out.talk("yellow", "suspended:")} ${why} ${next}`);
+    await out.error(`${out.paintError("yellow", "suspended:")} ${why} ${next}`);
     return EXIT.suspended;
   }
 
   async #cancelled(): Promise<number> {
-    const { interrupts } = this.#following;
-    await this.#telling.line("Cancelled. The thread has the answer so far.");
-    return interrupts.isAsked ? interrupts.exit : EXIT.failed;
+    const { interrupts } = this.#options;
+    await this.#printer.line("Cancelled. The thread has the answer so far.");
+    return interrupts.isInterrupted ? interrupts.exit : EXIT.failed;
   }
 }
 
 function isAnswerOf({ kind, payload, refs }: Entry, requestId: string | undefined): boolean {
-  return kind === "ai_message" && refs["requestId"] === requestId && (payload as JsonObject)["role"] === "assistant"; // payloads are JSON
+  return kind === "ai_message" && refs["requestId"] === requestId && (payload as JsonObject)["role"] === "assistant"; // every entry payload is a JSON object
 }
 
-/** Whether the connection was lost, so that another attempt can work. */
+/** Whether the connection was lost, so that the caller should try again. */
 function isBroken(error: unknown): boolean {
   return error instanceof TypeError || (CliError.isInstance(error) && error.code === "server_unreachable");
+}
+
+/** Prints the events of a request: the answer on stdout as it arrives, tool calls and warnings on stderr. */
+class EventPrinter {
+  readonly #out: Output;
+  #isMidLine = false;
+  #isClosed = false;
+
+  constructor(out: Output) {
+    this.#out = out;
+  }
+
+  async event(event: AgentEvent): Promise<void> {
+    if (event.kind === "checkpoint") return; // not printed: it is only a resume token
+    if (this.#out.isJson) await this.data(() => this.#out.json(event));
+    else await this.#print(event);
+  }
+
+  /** Writes data to stdout. If the reader closes the pipe, later writes do nothing and the request continues. */
+  async data(write: () => Promise<void>): Promise<void> {
+    if (this.#isClosed) return;
+    try {
+      await write();
+    } catch (error) {
+      if (!(error instanceof BrokenPipe)) throw error;
+      this.#isClosed = true;
+    }
+  }
+
+  async line(text: string): Promise<void> {
+    await this.#endLine();
+    await this.#out.info(text);
+  }
+
+  async end(): Promise<void> {
+    await this.#endLine();
+  }
+
+  async #print(event: AgentEvent): Promise<void> {
+    const { paintError: talk } = this.#out;
+    switch (event.kind) {
+      case "llm_delta":
+        if (event.data.type === "text" && event.data.text !== "") {
+          await this.data(() => this.#out.raw(event.data.text));
+          this.#isMidLine = !event.data.text.endsWith("\n");
+        }
+        return;
+      case "llm_started":
+        return this.#endLine();
+      case "llm_retried":
+        return this.line(`${talk("yellow", "retry:")} ${event.data.failure.message}`);
+      case "tool_started":
+        return this.line(
+          talk("dim", `→ ${event.toolName} ${line(escapeHidden(JSON.stringify(event.data.arguments)), 160)}`),
+        );
+      case "tool_completed": {
+        const text = line(contentText(event.data.content), 160);
+        return this.line(event.data.isError ? `${talk("red", "← failed:")} ${text}` : talk("dim", `← ${text}`));
+      }
+      case "summary_completed":
+        return this.line(
+          talk("dim", `A summary now replaces the entries ${event.data.fromSeq} to ${event.data.toSeq}.`),
+        );
+      case "summary_failed":
+        return this.line(`${talk("yellow", "warning:")} the summary failed: ${event.data.reason}`);
+      case "summary_skipped":
+        return this.line(
+          `${talk("yellow", "warning:")} the entries ${event.data.fromSeq} to ${event.data.toSeq} could not be summarized`,
+        );
+      case "context_cut":
+        return this.line(
+          `${talk("yellow", "warning:")} the entries ${event.data.fromSeq} to ${event.data.toSeq} are cut, and no summary covers them`,
+        );
+      case "request_completed":
+        if (event.data.terminationReason !== "final_answer")
+          await this.line(`${talk("yellow", "warning:")} ended early: ${event.data.terminationReason}`);
+        return;
+      default:
+        return;
+    }
+  }
+
+  async #endLine(): Promise<void> {
+    if (this.#isMidLine) await this.data(() => this.#out.raw("\n"));
+    this.#isMidLine = false;
+  }
 }

@@ -1,8 +1,8 @@
-import { CliError, EXIT } from "./exit.ts";
+import { CliError, EXIT } from "./errors.ts";
 import type { Io } from "./io.ts";
 import type { Output } from "./output.ts";
 
-/** Handles Ctrl-C: the first one cancels the work, the second one ends the process. */
+/** Handles Ctrl-C: the first one cancels the current work, the second one ends the process. */
 export class Interrupts {
   readonly #off: () => void;
   #cancel: (() => Promise<unknown>) | undefined;
@@ -14,7 +14,7 @@ export class Interrupts {
         io.leave(this.exit);
         return;
       }
-      void out.say(`${io.stderr.isTerminal ? "\n" : ""}Cancelling. Press again to exit at once.`);
+      void out.info(`${io.stderr.isTerminal ? "\n" : ""}Cancelling. Press again to exit at once.`);
       this.cancel(signal);
     });
   }
@@ -25,7 +25,7 @@ export class Interrupts {
     this.#run();
   }
 
-  get isAsked(): boolean {
+  get isInterrupted(): boolean {
     return this.#signal !== undefined;
   }
 
@@ -34,26 +34,26 @@ export class Interrupts {
     return this.#signal === "SIGTERM" ? EXIT.terminated : EXIT.interrupted;
   }
 
-  /** Throws if Ctrl-C was pressed. Work in steps calls this between two steps. */
+  /** Throws if the user has pressed Ctrl-C. Work in several steps calls this between steps. */
   check(): void {
-    if (!this.isAsked) return;
+    if (!this.isInterrupted) return;
     throw new CliError({
       code: "interrupted",
       exit: this.exit,
-      message: "Interrupted. What was written so far has been removed. Run the command again.",
+      message: "Interrupted. The incomplete output has been removed. Run the command again.",
     });
   }
 
-  /** Sets what Ctrl-C does. If it was pressed already, this is done at once. */
+  /** Sets the function that Ctrl-C calls. If Ctrl-C was pressed already, calls it now. */
   onCancel(cancel: () => Promise<unknown>): void {
     this.#cancel = cancel;
-    if (this.isAsked) this.#run();
+    if (this.isInterrupted) this.#run();
   }
 
   #run(): void {
     const cancel = this.#cancel;
     this.#cancel = undefined;
-    cancel?.().catch(() => undefined); // the request may have ended already
+    cancel?.().catch(() => undefined); // ignored: the request may have ended already
   }
 
   /** Stops handling Ctrl-C. */

@@ -1,6 +1,12 @@
 import type { Entry } from "../thread/entry.ts";
-import { DEFAULT_LANE, isMalformed, LANE_RULES, namedLane, switchTarget } from "../thread/lane-operation.ts";
-import { LaneReader } from "../thread/lane-reader.ts";
+import {
+  DEFAULT_LANE,
+  isMalformedOperation,
+  LANE_RULES,
+  LaneReader,
+  namedLane,
+  switchTarget,
+} from "../thread/lane-operations.ts";
 import type { Thread } from "../thread/thread.ts";
 
 /** The active lane before a seq, by default at the end. The last valid switch sets it. */
@@ -18,7 +24,7 @@ const known = new WeakMap<Entry, boolean>();
 function isMalformedIn(thread: Thread, entry: Entry): boolean {
   const before = known.get(entry);
   if (before !== undefined) return before;
-  const found = isMalformed(entry, (lane) => isWritten(thread, lane, entry.seq));
+  const found = isMalformedOperation(entry, (lane) => isWritten(thread, lane, entry.seq));
   known.set(entry, found);
   return found;
 }

@@ -1,11 +1,10 @@
 import type { Entry } from "../thread/entry.ts";
 import { ThreadError } from "../thread/errors.ts";
-import { fieldsOf, freezeJson } from "../thread/json.ts";
-import { type Branch, branchOf, LANE_RULES, type LaneRules } from "../thread/lane-operation.ts";
-import { LaneReader } from "../thread/lane-reader.ts";
+import { fieldsOf, freezeJson, isPlainObject, type JsonObject, type JsonValue, sameJson } from "../thread/json.ts";
+import { type Branch, LANE_RULES, LaneReader, type LaneRules, readBranch } from "../thread/lane-operations.ts";
+import { resultText } from "../thread/result-text.ts";
 import type { Thread } from "../thread/thread.ts";
-import { type ContextEntry, contextEntries } from "./context-entry.ts";
-import { type Inherited, type LaneItem, LaneLog, laneBaseOf } from "./lane-log.ts";
+import { type BranchOrigin, type LaneItem, LaneLog, laneBaseOf } from "./lane-log.ts";
 
 /** One lane as it was at a seq. */
 export interface Context {
@@ -52,13 +51,13 @@ export function foldLane(thread: Thread, lane: string, options: { readonly atSeq
 
 function foldedLog(thread: Thread, lane: string, atSeq: number): LaneLog {
   const version = thread.upTo(atSeq);
-  const log = laneLogOf(version, lane);
+  const log = createLaneLog(version, lane);
   for (const entry of version.toArray()) log.push(entry);
   return log;
 }
 
 /** A lane log with the data of the thread's base and no entries yet. `latest` returns the newest version of the thread. */
-export function laneLogOf(
+export function createLaneLog(
   thread: Thread,
   lane: string,
   { rules = LANE_RULES, latest = () => thread }: { readonly rules?: LaneRules; readonly latest?: () => Thread } = {},
@@ -71,17 +70,17 @@ export function laneLogOf(
  * The items a branch begins with. The lane it leaves may be a branch too, and so on. To avoid deep recursion, the oldest
  * lane is folded first, and its log is then reused for the next.
  */
-function originOf(thread: Thread, given: Branch, rules: LaneRules): Inherited {
+function originOf(thread: Thread, branchPoint: Branch, rules: LaneRules): BranchOrigin {
   const reader = new LaneReader(thread.base, rules);
   const entries = entriesByLane(thread, reader);
   const branchAt = beginnings(thread, reader, entries);
-  const branch = rules.followsOrigins ? heldAt(given, branchAt) : given;
+  const branch = rules.followsOrigins ? ownerBranch(branchPoint, branchAt) : branchPoint;
   if (!isLoaded(thread, branch)) return NOT_LOADED;
   const origins = [branch];
   for (let at: Branch = branch; ; ) {
     const left = branchAt(at.from);
     if (left === undefined || left.seq > at.atSeq) break;
-    at = rules.followsOrigins ? heldAt(left, branchAt) : left;
+    at = rules.followsOrigins ? ownerBranch(left, branchAt) : left;
     if (!isLoaded(thread, at)) break;
     origins.push(at);
   }
@@ -89,7 +88,7 @@ function originOf(thread: Thread, given: Branch, rules: LaneRules): Inherited {
     originOf(thread, { from, atSeq }, rules),
   );
   for (const { from, atSeq } of origins.toReversed()) {
-    if (from !== log.lane) log.goOnAs(from);
+    if (from !== log.lane) log.continueAs(from);
     for (const entry of entries.get(from) ?? []) {
       if (entry.seq > atSeq) break;
       log.add(entry);
@@ -99,10 +98,10 @@ function originOf(thread: Thread, given: Branch, rules: LaneRules): Inherited {
 }
 
 /** The lane whose own entries hold a position. Before a lane began, that is the lane it left, and so on. */
-export function writtenAt(thread: Thread, branch: Branch): Branch {
+export function findOwnerBranch(thread: Thread, branch: Branch): Branch {
   const reader = new LaneReader(thread.base);
   const entries = entriesByLane(thread, reader);
-  return heldAt(branch, beginnings(thread, reader, entries));
+  return ownerBranch(branch, beginnings(thread, reader, entries));
 }
 
 /** The branch a lane began as, if any, and the seq of its first entry. */
@@ -111,12 +110,12 @@ type BranchAt = (lane: string) => (Branch & { readonly seq: number }) | undefine
 function beginnings({ base }: Thread, reader: LaneReader, entries: EntriesByLane): BranchAt {
   return (lane) => {
     const first = laneBaseOf(base, lane) === undefined ? entries.get(lane)?.[0] : undefined;
-    const branch = first === undefined || reader.isMalformed(first) ? undefined : branchOf(first);
+    const branch = first === undefined || reader.isMalformed(first) ? undefined : readBranch(first);
     return first && branch && { ...branch, seq: first.seq };
   };
 }
 
-function heldAt({ from, atSeq }: Branch, branchAt: BranchAt): Branch {
+function ownerBranch({ from, atSeq }: Branch, branchAt: BranchAt): Branch {
   let held = { from, atSeq };
   let before = Number.POSITIVE_INFINITY; // guards against a cycle: the default lane may be left before its first entry and then begin as a branch
   for (let origin = branchAt(from); origin !== undefined && origin.seq > held.atSeq; origin = branchAt(held.from)) {
@@ -132,7 +131,7 @@ function isLoaded({ firstSeq }: Thread, { atSeq }: Branch): boolean {
   return firstSeq === 0 || atSeq >= firstSeq;
 }
 
-const NOT_LOADED: Inherited = { items: [], measure: 0, complete: false };
+const NOT_LOADED: BranchOrigin = { items: [], measure: 0, complete: false };
 
 type EntriesByLane = ReadonlyMap<string, readonly Entry[]>;
 
@@ -145,4 +144,138 @@ function entriesByLane(thread: Thread, reader: LaneReader): EntriesByLane {
     else own.push(entry);
   }
   return entries;
+}
+
+/** One message of a lane, in the form of `resultContext.entries` of a `replace`. Not checked. */
+export type ContextEntry = {
+  readonly role: JsonValue;
+  readonly content: JsonValue;
+  readonly toolCalls?: JsonValue;
+  readonly toolCallId?: JsonValue;
+  readonly name?: JsonValue;
+  readonly thinking?: JsonValue;
+  readonly isError?: JsonValue;
+  readonly call?: JsonValue;
+  readonly refs?: JsonObject;
+};
+
+/** The payload fields of a message. */
+const FIELDS = ["role", "content", "toolCalls", "toolCallId", "name", "thinking", "isError", "call"] as const;
+
+/** The messages of a lane, from entries of all built-in message kinds. Summaries, operations and other kinds are skipped. */
+function contextEntries(items: readonly LaneItem[]): readonly ContextEntry[] {
+  const entries: ContextEntry[] = [];
+  let isAdjacent = false; // whether a call without a callId belongs to the message before it
+  for (const item of items) {
+    const entry = contextEntry(item);
+    if (entry === undefined || isBlank(entry)) {
+      isAdjacent &&= item.entry.kind !== "summary";
+      continue;
+    }
+    const before = entries.at(-1);
+    const isLoose = entry.role === "assistant" && entry.refs?.["callId"] === undefined;
+    const isCall = isLoose && item.snapshot === undefined && item.entry.kind === "tool_call";
+    if (isCall && isAdjacent && before !== undefined) entries[entries.length - 1] = withCalls(before, entry);
+    else entries.push(entry);
+    isAdjacent = isCall || (isLoose && item.snapshot === undefined && entry.toolCalls === undefined);
+  }
+  return entries;
+}
+
+function contextEntry({ entry, snapshot }: LaneItem): ContextEntry | undefined {
+  const { kind, payload, refs } = entry;
+  if (snapshot !== undefined) return isPlainObject(snapshot.message) ? (snapshot.message as ContextEntry) : undefined;
+  const ofEntry = Object.keys(refs).length === 0 ? {} : { refs: refs as JsonObject };
+  switch (kind) {
+    case "message":
+    case "ai_message": {
+      const fields = FIELDS.flatMap((name) => (payload[name] === undefined ? [] : [[name, payload[name]] as const]));
+      return { role: "", content: "", ...Object.fromEntries(fields), ...requestIn(payload, refs) };
+    }
+    case "tool_call": {
+      const { id = refs["toolCallId"] ?? "", name = "", arguments: args = {}, metadata } = payload as JsonObject;
+      const call = { id, name, arguments: args, ...(metadata !== undefined && { metadata }) };
+      return { role: "assistant", content: "", toolCalls: [call], ...ofEntry };
+    }
+    case "tool_result": {
+      const { toolCallId = refs["toolCallId"], name, result = null } = payload as JsonObject;
+      const { content, isError } = resultText(result);
+      const names = { ...(toolCallId !== undefined && { toolCallId }), ...(name !== undefined && { name }) };
+      return { role: "tool", ...names, content, ...(isError && { isError }), ...ofEntry };
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** Whether a model would be shown nothing: no text, no file, no call. */
+function isBlank({ role, content, toolCalls }: ContextEntry): boolean {
+  if (role === "tool" || (Array.isArray(toolCalls) && toolCalls.length > 0)) return false;
+  if (typeof content === "string") return content.trim() === "";
+  return Array.isArray(content) && content.every((part) => isBlankPart(part) || isThinking(part));
+}
+
+function isBlankPart(part: JsonValue): boolean {
+  return (
+    isPlainObject(part) && part["type"] === "text" && typeof part["text"] === "string" && part["text"].trim() === ""
+  );
+}
+
+function isThinking(part: JsonValue): boolean {
+  return isPlainObject(part) && part["type"] === "thinking";
+}
+
+/** The requestId may be in the payload instead of the refs. */
+function requestIn(payload: JsonObject, refs: JsonObject): { readonly refs?: JsonObject } {
+  const { requestId } = payload;
+  const all = { ...(typeof requestId === "string" && { requestId }), ...refs };
+  return Object.keys(all).length === 0 ? {} : { refs: all };
+}
+
+function withCalls(entry: ContextEntry, { toolCalls }: ContextEntry): ContextEntry {
+  const list = (calls: JsonValue | undefined): readonly JsonValue[] => (Array.isArray(calls) ? calls : []);
+  return { ...entry, toolCalls: [...list(entry.toolCalls), ...list(toolCalls)] };
+}
+
+/** Whether a stored context equals the thread's. */
+export type LaneReport =
+  | { readonly ok: true }
+  /** The index of the first item that differs. -1 when the items are equal but another field differs. */
+  | { readonly ok: false; readonly item: number };
+
+/**
+ * Folds the lane of a stored context again at the same seq and compares.
+ *
+ * @example
+ * const thread = Thread.create().append({ kind: "message", payload: { role: "user", content: "hi" } });
+ * verifyLane(thread, foldLane(thread, "default")); // { ok: true }
+ */
+export function verifyLane(thread: Thread, view: Context): LaneReport {
+  const folded = foldLane(thread, view.lane, { atSeq: view.atSeq });
+  const length = Math.max(folded.items.length, view.items.length);
+  for (let item = 0; item < length; item++) {
+    if (!isSameItem(folded.items[item], view.items[item])) return { ok: false, item };
+  }
+  const isSame =
+    folded.anchor?.id === view.anchor?.id &&
+    folded.systemPrompt === view.systemPrompt &&
+    folded.measure === view.measure &&
+    folded.complete === view.complete &&
+    sameJson(folded.entries, view.entries);
+  return isSame ? { ok: true } : { ok: false, item: -1 };
+}
+
+function isSameItem(a: LaneItem | undefined, b: LaneItem | undefined): boolean {
+  if (a === undefined || b === undefined) return false;
+  return (
+    a.open === b.open &&
+    a.position === b.position &&
+    a.reach === b.reach &&
+    a.snapshot?.index === b.snapshot?.index &&
+    sameJson(a.snapshot?.message, b.snapshot?.message) &&
+    a.entry.id === b.entry.id &&
+    a.entry.seq === b.entry.seq &&
+    a.entry.kind === b.entry.kind &&
+    sameJson(a.entry.payload, b.entry.payload)
+  );
 }

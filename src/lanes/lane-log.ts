@@ -1,9 +1,8 @@
-import type { LaneBase, ThreadBase } from "../thread/base.ts";
 import type { Entry } from "../thread/entry.ts";
 import type { JsonValue } from "../thread/json.ts";
-import { branchOf, type Replace, replaceOf, summaryReach } from "../thread/lane-operation.ts";
-import type { LaneReader } from "../thread/lane-reader.ts";
+import { type LaneReader, type Replace, readBranch, readReplace, summaryReach } from "../thread/lane-operations.ts";
 import type { Thread } from "../thread/thread.ts";
+import type { LaneBase, ThreadBase } from "../thread/thread-data.ts";
 import { measureOfJson } from "./measure.ts";
 
 /** One item of a lane: an entry, or one message of a replaced context. */
@@ -21,7 +20,7 @@ export interface LaneItem {
 }
 
 /** The beginning of a branch: items and measure of the lane it leaves. */
-export interface Inherited {
+export interface BranchOrigin {
   readonly items: readonly LaneItem[];
   readonly measure: number;
   readonly complete: boolean;
@@ -29,7 +28,7 @@ export interface Inherited {
 }
 
 /** Folds the lane that a branch leaves, as it was at a seq. */
-export type FoldOrigin = (lane: string, atSeq: number) => Inherited;
+export type FoldOrigin = (lane: string, atSeq: number) => BranchOrigin;
 
 /**
  * One lane of a growing log, folded entry by entry. It begins with the latest replace. The lane's entries after the base of
@@ -47,7 +46,7 @@ export class LaneLog {
   /** All entries of the lane. They are kept, because a later replace may have a lower base than an earlier one. */
   #own: LaneItem[] = [];
   /** The summaries in effect as indexes into `#own`, sorted by reach. A replace ends those with the lowest reach. */
-  #reaching: Reaching[] = [];
+  #reaching: SummaryReach[] = [];
   /** The beginning of the lane, then its own entries. Filled on read, so that a replace need not copy entries. */
   #items: LaneItem[] = [];
   #taken = 0;
@@ -102,12 +101,12 @@ export class LaneLog {
   /** Adds the next entry of the lane. The caller has checked that it belongs to the lane. */
   add(entry: Entry): void {
     const isMalformed = this.isMalformed(entry);
-    const branch = this.#isFresh && !isMalformed ? branchOf(entry) : undefined;
+    const branch = this.#isFresh && !isMalformed ? readBranch(entry) : undefined;
     if (branch !== undefined) this.#inherit(this.#foldOrigin(branch.from, branch.atSeq));
     this.#isFresh = false;
     this.#addOwn(this.#place(entry));
     this.measure += measureOfJson(entry.payload);
-    const replace = isMalformed ? undefined : replaceOf(entry);
+    const replace = isMalformed ? undefined : readReplace(entry);
     if (replace !== undefined) this.#replace(entry, replace);
   }
 
@@ -115,7 +114,7 @@ export class LaneLog {
    * Turns this log into a branch of its lane without a copy. Positions and measure continue, unlike those of a separate lane
    * log, which begin at 0.
    */
-  goOnAs(lane: string): void {
+  continueAs(lane: string): void {
     this.#items = this.items;
     this.lane = lane;
     this.anchor = undefined;
@@ -141,7 +140,7 @@ export class LaneLog {
     this.#branched = branched === true;
     this.#isFresh = false;
     this.#isComplete = false;
-    const replace = anchor && replaceOf(anchor);
+    const replace = anchor && readReplace(anchor);
     if (anchor !== undefined && replace !== undefined) this.#replace(anchor, replace);
     const reach = summary && summaryReach(summary);
     if (summary === undefined || reach === undefined) return;
@@ -166,11 +165,11 @@ export class LaneLog {
   #replace(anchor: Entry, replace: Replace): void {
     const { baseSeq, systemPrompt } = replace;
     this.#endReaches(baseSeq);
-    const kept = countUntil(this.#own, ({ entry }) => entry.seq > baseSeq);
+    const replaced = countUntil(this.#own, ({ entry }) => entry.seq > baseSeq);
     const hasAllAfter = this.#firstSeq === 0 || baseSeq >= this.#firstSeq - 1;
-    const end = this.#own[kept]?.position ?? this.measure;
+    const end = this.#own[replaced]?.position ?? this.measure;
     this.#items = hasAllAfter ? snapshotItems(anchor, replace, end) : [];
-    this.#taken = kept;
+    this.#taken = replaced;
     this.anchor = anchor;
     this.systemPrompt = systemPrompt;
     this.#isComplete = hasAllAfter;
@@ -187,7 +186,7 @@ export class LaneLog {
     }
   }
 
-  #inherit({ items, measure, complete, systemPrompt }: Inherited): void {
+  #inherit({ items, measure, complete, systemPrompt }: BranchOrigin): void {
     this.#items = items.map((item) => ({ ...item, position: item.position - measure }));
     this.#isComplete = complete;
     this.systemPrompt = systemPrompt;
@@ -195,7 +194,7 @@ export class LaneLog {
   }
 }
 
-interface Reaching {
+interface SummaryReach {
   readonly reach: number;
   readonly at: number;
 }
@@ -205,7 +204,7 @@ export function laneBaseOf(base: ThreadBase | undefined, lane: string): LaneBase
   return base !== undefined && Object.hasOwn(base.lanes, lane) ? base.lanes[lane] : undefined;
 }
 
-/** Below every valid reach. -1 is valid: such a summary covers nothing but is shown. */
+/** Below every valid reach. -1 is valid: such a summary covers no entry, but it is shown. */
 const NO_BASE = -2;
 
 function snapshotItems(entry: Entry, { messages, baseSeq: open }: Replace, end: number): LaneItem[] {

@@ -1,14 +1,14 @@
 import type { Entry } from "../thread/entry.ts";
 import { isPlainObject } from "../thread/json.ts";
 import {
-  branchOf,
   DEFAULT_LANE,
-  isMalformed,
+  isMalformedOperation,
   namedLane,
+  readBranch,
   replaceBase,
   summaryReach,
   switchTarget,
-} from "../thread/lane-operation.ts";
+} from "../thread/lane-operations.ts";
 
 /** The state of every lane after some number of entries. It is JSON, so that a store can keep it beside a row. */
 export type LaneTrack = {
@@ -33,7 +33,7 @@ export type LaneState = {
 
 export const NO_LANES: LaneTrack = Object.freeze({ active: DEFAULT_LANE, lanes: Object.freeze({}) });
 
-type Tracked = Pick<Entry, "seq" | "kind" | "payload">;
+type TrackedEntry = Pick<Entry, "seq" | "kind" | "payload">;
 
 /** Whether stored data is a track. It may be damaged. */
 export function isTrack(value: unknown): value is LaneTrack {
@@ -68,22 +68,22 @@ export function withMeasure(track: LaneTrack, lane: string, measure: number): La
 }
 
 /** The track after one more entry. Malformed summaries, and operations without valid fields, count as plain entries. */
-export function advance(track: LaneTrack, entry: Tracked, measure: number): LaneTrack {
+export function advance(track: LaneTrack, entry: TrackedEntry, measure: number): LaneTrack {
   const lane = laneOf(entry, track);
   const before = stateOf(track, lane) ?? firstState(entry);
   const grown = { ...before, measure: before.measure + measure };
   const lanes = { ...track.lanes, [lane]: afterEvent(grown, entry) };
   const active = switchTarget(entry) ?? track.active;
-  const hasMalformed = track.malformed ?? isMalformed(entry, (name) => stateOf(track, name) !== undefined);
+  const hasMalformed = track.malformed ?? isMalformedOperation(entry, (name) => stateOf(track, name) !== undefined);
   return { active, ...(hasMalformed && { malformed: true }), lanes };
 }
 
 /** Only the first entry of a lane can make it a branch. */
-function firstState(entry: Tracked): LaneState {
-  return branchOf(entry) !== undefined ? { measure: 0, branched: true } : { measure: 0 };
+function firstState(entry: TrackedEntry): LaneState {
+  return readBranch(entry) !== undefined ? { measure: 0, branched: true } : { measure: 0 };
 }
 
-function afterEvent(state: LaneState, entry: Tracked): LaneState {
+function afterEvent(state: LaneState, entry: TrackedEntry): LaneState {
   const reach = summaryReach(entry);
   if (reach !== undefined) return afterSummary(state, entry.seq, reach);
   const base = replaceBase(entry);

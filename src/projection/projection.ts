@@ -7,14 +7,14 @@ export type Segment = "system" | "summary" | "history" | "pending";
 /** The origin of one message of a projection. */
 export interface Provenance {
   readonly segment: Segment;
-  /** The entries it is made of. Empty for the system prompt, pending messages and synthetic ones. */
+  /** The entries that the message was made of. Empty for the system prompt, and for pending and synthetic messages. */
   readonly seqs: readonly number[];
   readonly tokens: number;
-  /** Why the message differs from the entries. Absent when it does not. */
+  /** How the message differs from its entries. Absent if it does not. */
   readonly rule?: "stand_in" | "interrupted" | "cleared" | "shortened" | "shrunk" | "relabelled" | "head";
 }
 
-/** Where the tokens go. */
+/** How the token budget is used. */
 export interface Budget {
   readonly maxInputTokens: number;
   readonly reserveOutputTokens: number;
@@ -22,22 +22,22 @@ export interface Budget {
   readonly tools: number;
   readonly summary: number;
   readonly pending: number;
-  /** Tokens that are left for the history. */
+  /** Tokens available for the history, after the other parts. */
   readonly available: number;
-  /** Tokens that the history takes. */
+  /** Tokens that the history uses. */
   readonly history: number;
 }
 
-/** The decisions of a projection. With the thread, they are enough to render the same messages again. */
-export interface View {
-  /** The entry the window starts with. Absent when there is no history. */
+/** The decisions of a projection. Together with the thread, they are enough to render the same messages again. */
+export interface ProjectionView {
+  /** The first entry of the context window. Absent if there is no history. */
   readonly startSeq?: number;
-  /** Which message of a replaced context the window starts with. */
+  /** The first message of the window inside a `replace` operation. */
   readonly startItem?: number;
-  /** The user message of the request that the window cuts, and its steers before the cut. */
+  /** User messages kept from before the window, because they belong to the request that the window cuts. */
   readonly headSeqs: readonly number[];
   readonly summarySeq?: number;
-  /** Results that are replaced with a marker. */
+  /** Entries of tool results that are replaced with a marker. */
   readonly cleared: readonly number[];
   /** Entries whose thinking is left out. */
   readonly thinkingDropped: readonly number[];
@@ -47,6 +47,7 @@ export interface View {
   readonly shrunk?: readonly { readonly seq: number; readonly bytes: number }[];
 }
 
+/** Facts about a projection: sizes, cuts and repairs. */
 export interface ProjectionMeta {
   readonly basisRev: number;
   /** -1 when the thread is empty. */
@@ -55,28 +56,28 @@ export interface ProjectionMeta {
   readonly lane: string;
   /** Whether history was left out to fit the budget or a ceiling. */
   readonly truncated: boolean;
-  /** When truncated: history before this entry is cut, except the head of a request. */
+  /** Set if `truncated`: history before this entry is cut, except the user messages of the first request shown. */
   readonly cutSeq?: number;
   /** The tokens of everything that is sent: messages and tools. */
   readonly estimatedTokens: number;
   readonly summaryUsed: boolean;
-  /** The number of entries that are shown, at least in part. */
+  /** How many entries are shown, at least in part. */
   readonly entriesIncluded: number;
   readonly messagesIncluded: number;
-  /** The number of entries of the thread, loaded or not. */
+  /** How many entries the thread has, loaded or not. */
   readonly entriesTotal: number;
-  /** Whether the model is to answer: the last message is not the assistant's. */
+  /** Whether the model should answer, because the last message is not the assistant's. */
   readonly open: boolean;
   readonly needsSummary: boolean;
   readonly needsSummaryReason?: "truncated" | "requested" | "entries" | "tokens";
-  /** The last entry that a new summary should cover. */
+  /** The last entry that a new summary should cover. Absent if there is none. */
   readonly boundary?: number;
   readonly budget: Budget;
-  /** Whether the budget left fewer than `keepLastTurns` turns. */
+  /** Whether the budget leaves fewer than `keepLastTurns` turns. */
   readonly floorViolated: boolean;
   /** Entries whose calls got a synthetic result, and the number of placeholder user messages. */
   readonly repaired: { readonly calls: readonly number[]; readonly standIns: number };
-  /** Entries in the window that cannot be shown: results without a call, second results, blank messages. */
+  /** Entries in the context window that cannot be shown: results without a call, second results, blank messages. */
   readonly dropped: readonly number[];
   /** Results that are replaced with a marker. */
   readonly cleared: readonly number[];
@@ -84,11 +85,11 @@ export interface ProjectionMeta {
   readonly policyHash: string;
   /** The projection rules that were used. */
   readonly projector: ProjectorName;
-  /** The last link of the chain of hashes over tools and messages. */
+  /** The hash over tools and all messages. */
   readonly fingerprint: string;
   /** The number of leading messages that equal those of `previous`. Absent without `previous`. */
   readonly stablePrefix?: number;
-  readonly view: View;
+  readonly view: ProjectionView;
 }
 
 /** The context that the model is shown. */
@@ -100,6 +101,7 @@ export interface Projection {
   readonly meta: ProjectionMeta;
 }
 
+/** Whether the model is shown an entry, and how. */
 export type EntryStatus =
   | "shown"
   | "summarised"
@@ -112,7 +114,7 @@ export type EntryStatus =
   | "not_projectable"
   | "not_loaded";
 
-/** The rule that decided on an entry. */
+/** The rule that decided the status of an entry. */
 export type EntryRule =
   | "in_window"
   | "head_of_cut_request"
@@ -135,11 +137,11 @@ export type EntryRule =
   | "nothing_to_show"
   | "before_loaded";
 
-/** The status of one entry. With the status "not_loaded", a range of entries that are not loaded. */
+/** The status of one entry. With the status "not_loaded", it describes a range of entries. */
 export interface ExplainedEntry {
   /** The seq of the entry, or the first seq of a range. */
   readonly seq: number;
-  /** Empty for entries that are not loaded. */
+  /** The kind of the entry. Empty for entries that are not loaded. */
   readonly kind: string;
   /** The first and last seq of a range that is not loaded. Absent for a loaded entry. */
   readonly fromSeq?: number;
@@ -147,10 +149,10 @@ export interface ExplainedEntry {
   readonly status: EntryStatus;
   readonly rule: EntryRule;
   /**
-   * The tokens it costs, or would cost. A message made of several entries counts for the first of them. So the tokens of
-   * the shown entries, system prompt, tools and placeholders add up to `meta.estimatedTokens`.
+   * The tokens that the entry costs, or would cost. A message made of several entries counts for the first of them. The
+   * tokens of shown entries, system prompt, tools and placeholders add up to `meta.estimatedTokens`.
    */
   readonly tokens: number;
-  /** The index of the first message that holds the entry. Absent when it is not shown. */
+  /** The index of the first message that contains the entry. Absent if the entry is not shown. */
   readonly message?: number;
 }

@@ -2,17 +2,39 @@ import { activeLane } from "../lanes/active-lane.ts";
 import type { Entry } from "../thread/entry.ts";
 import type { Message } from "../thread/message.ts";
 import type { Thread } from "../thread/thread.ts";
-import { givenFields, invalid } from "./input/check.ts";
-import type { ProjectionInput } from "./input/input.ts";
-import { pendingEntries } from "./input/pending.ts";
-import { isRecalibrated, type Settings, sameReading, sameSettings, settingsOf } from "./input/settings.ts";
-import type { ExplainedEntry, Projection } from "./projection.ts";
-import { explanationOf } from "./report/explain/explanation.ts";
+import { Engine } from "./engine/engine.ts";
+import type { FingerprintChain } from "./engine/fingerprint.ts";
+import { type RenderPass, runRenderPass } from "./engine/render-pass.ts";
+import { definedFields, invalid, type ProjectionInput, pendingEntries } from "./input/input.ts";
+import { haveSameBlocks, haveSameProjection, isRecalibrated, type Settings, settingsOf } from "./input/settings.ts";
+import type { ExplainedEntry, Projection, Segment } from "./projection.ts";
+import { explainEntries } from "./report/explain.ts";
 import { projectionOf } from "./report/meta.ts";
 import { rulesOf } from "./rules.ts";
-import type { Chain } from "./run/chain.ts";
-import { Engine } from "./run/engine.ts";
-import { type Run, run } from "./run/run.ts";
+
+/**
+ * Computes the context that the model is shown. It is a pure function of its input. To project one thread repeatedly,
+ * use `createProjector`.
+ * @example
+ * const thread = Thread.create().append({ kind: "message", payload: { role: "user", content: "What's 2+2?" } });
+ * const { messages, meta } = project({ thread, system: "Be brief." });
+ * messages.length; // 2
+ * meta.estimatedTokens; // 24
+ */
+export function project(input: ProjectionInput): Projection {
+  return createProjector({ keep: 1 }).project(input);
+}
+
+/**
+ * Returns for each entry whether it is shown, and why, with the same computation as `project`. Where `project` throws
+ * because the newest block does not fit, this returns the rejected decision.
+ * @example
+ * const thread = Thread.create().append({ kind: "message", payload: { role: "user", content: "What's 2+2?" } });
+ * explain({ thread }); // [{ seq: 0, kind: "message", status: "shown", rule: "in_window", tokens: 12, message: 0 }]
+ */
+export function explain(input: ProjectionInput): ExplainedEntry[] {
+  return createProjector({ keep: 1 }).explain(input);
+}
 
 /** The interface agents use to project. The default is `createProjector()`; your own may wrap it. */
 export interface Projector {
@@ -22,19 +44,19 @@ export interface Projector {
 
 /** Defaults for the fields of every input. */
 export type ProjectorOptions = Partial<Omit<ProjectionInput, "thread" | "pending" | "previous">> & {
-  /** The number of cached lanes, over all threads. Default 16. */
+  /** How many lanes are cached, over all threads. Default 16. */
   readonly keep?: number | undefined;
 };
 
-/** The cache of one lane of one thread for one way of reading it. */
-interface Kept {
+/** The cached state of one lane for one set of settings. */
+interface CachedLane {
   readonly engine: Engine;
   readonly settings: Settings;
-  chain?: Chain;
-  answer?: Answer;
+  chain?: FingerprintChain;
+  cached?: CachedProjection;
 }
 
-interface Answer {
+interface CachedProjection {
   readonly thread: Thread;
   readonly settings: Settings;
   readonly pendingText: string;
@@ -51,68 +73,71 @@ interface Answer {
  * projector.project({ thread }).messages; // [{ role: "user", content: "What's 2+2?" }]
  */
 export function createProjector(options: ProjectorOptions = {}): Projector {
-  const { keep = 16, ...defaults } = givenFields(options, "options", ["keep"]);
+  const { keep = 16, ...defaults } = definedFields(options, "options", ["keep"]);
   if (!Number.isSafeInteger(keep) || keep < 1) throw invalid("keep", "must be a whole number of at least 1", keep);
-  let kept: readonly Kept[] = [];
+  let lanes: readonly CachedLane[] = [];
   let lastSettings: Settings | undefined;
 
-  const find = (input: ProjectionInput, settings: Settings): Kept => {
+  const find = (input: ProjectionInput, settings: Settings): CachedLane => {
     const { thread } = input;
     const lane = settings.lane ?? activeLane(thread, rulesOf(settings.rules));
-    const known = kept.find(
-      ({ engine, settings: before }) => engine.lane === lane && sameReading(before, settings) && engine.goOn(thread),
+    const known = lanes.find(
+      ({ engine, settings: before }) =>
+        engine.lane === lane && haveSameBlocks(before, settings) && engine.extendTo(thread),
     );
     const found = known ?? { engine: new Engine(thread, lane, settings), settings };
-    const isDead = ({ engine, settings: before }: Kept): boolean =>
-      engine.isBroken || engine.isOutlivedBy(thread) || (engine.lane === lane && isRecalibrated(before, settings));
-    const others = kept.filter(
-      (other) => other !== found && (known === undefined ? !isDead(other) : !other.engine.isBroken),
+    const isUseless = ({ engine, settings: before }: CachedLane): boolean =>
+      engine.isBroken || engine.isReplacedBy(thread) || (engine.lane === lane && isRecalibrated(before, settings));
+    const others = lanes.filter(
+      (other) => other !== found && (known === undefined ? !isUseless(other) : !other.engine.isBroken),
     );
-    kept = [found, ...others].slice(0, keep);
+    lanes = [found, ...others].slice(0, keep);
     return found;
   };
 
-  const look = <T>(
+  const withLane = <T>(
     given: ProjectionInput,
-    tell: (kept: Kept, settings: Settings, pending: readonly Entry[], input: ProjectionInput) => T,
+    compute: (lane: CachedLane, settings: Settings, pending: readonly Entry[], input: ProjectionInput) => T,
   ): T => {
-    const input = { ...defaults, ...givenFields(given, "input") };
+    const input = { ...defaults, ...definedFields(given, "input") };
     const settings = settingsOf(input, lastSettings);
     lastSettings = settings;
     const found = find(input, settings);
-    return tell(found, settings, pendingEntries(input.pending, input.thread.rev, found.engine.lane), input);
+    return compute(found, settings, pendingEntries(input.pending, input.thread.rev, found.engine.lane), input);
   };
 
   return {
     project: (input) =>
-      look(input, (kept, settings, pending, { thread, previous }) => {
+      withLane(input, (lane, settings, pending, { thread, previous }) => {
         const pendingText = pending.length === 0 ? "" : JSON.stringify(pending);
-        const { answer } = kept;
-        if (answer !== undefined && isSameQuestion(answer, { thread, settings, pendingText })) {
-          return comparedWith(previous, answer.projection);
+        const { cached } = lane;
+        if (cached !== undefined && isSameInput(cached, { thread, settings, pendingText })) {
+          return comparedWith(previous, cached.projection);
         }
-        const projection = run(
-          { engine: kept.engine, settings, thread, pending, before: kept.chain, mustFit: true },
-          (run) => {
-            kept.chain = run.assembly.chain;
-            return projectionOf(run);
+        const projection = runRenderPass(
+          { engine: lane.engine, settings, thread, pending, before: lane.chain, mustFit: true },
+          (pass) => {
+            lane.chain = pass.assembly.chain;
+            return projectionOf(pass);
           },
         );
-        kept.answer = { thread, settings, pendingText, projection };
+        lane.cached = { thread, settings, pendingText, projection };
         return comparedWith(previous, projection);
       }),
     explain: (input) =>
-      look(input, ({ engine, chain }, settings, pending, { thread }) =>
-        run({ engine, settings, thread, pending, before: chain, mustFit: false }, (run: Run) => explanationOf(run)),
+      withLane(input, ({ engine, chain }, settings, pending, { thread }) =>
+        runRenderPass({ engine, settings, thread, pending, before: chain, mustFit: false }, (pass: RenderPass) =>
+          explainEntries(pass),
+        ),
       ),
   };
 }
 
-function isSameQuestion(a: Answer, b: Omit<Answer, "projection">): boolean {
-  return a.thread === b.thread && a.pendingText === b.pendingText && sameSettings(a.settings, b.settings);
+function isSameInput(a: CachedProjection, b: Omit<CachedProjection, "projection">): boolean {
+  return a.thread === b.thread && a.pendingText === b.pendingText && haveSameProjection(a.settings, b.settings);
 }
 
-/** `previous` does not affect the messages. It is compared on each call, because the caller may have changed it. */
+/** Adds `stablePrefix`. It is computed on each call, because the caller may have changed `previous`. */
 function comparedWith(previous: ProjectionInput["previous"], projection: Projection): Projection {
   if (previous === undefined) return projection;
   const stablePrefix = sharedPrefix(projection.messages, previous.messages);
@@ -120,10 +145,34 @@ function comparedWith(previous: ProjectionInput["previous"], projection: Project
 }
 
 function sharedPrefix(messages: readonly Message[], previous: readonly Message[]): number {
-  const differs = messages.findIndex((message, index) => !isSame(message, previous[index]));
+  const differs = messages.findIndex((message, index) => !isSameMessage(message, previous[index]));
   return differs < 0 ? messages.length : differs;
 }
 
-function isSame(message: Message, other: Message | undefined): boolean {
+function isSameMessage(message: Message, other: Message | undefined): boolean {
   return message === other || (other !== undefined && JSON.stringify(message) === JSON.stringify(other));
+}
+
+/** Returns the messages of one part of a context. */
+function segmentOf({ messages, provenance }: Projection, segment: Segment): readonly Message[] {
+  return messages.filter((_, index) => provenance[index]?.segment === segment);
+}
+
+/**
+ * Returns one of the four parts of a context as a list of messages. Joined in this order, they are the context.
+ * @example
+ * const thread = Thread.create().append({ kind: "message", payload: { role: "user", content: "What's 2+2?" } });
+ * const input = { thread, system: "Be brief." };
+ * concat(segments.system(input), segments.summary(input), segments.history(input), segments.pending(input)).length; // 2
+ */
+export const segments = Object.freeze({
+  system: (input: ProjectionInput) => segmentOf(project(input), "system"),
+  summary: (input: ProjectionInput) => segmentOf(project(input), "summary"),
+  history: (input: ProjectionInput) => segmentOf(project(input), "history"),
+  pending: (input: ProjectionInput) => segmentOf(project(input), "pending"),
+});
+
+/** Joins lists of messages to one list. */
+export function concat(...lists: readonly (readonly Message[])[]): readonly Message[] {
+  return lists.flat();
 }

@@ -1,4 +1,4 @@
-import { LANE_RULES, type LaneRules } from "../thread/lane-operation.ts";
+import { LANE_RULES, type LaneRules } from "../thread/lane-operations.ts";
 
 /** Every released set of projection rules, oldest first. Old ones stay usable, so that recorded calls can be rebuilt. */
 export const PROJECTORS = ["heddle/1", "heddle/1.1"] as const;
@@ -15,21 +15,32 @@ export type ProjectorName = (typeof PROJECTORS)[number];
  */
 export const PROJECTOR = "heddle/1.1" satisfies ProjectorName;
 
-/** One flag for each correction. It is false in the versions before the correction. */
+/** The corrections of each version of the rules. A flag is false in versions before the correction. */
 export interface ProjectionRules extends LaneRules {
-  /** Signatures and encrypted reasoning count by size. Before, only readable thinking counted. */
+  /** Signatures and encrypted reasoning count toward the tokens. Before, only readable thinking counted. */
   readonly countsReasoningData: boolean;
-  /** The running turn keeps its thinking when earlier messages change. Before, it was dropped. */
+  /** The running turn keeps its thinking if earlier messages change. Before, it was dropped. */
   readonly keepsRunningThinking: boolean;
-  /** Calls run by a provider are left out for other providers. Before, every provider was shown them. */
+  /** A call that a provider ran is hidden from other providers. Before, every provider was shown it. */
   readonly leavesOutForeignRuns: boolean;
-  /** Thinking in a message's content belongs to `call.model`. Before, each part needed a provider and a model. */
+  /**
+   * Thinking in a message's content is attributed to `call.model`. Before, each part had to name a provider and a
+   * model.
+   */
   readonly readsModelOfCall: boolean;
-  /** A window step above 0.5 applies in full. Before, a quarter of the window stayed and the step was halved. */
+  /**
+   * A window step above 0.5 applies in full. Before, at least a quarter of the window stayed, and the step was halved.
+   */
   readonly movesByWholeStep: boolean;
-  /** A call approved in an AI SDK message list that has not run keeps its approval. Before, it was shown as interrupted. */
+  /**
+   * A call that was approved in an AI SDK message list and has not run keeps its approval. Before, it was shown as
+   * interrupted.
+   */
   readonly keepsApprovals: boolean;
-  /** A result with other fields beside an envelope's is data. Before, those fields were left out. */
+  /**
+   * A result object with fields other than those of an error or content envelope is data. Before, these fields were
+   * lost.
+   */
   readonly keepsWholeResults: boolean;
 }
 
@@ -61,7 +72,7 @@ export function rulesOf(projector: ProjectorName): ProjectionRules {
   return RULES[projector];
 }
 
-/** Whether this version can rebuild calls that name this projector. */
+/** Whether this version of Heddle has the projection rules of this name. */
 export function isProjectorName(name: unknown): name is ProjectorName {
   return PROJECTORS.some((projector) => projector === name);
 }

@@ -1,23 +1,28 @@
 /**
- * The places for cache breakpoints. `true` marks the end of tools and system, and about every 15th of the newest blocks. With
- * `stablePrefix` (`meta.stablePrefix` of a projection), the end of the unchanged messages is marked too.
+ * Where cache breakpoints are set. `true` sets them at the end of tools and system, and at about every 15th of the
+ * newest blocks. `stablePrefix` (`meta.stablePrefix` of a projection) adds one at the end of the unchanged messages.
  */
-export type CacheOption = true | { readonly stablePrefix?: number | undefined };
+export type CacheOption =
+  | true
+  | {
+      /** The number of unchanged messages at the start. Default: none. */
+      readonly stablePrefix?: number | undefined;
+    };
 
-/** A block of a prompt. Thinking blocks are not markable. */
+/** A block of a prompt. A thinking block cannot have a cache breakpoint. */
 export interface Block {
-  /** The index of its message in the neutral list. */
+  /** The index of the block's message in the neutral list. */
   readonly message: number;
   readonly markable: boolean;
 }
 
-/** Anthropic allows four marks. One of them is for tools and system. */
+/** How many breakpoints the messages get. Anthropic allows four; one is for tools and system. */
 const MARKS = 3;
 
-/** Anthropic looks back 20 blocks for an earlier cache, so marks must not be farther apart. */
+/** The most blocks between two breakpoints. Anthropic searches only 20 blocks back for an earlier cache. */
 const STRIDE = 15;
 
-/** The indices of the blocks to mark. */
+/** Returns the indices of the blocks that get a cache breakpoint. */
 export function marksOf(blocks: readonly Block[], cache: CacheOption): ReadonlySet<number> {
   const marks = new Set<number>();
   const add = (end: number): number => {
@@ -32,5 +37,5 @@ export function marksOf(blocks: readonly Block[], cache: CacheOption): ReadonlyS
   return marks;
 }
 
-/** The mark in the form of Anthropic. */
+/** A cache breakpoint in Anthropic's format. */
 export const EPHEMERAL = { type: "ephemeral" } as const;

@@ -1,15 +1,15 @@
 import type { JsonObject, JsonValue } from "../thread/json.ts";
 import type { PartMetadata } from "../thread/message.ts";
 
-/** The keys of metadata, as the packages of the AI SDK name them. */
+/** The keys of metadata, named as in the AI SDK packages. */
 export type MetadataOwner = "openai" | "anthropic" | "google";
 
-/** The metadata of one provider in a part. */
+/** Returns the metadata of one provider in a part. */
 export function metadataOf(part: { readonly metadata?: PartMetadata }, owner: MetadataOwner): JsonObject {
   return part.metadata?.[owner] ?? {};
 }
 
-/** A field of the metadata, if it is text. */
+/** Returns a field of the metadata if it is text. */
 export function textField(
   part: { readonly metadata?: PartMetadata },
   owner: MetadataOwner,
@@ -19,13 +19,13 @@ export function textField(
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
-/** JSON that may be changed. */
+/** JSON that callers may change. */
 export type MutableJson = string | number | boolean | null | MutableJson[] | { [key: string]: MutableJson | undefined };
 
-/** A mutable copy, because entries are frozen and some packages write into their input. */
+/** Returns a mutable copy. Entries are frozen, and some packages write into their input. */
 export function thaw(value: JsonValue): MutableJson {
   if (typeof value !== "object" || value === null) return value;
-  // Array.isArray does not narrow readonly arrays away, so the object side is said to be one.
+  // Array.isArray does not exclude readonly arrays from the type, so the cast is needed.
   return Array.isArray(value) ? value.map(thaw) : thawObject(value as JsonObject);
 }
 

@@ -1,72 +1,79 @@
-import type { TextPart, ThinkingPart } from "../thread/message.ts";
+import type { TextContentPart, ThinkingPart } from "../thread/message.ts";
+import type { AssistantPart } from "./message-parts.ts";
 import { type MetadataOwner, metadataOf, textField } from "./metadata.ts";
-import type { Piece } from "./parts.ts";
 
 /**
- * The pieces of an answer that one provider can read. Thinking is returned only to the provider that signed it; others may
- * refuse the request. An empty text is kept only for Gemini, which may have signed it. If OpenAI has stored its items, an id
- * is enough.
+ * Returns the parts of an answer that a provider can read. Thinking is returned only to the provider that signed it;
+ * others may refuse the request. An empty text is kept only for Gemini, if Gemini has signed it. If OpenAI has stored
+ * its items, an id is enough.
  */
-export function readablePieces(pieces: readonly Piece[], owner: MetadataOwner, isStored = false): readonly Piece[] {
+export function readableParts(
+  parts: readonly AssistantPart[],
+  owner: MetadataOwner,
+  isStored = false,
+): readonly AssistantPart[] {
   switch (owner) {
     case "google":
-      return pieces.filter((piece) => (isBlank(piece) || piece.type === "thinking" ? isSignedBy(piece, owner) : true));
+      return parts.filter((part) => (isBlank(part) || part.type === "thinking" ? isSignedBy(part, owner) : true));
     case "anthropic":
-      return withoutBlanks(pieces).filter((piece) => piece.type !== "thinking" || isSignedBy(piece, owner));
+      return withoutBlanks(parts).filter((part) => part.type !== "thinking" || isSignedBy(part, owner));
     case "openai":
       return isStored
-        ? withoutLooseItems(withoutLooseReasoning(withoutBlanks(pieces).filter(isOfOpenAI)))
-        : withoutLooseReasoning(withoutUnsealedReasoning(withoutBlanks(pieces)));
+        ? withoutLooseItems(withoutLooseReasoning(withoutBlanks(parts).filter(isOfOpenAI)))
+        : withoutLooseReasoning(withoutUnsealedReasoning(withoutBlanks(parts)));
     default:
       return owner satisfies never;
   }
 }
 
-function isBlank(piece: Piece): piece is TextPart {
-  return piece.type === "text" && piece.text === "";
+function isBlank(part: AssistantPart): part is TextContentPart {
+  return part.type === "text" && part.text === "";
 }
 
-function withoutBlanks(pieces: readonly Piece[]): readonly Piece[] {
-  return pieces.filter((piece) => !isBlank(piece));
+function withoutBlanks(parts: readonly AssistantPart[]): readonly AssistantPart[] {
+  return parts.filter((part) => !isBlank(part));
 }
 
-function isSignedBy(part: ThinkingPart | TextPart, owner: "anthropic" | "google"): boolean {
+function isSignedBy(part: ThinkingPart | TextContentPart, owner: "anthropic" | "google"): boolean {
   if (owner === "google") return textField(part, owner, "thoughtSignature") !== undefined;
   const { signature, redactedData } = metadataOf(part, owner);
   // Thinking with an empty text may have a signature, which must be sent.
   return typeof signature === "string" || typeof redactedData === "string";
 }
 
-/** Drops items that only refer to what OpenAI stored. An item is kept if any of its parts has the encrypted content. */
-function withoutUnsealedReasoning(pieces: readonly Piece[]): readonly Piece[] {
+/**
+ * Drops reasoning items that only refer to items stored at OpenAI. An item is kept if one of its parts has the
+ * encrypted content.
+ */
+function withoutUnsealedReasoning(parts: readonly AssistantPart[]): readonly AssistantPart[] {
   const isSealed = (part: ThinkingPart): boolean =>
     textField(part, "openai", "reasoningEncryptedContent") !== undefined;
   const itemOf = (part: ThinkingPart): string | undefined => textField(part, "openai", "itemId");
-  const sealed = new Set(
-    pieces.flatMap((piece) => (piece.type === "thinking" && isSealed(piece) ? [itemOf(piece)] : [])),
-  );
-  return pieces.filter(
-    (piece) =>
-      piece.type !== "thinking" || isSealed(piece) || (itemOf(piece) !== undefined && sealed.has(itemOf(piece))),
+  const sealed = new Set(parts.flatMap((part) => (part.type === "thinking" && isSealed(part) ? [itemOf(part)] : [])));
+  return parts.filter(
+    (part) => part.type !== "thinking" || isSealed(part) || (itemOf(part) !== undefined && sealed.has(itemOf(part))),
   );
 }
 
-function isOfOpenAI(piece: Piece): boolean {
-  return piece.type !== "thinking" || Object.keys(metadataOf(piece, "openai")).length > 0;
+function isOfOpenAI(part: AssistantPart): boolean {
+  return part.type !== "thinking" || Object.keys(metadataOf(part, "openai")).length > 0;
 }
 
-/** OpenAI accepts an answer by id only together with the reasoning before it. Without the id, the answer is complete. */
-function withoutLooseItems(pieces: readonly Piece[]): readonly Piece[] {
-  if (pieces.some(({ type }) => type === "thinking")) return pieces;
-  return pieces.map((piece) => {
-    if (piece.type !== "text" || textField(piece, "openai", "itemId") === undefined) return piece;
-    const { itemId: _itemId, ...openai } = metadataOf(piece, "openai");
-    return { ...piece, metadata: { ...piece.metadata, openai } };
+/**
+ * Removes the item ids of texts in an answer without reasoning. OpenAI accepts a text by id only together with its
+ * reasoning.
+ */
+function withoutLooseItems(parts: readonly AssistantPart[]): readonly AssistantPart[] {
+  if (parts.some(({ type }) => type === "thinking")) return parts;
+  return parts.map((part) => {
+    if (part.type !== "text" || textField(part, "openai", "itemId") === undefined) return part;
+    const { itemId: _itemId, ...openai } = metadataOf(part, "openai");
+    return { ...part, metadata: { ...part.metadata, openai } };
   });
 }
 
-/** OpenAI refuses a reasoning item without the text or call that followed it. */
-function withoutLooseReasoning(pieces: readonly Piece[]): readonly Piece[] {
-  const last = pieces.findLastIndex(({ type }) => type === "text" || type === "call");
-  return pieces.filter((piece, index) => piece.type !== "thinking" || index < last);
+/** Drops reasoning without a later text or call, because OpenAI refuses it. */
+function withoutLooseReasoning(parts: readonly AssistantPart[]): readonly AssistantPart[] {
+  const last = parts.findLastIndex(({ type }) => type === "text" || type === "call");
+  return parts.filter((part, index) => part.type !== "thinking" || index < last);
 }

@@ -1,13 +1,12 @@
 import type { Message } from "../thread/message.ts";
 import { unknownProvider } from "./error.ts";
-import { RULES, type RuleId } from "./rules/index.ts";
-import { EVERY_PROVIDER, type ProviderApi } from "./rules/rule.ts";
+import { EVERY_PROVIDER, type ProviderApi, RULES, type RuleId } from "./rules.ts";
 
 /** A violated rule, and the first message that violates it. */
 export interface Violation {
   readonly rule: RuleId;
   readonly index: number;
-  /** The problem, without any content of the message. */
+  /** Describes the problem. It contains no content of the message. */
   readonly message: string;
 }
 
@@ -31,5 +30,5 @@ export function validateMessages(messages: readonly Message[], provider: Provide
 }
 
 function ruleIds(): RuleId[] {
-  return Object.keys(RULES) as RuleId[]; // the keys of a record are known, Object.keys forgets them
+  return Object.keys(RULES) as RuleId[]; // `Object.keys` loses the type of the keys
 }

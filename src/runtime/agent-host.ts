@@ -1,5 +1,6 @@
-import type { AgentContext, AgentOutput, AnyAgent } from "../agent/definition/agent.ts";
+import type { AgentContext, AgentOutput, AnyAgent } from "../agent/definition/config.ts";
 import type { Content } from "../thread/message.ts";
+import { LiveHost } from "./host/live-host.ts";
 import type { HostGetOptions, HostOptions, AgentHost as Port } from "./host/port.ts";
 import type { Recovered } from "./host/recovery.ts";
 import { checkHostOptions } from "./option-names.ts";
@@ -7,7 +8,7 @@ import type { AgentRequest } from "./request/request.ts";
 import type { AskArguments, AskOptions, Decider, StopOptions } from "./server/options.ts";
 import type { AgentServer } from "./server/port.ts";
 
-/** One agent on many threads. Each has one live server at most; what is idle costs nothing but a name. */
+/** Runs one agent on many threads. Each thread has at most one live server. A released thread uses no memory. */
 export type AgentHost<Given extends AnyAgent = AnyAgent> = Port<Given>;
 
 /**
@@ -26,10 +27,9 @@ export const AgentHost = Object.freeze({
   },
 });
 
-/** The host itself is loaded with the first thread that somebody wants. */
+/** The host itself is created with the first call. */
 class LazyHost<Given extends AnyAgent> implements AgentHost<Given> {
   readonly #options: HostOptions<Given>;
-  #host: Promise<AgentHost<Given>> | undefined;
   #live: AgentHost<Given> | undefined;
 
   constructor(options: HostOptions<Given>) {
@@ -80,11 +80,8 @@ class LazyHost<Given extends AnyAgent> implements AgentHost<Given> {
     await this.stop();
   }
 
-  #load(): Promise<AgentHost<Given>> {
-    this.#host ??= import("./host/live-host.ts").then(({ LiveHost }) => {
-      this.#live = new LiveHost(this.#options);
-      return this.#live;
-    });
-    return this.#host;
+  async #load(): Promise<AgentHost<Given>> {
+    this.#live ??= new LiveHost(this.#options);
+    return this.#live;
   }
 }

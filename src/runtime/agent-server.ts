@@ -1,7 +1,8 @@
-import type { AnyAgent } from "../agent/definition/agent.ts";
+import type { AnyAgent } from "../agent/definition/config.ts";
 import { checkServerOptions } from "./option-names.ts";
 import type { ServerOptions } from "./server/options.ts";
 import type { AgentServer as Port } from "./server/port.ts";
+import { startServer } from "./server/start.ts";
 
 /** An agent on one thread, which it holds as long as it runs: of two processes only one gets it. */
 export type AgentServer<Given extends AnyAgent = AnyAgent> = Port<Given>;
@@ -20,7 +21,6 @@ export type AgentServer<Given extends AnyAgent = AnyAgent> = Port<Given>;
 export const AgentServer = Object.freeze({
   async start<Given extends AnyAgent>(options: ServerOptions<Given>): Promise<AgentServer<Given>> {
     checkServerOptions(options);
-    const { startServer } = await import("./server/start.ts");
     return startServer(options);
   },
 });

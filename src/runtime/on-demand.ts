@@ -3,14 +3,17 @@ import type { ThreadStore } from "../stores/port.ts";
 import type { JsonObject } from "../thread/json.ts";
 import type { ToolCall, ToolSpec } from "../thread/message.ts";
 import type { RebuildOptions, RebuiltCall } from "./calls/rebuild-call.ts";
+import * as calls from "./calls/rebuild-call.ts";
 import type { OpenTelemetryOptions } from "./telemetry/open-telemetry.ts";
+import * as telemetry from "./telemetry/open-telemetry.ts";
 import type { Telemetry } from "./telemetry/telemetry.ts";
 import type { McpClient, McpOptions, McpTool } from "./tools/mcp.ts";
+import * as mcp from "./tools/mcp.ts";
 import type { ToolRunResult } from "./tools/outcome.ts";
 import type { ToolRunOptions } from "./tools/run-tool.ts";
+import * as runs from "./tools/run-tool.ts";
 import type { SpecOptions } from "./tools/specs.ts";
-
-// Functions that are loaded when they are first called: who never calls them does not download them.
+import * as specs from "./tools/specs.ts";
 
 /**
  * The exact messages and tool specs that a past model call was sent. They are made again from the log and the blobs that
@@ -31,8 +34,7 @@ export async function rebuildCall(
   callId: string,
   options?: RebuildOptions,
 ): Promise<RebuiltCall> {
-  const room = await import("./calls/rebuild-call.ts");
-  return room.rebuildCall(store, threadId, callId, options);
+  return calls.rebuildCall(store, threadId, callId, options);
 }
 
 /**
@@ -45,8 +47,7 @@ export async function rebuildCall(
  * console.log(content, isError); // 42 false
  */
 export async function runTool(call: ToolCall, options: ToolRunOptions): Promise<ToolRunResult> {
-  const room = await import("./tools/run-tool.ts");
-  return room.runTool(call, options);
+  return runs.runTool(call, options);
 }
 
 /**
@@ -59,20 +60,17 @@ export async function runTool(call: ToolCall, options: ToolRunOptions): Promise<
  * console.log(spec?.name); // weather
  */
 export async function toolSpecsOf(tools: Tools, options?: SpecOptions): Promise<readonly ToolSpec[]> {
-  const room = await import("./tools/specs.ts");
-  return room.toolSpecsOf(tools, options);
+  return specs.toolSpecsOf(tools, options);
 }
 
 /** The tools of an MCP server, through a client that is connected to it. */
 export async function mcpTools(client: McpClient, options?: McpOptions): Promise<{ [name: string]: Tool<JsonObject> }> {
-  const room = await import("./tools/mcp.ts");
-  return room.mcpTools(client, options);
+  return mcp.mcpTools(client, options);
 }
 
 /** Telemetry for OpenTelemetry, by the conventions for generative AI; needs the package `@opentelemetry/api`. */
 export async function openTelemetry(options?: OpenTelemetryOptions): Promise<Telemetry> {
-  const room = await import("./telemetry/open-telemetry.ts");
-  return room.openTelemetry(options);
+  return telemetry.openTelemetry(options);
 }
 
 export type { McpClient, McpOptions, McpTool, OpenTelemetryOptions, SpecOptions, ToolRunOptions, ToolRunResult };

@@ -9,8 +9,8 @@ export interface ErrorOrigin {
 }
 
 /**
- * Told each error of a provider, tool, guard, summarizer or prompt function as it was thrown, which log and events never hold:
- * it may say anything. Called once for each, also for an attempt that is made again. What it throws is ignored.
+ * Called with each original error of a provider, tool, guard, summarizer or prompt function, once per attempt. Log and events
+ * never contain these errors, because their text may contain anything. An error that it throws is ignored.
  */
 export type OnError = (error: unknown, origin: ErrorOrigin) => unknown;
 

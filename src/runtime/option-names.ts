@@ -1,7 +1,7 @@
-import { AgentError } from "../agent/definition/agent-error.ts";
 import { isAgent } from "../agent/definition/define-agent.ts";
+import { AgentError } from "../agent/definition/errors.ts";
 import { checkName } from "../thread/names.ts";
-import { type OptionNames, refuseUnknownOptions } from "../thread/option-names.ts";
+import { type OptionNames, refuseUnknownOptions } from "../thread/options.ts";
 import { Thread } from "../thread/thread.ts";
 import type { HostGetOptions, HostOptions } from "./host/port.ts";
 import { RequestError } from "./request/request-error.ts";

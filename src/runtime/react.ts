@@ -1,5 +1,11 @@
-import type { Agent, AgentOutput, AnyAgent, ContextFor, OutputOf } from "../agent/definition/agent.ts";
-import type { AgentConfig } from "../agent/definition/config.ts";
+import type {
+  AgentConfig,
+  AgentDefinition,
+  AgentOutput,
+  AnyAgent,
+  InferOutput,
+  ToolsContext,
+} from "../agent/definition/config.ts";
 import { defineAgent, isAgent } from "../agent/definition/define-agent.ts";
 import type { InputSchema } from "../agent/definition/schema.ts";
 import type { Tools } from "../agent/definition/tool.ts";
@@ -7,26 +13,28 @@ import type { AgentEvent } from "../agent/event.ts";
 import { type ReactAgent, reactAgent } from "../agent/react/agent.ts";
 import { type ReactSettings, reactSettings } from "../agent/react/settings.ts";
 import type { Content } from "../thread/message.ts";
-import { refuseUnknownOptions } from "../thread/option-names.ts";
+import { refuseUnknownOptions } from "../thread/options.ts";
 import type { Ports } from "../thread/ports.ts";
 import type { Thread } from "../thread/thread.ts";
 import { checkCancelOptions, checkContinueOptions, checkRunOptions } from "./option-names.ts";
 import type { RequestResult } from "./request/result.ts";
 import type { AskArguments } from "./server/options.ts";
+import { cancelRun } from "./standalone/cancel.ts";
+import { collectEvents } from "./standalone/collect.ts";
+import { continueRun } from "./standalone/continue.ts";
 import { type Begin, EventStream } from "./standalone/event-stream.ts";
 import type { CancelOptions, ContinueOptions, RunHandle, RunOptions, RunResult } from "./standalone/options.ts";
+import { beginRun, runOnce } from "./standalone/run.ts";
 
 /** The agent of a config, as `defineAgent` types it. */
-type Ran<Given extends Tools, Schema extends InputSchema | undefined, Context> = Agent<
+type Ran<Given extends Tools, Schema extends InputSchema | undefined, Context> = AgentDefinition<
   Given,
-  Context & ContextFor<Given>,
-  OutputOf<Schema>
+  Context & ToolsContext<Given>,
+  InferOutput<Schema>
 >;
 
 /** An agent that is asked without the context it needs must not pass for a config, whose types know less. */
-interface NoAgent {
-  readonly "~types"?: undefined;
-}
+type NoAgent = { readonly "~types"?: undefined };
 
 /** The functions of `react`: agents without a server, for callers that own their loop and their threads. */
 export interface Standalone {
@@ -39,15 +47,15 @@ export interface Standalone {
   run<
     Given extends Tools = Record<never, never>,
     const Schema extends InputSchema | undefined = undefined,
-    Context = ContextFor<Given>,
+    Context = ToolsContext<Given>,
   >(
     content: Content,
     config: AgentConfig<Given, Context, Schema> & NoAgent,
     ...options: AskArguments<RunOptions<Ran<Given, Schema, Context>>>
-  ): Promise<RunResult<OutputOf<Schema>>>;
+  ): Promise<RunResult<InferOutput<Schema>>>;
   /**
-   * Asks once and tells the events, as far as they are asked for: the run begins with the first, and goes past a checkpoint
-   * when the event behind it is wanted. Leaving the stream stops the run where it stands; its last token continues it.
+   * Asks once and iterates the events. The run starts when the first event is read. At a checkpoint it pauses until the next event
+   * is read. Leaving the loop stops the run; `react.continue` resumes it from its last token.
    */
   stream<Given extends AnyAgent>(
     content: Content,
@@ -57,7 +65,7 @@ export interface Standalone {
   stream<
     Given extends Tools = Record<never, never>,
     const Schema extends InputSchema | undefined = undefined,
-    Context = ContextFor<Given>,
+    Context = ToolsContext<Given>,
   >(
     content: Content,
     config: AgentConfig<Given, Context, Schema> & NoAgent,
@@ -72,7 +80,7 @@ export interface Standalone {
   start<
     Given extends Tools = Record<never, never>,
     const Schema extends InputSchema | undefined = undefined,
-    Context = ContextFor<Given>,
+    Context = ToolsContext<Given>,
   >(
     content: Content,
     config: AgentConfig<Given, Context, Schema> & NoAgent,
@@ -99,7 +107,7 @@ export interface Standalone {
     token: string,
     config: AgentConfig<Given, Context, Schema>,
     options?: ContinueOptions<Ran<Given, Schema, Context>>,
-  ): Promise<RunResult<OutputOf<Schema>>>;
+  ): Promise<RunResult<InferOutput<Schema>>>;
   /** The result that events tell of, wherever they were kept: what the run itself gives, without `thread`. */
   collect<Given extends AnyAgent>(
     events: AsyncIterable<AgentEvent>,
@@ -108,7 +116,7 @@ export interface Standalone {
   collect<Given extends Tools, const Schema extends InputSchema | undefined, Context>(
     events: AsyncIterable<AgentEvent>,
     config: AgentConfig<Given, Context, Schema>,
-  ): Promise<RequestResult<OutputOf<Schema>>>;
+  ): Promise<RequestResult<InferOutput<Schema>>>;
   /**
    * Ends the run of a token where it stands; `result` rejects with `request_cancelled`. With a store, or with
    * `revocations`, no token of the run goes on afterwards.
@@ -138,7 +146,6 @@ const standalone: Standalone = Object.freeze({
   async run(content: Content, config: AnyAgent | AgentConfig, options: RunOptions<AnyAgent> = {}) {
     const agent = agentOf(config);
     checkRunOptions(options);
-    const { runOnce } = await import("./standalone/run.ts");
     return runOnce(agent, content, options);
   },
   stream(content: Content, config: AnyAgent | AgentConfig, options: RunOptions<AnyAgent> = {}) {
@@ -147,7 +154,6 @@ const standalone: Standalone = Object.freeze({
   start: begun,
   async continue(token: string, config: AnyAgent | AgentConfig, options: ContinueOptions<AnyAgent> = {}) {
     checkContinueOptions(options);
-    const { continueRun } = await import("./standalone/continue.ts");
     return continueRun(agentOf(config), token, options);
   },
   async collect(
@@ -157,15 +163,12 @@ const standalone: Standalone = Object.freeze({
   ) {
     if (typeof from === "string") {
       checkContinueOptions(options);
-      const { continueRun } = await import("./standalone/continue.ts");
       return (await continueRun(agentOf(config), from, options)).result;
     }
-    const { collectEvents } = await import("./standalone/collect.ts");
     return collectEvents(from);
   },
   async cancel(token: string, config: AnyAgent | AgentConfig, options: CancelOptions<AnyAgent> = {}) {
     checkCancelOptions(options);
-    const { cancelRun } = await import("./standalone/cancel.ts");
     return cancelRun(agentOf(config), token, options);
   },
 }) as Standalone; // its types are those of the configs it is given
@@ -177,17 +180,13 @@ async function begun(
 ): Promise<RunHandle> {
   const agent = agentOf(config);
   checkRunOptions(options);
-  const { beginRun } = await import("./standalone/run.ts");
   return (await beginRun(agent, content, options)).handle;
 }
 
 function streamed(agent: AnyAgent, content: Content, options: RunOptions<AnyAgent>): AsyncIterable<AgentEvent> {
   checkRunOptions(options);
   const { store, signal } = options;
-  const begin: Begin = async (told) => {
-    const { beginRun } = await import("./standalone/run.ts");
-    return beginRun(agent, content, options, { told });
-  };
+  const begin: Begin = async (told) => beginRun(agent, content, options, { told });
   return new EventStream(begin, { store, signal });
 }
 
@@ -210,9 +209,11 @@ export const react: ReactFunction & Standalone = Object.freeze(
   }, standalone),
 );
 
+/** The thread and the ports that the agent of `react()` begins with. */
 export interface ReactOptions {
   /** Default an empty one. To go on with what a thread tells, use `restore`. */
   readonly thread?: Thread | undefined;
+  /** Clock and ids. Default `systemPorts`. */
   readonly ports?: Ports | undefined;
 }
 

@@ -1,6 +1,6 @@
 import { StoreError } from "./errors.ts";
 
-/** What bundlers for browsers take for database-stores.ts (`browser` in package.json). */
+/** Bundlers for browsers use this file in place of database-stores.ts (`browser` in package.json). */
 export function openSqlite(): Promise<never> {
   return Promise.reject(needsNode("SQLite"));
 }

@@ -1,16 +1,34 @@
 import type { StoreDriver } from "./driver.ts";
-import { StoreHandle } from "./handle.ts";
+import { appendMethods } from "./methods/append.ts";
+import { claimMethods } from "./methods/claims.ts";
+import { StoreContext } from "./methods/context.ts";
+import { followMethods } from "./methods/follow.ts";
+import { forkMethods } from "./methods/fork.ts";
+import { listMethods } from "./methods/list.ts";
+import { readMethods } from "./methods/read.ts";
+import { recordMethods } from "./methods/records.ts";
+import { verifyMethods } from "./methods/verify.ts";
+import { completePorts, type StoreOptions } from "./options.ts";
 import type { ThreadStore } from "./port.ts";
-import { completePorts, type StoreOptions } from "./ports.ts";
 
 /**
- * Creates a ThreadStore from your own driver. The driver moves rows; shared code, loaded with the first call, does all
- * checks. Test your driver with the contract suite of `heddle/testing`.
+ * Creates a ThreadStore from your own driver. The driver moves rows; the store checks arguments and stored data, and
+ * derives the other methods. Test your driver with the contract suite of `heddle/testing`.
  *
  * @example
  * const store = defineStore(myDriver(connection));
  */
 export function defineStore(driver: StoreDriver, options: StoreOptions = {}): ThreadStore {
-  const ports = completePorts(options);
-  return new StoreHandle(ports, async () => new (await import("./machinery.ts")).Machinery(driver, ports));
+  const context = new StoreContext(driver, completePorts(options));
+  return {
+    ...appendMethods(context),
+    ...readMethods(context),
+    ...listMethods(context),
+    ...followMethods(context),
+    ...forkMethods(context),
+    ...claimMethods(context),
+    ...recordMethods(context),
+    ...verifyMethods(context),
+    close: () => context.close(),
+  };
 }

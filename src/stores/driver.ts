@@ -1,6 +1,6 @@
 import type { LaneTrack } from "../lanes/track.ts";
 import type { JsonObject } from "../thread/json.ts";
-import type { ListQuery } from "./list-query.ts";
+import type { ListOrder } from "./port.ts";
 
 /** An entry as it is stored. A driver must return texts unchanged, because the hashes cover them. */
 export interface StoredRow {
@@ -47,11 +47,13 @@ export interface ThreadHead {
   readonly mark: { readonly seq: number; readonly track: LaneTrack } | null;
 }
 
+/** The head of a thread, with the id of the thread. */
 export interface NamedHead {
   readonly id: string;
   readonly head: ThreadHead;
 }
 
+/** The last claim of a thread. It is kept after its end, so that epochs only grow. */
 export interface ClaimRecord {
   readonly holder: string;
   readonly epoch: number;
@@ -78,6 +80,7 @@ export interface Decision<Result> {
   readonly claim?: ClaimRecord;
 }
 
+/** The rows of one thread that a driver has to read. */
 export interface RowRange {
   /** The first seq, inclusive. */
   readonly from: number;
@@ -93,12 +96,33 @@ export interface RowRange {
   readonly limit: number;
 }
 
+/** The checked options of `list`, with all defaults. */
+export interface ListQuery {
+  readonly prefix: string;
+  readonly order: ListOrder;
+  readonly status: string | undefined;
+  /** In lower case (A to Z); empty when there is no search. */
+  readonly search: string;
+  readonly limit: number;
+  /** The position of the last thread of the previous page. */
+  readonly after: ListPosition | undefined;
+}
+
+/** The position of a thread in an order: by `value`, then by id. */
+export interface ListPosition {
+  /** `updatedAt` or `createdAt`; 0 in the order of ids. */
+  readonly value: number;
+  readonly id: string;
+}
+
+/** A committed row of any thread, and its position in the feed. */
 export interface Change {
   readonly threadId: string;
   readonly row: StoredRow;
   readonly cursor: string;
 }
 
+/** The two kinds of records. Their keys are independent. */
 export type RecordSpace = "checkpoint" | "blob";
 
 /**

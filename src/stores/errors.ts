@@ -63,7 +63,7 @@ export class ThreadHeldError extends StoreError {
   static override readonly className: string = "ThreadHeldError";
   readonly holder: string;
   readonly until: number;
-  /** Of an ask that repeats a request: the holder has it, and it need not be asked there. */
+  /** Set when an ask repeats a request that is open: the holder runs the request, so do not ask there again. */
   declare readonly requestId?: string;
 
   constructor(threadId: string, holder: string, until: number, requestId?: string) {
@@ -117,6 +117,7 @@ export class StoreFullError extends StoreError {
   }
 }
 
+/** The error of a call that names a missing thread. For drivers and wrappers of stores. */
 export function threadNotFound(threadId: string): StoreError {
   return new StoreError({
     code: "thread_not_found",
@@ -125,6 +126,7 @@ export function threadNotFound(threadId: string): StoreError {
   });
 }
 
+/** The error of a call on a closed store. For drivers and wrappers of stores. */
 export function storeClosed(): StoreError {
   return new StoreError({ code: "store_closed", message: "This store is closed. Open it again before using it." });
 }

@@ -1,8 +1,10 @@
+import type * as databaseStoresModule from "./database-stores.ts";
 import { StoreError } from "./errors.ts";
-import { memoryStore } from "./memory/memory-store.ts";
+import { memoryStore } from "./memory-store.ts";
+import type { StoreOptions } from "./options.ts";
 import type { ThreadStore } from "./port.ts";
-import type { StoreOptions } from "./ports.ts";
 
+/** Options of `openStore`, for every kind of store. */
 export interface OpenStoreOptions extends StoreOptions {
   /** Part of every key, so that a store has no access to other tenants. Default "default". */
   readonly tenant?: string | undefined;
@@ -11,7 +13,8 @@ export interface OpenStoreOptions extends StoreOptions {
 }
 
 /**
- * Opens the store that a URL names. Loads the driver on first use. In a browser only `memory:` works.
+ * Opens the store that a URL names. Loads the code of SQLite and Postgres with the first such URL. In a browser only
+ * `memory:` works.
  *
  * @example
  * const store = await openStore("sqlite:./heddle.db");
@@ -28,15 +31,23 @@ export async function openStore(url: string, options: OpenStoreOptions = {}): Pr
     case "file": {
       const path = url.slice(scheme.length + 1).replace(/^\/\/(?=\/)/, "");
       if (path === "") throw badUrl();
-      return (await import("./database-stores.ts")).openSqlite(path, options);
+      return (await databaseStores()).openSqlite(path, options);
     }
     case "postgres":
     case "postgresql": {
-      return (await import("./database-stores.ts")).openPostgres(url, options);
+      return (await databaseStores()).openPostgres(url, options);
     }
     default:
       throw badUrl();
   }
+}
+
+/**
+ * The only module of ours that is loaded lazily: it needs Node, and `heddle` must also load where there is no Node.
+ * Bundlers for browsers replace it with database-stores-browser.ts (`browser` in package.json).
+ */
+function databaseStores(): Promise<typeof databaseStoresModule> {
+  return import("./database-stores.ts");
 }
 
 /** The message does not quote the URL, because it may contain a password. */

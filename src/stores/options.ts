@@ -1,5 +1,38 @@
 import { isPlainObject } from "../thread/json.ts";
+import { type Ports, type Random, systemPorts, systemRandom } from "../thread/ports.ts";
+import { portableSha256, type Sha256 } from "../thread/sha256.ts";
 import { StoreError } from "./errors.ts";
+
+/** Dependencies of a store that a caller may replace. */
+export interface StorePorts extends Ports {
+  /** Default: the random bytes of the platform (`crypto.getRandomValues`). */
+  readonly random: Random;
+  /** Default: SHA-256 in JavaScript; the SQLite and Postgres stores use Node's. */
+  readonly sha256: Sha256;
+  /** How often watchers look for rows of other processes, in milliseconds. Default 100. */
+  readonly pollMs: number;
+  /** The largest payload of one entry, in characters of JSON text. Default 67,108,864 (64 Mi). */
+  readonly maxEntryChars: number;
+}
+
+/** Options of every store. Each has the default that `StorePorts` states. */
+export type StoreOptions = { readonly [Name in keyof StorePorts]?: StorePorts[Name] | undefined };
+
+const DEFAULTS: StorePorts = {
+  ...systemPorts,
+  random: systemRandom,
+  sha256: portableSha256,
+  pollMs: 100,
+  maxEntryChars: 64 * 1024 * 1024,
+};
+
+export const STORE_OPTIONS = Object.keys(DEFAULTS) as readonly (keyof StorePorts)[]; // DEFAULTS has exactly these keys
+
+/** Checks the options and fills in the defaults. */
+export function completePorts(options: StoreOptions): StorePorts {
+  const given = Object.entries(checkOptions(options, STORE_OPTIONS)).filter(([, value]) => value !== undefined);
+  return { ...DEFAULTS, ...Object.fromEntries(given) };
+}
 
 export function invalidOption(what: string, rule: string): StoreError {
   return new StoreError({ code: "invalid_options", message: `${what} must be ${rule}.` });
@@ -8,6 +41,12 @@ export function invalidOption(what: string, rule: string): StoreError {
 export function checkSeq(what: string, value: unknown): void {
   if (value !== undefined && !(Number.isSafeInteger(value) && Number(value) >= 0))
     throw invalidOption(what, "a whole number from 0");
+}
+
+/** The position that a feed cursor names, for stores that number all rows. */
+export function feedPosition(cursor: string): number {
+  if (!/^\d{1,15}$/.test(cursor)) throw invalidOption("after", "the cursor of a feed item");
+  return Number(cursor);
 }
 
 /** A copy of the options. Rejects non-objects and unknown keys, so that a typo cannot disable a check. */

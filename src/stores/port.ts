@@ -72,6 +72,7 @@ export interface ThreadStore {
   close(): Promise<void>;
 }
 
+/** Conditions that an append must meet, and the metadata of the thread. */
 export interface AppendOptions {
   /** Refuse the append unless the thread is at this revision; 0 means empty or missing. Default: not checked. */
   readonly expectedRev?: number | undefined;
@@ -83,6 +84,7 @@ export interface AppendOptions {
   readonly create?: boolean | undefined;
 }
 
+/** The result of `append`. */
 export interface AppendResult {
   /** The revision directly after these entries, also for a replay: later entries by other writers are not counted. */
   readonly rev: number;
@@ -91,6 +93,7 @@ export interface AppendResult {
   readonly replayed: boolean;
 }
 
+/** Which part of a thread to load. */
 export interface LoadOptions {
   /** Load only this many entries, counted from the end. Default: all. */
   readonly last?: number | undefined;
@@ -98,6 +101,7 @@ export interface LoadOptions {
   readonly upToSeq?: number | undefined;
 }
 
+/** Options of `read`: a range of entries, filters and the direction. */
 export interface ReadOptions {
   /** The first seq, inclusive. Default 0. */
   readonly fromSeq?: number | undefined;
@@ -113,8 +117,10 @@ export interface ReadOptions {
   readonly limit?: number | undefined;
 }
 
+/** The order of a list of threads: by last change, by creation, or by id. */
 export type ListOrder = "updated" | "created" | "id";
 
+/** Options of `list`: filters, the order and the page. */
 export interface ListOptions {
   /** Only ids that begin with this. Default: all. */
   readonly prefix?: string | undefined;
@@ -130,12 +136,14 @@ export interface ListOptions {
   readonly cursor?: string | undefined;
 }
 
+/** One page of `list`. */
 export interface ThreadPage {
   readonly threads: readonly ThreadInfo[];
   /** Pass it to `list` for the next page. Absent on the last page. */
   readonly cursor?: string;
 }
 
+/** A thread without its entries, as `list` and `fork` return it. */
 export interface ThreadInfo {
   readonly id: string;
   readonly rev: number;
@@ -146,12 +154,15 @@ export interface ThreadInfo {
   readonly status?: string;
 }
 
+/** Where a feed starts, and the signal that ends it. */
 export interface FeedOptions {
   /** The cursor of the last item that you processed. Default: the feed starts at the first entry. */
   readonly after?: string | undefined;
+  /** Ends the feed when it aborts. Default: the feed ends when the store closes. */
   readonly signal?: AbortSignal | undefined;
 }
 
+/** An entry of any thread, and its position in the feed. */
 export interface FeedItem {
   readonly threadId: string;
   readonly entry: Entry;
@@ -159,11 +170,15 @@ export interface FeedItem {
   readonly cursor: string;
 }
 
+/** Where a watch starts, and the signal that ends it. */
 export interface WatchOptions {
+  /** The seq of the first entry to yield. */
   readonly fromSeq: number;
+  /** Ends the watch when it aborts. Default: the watch ends when the store closes. */
   readonly signal?: AbortSignal | undefined;
 }
 
+/** Up to which entry to copy a thread, and the id and metadata of the copy. */
 export interface ForkOptions {
   /** The seq of the last entry in the fork; -1 for a fork without entries. */
   readonly atSeq: number;
@@ -173,21 +188,29 @@ export interface ForkOptions {
   readonly metadata?: JsonObject | undefined;
 }
 
+/** The holder of a claim, and how long the claim lasts without renewal. */
 export interface ClaimOptions {
+  /** The name of the process or worker that runs the thread. */
   readonly holder: string;
+  /** How long the claim lasts unless it is renewed, in milliseconds. */
   readonly ttlMs: number;
 }
 
+/** The claim that `claim` made or `renew` extended. */
 export interface ClaimResult {
+  /** Pass it to `append`, `renew` and `release`. */
   readonly epoch: number;
+  /** When the claim ends unless it is renewed, in milliseconds since 1970, by the store's clock. */
   readonly until: number;
 }
 
+/** How `verify` reports its progress. */
 export interface VerifyOptions {
   /** Called every 1,000 entries with the number of good entries. Goes back to 0 when the check is repeated. Default: none. */
   readonly onProgress?: ((entries: number) => void) | undefined;
 }
 
+/** The result of `verify`. */
 export interface VerifyReport {
   readonly threadId: string;
   readonly ok: boolean;

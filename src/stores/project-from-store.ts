@@ -1,15 +1,14 @@
 import { ProjectionError } from "../projection/error.ts";
-import { givenFields } from "../projection/input/check.ts";
-import type { ProjectionInput } from "../projection/input/input.ts";
+import { definedFields, type ProjectionInput } from "../projection/input/input.ts";
 import { ContextPolicy } from "../projection/policy/policy.ts";
 import type { Projection } from "../projection/projection.ts";
 import { createProjector, type Projector } from "../projection/projector.ts";
+import { Thread } from "../thread/thread.ts";
 import { threadNotFound } from "./errors.ts";
-import { extended } from "./extend-tail.ts";
 import type { ThreadStore } from "./port.ts";
 
 /** The input of a projection without the thread, which is read from the store. */
-export type StoredInput = Omit<ProjectionInput, "thread"> & {
+export type StoreProjectionInput = Omit<ProjectionInput, "thread"> & {
   /** Default: a new projector. */
   readonly projector?: Projector | undefined;
 };
@@ -32,9 +31,9 @@ const MOST_ROWS = 1000;
 export async function projectFromStore(
   store: Pick<ThreadStore, "load">,
   threadId: string,
-  input: StoredInput = {},
+  input: StoreProjectionInput = {},
 ): Promise<Projection> {
-  const { projector = createProjector({ keep: 1 }), ...rest } = givenFields(input, "input", ["projector"]);
+  const { projector = createProjector({ keep: 1 }), ...rest } = definedFields(input, "input", ["projector"]);
   const policy = ContextPolicy.create(rest.policy);
   let thread = await store.load(threadId, { last: firstGuess(policy) });
   if (thread === undefined) throw threadNotFound(threadId);
@@ -45,7 +44,7 @@ export async function projectFromStore(
       const needed =
         ProjectionError.isInstance(error) && error.code === "tail_too_short" ? error.neededFromSeq : undefined;
       if (needed === undefined || needed >= thread.firstSeq) throw error;
-      thread = await extended(store, thread, needed);
+      thread = await extendTail(store, thread, needed);
     }
   }
 }
@@ -53,4 +52,13 @@ export async function projectFromStore(
 function firstGuess({ maxInputTokens, reserveOutputTokens }: ContextPolicy): number {
   const rows = Math.ceil((maxInputTokens - reserveOutputTokens) / TOKENS_PER_ROW);
   return Math.min(MOST_ROWS, Math.max(LEAST_ROWS, rows));
+}
+
+/** Extends a loaded tail backwards to `fromSeq`. Reads only the missing entries: the log is append-only. */
+export async function extendTail(store: Pick<ThreadStore, "load">, tail: Thread, fromSeq: number): Promise<Thread> {
+  const { id, createdAt, metadata, firstSeq } = tail;
+  const older = await store.load(id, { last: firstSeq - fromSeq, upToSeq: firstSeq - 1 });
+  if (older === undefined) throw threadNotFound(id);
+  const entries = [...older.toArray(), ...tail.toArray()];
+  return Thread.assemble({ id, createdAt, metadata, entries, firstSeq: older.firstSeq, base: older.base });
 }

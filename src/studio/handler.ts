@@ -1,36 +1,33 @@
-import type { AnyAgent } from "../agent/definition/agent.ts";
+import type { AnyAgent } from "../agent/definition/config.ts";
 import { openStore } from "../stores/open-store.ts";
 import type { ThreadStore } from "../stores/port.ts";
 import { demoAgent } from "./demo/demo-agent.ts";
-import { Access } from "./http/access.ts";
-import { StudioError } from "./http/error.ts";
-import { failed } from "./http/failed.ts";
-import { type GuardOptions, guard } from "./http/guard.ts";
-import { routed } from "./http/router.ts";
+import { Access, type GuardOptions, guard } from "./http/guard.ts";
+import { errorResponse, StudioError } from "./http/response.ts";
+import { route } from "./http/router.ts";
 import { checkStudioOptions, type StudioOptions } from "./options.ts";
 import { Page } from "./page.ts";
-import { ROUTES } from "./routes.ts";
+import { ROUTES } from "./routes/routes.ts";
 import { Studio } from "./studio.ts";
 
-/** A Studio as a function of requests. `stop` ends its streams and releases its threads. */
+/** A request handler with its control methods. `stop` ends its event streams and releases its threads. */
 export interface StudioHandler {
   (request: Request): Promise<Response>;
   /** Resumes the requests that a crash interrupted. `startStudio` does this itself. */
-  takeUp(holder?: string): Promise<void>;
-  /** Makes a code for the address `#/enter/<code>`, which works once, in one browser. Returns "" if no token is required. */
+  resumeInterrupted(holder?: string): Promise<void>;
+  /** Makes a one-time code for the URL hash `#/enter/<code>`. Returns "" if no token is required. */
   mintCode(): string;
   stop(options?: { readonly graceMs?: number | undefined }): Promise<void>;
 }
 
-/** The allowed hosts. A function, because the port is known only after Studio listens. */
-export interface Mounted {
+/** Returns the allowed host names. It is a function, because the port is known only after Studio listens. */
+interface Mounted {
   readonly hosts?: (() => readonly string[] | undefined) | undefined;
 }
 
 /**
- * Studio for your own server: the API under `/api`, the page under all other paths. Mount it at the root of a host name.
- * Set a token, or make sure that other people cannot call it.
- *
+ * Studio as a request handler for your own server. The API is under `/api`, the page under all other paths. Mount it at
+ * the root of a host name. Set a token, or make sure that other people cannot call it.
  * @example
  * const studio = await studioHandler({ store: memoryStore() });
  * const response = await studio(new Request("http://localhost/api/info"));
@@ -58,7 +55,7 @@ export async function studioHandler(options: StudioOptions = {}, mounted: Mounte
   const handle = (request: Request): Promise<Response> => answered(studio, page, request, guards());
   return Object.assign(handle, {
     mintCode: () => access?.mintCode() ?? "",
-    takeUp: (holder?: string) => studio.takeUp(holder),
+    resumeInterrupted: (holder?: string) => studio.resumeInterrupted(holder),
     stop: ({ graceMs }: { readonly graceMs?: number | undefined } = {}) =>
       stop(studio, given === undefined ? store : undefined, graceMs),
   });
@@ -74,10 +71,10 @@ async function answered(
     const url = new URL(request.url);
     guard(request, url, guards);
     const isApi = url.pathname === "/api" || url.pathname.startsWith("/api/") || page === undefined;
-    const response = isApi ? await routed(ROUTES, studio, request, url) : await page.serve(request, url);
+    const response = isApi ? await route(ROUTES, studio, request, url) : await page.serve(request, url);
     return request.method === "HEAD" ? withoutBody(response) : response;
   } catch (error) {
-    const response = failed(error);
+    const response = errorResponse(error);
     if (response.status === 500) studio.warn(error);
     return response;
   }

@@ -1,19 +1,31 @@
 import type { JsonObject } from "../thread/json.ts";
-import type { ThreadData } from "../thread/serialised.ts";
+import type { ThreadData } from "../thread/thread-data.ts";
 import type {
-  Asked,
-  Cancelled,
-  Decided,
-  Deleted,
-  Entered,
-  MintedCode,
-  Operated,
-  Steered,
-  Summarised,
-} from "./contract/act.ts";
-import type { CallDetail, CallDiff, CallPage, CallRow, CallWire, Cause, ThreadView, Trouble } from "./contract/call.ts";
-import type { Info, OfferedPrompt } from "./contract/info.ts";
-import type { EntryWindow, Fork, ThreadDetail, ThreadPage, ThreadRow } from "./contract/thread.ts";
+  AccessCode,
+  AccessToken,
+  AskAccepted,
+  CallDetail,
+  CallDiff,
+  CallPage,
+  CallRow,
+  CallWire,
+  CancelResult,
+  Cause,
+  DecisionResult,
+  DeleteResult,
+  EntryWindow,
+  ForkRow,
+  Info,
+  OperationResult,
+  Problem,
+  SteerResult,
+  SuggestedPrompt,
+  SummaryResult,
+  ThreadDetail,
+  ThreadRow,
+  ThreadRowPage,
+  ThreadView,
+} from "./contract.ts";
 
 type Optional<Shape> = { [Name in keyof Shape]-?: object extends Pick<Shape, Name> ? Name : never }[keyof Shape];
 type Fields<Names extends PropertyKey> = { readonly [Name in Names]: JsonObject };
@@ -26,7 +38,9 @@ const list = (items: JsonObject = object): JsonObject => ({ type: "array", items
 const words = (...some: readonly string[]): JsonObject => ({ type: "string", enum: [...some] });
 const described = (schema: JsonObject, description: string): JsonObject => ({ ...schema, description });
 
-/** The schema of a type: required fields, then optional ones. A missing or an extra field does not compile. */
+/**
+ * Builds the JSON schema of a type: required fields, then optional ones. The compiler rejects missing and extra fields.
+ */
 function shape<Shape>(
   needed: Fields<Exclude<keyof Shape, Optional<Shape>>>,
   ...[optional]: [Optional<Shape>] extends [never] ? [] : [Fields<Optional<Shape>>]
@@ -38,7 +52,7 @@ const ROW = { id: text, title: text, live: flag, rev: whole, createdAt: whole, u
 const ROW_MAY = { status: text, agent: text, parentThreadId: text, forkSeq: whole } as const;
 const SHOWN = { messages: list(), toolSpec: list(), provenance: list() } as const;
 
-const trouble = shape<Trouble>({ code: text, message: text });
+const trouble = shape<Problem>({ code: text, message: text });
 const cause = shape<Cause>({ rule: text, why: text });
 const entry = shape<EntryWindow["entries"][number]>(
   { id: text, seq: whole, at: whole, kind: text, payload: object, refs: object },
@@ -77,13 +91,13 @@ export const SCHEMAS = {
   Info: shape<Info>({
     ...{ name: text, version: text, readOnly: flag, demo: flag, model: text, agent: text },
     tools: list(shape<Info["tools"][number]>({ name: text }, { description: text })),
-    prompts: list(shape<OfferedPrompt>({ title: text, text }, { next: list(text) })),
+    prompts: list(shape<SuggestedPrompt>({ title: text, text }, { next: list(text) })),
     store: text,
     providers: list(text),
     importLimit: described(whole, "The largest import, in bytes."),
   }),
   ThreadRow: threadRow,
-  ThreadPage: shape<ThreadPage>(
+  ThreadPage: shape<ThreadRowPage>(
     { threads: list(threadRow) },
     {
       cursor: described(text, "For the next page. After a search that stopped early: to continue the search."),
@@ -94,7 +108,7 @@ export const SCHEMAS = {
     },
   ),
   ThreadDetail: shape<ThreadDetail>(
-    { ...ROW, lanes: list(text), activeLane: text, forks: list(shape<Fork>({ id: text, forkSeq: whole })) },
+    { ...ROW, lanes: list(text), activeLane: text, forks: list(shape<ForkRow>({ id: text, forkSeq: whole })) },
     {
       ...ROW_MAY,
       request: shape<NonNullable<ThreadDetail["request"]>>({
@@ -159,13 +173,13 @@ export const SCHEMAS = {
     },
     { problem: trouble },
   ),
-  Asked: shape<Asked>({ requestId: text }),
-  Steered: shape<Steered>({ id: text, accepted: flag }, { reason: text }),
-  Cancelled: shape<Cancelled>({ cancelled: flag }),
-  Decided: shape<Decided>({ decided: flag }),
-  Operated: shape<Operated>({ opId: text, status: words("applied", "deferred", "duplicate") }),
-  Summarised: shape<Summarised>({ seq: whole }),
-  Deleted: shape<Deleted>({ deleted: flag }),
-  Entered: shape<Entered>({ token: text }),
-  MintedCode: shape<MintedCode>({ code: text }),
+  Asked: shape<AskAccepted>({ requestId: text }),
+  Steered: shape<SteerResult>({ id: text, accepted: flag }, { reason: text }),
+  Cancelled: shape<CancelResult>({ cancelled: flag }),
+  Decided: shape<DecisionResult>({ decided: flag }),
+  Operated: shape<OperationResult>({ opId: text, status: words("applied", "deferred", "duplicate") }),
+  SummaryResult: shape<SummaryResult>({ seq: whole }),
+  Deleted: shape<DeleteResult>({ deleted: flag }),
+  Entered: shape<AccessToken>({ token: text }),
+  MintedCode: shape<AccessCode>({ code: text }),
 } as const;

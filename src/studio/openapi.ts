@@ -1,7 +1,7 @@
 import type { JsonObject } from "../thread/json.ts";
-import { WIRES } from "./calls/wire.ts";
+import { ENTRY_CATEGORIES } from "./entry-filter.ts";
 import { SCHEMAS } from "./openapi-schemas.ts";
-import { SORTS } from "./threads/sorts.ts";
+import { WIRES } from "./routes/calls.ts";
 import { VERSION } from "./version.ts";
 
 type Fields = { readonly [name: string]: JsonObject };
@@ -12,7 +12,7 @@ interface Described {
   /** Fields of the body. A name that ends in `!` is required. */
   readonly body?: Fields;
   readonly status?: 200 | 201 | 202;
-  /** The answer: a schema, or a media type if it is not JSON. */
+  /** The response: a schema, or a media type if it is not JSON. */
   readonly gives: JsonObject | string;
 }
 
@@ -95,7 +95,7 @@ const PATHS: { readonly [path: string]: { readonly [method: string]: Described }
         ...{ from: whole, to: whole, last: whole, around: whole, limit: whole, lane: text },
         kinds: {
           ...text,
-          description: `Separated by commas: kinds of entries, or ${SORTS.join(", ")}.`,
+          description: `Separated by commas: kinds of entries, or ${ENTRY_CATEGORIES.join(", ")}.`,
         },
       },
       gives: ref("EntryWindow"),
@@ -131,7 +131,7 @@ const PATHS: { readonly [path: string]: { readonly [method: string]: Described }
   },
   "/api/threads/{id}/calls/{callId}": {
     get: {
-      summary: "What one call sent, rebuilt and proven, and what changed since the call before",
+      summary: "One call as it was sent, rebuilt and verified, and its changes since the call before",
       query: { seq: { ...whole, description: "The entry of the call, if known. It saves a search." } },
       gives: ref("CallDetail"),
     },
@@ -208,7 +208,7 @@ const PATHS: { readonly [path: string]: { readonly [method: string]: Described }
     post: {
       summary: "Summarizes a range of entries",
       body: { fromSeq: whole, toSeq: whole },
-      gives: ref("Summarised"),
+      gives: ref("SummaryResult"),
     },
   },
   "/api/threads/{id}/fork": {

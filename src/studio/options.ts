@@ -1,10 +1,11 @@
-import type { AnyAgent } from "../agent/definition/agent.ts";
+import type { AnyAgent } from "../agent/definition/config.ts";
 import type { RuntimePorts } from "../runtime/ports.ts";
 import type { ThreadStore } from "../stores/port.ts";
-import { type OptionNames, refuseUnknownOptions } from "../thread/option-names.ts";
-import type { OfferedPrompt } from "./contract/info.ts";
-import { StudioError } from "./http/error.ts";
+import { type OptionNames, refuseUnknownOptions } from "../thread/options.ts";
+import type { SuggestedPrompt } from "./contract.ts";
+import { StudioError } from "./http/response.ts";
 
+/** Options that the Studio takes. */
 export interface StudioOptions {
   /** The store of the threads. Studio does not close it. Default: the store at `url`. */
   readonly store?: ThreadStore | undefined;
@@ -12,42 +13,46 @@ export interface StudioOptions {
   readonly url?: string | undefined;
   /** The agent that answers. Default: the offline demo. */
   readonly agent?: AnyAgent | undefined;
-  /** The context for each request, also for one that Studio resumes after a crash. Default: none. */
+  /**
+   * Returns the agent's context for a request of this thread. Also called for requests resumed after a crash. Default:
+   * none.
+   */
   readonly context?: ((threadId: string) => unknown) | undefined;
-  /** Refuses everything that asks or changes. Default false. */
+  /** Refuses every route that changes threads. Default false. */
   readonly readOnly?: boolean | undefined;
-  /** Every call of the API must carry it. Default: a new one for `startStudio`, none for `studioHandler`. */
+  /** The token that every API call must send. Default: a random one for `startStudio`, none for `studioHandler`. */
   readonly token?: string | undefined;
   /** The folder of the page; false for the API alone. Default: the page of the package. */
   readonly ui?: string | false | undefined;
-  /** The name of the store on the page. Default: its kind. */
+  /** The name of the store that the page shows. Default: the kind of the store. */
   readonly label?: string | undefined;
-  /** Prompts that the empty page offers. Default: those of the demo if it answers, else none. */
-  readonly prompts?: readonly OfferedPrompt[] | undefined;
-  /** Host headers to allow besides the address that Studio listens on. Default: none. */
+  /** Prompts that the empty page offers. Default: the demo's prompts if the demo answers, else none. */
+  readonly prompts?: readonly SuggestedPrompt[] | undefined;
+  /** More allowed Host headers, besides the address that Studio listens on. Default: none. */
   readonly hosts?: readonly string[] | undefined;
   /** Milliseconds after which an idle thread is released. Default 10 000. */
   readonly idleMs?: number | undefined;
-  /** The largest import, in bytes. An import is read into memory. Default 256 MiB. */
+  /** The largest import, in bytes. An import is held in memory. Default 256 MiB. */
   readonly importLimit?: number | undefined;
-  /** Gets warnings. Default: they are printed on stderr. */
+  /** Receives warnings. Default: prints them on stderr. */
   readonly warn?: ((message: string) => void) | undefined;
   /** Clock, ids, timers and random numbers, for tests. Default: those of the system. */
   readonly ports?: Partial<RuntimePorts> | undefined;
 }
 
+/** Where a Studio listens. The rest is as for `studioHandler`. */
 export interface StartOptions extends StudioOptions {
-  /** Default 4747; 0 takes any free port. */
+  /** The TCP port. Default 4747; 0 takes any free port. */
   readonly port?: number | undefined;
   /** Default "127.0.0.1". */
   readonly host?: string | undefined;
 }
 
-/** A Studio that listens. */
+/** A Studio that accepts connections. */
 export interface RunningStudio extends AsyncDisposable {
-  /** Open this address. It works once, in one browser; the page keeps the token for other tabs. */
+  /** The address to open. It works once, in one browser; the page saves the token for other tabs. */
   readonly url: string;
-  /** For `Authorization: Bearer`, for the command line, and for the page in another browser. */
+  /** The token for `Authorization: Bearer`, the command line, and the page in another browser. */
   readonly token: string;
   readonly port: number;
   /** Ends the streams, waits up to `graceMs` (default 5000) for running requests, and releases the threads. */

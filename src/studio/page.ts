@@ -1,8 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { extname, join, sep } from "node:path";
 import { fileURLToPath } from "node:url";
-import { StudioError } from "./http/error.ts";
-import { reply } from "./http/reply.ts";
+import { reply, StudioError } from "./http/response.ts";
 
 const TYPES: { readonly [extension: string]: string } = {
   ".css": "text/css; charset=utf-8",
@@ -18,13 +17,13 @@ const TYPES: { readonly [extension: string]: string } = {
   ".woff2": "font/woff2",
 };
 
-/** The folder of the page: next to the built module, or in dist when the sources run. */
+/** The folder of the built page: next to the built module, or in dist when the TypeScript sources run. */
 const FOLDERS = ["../studio-ui/", "../../dist/studio-ui/"].map((path) => fileURLToPath(new URL(path, import.meta.url)));
 
 const INDEX = "index.html";
 const TEMPLATE = "export.html";
 
-/** The files of the page. Only listed files of the folder are served, so no path leads out of it. */
+/** Serves the files of the page. Only files listed at the start are served, so no path leads outside the folder. */
 export class Page {
   readonly #folders: readonly string[];
   #files: Promise<ReadonlyMap<string, string>> | undefined;
@@ -48,13 +47,13 @@ export class Page {
     return reply(new Uint8Array(await readFile(path)), TYPES[extname(path)] ?? "application/octet-stream");
   }
 
-  /** The template of a page that shows one exported thread. */
+  /** Returns the HTML template for an exported thread. Undefined if the page was not built. */
   async exportTemplate(): Promise<string | undefined> {
     const path = (await this.#list()).get(TEMPLATE);
     return path === undefined ? undefined : readFile(path, "utf8");
   }
 
-  /** Cached only once it exists, so that a page that is built later needs no restart. */
+  /** The list is cached only if the page exists. A page that is built later needs no restart. */
   async #list(): Promise<ReadonlyMap<string, string>> {
     this.#files ??= firstOf(this.#folders);
     const files = await this.#files;

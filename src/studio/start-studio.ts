@@ -1,12 +1,11 @@
 import { createHash } from "node:crypto";
-import { createServer, type Server } from "node:http";
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { hostname } from "node:os";
-import { refuseUnknownOptions } from "../thread/option-names.ts";
+import { refuseUnknownOptions } from "../thread/options.ts";
 import { studioHandler } from "./handler.ts";
-import { randomSecret } from "./http/access.ts";
-import { StudioError } from "./http/error.ts";
-import { listener } from "./http/listener.ts";
+import { randomSecret } from "./http/guard.ts";
+import { errorResponse, StudioError } from "./http/response.ts";
 import { checkStudioOptions, type RunningStudio, type StartOptions } from "./options.ts";
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1)$/;
@@ -29,14 +28,14 @@ export async function startStudio(options: StartOptions = {}): Promise<RunningSt
   const isLocal = LOOPBACK.test(host);
   const token = options.token ?? randomSecret();
   const server = createServer();
-  // The port is opened first: only the Studio that has it may resume the requests of a killed Studio.
+  // Opens the port before resuming. Only the process that has the port may resume the requests of a killed Studio.
   const bound = await listening(server, port, host);
   try {
     const hosts = isLocal ? [...(options.hosts ?? []), ...localHosts(bound, host)] : options.hosts;
     const { port: _port, host: _host, ...own } = options;
     const handle = await studioHandler({ ...own, token }, { hosts: () => hosts });
     server.on("request", listener(handle, isLocal ? `localhost:${bound}` : `${host}:${bound}`));
-    handle.takeUp(holderName(host, bound)).catch(() => undefined); // an unreadable store fails later, at the first call
+    handle.resumeInterrupted(holderName(host, bound)).catch(() => undefined); // ignored: the first API call reports an unreadable store
     const stop: RunningStudio["stop"] = async (given = {}) => {
       refuseUnknownOptions("stop", given, { graceMs: true });
       const closed = closing(server);
@@ -60,7 +59,7 @@ export async function startStudio(options: StartOptions = {}): Promise<RunningSt
 function listening(server: Server, port: number, host: string): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once("error", (error: NodeJS.ErrnoException) => reject(notListening(error, port, host)));
-    server.listen(port, host, () => resolve((server.address() as AddressInfo).port)); // it listens on a port and not on a pipe
+    server.listen(port, host, () => resolve((server.address() as AddressInfo).port)); // a server that listens on a port has an `AddressInfo`
   });
 }
 
@@ -81,7 +80,10 @@ function urlOf(host: string, port: number, code: string): string {
   return `http://${name}:${port}/#/enter/${code}`;
 }
 
-/** The same name after a restart. A restarted Studio need not wait until the claims of the killed one expire. */
+/**
+ * Returns the same claim holder name after a restart. So the restarted Studio need not wait for its old claims to
+ * expire.
+ */
 function holderName(host: string, port: number): string {
   return `studio_${createHash("sha256").update(`${hostname()} ${host} ${port}`).digest("hex").slice(0, 16)}`;
 }
@@ -94,4 +96,117 @@ function notListening({ code }: NodeJS.ErrnoException, port: number, host: strin
   }
   const message = `Studio cannot listen on port ${port} of ${host} (${code ?? "unknown"}). Choose another port or address.`;
   return new StudioError({ code: "cannot_listen", status, message });
+}
+
+const MAX_DISCARDED = 64 * 1024 * 1024;
+
+/** Adapts a handler for web `Request` and `Response` to node:http. */
+export function listener(handle: (request: Request) => Promise<Response>, fallbackHost: string): RequestListener {
+  return (incoming, outgoing) => {
+    void answer(handle, incoming, outgoing, fallbackHost).catch(() => outgoing.destroy()); // errors here mean that the client has disconnected
+  };
+}
+
+async function answer(
+  handle: (request: Request) => Promise<Response>,
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  fallbackHost: string,
+): Promise<void> {
+  const gone = new AbortController();
+  outgoing.once("close", () => gone.abort());
+  const request = requestOf(incoming, gone.signal, fallbackHost);
+  const response = request === undefined ? errorResponse(malformed()) : await handle(request);
+  if (!incoming.complete) outgoing.setHeader("connection", "close");
+  outgoing.writeHead(response.status, Object.fromEntries(response.headers));
+  if (response.body === null) outgoing.end();
+  else await write(response.body, outgoing, gone.signal);
+  if (!incoming.complete) discard(incoming);
+}
+
+/**
+ * Reads and drops the rest of a refused body, up to a limit. Some clients read the response only after sending the
+ * body.
+ */
+function discard(incoming: IncomingMessage): void {
+  let left = MAX_DISCARDED;
+  incoming.removeAllListeners("data");
+  incoming.on("data", ({ length }: Buffer) => {
+    left -= length;
+    if (left < 0) incoming.destroy();
+  });
+  incoming.resume();
+}
+
+/** The body as a stream. Cancelling it keeps the connection open for the answer. */
+function bodyOf(incoming: IncomingMessage): ReadableStream<Uint8Array> {
+  return new ReadableStream<Uint8Array>({
+    start: (controller) => {
+      incoming.on("data", (chunk: Buffer) => {
+        controller.enqueue(new Uint8Array(chunk));
+        incoming.pause();
+      });
+      incoming.once("end", () => controller.close());
+      incoming.once("error", (error) => controller.error(error));
+      incoming.pause();
+    },
+    pull: () => {
+      incoming.resume();
+    },
+    cancel: () => {
+      incoming.removeAllListeners("data").removeAllListeners("end");
+    },
+  });
+}
+
+function requestOf(incoming: IncomingMessage, signal: AbortSignal, fallbackHost: string): Request | undefined {
+  const { method = "GET", url = "/", headers } = incoming;
+  try {
+    const hasBody = method !== "GET" && method !== "HEAD";
+    const given = Object.entries(headers).flatMap(([name, value]): [string, string][] =>
+      value === undefined ? [] : [[name, Array.isArray(value) ? value.join(", ") : value]],
+    );
+    const body = hasBody ? bodyOf(incoming) : null;
+    // A path may begin with two slashes, which URL would read as a host. So the origin is put before it.
+    const target = new URL(`http://${headers.host ?? fallbackHost}${url.startsWith("/") ? url : "/"}`);
+    return new Request(target, { method, headers: given, body, duplex: "half", signal });
+  } catch {
+    return undefined;
+  }
+}
+
+/** Writes the response body, no faster than the client reads. */
+async function write(body: ReadableStream<Uint8Array>, outgoing: ServerResponse, gone: AbortSignal): Promise<void> {
+  const reader = body.getReader();
+  const leave = (): void => void reader.cancel().catch(() => undefined);
+  gone.addEventListener("abort", leave, { once: true });
+  if (gone.aborted) leave();
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done || gone.aborted) break;
+    if (!outgoing.write(value)) await drained(outgoing, gone);
+  }
+  gone.removeEventListener("abort", leave);
+  outgoing.end();
+}
+
+function drained(outgoing: ServerResponse, gone: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const go = (): void => {
+      outgoing.off("drain", go);
+      gone.removeEventListener("abort", go);
+      resolve();
+    };
+    if (gone.aborted) return resolve();
+    outgoing.once("drain", go);
+    gone.addEventListener("abort", go, { once: true });
+  });
+}
+
+function malformed(): StudioError {
+  return new StudioError({
+    code: "invalid_request",
+    status: 400,
+    message: "The request is malformed: it has an invalid URL, method or header.",
+  });
 }

@@ -1,35 +1,32 @@
-import type { AnyAgent } from "../agent/definition/agent.ts";
-import { modelNameOf } from "../agent/definition/language-model.ts";
+import type { AnyAgent } from "../agent/definition/config.ts";
+import { qualifiedModelName } from "../agent/definition/language-model.ts";
 import type { ReactSettings } from "../agent/react/settings.ts";
 import { AgentHost } from "../runtime/agent-host.ts";
+import { type FoundCall, findCall } from "../runtime/calls/find-call.ts";
 import { interruptedThreads, isAskedOf } from "../runtime/host/recovery.ts";
 import { type RuntimePorts, runtimePorts } from "../runtime/ports.ts";
 import type { AgentServer } from "../runtime/server/port.ts";
 import { settingsFor } from "../runtime/server/settings.ts";
 import { systemWarn } from "../runtime/warn.ts";
 import { ThreadHeldError, threadNotFound } from "../stores/errors.ts";
-import type { ThreadStore } from "../stores/port.ts";
-import { CallSeqs } from "./calls/call-seqs.ts";
-import type { OfferedPrompt } from "./contract/info.ts";
-import { isDemo } from "./demo/demo-agent.ts";
-import { DEMO_PROMPTS } from "./demo/prompts.ts";
-import type { Access } from "./http/access.ts";
-import { StudioError } from "./http/error.ts";
+import type { ThreadInfo, ThreadStore } from "../stores/port.ts";
+import type { ForkRow, SuggestedPrompt } from "./contract.ts";
+import { DEMO_PROMPTS, isDemo } from "./demo/demo-agent.ts";
+import type { Access } from "./http/guard.ts";
+import { StudioError } from "./http/response.ts";
 import { LiveRequests } from "./live/live-requests.ts";
 import type { StudioOptions } from "./options.ts";
 import type { Page } from "./page.ts";
-import { ForkIndex } from "./threads/fork-index.ts";
-import { TitledStore } from "./threads/titled-store.ts";
-import { Titles } from "./threads/titles.ts";
+import { TitledStore, Titles } from "./titles.ts";
 
-/** How many threads are resumed at the same time after a start. */
-const AT_ONCE = 8;
+/** How many threads are resumed in parallel at the start. */
+const MAX_RESUMES = 8;
 const IMPORT_LIMIT = 256 * 1024 * 1024;
 const CLAIM_TTL_MS = 10_000;
-/** How long an action waits for another process to release the thread. */
+/** Milliseconds that an action waits until another process releases the thread. */
 const CLAIM_WAIT_MS = 2000;
 
-/** The state that all routes share: the store, the host that runs the agent, and the live requests of this process. */
+/** State shared by all routes: the store, the host that runs the agent, and the requests that run in this process. */
 export class Studio {
   readonly store: ThreadStore;
   readonly agent: AnyAgent;
@@ -38,7 +35,7 @@ export class Studio {
   readonly live = new LiveRequests();
   readonly titles: Titles;
   readonly label: string;
-  readonly prompts: readonly OfferedPrompt[];
+  readonly prompts: readonly SuggestedPrompt[];
   readonly importLimit: number;
   /** Aborted when Studio stops. */
   readonly stopped = new AbortController();
@@ -70,27 +67,27 @@ export class Studio {
     this.#options = options;
   }
 
-  /** The agent's settings for the core, to project without asking the model. */
+  /** The agent's settings for a projection without a model call. */
   get settings(): Promise<ReactSettings> {
     this.#settings ??= settingsFor(this.agent);
     return this.#settings;
   }
 
   get model(): string {
-    return modelNameOf(this.agent.model);
+    return qualifiedModelName(this.agent.model);
   }
 
   get isDemo(): boolean {
     return isDemo(this.agent);
   }
 
-  /** The store that gives a thread a title at its first ask. */
+  /** The store for writing. It also writes a title with the first message of a thread. */
   get titled(): TitledStore {
     this.#titled ??= new TitledStore(this.store, this.agent.name);
     return this.#titled;
   }
 
-  /** Runs the agent. It claims threads, so routes that only read must not use it. */
+  /** Runs the agent. It claims threads (locks them for this process), so read-only routes must not use it. */
   get host(): AgentHost {
     if (this.stopped.signal.aborted) throw stopped();
     const { warn, idleMs, context } = this.#options;
@@ -103,12 +100,12 @@ export class Studio {
       holder: this.#holder,
       claimTtlMs: CLAIM_TTL_MS,
       claimWaitMs: CLAIM_WAIT_MS,
-      ...(context && { context: (threadId: string) => context(threadId) as never }), // the agent's own code has typed it
+      ...(context && { context: (threadId: string) => context(threadId) as never }), // `context` comes with the agent, so its type fits
     });
     return this.#host;
   }
 
-  /** The live server of an existing thread. A mistyped id fails and creates no thread. */
+  /** Returns the agent server of an existing thread. An unknown id throws, so that a typo creates no thread. */
   async serverOf(threadId: string): Promise<AgentServer> {
     if ((await this.store.load(threadId, { last: 1 })) === undefined) throw threadNotFound(threadId);
     const server = await this.host.get(threadId);
@@ -117,50 +114,50 @@ export class Studio {
   }
 
   contextOf(threadId: string): never | undefined {
-    return this.#options.context?.(threadId) as never; // the agent's own code has typed it
+    return this.#options.context?.(threadId) as never; // `context` comes with the agent, so its type fits
   }
 
   /**
-   * Resumes the requests that a crash interrupted. With the same `holder` as the killed Studio, its threads can be claimed at
-   * once.
+   * Resumes requests that a crash interrupted. With the `holder` name of the killed Studio, its threads can be claimed
+   * at once.
    */
-  async takeUp(holder?: string): Promise<void> {
+  async resumeInterrupted(holder?: string): Promise<void> {
     this.#holder = holder;
     if (this.readOnly) return;
     const held = await this.#resumeAll(await interruptedThreads(this.store, this.ports));
     if (held.length === 0) return;
-    // Their holder may have died. Its claims have expired by then.
+    // Tries again when claims of a dead process have expired.
     const cancel = this.ports.after(CLAIM_TTL_MS, () => void this.#resumeAll(held));
     this.stopped.signal.addEventListener("abort", cancel, { once: true });
   }
 
-  /** Resumes the threads. Returns those that another process holds. */
+  /** Resumes the threads. Returns those that another process still holds. */
   async #resumeAll(threadIds: readonly string[]): Promise<readonly string[]> {
     const left = [...threadIds];
     const held: string[] = [];
     const take = async (): Promise<void> => {
       for (let id = left.shift(); id !== undefined && !this.stopped.signal.aborted; id = left.shift()) {
-        if (!(await isAskedOf(this.store, id, this.agent.name).catch(() => false))) continue; // the request is for another agent
+        if (!(await isAskedOf(this.store, id, this.agent.name).catch(() => false))) continue; // the request was sent to another agent
         if (await this.resume(id)) held.push(id);
       }
     };
-    await Promise.all(Array.from({ length: AT_ONCE }, take));
+    await Promise.all(Array.from({ length: MAX_RESUMES }, take));
     return held;
   }
 
-  /** Resumes and follows the open request of a thread. Returns whether another process holds the thread. */
+  /** Resumes the open request of a thread and collects its events. Returns whether another process holds the thread. */
   async resume(threadId: string): Promise<boolean> {
     try {
       const request = await this.host.resume(threadId);
       if (request !== undefined) this.live.attach(threadId, request);
     } catch (error) {
-      if (ThreadHeldError.isInstance(error)) return true; // its entries will show the end
+      if (ThreadHeldError.isInstance(error)) return true; // the process that holds the thread runs the request; its entries will arrive
       if (!this.stopped.signal.aborted) this.warn(error);
     }
     return false;
   }
 
-  /** Reports an error that no caller gets. */
+  /** Warns about an error for which there is no caller. */
   warn(error: unknown): void {
     (this.#options.warn ?? systemWarn)(`Studio: ${error instanceof Error ? error.stack : String(error)}`);
   }
@@ -172,7 +169,7 @@ export class Studio {
   }
 }
 
-/** The name of the store for the page. It has no password and no path of the URL. */
+/** Returns the store's name for the page, without the password and path in the URL. */
 function labelOf({ label, url }: StudioOptions): string {
   if (label !== undefined) return label;
   return /^[a-z]+(?=:)/.exec(url ?? "")?.[0] ?? (url === undefined ? "store" : "memory");
@@ -180,4 +177,77 @@ function labelOf({ label, url }: StudioOptions): string {
 
 function stopped(): StudioError {
   return new StudioError({ code: "server_stopped", status: 503, message: "This Studio was stopped. Start it again." });
+}
+
+const MAX_CACHED_CALLS = 50_000;
+
+/** Caches the entry seqs of calls that were read. An old call is then found without a search. */
+class CallSeqs {
+  readonly #store: ThreadStore;
+  readonly #seqs = new Map<string, number>();
+
+  constructor(store: ThreadStore) {
+    this.#store = store;
+  }
+
+  note(threadId: string, { callId, entry }: FoundCall): void {
+    if (this.#seqs.size >= MAX_CACHED_CALLS) this.#seqs.clear();
+    this.#seqs.set(`${threadId}/${callId}`, entry.seq);
+  }
+
+  async find(threadId: string, callId: string, atSeq?: number): Promise<FoundCall> {
+    const found = await findCall(this.#store, threadId, callId, atSeq ?? this.#seqs.get(`${threadId}/${callId}`));
+    this.note(threadId, found);
+    return found;
+  }
+}
+
+const LIST_PAGE = 1000;
+
+/** Caches the forks of each thread. Reads the store's list once, and later only newly created threads. */
+class ForkIndex {
+  readonly #store: ThreadStore;
+  readonly #forks = new Map<string, Map<string, number>>();
+  #upTo = Number.NEGATIVE_INFINITY;
+  #reading: Promise<void> = Promise.resolve();
+
+  constructor(store: ThreadStore) {
+    this.#store = store;
+  }
+
+  async of(threadId: string): Promise<readonly ForkRow[]> {
+    this.#reading = this.#reading.catch(() => undefined).then(() => this.#read());
+    await this.#reading;
+    const known = [...(this.#forks.get(threadId) ?? [])];
+    const still = await Promise.all(
+      known.map(async ([id, forkSeq]): Promise<readonly ForkRow[]> => {
+        const isThere = (await this.#store.load(id, { last: 1 })) !== undefined; // the fork may have been deleted
+        return isThere ? [{ id, forkSeq }] : [];
+      }),
+    );
+    return still.flat();
+  }
+
+  /** Adds a thread to the index. An imported thread can have an old creation time, which a later read would skip. */
+  note({ id, metadata }: Pick<ThreadInfo, "id" | "metadata">): void {
+    const { parentThreadId, forkSeq } = metadata;
+    if (typeof parentThreadId !== "string" || typeof forkSeq !== "number") return;
+    const forks = this.#forks.get(parentThreadId) ?? new Map<string, number>();
+    this.#forks.set(parentThreadId, forks.set(id, forkSeq));
+  }
+
+  async #read(): Promise<void> {
+    let cursor: string | undefined;
+    let newest = this.#upTo;
+    do {
+      const page = await this.#store.list({ order: "created", limit: cursor === undefined ? 20 : LIST_PAGE, cursor });
+      for (const info of page.threads) {
+        newest = Math.max(newest, info.createdAt);
+        this.note(info);
+      }
+      // Threads created in the same millisecond as the newest known one are read again.
+      cursor = (page.threads.at(-1)?.createdAt ?? 0) < this.#upTo ? undefined : page.cursor;
+    } while (cursor !== undefined);
+    this.#upTo = newest;
+  }
 }

@@ -30,13 +30,13 @@ export function ok(condition: boolean, what: string): asserts condition {
   if (!condition) throw new ContractFailure(`check failed: ${what}`, true, false);
 }
 
-/** Returns the value, or fails when it is undefined. */
+/** Returns the value. Fails if it is undefined. */
 export function present<Value>(value: Value | undefined, what: string): Value {
   if (value === undefined) throw new ContractFailure(`${what} is missing`);
   return value;
 }
 
-/** The attempt must fail with a HeddleError that has this code and these fields. */
+/** Checks that the attempt fails with a HeddleError that has this code and these fields. */
 export async function rejects(
   attempt: Promise<unknown>,
   facts: { readonly code: string; readonly [fact: string]: unknown },
@@ -82,4 +82,36 @@ function own(value: object, key: string): unknown {
 function show(value: unknown): string {
   const text = typeof value === "bigint" ? `${value}n` : (JSON.stringify(value) ?? String(value));
   return text.length > 200 ? `${text.slice(0, 200)}... (${text.length} characters)` : text;
+}
+
+/** Collects all items of an iterable. */
+export async function allItems<Item>(source: AsyncIterable<Item>): Promise<Item[]> {
+  return firstItems(Number.POSITIVE_INFINITY, source);
+}
+
+/** Collects the first `count` items, then closes the iterable. */
+export async function firstItems<Item>(count: number, source: AsyncIterable<Item>): Promise<Item[]> {
+  const items: Item[] = [];
+  if (count === 0) return items;
+  for await (const item of source) {
+    items.push(item);
+    if (items.length === count) break;
+    // Yields to the event loop, so that the timeout can end a case whose store never stops.
+    if (items.length % 1000 === 0) await shortPause();
+  }
+  return items;
+}
+
+/** Calls `ask` until it returns a value. The timeout of the case limits the wait. */
+export async function until<Answer>(ask: () => Promise<Answer | undefined>): Promise<Answer> {
+  for (;;) {
+    const answer = await ask();
+    if (answer !== undefined) return answer;
+    await shortPause();
+  }
+}
+
+/** Yields to the event loop for a short time. */
+export async function shortPause(): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, 2));
 }

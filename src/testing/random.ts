@@ -14,12 +14,12 @@ export class Random {
     this.#state = this.seed;
   }
 
-  /** A whole number from 0 to `bound` - 1. */
+  /** Returns a whole number from 0 to `bound` - 1. */
   below(bound: number): number {
     return Math.floor(this.#next() * bound);
   }
 
-  /** True with a probability of 1 / `times`. */
+  /** Returns true with a probability of 1 / `times`. */
   oneIn(times: number): boolean {
     return this.below(times) === 0;
   }
@@ -32,7 +32,7 @@ export class Random {
     return Array.from({ length }, (_, index) => make(index));
   }
 
-  /** mulberry32: short, and good enough for tests. */
+  /** The mulberry32 generator. It is short and good enough for tests. */
   #next(): number {
     this.#state = (this.#state + 0x6d2b79f5) | 0;
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
@@ -41,12 +41,12 @@ export class Random {
   }
 }
 
-/** A random seed, for a run without a given seed. */
+/** Returns a random seed, for a run without a given seed. */
 export function freshSeed(): number {
   return crypto.getRandomValues(new Uint32Array(1))[0] ?? 0;
 }
 
-/** A unique name, for data in a shared database. */
+/** Returns a unique name, for data in a shared database. */
 export function freshName(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(8));
   return `c${Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")}`;

@@ -1,11 +1,10 @@
 import { ThreadError } from "./errors.ts";
-import { copyJsonObject, fieldsOf, type JsonObject, reading, sameJson } from "./json.ts";
+import { copyJsonObject, describe, fieldsOf, type JsonObject, readSafely, sameJson } from "./json.ts";
 import type { EntryKinds } from "./kinds.ts";
 import { checkName } from "./names.ts";
 import type { Ports } from "./ports.ts";
-import { copyRefs, NO_REFS, type Refs } from "./refs.ts";
 
-interface EntryOf<Kind, Payload> {
+interface EntryBase<Kind, Payload> {
   /** Unique within its thread, for the life of the thread. */
   readonly id: string;
   /** Position in the thread, from 0. */
@@ -35,15 +34,15 @@ declare enum Other {
  * if (entry.kind === "tool_call") console.log(entry.payload.name);
  */
 export type Entry =
-  | { [Kind in keyof EntryKinds]: EntryOf<Kind, EntryKinds[Kind] & JsonObject> }[keyof EntryKinds]
-  | EntryOf<OtherKind, JsonObject>;
+  | { [Kind in keyof EntryKinds]: EntryBase<Kind, EntryKinds[Kind] & JsonObject> }[keyof EntryKinds]
+  | EntryBase<OtherKind, JsonObject>;
 
 /** The entry type of one kind. */
-export type EntryOfKind<Kind extends string> = string extends Kind
+export type EntryByKind<Kind extends string> = string extends Kind
   ? Entry
   : Kind extends keyof EntryKinds
-    ? EntryOf<Kind, EntryKinds[Kind] & JsonObject>
-    : EntryOf<OtherKind, JsonObject>;
+    ? EntryBase<Kind, EntryKinds[Kind] & JsonObject>
+    : EntryBase<OtherKind, JsonObject>;
 
 /** The input of `append`. A `seq` in it is ignored, because seq is the position in the thread. */
 export interface EntryInput {
@@ -51,25 +50,50 @@ export interface EntryInput {
   readonly kind?: string | undefined;
   /** Default `{}`. */
   readonly payload?: JsonObject | undefined;
+  /** The request, call or other things that the entry belongs to. Default `{}`. */
   readonly refs?: Refs | undefined;
   /** Default: a new unique id. Pass your own to make a retry of the same append safe. */
   readonly id?: string | undefined;
   /** Default: the current time. */
   readonly at?: number | undefined;
+  /** The version of the payload's form, from 1. Default: none, which readers take as 1. */
   readonly v?: number | undefined;
 }
 
 /**
  * The input of one kind. `append` accepts any JSON for any kind. Use `satisfies` to check that a payload is complete:
- * `thread.append({ kind: "invoice", payload } satisfies EntryInputOfKind<"invoice">)`.
+ * `thread.append({ kind: "invoice", payload } satisfies EntryInputByKind<"invoice">)`.
  */
-export type EntryInputOfKind<Kind extends keyof EntryKinds> = EntryInput & {
+export type EntryInputByKind<Kind extends keyof EntryKinds> = EntryInput & {
   readonly kind: Kind;
   readonly payload: EntryKinds[Kind];
 };
 
-/** A complete entry without a place in a thread. */
-export interface Draft {
+/** The value of a ref. */
+export type RefValue = string | number | boolean | null;
+
+/**
+ * The request, call or other things that an entry belongs to. Values are scalars. Put no personal data here, because refs
+ * are indexed and survive erasure. They are never sent to a provider. You may use other keys than the named ones.
+ */
+export interface Refs {
+  readonly requestId?: string;
+  readonly runId?: string;
+  readonly callId?: string;
+  readonly toolCallId?: string;
+  readonly iteration?: number;
+  readonly parentCallId?: string;
+  readonly signalId?: string;
+  readonly instructionId?: string;
+  readonly action?: string;
+  readonly agentId?: string;
+  readonly parentThreadId?: string;
+  readonly entryId?: string;
+  readonly [key: string]: RefValue | undefined;
+}
+
+/** A complete entry without a seq. */
+export interface EntryDraft {
   readonly id: string;
   readonly at: number;
   readonly v: number | undefined;
@@ -77,21 +101,21 @@ export interface Draft {
   readonly payload: JsonObject;
   readonly refs: Refs;
   /** Whether the caller chose the id. Only then can the entry be a duplicate. */
-  readonly idGiven: boolean;
+  readonly hasCallerId: boolean;
   /** Whether the caller chose `at`. Only then must a retry have the same `at`. */
-  readonly atGiven: boolean;
+  readonly hasCallerAt: boolean;
 }
 
 /** Validates inputs and fills in defaults. The drafts share no mutable data with the inputs. */
-export function draftEntries(inputs: EntryInput | readonly EntryInput[], ports: Ports): readonly Draft[] {
-  const list = reading("entry", "invalid_entry", () =>
+export function draftEntries(inputs: EntryInput | readonly EntryInput[], ports: Ports): readonly EntryDraft[] {
+  const list = readSafely("entry", "invalid_entry", () =>
     Array.isArray(inputs) ? Array.from<unknown>(inputs) : undefined,
   );
   if (list === undefined) return [draftEntry(inputs, "entry", ports)];
   return list.map((input, index) => draftEntry(input, `entries[${index}]`, ports));
 }
 
-export function draftEntry(input: unknown, path: string, { clock, ids }: Ports): Draft {
+export function draftEntry(input: unknown, path: string, { clock, ids }: Ports): EntryDraft {
   const fields = fieldsOf(input, path, "invalid_entry");
   for (const field of Object.keys(fields)) if (!FIELDS.has(field)) throw unknownField(path, field);
   const { id = ids("entry"), at = clock(), v, kind = "note", payload, refs } = fields;
@@ -106,34 +130,64 @@ export function draftEntry(input: unknown, path: string, { clock, ids }: Ports):
     kind,
     payload: payload === undefined ? EMPTY : copyJsonObject(payload, `${path}.payload`),
     refs: refs === undefined ? NO_REFS : copyRefs(refs, `${path}.refs`),
-    idGiven: fields["id"] !== undefined,
-    atGiven: fields["at"] !== undefined,
+    hasCallerId: fields["id"] !== undefined,
+    hasCallerAt: fields["at"] !== undefined,
   };
 }
 
-type Placeable = Omit<Draft, "idGiven" | "atGiven">;
+type Placeable = Omit<EntryDraft, "hasCallerId" | "hasCallerAt">;
 
 /** Makes an entry of a draft and its seq. */
-export function placeEntry({ id, at, v, kind, payload, refs }: Placeable, seq: number): Entry {
+export function makeEntry({ id, at, v, kind, payload, refs }: Placeable, seq: number): Entry {
   const entry = v === undefined ? { id, seq, at, kind, payload, refs } : { id, seq, at, v, kind, payload, refs };
   return Object.freeze(entry) as Entry; // kind is any string; the readers of a kind check its payload
 }
 
 /** Whether `draft` is a retry of `entry`: equal id, kind, v, payload and refs, and equal `at` if the caller chose it. */
-export function isSameEntry(entry: Entry, draft: Omit<Draft, "idGiven">): boolean {
+export function isSameEntry(entry: Entry, draft: Omit<EntryDraft, "hasCallerId">): boolean {
   return (
     entry.id === draft.id &&
     entry.kind === draft.kind &&
     (entry.v ?? 1) === (draft.v ?? 1) &&
-    (!draft.atGiven || entry.at === draft.at) &&
+    (!draft.hasCallerAt || entry.at === draft.at) &&
     sameJson(entry.refs, draft.refs) &&
     sameJson(entry.payload, draft.payload)
   );
 }
 
 const EMPTY: JsonObject = Object.freeze({});
+export const NO_REFS: Refs = Object.freeze({});
 
 const FIELDS: ReadonlySet<string> = new Set(["id", "seq", "at", "v", "kind", "payload", "refs"]);
+
+/** A frozen copy of the refs, without the undefined ones. */
+function copyRefs(value: unknown, path: string): Refs {
+  const fields = fieldsOf(value, path, "invalid_refs");
+  if (Object.getOwnPropertySymbols(fields).length > 0) throw invalidRef(path, "has a symbol key");
+  const refs: { [key: string]: RefValue } = {};
+  for (const key of Object.keys(fields)) {
+    const item = fields[key];
+    if (item === undefined) continue;
+    if (key === "__proto__" || !key.isWellFormed()) throw invalidRef(path, "has a key that JSON cannot hold");
+    if (!isRefValue(item))
+      throw invalidRef(`${path}.${key}`, `is ${describe(item)}; a ref is a string, number, boolean or null`);
+    refs[key] = item === 0 ? 0 : item; // JSON has no -0
+  }
+  return Object.freeze(refs);
+}
+
+export function isRefValue(value: unknown): value is RefValue {
+  if (typeof value === "string") return value.isWellFormed();
+  return value === null || typeof value === "boolean" || (typeof value === "number" && Number.isFinite(value));
+}
+
+export function entryIdReused(entryId: string, seq: number): ThreadError {
+  return new ThreadError({
+    code: "entry_id_reused",
+    entryId,
+    message: `The thread already has an entry ${entryId}${seq < 0 ? "" : ` at seq ${seq}`} with other content. Use another id for the new entry.`,
+  });
+}
 
 /** Refused, because ignoring the field would lose data. */
 function unknownField(path: string, field: string): ThreadError {
@@ -152,4 +206,8 @@ function isWholeNumber(value: unknown): value is number {
 
 function invalid(path: string, trouble: string): ThreadError {
   return new ThreadError({ code: "invalid_entry", path, message: `${path} ${trouble}.` });
+}
+
+function invalidRef(path: string, trouble: string): ThreadError {
+  return new ThreadError({ code: "invalid_refs", path, message: `${path} ${trouble}.` });
 }

@@ -1,5 +1,6 @@
 import { ThreadError } from "./errors.ts";
 
+/** Any value that JSON can hold. */
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject;
 /** A JSON object. An undefined property counts as absent. */
 export type JsonObject = { readonly [key: string]: JsonValue | undefined };
@@ -23,7 +24,7 @@ export function copyJson(value: unknown, path: string): JsonValue {
 }
 
 /** The same for text from people or imports. A lone surrogate, as left by a cut character, is replaced. */
-export function copyWords(value: unknown, path: string): JsonValue {
+export function copyJsonRepaired(value: unknown, path: string): JsonValue {
   return copied(value, { root: path, keys: [], above: [], isWords: true });
 }
 
@@ -109,22 +110,25 @@ function setOwn<T>(target: { [key: string]: T }, key: string, value: T): void {
   else target[key] = value;
 }
 
+/** A prototype with this key marks the instances of its class as plain data, because they hold JSON only. */
+export const plainData: unique symbol = Symbol("heddle.plain-data");
+
 /** Whether a value is a plain object, of any realm: it has no prototype, or one without a prototype. */
 export function isPlainObject(value: unknown): value is { readonly [key: string]: unknown } {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === null || Object.getPrototypeOf(prototype) === null;
+  return prototype === null || Object.getPrototypeOf(prototype) === null || Object.hasOwn(Object(prototype), plainData);
 }
 
 /** The fields of an object that a caller passed. Each is read once. */
 export function fieldsOf<T>(value: T, path: string, code: string): T & { readonly [key: string]: unknown } {
-  const fields = reading(path, code, () => (isPlainObject(value) ? { ...value } : undefined));
+  const fields = readSafely(path, code, () => (isPlainObject(value) ? { ...value } : undefined));
   if (fields !== undefined) return fields;
   throw new ThreadError({ code, path, message: `${path} must be a plain object, not ${describe(value)}.` });
 }
 
 /** Runs `read` on a caller's value. If a getter or proxy throws, throws a ThreadError. */
-export function reading<T>(path: string, code: string, read: () => T): T {
+export function readSafely<T>(path: string, code: string, read: () => T): T {
   try {
     return read();
   } catch (cause) {

@@ -8,17 +8,20 @@ type InLane = {
   readonly contextRef?: string;
 };
 
+/** A message of any role, without tool calls. */
 export type MessagePayload = InLane & {
   readonly role: string;
   readonly content: Content;
 };
 
+/** One tool call of a model. */
 export type ToolCallPayload = InLane & {
   readonly id?: string;
   readonly name: string;
   readonly arguments: JsonValue;
 };
 
+/** The result of a tool call. */
 export type ToolResultPayload = InLane & {
   readonly toolCallId?: string;
   readonly name: string;
@@ -26,6 +29,7 @@ export type ToolResultPayload = InLane & {
   readonly result: JsonValue;
 };
 
+/** A summary that replaces the entries `fromSeq` to `toSeq` in the context. */
 export type SummaryPayload = InLane & {
   readonly fromSeq: number;
   readonly toSeq: number;
@@ -33,6 +37,7 @@ export type SummaryPayload = InLane & {
   readonly format?: string;
 };
 
+/** A message of a request, as agents write it: an answer has its tool calls, a result names its call. */
 export type AiMessagePayload = InLane & {
   readonly role: string;
   readonly content: Content;
@@ -44,6 +49,7 @@ export type AiMessagePayload = InLane & {
   readonly runId?: string;
 };
 
+/** A change to the content of a lane (`replace`), or a change of the active lane (`switch`). */
 export type AiContextOperationPayload = {
   readonly opId: string;
   readonly contextRef: string;
@@ -58,22 +64,26 @@ export type AiContextOperationPayload = {
   };
 };
 
+/** The start of an instruction of a Direct agent. Parameters are recorded by name only. */
 export type InstructionStartPayload = {
   readonly action: string;
   readonly instructionId: string;
   readonly paramKeys: readonly string[];
 };
 
+/** The end of an instruction of a Direct agent. */
 export type InstructionEndPayload = InstructionStartPayload & {
   readonly status: "ok" | "error";
   readonly durationMs: number;
 };
 
+/** A tool call waits for approval. */
 export type ApprovalRequestedPayload = InLane & {
   readonly toolCallId: string;
   readonly name: string;
 };
 
+/** The decision on a tool call that waits for approval. */
 export type ApprovalResolvedPayload = InLane & {
   readonly toolCallId: string;
   readonly approved: boolean;

@@ -1,5 +1,4 @@
 import { v7 } from "uuid";
-import { pooled } from "./random.ts";
 
 /** Returns whole milliseconds since 1970. Never read the time directly, because a replay passes its own clock. */
 export type Clock = () => number;
@@ -9,13 +8,35 @@ export type Ids = (prefix: string) => string;
 
 /** The effects of a thread. The pure layers have no other source of time and randomness. */
 export interface Ports {
+  /** Default: the time of the system. */
   readonly clock: Clock;
+  /** Default: a UUID version 7 behind the prefix. */
   readonly ids: Ids;
 }
 
+/** Returns new random bytes. They are valid until the next call. */
+export type Random = (size: number) => Uint8Array;
+
+const POOL = 4096;
+
 export const systemRandom = pooled((size) => crypto.getRandomValues(new Uint8Array(size)));
 
+/** The system clock, and UUIDs of version 7. */
 export const systemPorts: Ports = {
   clock: () => Date.now(),
   ids: (prefix) => `${prefix}_${v7({ rng: () => systemRandom(16) })}`,
 };
+
+/** Reads from the source in large blocks, because a system call for every id and salt would be slow. */
+function pooled(draw: Random): Random {
+  let pool: Uint8Array = new Uint8Array(0);
+  let used = 0;
+  return (size) => {
+    if (used + size > pool.length) {
+      pool = draw(Math.max(POOL, size));
+      used = 0;
+    }
+    used += size;
+    return pool.subarray(used - size, used);
+  };
+}

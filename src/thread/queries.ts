@@ -1,10 +1,12 @@
+import { type Entry, isRefValue } from "./entry.ts";
 import { ThreadError } from "./errors.ts";
-import { describe, reading } from "./json.ts";
-import { isRefValue } from "./refs.ts";
+import { describe, isPlainObject, readSafely } from "./json.ts";
 
 /** One kind or several, as a list. */
 export function kindsOf(kinds: unknown): readonly string[] {
-  const list = reading("kinds", "invalid_query", () => (Array.isArray(kinds) ? Array.from<unknown>(kinds) : [kinds]));
+  const list = readSafely("kinds", "invalid_query", () =>
+    Array.isArray(kinds) ? Array.from<unknown>(kinds) : [kinds],
+  );
   return list.map((kind) => {
     if (typeof kind === "string") return kind;
     throw invalid("kinds", "must be a string or an array of strings", kinds);
@@ -26,6 +28,57 @@ export function isBound(seq: unknown): boolean {
   return Number.isInteger(seq) || seq === Number.POSITIVE_INFINITY || seq === Number.NEGATIVE_INFINITY;
 }
 
-function invalid(path: string, rule: string, given: unknown): ThreadError {
-  return new ThreadError({ code: "invalid_query", path, message: `${path} ${rule}, not ${describe(given)}.` });
+/**
+ * The last seq that existed when the context of a model call was made, given the entries with its callId. It is the
+ * recorded one, else the seq before the first entry that the model wrote. Undefined when the model wrote none.
+ */
+export function callBasisSeq(entriesOfCall: readonly Entry[]): number | undefined {
+  for (const { payload, seq } of entriesOfCall) {
+    const call = payload["call"];
+    const basis = isPlainObject(call) ? call["basisLastSeq"] : undefined;
+    if (typeof basis === "number" && Number.isInteger(basis) && basis >= -1 && basis < seq) return basis;
+  }
+  const first = entriesOfCall.find(isFromModel);
+  return first && first.seq - 1;
+}
+
+function isFromModel({ kind, payload }: Entry): boolean {
+  switch (kind) {
+    case "message":
+    case "ai_message":
+      return payload["role"] === "assistant";
+    case "tool_call":
+    case "error":
+      return true;
+    default:
+      return false;
+  }
+}
+
+export function seqOutOfRange(seq: unknown, trouble: string): ThreadError {
+  const facts = { code: "seq_out_of_range", path: "seq" };
+  if (typeof seq === "number") return new ThreadError({ ...facts, seq, message: `Seq ${seq} ${trouble}.` });
+  return new ThreadError({ ...facts, message: `The seq must be a whole number, not ${describe(seq)}.` });
+}
+
+export function entryNotLoaded(seq: number, firstSeq: number): ThreadError {
+  const what = seq < 0 ? "The beginning of the thread" : `Entry ${seq}`;
+  const message = `${what} is not loaded: the loaded part begins at ${firstSeq}. Load more of the thread from its store.`;
+  return new ThreadError({ code: "entry_not_loaded", seq, message });
+}
+
+/** Refuses a tail where the whole thread is needed, unless the caller accepts a part. */
+export function checkLoaded({ firstSeq }: { readonly firstSeq: number }, partial: boolean | undefined): void {
+  if (firstSeq === 0 || partial === true) return;
+  const message = `Only the entries from seq ${firstSeq} on are loaded. Load all with \`await store.load(id)\`, or pass \`partial: true\` to use only these.`;
+  throw new ThreadError({ code: "entry_not_loaded", seq: 0, message });
+}
+
+export function callNotFound(threadId: string, callId: string): ThreadError {
+  const message = `No entry of thread ${threadId} was produced by call ${JSON.stringify(callId)}.`;
+  return new ThreadError({ code: "call_not_found", message });
+}
+
+function invalid(path: string, rule: string, value: unknown): ThreadError {
+  return new ThreadError({ code: "invalid_query", path, message: `${path} ${rule}, not ${describe(value)}.` });
 }

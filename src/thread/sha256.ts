@@ -1,5 +1,5 @@
 import { sha256 } from "@noble/hashes/sha2.js";
-import { base64url } from "./base64url.ts";
+import { base64url } from "./encoding.ts";
 
 /** The SHA-256 of a text's UTF-8 bytes, as base64url. */
 export type Sha256 = (text: string) => string;

@@ -1,32 +1,48 @@
-import type { ThreadBase } from "./base.ts";
-import { basisOfCall } from "./calls.ts";
 import {
-  type Draft,
   draftEntries,
   type Entry,
+  type EntryByKind,
+  type EntryDraft,
   type EntryInput,
-  type EntryOfKind,
+  entryIdReused,
   isSameEntry,
-  placeEntry,
+  makeEntry,
+  type RefValue,
 } from "./entry.ts";
+import { EntryLog } from "./entry-log.ts";
 import { markOf } from "./errors.ts";
 import { copyJsonObject, fieldsOf, type JsonObject } from "./json.ts";
-import { Log } from "./log.ts";
-import { dropsSystem, type MessageFormat } from "./messages/formats.ts";
-import { entriesFrom, withCall } from "./messages/from-messages.ts";
-import type { MessageOf } from "./messages/message-of-format.ts";
-import { checkLane, entriesOfLane, messagesFrom, type ToMessagesOptions } from "./messages/to-messages.ts";
+import { dropsSystem, type FormattedMessage, type MessageFormat } from "./messages/formats.ts";
+import { entriesFromMessages, withModelCall } from "./messages/from-messages.ts";
+import {
+  checkLane,
+  laneEntries,
+  messagesFromEntries,
+  TO_MESSAGES_OPTIONS,
+  type ToMessagesOptions,
+} from "./messages/to-messages.ts";
 import { checkName } from "./names.ts";
-import { type OptionNames, refuseUnknownOptions } from "./option-names.ts";
-import { now, portsOf, type ThreadOptions } from "./options.ts";
+import {
+  currentTime,
+  PORT_OPTIONS,
+  refuseUnknownOptions,
+  resolvePorts,
+  THREAD_OPTIONS,
+  type ThreadOptions,
+} from "./options.ts";
 import type { Ports } from "./ports.ts";
-import { checkCallId, checkRef, isBound, kindsOf } from "./queries.ts";
-import type { RefValue } from "./refs.ts";
-import { callNotFound, checkLoaded, notLoaded, outOfRange, reused } from "./refusals.ts";
-import { readThread, type ThreadData, type ThreadParts } from "./serialised.ts";
-
-const PORTS = { clock: true, ids: true } as const;
-const CREATE: OptionNames<ThreadOptions> = { id: true, metadata: true, ...PORTS };
+import {
+  callBasisSeq,
+  callNotFound,
+  checkCallId,
+  checkLoaded,
+  checkRef,
+  entryNotLoaded,
+  isBound,
+  kindsOf,
+  seqOutOfRange,
+} from "./queries.ts";
+import { readThread, type ThreadBase, type ThreadData, type ThreadParts } from "./thread-data.ts";
 
 const brand = Symbol.for("heddle.thread");
 /** The method that Node, Deno and Bun call for console.log. */
@@ -38,7 +54,7 @@ interface Version {
   readonly createdAt: number;
   readonly metadata: JsonObject;
   readonly ports: Ports;
-  readonly log: Log;
+  readonly log: EntryLog;
   /** One past the last entry of this version. The shared log may be longer. */
   readonly end: number;
   readonly firstSeq: number;
@@ -68,16 +84,16 @@ export class Thread {
 
   static create(options: ThreadOptions = {}): Thread {
     const fields = fieldsOf(options, "options", "invalid_options");
-    refuseUnknownOptions("Thread.create", fields, CREATE);
-    const ports = portsOf(fields);
+    refuseUnknownOptions("Thread.create", fields, THREAD_OPTIONS);
+    const ports = resolvePorts(fields);
     const { id = ports.ids("thread"), metadata = {} } = fields;
     checkName("thread id", id);
     return new Thread({
       id,
-      createdAt: now(ports),
+      createdAt: currentTime(ports),
       metadata: copyJsonObject(metadata, "metadata"),
       ports,
-      log: new Log(0, []),
+      log: new EntryLog(0, []),
       end: 0,
       firstSeq: 0,
       base: undefined,
@@ -87,8 +103,8 @@ export class Thread {
   /** Reads the output of `toJSON` or its parsed JSON. Damaged data throws a ThreadError with the first bad index. */
   static fromJSON(data: unknown, options: Pick<ThreadOptions, "clock" | "ids"> = {}): Thread {
     const fields = fieldsOf(options, "options", "invalid_options");
-    refuseUnknownOptions("Thread.fromJSON", fields, PORTS);
-    const ports = portsOf(fields);
+    refuseUnknownOptions("Thread.fromJSON", fields, PORT_OPTIONS);
+    const ports = resolvePorts(fields);
     return Thread.assemble(readThread(data, ports), ports);
   }
 
@@ -114,18 +130,18 @@ export class Thread {
     } = {},
   ): Thread {
     const fields = fieldsOf(options, "options", "invalid_options");
-    refuseUnknownOptions("Thread.fromMessages", fields, { ...CREATE, format: true, system: true, call: true });
+    refuseUnknownOptions("Thread.fromMessages", fields, { ...THREAD_OPTIONS, format: true, system: true, call: true });
     const { format, system, call, ...others } = fields;
-    const entries = entriesFrom(list, format, portsOf(others).ids, dropsSystem(system));
-    return Thread.create(others).append(call === undefined ? entries : withCall(entries, call));
+    const entries = entriesFromMessages(list, format, resolvePorts(others).ids, dropsSystem(system));
+    return Thread.create(others).append(call === undefined ? entries : withModelCall(entries, call));
   }
 
   /** For stores: a thread of entries that are already checked, frozen and in order. Nothing is checked again. */
   static assemble(parts: ThreadParts, options: Pick<ThreadOptions, "clock" | "ids"> = {}): Thread {
     const { id, createdAt, metadata, entries, firstSeq, base } = parts;
     const end = firstSeq + entries.length;
-    const log = new Log(firstSeq, entries);
-    return new Thread({ id, createdAt, metadata, ports: portsOf(options), log, end, firstSeq, base });
+    const log = new EntryLog(firstSeq, entries);
+    return new Thread({ id, createdAt, metadata, ports: resolvePorts(options), log, end, firstSeq, base });
   }
 
   /** Whether a value is a Thread, even one made by another copy of the package. */
@@ -187,8 +203,8 @@ export class Thread {
     const { ports, log, end, firstSeq } = this.#version;
     const fresh = this.#unknown(draftEntries(entries, ports));
     if (fresh.length === 0) return this;
-    const target = log.end === end ? log : new Log(firstSeq, log.range(firstSeq, end));
-    for (const draft of fresh) target.push(placeEntry(draft, target.end));
+    const target = log.end === end ? log : new EntryLog(firstSeq, log.range(firstSeq, end));
+    for (const draft of fresh) target.push(makeEntry(draft, target.end));
     return new Thread({ ...this.#version, log: target, end: target.end });
   }
 
@@ -198,7 +214,7 @@ export class Thread {
 
   /** The entry at a seq. Undefined beyond the end. Throws before a loaded tail. */
   at(seq: number): Entry | undefined {
-    if (!Number.isInteger(seq)) throw outOfRange(seq, "is not a whole number");
+    if (!Number.isInteger(seq)) throw seqOutOfRange(seq, "is not a whole number");
     if (seq >= 0) this.#mustBeLoaded(seq);
     return seq < this.#version.end ? this.#version.log.get(seq) : undefined;
   }
@@ -210,16 +226,16 @@ export class Thread {
 
   /** The loaded entries from one seq to another, both inclusive. */
   slice(from: number, to: number): Entry[] {
-    for (const seq of [from, to]) if (!isBound(seq)) throw outOfRange(seq, "is not a whole number");
+    for (const seq of [from, to]) if (!isBound(seq)) throw seqOutOfRange(seq, "is not a whole number");
     return this.#version.log.range(from, Math.min(to + 1, this.#version.end));
   }
 
-  filterByKind<Kind extends string>(kinds: Kind | readonly Kind[]): EntryOfKind<Kind>[] {
+  filterByKind<Kind extends string>(kinds: Kind | readonly Kind[]): EntryByKind<Kind>[] {
     const { log, end } = this.#version;
     const wanted = new Set(kindsOf(kinds));
     const seqs = [...wanted].flatMap((kind) => log.ofKind(kind, end));
     if (wanted.size > 1) seqs.sort((a, b) => a - b);
-    return this.#pick(seqs) as EntryOfKind<Kind>[]; // the index holds entries of these kinds only
+    return this.#pick(seqs) as EntryByKind<Kind>[]; // the index holds entries of these kinds only
   }
 
   filterByRef(key: string, value: RefValue): Entry[] {
@@ -229,7 +245,7 @@ export class Thread {
 
   /** The thread as it was when `seq` was its last entry. -1 gives the empty thread. */
   upTo(seq: number): Thread {
-    if (!Number.isInteger(seq) || seq < -1 || seq > this.lastSeq) throw outOfRange(seq, this.#extent());
+    if (!Number.isInteger(seq) || seq < -1 || seq > this.lastSeq) throw seqOutOfRange(seq, this.#extent());
     if (seq === this.lastSeq) return this;
     if (this.firstSeq > 0) this.#mustBeLoaded(seq);
     return new Thread({ ...this.#version, end: seq + 1 });
@@ -238,7 +254,7 @@ export class Thread {
   /** The entries that existed when the context of a model call was made. */
   entriesBeforeCall(callId: string): Entry[] {
     checkCallId(callId);
-    const basis = basisOfCall(this.filterByRef("callId", callId));
+    const basis = callBasisSeq(this.filterByRef("callId", callId));
     if (basis === undefined && this.firstSeq === 0) throw callNotFound(this.id, callId);
     if (this.firstSeq > 0) this.#mustBeLoaded(0);
     return this.slice(0, basis ?? -1);
@@ -261,7 +277,7 @@ export class Thread {
     const own = copyJsonObject(metadata, "metadata");
     return new Thread({
       id,
-      createdAt: now(ports),
+      createdAt: currentTime(ports),
       metadata: Object.freeze({ ...this.metadata, ...own, parentThreadId: this.id, forkSeq: atSeq }),
       ports,
       log,
@@ -280,14 +296,14 @@ export class Thread {
     readonly format: Format;
     readonly lane?: string | undefined;
     readonly partial?: boolean | undefined;
-  }): MessageOf<Format>[];
+  }): FormattedMessage<Format>[];
   toMessages(options?: ToMessagesOptions): JsonObject[];
   toMessages(options: ToMessagesOptions = {}): unknown[] {
     const fields = fieldsOf(options, "options", "invalid_options");
-    refuseUnknownOptions("toMessages", fields, { format: true, lane: true, partial: true });
+    refuseUnknownOptions("toMessages", fields, TO_MESSAGES_OPTIONS);
     const { format, lane, partial } = fields;
     checkLoaded(this, partial);
-    return [...messagesFrom(entriesOfLane(this.toArray(), { lane: checkLane(lane), base: this.base }), format)];
+    return [...messagesFromEntries(laneEntries(this.toArray(), { lane: checkLane(lane), base: this.base }), format)];
   }
 
   /** Plain data that `fromJSON` can read. JSON.stringify uses it. */
@@ -310,12 +326,12 @@ export class Thread {
     return `Thread(${this.id}, ${this.rev} entries)`;
   }
 
-  #unknown(drafts: readonly Draft[]): Draft[] {
-    const fresh = new Map<string, Draft>();
+  #unknown(drafts: readonly EntryDraft[]): EntryDraft[] {
+    const fresh = new Map<string, EntryDraft>();
     for (const draft of drafts) {
       const known = this.#find(draft.id) ?? placedTwice(fresh.get(draft.id));
       if (known === undefined) fresh.set(draft.id, draft);
-      else if (!isSameEntry(known, draft)) throw reused(draft.id, known.seq);
+      else if (!isSameEntry(known, draft)) throw entryIdReused(draft.id, known.seq);
     }
     return [...fresh.values()];
   }
@@ -337,7 +353,7 @@ export class Thread {
 
   #mustBeLoaded(seq: number): void {
     if (seq >= this.firstSeq) return;
-    throw notLoaded(seq, this.firstSeq);
+    throw entryNotLoaded(seq, this.firstSeq);
   }
 
   #extent(): string {
@@ -345,6 +361,6 @@ export class Thread {
   }
 }
 
-function placedTwice(draft: Draft | undefined): Entry | undefined {
-  return draft && placeEntry(draft, -1);
+function placedTwice(draft: EntryDraft | undefined): Entry | undefined {
+  return draft && makeEntry(draft, -1);
 }

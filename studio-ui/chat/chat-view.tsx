@@ -1,11 +1,12 @@
 import { useComputed, useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { problemOf } from "../data/source.ts";
+import { textOf } from "../parts/content.ts";
+import { oneLine } from "../parts/format.ts";
 import { Markdown } from "../parts/markdown.tsx";
 import { Loading, Problem } from "../parts/states.tsx";
 import type { OpenThread } from "../state/open-thread.ts";
 import { route } from "../state/route.ts";
-import { Announcer } from "./announcer.tsx";
 import { Composer } from "./composer.tsx";
 import { type ChatItem, conversation } from "./conversation.ts";
 import { AssistantTurn, Line, Thinking, UserTurn } from "./turns.tsx";
@@ -85,7 +86,7 @@ function Item({ item, thread, waiting }: ItemProps) {
   }
 }
 
-/** The answer as it streams. */
+/** The answer of the running model call, updated as its text streams in. */
 function LiveTurn({ thread }: { readonly thread: OpenThread }) {
   const live = thread.live.value;
   if (live === undefined || live.state === "done") return null;
@@ -107,7 +108,7 @@ function LiveTurn({ thread }: { readonly thread: OpenThread }) {
   );
 }
 
-/** Follows the end while the reader is at the end; otherwise shows that there is more below. */
+/** Scrolls to new messages while the reader is at the end. Elsewhere it shows a button that new messages are below. */
 function Scroller({
   thread,
   length,
@@ -127,7 +128,7 @@ function Scroller({
       element.scrollTop = element.scrollHeight;
   }, [length, live?.text.length, live?.thinking.length, live?.state]);
   useEffect(() => {
-    // The end also moves when a card opens or a text wraps in another way.
+    // Opening a card or wrapping a text also changes the height, so a resize scrolls to the end too.
     const column = box.current?.firstElementChild;
     if (!column) return;
     const observer = new ResizeObserver(() => {
@@ -169,4 +170,36 @@ function Scroller({
       )}
     </div>
   );
+}
+
+interface Props {
+  /** The id of the request whose end was announced last. */
+  readonly ended: string | undefined;
+  readonly waiting: number;
+  readonly items: readonly ChatItem[];
+}
+
+/**
+ * Announces to screen readers that a request ends or waits. Streamed text and single calls are not announced, because they
+ * would be noise.
+ */
+function Announcer({ ended, waiting, items }: Props) {
+  const said = useSignal("");
+  useEffect(() => {
+    if (ended !== undefined) said.value = ending(items);
+  }, [ended]);
+  useEffect(() => {
+    if (waiting > 0) said.value = waiting === 1 ? "A call waits for you." : `${waiting} calls wait for you.`;
+  }, [waiting]);
+  return (
+    <p class="visually-hidden announcer" role="status">
+      {said.value}
+    </p>
+  );
+}
+
+function ending(items: readonly ChatItem[]): string {
+  const last = items.at(-1);
+  if (last?.type === "assistant") return `Answer: ${oneLine(textOf(last.content), 600)}`;
+  return last?.type === "line" ? `${last.line.label}: ${last.line.text}` : "The request has ended.";
 }

@@ -1,28 +1,31 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import type { SteerWay } from "../data/source.ts";
+import type { SteerMode } from "../data/source.ts";
 import { Icon } from "../parts/icon.tsx";
 import type { OpenThread } from "../state/open-thread.ts";
 import { info } from "../state/studio.ts";
-import { attempt, tell } from "../state/toasts.ts";
+import { attempt, showToast } from "../state/toasts.ts";
 
 let isWanted = false;
-/** The thread that was just created: its composer gets the focus, so that the user can continue to type. */
-export function wantComposer(): void {
+/**
+ * Focuses the composer of the next thread that opens. Call it after creating a thread, so that the user can type at
+ * once.
+ */
+export function focusComposer(): void {
   isWanted = true;
 }
 
 /** Sends a new request, or steers the running one. */
 export function Composer({ thread }: { readonly thread: OpenThread }) {
   const text = useSignal("");
-  const way = useSignal<SteerWay>("steer");
+  const way = useSignal<SteerMode>("steer");
   const isSending = useSignal(false);
   const box = useRef<HTMLTextAreaElement>(null);
   const actions = thread.source.act;
   const isBusy = thread.isBusy.value;
   const isWaiting = isBusy && thread.live.value?.state === "waiting";
   useEffect(() => {
-    // Focus only an empty thread: elsewhere the keys are shortcuts.
+    // Focuses the composer of a new or empty thread. In other threads, keys are shortcuts.
     if (isWanted || thread.log.rev.peek() === 0) box.current?.focus({ preventScroll: true });
     isWanted = false;
   }, [thread.id]);
@@ -108,7 +111,7 @@ export function Composer({ thread }: { readonly thread: OpenThread }) {
         {isBusy ? (
           <label>
             Your words reach it{" "}
-            <select value={way.value} onChange={(event) => (way.value = event.currentTarget.value as SteerWay)}>
+            <select value={way.value} onChange={(event) => (way.value = event.currentTarget.value as SteerMode)}>
               <option value="steer">before the next model call</option>
               <option value="follow_up">when the request is done</option>
             </select>
@@ -133,6 +136,6 @@ export async function cancel(thread: OpenThread): Promise<void> {
     await thread.source.act?.cancel(thread.id);
     return true;
   });
-  if (done) tell("Cancelled.");
+  if (done) showToast("Cancelled.");
   await thread.refreshDetail();
 }

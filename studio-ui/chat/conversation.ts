@@ -1,4 +1,5 @@
-import type { Content, Entry, JsonObject, JsonValue, RequestEnd } from "heddle";
+import type { Content, Entry, JsonObject, JsonValue } from "heddle";
+import type { RequestEnd } from "heddle/core";
 import { recordIn } from "../data/calls.ts";
 import { callsOf } from "../parts/content.ts";
 import { type EntryLine, lineOf } from "../parts/entry-line.ts";
@@ -36,14 +37,14 @@ export type ChatItem =
 type Assistant = Extract<ChatItem, { type: "assistant" }>;
 type Mutable = { -readonly [Key in keyof ToolCard]: ToolCard[Key] };
 
-/** Entries as a conversation: each result is joined to its call, and each decision to its approval. */
+/** Turns entries into chat items. A tool result joins its tool call, and a decision joins its approval request. */
 export function conversation(entries: readonly Entry[]): ChatItem[] {
   const items: ChatItem[] = [];
   const open = new Map<string, Mutable>();
   const place = (tool: Mutable) => open.set(tool.toolCallId, tool);
   for (const entry of entries) {
     const { kind, seq, at } = entry;
-    const said = entry.payload as JsonObject; // payloads are JSON
+    const said = entry.payload as JsonObject; // every entry payload is a JSON object
     const isMessage = kind === "ai_message" || kind === "message";
     if (isMessage && said["role"] === "user") items.push(userItem(entry, said));
     else if (isMessage && said["role"] === "assistant") items.push(assistantItem(entry, said, place));
@@ -91,7 +92,7 @@ function assistantItem(entry: Entry, said: JsonObject, place: (tool: Mutable) =>
   };
 }
 
-/** Joins a tool call entry to the answer before it if both come from the same model call. */
+/** Adds a tool call to the assistant message before it if both come from the same model call. */
 function addCall(items: ChatItem[], { seq, at, refs }: Entry, said: JsonObject, place: (tool: Mutable) => void): void {
   const tool: Mutable = {
     toolCallId: String(said["id"] ?? `#${seq}`),

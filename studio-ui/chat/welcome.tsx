@@ -1,8 +1,10 @@
+import { useSignal } from "@preact/signals";
+import { Icon } from "../parts/icon.tsx";
 import type { OpenThread } from "../state/open-thread.ts";
 import { info } from "../state/studio.ts";
 import { attempt } from "../state/toasts.ts";
 
-/** An empty thread: names the model and offers prompts. */
+/** The view of an empty thread. It names the model and offers prompts. */
 export function Welcome({ thread }: { readonly thread?: OpenThread }) {
   if (info.value.state !== "there") return null;
   const { demo, model, prompts } = info.value.value;
@@ -17,7 +19,7 @@ export function Welcome({ thread }: { readonly thread?: OpenThread }) {
           </>
         ) : (
           <>
-            <b>{model}</b> answers. Whatever it is shown, you can see under <i>Model saw</i>.
+            <b>{model}</b> answers. Everything that it is shown is under <i>Model calls</i>.
           </>
         )}
       </p>
@@ -45,5 +47,47 @@ export function Prompts({ prompts, onPick }: PromptsProps) {
         </li>
       ))}
     </ul>
+  );
+}
+
+/** The composer of the start page. The first message creates the thread. */
+export function FirstAsk({ onAsk }: { readonly onAsk: (text: string) => Promise<void> }) {
+  const text = useSignal("");
+  const isSending = useSignal(false);
+  async function send(): Promise<void> {
+    const content = text.value.trim();
+    if (content === "" || isSending.value) return;
+    isSending.value = true;
+    await onAsk(content);
+    isSending.value = false;
+  }
+  return (
+    <form
+      class="first-ask"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void send();
+      }}
+    >
+      <div class="composer-box">
+        <input
+          id="first-ask"
+          dir="auto"
+          autocomplete="off"
+          aria-label="Ask in a new thread"
+          placeholder="Ask something…"
+          value={text.value}
+          onInput={({ currentTarget }) => (text.value = currentTarget.value)}
+        />
+        <button
+          type="submit"
+          class="primary send"
+          aria-label="Ask"
+          disabled={text.value.trim() === "" || isSending.value}
+        >
+          <Icon name="send" />
+        </button>
+      </div>
+    </form>
   );
 }

@@ -1,13 +1,13 @@
 import { problemOf } from "./source.ts";
 
 const KEY = "heddle.token";
-/** The route of an address with a one-time code. */
+/** The URL hash with a one-time code. */
 const ENTER = /^#\/enter\/([\w-]+)$/;
 
-/** Keeps the token in memory, for browsers without storage. */
+/** The token in memory, for browsers without localStorage. */
 let kept: string | undefined;
 
-/** In localStorage: for this port and all its tabs. A browser sends a cookie to every port of the host. */
+/** Reads the token from localStorage, which belongs to one port. A cookie would be sent to every port of the host. */
 export function token(): string | undefined {
   try {
     return localStorage.getItem(KEY) ?? kept;
@@ -20,16 +20,19 @@ export function keepToken(text: string): void {
   kept = text;
   try {
     localStorage.setItem(KEY, text);
-  } catch {} // no storage: the token is kept until the page is closed
+  } catch {} // no localStorage: the token is lost when the page closes
 }
 
-/** The header with the token, which every call needs. */
+/** Returns the header that carries the token. Every API call needs it. */
 export function authorization(): { readonly authorization?: string } {
   const known = token();
   return known === undefined ? {} : { authorization: `Bearer ${known}` };
 }
 
-/** Removes the code from the address and exchanges it for the token. Returns why the code was refused, if it was. */
+/**
+ * Removes the one-time code from the URL and exchanges it for the token. Returns an error message if the server refuses
+ * the code.
+ */
 export async function enter(): Promise<string | undefined> {
   const code = ENTER.exec(location.hash)?.[1];
   if (code === undefined) return undefined;

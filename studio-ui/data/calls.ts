@@ -1,14 +1,15 @@
-import type { CallRecord, Entry, JsonObject } from "heddle";
+import type { Entry, JsonObject } from "heddle";
+import type { CallRecord } from "heddle/core";
 import type { CallRow } from "./contract.ts";
 
-/** The record of a model call, if the entry has one. */
+/** Returns the call record of an entry. Undefined if the entry is not the answer of a model call. */
 export function recordIn({ payload, refs }: Entry): CallRecord | undefined {
-  const call = (payload as JsonObject)["call"]; // payloads are JSON
+  const call = (payload as JsonObject)["call"]; // every entry payload is a JSON object
   const isRecord = refs.callId !== undefined && typeof call === "object" && call !== null && "fingerprint" in call;
-  return isRecord ? (call as unknown as CallRecord) : undefined; // written by heddle
+  return isRecord ? (call as unknown as CallRecord) : undefined; // Heddle wrote the record, so its shape is known
 }
 
-/** The model calls in these entries, newest first, as the server lists them. */
+/** Lists the model calls of these entries, newest first, as the server does. */
 export function callRows(entries: readonly Entry[]): CallRow[] {
   return entries
     .flatMap((entry) => {

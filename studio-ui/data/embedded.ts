@@ -1,19 +1,18 @@
 import { type Entry, Thread } from "heddle";
-import { entriesOfLane, lanesOf } from "../../src/studio/threads/of-lane.ts";
-import { isOf } from "../../src/studio/threads/sorts.ts";
+import { entriesOfLane, lanesOf, matchesFilter } from "../../src/studio/entry-filter.ts";
 import { callRows } from "./calls.ts";
 import type { CallRow, ExportedThread, ThreadDetail, ThreadRow } from "./contract.ts";
-import { rebuilt } from "./rebuild.ts";
-import { Refusal, type Source } from "./source.ts";
+import { rebuildCall } from "./rebuild.ts";
+import { ApiError, type Source } from "./source.ts";
 
-/** The data in the page, if it is an exported page. */
+/** Returns the thread embedded in an exported page. Undefined in a page that a server delivers. */
 export function embeddedData(): ExportedThread | undefined {
   const text = document.getElementById("heddle-data")?.textContent?.trim();
   if (!text?.startsWith("{")) return undefined;
   return JSON.parse(text) as ExportedThread;
 }
 
-/** A source that reads the thread in the page. It fetches nothing, and nothing can be changed. */
+/** Reads the thread embedded in the exported page. Nothing is fetched, and nothing can be changed. */
 export function embeddedSource({ thread: { blobs = {}, ...data }, row }: ExportedThread): Source {
   const thread = Thread.fromJSON(data);
   const entries = thread.toArray();
@@ -21,7 +20,7 @@ export function embeddedSource({ thread: { blobs = {}, ...data }, row }: Exporte
   const detail = detailOf(thread, entries, row);
   const find = (callId: string): CallRow => {
     const row = rows.find((each) => each.callId === callId);
-    if (row === undefined) throw new Refusal("call_not_found", `The file records no model call ${callId}.`, 404);
+    if (row === undefined) throw new ApiError("call_not_found", `The file records no model call ${callId}.`, 404);
     return row;
   };
   const named = rows[0]?.model ?? "unknown model";
@@ -37,11 +36,11 @@ export function embeddedSource({ thread: { blobs = {}, ...data }, row }: Exporte
       entries: entries.slice(from - thread.firstSeq, to + 1 - thread.firstSeq),
       rev: thread.rev,
     }),
-    // A file needs no time limit: the whole thread is searched.
+    // Searches the whole thread. Only the server's search has a time limit.
     filtered: async (_, { kinds, lane, from, to = thread.lastSeq }) => {
       const ofLane = lane === undefined ? entries : entriesOfLane(entries, thread.base, lane);
       const found = ofLane.filter(
-        (entry) => (kinds.length === 0 || isOf(entry, kinds)) && entry.seq >= (from ?? 0) && entry.seq <= to,
+        (entry) => (kinds.length === 0 || matchesFilter(entry, kinds)) && entry.seq >= (from ?? 0) && entry.seq <= to,
       );
       return { entries: found, rev: thread.rev, searched: { from: from ?? thread.firstSeq, to } };
     },
@@ -49,12 +48,12 @@ export function embeddedSource({ thread: { blobs = {}, ...data }, row }: Exporte
     calls: async (_, { before = Number.POSITIVE_INFINITY, limit }) => ({
       calls: rows.filter(({ seq }) => seq < before).slice(0, limit),
     }),
-    call: async (_, callId) => rebuilt(thread, find(callId), rows[rows.indexOf(find(callId)) + 1], blobs),
+    call: async (_, callId) => rebuildCall(thread, find(callId), rows[rows.indexOf(find(callId)) + 1], blobs),
     listen: (_, { onState }) => {
       onState("open");
       return () => undefined;
     },
-    download: async () => undefined, // the page is a file already
+    download: async () => undefined, // does nothing: the exported page is a file already
     act: undefined,
   };
 }

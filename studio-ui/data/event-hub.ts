@@ -1,12 +1,12 @@
 import type { AgentEvent, Entry } from "heddle";
 import type { StreamEvent, ThreadRow } from "./contract.ts";
-import type { Listening } from "./source.ts";
+import type { StreamSubscription } from "./source.ts";
 
 const FIRST_WAIT_MS = 250;
 const MAX_WAIT_MS = 5000;
 
-export interface Subscription extends Listening {
-  /** Undefined means the list of threads. */
+export interface Subscription extends StreamSubscription {
+  /** Undefined subscribes to the thread list. */
   readonly threadId: string | undefined;
 }
 
@@ -16,8 +16,9 @@ interface Frame {
 }
 
 /**
- * One event stream for any number of subscribers: browsers open at most six connections to a host, and tabs need them for
- * calls. It uses fetch, because EventSource cannot send the token. Last-Event-ID gets events missed in a lost connection.
+ * Shares one event stream among all subscribers, because browsers allow six connections to a host. It uses fetch,
+ * because EventSource cannot send the token. After a lost connection, the header `Last-Event-ID` requests the missed
+ * events.
  */
 export class EventHub {
   readonly #subscriptions = new Set<Subscription>();
@@ -26,11 +27,12 @@ export class EventHub {
   #lastId: string | undefined;
   #token: string | undefined;
 
-  /** Returns the function that ends the subscription. */
+  /** Returns a function that ends the subscription. */
   subscribe(subscription: Subscription, token: string | undefined): () => void {
     this.#token = token;
     this.#subscriptions.add(subscription);
-    // A new subscriber of the list needs only new events. One of a thread needs its row and the events of its live request.
+    // A list subscriber needs only new events, so an open stream serves it at once. A thread subscriber needs a new
+    // connection, which starts with the thread's row and the events of its running request.
     if (this.#isOpen && subscription.threadId === undefined) subscription.onState("open");
     else {
       subscription.onState("connecting");
@@ -49,7 +51,7 @@ export class EventHub {
     this.#lastId = undefined;
   }
 
-  /** Waits a moment, so that several new subscriptions open one connection. */
+  /** Connects in the next microtask, so that several new subscriptions share one connection. */
   #reconnect(): void {
     this.#connection?.abort();
     const connection = new AbortController();
@@ -63,7 +65,7 @@ export class EventHub {
     while (!signal.aborted) {
       await this.#read(signal, () => {
         wait = FIRST_WAIT_MS;
-      }).catch(() => undefined); // the loop opens the stream again after any failure
+      }).catch(() => undefined); // the loop above reconnects after any failure
       if (signal.aborted) return;
       this.#isOpen = false;
       this.#tell("lost");
@@ -123,9 +125,9 @@ export class EventHub {
   }
 }
 
-/** Reads an event that the page knows. Unknown events are skipped. */
+/** Returns the event in the page's type. Undefined for an event name that the page does not know. */
 function frameOf(name: string, data: Record<string, unknown>): Frame | undefined {
-  const threadId = data["threadId"] as string | undefined; // the contract says what each event carries
+  const threadId = data["threadId"] as string | undefined; // the server's contract defines the fields of each event
   if (name === "entry") return { threadId, event: { event: name, entry: data["entry"] as Entry } };
   if (name === "agent") return { threadId, event: { event: name, agent: data as unknown as AgentEvent } };
   if (name === "thread") return { threadId, event: { event: name, thread: data as unknown as ThreadRow } };

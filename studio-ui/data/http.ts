@@ -1,22 +1,22 @@
 import { type JsonValue, Thread } from "heddle";
 import { authorization } from "./access.ts";
-import type { Answers } from "./contract.ts";
-import { type Actions, Refusal, type Source } from "./source.ts";
+import type { ResponseBodies } from "./contract.ts";
+import { type Actions, ApiError, type Source } from "./source.ts";
 import { listen } from "./stream.ts";
 
 interface Given {
   readonly query?: { readonly [name: string]: string | number | undefined };
   readonly json?: object;
-  /** A body that is sent unchanged. */
+  /** A body that is sent as it is. Other bodies are sent as JSON. */
   readonly body?: Blob;
 }
 
-/** Calls a route by its name in the contract. `params` replace the braces in its path, in order. */
-async function ask<Name extends keyof Answers>(
+/** Calls a route of the server. `params` replace the braces in its path, in order. */
+async function ask<Name extends keyof ResponseBodies>(
   name: Name,
   params: readonly string[] = [],
   { query = {}, json, body }: Given = {},
-): Promise<Answers[Name]> {
+): Promise<ResponseBodies[Name]> {
   const [method = "", path = ""] = name.split(" ");
   let response: Response;
   try {
@@ -27,14 +27,14 @@ async function ask<Name extends keyof Answers>(
       ...(json !== undefined && { body: JSON.stringify(json) }),
     });
   } catch {
-    throw new Refusal("server_unreachable", "The Studio's server does not answer. Check that it is running.", 0);
+    throw new ApiError("server_unreachable", "The Studio's server does not answer. Check that it is running.", 0);
   }
   const text = await response.text();
   const answer: unknown = text === "" ? undefined : parsed(text);
-  // A steer that is not accepted has status 409, but its body is an answer and no error.
-  if (response.ok || isVerdict(answer)) return answer as Answers[Name]; // the handler is typed by the contract
+  // A steer that is not accepted has status 409. Its body is a normal answer, not an error.
+  if (response.ok || isVerdict(answer)) return answer as ResponseBodies[Name]; // the type of the route's answer is in `ResponseBodies`
   const { error } = (answer ?? {}) as { readonly error?: { readonly code?: string; readonly message?: string } };
-  throw new Refusal(
+  throw new ApiError(
     error?.code ?? "http_error",
     error?.message ?? `The server answered ${response.status}.`,
     response.status,
@@ -79,7 +79,7 @@ const act: Actions = {
   remove: (id) => ask("DELETE /api/threads/{id}", [id]),
 };
 
-/** The source that reads from the server of this page. */
+/** Reads and changes threads through the server of this page. */
 export function httpSource({ readOnly }: { readonly readOnly: boolean }): Source {
   return {
     kind: "server",
@@ -93,7 +93,7 @@ export function httpSource({ readOnly }: { readonly readOnly: boolean }): Source
     calls: (id, page) => ask("GET /api/threads/{id}/calls", [id], { query: { ...page } }),
     call: (id, callId) => ask("GET /api/threads/{id}/calls/{callId}", [id, callId]),
     listen,
-    // The browser saves the file while it arrives. Such a call has no header, so its address carries a code.
+    // The browser itself downloads the file and cannot send the token header. So the address has a one-time code.
     download: async (id, format) => {
       const { code } = await ask("POST /api/codes");
       const link = document.createElement("a");

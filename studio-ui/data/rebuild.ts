@@ -1,53 +1,51 @@
 import {
-  type CallEnvironment,
-  type CallRecord,
   ContextPolicy,
   type ContextPolicyInput,
   calibrated,
   explain,
   heuristic,
   type JsonValue,
-  PROJECTORS,
   type ProjectionInput,
   project,
   type Thread,
   type TokenCounter,
   type ToolSpec,
 } from "heddle";
-import { sameMessages } from "../saw/diff.ts";
+import { type CallEnvironment, type CallRecord, PROJECTORS } from "heddle/core";
+import { commonStart } from "../../src/studio/call-diff.ts";
 import { recordIn } from "./calls.ts";
 import type { CallDetail, CallRow } from "./contract.ts";
 
 type Blobs = { readonly [hash: string]: JsonValue };
 
-/** The token counter of a call. The page has no exact counters, so it uses the heuristic for those. */
+/** Returns a token counter for the call. The page has no model-specific counters, so it estimates instead. */
 function counterOf({ calibration }: Pick<CallRecord, "calibration">): TokenCounter {
   return calibration === 1 ? heuristic : calibrated(heuristic, calibration);
 }
 
-/** The input of a call's projection, besides the thread. */
+/** Returns the projection input that the call used, without the thread. */
 export function inputOf(
   record: CallRecord,
   environment: CallEnvironment,
 ): Omit<ProjectionInput, "thread" | "policy" | "previous"> {
   return {
     system: environment.systemPrompt,
-    tools: environment.tools as unknown as readonly ToolSpec[], // written by heddle
+    tools: environment.tools as unknown as readonly ToolSpec[], // Heddle wrote the tools, so their shape is known
     lane: record.lane,
     model: record.model,
     tokenCounter: counterOf(record),
   };
 }
 
-/** Rebuilds the context of a call in the page and compares it with the recorded fingerprint. */
-export function rebuilt(thread: Thread, row: CallRow, before: CallRow | undefined, blobs: Blobs): CallDetail {
+/** Rebuilds the context of a call in the page. Compares its fingerprint with the recorded one. */
+export function rebuildCall(thread: Thread, row: CallRow, before: CallRow | undefined, blobs: Blobs): CallDetail {
   const record = recordOf(thread, row);
   const detail = projected(thread, row, record, blobs);
   if (before === undefined) return detail;
   const earlier = projected(thread, before, recordOf(thread, before), blobs);
   return {
     ...detail,
-    previous: { callId: before.callId, stablePrefix: sameMessages(earlier.messages, detail.messages) },
+    previous: { callId: before.callId, stablePrefix: commonStart(earlier.messages, detail.messages) },
   };
 }
 

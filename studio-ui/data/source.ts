@@ -6,21 +6,21 @@ import type {
   Info,
   StreamEvent,
   ThreadDetail,
-  ThreadPage,
   ThreadQuery,
   ThreadRow,
+  ThreadRowPage,
 } from "./contract.ts";
 
-/** `closed` is final: the server refuses this stream. */
+/** The connection to the event stream. `closed` is final: the server refused the stream. */
 export type LinkState = "connecting" | "open" | "lost" | "closed";
 
-export interface Listening {
+export interface StreamSubscription {
   onEvent(event: StreamEvent): void;
   onState(state: LinkState): void;
 }
 
-/** A search for entries of some sorts or kinds, or of one lane: forward from `from`, else back from `to`. */
-export interface EntryWish {
+/** A search for entries of some kinds, or of one lane. Runs forward from `from`, or else backward from `to`. */
+export interface EntryRange {
   readonly kinds: readonly string[];
   readonly lane?: string | undefined;
   readonly from?: number;
@@ -28,36 +28,39 @@ export interface EntryWish {
   readonly limit: number;
 }
 
-export type SteerWay = "steer" | "follow_up";
+export type SteerMode = "steer" | "follow_up";
 
-/** The source of the page's data: a server, or the exported file. */
+/** The data of the page comes from a server or from the exported file. */
 export interface Source {
   readonly kind: "server" | "file";
   info(): Promise<Info>;
-  threads(query: ThreadQuery): Promise<ThreadPage>;
+  threads(query: ThreadQuery): Promise<ThreadRowPage>;
   thread(id: string): Promise<ThreadDetail>;
-  /** Both ends included. */
+  /** Returns the entries from `from` to `to`, both included. */
   entries(id: string, from: number, to: number): Promise<EntryWindow>;
-  /** The entries found within the time limit. `searched` says where to continue. */
-  filtered(id: string, wish: EntryWish): Promise<EntryWindow>;
-  /** The end of the thread at an entry, with at least that many entries, to project it in the page. */
+  /** Returns the matching entries found within the server's time limit. `searched` is the range covered so far. */
+  filtered(id: string, wish: EntryRange): Promise<EntryWindow>;
+  /** Returns the end of the thread up to `atSeq`: at least `last` entries. The page can project it. */
   tail(id: string, wish: { readonly atSeq: number; readonly last: number }): Promise<Thread>;
   calls(id: string, page: { readonly before?: number; readonly limit: number }): Promise<CallPage>;
   call(id: string, callId: string): Promise<CallDetail>;
-  /** Subscribes to events. Returns the function that ends the subscription. */
-  listen(id: string | undefined, listening: Listening): () => void;
+  /**
+   * Subscribes to the events of a thread, or of the list if `id` is undefined. Returns a function that ends the
+   * subscription.
+   */
+  listen(id: string | undefined, listening: StreamSubscription): () => void;
   /** Saves the thread as a file. */
   download(id: string, format: "json" | "jsonl" | "html"): Promise<void>;
   readonly act: Actions | undefined;
 }
 
-/** The actions that change something. A file and a read-only server have none. */
+/** Actions that change threads. An exported file and a read-only server have none. */
 export interface Actions {
   create(title?: string): Promise<ThreadRow>;
-  /** Imports a thread or a list of messages from a file. `format` is needed if a list fits several formats. */
+  /** Imports a thread or a list of messages from a file. Set `format` if the list fits several formats. */
   import(file: Blob, format?: string): Promise<ThreadRow>;
   ask(id: string, content: string): Promise<{ readonly requestId: string }>;
-  steer(id: string, content: string, kind: SteerWay): Promise<{ id: string; accepted: boolean; reason?: string }>;
+  steer(id: string, content: string, kind: SteerMode): Promise<{ id: string; accepted: boolean; reason?: string }>;
   cancel(id: string): Promise<unknown>;
   decide(id: string, toolCallId: string, approved: boolean): Promise<unknown>;
   answer(id: string, toolCallId: string, output: JsonValue): Promise<unknown>;
@@ -66,14 +69,14 @@ export interface Actions {
     id: string,
     range?: { readonly fromSeq?: number; readonly toSeq?: number },
   ): Promise<{ readonly seq: number }>;
-  /** Switches to a lane, or replaces the context of one. */
+  /** Switches to another lane, or replaces the context of a lane. */
   context(id: string, contextRef: string, operation: JsonObject): Promise<{ readonly status: string }>;
   fork(id: string, atSeq: number): Promise<ThreadRow>;
   remove(id: string): Promise<unknown>;
 }
 
-/** An error with the server's code and message. */
-export class Refusal extends Error {
+/** An error answer of the server, with its code and message. */
+export class ApiError extends Error {
   readonly code: string;
   readonly status: number;
 
@@ -85,7 +88,7 @@ export class Refusal extends Error {
   }
 }
 
-/** Any thrown value as a code and a message for the user. */
+/** Turns any thrown value into a code and a message for the user. */
 export function problemOf(error: unknown): { readonly code: string; readonly message: string } {
   if (error instanceof Error) {
     const { code = "error", message } = error as Error & { readonly code?: string };

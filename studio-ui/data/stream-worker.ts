@@ -2,23 +2,23 @@ import type { StreamEvent } from "./contract.ts";
 import { EventHub } from "./event-hub.ts";
 import type { LinkState } from "./source.ts";
 
-/** From a tab to the worker. */
+/** A message from a browser tab to this shared worker. */
 export type TabMessage =
   | { readonly type: "subscribe"; readonly id: number; readonly threadId?: string; readonly token?: string }
   | { readonly type: "unsubscribe"; readonly id: number };
 
-/** From the worker to a tab. */
+/** A message from this shared worker to a browser tab. */
 export interface WorkerMessage {
   readonly id: number;
   readonly state?: LinkState;
   readonly event?: StreamEvent;
 }
 
-/** The hub that all tabs of this browser share. */
+/** One hub, so that all tabs of this browser share a connection. */
 const hub = new EventHub();
 
 addEventListener("connect", (event) => {
-  const [port] = (event as MessageEvent).ports; // only the types of shared workers have "connect"
+  const [port] = (event as MessageEvent).ports; // TypeScript has the type of the "connect" event only in its worker library
   if (port === undefined) return;
   const ends = new Map<number, () => void>();
   const send = (message: WorkerMessage): void => port.postMessage(message);

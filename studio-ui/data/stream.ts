@@ -1,17 +1,17 @@
 import { token } from "./access.ts";
 import { EventHub } from "./event-hub.ts";
-import type { Listening } from "./source.ts";
+import type { StreamSubscription } from "./source.ts";
 import type { TabMessage, WorkerMessage } from "./stream-worker.ts";
 
-type Subscribe = (threadId: string | undefined, listening: Listening) => () => void;
+type Subscribe = (threadId: string | undefined, listening: StreamSubscription) => () => void;
 
 let subscribe: Subscribe | undefined;
 
 /**
- * Subscribes to the events of a thread or of the list while the tab is visible. A hidden tab holds no connection, and gets
- * missed events when it is shown again. Returns the function that stops it.
+ * Subscribes to the events of a thread, or of the thread list. A hidden tab closes its connection; when it is visible
+ * again, it gets the missed events. Returns a function that ends the subscription.
  */
-export function listen(threadId: string | undefined, listening: Listening): () => void {
+export function listen(threadId: string | undefined, listening: StreamSubscription): () => void {
   subscribe ??= sharedStream() ?? ownStream();
   const open = subscribe;
   let end: (() => void) | undefined;
@@ -36,7 +36,10 @@ export function listen(threadId: string | undefined, listening: Listening): () =
   return stop;
 }
 
-/** One connection for all tabs; undefined if the browser has no shared workers. */
+/**
+ * Subscribes through a shared worker, so that all tabs use one connection. Undefined if the browser has no shared
+ * workers.
+ */
 function sharedStream(): Subscribe | undefined {
   let port: MessagePort;
   try {
@@ -44,7 +47,7 @@ function sharedStream(): Subscribe | undefined {
   } catch {
     return undefined;
   }
-  const listeners = new Map<number, Listening>();
+  const listeners = new Map<number, StreamSubscription>();
   const send = (message: TabMessage): void => port.postMessage(message);
   port.onmessage = ({ data: { id, state, event } }: MessageEvent<WorkerMessage>) => {
     const listening = listeners.get(id);
@@ -69,7 +72,7 @@ function sharedStream(): Subscribe | undefined {
   };
 }
 
-/** A connection for this tab alone. */
+/** Subscribes through a connection that only this tab uses. */
 function ownStream(): Subscribe {
   const hub = new EventHub();
   return (threadId, listening) => hub.subscribe({ threadId, ...listening }, token());

@@ -1,4 +1,4 @@
-import type { Budget } from "heddle";
+import type { Budget } from "heddle/core";
 import { count, percent } from "./format.ts";
 
 const PARTS = ["system", "tools", "summary", "history", "pending", "reserve", "free"] as const;
@@ -10,7 +10,7 @@ export function partsOf(budget: Budget): Readonly<Record<BudgetPart, number>> {
   return { system, tools, summary, history, pending, reserve, free };
 }
 
-/** The tokens of each part of a window, as a bar and in words. */
+/** Shows how many tokens each part of a context uses, as a bar and as text. */
 export function BudgetBar({ budget, label }: { readonly budget: Budget; readonly label: string }) {
   const parts = partsOf(budget);
   const shown = PARTS.filter((part) => parts[part] > 0);

@@ -1,11 +1,11 @@
 import { type Content, escapeHidden, type JsonObject, type JsonValue, type Part } from "heddle";
 import { oneLine } from "./format.ts";
 
-/** The text parts of a content. */
+/** Joins the text parts of a message content. */
 export function textOf(content: Content | JsonValue | undefined): string {
   if (typeof content === "string") return content;
   if (!Array.isArray(content)) return content === undefined ? "" : JSON.stringify(content);
-  return (content as readonly Part[]) // content has no other list
+  return (content as readonly Part[]) // a list in a content holds message parts
     .flatMap((part) => (part.type === "text" ? [part.text as string] : []))
     .join("\n");
 }
@@ -15,7 +15,7 @@ export function thinkingOf(content: Content): string {
   return content.flatMap((part) => (part.type === "thinking" ? [part.text as string] : [])).join("\n");
 }
 
-/** A short name for each part that is neither text nor thinking. */
+/** Returns a short name for each part that is neither text nor thinking, for example an image. */
 export function othersOf(content: Content): string[] {
   if (typeof content === "string") return [];
   return content.flatMap((part) => {
@@ -33,10 +33,10 @@ export interface CallOf {
 
 export function callsOf(payload: JsonObject): readonly CallOf[] {
   const calls = payload["toolCalls"];
-  return Array.isArray(calls) ? (calls as unknown as readonly CallOf[]) : []; // written by heddle
+  return Array.isArray(calls) ? (calls as unknown as readonly CallOf[]) : []; // Heddle wrote the calls, so their shape is known
 }
 
-/** `name(argument: value, …)`, short, but long enough to distinguish calls. */
+/** Formats a tool call as `name(argument: value, …)`. Long values are cut, but calls stay distinguishable. */
 export function callLine({ name, arguments: given }: Pick<CallOf, "name" | "arguments">): string {
   if (typeof given !== "object" || given === null || Array.isArray(given)) {
     return `${name}(${given === null ? "" : oneLine(escapeHidden(JSON.stringify(given)), 80)})`;

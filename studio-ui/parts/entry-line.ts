@@ -2,20 +2,20 @@ import type { Content, Entry, JsonObject } from "heddle";
 import { callLine, callsOf, othersOf, textOf, thinkingOf } from "./content.ts";
 import { oneLine } from "./format.ts";
 
-/** The category of an entry, which is also the name of its color. */
+/** The category of an entry. CSS uses it as the name of a color. */
 type Tone = "user" | "assistant" | "tool" | "summary" | "context" | "system" | "error" | "approval" | "note";
 
 export interface EntryLine {
   readonly tone: Tone;
   readonly label: string;
   readonly text: string;
-  /** Whether the entry opens a turn. */
+  /** Whether the entry begins a new turn of the conversation. */
   readonly turn?: boolean;
 }
 
-/** One line for an entry of any kind. */
+/** Summarizes an entry of any kind in one line. */
 export function lineOf({ kind, payload }: Pick<Entry, "kind" | "payload">): EntryLine {
-  const said = payload as JsonObject; // payloads are JSON
+  const said = payload as JsonObject; // every entry payload is a JSON object
   switch (kind) {
     case "message":
     case "ai_message":
@@ -105,7 +105,7 @@ function approvalLine({ approved, by, note }: JsonObject): EntryLine {
 }
 
 function noteText(said: JsonObject): string {
-  const end = said["end"] as JsonObject | undefined; // written by heddle
+  const end = said["end"] as JsonObject | undefined; // Heddle wrote the end, so its shape is known
   if (end !== undefined) {
     return `request ${end["status"]}${end["terminationReason"] === undefined ? "" : ` · ${end["terminationReason"]}`}`;
   }

@@ -9,7 +9,7 @@ export const moment = (at: number) => full.format(at);
 export const plural = (n: number, one: string, many = `${one}s`) => `${count(n)} ${n === 1 ? one : many}`;
 export const percent = (share: number) => `${Math.round(share * 100)} %`;
 
-/** How long ago, in few letters. */
+/** Formats the time since `at` briefly, for example "5 min". */
 export function ago(at: number, now: number): string {
   const seconds = Math.max(0, Math.round((now - at) / 1000));
   if (seconds < 45) return "now";
@@ -18,10 +18,10 @@ export function ago(at: number, now: number): string {
   return seconds < 7 * 86_400 ? `${Math.round(seconds / 86_400)} d` : day.format(at);
 }
 
-/** The end of an id. Its start is the time, which many ids share. */
+/** Shortens a long id to its last 8 characters. An id starts with a time, which many ids share. */
 export const shortId = (id: string) => (id.length <= 14 ? id : `…${id.slice(-8)}`);
 
-/** The start of a text, without half a character at the end. */
+/** Returns the first `most` characters of a text, without splitting a surrogate pair. */
 export function cut(text: string, most: number): string {
   return /[\uD800-\uDBFF]$/.test(text.slice(0, most)) ? text.slice(0, most - 1) : text.slice(0, most);
 }

@@ -1,12 +1,12 @@
 import { escapeHidden, type JsonValue } from "heddle";
 import type { ComponentChildren } from "preact";
-import { tell } from "../state/toasts.ts";
+import { showToast } from "../state/toasts.ts";
 import { Icon } from "./icon.tsx";
-import { LongText } from "./long-text.tsx";
+import { LongText } from "./long-content.tsx";
 
 const TOKEN = /("(?:\\.|[^"\\])*")(\s*:)?|\b(true|false|null)\b|(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)/g;
 /** A longer text is shown without colors, which would be slow. */
-const COLOURED = 60_000;
+const COLORED = 60_000;
 
 /** JSON with a button to copy it. */
 export function JsonView({ value, label }: { readonly value: JsonValue | object; readonly label: string }) {
@@ -19,7 +19,7 @@ export function JsonView({ value, label }: { readonly value: JsonValue | object;
       <LongText text={text}>
         {(shown) => (
           <pre tabIndex={0} role="region" aria-label={label}>
-            {shown.length > COLOURED ? shown : coloured(shown)}
+            {shown.length > COLORED ? shown : coloured(shown)}
           </pre>
         )}
       </LongText>
@@ -43,8 +43,8 @@ function coloured(text: string): ComponentChildren[] {
 async function copy(text: string): Promise<void> {
   try {
     await navigator.clipboard.writeText(text);
-    tell("Copied.");
+    showToast("Copied.");
   } catch {
-    tell("The browser did not allow the page to copy. Select the text and copy it yourself.");
+    showToast("The browser did not allow the page to copy. Select the text and copy it yourself.");
   }
 }

@@ -9,7 +9,7 @@ const NUMBER = /^(\s*)(\d+)[.)]\s+/;
 const QUOTE = /^\s*>\s?/;
 const TABLE_LINE = /^\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*$/;
 
-/** Draws the Markdown that models usually write, as elements. HTML in the text stays text. */
+/** Renders common Markdown as elements. HTML in the text is shown as text, so that a model cannot inject elements. */
 export function Markdown({ text }: { readonly text: string }) {
   return (
     <div class="markdown" dir="auto">
@@ -18,7 +18,7 @@ export function Markdown({ text }: { readonly text: string }) {
   );
 }
 
-/** Tries each kind of block in turn. Other lines are a paragraph. */
+/** Parses lines as headings, lists, code and other blocks. Lines that match none become a paragraph. */
 function blocksOf(lines: readonly string[]): ComponentChildren[] {
   const blocks: ComponentChildren[] = [];
   let paragraph: string[] = [];
@@ -75,7 +75,7 @@ function blocksOf(lines: readonly string[]): ComponentChildren[] {
   return blocks;
 }
 
-/** A list item, or a line that continues the item before. */
+/** Matches the first line of a list item, or an indented line that continues the item. */
 const isItem = (mark: RegExp) => (line: string) => mark.test(line) || /^\s{2,}\S/.test(line);
 
 function items(lines: readonly string[], mark: RegExp): ComponentChildren[] {

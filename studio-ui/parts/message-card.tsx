@@ -1,4 +1,5 @@
-import { escapeHidden, type Message, type Provenance } from "heddle";
+import { escapeHidden, type Message } from "heddle";
+import type { Provenance } from "heddle/core";
 import type { ComponentChildren } from "preact";
 import { callsOf, othersOf, textOf, thinkingOf } from "./content.ts";
 import { count, cut, oneLine } from "./format.ts";
@@ -9,7 +10,7 @@ interface Props {
   readonly index: number;
   readonly provenance: Provenance | undefined;
   readonly mark?: "same" | "added" | "removed" | "changed" | undefined;
-  /** Text to show instead of the name of the mark. */
+  /** Text shown instead of the name in `mark`. */
   readonly markText?: string | undefined;
   readonly isLit?: boolean | undefined;
   readonly isOpen?: boolean | undefined;
@@ -28,7 +29,7 @@ const RULES: Readonly<Record<NonNullable<Provenance["rule"]>, string>> = {
   head: "head of a cut request",
 };
 
-/** One message as the model got it, with its source and its tokens. */
+/** Shows one message as the model got it, with its source entries and its tokens. */
 export function MessageCard(props: Props) {
   const { message, index, provenance, mark, markText, isLit, isOpen, onPoint, onOpen, children } = props;
   const seqs = provenance?.seqs ?? [];

@@ -24,11 +24,11 @@ interface ProblemProps {
   readonly code: string;
   readonly message: string;
   readonly retry?: (() => void) | undefined;
-  /** Other actions. */
+  /** Buttons besides "retry". */
   readonly children?: ComponentChildren;
 }
 
-/** An error message with actions. */
+/** Shows an error message with buttons. */
 export function Problem({ code, message, retry, children }: ProblemProps) {
   return (
     <div class="state problem" role="alert">

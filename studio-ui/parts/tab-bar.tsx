@@ -5,7 +5,7 @@ interface Props<Id extends string> {
   readonly onSelect: (id: Id) => void;
 }
 
-/** Moves between tabs with the arrow keys. */
+/** A row of tabs. The arrow keys select the next or previous tab. */
 export function TabBar<Id extends string>({ label, tabs, selected, onSelect }: Props<Id>) {
   function move(event: KeyboardEvent): void {
     const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;

@@ -2,7 +2,10 @@ import { useSignal } from "@preact/signals";
 import { Component, type ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 
-/** Browsers lay out at most about 17 million pixels. A longer list is scrolled in proportion. */
+/**
+ * The largest height of the scrolled element, in pixels. Browsers support about 17 million. Longer lists scroll in
+ * proportion.
+ */
 const TALLEST = 8_000_000;
 const OVERSCAN = 8;
 
@@ -14,14 +17,17 @@ interface Props {
   readonly onSelect: (index: number) => void;
   readonly onWindow?: ((from: number, to: number) => void) | undefined;
   readonly row: (index: number) => ComponentChildren;
-  /** Scrolls to this row whenever `moment` changes. */
+  /** Scrolls to the row at `index` whenever `moment` changes. */
   readonly reveal?: { readonly index: number; readonly moment: number } | undefined;
   readonly idOf: (index: number) => string;
-  /** How many rows were added before the first one, so that the visible rows stay in place. */
+  /** How many rows were added above the first one. The list scrolls by them, so that the visible rows do not move. */
   readonly lead?: number | undefined;
 }
 
-/** Rows of one height. Only the visible ones are drawn. Arrows, Page, Home and End move the selection. */
+/**
+ * A list of rows of equal height. Only the visible rows are drawn. Arrow keys, Page keys, Home and End move the
+ * selection.
+ */
 export function VirtualList({
   label,
   length,
@@ -39,7 +45,7 @@ export function VirtualList({
   const top = useSignal(0);
   const total = length * rowHeight;
   const tall = Math.min(total, TALLEST);
-  // The factor from pixels of the scroll bar to pixels of the rows. It is 1, except for very long lists.
+  // How many pixels of rows one pixel of the scroll bar stands for. More than 1 only for very long lists.
   const stretch = tall - height.value <= 0 ? 1 : Math.max(1, (total - height.value) / (tall - height.value));
   const offset = top.value * stretch;
   const from = Math.max(0, Math.floor(offset / rowHeight) - OVERSCAN);
@@ -158,7 +164,7 @@ interface RowProps {
   readonly children: ComponentChildren;
 }
 
-/** Redraws a row only when its content changes: scrolling moves rows, but does not change them. */
+/** A row that is redrawn only when its content changes. Scrolling only moves it. */
 class Row extends Component<RowProps> {
   override shouldComponentUpdate({ children, isSelected, length }: Readonly<RowProps>): boolean {
     return children !== this.props.children || isSelected !== this.props.isSelected || length !== this.props.length;
@@ -183,5 +189,5 @@ class Row extends Component<RowProps> {
 }
 
 let moments = 0;
-/** A row to reveal. Each object is a new request, also for the same row. */
+/** Makes a value for `reveal`. Each call has a new `moment`, so the same row can be revealed twice. */
 export const revealing = (index: number) => ({ index, moment: ++moments });

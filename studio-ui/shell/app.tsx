@@ -2,8 +2,8 @@ import { useEffect } from "preact/hooks";
 import { keepToken } from "../data/access.ts";
 import { Empty, Loading, Problem } from "../parts/states.tsx";
 import { info, refusedCode, source, thread } from "../state/studio.ts";
-import { Boundary } from "./boundary.tsx";
 import { ContextDialog } from "./context-dialog.tsx";
+import { Boundary, Unexpected } from "./errors.tsx";
 import { Help } from "./help.tsx";
 import { Inspector } from "./inspector.tsx";
 import { listenToKeys } from "./keys.ts";
@@ -12,7 +12,6 @@ import { Sidebar } from "./sidebar.tsx";
 import { Start } from "./start.tsx";
 import { ThreadPage } from "./thread-page.tsx";
 import { Toasts } from "./toasts.tsx";
-import { Unexpected } from "./unexpected.tsx";
 
 export function App() {
   useEffect(listenToKeys, []);
@@ -67,7 +66,7 @@ export function App() {
   );
 }
 
-/** Asks for the token, in a browser that did not open the one-time address. */
+/** Asks the user for the token. Shown in a browser that has not opened the one-time address. */
 function TokenForm({ refused }: { readonly refused: string | undefined }) {
   return (
     <form

@@ -1,10 +1,10 @@
 import { useSignal } from "@preact/signals";
 import type { JsonObject, JsonValue } from "heddle";
-import { type Actions, problemOf, Refusal } from "../data/source.ts";
+import { type Actions, ApiError, problemOf } from "../data/source.ts";
 import { Icon } from "../parts/icon.tsx";
 import type { OpenThread } from "../state/open-thread.ts";
-import { tell } from "../state/toasts.ts";
-import { useDialog } from "./dialog.ts";
+import { showToast } from "../state/toasts.ts";
+import { useDialog } from "./help.tsx";
 import { panels } from "./panels.ts";
 
 type Way = "replace" | "switch" | "branch";
@@ -12,7 +12,7 @@ type Way = "replace" | "switch" | "branch";
 const WAYS: Readonly<Record<Way, { readonly title: string; readonly hint: string; readonly lane: string }>> = {
   replace: {
     title: "Replace",
-    hint: "From now on the model sees these messages instead of the lane's history. The thread keeps all entries.",
+    hint: "From now on the model is shown these messages instead of the lane's history. The thread keeps all entries.",
     lane: "Lane",
   },
   switch: {
@@ -27,7 +27,7 @@ const WAYS: Readonly<Record<Way, { readonly title: string; readonly hint: string
   },
 };
 
-/** Changes the context of the model. The thread keeps all entries. */
+/** A dialog that changes the context of the model. The thread keeps all entries. */
 export function ContextDialog({ thread, act }: { readonly thread: OpenThread; readonly act: Actions }) {
   const dialog = useDialog(panels.context);
   const way = useSignal<Way>("replace");
@@ -42,13 +42,13 @@ export function ContextDialog({ thread, act }: { readonly thread: OpenThread; re
     const text = (name: string) => form.get(name)?.toString().trim() ?? "";
     try {
       const done = await act.context(thread.id, text("lane") || active, operationOf(way.value, text, active));
-      tell(
+      showToast(
         done.status === "deferred" ? "The change takes effect when the request has ended." : "The context was changed.",
       );
       close();
       await thread.refreshDetail();
     } catch (error) {
-      problem.value = problemOf(error); // shown in the dialog, which covers the page
+      problem.value = problemOf(error); // The dialog shows the error, because it covers the error messages of the page.
     }
   }
 
@@ -66,7 +66,7 @@ export function ContextDialog({ thread, act }: { readonly thread: OpenThread; re
           void apply(new FormData(event.currentTarget));
         }}
       >
-        <div class="chips" role="group" aria-label="What to do">
+        <div class="chips" role="group" aria-label="Action">
           {(Object.keys(WAYS) as Way[]).map((each) => (
             <button
               key={each}
@@ -142,8 +142,8 @@ function messagesIn(text: string): JsonValue[] {
   if (text === "") return [];
   if (!text.startsWith("[")) return [{ role: "user", content: text }];
   try {
-    return JSON.parse(text) as JsonValue[]; // it begins as a list; the server checks what it holds
+    return JSON.parse(text) as JsonValue[]; // the server checks the elements of the list
   } catch (error) {
-    throw new Refusal("not_json", `The messages are not a JSON list: ${problemOf(error).message}.`, 0);
+    throw new ApiError("not_json", `The messages are not a JSON list: ${problemOf(error).message}.`, 0);
   }
 }

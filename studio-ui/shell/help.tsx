@@ -1,5 +1,7 @@
+import type { Signal } from "@preact/signals";
+import type { RefObject } from "preact";
+import { useEffect, useRef } from "preact/hooks";
 import { Icon } from "../parts/icon.tsx";
-import { useDialog } from "./dialog.ts";
 import { KEYS } from "./keys.ts";
 import { panels } from "./panels.ts";
 
@@ -30,4 +32,14 @@ export function Help() {
       </div>
     </dialog>
   );
+}
+
+/** Connects a dialog element to a signal: the dialog is open while the signal is true. */
+export function useDialog(isOpen: Signal<boolean>): RefObject<HTMLDialogElement | null> {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    if (isOpen.value) dialog.current?.showModal();
+    else dialog.current?.close();
+  }, [isOpen.value]);
+  return dialog;
 }

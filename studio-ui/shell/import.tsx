@@ -3,9 +3,9 @@ import type { ComponentChildren } from "preact";
 import { useRef } from "preact/hooks";
 import { Icon } from "../parts/icon.tsx";
 import { dismissProblem, importFiles, importing, importProblems, MESSAGE_FORMATS } from "../state/import.ts";
-import { act } from "../state/studio.ts";
+import { runAction } from "../state/studio.ts";
 
-/** Clears the messages about earlier files when new ones are chosen. */
+/** Clears the messages about earlier files when the user chooses new ones. */
 function clearProblems(): void {
   importProblems.value = [];
 }
@@ -14,7 +14,7 @@ const KINDS = ".json,.jsonl,.ndjson,application/json,application/jsonl";
 
 export function ImportButton() {
   const input = useRef<HTMLInputElement>(null);
-  if (!act.value) return null;
+  if (!runAction.value) return null;
   return (
     <>
       <input
@@ -26,7 +26,7 @@ export function ImportButton() {
         aria-label="Files to import"
         onChange={({ currentTarget }) => {
           const files = [...(currentTarget.files ?? [])];
-          currentTarget.value = ""; // so that the same file can be chosen again
+          currentTarget.value = ""; // Cleared, so that choosing the same file twice fires an event twice.
           clearProblems();
           void importFiles(files);
         }}
@@ -45,11 +45,12 @@ export function ImportButton() {
   );
 }
 
-/** The list of threads, which accepts dropped files. */
+/** Wraps the list of threads. Files dropped on it are imported. */
 export function DropPlace({ children }: { readonly children: ComponentChildren }) {
   const depth = useSignal(0);
   const isOver = depth.value > 0;
-  const takes = (event: DragEvent) => act.peek() !== undefined && event.dataTransfer?.types.includes("Files") === true;
+  const takes = (event: DragEvent) =>
+    runAction.peek() !== undefined && event.dataTransfer?.types.includes("Files") === true;
   return (
     <nav
       class={isOver ? "sidebar dropping" : "sidebar"}
@@ -82,7 +83,7 @@ export function DropPlace({ children }: { readonly children: ComponentChildren }
   );
 }
 
-/** The running import, and the files that failed. */
+/** Shows the running import, and the files that could not be imported. */
 export function Imports() {
   const now = importing.value;
   if (now === undefined && importProblems.value.length === 0) return null;

@@ -8,10 +8,10 @@ import { Loading } from "../parts/states.tsx";
 import type { OpenThread } from "../state/open-thread.ts";
 import { hrefOf } from "../state/route.ts";
 import { fork, inspected } from "../state/studio.ts";
-import { attempt, tell } from "../state/toasts.ts";
+import { attempt, showToast } from "../state/toasts.ts";
 import { panels } from "./panels.ts";
 
-/** One entry with all its fields. */
+/** A side panel that shows one entry with all its fields. */
 export function Inspector({ thread }: { readonly thread: OpenThread }) {
   const seq = inspected.value?.seq;
   return (
@@ -120,7 +120,7 @@ function EntryFacts({ thread, seq }: { readonly thread: OpenThread; readonly seq
         </a>
         {callId !== undefined && (
           <a class="button" href={hrefOf({ threadId: thread.id, callId })}>
-            what the model saw
+            context of the call
           </a>
         )}
         {act && (
@@ -132,7 +132,7 @@ function EntryFacts({ thread, seq }: { readonly thread: OpenThread; readonly seq
               type="button"
               onClick={() =>
                 void attempt(() => act.summarize(thread.id, { toSeq: seq })).then(
-                  (made) => made && tell(`Summarized in entry #${made.seq}.`),
+                  (made) => made && showToast(`Summarized in entry #${made.seq}.`),
                 )
               }
             >

@@ -1,11 +1,11 @@
+import { stepCall } from "../calls/call-view.tsx";
 import { cancel } from "../chat/composer.tsx";
-import { stepCall } from "../saw/saw-view.tsx";
 import { go, route, TABS } from "../state/route.ts";
 import { list, newThread, thread } from "../state/studio.ts";
 import { nextTheme } from "../state/theme.ts";
 import { panels } from "./panels.ts";
 
-/** All keys, for the help. */
+/** All keyboard shortcuts, as the help dialog lists them. */
 export const KEYS: readonly { readonly title: string; readonly keys: readonly (readonly [string, string])[] }[] = [
   {
     title: "Anywhere",
@@ -14,7 +14,7 @@ export const KEYS: readonly { readonly title: string; readonly keys: readonly (r
       ["/", "search threads"],
       ["n", "new thread"],
       ["J  K", "next, previous thread"],
-      ["1 … 4", "Chat, Timeline, Model saw, What-if"],
+      ["1 … 4", "Chat, Timeline, Model calls, What-if"],
       ["i", "show or hide the inspector"],
       ["t", "theme: automatic, light, dark"],
       ["Esc", "close what is open, leave a field"],
@@ -39,7 +39,7 @@ export const KEYS: readonly { readonly title: string; readonly keys: readonly (r
     ],
   },
   {
-    title: "Model saw",
+    title: "Model calls",
     keys: [
       ["[  ]", "call before, call after"],
       ["Tab", "through messages; their entries light up"],
@@ -126,7 +126,7 @@ function stepThread(step: 1 | -1): void {
   if (next !== undefined) go({ threadId: next.id, tab: route.peek().tab });
 }
 
-/** Waits for an element that a key has opened. It appears after a frame or two; after half a second the wait ends. */
+/** Focuses an element that a key has just opened. Tries each frame until the element exists, for half a second. */
 function focusOn(selector: string, frames = 30): void {
   requestAnimationFrame(() => {
     const found = document.querySelector<HTMLElement>(selector);

@@ -2,7 +2,10 @@ import { effect, signal } from "@preact/signals";
 import { route } from "../state/route.ts";
 import { inspected } from "../state/studio.ts";
 
-/** The open panels beside the thread. The list is a drawer only on a narrow screen. */
+/**
+ * Whether each panel beside the thread is open. `list` matters only on a narrow screen, where the thread list is a
+ * drawer.
+ */
 export const panels = {
   list: signal(false),
   inspector: signal(false),
@@ -19,7 +22,7 @@ effect(() => {
 });
 
 effect(() => {
-  // On a narrow screen it covers the view, so it closes when the view changes.
+  // On a narrow screen the inspector covers the view, so it closes when the view changes.
   const { threadId, tab } = route.value;
   if (`${threadId} ${tab}` !== last && matchMedia("(max-width: 1250px)").matches) panels.inspector.value = false;
   if (threadId !== lastThread) panels.list.value = false;

@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { Icon } from "../parts/icon.tsx";
-import { act, agent, agents, days, info, link, newThread, search, status } from "../state/studio.ts";
+import { agent, agents, days, info, link, newThread, runAction, search, status } from "../state/studio.ts";
 import { nextTheme, theme } from "../state/theme.ts";
 import { DropPlace, ImportButton, Imports } from "./import.tsx";
 import { panels } from "./panels.ts";
@@ -49,7 +49,7 @@ export function Sidebar() {
           <Icon name="help" />
         </button>
         <ImportButton />
-        {act.value && (
+        {runAction.value && (
           <button
             type="button"
             class="ghost"

@@ -1,16 +1,15 @@
-import { wantComposer } from "../chat/composer.tsx";
-import { FirstAsk } from "../chat/first-ask.tsx";
-import { Prompts } from "../chat/welcome.tsx";
+import { focusComposer } from "../chat/composer.tsx";
+import { FirstAsk, Prompts } from "../chat/welcome.tsx";
 import { Icon } from "../parts/icon.tsx";
-import { act, info, newThread } from "../state/studio.ts";
+import { info, newThread, runAction } from "../state/studio.ts";
 import { panels } from "./panels.ts";
 
 function begin(text: string): Promise<void> {
-  wantComposer();
+  focusComposer();
   return newThread(text);
 }
 
-/** The start page, when no thread is open. */
+/** The start page. It is shown while no thread is open. */
 export function Start() {
   if (info.value.state !== "there") return null;
   const { demo, model, prompts, store } = info.value.value;
@@ -38,7 +37,7 @@ export function Start() {
           )}{" "}
           Threads are kept in <b>{store}</b>.
         </p>
-        {act.value ? (
+        {runAction.value ? (
           <>
             <FirstAsk onAsk={begin} />
             <Prompts prompts={prompts} onPick={(text) => void begin(text)} />

@@ -20,7 +20,7 @@ import {
 const ROW = 50;
 const OVERSCAN = 8;
 
-/** The threads that match the search and the filters. Only the visible ones are drawn. */
+/** Lists the threads that match the search and the filters. Only the visible rows are drawn. */
 export function ThreadList() {
   const rows = list.value;
   if (rows.state === "loading") return <Loading what="threads" />;
@@ -32,7 +32,7 @@ export function ThreadList() {
       </p>
     );
   }
-  // Another list starts at its top.
+  // The key resets the scroll position when the search or the filters change.
   return <Rows key={listKey.value} rows={rows.value} />;
 }
 
@@ -55,7 +55,7 @@ function Rows({ rows }: { readonly rows: readonly ThreadRow[] }) {
   }, []);
   const shown = useRef(route.value.threadId);
   useLayoutEffect(() => {
-    // A thread selected by key is scrolled into view, unless it is visible already.
+    // Scrolls to a thread selected by keyboard, unless it is visible already.
     const element = box.current;
     if (element === null || current < 0 || shown.current === route.value.threadId) return;
     shown.current = route.value.threadId;
@@ -83,7 +83,7 @@ function Rows({ rows }: { readonly rows: readonly ThreadRow[] }) {
   );
 }
 
-/** The end of the list: search further, or load more threads. */
+/** The button below the list. It continues a search, or loads more threads. */
 function More({ isEmpty }: { readonly isEmpty: boolean }) {
   if (searchedTo.value !== undefined) {
     return (
@@ -140,7 +140,7 @@ function Row({ row, now, at, of }: RowProps) {
   );
 }
 
-/** The current time, updated every half minute, for "how long ago". */
+/** Returns the current time, updated every half minute, for texts such as "5 min ago". */
 function useNow(): number {
   const now = useSignal(Date.now());
   useEffect(() => {

@@ -2,7 +2,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { Icon } from "../parts/icon.tsx";
 import type { OpenThread } from "../state/open-thread.ts";
 import { removeThread } from "../state/studio.ts";
-import { attempt, tell } from "../state/toasts.ts";
+import { attempt, showToast } from "../state/toasts.ts";
 import { panels } from "./panels.ts";
 
 const FORMATS = [
@@ -11,7 +11,7 @@ const FORMATS = [
   { format: "jsonl", title: "JSON lines" },
 ] as const;
 
-/** The actions on a whole thread. */
+/** A menu of actions that apply to the whole thread. */
 export function ThreadMenu({ thread }: { readonly thread: OpenThread }) {
   const box = useRef<HTMLDetailsElement>(null);
   const { source, id } = thread;
@@ -31,7 +31,7 @@ export function ThreadMenu({ thread }: { readonly thread: OpenThread }) {
     void attempt(async () => {
       await doIt();
       return true;
-    }).then((ok) => ok && tell(done));
+    }).then((ok) => ok && showToast(done));
   }
 
   function close(event: KeyboardEvent): void {

@@ -1,14 +1,14 @@
 import { useEffect } from "preact/hooks";
+import { CallView } from "../calls/call-view.tsx";
 import { ChatView } from "../chat/chat-view.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Problem } from "../parts/states.tsx";
 import { TabBar } from "../parts/tab-bar.tsx";
-import { SawView } from "../saw/saw-view.tsx";
 import type { OpenThread } from "../state/open-thread.ts";
 import { go, route, TABS, type Tab } from "../state/route.ts";
 import { TimelineView } from "../timeline/timeline-view.tsx";
 import { WhatIfView } from "../what-if/what-if-view.tsx";
-import { Boundary } from "./boundary.tsx";
+import { Boundary } from "./errors.tsx";
 import { panels } from "./panels.ts";
 import { stateOf } from "./sidebar.tsx";
 import { ThreadMenu } from "./thread-menu.tsx";
@@ -93,7 +93,7 @@ function View({ tab, thread }: { readonly tab: Tab; readonly thread: OpenThread 
     case "timeline":
       return <TimelineView thread={thread} />;
     case "saw":
-      return <SawView thread={thread} />;
+      return <CallView thread={thread} />;
     case "what-if":
       return <WhatIfView thread={thread} />;
     default:

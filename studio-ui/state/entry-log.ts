@@ -3,13 +3,13 @@ import type { Entry } from "heddle";
 import type { Source } from "../data/source.ts";
 
 const PAGE = 200;
-/** How many pages are cached. A thread of a million entries is never held whole. */
+/** How many pages the cache holds. A long thread is never loaded completely. */
 const PAGES = 60;
 
-/** The loaded entries of one thread, in pages. The least recently used page is first. */
+/** The loaded entries of one thread, in pages. The map is sorted by use: the least recently used page is first. */
 export class EntryLog {
   readonly rev = signal(0);
-  /** Increases with every loaded entry, so that views redraw. */
+  /** Increases whenever entries are loaded, so that views redraw. */
   readonly version = signal(0);
   readonly #pages = new Map<number, Entry[]>();
   readonly #coming = new Map<number, Promise<void>>();
@@ -25,7 +25,7 @@ export class EntryLog {
     return this.#pages.get(Math.floor(seq / PAGE))?.[seq % PAGE];
   }
 
-  /** The loaded entries from one seq to another, both included. It starts after the last gap. */
+  /** Returns the loaded entries that end at `to`: back to `from`, or to the first entry that is not loaded. */
   loadedBack(from: number, to: number): Entry[] {
     const found: Entry[] = [];
     for (let seq = to; seq >= from; seq--) {
@@ -36,7 +36,7 @@ export class EntryLog {
     return found.reverse();
   }
 
-  /** Loads the entries from one seq to another. */
+  /** Loads the entries from one seq to another, both included. */
   async ensure(from: number, to: number): Promise<void> {
     const last = Math.min(to, this.rev.peek() - 1);
     const waiting: Promise<void>[] = [];
@@ -49,7 +49,7 @@ export class EntryLog {
     await Promise.all(waiting);
   }
 
-  /** Adds an entry from the stream. */
+  /** Adds an entry that arrived on the event stream. */
   take(entry: Entry): void {
     const page = Math.floor(entry.seq / PAGE);
     const rows = this.#pages.get(page) ?? [];

@@ -1,29 +1,35 @@
 import { signal } from "@preact/signals";
 import type { Entry } from "heddle";
-import { type EntryWish, problemOf, type Source } from "../data/source.ts";
+import { type EntryRange, problemOf, type Source } from "../data/source.ts";
 
-/** How many entries one call asks for, and how many the page searches for without a click. */
+/** `PAGE` entries are requested per call. A search pauses after `ENOUGH` found entries until the user asks for more. */
 const PAGE = 200;
 const ENOUGH = 60;
 
-export type EntryFilter = Pick<EntryWish, "kinds" | "lane">;
+export type EntryFilter = Pick<EntryRange, "kinds" | "lane">;
 
-/** The entries of some sorts or one lane that were found so far. The search starts at an entry and grows in both directions. */
+/**
+ * The entries of some kinds or of one lane that were found so far. The search starts at one entry and grows in both
+ * directions.
+ */
 export class FilteredLog {
   readonly #source: Source;
   readonly #threadId: string;
   readonly #filter: EntryFilter;
   readonly entries = signal<readonly Entry[]>([]);
-  /** How many entries were added before the first ones. */
+  /**
+   * How many found entries were added before the first one. The list scrolls by them, so that the visible rows do not
+   * move.
+   */
   readonly lead = signal(0);
-  /** The searched range; empty while `to` is less than `from`. */
+  /** The last searched seq. Nothing was searched yet while `to` is less than `from`. */
   readonly from = signal(0);
   readonly to = signal(-1);
   readonly state = signal<"looking" | "resting" | "stopped">("resting");
   readonly problem = signal<{ readonly code: string; readonly message: string } | undefined>(undefined);
   #isClosed = false;
 
-  /** Starts at an entry, which is included if it matches. */
+  /** Starts the search at the entry `at`, which is included if it matches. */
   constructor(source: Source, threadId: string, filter: EntryFilter, at: number, rev: number) {
     this.#source = source;
     this.#threadId = threadId;
@@ -41,7 +47,7 @@ export class FilteredLog {
     if (this.state.peek() === "looking") this.state.value = "stopped";
   }
 
-  /** Searches further back, until enough is found, the start is reached, or `stop` is called. */
+  /** Searches older entries, until enough are found, the start is reached, or `stop` is called. */
   async older(): Promise<void> {
     let found = 0;
     await this.#look(async () => {
@@ -55,7 +61,7 @@ export class FilteredLog {
     });
   }
 
-  /** Searches newer entries; the thread may have grown. */
+  /** Searches the entries that were appended since the last search. */
   async newer(rev: number): Promise<void> {
     let found = 0;
     await this.#look(async () => {
@@ -68,7 +74,7 @@ export class FilteredLog {
     });
   }
 
-  #read(place: Pick<EntryWish, "from" | "to">) {
+  #read(place: Pick<EntryRange, "from" | "to">) {
     return this.#source.filtered(this.#threadId, { ...this.#filter, ...place, limit: PAGE });
   }
 

@@ -1,7 +1,7 @@
 import { signal } from "@preact/signals";
 import { problemOf } from "../data/source.ts";
 import { go } from "./route.ts";
-import { act, info, show } from "./studio.ts";
+import { info, runAction, show } from "./studio.ts";
 
 interface ImportProblem {
   readonly id: number;
@@ -10,21 +10,21 @@ interface ImportProblem {
   readonly message: string;
 }
 
-/** The name of the file that is being imported. */
+/** The name of the file that is being imported. Undefined while no import runs. */
 export const importing = signal<string | undefined>(undefined);
 export const importProblems = signal<readonly ImportProblem[]>([]);
 let count = 0;
 
-/** Formats of lists of messages. Some lists fit several formats. */
+/** The formats that a list of messages can have. One list can fit several formats. */
 export const MESSAGE_FORMATS = ["neutral", "openai-chat", "anthropic", "model-messages", "ui-messages"] as const;
 
 export function dismissProblem(id: number): void {
   importProblems.value = importProblems.peek().filter((problem) => problem.id !== id);
 }
 
-/** Imports files one after the other and opens the last thread. Errors stay on the page until they are dismissed. */
+/** Imports files one after the other and opens the last thread. Error messages stay until the user dismisses them. */
 export async function importFiles(files: readonly File[], format?: string): Promise<void> {
-  const actions = act.peek();
+  const actions = runAction.peek();
   if (actions === undefined || files.length === 0 || importing.peek() !== undefined) return;
   let last: string | undefined;
   for (const file of files) {
@@ -42,7 +42,7 @@ export async function importFiles(files: readonly File[], format?: string): Prom
   if (last !== undefined) go({ threadId: last });
 }
 
-/** Refuses a file that is too large before it is sent. */
+/** Throws for a file above the server's limit, before the file is uploaded. */
 function refuseTooLarge({ size }: File): void {
   const known = info.peek();
   if (known.state !== "there" || size <= known.value.importLimit) return;

@@ -1,6 +1,6 @@
 import type { AgentEvent, Entry, JsonValue } from "heddle";
 
-/** A running tool call. */
+/** A tool call that is running. */
 export interface LiveTool {
   readonly toolCallId: string;
   readonly name: string;
@@ -9,11 +9,11 @@ export interface LiveTool {
   readonly arguments?: JsonValue;
 }
 
-/** The state of a running request from its events. The log does not have it yet. */
+/** The state of a running request, built from its events. The log does not contain this state yet. */
 export interface Live {
   readonly requestId: string;
   readonly eventSeq: number;
-  /** Whether the request is suspended: this process no longer runs it, so the log shows its progress. */
+  /** `suspended`: this process no longer runs the request, so only the log shows its progress. */
   readonly state: "running" | "waiting" | "suspended" | "done";
   readonly suspendedAt?: number;
   readonly iteration: number;
@@ -29,10 +29,10 @@ export interface Live {
 const FRESH = { eventSeq: 0, state: "running", iteration: 0, text: "", thinking: "", input: "", tools: {} } as const;
 
 /**
- * The state after one more event. A reconnect repeats events; known ones change nothing. For a resumed request the state
- * starts again, because its event numbers may begin below the earlier ones.
+ * Returns the state after one more event. A reconnect repeats events, so known ones change nothing. A resumed request
+ * starts with an empty state, because its event numbers may be lower than before.
  */
-export function evolve(live: Live | undefined, event: AgentEvent): Live {
+export function applyEvent(live: Live | undefined, event: AgentEvent): Live {
   const same = live?.requestId === event.requestId && live.state !== "suspended";
   if (same && event.seq <= live.eventSeq) return live;
   const before: Live = same ? live : { ...FRESH, requestId: event.requestId };
@@ -42,7 +42,7 @@ export function evolve(live: Live | undefined, event: AgentEvent): Live {
 function changed(live: Live, event: AgentEvent): Partial<Live> {
   switch (event.kind) {
     case "llm_started":
-      return { ...SILENT, ...(event.callId !== undefined && { callId: event.callId }), state: "running" };
+      return { ...NO_LIVE_REQUEST, ...(event.callId !== undefined && { callId: event.callId }), state: "running" };
     case "llm_delta":
       return delta(live, event.data.type, event.data.text);
     case "llm_retried":
@@ -50,16 +50,16 @@ function changed(live: Live, event: AgentEvent): Partial<Live> {
     case "llm_completed":
       return { note: "" };
     case "tool_started":
-      return { ...SILENT, ...tool(live, event, { state: "running", arguments: event.data.arguments }) };
+      return { ...NO_LIVE_REQUEST, ...tool(live, event, { state: "running", arguments: event.data.arguments }) };
     case "approval_requested":
       return {
-        ...SILENT,
+        ...NO_LIVE_REQUEST,
         state: "waiting",
         ...tool(live, event, { state: "approval", arguments: event.data.arguments }),
       };
     case "answer_requested":
       return {
-        ...SILENT,
+        ...NO_LIVE_REQUEST,
         state: "waiting",
         ...tool(live, event, { state: "answer", arguments: event.data.arguments }),
       };
@@ -76,19 +76,19 @@ function changed(live: Live, event: AgentEvent): Partial<Live> {
     case "summary_skipped":
       return { note: "" };
     case "request_completed":
-      return { ...SILENT, state: "done", outcome: { kind: "completed" } };
+      return { ...NO_LIVE_REQUEST, state: "done", outcome: { kind: "completed" } };
     case "request_failed":
-      return { ...SILENT, state: "done", outcome: { kind: "failed", message: event.data.failure.message } };
+      return { ...NO_LIVE_REQUEST, state: "done", outcome: { kind: "failed", message: event.data.failure.message } };
     case "request_cancelled":
-      return { ...SILENT, state: "done", outcome: { kind: "cancelled", message: event.data.reason } };
+      return { ...NO_LIVE_REQUEST, state: "done", outcome: { kind: "cancelled", message: event.data.reason } };
     case "request_suspended":
-      return { ...SILENT, state: "suspended", suspendedAt: event.at, tools: {}, note: noteOf(event.data) };
+      return { ...NO_LIVE_REQUEST, state: "suspended", suspendedAt: event.at, tools: {}, note: noteOf(event.data) };
     default:
       return {};
   }
 }
 
-/** Whether this entry shows that another process has resumed the suspended request. From then on the log shows its progress. */
+/** Whether this entry shows that another process has resumed the suspended request. */
 export function isResumedBy({ requestId, state, suspendedAt = 0 }: Live, { refs, at }: Entry): boolean {
   return state === "suspended" && refs.requestId === requestId && at > suspendedAt;
 }
@@ -106,8 +106,8 @@ function noteOf({ reason, holder }: Extract<AgentEvent, { kind: "request_suspend
   }
 }
 
-/** Clears the streamed text: it is in the log now. */
-export const SILENT = { text: "", thinking: "", input: "", note: "" } as const;
+/** No streamed text. Set when a model call starts, and when the log contains its finished message. */
+export const NO_LIVE_REQUEST = { text: "", thinking: "", input: "", note: "" } as const;
 
 function delta(live: Live, type: "text" | "thinking" | "tool_input", text: string): Partial<Live> {
   if (type === "text") return { text: live.text + text };

@@ -2,29 +2,29 @@ import { computed, signal } from "@preact/signals";
 import type { AgentEvent, Entry, JsonObject } from "heddle";
 import { recordIn } from "../data/calls.ts";
 import type { CallDetail, CallPage, CallRow, StreamEvent, ThreadDetail, ThreadRow } from "../data/contract.ts";
-import type { LinkState, Source, SteerWay } from "../data/source.ts";
+import type { LinkState, Source, SteerMode } from "../data/source.ts";
 import { EntryLog } from "./entry-log.ts";
-import { evolve, isResumedBy, type Live, SILENT } from "./live.ts";
-import { failed, LOADING, type Loaded } from "./loaded.ts";
+import { applyEvent, isResumedBy, type Live, NO_LIVE_REQUEST } from "./live.ts";
+import { failed, LOADING, type LoadState } from "./load-state.ts";
 import { attempt } from "./toasts.ts";
 
 const CALLS = 60;
 
-/** The open thread, kept up to date by its event stream. */
+/** The thread that the page shows. Its event stream keeps it up to date. */
 export class OpenThread {
   readonly id: string;
   readonly source: Source;
   readonly log: EntryLog;
-  readonly detail = signal<Loaded<ThreadDetail>>(LOADING);
+  readonly detail = signal<LoadState<ThreadDetail>>(LOADING);
   readonly live = signal<Live | undefined>(undefined);
   readonly link = signal<LinkState>("connecting");
-  /** The loaded calls, newest first. */
-  readonly calls = signal<Loaded<readonly CallRow[]>>(LOADING);
+  /** The model calls loaded so far, newest first. */
+  readonly calls = signal<LoadState<readonly CallRow[]>>(LOADING);
   readonly hasMoreCalls = signal(false);
-  /** Where the search for calls stopped. There may be more calls before this entry. */
+  /** The seq where the search for calls stopped. Older entries may contain more calls. */
   readonly callsFrom = signal(0);
-  /** Steers that were accepted and not delivered yet. */
-  readonly steers = signal<readonly { readonly id: string; readonly content: string; readonly kind: SteerWay }[]>([]);
+  /** Steers (messages to the running request) that were accepted but not delivered yet. */
+  readonly steers = signal<readonly { readonly id: string; readonly content: string; readonly kind: SteerMode }[]>([]);
   readonly isBusy = computed(() => {
     const { value: live } = this.live;
     const { value: detail } = this.detail;
@@ -35,7 +35,7 @@ export class OpenThread {
   readonly #details = new Map<string, Promise<CallDetail>>();
   readonly #stop: () => void;
   #waiting: AgentEvent[] = [];
-  /** The last call with an answer. */
+  /** The id of the last call whose answer is in the log. */
   #said: string | undefined;
 
   constructor(source: Source, id: string) {
@@ -60,11 +60,11 @@ export class OpenThread {
       const detail = await this.source.thread(this.id);
       this.log.grow(detail.rev);
       this.detail.value = { state: "there", value: detail };
-      // Events since the call to the server are newer than its answer.
+      // If events arrived while the server was asked, they are newer than its answer.
       const isOld = this.live.peek() === before && before?.state !== "done";
       if (detail.request === undefined && isOld) this.live.value = undefined;
     } catch (error) {
-      // The shown thread stays while the server is unreachable; the connection state shows that.
+      // A thread that is already shown stays visible. The connection state shows that the server is unreachable.
       if (this.detail.peek().state !== "there") this.detail.value = failed(error);
     }
   }
@@ -75,7 +75,7 @@ export class OpenThread {
       const known = this.calls.peek();
       const before = known.state === "there" ? known.value : undefined;
       const oldest = page.calls.at(-1)?.seq ?? Number.POSITIVE_INFINITY;
-      // Older calls stay, unless there are so many new ones that calls in between are missing.
+      // Keeps the older calls that were loaded, unless calls are missing between them and the new page.
       const isJoined = before && (page.calls.length < CALLS || before.some(({ seq }) => seq >= oldest));
       if (!isJoined) this.#callsUpTo(page);
       const older = isJoined ? before.filter(({ seq }) => seq < oldest) : [];
@@ -101,7 +101,7 @@ export class OpenThread {
     this.hasMoreCalls.value = this.callsFrom.peek() > 0;
   }
 
-  /** A past call never changes, so it is loaded once. */
+  /** Loads a call once. A past call never changes. */
   callDetail(callId: string): Promise<CallDetail> {
     const known = this.#details.get(callId);
     if (known !== undefined) return known;
@@ -115,9 +115,9 @@ export class OpenThread {
     const before = this.link.peek();
     this.link.value = state;
     if (state !== "open" || before !== "lost") return;
-    // The stream repeats the request from its first event. After a crash its event numbers may begin below the earlier ones.
+    // The stream repeats the request from its first event. After a crash, event numbers may be lower than before.
     const live = this.live.peek();
-    if (live !== undefined) this.live.value = { ...live, ...SILENT, eventSeq: 0 };
+    if (live !== undefined) this.live.value = { ...live, ...NO_LIVE_REQUEST, eventSeq: 0 };
     void this.refresh();
   }
 
@@ -131,10 +131,10 @@ export class OpenThread {
     this.log.take(entry);
     const { callId, signalId } = entry.refs;
     const live = this.live.peek();
-    const { role } = entry.payload as JsonObject; // payloads are JSON
+    const { role } = entry.payload as JsonObject; // every entry payload is a JSON object
     if (callId !== undefined && role === "assistant") {
       this.#said = String(callId);
-      if (live?.callId === callId) this.live.value = { ...live, ...SILENT };
+      if (live?.callId === callId) this.live.value = { ...live, ...NO_LIVE_REQUEST };
     }
     if (live !== undefined && isResumedBy(live, entry)) {
       this.live.value = undefined;
@@ -144,23 +144,24 @@ export class OpenThread {
     if (recordIn(entry) !== undefined) void this.refreshCalls();
   }
 
-  /** Collects deltas and shows them once per frame, because they arrive by the hundred. */
+  /** Collects events and shows them once per frame, because hundreds of text deltas arrive per second. */
   #agent(event: AgentEvent): void {
     this.#waiting.push(event);
     if (this.#waiting.length > 1) return;
     const show = () => {
       const events = this.#waiting;
       this.#waiting = [];
-      const live = events.reduce<Live | undefined>(evolve, this.live.peek());
-      // Deltas of an answer can arrive after the answer is in the log.
-      this.live.value = live?.callId !== undefined && live.callId === this.#said ? { ...live, ...SILENT } : live;
+      const live = events.reduce<Live | undefined>(applyEvent, this.live.peek());
+      // Deltas can arrive after the log has the finished answer. Their text is not shown again.
+      this.live.value =
+        live?.callId !== undefined && live.callId === this.#said ? { ...live, ...NO_LIVE_REQUEST } : live;
       const isOver = events.some(
         ({ kind }) => kind.startsWith("request_") || kind.startsWith("approval_") || kind === "answer_requested",
       );
       if (isOver) void this.refreshDetail();
       if (this.live.peek()?.state === "done") this.steers.value = [];
     };
-    // A hidden page gets no frames.
+    // A hidden page gets no animation frames.
     if (document.visibilityState === "visible") requestAnimationFrame(show);
     else setTimeout(show, 50);
   }
@@ -172,7 +173,7 @@ export class OpenThread {
     if (detail.state !== "there") return;
     const before = detail.value;
     this.detail.value = { state: "there", value: { ...before, ...row } };
-    // Another process may run the request. Its events do not arrive here.
+    // Another process may run the request. This stream does not carry its events.
     if (before.status !== row.status || before.live !== row.live) void this.refreshDetail();
   }
 }

@@ -2,13 +2,13 @@ import { computed, signal } from "@preact/signals";
 
 export type Tab = "chat" | "timeline" | "saw" | "what-if";
 
-/** The location in the page. All of it is in the hash, so every view has an address. */
+/** The current view. All of it is in the URL hash, so every view can be linked. */
 export interface Route {
   readonly threadId?: string;
   readonly tab: Tab;
   readonly callId?: string;
   readonly seq?: number;
-  /** The entries that the timeline shows. Without these, it shows all. */
+  /** The kinds of entries that the timeline shows. Default: all. */
   readonly kinds?: readonly string[];
   readonly lane?: string;
 }
@@ -16,7 +16,7 @@ export interface Route {
 export const TABS: readonly { readonly tab: Tab; readonly title: string }[] = [
   { tab: "chat", title: "Chat" },
   { tab: "timeline", title: "Timeline" },
-  { tab: "saw", title: "Model saw" },
+  { tab: "saw", title: "Model calls" },
   { tab: "what-if", title: "What-if" },
 ];
 
@@ -53,7 +53,7 @@ function filterIn(query: string): Pick<Route, "kinds" | "lane"> {
   return { ...(kinds.length > 0 && { kinds }), ...(lane && { lane }) };
 }
 
-/** Decodes a part of an address. A typed address may end in the middle of an escape. */
+/** Decodes a part of the hash. A hand-typed hash may contain an invalid escape, which is kept as it is. */
 function decoded(part: string): string {
   try {
     return decodeURIComponent(part);
@@ -80,5 +80,5 @@ export function go(to: Partial<Route>, how: "push" | "replace" = "push"): void {
   if (href === location.hash) return;
   if (how === "push") location.hash = href;
   else history.replaceState(null, "", href);
-  hash.value = location.hash; // at once: the browser's event may come after the next key
+  hash.value = location.hash; // Updates the signal now, because the browser's event may come after the next key press.
 }

@@ -1,10 +1,10 @@
 import { computed, effect, signal, untracked } from "@preact/signals";
 import { enter } from "../data/access.ts";
-import type { Info, ThreadPage, ThreadQuery, ThreadRow } from "../data/contract.ts";
+import type { Info, ThreadQuery, ThreadRow, ThreadRowPage } from "../data/contract.ts";
 import { embeddedData, embeddedSource } from "../data/embedded.ts";
 import { httpSource } from "../data/http.ts";
 import type { LinkState, Source } from "../data/source.ts";
-import { failed, LOADING, type Loaded } from "./loaded.ts";
+import { failed, LOADING, type LoadState } from "./load-state.ts";
 import { OpenThread } from "./open-thread.ts";
 import { go, route } from "./route.ts";
 import { attempt } from "./toasts.ts";
@@ -12,31 +12,31 @@ import { attempt } from "./toasts.ts";
 const PAGE = 100;
 
 export const source = signal<Source>(httpSource({ readOnly: true }));
-export const info = signal<Loaded<Info>>(LOADING);
-export const list = signal<Loaded<readonly ThreadRow[]>>(LOADING);
+export const info = signal<LoadState<Info>>(LOADING);
+export const list = signal<LoadState<readonly ThreadRow[]>>(LOADING);
 export const hasMore = signal(false);
 export const search = signal("");
 export const status = signal("");
 export const agent = signal("");
-/** Shows only threads that changed within this many days; 0 means any time. */
+/** Lists only threads that changed within this many days. 0 means any time. */
 export const days = signal(0);
-/** The agents of all threads that were listed. */
+/** The agents of all threads listed so far, for the filter. */
 export const agents = signal<readonly string[]>([]);
-/** Identifies the list. A new list starts at its top. */
+/** Identifies the current search and filters. When it changes, the list scrolls to its top. */
 export const listKey = computed(() => JSON.stringify([search.value, status.value, agent.value, days.value]));
 export const link = signal<LinkState>("connecting");
 export const thread = signal<OpenThread | undefined>(undefined);
-/** The entry that the inspector shows. */
+/** The entry that the inspector panel shows. */
 export const inspected = signal<{ readonly seq: number } | undefined>(undefined);
-export const act = computed(() => source.value.act);
-/** Set while a search is incomplete: it has covered the threads that changed after this time. */
+export const runAction = computed(() => source.value.act);
+/** Set while a search is incomplete. Threads that changed after this time were searched. */
 export const searchedTo = signal<number | undefined>(undefined);
 export const isLooking = signal(false);
-/** Why the code of the address was refused. */
+/** The message shown after the server has refused the one-time code of the address. */
 export const refusedCode = signal<string | undefined>(undefined);
 let cursor: string | undefined;
 let asked = 0;
-/** How many threads a search looks for without a click, and in how many steps. */
+/** A search continues without a click until it finds `ENOUGH` threads or has sent `TRIES` requests. */
 const ENOUGH = 20;
 const TRIES = 12;
 
@@ -64,7 +64,7 @@ export async function start(): Promise<void> {
     },
   });
   effect(() => {
-    // A change of the search or the filters loads the list again.
+    // Reading `listKey` subscribes this effect to the search and the filters.
     void listKey.value;
     untracked(() => void refreshList());
   });
@@ -98,7 +98,7 @@ export async function refreshList(): Promise<void> {
   isLooking.value = false;
   try {
     const page = await source.peek().threads(queryOf());
-    if (mine !== asked) return; // a later call has replaced this one
+    if (mine !== asked) return; // a newer request has replaced this one
     list.value = { state: "there", value: page.threads };
     noteAgents(page.threads);
     turn(page);
@@ -108,13 +108,13 @@ export async function refreshList(): Promise<void> {
   }
 }
 
-function turn({ cursor: next, searchedTo: moment }: ThreadPage): void {
+function turn({ cursor: next, searchedTo: moment }: ThreadRowPage): void {
   cursor = next;
   hasMore.value = next !== undefined;
   searchedTo.value = next === undefined ? undefined : moment;
 }
 
-/** Continues a search that stopped early, until more threads are found. It can be called again. */
+/** Continues an incomplete search until it finds more threads. The user may click several times. */
 export async function searchFurther(): Promise<void> {
   const mine = asked;
   const length = () => {
@@ -131,7 +131,7 @@ export async function searchFurther(): Promise<void> {
 
 let turning: string | undefined;
 
-/** Loads the next page. Returns whether there was one. */
+/** Loads the next page of the list. Returns whether there was one. */
 export async function moreThreads(): Promise<boolean> {
   const mine = asked;
   const place = cursor;
@@ -148,7 +148,10 @@ export async function moreThreads(): Promise<boolean> {
   return true;
 }
 
-/** Moves a changed thread to the top. Only the server knows whether a new thread matches the search. */
+/**
+ * Moves a changed thread to the top of the list. For an unknown thread the server decides whether it matches the
+ * search.
+ */
 export function show(row: ThreadRow): void {
   const known = list.peek();
   if (known.state !== "there") return;
@@ -159,7 +162,7 @@ export function show(row: ThreadRow): void {
 }
 
 export async function newThread(prompt?: string): Promise<void> {
-  const actions = act.peek();
+  const actions = runAction.peek();
   if (actions === undefined) return;
   const row = await attempt(() => actions.create());
   if (row === undefined) return;
@@ -170,7 +173,7 @@ export async function newThread(prompt?: string): Promise<void> {
 
 export async function removeThread(id: string): Promise<void> {
   const done = await attempt(async () => {
-    await act.peek()?.remove(id);
+    await runAction.peek()?.remove(id);
     return true;
   });
   if (!done) return;
@@ -185,7 +188,7 @@ function forget(id: string): void {
 
 export async function fork(atSeq: number): Promise<void> {
   const from = thread.peek();
-  const row = from && (await attempt(() => act.peek()?.fork(from.id, atSeq)));
+  const row = from && (await attempt(() => runAction.peek()?.fork(from.id, atSeq)));
   if (!row) return;
   show(row);
   go({ threadId: row.id });

@@ -17,7 +17,7 @@ export function nextTheme(): void {
   try {
     localStorage.setItem(KEY, theme.value);
   } catch {
-    // A file opened from disk may have no storage. The choice is not saved then.
+    // A page opened from disk may have no localStorage. The choice is then not saved.
   }
 }
 

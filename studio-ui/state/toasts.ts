@@ -15,11 +15,11 @@ export function dismiss(id: number): void {
   toasts.value = toasts.value.filter((toast) => toast.id !== id);
 }
 
-export function tell(text: string): void {
+export function showToast(text: string): void {
   show({ id: ++count, tone: "info", text });
 }
 
-/** Runs an action and shows its error, if any. Returns its result. */
+/** Runs an action and returns its result. Shows an error as a toast and returns undefined. */
 export async function attempt<T>(act: () => Promise<T> | undefined): Promise<T | undefined> {
   try {
     return await act();

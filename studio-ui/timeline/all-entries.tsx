@@ -2,20 +2,23 @@ import type { Entry } from "heddle";
 import type { VNode } from "preact";
 import { useMemo } from "preact/hooks";
 import type { ThreadDetail } from "../data/contract.ts";
+import { laneOf, lineOf } from "../parts/entry-line.ts";
+import { shortId, time } from "../parts/format.ts";
+import { Icon } from "../parts/icon.tsx";
 import { VirtualList } from "../parts/virtual-list.tsx";
 import type { OpenThread } from "../state/open-thread.ts";
-import { Blank, Row } from "./row.tsx";
+import { go } from "../state/route.ts";
 
 export interface ListProps {
   readonly thread: OpenThread;
   readonly detail: ThreadDetail;
   readonly selected: number | undefined;
-  /** The entry to scroll to whenever `moment` changes. */
+  /** Scrolls to the entry at `index` whenever `moment` changes. */
   readonly reveal: { readonly index: number; readonly moment: number };
   readonly onSelect: (seq: number) => void;
 }
 
-/** A drawn row and its inputs, so that it is not drawn again for the same inputs. */
+/** A row with the values it was drawn from. The same values need no new drawing. */
 interface Drawn {
   readonly entry: Entry;
   readonly before: Entry | undefined;
@@ -23,7 +26,7 @@ interface Drawn {
   readonly shown: VNode;
 }
 
-/** Draws each entry once, until it, the entry before it, or the forks of the thread change. */
+/** Caches one drawn row per entry. A row is redrawn if its entry, the entry before it, or the forks change. */
 export function useRows({ forks, forkSeq }: ThreadDetail) {
   const drawn = useMemo(() => new Map<number, Drawn>(), []);
   const forksAt = useMemo(() => Map.groupBy(forks, (fork) => fork.forkSeq), [forks]);
@@ -39,7 +42,7 @@ export function useRows({ forks, forkSeq }: ThreadDetail) {
   };
 }
 
-/** All entries of the thread. Only the visible ones are loaded. */
+/** Lists all entries of the thread. Only the visible entries are loaded. */
 export function AllEntries({ thread, detail, selected, reveal, onSelect }: ListProps) {
   const { log } = thread;
   const rowOf = useRows(detail);
@@ -64,11 +67,51 @@ export function AllEntries({ thread, detail, selected, reveal, onSelect }: ListP
 
 let timer: ReturnType<typeof setTimeout> | undefined;
 let last = Number.NEGATIVE_INFINITY;
-/** Loads at once after a jump. While the reader drags past thousands of rows, nothing is loaded. */
+/** Calls `read` at once after a jump. During a fast scroll it waits, so that no rows in passing are loaded. */
 function soon(read: () => void): void {
   const now = performance.now();
   clearTimeout(timer);
   if (now - last > 200) read();
   else timer = setTimeout(read, 40);
   last = now;
+}
+
+function Blank({ seq }: { readonly seq: number }) {
+  return (
+    <div class="entry-row blank">
+      <span class="seq">{seq}</span>
+      <span class="skeleton" />
+    </div>
+  );
+}
+
+interface RowProps {
+  readonly entry: Entry;
+  readonly before: Entry | undefined;
+  readonly forks: readonly { readonly id: string }[];
+  readonly isInherited: boolean;
+}
+
+/** Shows one entry as one line. */
+function Row({ entry, before, forks, isInherited }: RowProps) {
+  const line = lineOf(entry);
+  const lane = laneOf(entry);
+  const isNewRequest = before !== undefined && before.refs.requestId !== entry.refs.requestId;
+  const classes = ["entry-row", line.turn && "opens-turn", isNewRequest && "opens-request", isInherited && "inherited"];
+  return (
+    <div class={classes.filter(Boolean).join(" ")}>
+      <span class="seq">{entry.seq}</span>
+      <time>{time(entry.at)}</time>
+      <span class={`rail tone-${line.tone}`} aria-hidden="true" />
+      <span class={`kind tone-${line.tone}`}>{line.label}</span>
+      <span class="text">{line.text}</span>
+      {lane !== undefined && lane !== "default" && <span class="pill lane">{lane}</span>}
+      {forks.map(({ id }) => (
+        // A click opens the fork. It is not a link, because list boxes cannot contain links; the inspector has one.
+        <span key={id} class="pill fork" title={`Fork ${id}`} onClick={() => go({ threadId: id })}>
+          <Icon name="fork" size={12} /> {shortId(id)}
+        </span>
+      ))}
+    </div>
+  );
 }

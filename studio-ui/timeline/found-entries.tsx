@@ -5,12 +5,12 @@ import { Problem } from "../parts/states.tsx";
 import { revealing, VirtualList } from "../parts/virtual-list.tsx";
 import { FilteredLog } from "../state/filtered-log.ts";
 import { type ListProps, useRows } from "./all-entries.tsx";
-import type { Filtering } from "./filtering.ts";
+import type { TimelineFilter } from "./timeline-filter.tsx";
 
-/** How close to the end a scroll starts the next search, in rows. */
+/** A scroll within this many rows of the end continues the search. */
 const NEAR = 12;
 
-/** The entries that match the filter. Scrolling searches further. */
+/** Lists the entries that match the filter. Scrolling to the end continues the search. */
 export function FoundEntries({
   thread,
   detail,
@@ -18,7 +18,7 @@ export function FoundEntries({
   reveal,
   onSelect,
   filtering,
-}: ListProps & { readonly filtering: Filtering }) {
+}: ListProps & { readonly filtering: TimelineFilter }) {
   const rev = thread.log.rev.value;
   const { kinds, lane } = filtering;
   const found = useMemo(
@@ -68,7 +68,7 @@ export function FoundEntries({
   );
 }
 
-/** The searched range, with buttons to stop and to search further. */
+/** Shows the searched range, with buttons that stop or continue the search. */
 function Looked({ found, rev }: { readonly found: FilteredLog; readonly rev: number }) {
   const { entries, from, to, state, problem } = found;
   if (problem.value) return <Problem {...problem.value} retry={() => void found.older()} />;

@@ -8,20 +8,20 @@ import { revealing } from "../parts/virtual-list.tsx";
 import type { OpenThread } from "../state/open-thread.ts";
 import { hrefOf, route } from "../state/route.ts";
 import { inspected } from "../state/studio.ts";
-import { tell } from "../state/toasts.ts";
+import { showToast } from "../state/toasts.ts";
 import { AllEntries } from "./all-entries.tsx";
-import { FilterBar } from "./filter-bar.tsx";
-import { filteringOf, goToEntry, isFiltering, refilter } from "./filtering.ts";
 import { FoundEntries } from "./found-entries.tsx";
+import { FilterBar, filterFromRoute, goToEntry, hasFilter, setFilter } from "./timeline-filter.tsx";
 
-/** The entries of the thread, one line each, all or filtered. */
+/** Lists the entries of the thread, one line each. A filter is optional. */
 export function TimelineView({ thread }: { readonly thread: OpenThread }) {
   const { log, detail } = thread;
   const reveal = useSignal(revealing(route.peek().seq ?? log.rev.peek() - 1));
   const hasOpened = useSignal(false);
   const rev = log.rev.value;
   useEffect(() => {
-    // The length is known only now. After this, only the reader scrolls.
+    // Scrolls once, when the length of the thread is known: to the selected entry, else to the last. Later only the
+    // reader scrolls.
     if (rev === 0 || hasOpened.value) return;
     hasOpened.value = true;
     reveal.value = revealing(route.peek().seq ?? rev - 1);
@@ -34,7 +34,7 @@ export function TimelineView({ thread }: { readonly thread: OpenThread }) {
   if (state.state === "loading") return <Loading what="the timeline" />;
   if (state.state === "failed") return <Problem {...state} retry={() => void thread.refresh()} />;
   if (rev === 0) return <Empty title="Nothing has happened yet" />;
-  const filtering = filteringOf(thread.id, route.value);
+  const filtering = filterFromRoute(thread.id, route.value);
   const list = {
     thread,
     detail: state.value,
@@ -60,11 +60,11 @@ export function TimelineView({ thread }: { readonly thread: OpenThread }) {
         filtering={filtering}
         lanes={state.value.lanes}
         onChange={(next) => {
-          refilter(next);
+          setFilter(next);
           reveal.value = revealing(route.peek().seq ?? rev - 1);
         }}
       />
-      {isFiltering(filtering) ? <FoundEntries {...list} filtering={filtering} /> : <AllEntries {...list} />}
+      {hasFilter(filtering) ? <FoundEntries {...list} filtering={filtering} /> : <AllEntries {...list} />}
     </section>
   );
 }
@@ -80,7 +80,7 @@ function TimelineBar({ detail: { lanes, activeLane, parentThreadId, forkSeq }, r
   function jump(text: string): void {
     const seq = Number(text.replace(/[#,\s]/g, ""));
     if (Number.isInteger(seq) && seq >= 0 && seq < rev) onJump(seq);
-    else tell(`There is no entry ${text}. Enter a number from 0 to ${count(rev - 1)}.`);
+    else showToast(`There is no entry ${text}. Enter a number from 0 to ${count(rev - 1)}.`);
   }
   return (
     <div class="timeline-bar">

@@ -17,7 +17,9 @@ interface Props {
   readonly seq: number;
 }
 
-/** The calls of the thread: tokens by part, reported tokens, and the share that could come from the cache. */
+/**
+ * A bar chart of the calls: tokens per part, reported tokens, and the share that the provider may read from its cache.
+ */
 export function Plot({ thread, calls, seq }: Props) {
   const shown = calls.slice(0, MOST).toReversed();
   const details = useSignal<ReadonlyMap<string, CallDetail>>(new Map());

@@ -61,12 +61,12 @@ const PRESETS = {
 } as const;
 
 interface Props {
-  /** The policy of the real call. */
+  /** The policy of the recorded call. */
   readonly base: Complete;
   readonly draft: Signal<ContextPolicyInput>;
 }
 
-/** Every field of a policy, with the values of the real call until the user changes them. */
+/** A form with every field of a policy. The values start as those of the recorded call. */
 export function PolicyForm({ base, draft }: Props) {
   const refusal = refusalOf(draft.value);
   return (
@@ -77,7 +77,7 @@ export function PolicyForm({ base, draft }: Props) {
           id="preset"
           onChange={(event) => {
             const { value } = event.currentTarget;
-            draft.value = value === "call" ? base : PRESETS[value as keyof typeof PRESETS](); // the options of this list
+            draft.value = value === "call" ? base : PRESETS[value as keyof typeof PRESETS](); // the options of the select element are these keys
           }}
         >
           <option value="call">the real call</option>

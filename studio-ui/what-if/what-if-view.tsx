@@ -1,15 +1,15 @@
 import { type Signal, useSignal } from "@preact/signals";
 import { ContextPolicy, type ContextPolicyInput, type Thread } from "heddle";
 import { useEffect } from "preact/hooks";
+import { changesOf } from "../../src/studio/call-diff.ts";
+import { ChangeList } from "../calls/diff-view.tsx";
 import type { CallDetail, CallRow } from "../data/contract.ts";
 import { BudgetBar } from "../parts/budget-bar.tsx";
 import { count, plural } from "../parts/format.ts";
-import { LongList } from "../parts/long-list.tsx";
+import { LongList } from "../parts/long-content.tsx";
 import { MessageCard } from "../parts/message-card.tsx";
 import { Empty, Loading, Problem } from "../parts/states.tsx";
-import { diffMessages } from "../saw/diff.ts";
-import { ChangeList } from "../saw/diff-view.tsx";
-import { useLoaded } from "../state/loaded.ts";
+import { useLoaded } from "../state/load-state.ts";
 import type { OpenThread } from "../state/open-thread.ts";
 import { go, hrefOf, route } from "../state/route.ts";
 import { useOutcome } from "./outcome.ts";
@@ -17,7 +17,7 @@ import { Plot } from "./plot.tsx";
 import { PolicyForm } from "./policy-form.tsx";
 import { type Outcome, sharedPrefix } from "./what-if.ts";
 
-/** The context at any entry, with any policy, compared with what was really sent. */
+/** Compares what a recorded call sent with what the model would get at another entry or with another policy. The reader chooses both. */
 export function WhatIfView({ thread }: { readonly thread: OpenThread }) {
   const detail = thread.detail.value;
   const calls = thread.calls.value;
@@ -81,17 +81,17 @@ function Laboratory({ thread, calls }: { readonly thread: OpenThread; readonly c
   );
 }
 
-/** The last call that was made from the entries up to this one. */
+/** Returns the newest call that was made before or at this entry. `calls` is sorted newest first. */
 function callAt(calls: readonly CallRow[], seq: number): CallRow | undefined {
   return calls.find(({ basisLastSeq }) => basisLastSeq <= seq) ?? calls.at(-1);
 }
 
-/** Keeps the user's changes while the slider moves from call to call. */
+/** The user's changes to the policy, kept while the slider moves to other calls. */
 let kept: ContextPolicyInput = {};
 
 interface BesideProps {
   readonly thread: OpenThread;
-  /** The loaded part of the thread. */
+  /** The part of the thread that was loaded. */
   readonly tail: Signal<Thread | undefined>;
   readonly seq: number;
   readonly real: CallDetail | undefined;
@@ -178,7 +178,7 @@ function Result({ outcome: { shown, ms }, real }: ResultProps) {
       )}
       {real ? (
         <ChangeList
-          changes={diffMessages(real.messages, shown.messages)}
+          changes={changesOf(real, shown)}
           before={real}
           after={shown}
           words={{ removed: "really sent only", added: "what-if only" }}

@@ -1,30 +1,23 @@
-import {
-  type ContextPolicyInput,
-  type Message,
-  ProjectionError,
-  type ProjectionMeta,
-  type Provenance,
-  project,
-  type Thread,
-} from "heddle";
+import { type ContextPolicyInput, type Message, ProjectionError, project, type Thread } from "heddle";
+import type { ProjectionMeta, Provenance } from "heddle/core";
+import { commonStart } from "../../src/studio/call-diff.ts";
 import type { CallDetail } from "../data/contract.ts";
 import { inputOf } from "../data/rebuild.ts";
 import { problemOf } from "../data/source.ts";
-import { sameMessages } from "../saw/diff.ts";
 
-export interface Shown {
+export interface WhatIfContext {
   readonly messages: readonly Message[];
   readonly provenance: readonly Provenance[];
   readonly meta: ProjectionMeta;
 }
 
 export type Outcome =
-  | { readonly state: "shown"; readonly shown: Shown; readonly ms: number }
+  | { readonly state: "shown"; readonly shown: WhatIfContext; readonly ms: number }
   | { readonly state: "refused"; readonly code: string; readonly message: string }
-  /** Set if the loaded part of the thread does not reach back far enough. */
+  /** The projection needs older entries than those loaded: from `neededFromSeq` on. */
   | { readonly state: "short"; readonly neededFromSeq: number };
 
-/** The context at an entry with any policy. Everything else is as in a real call. */
+/** Projects the context at an entry with any policy. All other inputs are those of a recorded call. */
 export function whatIf(
   thread: Thread,
   atSeq: number,
@@ -36,7 +29,7 @@ export function whatIf(
     const environment = like?.environment;
     const rest = like && environment ? inputOf(like.record, environment) : {};
     const { systemPrompt: _, ...others } = policy;
-    // The typed prompt must win, but a projection prefers the prompt of its input.
+    // A prompt in the policy is typed by the user and must win, so the input's prompt is removed.
     const input =
       policy.systemPrompt === undefined
         ? { ...rest, policy }
@@ -51,7 +44,7 @@ export function whatIf(
   }
 }
 
-/** The share of the tokens that could come from the cache after the call before. */
+/** The fraction of tokens in messages that equal the start of the call before. A provider may cache these. */
 export function prefixShare({ messages, provenance, previous }: CallDetail): number {
   if (previous === undefined || messages.length === 0) return 0;
   const tokens = provenance.map((each) => each.tokens);
@@ -59,4 +52,4 @@ export function prefixShare({ messages, provenance, previous }: CallDetail): num
   return sum(tokens.length) === 0 ? 0 : sum(previous.stablePrefix) / sum(tokens.length);
 }
 
-export const sharedPrefix = (real: CallDetail, shown: Shown) => sameMessages(real.messages, shown.messages);
+export const sharedPrefix = (real: CallDetail, shown: WhatIfContext) => commonStart(real.messages, shown.messages);

@@ -1,8 +1,6 @@
 import { expectTypeOf, test } from "vitest";
 import { cmd } from "../../src/agent/cmd.ts";
-import { defineAction } from "../../src/agent/direct/action.ts";
-import { type DirectAgent, direct } from "../../src/agent/direct/agent.ts";
-import type { DirectDirective } from "../../src/agent/direct/signal.ts";
+import { type DirectAgent, type DirectDirective, defineAction, direct } from "../../src/agent/direct/agent.ts";
 import type { Directive } from "../../src/agent/directive.ts";
 import { type ReactAgent, reactAgent } from "../../src/agent/react/agent.ts";
 import { reactSettings } from "../../src/agent/react/settings.ts";

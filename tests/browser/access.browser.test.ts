@@ -60,7 +60,7 @@ describe.runIf(chromium)("Access", () => {
     try {
       const { page } = stage;
       await page.getByRole("main").getByRole("button", { name: "New thread" }).click();
-      await ask(page, "Which colour?");
+      await ask(page, "Which color?");
       await page.getByLabel("Your answer for pick").fill("blue");
       await shoot(page, "answer-by-hand");
       expect(await seriousViolations(page)).toEqual([]);

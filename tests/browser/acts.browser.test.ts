@@ -20,7 +20,7 @@ describe.runIf(chromium)("Acts on a thread", () => {
   });
   afterAll(() => stage?.close());
 
-  test("what is older than an entry is summarised, and the next call is shown the summary instead", async () => {
+  test("entries older than a given one are summarized, and the next call is shown the summary instead", async () => {
     const page = await stage.toStart();
     await page.locator(".prompt", { hasText: "(17 + 25) * 3" }).click();
     await atRest(page);
@@ -35,7 +35,7 @@ describe.runIf(chromium)("Acts on a thread", () => {
     await talk(page, "What is 6 * 6?");
     await shortcut(page, "3");
     await page.locator(".badge.proven").waitFor();
-    await page.locator(".message", { hasText: "What was said so far" }).waitFor();
+    await page.locator(".message", { hasText: "The conversation so far" }).waitFor();
     const covered = page.locator(".why", { hasText: "covered by the summary" });
     await covered.first().waitFor();
     expect(await covered.locator(".seq").allTextContents()).toEqual(["0", "1", "2", "3"]);
@@ -55,7 +55,7 @@ describe.runIf(chromium)("Acts on a thread", () => {
     expect(stage.complaints).toEqual([]);
   });
 
-  test("a thread is deleted only when that is confirmed, and is gone for good", async () => {
+  test("a thread is deleted only when that is confirmed, and cannot be restored", async () => {
     const page = await stage.toStart();
     await page.locator("#first-ask").fill("What is 9 * 9?");
     await page.keyboard.press("Enter");
@@ -83,7 +83,7 @@ describe.runIf(chromium)("Acts on a thread", () => {
     stage.complaints.splice(0); // the browser tells of the 404 in its console
   });
 
-  test("a call that is denied does not run, and the model goes on without it", async () => {
+  test("a call that is denied does not run, and the model continues without it", async () => {
     const page = await stage.toStart();
     await page.locator(".prompt", { hasText: "Send 20 euros" }).click();
     await page.getByRole("button", { name: "Deny" }).click();

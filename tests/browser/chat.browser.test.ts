@@ -8,7 +8,7 @@ describe.runIf(chromium)("Chat", () => {
   });
   afterEach(() => stage.close());
 
-  test("a first-time visitor chats, sees a tool call, and sees what the model saw", async () => {
+  test("a first-time visitor chats, gets a tool call, and opens the context of the call", async () => {
     const { page } = stage;
     await page.locator(".prompt").first().waitFor();
     await shoot(page, "start");
@@ -20,11 +20,11 @@ describe.runIf(chromium)("Chat", () => {
     await page.locator(".tool").first().click();
     await shoot(page, "first-chat");
     expect(await seriousViolations(page)).toEqual([]);
-    await page.locator(".foot-link", { hasText: "saw" }).last().click();
+    await page.locator(".foot-link", { hasText: "context of the call" }).last().click();
     await page.locator(".badge.proven").waitFor();
     expect(page.url()).toContain("/call/");
     await page.locator(".message").nth(3).waitFor();
-    await shoot(page, "model-saw");
+    await shoot(page, "call-context");
     expect(await seriousViolations(page)).toEqual([]);
     expect(stage.complaints).toEqual([]);
   });

@@ -20,7 +20,7 @@ describe.runIf(chromium)("Comfort", () => {
     await stage?.close();
   });
 
-  test("an answer is announced once, when it is there, and nothing moves for whoever wants no motion", async () => {
+  test("an answer is announced once, when it is there, and nothing moves for users who prefer no motion", async () => {
     const { page } = stage;
     await page.emulateMedia({ reducedMotion: "reduce" });
     await page.locator(".prompt", { hasText: "Think step by step" }).click();

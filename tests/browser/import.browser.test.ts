@@ -11,7 +11,6 @@ const file = (name: string, content: unknown) => ({
 });
 
 /** The machine may be busy. */
-const SLOW = { timeout: 20_000 };
 
 describe.runIf(chromium)("Import", () => {
   let stage: Stage;
@@ -39,7 +38,7 @@ describe.runIf(chromium)("Import", () => {
     expect(stage.complaints).toEqual([]);
   });
 
-  test("files are dropped on the list, lists of messages of any format too, and what is wrong with one is told", async () => {
+  test("files are dropped on the list, lists of messages of any format too, and problems of a file are shown", async () => {
     const { page } = stage;
     await page.locator(".sidebar").waitFor();
     const files = [
@@ -70,7 +69,7 @@ describe.runIf(chromium)("Import", () => {
     expect(await page.locator(".drop-here").count()).toBe(0);
     const problems = page.locator(".import-problem");
     await expect
-      .poll(() => problems.allTextContents(), SLOW)
+      .poll(() => problems.allTextContents())
       .toEqual([
         expect.stringMatching(/chat\.json.*Which format/),
         expect.stringMatching(/broken\.json.*JSON.*invalid_request/),
@@ -87,7 +86,7 @@ describe.runIf(chromium)("Import", () => {
     await page.getByRole("button", { name: /Dismiss the message about broken/ }).click();
     await page.getByRole("group", { name: "Import chat.json as" }).getByRole("button", { name: "openai-chat" }).click();
     await page.locator(".thread-row", { hasText: "Hello from a list" }).waitFor({ state: "attached" });
-    await expect.poll(() => problems.count(), SLOW).toBe(1);
+    await expect.poll(() => problems.count()).toBe(1);
     const logged = stage.complaints.filter((line) => !line.includes("400"));
     expect(logged).toEqual([]);
   });

@@ -9,7 +9,7 @@ describe.runIf(chromium)("By keyboard alone", () => {
   });
   afterAll(() => stage?.close());
 
-  test("one asks, reads what the model saw, follows a message to its entries and back, and asks again", async () => {
+  test("a user asks, reads the context of the call, follows a message to its entries and back, and asks again", async () => {
     const page = await stage.toStart();
     const press = (...keys: string[]) => keys.reduce((done, key) => done.then(() => page.keyboard.press(key)), done());
     await write(page, "What is (17 + 25) * 3?");

@@ -1,14 +1,14 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { atRest, chromium, NARROW, Stage, seriousViolations, shoot, shortcut, talk } from "./support/stage.ts";
 
-describe.runIf(chromium)("Model saw and What-if", () => {
+describe.runIf(chromium)("Model calls and What-if", () => {
   let stage: Stage;
   beforeEach(async () => {
     stage = await Stage.open();
   });
   afterEach(() => stage.close());
 
-  test("what changed since the last call is told, with the rule that moved it and a reason for what is missing", async () => {
+  test("changes since the last call are shown, with the rule that caused them and a reason for each missing entry", async () => {
     const { page } = stage;
     await page.locator(".prompt", { hasText: "history of weaving" }).click();
     // The offered talk goes on by itself, chapter by chapter, until a summary has taken the place of the first ones.
@@ -96,7 +96,7 @@ describe.runIf(chromium)("Model saw and What-if", () => {
     await atRest(page);
     for (const [key, view] of [
       ["2", "timeline"],
-      ["3", "saw"],
+      ["3", "calls"],
       ["4", "what-if"],
       ["1", "chat"],
     ] as const) {

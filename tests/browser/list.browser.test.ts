@@ -49,7 +49,7 @@ test.runIf(chromium)("the list is narrowed by status, agent and time, and by sev
 });
 
 test.runIf(chromium)(
-  "two threads that run at once stay apart, and a reload goes on showing what is being said",
+  "two threads that run at once stay separate, and after a reload the streaming answer is still shown",
   async () => {
     const clock = new HandClock();
     const stage = await Stage.open({ wordMs: 1, after: clock.after });

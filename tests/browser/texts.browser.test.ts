@@ -73,7 +73,7 @@ describe.runIf(chromium)("Texts of every kind", () => {
     return stage.page;
   };
 
-  test("a message of half a million letters and a result of a megabyte are drawn as far as somebody wants them", async () => {
+  test("a message of half a million letters and a result of a megabyte are drawn only as far as the user asks for", async () => {
     const page = await open("thread_huge");
     const bubble = page.locator(".bubble p");
     await bubble.waitFor();

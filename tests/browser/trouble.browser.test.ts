@@ -43,7 +43,7 @@ describe.runIf(chromium)("Trouble", () => {
     await atRest(page);
   });
 
-  test("entries that cannot be read are told of, and read when it is tried again", async () => {
+  test("entries that cannot be read are reported, and read on retry", async () => {
     const page = await stage.toStart();
     await page.reload();
     await page.route("**/entries?*", (route) => refuse(route, 503));
@@ -74,13 +74,13 @@ describe.runIf(chromium)("Trouble", () => {
     await page.reload();
     await page.route(/\/calls\/[^/?]+$/, (route) => route.fulfill({ json: {} }));
     await row().click();
-    await page.getByRole("tab", { name: "Model saw" }).click();
+    await page.getByRole("tab", { name: "Model calls" }).click();
     await expectBroken(page, "broken-view");
     await page.getByRole("tab", { name: "Timeline" }).click();
     await page.locator(".entry-row .text").first().waitFor();
   });
 
-  test("a Studio that tells nothing of itself is told of by the page", async () => {
+  test("a Studio that returns no facts about itself is reported by the page", async () => {
     const page = await stage.toStart();
     await page.route("**/api/info", (route) => route.fulfill({ json: {} }));
     await page.reload();
@@ -90,7 +90,7 @@ describe.runIf(chromium)("Trouble", () => {
     await page.locator(".start .prompt").first().waitFor();
   });
 
-  test("an error that nobody has caught is told of, and the page goes on", async () => {
+  test("an uncaught error is shown, and the page continues", async () => {
     const page = await stage.toStart();
     await page.evaluate("void Promise.reject(new Error('nobody has caught me'))");
     const bar = page.locator(".unexpected", { hasText: "nobody has caught me" });
@@ -105,7 +105,7 @@ describe.runIf(chromium)("Trouble", () => {
   });
 });
 
-test.runIf(chromium)("a model that refuses is told of in the thread, with a code and what to do", async () => {
+test.runIf(chromium)("a model that refuses is shown in the thread, with a code and advice", async () => {
   const model = scriptedModel(["Yes.", { error: { status: 401 } }, "Now it is."]);
   const stage = await Stage.open({ agent: defineAgent({ model }) });
   try {

@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { mint, type TokenBind, TokenError, verify } from "../../src/checkpoint/index.ts";
+import type { TokenBind } from "../../src/checkpoint/config.ts";
+import { TokenError } from "../../src/checkpoint/error.ts";
+import { mint, verify } from "../../src/checkpoint/resume-tokens.ts";
 import { config, expectRefusal, NOW, payloadOf, state } from "./support.ts";
 
 const at = (nowMs: number) => ({ ...config, clock: () => nowMs });
@@ -31,7 +33,7 @@ describe("a token with an end", () => {
   });
 });
 
-test("a token without an end is good for ever", async () => {
+test("a token without an expiry is valid forever", async () => {
   const token = await mint(state, config);
   const verified = await verify(token, at(Number.MAX_SAFE_INTEGER));
   expect("expMs" in verified || "expMs" in (payloadOf(token) as object)).toBe(false);
@@ -45,7 +47,7 @@ describe("the binding", () => {
     ...[{ tenant: "acme", user: null }, { tenant: ["acme"] }, { tenant: "acmeu1", user: "" }],
   ];
 
-  test("must be the same in full: a token for one is refused for every other, and for nobody", async () => {
+  test("must be equal in full: a token for one is refused for every other, and without a binding", async () => {
     for (const [index, mine] of bindings.entries()) {
       const token = await mint(state, { ...config, tokenBind: mine });
       for (const [other, theirs] of bindings.entries()) {
@@ -76,7 +78,7 @@ test("a token minted with another config is refused", async () => {
   await expectRefusal(verify(token, config), "token_config_mismatch");
 });
 
-test("of several reasons the one that is asked first is said", async () => {
+test("of several reasons the first check is reported", async () => {
   const token = await mint(state, { ...config, tokenIssuer: "billing", tokenTtlMs: 1, tokenBind: "acme" });
   await expectRefusal(verify(token, at(NOW + 2)), "invalid_token_issuer");
   await expectRefusal(verify(token, { ...at(NOW + 2), tokenIssuer: "billing" }), "token_expired");

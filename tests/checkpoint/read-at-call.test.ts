@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
-import { mint, type ResumeState, verify } from "../../src/checkpoint/index.ts";
+import { mint, verify } from "../../src/checkpoint/resume-tokens.ts";
+import type { ResumeState } from "../../src/checkpoint/state.ts";
 import { config, NOW, OTHER_SECRET, SECRET } from "./support.ts";
 
-test("a token says what state and config said when mint was called", async () => {
+test("a token contains the state and config at the time of mint", async () => {
   const context = { steps: [1] };
   const state: ResumeState = { runId: "run_1", requestId: "req_1", phase: "after_llm", context };
   const changing = { ...config, tokenSecret: [SECRET], tokenBind: { tenant: "acme" } };
@@ -14,7 +15,7 @@ test("a token says what state and config said when mint was called", async () =>
   expect(verified.state.context).toEqual({ steps: [1] });
 });
 
-test("a token is verified by what the config said when verify was called", async () => {
+test("a token is verified with the config at the time of verify", async () => {
   const bound = { ...config, tokenBind: { tenant: "acme" } };
   const token = await mint({ runId: "run_1", requestId: "req_1", phase: "terminal", context: {} }, bound);
   const changing = { ...config, tokenSecret: [SECRET], tokenBind: { tenant: "acme" } };

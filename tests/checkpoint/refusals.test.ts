@@ -1,6 +1,8 @@
 import { deflateRawSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import { mint, type ResumeState, TokenError, tokenIdOf, verify } from "../../src/checkpoint/index.ts";
+import { TokenError } from "../../src/checkpoint/error.ts";
+import { mint, tokenIdOf, verify } from "../../src/checkpoint/resume-tokens.ts";
+import type { ResumeState } from "../../src/checkpoint/state.ts";
 import { config, expectRefusal, forge, NOW, OTHER_SECRET, payload, SECRET, signed, state } from "./support.ts";
 
 const good = forge(payload);
@@ -23,7 +25,7 @@ describe("what is no resume token", () => {
   test("a token of the first format is refused even when it is signed", () =>
     expectRefusal(verify(signed(`rt1.${body}`), config), "invalid_token_prefix"));
 
-  test("nor is anything but a text", async () => {
+  test("nor is a value that is not text", async () => {
     for (const token of [undefined, null, 7, {}, [good]]) {
       await expectRefusal(verify(token as string, config), "invalid_token_prefix");
     }
@@ -155,6 +157,18 @@ describe("a state that is minted", () => {
     for (const bad of [...bads, { ...state, usage: 7 }, { ...state, runId: 7 }]) {
       await expectRefusal(mintLoosely(bad), "invalid_token_state");
     }
+  });
+
+  test.each([
+    ["state.runId", { ...state, runId: "" }],
+    ["state.requestId", { ...state, requestId: 7 }],
+    ["state.phase", { ...state, phase: "paused" }],
+    ["state.basis", { ...state, basis: [1] }],
+    ["state.threadRef", { ...state, threadRef: { threadId: "thread_1" } }],
+    ["state", { ...state, context: undefined }],
+    ["state", { ...state, usage: 7 }],
+  ])("is refused with the path of its invalid field: %s", async (path, bad) => {
+    await expect(mintLoosely(bad)).rejects.toMatchObject({ code: "invalid_token_state", path });
   });
 
   test("names the place of what JSON cannot hold", async () => {

@@ -1,6 +1,6 @@
 import { memoryStore } from "heddle";
 import { describe, expect, test, vi } from "vitest";
-import { checkpointRevocations, mint, tokenIdOf, verify } from "../../src/checkpoint/index.ts";
+import { checkpointRevocations, mint, tokenIdOf, verify } from "../../src/checkpoint/resume-tokens.ts";
 import { config, expectRefusal, forge, OTHER_SECRET, payload, state } from "./support.ts";
 
 describe("a revoked token", () => {
@@ -39,7 +39,7 @@ describe("a revoked token", () => {
     expect(isRevoked.mock.calls).toEqual([[tokenIdOf(forge(payload))]]);
   });
 
-  test("is refused, too, when nobody can say whether it is one", async () => {
+  test("is refused, too, when the list of revocations fails", async () => {
     const store = memoryStore();
     await store.close();
     const verified = verify(forge(payload), { ...config, revocations: checkpointRevocations(store) });
@@ -48,7 +48,7 @@ describe("a revoked token", () => {
 });
 
 describe("the id of a token", () => {
-  test("is told of a token that no longer verifies, and does not contain its signature", async () => {
+  test("returns the id of a token that no longer verifies, without its signature", async () => {
     const foreign = forge(payload, OTHER_SECRET);
     expect(tokenIdOf(foreign)).toMatch(/^[\w-]{43}$/);
     expect(foreign).not.toContain(tokenIdOf(foreign));
@@ -56,7 +56,7 @@ describe("the id of a token", () => {
     expect((await verify(forge(payload), config)).tokenId).toBe(tokenIdOf(forge(payload)));
   });
 
-  test("is not told of what is no token", () => {
+  test("is not called for a text that is not a token", () => {
     expect(() => tokenIdOf("rt1.abc.def")).toThrow(expect.objectContaining({ code: "invalid_token_prefix" }));
     expect(() => tokenIdOf("rt2.abc")).toThrow(expect.objectContaining({ code: "invalid_token_format" }));
   });

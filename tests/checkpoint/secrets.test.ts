@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test, vi } from "vitest";
-import { mint, verify } from "../../src/checkpoint/index.ts";
+import { mint, verify } from "../../src/checkpoint/resume-tokens.ts";
 import { config, expectRefusal, forge, OTHER_SECRET, payload, SECRET, state } from "./support.ts";
 
 const under = (tokenSecret: string | readonly string[]) => ({ ...config, tokenSecret });
@@ -54,18 +54,27 @@ describe("a secret", () => {
     await invalid(`${SECRET}\0`);
   });
 
-  test("is never said", async () => {
+  test("is never printed", async () => {
     const error: unknown = await mint(state, under([SECRET, "short and secret"])).catch((error: unknown) => error);
     expect(error).toMatchObject({ path: "tokenSecret[1]" });
     expect(String((error as Error).stack)).not.toContain("short and secret");
   });
 });
 
+/** Both functions from modules that are loaded after the last `vi.resetModules`. */
+async function freshTokens() {
+  const [{ mint }, { verify }] = await Promise.all([
+    import("../../src/checkpoint/resume-tokens.ts"),
+    import("../../src/checkpoint/resume-tokens.ts"),
+  ]);
+  return { mint, verify };
+}
+
 describe("without a secret", () => {
   beforeEach(() => vi.resetModules());
 
-  test("tokens are good within the process, and it is said exactly once", async () => {
-    const room = await import("../../src/checkpoint/index.ts");
+  test("tokens are valid within the process, and the warning comes exactly once", async () => {
+    const room = await freshTokens();
     const warn = vi.fn();
     const tokens = await Promise.all([room.mint(state, { warn }), room.mint(state, { warn, tokenSecret: undefined })]);
     for (const token of tokens) expect(await room.verify(token, { warn })).toMatchObject({ state });
@@ -73,8 +82,8 @@ describe("without a secret", () => {
     expect(warn).toHaveBeenCalledWith(expect.stringContaining("tokenSecret"));
   });
 
-  test("a caller who has nobody to warn does not use up the warning", async () => {
-    const room = await import("../../src/checkpoint/index.ts");
+  test("a caller without warn does not use up the warning", async () => {
+    const room = await freshTokens();
     const warn = vi.fn();
     await room.mint(state, {} as { warn: typeof warn });
     await room.mint(state, { warn });
@@ -83,16 +92,16 @@ describe("without a secret", () => {
 
   test("a token of another process is refused", async () => {
     const warn = vi.fn();
-    const here = await import("../../src/checkpoint/index.ts");
+    const here = await freshTokens();
     const token = await here.mint(state, { warn });
     vi.resetModules(); // now that all of it is loaded
-    const there = await import("../../src/checkpoint/index.ts");
+    const there = await freshTokens();
     expect(here.mint).not.toBe(there.mint);
     await expect(there.verify(token, { warn })).rejects.toMatchObject({ code: "invalid_token_signature" });
     expect(warn).toHaveBeenCalledTimes(2);
   });
 
-  test("nothing is said when there is one", async () => {
+  test("no warning comes when there is one", async () => {
     const warn = vi.fn();
     await verify(await mint(state, { ...config, warn }), { ...config, warn });
     expect(warn).not.toHaveBeenCalled();

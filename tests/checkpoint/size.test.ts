@@ -1,6 +1,8 @@
 import { deflateRawSync } from "node:zlib";
 import { describe, expect, test, vi } from "vitest";
-import { mint, type ResumeState, TokenError, verify } from "../../src/checkpoint/index.ts";
+import { TokenError } from "../../src/checkpoint/error.ts";
+import { mint, verify } from "../../src/checkpoint/resume-tokens.ts";
+import type { ResumeState } from "../../src/checkpoint/state.ts";
 import { config, expectRefusal, forge, payload, payloadOf, signed, state } from "./support.ts";
 
 const threadRef = { threadId: "thread_1", rev: 40 };
@@ -56,7 +58,7 @@ describe("a bomb", () => {
     expect(most).toBeLessThan(50e6);
   });
 
-  test("is measured by the limit of whoever verifies: as much as fits passes, a byte more does not", async () => {
+  test("is measured by the limit of the verifier: as much as fits passes, a byte more does not", async () => {
     const limit = 16 * 4096;
     const empty = JSON.stringify({ ...payload, state: { context: "" } }).length;
     const filled = (length: number) =>
@@ -87,7 +89,7 @@ describe("the longest token", () => {
     await expectRefusal(verify(token, small), "token_too_large");
   });
 
-  test("is a megabyte when nothing is said, whatever is in it", async () => {
+  test("is a megabyte by default, whatever the token contains", async () => {
     await expectRefusal(verify(`rt2.${"A".repeat(2 ** 20)}`, config), "token_too_large");
     await expectRefusal(verify(signed(`rt2.${"A".repeat(2 ** 20 - 48)}`), config), "invalid_token_payload");
   });

@@ -1,5 +1,6 @@
 import { expectTypeOf, test } from "vitest";
-import type { ResumeState, TokenConfig } from "../../src/checkpoint/index.ts";
+import type { TokenConfig } from "../../src/checkpoint/config.ts";
+import type { ResumeState } from "../../src/checkpoint/state.ts";
 
 const run = { runId: "run_1", requestId: "req_1", phase: "terminal" } as const;
 const threadRef = { threadId: "thread_1", rev: 1 };
@@ -12,7 +13,7 @@ test("a state carries a context, or refers to a thread, or both; not neither", (
   expectTypeOf(run).not.toExtend<ResumeState>();
 });
 
-test("a config has a secret, or somebody to warn", () => {
+test("a config has a secret, or a function to warn", () => {
   const warn = (_message: string) => {};
   expectTypeOf({ tokenSecret: ["a", "b"] }).toExtend<TokenConfig>();
   expectTypeOf({ tokenSecret: fromEnvironment, warn }).toExtend<TokenConfig>();

@@ -2,7 +2,9 @@
 import { createHmac } from "node:crypto";
 import { inflateRawSync } from "node:zlib";
 import { expect } from "vitest";
-import type { ResumeState, TokenConfig, TokenErrorCode } from "../../src/checkpoint/index.ts";
+import type { TokenConfig } from "../../src/checkpoint/config.ts";
+import type { TokenErrorCode } from "../../src/checkpoint/error.ts";
+import type { ResumeState } from "../../src/checkpoint/state.ts";
 
 export const SECRET = "a secret that only tests may know";
 export const OTHER_SECRET = "the secret of somebody else, as long";

@@ -36,7 +36,7 @@ async function entriesIn(
   return JSON.parse((await run(["show", "last", "--all", "--json"], { cwd })).stdout).entries;
 }
 
-test("a line that is typed while an answer comes is said to the request, and its delivery told", async () => {
+test("a line that is typed while an answer comes is sent to the request, and its delivery shown", async () => {
   const { code, stderr, cwd, untyped } = await talk([LONG, ""], [["← ", "Quickly, please."]]);
   expect({ code, untyped }, stderr).toEqual({ code: 0, untyped: [] });
   expect(stderr).toContain("delivered: Quickly, please.");
@@ -45,7 +45,7 @@ test("a line that is typed while an answer comes is said to the request, and its
   expect(steered).toMatchObject([{ payload: { content: "Quickly, please.", steer: "steer" } }]);
 });
 
-test("/followup waits for the end, /cancel ends the answer, an unknown command is told and not said", async () => {
+test("/followup waits for the end, /cancel ends the answer, an unknown command is reported and not sent", async () => {
   const follow = await talk([LONG, ""], [["← ", "/followup What is 6 * 7?"]]);
   expect(follow.stdout).toMatch(/465[\s\S]*42/);
   const cancelled = await talk([LONG, "What is 1 + 1?", ""], [["← ", "/cancel"]]);
@@ -59,7 +59,7 @@ test("/followup waits for the end, /cancel ends the answer, an unknown command i
   expect(JSON.stringify(await entriesIn(unknown.cwd))).not.toContain("nonsense");
 });
 
-test("/quit ends the answer and the talk; commands at the prompt are told that nothing is answered", async () => {
+test("/quit ends the answer and the chat; commands at the prompt say that no answer is running", async () => {
   const quit = await talk([LONG, "What is 1 + 1?"], [["← ", "/quit"]]);
   expect(quit).toMatchObject({ code: 0, stdout: "" });
   const idle = await talk(["/help", "/cancel", "/nonsense", "//slashes", "/quit"]);
@@ -67,7 +67,7 @@ test("/quit ends the answer and the talk; commands at the prompt are told that n
   expect((await entriesIn(idle.cwd))[0]?.payload.content).toBe("/slashes");
 });
 
-test("what is typed as an answer ends is said or asked next, but never lost", async () => {
+test("a line that is typed as an answer ends is sent or asked next, but never lost", async () => {
   const { code, stdout, stderr } = await talk(["What is 6 * 7?", ""], [["**42**", "What is 2 + 3?"]], {
     env: { HEDDLE_DEMO_WORD_MS: "0" },
   });
@@ -81,7 +81,7 @@ test("an approval in a talk is asked about; what is neither yes nor no is asked 
   expect(stderr).toContain("y or n");
 });
 
-test("a first line that is refused leaves no thread behind, and the talk goes on", async () => {
+test("a first line that is refused leaves no thread behind, and the chat continues", async () => {
   const cwd = fastFolder();
   const tooSmall = JSON.stringify({ maxInputTokens: 100, reserveOutputTokens: 50 });
   const refused = await run(["chat", "--policy", tooSmall], { cwd, answers: ["What is 1 + 1?", "And 2 + 2?", ""] });

@@ -1,7 +1,7 @@
 import { appendFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { mint } from "heddle";
+import { resumeTokens } from "heddle";
 import { describe, expect, test } from "vitest";
 import { COMMANDS } from "../../src/cli/commands.ts";
 import { fastFolder } from "../support/temp-folder.ts";
@@ -9,7 +9,7 @@ import { type FakeOptions, run } from "./support/fake-io.ts";
 
 /** Letters that are seen of a line. */
 function printed(shown: string): number {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: colours begin with one
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: colors begin with one
   return (shown.split("\n")[0] ?? "").replaceAll(/\u001b\[\d*[mK]/g, "").length;
 }
 
@@ -142,7 +142,7 @@ describe("looking", () => {
     expect((await run(["show", "last", "--kind", "zebra"], { cwd })).stderr).toMatch(/no such entry from 0 to 3/);
   });
 
-  test("another policy is tried without a trace, and the difference told", async () => {
+  test("another policy is tried without a change, and the difference printed", async () => {
     const cwd = await asked("What is 1 + 1?", "And times 3?");
     const before = await jsonOf(["show", "last", "--all"], { cwd });
     const { code, stdout } = await run(["diff", "last", "--policy", '{"maxTurns":1}'], { cwd });
@@ -153,7 +153,7 @@ describe("looking", () => {
     expect(await jsonOf(["show", "last", "--all"], { cwd })).toEqual(before);
   });
 
-  test("without the last call's prompt and tools there is only what was said", async () => {
+  test("without the last call's prompt and tools there are only the messages", async () => {
     const cwd = await asked("What is 1 + 1?");
     const view = await jsonOf(["context", "last", "--bare"], { cwd });
     expect(view.messages[0]).toMatchObject({ role: "user" });
@@ -220,7 +220,7 @@ describe("acting", () => {
     });
   });
 
-  test("what waits is refused or cancelled by another command; where nothing waits, that is told", async () => {
+  test("a waiting call is refused or cancelled by another command; if nothing waits, that is reported", async () => {
     const cwd = await asked("Send 20 euros to Ada.");
     expect(await run(["deny", "last", "--note", "no"], { cwd })).toMatchObject({
       code: 0,
@@ -248,7 +248,7 @@ describe("acting", () => {
     expect(await run(["verify", "--calls"], { cwd })).toMatchObject({ code: 0 });
   });
 
-  test("whoever stops reading an answer does not stop it", async () => {
+  test("a reader that stops reading an answer does not stop it", async () => {
     const cwd = fastFolder();
     const { code, stdout } = await run(["ask", "Tell me the history of weaving."], { cwd, breaksAfter: 1 });
     expect(code).toBe(0);
@@ -282,7 +282,7 @@ describe("acting", () => {
     });
   });
 
-  test("who has not got the tools of a thread does not go on with it", async () => {
+  test("an agent without the tools of a thread does not continue it", async () => {
     const cwd = await asked("Send 20 euros to Ada.");
     const file = new URL("../../src/agent/definition/define-agent.ts", import.meta.url).href;
     const demo = new URL("../../src/studio/demo/demo-model.ts", import.meta.url).href;
@@ -375,7 +375,7 @@ describe("token", () => {
 
   test("says what a token says, without the secret, and shows nothing of what it carries", async () => {
     const cwd = fastFolder();
-    const token = await mint(state, {
+    const token = await resumeTokens.mint(state, {
       tokenSecret: secret,
       tokenTtlMs: 1000,
       configFingerprint: "agent-1",
@@ -396,9 +396,9 @@ describe("token", () => {
     expect(stdout + stderr).not.toMatch(/private|0123456789abcdef/);
   });
 
-  test("another secret's token is bad, and a token that was cut is told so", async () => {
+  test("another secret's token is bad, and a token that was cut is reported as such", async () => {
     const cwd = fastFolder();
-    const token = await mint(state, { tokenSecret: secret, tokenBind: "user_1" });
+    const token = await resumeTokens.mint(state, { tokenSecret: secret, tokenBind: "user_1" });
     const other = { cwd, env: { HEDDLE_TOKEN_SECRET: `${secret}!` } };
     expect(await run(["token", token], other)).toMatchObject({
       code: 1,

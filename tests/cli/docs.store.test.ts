@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { COMMANDS } from "../../src/cli/commands.ts";
-import { EXIT } from "../../src/cli/exit.ts";
+import { EXIT } from "../../src/cli/errors.ts";
 import { fastFolder } from "../support/temp-folder.ts";
 import { AGENT, stdinOf, withServer } from "./support/examples.ts";
 import { run } from "./support/fake-io.ts";
@@ -11,7 +11,7 @@ import { wordsOf } from "./support/words.ts";
 const page = readFileSync(new URL("../../docs/cli.md", import.meta.url), "utf8");
 const lines = [...page.matchAll(/^```sh\n([\s\S]*?)^```/gm)].flatMap(([, block = ""]) => block.trim().split("\n"));
 
-test("docs/cli.md runs line by line, each line exits as its comment says", { timeout: 60_000 }, async () => {
+test("docs/cli.md runs line by line, each line exits as its comment says", async () => {
   const cwd = fastFolder();
   writeFileSync(join(cwd, "agent.ts"), AGENT);
   writeFileSync(join(cwd, "messages.json"), JSON.stringify([{ role: "user", content: "Hello" }]));

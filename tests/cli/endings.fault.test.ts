@@ -13,7 +13,7 @@ async function threadsIn(cwd: string): Promise<readonly { id: string; status: st
   return JSON.parse((await heddle(["threads", "--json"], cwd)).stdout).threads;
 }
 
-test("a friendly kill is a Ctrl-C that ends with 143: what was said is kept, and the thread goes on", async () => {
+test("SIGTERM is like Ctrl-C and ends with 143: the partial answer is kept, and the thread continues", async () => {
   const cwd = fastFolder();
   const asked = new Heddle(["ask", STORY], cwd, { HEDDLE_DEMO_WORD_MS: "60" });
   await asked.wrote(/the first loom/);
@@ -38,7 +38,7 @@ test("a second Ctrl-C leaves at once, and the next ask finds a legal thread", as
   expect(await heddle(["verify", "--calls"], cwd)).toMatchObject({ code: 0 });
 });
 
-test("a thread that another process is at work in is told of in words of the command line, and stays as it is", async () => {
+test("a thread that another process is running is reported with advice for the command line, and not changed", async () => {
   const cwd = fastFolder();
   const first = new Heddle(["ask", STORY], cwd, { HEDDLE_DEMO_WORD_MS: "200" });
   await first.wrote(/Chapter/);
@@ -78,7 +78,7 @@ test("a reader that closes the pipe early ends a command in peace, also in the m
   }
 });
 
-test("a file that is no store, of another program or of a newer Heddle is refused in plain words and left as it was", async () => {
+test("a file that is not a store, of another program or of a newer Heddle is refused with a clear message and not changed", async () => {
   const cwd = fastFolder();
   await heddle(["ask", "What is 1 + 1?"], cwd, QUICK);
   writeFileSync(join(cwd, "text.db"), "no database at all, but long enough to be looked at".repeat(50));

@@ -1,15 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { AgentEvent } from "../../src/agent/event.ts";
+import { Steering } from "../../src/cli/chat-steering.ts";
+import { nearest } from "../../src/cli/command.ts";
 import { COMMANDS } from "../../src/cli/commands.ts";
-import { BrokenPipe } from "../../src/cli/exit.ts";
+import { BrokenPipe } from "../../src/cli/errors.ts";
 import { Interrupts } from "../../src/cli/interrupts.ts";
 import type { Io } from "../../src/cli/io.ts";
-import { nearest } from "../../src/cli/nearest.ts";
-import { Output } from "../../src/cli/output.ts";
-import { messagesIn } from "../../src/cli/sse.ts";
-import { Steering } from "../../src/cli/steering.ts";
-import { table } from "../../src/cli/text.ts";
+import { Output, table } from "../../src/cli/output.ts";
+import { messagesIn } from "../../src/cli/studio-requests.ts";
 
 interface Terminal {
   readonly io: Io;
@@ -63,10 +62,10 @@ describe("steering", () => {
   const steering = (answer: object) => {
     const { io, written } = terminal({ NO_COLOR: "1" });
     const said: string[] = [];
-    const place = { post: async (_path: string, { content }: { content: string }) => said.push(content) && answer };
+    const client = { post: async (_path: string, { content }: { content: string }) => said.push(content) && answer };
     const out = new Output(io, {});
     const interrupts = new Interrupts(io, out);
-    return { said, written, steering: new Steering({ out, place: place as never, threadId: "t", interrupts }) };
+    return { said, written, steering: new Steering({ out, client: client as never, threadId: "t", interrupts }) };
   };
   const injected = { kind: "input_injected", data: { id: "s1", steer: "steer", content: "hi" } } as AgentEvent;
 
@@ -74,7 +73,7 @@ describe("steering", () => {
     for (const isEventFirst of [true, false]) {
       const answer = Promise.withResolvers<object>();
       const { said, written, steering: one } = steering(answer.promise);
-      one.typed("hi");
+      one.handleLine("hi");
       await Promise.resolve();
       expect(said).toEqual([]);
       one.began("r");
@@ -91,20 +90,20 @@ describe("steering", () => {
     }
   });
 
-  test("what comes too late, or is taken and never said, is given back; what is refused is told why", async () => {
+  test("text that comes too late, or is accepted and never delivered, is returned; refused text gets a reason", async () => {
     for (const answer of [
       { id: "s1", accepted: false, reason: "idle" },
       { id: "s1", accepted: true },
     ]) {
       const { written, steering: late } = steering(answer);
       late.began("r");
-      late.typed("hi");
+      late.handleLine("hi");
       expect(await late.ended()).toEqual(["hi"]);
       expect(written).toEqual(["not delivered: the request ended first: hi\n"]);
     }
     const { written, steering: full } = steering({ id: "s1", accepted: false, reason: "queue_full" });
     full.began("r");
-    full.typed("hi");
+    full.handleLine("hi");
     await expect.poll(() => written).toEqual(["not delivered: too many messages are waiting already: hi\n"]);
     expect(await full.ended()).toEqual([]);
   });
@@ -120,12 +119,12 @@ describe("output", () => {
     [{ FORCE_COLOR: "1", NO_COLOR: "1" }, true, false],
     [{ FORCE_COLOR: "0" }, true, false],
   ];
-  test.for(looks)("with %j on a terminal (%s) there is colour: %s", ([env, isTerminal, isPainted]) => {
+  test.for(looks)("with %j on a terminal (%s) there is color: %s", ([env, isTerminal, isPainted]) => {
     const { paint } = new Output(terminal(env, isTerminal).io, {});
     expect(paint("red", "x") !== "x").toBe(isPainted);
   });
 
-  test("a model cannot steer the terminal it is shown on; a pipe gets what it said", async () => {
+  test("a model cannot control the terminal it is shown on; a pipe gets its exact output", async () => {
     const said = "a\u001b]0;title\u0007b\u001b[2Jc\rd\u009b1me\n\tf";
     const [seen, piped] = [terminal(), terminal({}, false)];
     await new Output(seen.io, {}).raw(said);
@@ -135,19 +134,19 @@ describe("output", () => {
     expect(piped.written.join("")).toBe(said);
   });
 
-  test("what is said is lost when nobody listens to stderr; data that nobody reads ends the command", async () => {
+  test("messages are dropped when stderr is closed; a closed stdout ends the command", async () => {
     const { io } = terminal();
     const write = async (): Promise<void> => {
       throw new BrokenPipe();
     };
     const out = new Output({ ...io, stdout: { ...io.stdout, write }, stderr: { ...io.stderr, write } }, {});
-    await expect(out.say("hello")).resolves.toBeUndefined();
+    await expect(out.info("hello")).resolves.toBeUndefined();
     await expect(out.data("hello")).rejects.toBeInstanceOf(BrokenPipe);
   });
 });
 
 describe("words", () => {
-  test("a command with one slip in it is recognised", () => {
+  test("a command with one slip in it is recognized", () => {
     const names = COMMANDS.map(({ name }) => name);
     const slip = fc.tuple(fc.constantFrom(...names.filter(({ length }) => length > 3)), fc.nat()).map(([name, at]) => {
       const index = at % (name.length - 1);
@@ -161,7 +160,7 @@ describe("words", () => {
     expect(nearest("xyzzy", names)).toBeUndefined();
   });
 
-  test("no line of a table is wider than it may be, whatever stands in its last column", () => {
+  test("no line of a table is wider than allowed, whatever its last column contains", () => {
     const rows = fc.array(fc.tuple(fc.string({ maxLength: 5 }), fc.string({ maxLength: 300 })));
     fc.assert(
       fc.property(rows, (given) => {

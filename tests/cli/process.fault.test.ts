@@ -19,7 +19,7 @@ async function storeIn(cwd: string): Promise<ThreadStore> {
   return store;
 }
 
-test("in a pipe the answer alone is on stdout, and what is said about it on stderr, without colour", async () => {
+test("in a pipe the answer alone is on stdout, and notes about it are on stderr, without color", async () => {
   const cwd = fastFolder();
   const { code, stdout, stderr } = await heddle(["ask", "What is (17 + 25) * 3?"], cwd, QUICK);
   expect({ code, stdout }).toEqual({ code: 0, stdout: "(17 + 25) * 3 is **126**.\n" });
@@ -55,7 +55,7 @@ test("what is piped in is asked, and JSON Lines end with the one terminal event"
   expect(events.at(-1)).toMatchObject({ kind: "request_completed", data: { text: "6 * 7 is **42**." } });
 });
 
-test("Ctrl-C in the middle of an answer cancels it, keeps what was said, and leaves a legal thread", async () => {
+test("Ctrl-C in the middle of an answer cancels it, keeps the text so far, and leaves a legal thread", async () => {
   const cwd = fastFolder();
   const asked = new Heddle(["ask", "Tell me the history of weaving, chapter by chapter."], cwd, {
     HEDDLE_DEMO_WORD_MS: "60",
@@ -77,7 +77,7 @@ test("Ctrl-C in the middle of an answer cancels it, keeps what was said, and lea
   expect(next).toMatchObject({ code: 0, stdout: "2 + 2 is **4**.\n" });
 });
 
-test("Ctrl-C stops a Studio, and what it has told is one address", async () => {
+test("Ctrl-C stops a Studio, and it has printed one address", async () => {
   const cwd = fastFolder();
   const studio = new Heddle(["studio", "--port", "0"], cwd, QUICK);
   await studio.wrote(/http:/);
@@ -89,7 +89,7 @@ test("Ctrl-C stops a Studio, and what it has told is one address", async () => {
   expect(readdirSync(cwd)).toContain("heddle.db");
 });
 
-test("whoever reads stdout may leave: that is no error", async () => {
+test("the reader of stdout may close it: that is not an error", async () => {
   const cwd = fastFolder();
   await heddle(["ask", "What is 1 + 1?"], cwd, QUICK);
   const shown = new Heddle(["show", "last", "--follow"], cwd);
@@ -122,7 +122,7 @@ test("a port in use says which, and how to change it", async () => {
   expect(stderr).toContain("--port");
 });
 
-test("an approval is not waited for in a pipe: the command says how to go on, and another process does", async () => {
+test("an approval is not waited for in a pipe: the command prints how to continue, and another process does", async () => {
   const cwd = fastFolder();
   const asked = await heddle(["ask", "Send 20 euros to Ada."], cwd, QUICK);
   expect(asked).toMatchObject({ code: 4, stdout: "", stderr: expect.stringContaining("heddle approve thread_") });

@@ -54,7 +54,7 @@ test("every command that looks says the same of a store and of the Studio that h
   }
 });
 
-test("a Studio with a token is reached with it, a read-only one changes nothing, and what it refuses is told", async () => {
+test("a Studio with a token is reached with it, a read-only one changes nothing, and refusals are printed", async () => {
   const cwd = fastFolder();
   const address = await studioIn(cwd, "--token", "a-good-token");
   const bare = new URL(address).origin;
@@ -83,7 +83,7 @@ test("a Studio with a token is reached with it, a read-only one changes nothing,
   });
 });
 
-test("a decision given by the store reaches the Studio that holds the thread, and the end is told from the log", async () => {
+test("a decision given by the store reaches the Studio that holds the thread, and the end is read from the log", async () => {
   const cwd = fastFolder();
   const address = await studioIn(cwd);
   expect(await run(["ask", "Send 20 euros to Ada.", "--server", address], { cwd })).toMatchObject({ code: 4 });
@@ -94,7 +94,7 @@ test("a decision given by the store reaches the Studio that holds the thread, an
   });
 });
 
-test("with --detach the Studio goes on alone", async () => {
+test("with --detach the Studio continues alone", async () => {
   const cwd = fastFolder();
   const address = await studioIn(cwd);
   await run(["ask", "Send 20 euros to Ada.", "--server", address], { cwd });
@@ -108,7 +108,7 @@ test("with --detach the Studio goes on alone", async () => {
   expect(await run(["approve", "last", "--detach"], { cwd })).toMatchObject({ code: 2 });
 });
 
-test("what is imported is sent to a Studio as it is read, and what is too large for it is told with what to do", async () => {
+test("an import is streamed to a Studio, and one that is too large is reported with advice", async () => {
   const [cwd, elsewhere] = [fastFolder(), fastFolder()];
   const address = await studioIn(cwd);
   await run(["ask", "What is 1 + 1?"], { cwd: elsewhere });

@@ -37,7 +37,7 @@ onTerminal(
     onTestFinished(() => store.close());
     const rev = async (): Promise<number> => (await store.list()).threads[0]?.rev ?? 0;
     const now = await rev();
-    await expect.poll(rev, { timeout: 20_000, message: "the request goes on" }).toBeGreaterThan(now + 3);
+    await expect.poll(rev, { message: "the request goes on" }).toBeGreaterThan(now + 3);
     expect(talk.stdout, "nothing is written into the line while it is typed").toMatch(/> [^\n]*Quick$/);
     talk.type("ly, please.\r");
     await talk.wrote(/delivered: Quickly, please\./);
@@ -127,7 +127,7 @@ onTerminal("a bar is drawn on one line, whatever the width, and wiped", async ()
   expect(code).toBe(0);
   expect(stdout).toMatch(/importing/);
   const drawn = stdout.split("\r").filter((one) => one.includes("importing"));
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: colours begin with one
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: colors begin with one
   for (const one of drawn) expect([...one.replaceAll(/\u001b\[\d*[mK]/g, "")].length).toBeLessThan(34);
   expect(existsSync(join(cwd, "heddle.db"))).toBe(true);
 });

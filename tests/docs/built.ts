@@ -22,7 +22,7 @@ export interface Run {
 /** Runs a program without a terminal and without stdin. */
 export async function run(command: string, args: readonly string[], cwd: string): Promise<Run> {
   const env = { ...process.env, NODE_NO_WARNINGS: "1", FORCE_COLOR: undefined, NODE_OPTIONS: undefined };
-  const child = spawn(command, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"], timeout: 30_000 });
+  const child = spawn(command, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
   const stdout: Buffer[] = [];
   const stderr: Buffer[] = [];
   child.stdout.on("data", (chunk: Buffer) => stdout.push(chunk));

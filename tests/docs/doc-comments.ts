@@ -1,6 +1,10 @@
 import { globSync, readFileSync } from "node:fs";
 import * as heddle from "heddle";
+import * as aiSdk from "heddle/ai-sdk";
+import * as core from "heddle/core";
+import * as providers from "heddle/providers";
 import * as sqlite from "heddle/sqlite";
+import * as stores from "heddle/store";
 import * as studio from "heddle/studio";
 import * as testing from "heddle/testing";
 import { root } from "./built.ts";
@@ -12,11 +16,21 @@ export interface DocExample {
   readonly text: string;
 }
 
-const DOORS = { heddle, "heddle/sqlite": sqlite, "heddle/testing": testing, "heddle/studio": studio };
+const ENTRY_POINTS = {
+  heddle,
+  "heddle/core": core,
+  "heddle/store": stores,
+  "heddle/sqlite": sqlite,
+  "heddle/providers": providers,
+  "heddle/ai-sdk": aiSdk,
+  "heddle/testing": testing,
+  "heddle/studio": studio,
+};
 
 /** What an example may name without saying where it comes from. A new one that needs more is a line here. */
 const DECLARED = `
-import type { Entry, OpenStoreOptions, Reader, StoreDriver, ThreadStore, Thread as AnyThread } from "heddle";
+import type { Entry, OpenStoreOptions, Reader, ThreadStore, Thread as AnyThread } from "heddle";
+import type { StoreDriver } from "heddle/store";
 declare const store: ThreadStore;
 declare const thread: AnyThread;
 declare const entry: Entry;
@@ -44,19 +58,22 @@ function examplesIn(path: string): readonly DocExample[] {
 /** A module that compiles when the example does. */
 export function moduleOf({ path, text }: DocExample): string {
   if (/^declare module/m.test(text)) return `import "heddle";\n${text}`;
-  const taken = new Set(ownNames(path)); // two doors may have one name: what is nearest comes first
-  const own = importOf([...taken], `../${path.replace(/^src\//, "").replace(/\.ts$/, ".js")}`);
-  const isNear = (door: string): boolean => path.startsWith(`src/${door.replace("heddle/", "")}`);
-  const sorted = Object.entries(DOORS).sort(([a], [b]) => Number(isNear(b)) - Number(isNear(a)));
-  const doors = sorted.map(([door, names]) => {
+  const taken = new Set<string>(); // two entry points may have one name: the nearest comes first
+  const isNear = (entry: string): boolean => path.startsWith(`src/${entry.replace("heddle/", "")}`);
+  const sorted = Object.entries(ENTRY_POINTS).sort(([a], [b]) => Number(isNear(b)) - Number(isNear(a)));
+  const imports = sorted.map(([entry, names]) => {
     const free = Object.keys(names).filter((name) => !taken.has(name));
     for (const name of free) taken.add(name);
-    return importOf(free, door);
+    return importOf(free, entry);
   });
-  return `${doors.join("\n")}\n${own}\n${DECLARED}\nasync function example(): Promise<void> {\n${text}\n}`;
+  const own = importOf(
+    ownNames(path).filter((name) => !taken.has(name) && new RegExp(`\\b${name}\\b`).test(text)),
+    `${root}${path}`,
+  );
+  return `${imports.join("\n")}\n${own}\n${DECLARED}\nasync function example(): Promise<void> {\n${text}\n}`;
 }
 
-/** An example of something inside the house may name what stands in the same file. */
+/** An example of something that is not public may name what its own source file exports. */
 function ownNames(path: string): readonly string[] {
   const text = readFileSync(`${root}${path}`, "utf8");
   const names = text.matchAll(/^export (?:async )?(?:class|const|function\*?) (\w+)/gm);

@@ -1,5 +1,6 @@
 import { globSync, readFileSync } from "node:fs";
 import * as heddle from "heddle";
+import * as stores from "heddle/store";
 import { expect, test } from "vitest";
 import { root } from "./built.ts";
 import { pageText } from "./markdown.ts";
@@ -31,6 +32,6 @@ test("docs/errors.md lists every code that the sources use, each once, and no ot
 });
 
 test("docs/errors.md names every class of error", () => {
-  const classes = Object.keys(heddle).filter((name) => name.endsWith("Error"));
+  const classes = Object.keys({ ...heddle, ...stores }).filter((name) => name.endsWith("Error"));
   expect(classes.filter((name) => !page.includes(name))).toEqual([]);
 });

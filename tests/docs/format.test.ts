@@ -34,7 +34,7 @@ describe("the stored format", () => {
     });
   });
 
-  test("a fork has the rows of its parent, hash by hash, and the chain goes on", async () => {
+  test("a fork has the rows of its parent, hash by hash, and the chain continues", async () => {
     await inScratch(async (folder) => {
       const rows = await written(folder, "thread_2");
       expect(rows).toHaveLength(4);

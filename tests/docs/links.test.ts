@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { expect, test } from "vitest";
 import { root } from "./built.ts";
 import { pages, pageText } from "./markdown.ts";
@@ -25,6 +25,14 @@ test("every link to a heading leads to one", () => {
     return anchor !== undefined && existsSync(fileOf(link)) && !anchorsOf(fileOf(link)).includes(anchor);
   });
   expect(lost).toEqual([]);
+});
+
+test("a page of the package links only to files of the package", () => {
+  const { files } = JSON.parse(readFileSync(`${root}package.json`, "utf8")) as { files: readonly string[] };
+  const isPacked = (path: string) => files.some((file) => path === file || path.startsWith(`${file}/`));
+  const packed = own.filter(({ page }) => isPacked(page));
+  expect(packed.length).toBeGreaterThan(20);
+  expect(packed.filter((link) => !isPacked(relative(root, fileOf(link))))).toEqual([]);
 });
 
 test("files and commands that the pages name in code exist", () => {

@@ -21,6 +21,7 @@ const TSCONFIG = {
     erasableSyntaxOnly: true,
     strict: true,
     noEmit: true,
+    allowImportingTsExtensions: true, // an example of something that is not public imports its source file
     skipLibCheck: true,
   },
   include: ["*.ts"],
@@ -42,14 +43,14 @@ describe.concurrent("what readers copy", () => {
     expect(examples.length).toBeGreaterThan(10);
   });
 
-  test("compiles", { timeout: 60_000 }, async () => {
+  test("compiles", async () => {
     const tsc = join(root, "node_modules/typescript/bin/tsc");
     const { stdout, stderr } = await run(process.execPath, [tsc, "-p", folder, "--pretty", "false"], folder);
     expect(`${stdout}${stderr}`.trim()).toBe("");
   });
 
   for (const program of programs.filter(({ runs }) => runs)) {
-    test(`${nameOf(program)} runs and prints what it says`, { timeout: 60_000 }, async () => {
+    test(`${nameOf(program)} runs and prints what it says`, async () => {
       const { code, stdout, stderr } = await inScratch((scratch) => runScript(fileOf(program), scratch));
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
       expect(inOrder(stdout.split("\n"), program.prints)).toEqual(program.prints);

@@ -28,14 +28,14 @@ approved by the boss`,
   steering: `
 steered while the tool runs; accepted: true
 delivered as entry 3
-The Grand has a room.
+The Grand is free.
 0 user: Book me a way to Oslo.
 1 assistant: (calls a tool)
 2 tool: 3 flights
 3 user: Take the train instead.
 4 assistant: There is a night train.
 5 user: And a hotel?
-6 assistant: The Grand has a room.`,
+6 assistant: The Grand is free.`,
   "own-loop": `
 Moby-Dick.
 Herman Melville.
@@ -68,7 +68,7 @@ The warp is 2. export const warp = 2;
 the model read 32053 characters of the file`,
   "two-writers": `
 north: sold 6
-south: expected revision 1, it is 2; looking again
+south: expected revision 1, it is 2; loading again
 south: only 4 left, not sold
 left: 4`,
   watch: `
@@ -145,7 +145,7 @@ beforeAll(mustBeBuilt);
 describe.concurrent("the examples", () => {
   for (const path of examples) {
     const name = basename(path, ".ts");
-    test(`${name} runs and shows its point`, { timeout: 30_000 }, async () => {
+    test(`${name} runs and shows its point`, async () => {
       const { code, stdout, stderr } = await inScratch((folder) => runScript(join(root, path), folder));
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
       expect(stdout, "it prints something").not.toBe("");
@@ -154,13 +154,13 @@ describe.concurrent("the examples", () => {
     });
   }
 
-  test("the story goes on when it is told again, without colours outside a terminal", { timeout: 30_000 }, async () => {
+  test("the story continues in a second run, without colors outside a terminal", async () => {
     await inScratch(async (folder) => {
       const first = await runScript(join(root, "examples/story.ts"), folder);
       const second = await runScript(join(root, "examples/story.ts"), folder);
       expect(first.stdout).not.toContain("from earlier runs");
       expect(second).toMatchObject({ code: 0, stderr: "" });
-      expect(second.stdout).toContain("seq 0 to 3 are from earlier runs: the thread goes on");
+      expect(second.stdout).toContain("seq 0 to 3 are from earlier runs: the thread continues");
       expect(second.stdout).toContain("ok: true, entries: 8");
       expect(second.stdout).not.toContain("\u001b");
     });

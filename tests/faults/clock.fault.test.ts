@@ -1,5 +1,6 @@
-import { MemoryDatabase, memoryStore, type ThreadStore } from "heddle";
+import { memoryStore, type ThreadStore } from "heddle";
 import { type SqliteStoreOptions, sqliteStore } from "heddle/sqlite";
+import { MemoryDatabase } from "heddle/store";
 import { note } from "heddle/testing";
 import { expect, onTestFinished, test } from "vitest";
 import { allThreads, feedSoFar } from "../support/everything.ts";

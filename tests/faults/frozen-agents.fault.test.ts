@@ -49,5 +49,4 @@ test.each(Object.entries(databases))(
     expect(ends).toEqual([]);
     await second.stop();
   },
-  60_000,
 );

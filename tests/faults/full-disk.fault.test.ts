@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import type { ThreadStore } from "heddle";
-import { StoreFullError } from "heddle";
 import { sqliteStore } from "heddle/sqlite";
+import { StoreFullError } from "heddle/store";
 import { note, notes } from "heddle/testing";
 import { expect, onTestFinished, test } from "vitest";
-import { findSqlite } from "../../src/stores/sqlite/connection/open-connection.ts";
+import { findSqlite } from "../../src/stores/sqlite/connection.ts";
 import { installedBetterSqlite3 } from "../support/open-at.ts";
 import { report } from "../support/report.ts";
 import { mountedDisk, type SmallDisk, smallDisk } from "./support/small-disk.ts";
@@ -87,7 +87,7 @@ test.each(Object.entries(libraries))(
   },
 );
 
-test("every other write is refused likewise, and reading goes on", async () => {
+test("every other write is refused likewise, and reading continues", async () => {
   const { store } = open();
   const before = await fill(store, "thread_1", 100);
   const big = "full ".repeat(100_000);

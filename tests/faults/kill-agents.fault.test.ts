@@ -28,7 +28,7 @@ function jobOn(database: { readonly url: string; readonly tenant: string }): Job
 }
 
 describe.each(Object.entries(databases))("%s", (_, database) => {
-  test("an agent killed before and after each of its writes is gone on with, or closed", async () => {
+  test("an agent killed before and after each of its writes is resumed, or closed", async () => {
     let isOver = false;
     for (let write = 1; !isOver; write++) {
       const recover = write % 2 === 0 ? "resume" : "fail";
@@ -45,9 +45,9 @@ describe.each(Object.entries(databases))("%s", (_, database) => {
       isOver = ended.every((one) => one);
       expect(write).toBeLessThan(60);
     }
-  }, 180_000);
+  });
 
-  test("an agent killed at any moment loses nothing it has told, and does nothing twice", async () => {
+  test("an agent killed at any moment loses nothing acknowledged, and does nothing twice", async () => {
     const random = seeded();
     const job = { ...jobOn(database()), asks: 1_000 };
     let before: ReturnType<typeof told> = [];
@@ -62,7 +62,7 @@ describe.each(Object.entries(databases))("%s", (_, database) => {
     }
     expect(asks()).toBeGreaterThan(3);
     await takeUp({ job, recover: "resume", before });
-  }, 60_000);
+  });
 
   test("of two processes one has the thread; when it is killed, the other takes over", async () => {
     const { holder: _none, ...job } = { ...jobOn(database()), claimTtlMs: 1_500, asks: 100_000 };
@@ -82,5 +82,5 @@ describe.each(Object.entries(databases))("%s", (_, database) => {
     const store = await openAt(job.url, { tenant: job.tenant });
     await expectSound(store, job.threadId, told(heir));
     await store.close();
-  }, 60_000);
+  });
 });

@@ -17,4 +17,4 @@ test("writers killed at any moment lose nothing acknowledged: Postgres", async (
 test("a server killed while writers write loses nothing acknowledged: Postgres", async () => {
   const { acknowledged } = await killServer({ kills: 3 });
   expect(acknowledged).toBeGreaterThan(9);
-}, 60_000);
+});

@@ -6,7 +6,7 @@
  */
 import { rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { nodeSqlite } from "../../src/stores/sqlite/connection/node-sqlite.ts";
+import { nodeSqlite } from "../../src/stores/sqlite/connection.ts";
 import { sqliteStore } from "../../src/stores/sqlite/sqlite-store.ts";
 import { asText, everythingIn } from "../support/everything.ts";
 import { countingPorts, writeSample } from "../support/sample.ts";

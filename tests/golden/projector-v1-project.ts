@@ -1,11 +1,11 @@
 import type { ProjectionInput } from "../../src/projection/input/input.ts";
-import { project } from "../../src/projection/project.ts";
+import { project } from "../../src/projection/projector.ts";
 import type { Projection } from "../../src/projection/projection.ts";
 import type { ProjectorName } from "../../src/projection/rules.ts";
 import type { EntryInput } from "../../src/thread/entry.ts";
 import { Thread } from "../../src/thread/thread.ts";
 import { calibrated } from "../../src/tokens/calibrate.ts";
-import { heuristic } from "../../src/tokens/heuristic.ts";
+import { heuristic } from "../../src/tokens/counter.ts";
 
 /** An input as plain JSON: the entries of its thread, and the factor of its counter. */
 export interface GoldenInput extends Omit<ProjectionInput, "thread" | "readers" | "tokenCounter" | "previous"> {

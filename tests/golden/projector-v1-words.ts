@@ -1,4 +1,4 @@
-import { project } from "../../src/projection/project.ts";
+import { project } from "../../src/projection/projector.ts";
 import { assistant, toolCall, toolResult, user } from "../../src/testing/builders.ts";
 import type { EntryInput } from "../../src/thread/entry.ts";
 import type { JsonValue } from "../../src/thread/json.ts";

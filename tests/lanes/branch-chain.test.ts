@@ -1,14 +1,5 @@
-import {
-  type EntryInput,
-  explain,
-  foldLane,
-  type JsonObject,
-  memoryStore,
-  type ProjectorName,
-  project,
-  projectFromStore,
-  type Thread,
-} from "heddle";
+import { type EntryInput, explain, type JsonObject, memoryStore, project, projectFromStore, type Thread } from "heddle";
+import { foldLane, type ProjectorName } from "heddle/core";
 import { assistant, inLane, summary, user } from "heddle/testing";
 import { describe, expect, test } from "vitest";
 import { context, given } from "../projection/given.ts";
@@ -77,7 +68,7 @@ describe("a branch of a branch", () => {
     expect(anchor).toBeUndefined();
   });
 
-  test("sees a lane as it was, and not what it said later", () => {
+  test("returns a lane as it was, without later entries", () => {
     const thread = given(
       inLane("a", user("one")),
       branch("a", 0, "b"),

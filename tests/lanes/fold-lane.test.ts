@@ -1,4 +1,5 @@
-import { type Context, foldLane, memoryStore, Thread } from "heddle";
+import { memoryStore, Thread } from "heddle";
+import { type Context, foldLane } from "heddle/core";
 import { assistant, inLane, note, summary, switchTo, user } from "heddle/testing";
 import { describe, expect, test } from "vitest";
 import { context, given } from "../projection/given.ts";

@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import type { JsonObject, JsonValue } from "heddle";
 import { expect, test } from "vitest";
-import { jsonSize } from "../../src/lanes/json-size.ts";
-import { measureOf, measureOfJson } from "../../src/lanes/measure.ts";
+import { jsonSize, measureOf, measureOfJson } from "../../src/lanes/measure.ts";
 
 const written = (value: JsonValue): number => new TextEncoder().encode(JSON.stringify(value)).length;
 

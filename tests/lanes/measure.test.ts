@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { measureOf } from "../../src/lanes/measure.ts";
-import { utf8Length } from "../../src/tokens/utf8.ts";
+import { utf8Length } from "../../src/thread/encoding.ts";
 
 describe("the measure of a text", () => {
   test.each([

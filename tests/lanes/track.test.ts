@@ -144,7 +144,7 @@ describe("a replace", () => {
     expect(defaultLane(...before, replace(1), replace(0))).not.toHaveProperty("summarySeq");
   });
 
-  test("leaves room for later summaries that reach further", () => {
+  test("leaves space for later summaries that reach further", () => {
     const before = [message(), replace(), message()];
     expect(defaultLane(...before, summary(1))).not.toHaveProperty("summarySeq");
     expect(defaultLane(...before, summary(2))).toMatchObject({ replaceSeq: 1, summarySeq: 3, summaryTo: 2 });

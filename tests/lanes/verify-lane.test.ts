@@ -1,4 +1,5 @@
-import { type Context, foldLane, type JsonValue, verifyLane } from "heddle";
+import type { JsonValue } from "heddle";
+import { type Context, foldLane, verifyLane } from "heddle/core";
 import { assistant, user } from "heddle/testing";
 import { describe, expect, test } from "vitest";
 import { context, given } from "../projection/given.ts";

@@ -3,7 +3,7 @@ import { memoryStore, ProjectionError, type Thread } from "heddle";
 import { expect, test } from "vitest";
 import type { ReactAgent } from "../../src/agent/react/agent.ts";
 import { restore } from "../../src/agent/react/restore.ts";
-import { beginning } from "../../src/agent/react/state.ts";
+import { runFromAsk } from "../../src/agent/react/state.ts";
 import { choices, goOn, play } from "../agent/support/play.ts";
 
 const short = fc.array(fc.nat({ max: 10_000 }), { maxLength: 60, size: "max" });
@@ -32,7 +32,7 @@ test("a tail that holds the last ask restores the same request, and a shorter on
       const store = memoryStore();
       if (agent.thread.rev === 0) return;
       await store.save(agent.thread);
-      const askSeq = agent.thread.toArray().findLast((entry) => beginning(entry) !== undefined)?.seq ?? 0;
+      const askSeq = agent.thread.toArray().findLast((entry) => runFromAsk(entry) !== undefined)?.seq ?? 0;
       for (const last of new Set([1, 2, 3, agent.thread.rev - askSeq, agent.thread.rev])) {
         const tail = (await store.load(agent.thread.id, { last })) ?? expect.fail("it was saved");
         expect(restored(agent, tail)).toEqual(

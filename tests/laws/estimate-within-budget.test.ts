@@ -1,4 +1,5 @@
-import { countMessage, countTools, heuristic } from "heddle";
+import { heuristic } from "heddle";
+import { countMessage, countTools } from "heddle/core";
 import { expect, test } from "vitest";
 import { implementations } from "../projection/support/implementations.ts";
 import { always } from "../projection/support/trial.ts";

@@ -19,7 +19,7 @@ test("every call of a request that has ended has exactly one result in the log",
   );
 });
 
-test("every result is told once, in the order of the calls", () => {
+test("every result is emitted once, in the order of the calls", () => {
   fc.assert(
     fc.property(choices, (given) => {
       const { agent, events } = play(given);

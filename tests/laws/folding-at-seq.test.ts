@@ -1,5 +1,6 @@
 import fc from "fast-check";
-import { foldLane, project, Thread } from "heddle";
+import { project, Thread } from "heddle";
+import { foldLane } from "heddle/core";
 import { expect, test } from "vitest";
 import { implementations } from "../projection/support/implementations.ts";
 import { outcome } from "../projection/support/outcome.ts";
@@ -28,7 +29,7 @@ test.each(implementations)("%s: what came later changes nothing in the view of w
   );
 });
 
-test("a thread that went on projects as before at each of its earlier ends", () => {
+test("a thread that has grown projects as before at each of its earlier ends", () => {
   fc.assert(
     fc.property(anyInput, fc.nat(), ({ thread, ...rest }, at) => {
       const earlier = thread.upTo((at % (thread.rev + 1)) - 1);

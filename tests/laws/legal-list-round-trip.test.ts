@@ -8,7 +8,7 @@ function entryOf(message: Message): EntryInput {
   return { kind: "ai_message", payload: { contextRef: "default", ...message } as unknown as JsonObject };
 }
 
-test("what was said is shown as it was said: every part, in its place, with its metadata", () => {
+test("a legal list is shown unchanged: every part, in its place, with its metadata", () => {
   fc.assert(
     fc.property(legalList, (messages) => {
       const spoken = messages.filter(({ role }) => role !== "system");

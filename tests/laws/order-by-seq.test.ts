@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { implementations } from "../projection/support/implementations.ts";
 import { always } from "../projection/support/trial.ts";
 
-test.each(implementations)("%s: history is told in the order in which it happened", (_, project) => {
+test.each(implementations)("%s: history is shown in the order in which it happened", (_, project) => {
   always(project, ({ messages, provenance }, { thread }) => {
     const firsts = provenance.flatMap(({ segment, seqs }, index) => {
       const [first] = seqs;

@@ -19,7 +19,7 @@ test.each(implementations)("%s: the same input gives the same, byte for byte", (
   );
 });
 
-test("a process that starts afresh shows a model the same bytes", async () => {
+test("a new process shows a model the same bytes", async () => {
   const inputs = fc.sample(anyInput, 300);
   const file = join(tempFolder(), "inputs.jsonl");
   writeFileSync(file, inputs.map((input) => JSON.stringify(input)).join("\n"));

@@ -1,5 +1,6 @@
 import fc from "fast-check";
-import { type Entry, type Refs, type RefValue, Thread } from "heddle";
+import { type Entry, type Refs, Thread } from "heddle";
+import type { RefValue } from "heddle/core";
 import { expect, test } from "vitest";
 
 const kind = fc.constantFrom("message", "note", "constructor", "__proto__", "x");

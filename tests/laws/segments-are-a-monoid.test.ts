@@ -1,5 +1,6 @@
 import fc from "fast-check";
-import { concat, type Message, project, segments } from "heddle";
+import { type Message, project } from "heddle";
+import { concat, segments } from "heddle/core";
 import { expect, test } from "vitest";
 import { anyInput } from "../projection/support/threads.ts";
 import { always } from "../projection/support/trial.ts";

@@ -1,5 +1,6 @@
 import fc from "fast-check";
-import { type Ports, Thread } from "heddle";
+import { Thread } from "heddle";
+import type { Ports } from "heddle/core";
 import { expect, test } from "vitest";
 
 /** Ids and times come from the entry's own text, so that a run does not depend on what ran before it. */

@@ -1,14 +1,13 @@
 import {
   createProjector,
   explain,
-  foldLane,
   memoryStore,
   type ProjectionInput,
   project,
   projectFromStore,
-  summaryRangeOf,
   transcript,
 } from "heddle";
+import { foldLane, summaryRangeOf } from "heddle/core";
 import { user } from "heddle/testing";
 import { describe, expect, test } from "vitest";
 import { given } from "./given.ts";
@@ -96,7 +95,7 @@ test.each<[string, unknown, RegExp]>([
   );
 });
 
-test("a projector refuses options nobody knows", () => {
+test("a projector refuses unknown options", () => {
   expect(() => createProjector({ polcy: {} } as never)).toThrow(/options has no field polcy/);
 });
 

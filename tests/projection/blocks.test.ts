@@ -10,7 +10,7 @@ describe("an exchange", () => {
     ["first", ["a", "b", "c"]],
     ["last", ["c", "b", "a"]],
     ["anyhow", ["b", "c", "a"]],
-  ])("of parallel calls stands in call order when they finish %s", (_, finished) => {
+  ])("of parallel calls are in call order when they finish %s", (_, finished) => {
     const results = finished.map((id) => toolResult(id, "look", `found ${id}`));
     const projection = shown([user("look"), ...["a", "b", "c"].map((id) => toolCall(id, "look", {})), ...results]);
     expect(told(projection)).toEqual([
@@ -22,7 +22,7 @@ describe("an exchange", () => {
     ]);
   });
 
-  test("stands before a user message that was committed in the middle of it", () => {
+  test("comes before a user message that was committed in the middle of it", () => {
     const projection = shown([
       user("look"),
       toolCall("a", "look", {}),
@@ -85,7 +85,7 @@ describe("an exchange", () => {
     expect(projection.meta.repaired.calls).toEqual([5, 7]);
   });
 
-  test("is joined by calls alone where no model call is named: a text, or an ai_message, begins anew", () => {
+  test("is joined by calls alone where no model call is named: a text, or an ai_message, begins a new one", () => {
     const call = (id: string) => ai("assistant", "", { toolCalls: [{ id, name: "look", arguments: {} }] });
     const answers = (...entries: readonly EntryInput[]) =>
       told(shown([user("look"), ...entries])).filter((line) => line.startsWith("assistant"));
@@ -157,7 +157,7 @@ describe("a stand-in for the user's message", () => {
     expect(projection.meta.repaired.standIns).toBe(1);
   });
 
-  test("stands between an answer and calls of the next one", () => {
+  test("comes between an answer and calls of the next one", () => {
     const projection = shown([
       user("hi"),
       assistant("Hello", { refs: { callId: "m1" } }),

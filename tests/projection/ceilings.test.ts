@@ -21,11 +21,24 @@ describe("maxTurns", () => {
     expect(projection.meta).toMatchObject({ truncated: true, cutSeq: 8, floorViolated: false });
   });
 
-  test("counts a turn that nobody has answered yet, and not its steers", () => {
+  test("counts a turn without an answer, and not its steers", () => {
     const refs = { requestId: "r1" };
     const projection = shown([...turns(3), user("ask", { refs }), user("steer", { refs })], under({ maxTurns: 2 }));
     expect(told(projection)[0]).toBe("user: ask 2");
     expect(told(projection)).toHaveLength(4);
+  });
+
+  test("counts the rest of a turn whose beginning a summary covers", () => {
+    const entries = [...turns(4), summary(0, 2)];
+    expect(told(shown(entries, under({ maxTurns: 2 })))).toContain("user: ask 2");
+    expect(told(shown(entries, under({ maxTurns: 2 })))).not.toContain("assistant: answer 1");
+    expect(told(shown(entries, under({ maxTurns: 3 })))).toContain("assistant: answer 1");
+  });
+
+  test("does not count messages before the first turn", () => {
+    const entries = [assistant("Welcome."), ...turns(2)];
+    expect(told(shown(entries, under({ maxTurns: 2 })))).toContain("assistant: Welcome.");
+    expect(told(shown(entries, under({ maxTurns: 1 })))).not.toContain("assistant: Welcome.");
   });
 
   test("cuts nothing where there are no more turns than that", () => {
@@ -79,7 +92,7 @@ describe("maxMessages", () => {
   });
 });
 
-describe("the floor", () => {
+describe("the minimum of turns", () => {
   const entries = [...turns(3), user("look"), ...exchange("a", 4), assistant("found it")];
 
   test("wins over a ceiling on messages when it was asked for", () => {
@@ -94,7 +107,7 @@ describe("the floor", () => {
   });
 });
 
-test("between ceiling and floor a stable window takes a line of the grid, and never goes behind the floor", () => {
+test("between maxTurns and keepLastTurns a stable window takes a line of the grid, and never starts after the kept turns", () => {
   const shownTurns = Array.from({ length: 60 }, (_, n) => {
     const policy: ContextPolicyInput = { maxTurns: 8, keepLastTurns: 5, window: { mode: "stable", step: 1 } };
     return (

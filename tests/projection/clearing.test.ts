@@ -44,7 +44,7 @@ describe("results of older exchanges", () => {
     expect(shown([user("go"), ...exchanges(3)], { policy: policy(0) }).meta.cleared).toEqual([]);
   });
 
-  test("stay in the turns that the floor protects", () => {
+  test("stay in the turns that keepLastTurns protects", () => {
     const entries = [
       user("go"),
       ...exchanges(2),

@@ -93,7 +93,7 @@ describe("every entry is accounted for", () => {
     ]);
   });
 
-  test("on lanes, as operations, as kinds nobody reads", () => {
+  test("on lanes, as operations, as kinds without a reader", () => {
     expect(
       fates([
         user("one"),

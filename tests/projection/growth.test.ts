@@ -1,11 +1,12 @@
-import { type Entry, type EntryInput, foldLane, type Message, project, Thread } from "heddle";
+import { type Entry, type EntryInput, type Message, project, Thread } from "heddle";
+import { foldLane } from "heddle/core";
 import { validateMessages } from "heddle/providers";
 import { replace, summary, toolCall, toolResult, user } from "heddle/testing";
 import { describe, expect, test } from "vitest";
-import { Exchange } from "../../src/projection/history/exchange.ts";
-import { Journal } from "../../src/projection/history/journal.ts";
-import { Unanswered } from "../../src/projection/history/unanswered.ts";
-import { shownIds } from "../../src/projection/render/ids.ts";
+import { Exchange } from "../../src/projection/history/block.ts";
+import { UnansweredCalls } from "../../src/projection/history/unanswered-calls.ts";
+import { UndoLog } from "../../src/projection/history/undo-log.ts";
+import { shownCallIds } from "../../src/projection/render/render-block.ts";
 import { given, told } from "./given.ts";
 
 /** How often anything of a value was read. */
@@ -68,7 +69,7 @@ const naming = (count: number, reads: Reads) => {
 };
 const answering = (count: number, reads: Reads) => {
   const { item, calls } = naming(count, reads);
-  const unanswered = new Unanswered(new Journal());
+  const unanswered = new UnansweredCalls(new UndoLog());
   for (const [block, call] of calls.entries()) unanswered.add({ block, slot: 0, call, by: item });
   const names = { toolCallId: undefined, name: "look" };
   const result = { ...place, ...refers, ...names, type: "result", content: "found", isError: false } as const;
@@ -98,7 +99,7 @@ describe("twice as much is no more than about twice the work", () => {
       "replaces between summaries",
       folding((n) => [...of(n, () => user("hi")), ...of(n, (at) => [summary(0, at), replace("default", at)]).flat()]),
     ],
-    ["ids of the calls of one exchange", (n, reads) => void shownIds(naming(n, reads).block, false)],
+    ["ids of the calls of one exchange", (n, reads) => void shownCallIds(naming(n, reads).block, false)],
     ["calls that results find by name", answering],
     ["exchanges to be checked", checking((n) => [{ role: "user", content: "look" }, ...of(n, exchange).flat()])],
   ])("%s", (_, work) => {
@@ -113,7 +114,7 @@ describe("twice as much is no more than about twice the work", () => {
 
 // Copies of a list cannot be seen from outside: these say no more than that a big one is right.
 describe("a big one is answered", () => {
-  const big = 20_000;
+  const big = 5_000;
 
   test("an exchange of very many calls, answered in another order", () => {
     const calls = of(big, (n) => toolCall(`c${n}`, "look", {}));

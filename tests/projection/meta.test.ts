@@ -58,10 +58,10 @@ describe("meta", () => {
   test("adds up: each message, each part of the budget, and all that is sent", () => {
     const entries = [user("go"), ...exchange, assistant("found"), summary(0, 0), user("so?"), ...exchange];
     const { meta, provenance } = shown(entries, { system: "Be kind.", tools: [look], pending: "And?" });
-    const { system, tools, summary: summarised, history, pending, available } = meta.budget;
-    expect(meta.estimatedTokens).toBe(system + tools + summarised + history + pending);
+    const { system, tools, summary: summarized, history, pending, available } = meta.budget;
+    expect(meta.estimatedTokens).toBe(system + tools + summarized + history + pending);
     expect(provenance.reduce((sum, { tokens }) => sum + tokens, tools)).toBe(meta.estimatedTokens);
-    expect(available).toBe(100_000 - 2000 - system - tools - summarised - pending);
+    expect(available).toBe(100_000 - 2000 - system - tools - summarized - pending);
   });
 
   test.each([
@@ -84,7 +84,7 @@ describe("meta", () => {
     expect(cut.meta).toMatchObject({ cutSeq: 3, dropped: [4, 5] });
   });
 
-  test("carries the hash of the policy: equal for equal policies, whoever made them", () => {
+  test("carries the hash of the policy: equal for equal policies, whichever way they were made", () => {
     const hashOf = (policy: ProjectionInput["policy"]) => project({ thread: given(), policy }).meta.policyHash;
     expect(hashOf({ maxTurns: 4 })).toBe(hashOf(ContextPolicy.create({ maxTurns: 4 })));
     expect(hashOf(undefined)).toBe(hashOf({}));
@@ -104,7 +104,7 @@ describe("the fingerprint", () => {
     expect(meta.fingerprint).toBe(chain);
   });
 
-  test("of what was shown before is a link of the next one, when that goes on from it", () => {
+  test("of an earlier context is a link of the next one, when the next one extends it", () => {
     const before = shown([user("go")]);
     const after = shown([user("go"), assistant("done")]);
     expect(after.meta.fingerprint).toBe(link(`${before.meta.fingerprint}\n${JSON.stringify(after.messages[1])}`));
@@ -146,7 +146,7 @@ describe("lanes", () => {
     expect(shown(entries).meta.lane).toBe("side");
   });
 
-  test("begin anew with a replace; what follows its base stays, in order", () => {
+  test("start over with a replace; entries after its base stay, in order", () => {
     const snapshot = [{ role: "user", content: "so far" }];
     const before = [user("one"), assistant("two"), user("three")];
     expect(told(shown([...before, context(snapshot), user("four")]))).toEqual(["user: so far", "user: four"]);

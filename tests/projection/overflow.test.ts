@@ -76,7 +76,7 @@ describe("what has to be shown and does not fit", () => {
     expect(refusal.message).toMatch(/^The pending items /);
   });
 
-  test("is never the fault of what is pending when there is no room for anything", () => {
+  test("is never blamed on pending entries when no history would fit at all", () => {
     expect(refusalOf(() => project({ thread: given(), policy: small, system: long, pending: "hi" })).code).toBe(
       "budget_overflow",
     );

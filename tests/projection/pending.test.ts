@@ -5,11 +5,11 @@ import {
   explain,
   type Message,
   memoryStore,
-  type PendingItem,
   project,
   projectFromStore,
   type Thread,
 } from "heddle";
+import type { PendingItem } from "heddle/core";
 import { assistant, inLane, note, summary, switchTo, toolCall, toolResult, user } from "heddle/testing";
 import { describe, expect, test } from "vitest";
 import { ai, given, refusalOf, told } from "./given.ts";
@@ -40,7 +40,7 @@ describe("what is pending", () => {
     expectAlike(thread, [], []);
   });
 
-  test("stands at the end in a segment of its own, and names no entry", () => {
+  test("comes at the end in a segment of its own, and names no entry", () => {
     const { provenance, meta, messages } = project({ thread, pending: ["so?", "well?"] });
     expect(provenance.map(({ segment, seqs }) => [segment, seqs])).toEqual([
       ["history", [0]],
@@ -166,7 +166,7 @@ describe("what is pending", () => {
     expect(refusal).toMatchObject({ code: "invalid_input" });
   });
 
-  test("cannot be a summary or an operation, nor anything that is no entry", () => {
+  test("cannot be a summary, an operation, or a value of another type", () => {
     for (const pending of [summary(0, 1), switchTo("side")]) {
       expect(refusalOf(() => project({ thread, pending })).code).toBe("invalid_input");
     }

@@ -53,7 +53,7 @@ describe("the limits of a model", () => {
 });
 
 describe("the policy for a model", () => {
-  test("has the whole window, and keeps room for a long answer", () => {
+  test("has the whole window, and reserves tokens for a long answer", () => {
     expect(ContextPolicy.forModel("anthropic:claude-sonnet-4")).toEqual(
       ContextPolicy.create({ maxInputTokens: 200_000, reserveOutputTokens: 16_000 }),
     );

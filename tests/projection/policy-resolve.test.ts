@@ -23,7 +23,7 @@ test("request, agent state, definition, model, default: the first that is given 
   expect(ContextPolicy.resolve({})).toEqual(forAgent(ContextPolicy.create()));
 });
 
-test("it counts as a whole, but for the window, which it has from the next where it names none", () => {
+test("it counts as a whole, except for the window, which comes from the next policy if it names none", () => {
   const { maxInputTokens, reserveOutputTokens } = definition;
   const window = { maxInputTokens, reserveOutputTokens };
   expect(ContextPolicy.resolve({ request: { maxTurns: 2 }, definition, model })).toEqual(
@@ -59,7 +59,7 @@ test("a model's window is capped at 100 000 for an agent; a smaller one stays, a
   expect(ContextPolicy.resolve({ request: { maxInputTokens: 150_000 }, model }).maxInputTokens).toBe(150_000);
 });
 
-test("an agent shortens results longer than half of the room, unless the policy says something else about them", () => {
+test("an agent shortens results longer than half of the tokens for input, unless the policy sets its own limit", () => {
   const half = { overflow: "shrink", toolResults: { keepLast: 0, maxTokens: 12_000 } };
   expect(ContextPolicy.resolve({ model: "nobody:knows" })).toMatchObject(half);
   expect(ContextPolicy.resolve({ definition: { autoSummarize: true }, model: "nobody:knows" })).toMatchObject(half);

@@ -2,6 +2,8 @@ import { describe, expect, test } from "vitest";
 import { PolicyError } from "../../src/projection/policy/error.ts";
 import type { ContextPolicyInput } from "../../src/projection/policy/fields.ts";
 import { ContextPolicy } from "../../src/projection/policy/policy.ts";
+import type { JsonObject } from "../../src/thread/json.ts";
+import { Thread } from "../../src/thread/thread.ts";
 
 /** The error that creating this policy gives. */
 function errorOf(input: unknown): PolicyError {
@@ -87,7 +89,7 @@ describe("a policy", () => {
   });
 });
 
-describe("ceilings and the floor", () => {
+describe("ceilings and keepLastTurns", () => {
   test.each([
     [{ maxTurns: 2 }, 2],
     [{ maxTurns: 3 }, 3],
@@ -216,4 +218,22 @@ describe("presets", () => {
     expect(() => ContextPolicy.shortContext({ reserveOutputTokens: 6000 })).toThrow(PolicyError);
     expect(ContextPolicy.toolFocused(ContextPolicy.create())).toEqual(ContextPolicy.create());
   });
+});
+
+test("a policy is an instance of its class, and plain data in entries", () => {
+  const policy = ContextPolicy.create({ maxTurns: 5 });
+  for (const made of [
+    policy,
+    ContextPolicy.forModel("openai:gpt-5"),
+    ContextPolicy.resolve({}),
+    ContextPolicy.shortContext(),
+  ])
+    expect(made).toBeInstanceOf(ContextPolicy);
+  expect({ ...policy }).not.toBeInstanceOf(ContextPolicy);
+  expect(ContextPolicy.create({ ...policy })).toEqual(policy);
+  const [entry] = Thread.create()
+    .append({ kind: "note", payload: { policy: policy as unknown as JsonObject } })
+    .toArray();
+  expect(JSON.stringify(entry?.payload)).toBe(JSON.stringify({ policy }));
+  expect(ContextPolicy.hashOf(JSON.parse(JSON.stringify(policy)))).toBe(ContextPolicy.hashOf(policy));
 });

@@ -11,8 +11,8 @@ import {
 } from "heddle";
 import { assistant, switchTo, toolCall, toolResult, user } from "heddle/testing";
 import { describe, expect, test, vi } from "vitest";
+import { MessageListBuilder } from "../../src/projection/engine/assembly.ts";
 import { History } from "../../src/projection/history/history.ts";
-import { Builder } from "../../src/projection/run/builder.ts";
 import { given, told } from "./given.ts";
 
 const thread = given(user("go"), toolCall("a", "look", {}), toolResult("a", "look", "A"), assistant("found"));
@@ -73,7 +73,7 @@ describe("a projector", () => {
     expect(projector.project({ thread, tools }).meta.fingerprint).not.toBe(before);
   });
 
-  test("goes on with a thread that grows, and makes each message once", () => {
+  test("follows a thread that grows, and makes each message once", () => {
     const projector = createProjector();
     let growing = thread;
     let before = projector.project({ thread: growing });
@@ -131,7 +131,7 @@ describe("a projector", () => {
   test("says how much stayed without working anything out again, and without being changed by it", () => {
     const projector = createProjector();
     const first = projector.project({ thread });
-    const add = vi.spyOn(Builder.prototype, "add");
+    const add = vi.spyOn(MessageListBuilder.prototype, "add");
     const again = projector.project({ thread, previous: first });
     const other = projector.project({ thread, previous: { messages: first.messages.slice(0, 1) } });
     expect(add).not.toHaveBeenCalled();
@@ -144,7 +144,7 @@ describe("a projector", () => {
     expect(first.meta).not.toHaveProperty("stablePrefix");
   });
 
-  test.each(["perMessage", "factor", "version"] as const)("counts anew when its counter changes its %s", (fact) => {
+  test.each(["perMessage", "factor", "version"] as const)("counts again when its counter changes its %s", (fact) => {
     const counter = { id: "own", version: "0", perMessage: 10, factor: 1, count: heuristic.count };
     const projector = createProjector({ tokenCounter: counter, tools: [look] });
     const before = projector.project({ thread });

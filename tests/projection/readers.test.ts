@@ -18,7 +18,7 @@ describe("a reader of your own", () => {
     expect(told(projection)).toEqual(["user: hi", "user: It is 21 degrees."]);
   });
 
-  test("may make calls and results of it, is told where it stands, and may say nothing", () => {
+  test("may make calls and results of it, gets its position, and may return nothing", () => {
     const lookup: Reader = {
       version: 1,
       read: ({ celsius }, { seq, kind, refs }) =>
@@ -213,13 +213,13 @@ describe("an entry that cannot be read", () => {
       "user: hi",
       "assistant: hello",
     ]);
-    const summarised = [
+    const summarized = [
       broken,
       note(),
       { kind: "summary", payload: { fromSeq: 0, toSeq: 1, content: "S" } },
       user("hi"),
     ];
-    expect(told(shown(summarised)).at(-1)).toBe("user: hi");
+    expect(told(shown(summarized)).at(-1)).toBe("user: hi");
     const side = { ...broken, payload: { ...broken.payload, contextRef: "side" } };
     expect(told(shown([side, user("hi")]))).toEqual(["user: hi"]);
     expect(refusalOf(() => project({ thread: given(side), lane: "side" })).code).toBe("entry_unreadable");

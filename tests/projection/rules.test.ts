@@ -1,13 +1,5 @@
-import {
-  createProjector,
-  type EntryInput,
-  type JsonValue,
-  PROJECTOR,
-  PROJECTORS,
-  ProjectionError,
-  project,
-  Thread,
-} from "heddle";
+import { createProjector, type EntryInput, type JsonValue, ProjectionError, project, Thread } from "heddle";
+import { PROJECTOR, PROJECTORS } from "heddle/core";
 import { expect, test } from "vitest";
 
 const reasoned: EntryInput[] = [

@@ -73,7 +73,7 @@ describe("a long result", () => {
   });
 });
 
-test("nothing but results is shortened", () => {
+test("only results are shortened", () => {
   const long = "z".repeat(400);
   const { messages } = shown([user(long), toolCall("a", "look", { long }), toolResult("a", "look", "found")], limit(5));
   expect(messages.slice(0, 2)).toEqual([

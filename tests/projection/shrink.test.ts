@@ -40,7 +40,7 @@ describe("overflow: shrink", () => {
     expect(meta.estimatedTokens).toBeLessThanOrEqual(300);
   });
 
-  test("goes on with the next where one is not enough", () => {
+  test("continues with the next where one is not enough", () => {
     const both = projected([
       user("go"),
       toolCall("a", "look", {}),

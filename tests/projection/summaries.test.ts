@@ -9,7 +9,7 @@ const turns = (count: number): EntryInput[] =>
 const line = (content: string): string => `system: Summary of earlier conversation:\n${content}`;
 
 describe("a summary", () => {
-  test("stands behind the system prompt, before the history, as a segment of its own", () => {
+  test("comes after the system prompt, before the history, as a segment of its own", () => {
     const projection = shown([...turns(2), summary(0, 1, "S"), user("so?")], { system: "Be kind." });
     expect(told(projection)).toEqual([
       "system: Be kind.",
@@ -136,9 +136,9 @@ describe("a new summary", () => {
   test("is needed when more entries than that follow the last one", () => {
     expect(needOf({ summarizeThreshold: 19 })).toMatchObject({ needsSummaryReason: "entries", boundary: 13 });
     expect(needOf({ summarizeThreshold: 20 }).needsSummary).toBe(false);
-    const summarised = [...turns(10), summary(0, 9)];
-    expect(needOf({ summarizeThreshold: 19 }, summarised).needsSummary).toBe(false);
-    expect(needOf({ summarizeThreshold: 5 }, [...summarised, ...turns(3)]).needsSummaryReason).toBe("entries");
+    const summarized = [...turns(10), summary(0, 9)];
+    expect(needOf({ summarizeThreshold: 19 }, summarized).needsSummary).toBe(false);
+    expect(needOf({ summarizeThreshold: 5 }, [...summarized, ...turns(3)]).needsSummaryReason).toBe("entries");
   });
 
   test("is needed when the live part of the lane weighs more than that", () => {

@@ -1,4 +1,5 @@
-import { concat, countTools, createProjector, heuristic, type ProjectionInput, project, segments } from "heddle";
+import { createProjector, heuristic, type ProjectionInput, project } from "heddle";
+import { concat, countTools, segments } from "heddle/core";
 import { assistant, summary, user } from "heddle/testing";
 import { describe, expect, test } from "vitest";
 import { context, given, refusalOf } from "./given.ts";
@@ -123,7 +124,7 @@ describe("the input", () => {
     }
   });
 
-  test.each(["lane", "model"])("is refused when its %s is no name", (field) => {
+  test.each(["lane", "model"])("is refused when its %s is not a name", (field) => {
     for (const bad of ["", 4])
       expect(refusalOf(() => project({ thread, [field]: bad })).message).toContain(`input's ${field}`);
   });

@@ -4,10 +4,10 @@ import {
   memoryStore,
   project,
   projectFromStore,
-  type StoredInput,
   type Thread,
   type ThreadStore,
 } from "heddle";
+import type { StoreProjectionInput } from "heddle/store";
 import { assistant, inLane, summary, switchTo, toolCall, toolResult, user } from "heddle/testing";
 import { describe, expect, test } from "vitest";
 import { ai, context, refusalOf } from "./given.ts";
@@ -44,7 +44,10 @@ function watched(store: ThreadStore): { readonly store: Pick<ThreadStore, "load"
 const small: ContextPolicyInput = { maxInputTokens: 500, reserveOutputTokens: 0 };
 
 /** The same from a window as from all of the thread. */
-async function expectEqual(entries: readonly EntryInput[], input: StoredInput = { policy: small }): Promise<number[]> {
+async function expectEqual(
+  entries: readonly EntryInput[],
+  input: StoreProjectionInput = { policy: small },
+): Promise<number[]> {
   const inner = await stored(entries);
   const { store, read } = watched(inner);
   const { projector: _, ...rest } = input;
@@ -53,7 +56,7 @@ async function expectEqual(entries: readonly EntryInput[], input: StoredInput = 
 }
 
 describe("a projection from a store", () => {
-  test("of 20,000 entries reads a window only, and is the projection of all of them", { timeout: 30_000 }, async () => {
+  test("of 20,000 entries reads a window only, and is the projection of all of them", async () => {
     const inner = await stored(turns(10_000));
     const thread = await whole(inner);
     for (const policy of [small, {}, { maxInputTokens: 20_000 }]) {
@@ -68,7 +71,7 @@ describe("a projection from a store", () => {
     }
   });
 
-  test("reads as much of a long thread as of a short one", { timeout: 30_000 }, async () => {
+  test("reads as much of a long thread as of a short one", async () => {
     const rowsOf = async (count: number) => (await expectEqual(turns(count))).reduce((sum, rows) => sum + rows, 0);
     expect(await rowsOf(4000)).toBeLessThan(2 * (await rowsOf(200)));
   });

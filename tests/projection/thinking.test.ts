@@ -96,7 +96,7 @@ describe("thinking, automatically", () => {
     }
   });
 
-  test("is left out after a cut: what stood before it is no longer there", () => {
+  test("is left out after a cut: the messages before it are no longer there", () => {
     const long = answered(run(8));
     const policy: ContextPolicyInput = { maxInputTokens: 450, reserveOutputTokens: 0 };
     const { messages, meta } = project({ thread: long, ...asked, policy });
@@ -134,7 +134,7 @@ describe("thinking, automatically", () => {
     expect(thoughts(project({ thread: answered(unrecorded), ...asked }))).toEqual([]);
   });
 
-  test("of which nobody knows the model is left out", () => {
+  test("of an unknown model is left out", () => {
     const thread = given(user("go"));
     const { fingerprint } = project({ thread, ...asked }).meta;
     const answer = (thinking: JsonValue, call: Record<string, string>) =>
@@ -201,7 +201,7 @@ describe("thinking of the running turn", () => {
     expect(thoughts({ messages })).toEqual(["idea 4", "idea 5", "idea 6", "idea 7"]);
   });
 
-  test("is kept where a user message stands behind results, which Anthropic reads as one message", () => {
+  test("is kept where a user message comes after results, which Anthropic reads as one message", () => {
     const steered = long.append(user("hurry"));
     expect(thoughts(project({ thread: steered, ...asked, policy })).at(-1)).toBe("idea 7");
   });
@@ -244,7 +244,7 @@ describe("thinking, always or never", () => {
   });
 });
 
-test("an answer that is nothing but thinking is blank", () => {
+test("an answer with only thinking is blank", () => {
   const entries: EntryInput[] = [user("go"), ai("assistant", "", { thinking: signed("idea") }), user("so?")];
   const { messages, meta } = project({ thread: given(...entries), policy: { thinking: "keep" } });
   expect(messages).toHaveLength(2);

@@ -1,4 +1,5 @@
-import { type EntryInput, foldLane, type Reader, Thread, transcript } from "heddle";
+import { type EntryInput, type Reader, Thread, transcript } from "heddle";
+import { foldLane } from "heddle/core";
 import { assistant, inLane, note, summary, switchTo, toolCall, toolResult, user } from "heddle/testing";
 import { describe, expect, test } from "vitest";
 import { ai, context, given, refusalOf, shown, told } from "./given.ts";
@@ -29,7 +30,7 @@ describe("a transcript", () => {
     ]);
   });
 
-  test("is what was said, nothing repaired and nothing left out", () => {
+  test("equals the written messages, nothing repaired and nothing left out", () => {
     expect(
       saidIn(user(" "), toolResult("x", "look", "nobody asked"), ai("system", "Be quick."), toolCall("a", "look", {})),
     ).toEqual([

@@ -83,7 +83,7 @@ describe("the head of a request that the window cuts", () => {
 describe("under a summary", () => {
   const open = [user("ask", of("r1")), ...rounds(1, 3), summary(0, 4), ...rounds(4, 4)];
 
-  test("the ask of a request that nobody has answered stays", () => {
+  test("the ask of a request without an answer stays", () => {
     expect(firstWords(told(shown(open)))).toEqual([
       "system: Summary of earli",
       "user: ask",
@@ -94,7 +94,7 @@ describe("under a summary", () => {
     ]);
   });
 
-  test("the ask of one that is answered is covered, and something stands in for it", () => {
+  test("the ask of one that is answered is covered, and a placeholder is shown for it", () => {
     const answered = shown([...open, assistant("answer"), user("thanks")]);
     expect(firstWords(told(answered)).slice(0, 3)).toEqual([
       "system: Summary of earli",
@@ -116,7 +116,7 @@ describe("under a summary", () => {
   });
 });
 
-test("an ask that goes on after an interim answer stays, although a summary covers it", () => {
+test("an ask that continues after an interim answer stays, although a summary covers it", () => {
   const refs = { requestId: "r" };
   const round = (id: string) => [toolCall(id, "look", {}, { refs }), toolResult(id, "look", "found", { refs })];
   const entries = [

@@ -157,7 +157,7 @@ describe("a stable window", () => {
   });
 });
 
-describe("the floor of turns", () => {
+describe("the minimum of turns (keepLastTurns)", () => {
   const longTurn = [user("ask"), assistant("y".repeat(2000))];
 
   test("may be broken by the budget, which then says so", () => {

@@ -1,5 +1,6 @@
 import { generateText, jsonSchema, tool } from "ai";
-import { type AssistantMessage, type Message, type PartMetadata, project, Thread } from "heddle";
+import { type Message, project, Thread } from "heddle";
+import type { AssistantMessage, PartMetadata } from "heddle/core";
 import {
   type AISDKAssistantPart,
   type AISDKMessage,
@@ -74,7 +75,7 @@ describe("toAISDKPrompt", () => {
     ]);
   });
 
-  test("leaves out thinking that the provider did not make, when it is told which one it is", () => {
+  test("leaves out thinking of other providers, when the provider is named", () => {
     const list = [assistant([thought("A", signed), thought("O", sealed), { type: "text", text: "Hi" }])];
     const texts = (provider?: "anthropic" | "openai" | "google") =>
       partsOf(toAISDKPrompt(list, provider === undefined ? {} : { provider })[0]).map((part) =>
@@ -125,6 +126,7 @@ function partsOf(message: AISDKMessage | undefined): readonly AISDKAssistantPart
 describe("toModelPrompt", () => {
   test.each([
     ["no list", undefined, {}, "invalid_message", "Thread.fromMessages|a list"],
+    ["an item that is no message", [null], { provider: "openai" }, "invalid_message", "messages\\[0\\]"],
     ["a foreign role", [{ role: "foo", content: "x" }], {}, "invalid_message", "messages\\[0\\]"],
     ["calls of OpenAI", [{ role: "assistant", content: null, tool_calls: [] }], {}, "invalid_message", "fromMessages"],
     ["a provider of another name", [], { provider: "openai.responses" }, "invalid_options", "openai-chat"],

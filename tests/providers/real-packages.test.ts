@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Capture, startCapture } from "./support/capture.ts";
 import { EXAMPLES } from "./support/examples.ts";
 import { legalList } from "./support/legal.ts";
-import { comparable, normalised, wireOfOurs } from "./support/normalise.ts";
+import { comparable, normalized, wireOfOurs } from "./support/normalize.ts";
 import { wireOfPackage } from "./support/real.ts";
 
 // What the AI SDK's own packages put on the wire for our prompt is what our formatters make of the same messages.
@@ -31,7 +31,7 @@ describe.each(APIS)("%s", (api) => {
     if (!comparable(api, messages)) continue;
     test(`${name}: equal to the package`, async () => {
       const theirs = await wireOfPackage(capture, api, messages, tools);
-      expect(normalised(api, wireOfOurs(api, messages, tools))).toEqual(normalised(api, theirs));
+      expect(normalized(api, wireOfOurs(api, messages, tools))).toEqual(normalized(api, theirs));
     });
   }
 
@@ -39,7 +39,7 @@ describe.each(APIS)("%s", (api) => {
     const property = fc.asyncProperty(legalList, async (messages) => {
       fc.pre(comparable(api, messages));
       const theirs = await wireOfPackage(capture, api, messages);
-      expect(normalised(api, wireOfOurs(api, messages))).toEqual(normalised(api, theirs));
+      expect(normalized(api, wireOfOurs(api, messages))).toEqual(normalized(api, theirs));
     });
     await fc.assert(property, { numRuns: 60 });
   });
@@ -70,7 +70,7 @@ test("cache breakpoints: the prompt gets them where toAnthropic puts them", asyn
     const cache = { stablePrefix };
     const theirs = await wireOfPackage(capture, "anthropic", messages, [], { cache });
     const ours = JSON.parse(JSON.stringify(toAnthropic(messages, [], { cache })));
-    expect(normalised("anthropic", ours)).toEqual(normalised("anthropic", theirs));
+    expect(normalized("anthropic", ours)).toEqual(normalized("anthropic", theirs));
   });
   await fc.assert(property, { numRuns: 60 });
 });

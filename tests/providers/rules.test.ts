@@ -11,7 +11,7 @@ describe.each(ids)("%s", (rule) => {
   const { breaks, at, keeps, also = [] } = RULE_EXAMPLES[rule];
   const { providers, trouble } = RULES[rule];
 
-  test.each(APIS)("%s: broken by one list, kept by its neighbour", (api) => {
+  test.each(APIS)("%s: broken by one list, kept by its neighbor", (api) => {
     const broken = validateMessages(breaks, api).filter((violation) => !also.includes(violation.rule));
     const said = { rule, index: at, message: `messages[${at}]: ${trouble}` };
     expect(broken).toEqual(providers.includes(api) ? [said] : []);

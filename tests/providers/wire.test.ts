@@ -106,7 +106,7 @@ describe("anthropic", () => {
     expect(messages[2]?.content.map(({ type }) => type)).toEqual(["tool_result", "text"]);
   });
 
-  test("a file of a kind it does not take is told of in words", () => {
+  test("a file of a kind it does not take becomes a note", () => {
     const sound: Message = user([
       { type: "file", mediaType: "audio/wav", filename: "a.wav", data: { base64: "AA==" } },
     ]);

@@ -2,7 +2,6 @@ import {
   AgentHost,
   AgentServer,
   defineAgent,
-  defineStore,
   mcpTools,
   memoryStore,
   openStore,
@@ -24,6 +23,7 @@ import {
 import { postgresStore } from "heddle/postgres";
 import { toAnthropic } from "heddle/providers";
 import { sqliteStore } from "heddle/sqlite";
+import { defineStore } from "heddle/store";
 import { startStudio, studioHandler } from "heddle/studio";
 import { scriptedModel } from "heddle/testing";
 import { afterAll, describe, expect, test } from "vitest";

@@ -1,12 +1,12 @@
 import { simulate } from "heddle/testing";
 import { expect, test } from "vitest";
+import { freshSeed } from "../simulation/first-seed.ts";
 import { report } from "../support/report.ts";
-import { freshSeed } from "../world/first-seed.ts";
 import { shareOfTheTimeMs } from "./duration.ts";
 
 const WORLDS = 100_000;
 
-test("in a hundred thousand worlds, or as many as there is time for, the laws hold after every step", async () => {
+test("in a hundred thousand simulations, or as many as there is time for, the laws hold after every step", async () => {
   const end = performance.now() + shareOfTheTimeMs();
   let [worlds, entries, kills, faults] = [0, 0, 0, 0];
   for (; worlds < WORLDS && performance.now() < end; worlds++) {

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
+import { freshSeed } from "../simulation/first-seed.ts";
+import { oneServer } from "../simulation/one-server.ts";
+import { twoHosts } from "../simulation/two-hosts.ts";
 import { report } from "../support/report.ts";
-import { freshSeed } from "../world/first-seed.ts";
-import { oneServer } from "../world/one-server.ts";
-import { twoHosts } from "../world/two-hosts.ts";
 import { again } from "./duration.ts";
 
-test("what a server told is what the log says, and two hosts do each other no harm, in worlds that nobody has seen", async () => {
+test("the events of a server agree with the log, and two hosts do not harm each other, in new simulations", async () => {
   let worlds = 0;
   await again(async (round) => {
     const seed = freshSeed() + round;

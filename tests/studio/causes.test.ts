@@ -59,7 +59,7 @@ test("other tools: what is cached before them is nothing", async () => {
   expect(diff).toMatchObject({ same: 1 });
 });
 
-test("another system prompt is told as one message that changed", async () => {
+test("another system prompt is reported as one message that changed", async () => {
   let asked = 0;
   const systemPrompt = () => `It is minute ${asked++}.`;
   const { last, details, api, id } = await callsOf({ systemPrompt }, ["a", "b"], ["1", "2"]);
@@ -120,7 +120,7 @@ test("a context that was replaced, and a lane that was switched", async () => {
   expect(await rule()).toBe("lane_changed");
 });
 
-test("what a transformer sent is shown as it was sent, and said to be its work", async () => {
+test("messages of a transformer are shown as they were sent, and marked as transformed", async () => {
   let calls = 0;
   const transformRequest: AgentConfig["transformRequest"] = ({ messages }) => {
     calls += 1;
@@ -139,7 +139,7 @@ test("a call that failed is in the list, with why", async () => {
   expect(calls).toMatchObject([{ error: { code: expect.stringMatching(/^model_/) } }]);
 });
 
-test("a call whose blobs are not there is told as what it is: not proven", async () => {
+test("a call whose blobs are missing is reported as not proven", async () => {
   const source = await callsOf({}, ["a"], ["1"]);
   const { body } = await source.api.get(`/threads/${source.id}/export?format=json`);
   const { blobs: _left, ...bare } = JSON.parse(body);

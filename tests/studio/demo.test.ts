@@ -3,8 +3,8 @@ import fc from "fast-check";
 import { AgentServer, memoryStore } from "heddle";
 import { demoAgent } from "heddle/studio";
 import { expect, onTestFinished, test } from "vitest";
-import { calculate } from "../../src/studio/demo/calculate.ts";
-import { DEMO_PROMPTS } from "../../src/studio/demo/prompts.ts";
+import { DEMO_PROMPTS } from "../../src/studio/demo/demo-agent.ts";
+import { calculate } from "../../src/studio/demo/demo-tools.ts";
 
 async function demo() {
   const store = memoryStore();

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { systemRuntimePorts } from "../../src/runtime/ports.ts";
-import { eventStream, type Message } from "../../src/studio/live/event-stream.ts";
+import { eventStream, type StreamMessage } from "../../src/studio/live/event-stream.ts";
 
-const message: Message = { event: "ready", data: {} };
+const message: StreamMessage = { event: "ready", data: {} };
 
 /** Timers that ring when the test says so. */
 function timers() {
@@ -16,7 +16,7 @@ function timers() {
 
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-test("nobody runs ahead of a reader that does not read", async () => {
+test("no producer runs ahead of a slow reader", async () => {
   let sent = 0;
   const { body } = eventStream({ ports: timers().ports, signals: [] }, [
     async (send, signal) => {

@@ -23,7 +23,7 @@ test("a stream begins with the thread, and with the entries from the one that wa
   expect(seqsOf(live.told)).toEqual([5]);
 });
 
-test("who has lost the connection goes on behind the last entry it was told, also when it was told none", async () => {
+test("a reader that lost the connection continues after the last entry it got, also when it got none", async () => {
   const store = memoryStore();
   await store.append("thread_1", [{ kind: "note" }, { kind: "note" }]);
   const { api } = await started({ store });
@@ -42,7 +42,7 @@ test("who has lost the connection goes on behind the last entry it was told, als
   expect(await strange.next()).toMatchObject({ id: "e4" });
 });
 
-test("whoever comes in the middle of a request is told it from its beginning, deltas included", async () => {
+test("a reader that joins in the middle of a request gets it from its beginning, deltas included", async () => {
   const model = scriptedModel([{ text: ["Once", " upon", " a", " time"], hang: true }]);
   const { api } = await started({ agent: defineAgent({ model }) });
   const id = await api.newThread();
@@ -96,7 +96,7 @@ test("the resume token of a request is not shown to pages", async () => {
   expect(data.data.token).toBe("");
 });
 
-test("the list is told of every change: threads made, asked, finished, deleted, and written by others", async () => {
+test("the list gets every change: threads made, asked, finished, deleted, and written by others", async () => {
   const store = memoryStore();
   const { api } = await started({ store });
   const events = await api.events("/events");
@@ -115,7 +115,7 @@ test("the list is told of every change: threads made, asked, finished, deleted, 
   await resumed.until(({ data }) => data.id === "thread_other");
 });
 
-test("two clients on one thread are told the same, whoever asks", async () => {
+test("two clients on one thread get the same events, whichever asks", async () => {
   const { api } = await started();
   const id = await api.newThread();
   const [a, b] = await Promise.all([api.events(`/threads/${id}/events`), api.events(`/threads/${id}/events`)]);

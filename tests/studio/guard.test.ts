@@ -53,6 +53,15 @@ test("a page of another origin is refused, our own is not, and neither is who ha
   expect(await post({})).toMatchObject({ status: 201 });
 });
 
+test("a link on a page of another site leads to the Studio, and its forms do not reach the API", async () => {
+  const { api } = await started();
+  const link = { "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document" };
+  expect(await raw(`${api.origin}/`, "GET", link)).toMatchObject({ status: 200 });
+  expect(await raw(`${api.origin}/api/info`, "GET", link)).toEqual({ status: 401, code: "unauthorized" });
+  const form = { ...link, ...api.headers, origin: "http://evil.example" };
+  expect(await raw(`${api.origin}/api/threads`, "POST", form, "{}")).toEqual({ status: 403, code: "origin_refused" });
+});
+
 test("every call needs the token, also on this machine, in a header alone", async () => {
   for (const options of [{ token: TOKEN }, {}]) {
     const { api, studio } = await started(options);
@@ -198,7 +207,7 @@ test("every answer keeps browsers from caching, framing, sniffing and loading fr
   }
 });
 
-test("what breaks inside is told to the process, not to whoever called", async () => {
+test("an internal error is reported to the process, not to the caller", async () => {
   const warned: string[] = [];
   const store = memoryStore();
   const broken = { ...store, list: () => Promise.reject(new Error("/secret/path with password")) };
@@ -241,7 +250,7 @@ test("a handler can be mounted in a server of one's own", async () => {
   });
 });
 
-test("a stopped Studio ends its streams and answers nobody", async () => {
+test("a stopped Studio ends its streams and refuses requests", async () => {
   const { studio, api } = await started();
   const id = await api.newThread();
   const events = await api.events(`/threads/${id}/events`);

@@ -5,7 +5,7 @@ import { clientOf, isEnd } from "./support/client.ts";
 
 const SCRIPT = new URL("./support/killed-studio.ts", import.meta.url);
 
-test("killed while it streams and started again on the same port, it goes on at once, under the same request", async () => {
+test("killed while it streams and started again on the same port, it continues at once, under the same request", async () => {
   const path = fastFile();
   const first = startChild(SCRIPT, path);
   await first.wrote(1);

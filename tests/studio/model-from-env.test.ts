@@ -1,4 +1,4 @@
-import { assistant, modelFromEnv } from "heddle/studio";
+import { assistantAgent, modelFromEnv } from "heddle/studio";
 import { expect, test, vi } from "vitest";
 
 test("without a key there is no model", async () => {
@@ -17,7 +17,7 @@ test.each([
 ])("%j gives a model", async (env, provider, modelId) => {
   const model = await modelFromEnv(env);
   expect(model).toMatchObject({ provider: expect.stringMatching(provider), modelId });
-  expect(assistant(model ?? expect.fail("there is none")).name).toBe("assistant");
+  expect(assistantAgent(model ?? expect.fail("there is none")).name).toBe("assistant");
 });
 
 test("a package that is missing is named with the command that installs it, and the key is not", async () => {

@@ -1,6 +1,6 @@
 import { openApi } from "heddle/studio";
 import { expect, test } from "vitest";
-import { ROUTES } from "../../src/studio/routes.ts";
+import { ROUTES } from "../../src/studio/routes/routes.ts";
 import { type Body, started } from "./support/client.ts";
 
 const document = openApi() as Body;

@@ -19,7 +19,7 @@ async function studioOn(path: string, options: Parameters<typeof startStudio>[0]
   return { store, studio, api: clientOf(studio), stop };
 }
 
-test("stopped in the middle of an answer and started again, it goes on, and a page that reconnects misses nothing", async () => {
+test("stopped in the middle of an answer and started again, it continues, and a page that reconnects misses nothing", async () => {
   const path = fastFile();
   const hanging = scriptedModel([
     { calls: [{ id: "c1", name: "add", arguments: { a: 1, b: 2 } }] },
@@ -96,7 +96,7 @@ test("what another process writes into the file is shown as it comes", async () 
   await list.until(({ data }) => data.id === id && data.rev === 1);
 });
 
-test("a thread that somebody else runs is told so, and can still be read", async () => {
+test("a thread that another process runs is reported as such, and can still be read", async () => {
   const path = fastFile();
   const { api, store } = await studioOn(path);
   const id = await api.newThread();

@@ -23,7 +23,7 @@ async function takenOver() {
   return { store, api, id, events };
 }
 
-test("a page is told that another process has the request, and its entries and end by the log", async () => {
+test("a page learns that another process has the request, and gets its entries and end from the log", async () => {
   const { store, api, id, events } = await takenOver();
   const suspended = await events.until(kindIs("request_suspended"));
   expect(suspended.data.data).toEqual({ reason: "lost", holder: "two" });
@@ -40,7 +40,7 @@ test("a page is told that another process has the request, and its entries and e
   expect((await api.get(`/threads/${id}`)).body.request).toBeUndefined();
 });
 
-test("a request that was suspended is told to its end when the same Studio resumes it", async () => {
+test("a suspended request is emitted to its end when the same Studio resumes it", async () => {
   const { store, api, id, events } = await takenOver();
   const { data: suspended } = await events.until(kindIs("request_suspended"));
   await store.release(id, 2);

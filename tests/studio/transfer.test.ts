@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { memoryStore } from "heddle";
 import { expect, test } from "vitest";
-import { linesOf } from "../../src/studio/transfer/lines.ts";
+import { linesOf } from "../../src/studio/routes/import.ts";
 import { fastFolder } from "../support/temp-folder.ts";
 import { type Body, started } from "./support/client.ts";
 
@@ -85,7 +85,7 @@ test("what is there is not overwritten: a second import has an id of its own, an
   expect((await api.get(`/threads/${id}/entries`)).body.rev).toBe(4);
 });
 
-test("a request that was open when it was exported is not gone on with here", async () => {
+test("a request that was open when it was exported is not resumed here", async () => {
   const { api } = await started();
   const id = await api.newThread();
   const events = await api.events(`/threads/${id}/events`);

@@ -3,7 +3,7 @@ import { scriptedModel } from "heddle/testing";
 import { expect, test } from "vitest";
 import { started } from "./support/client.ts";
 
-test("a call that was approved and now waits for its answer is told to wait for it, and can be answered", async () => {
+test("a call that was approved and now waits for its answer is shown as waiting, and can be answered", async () => {
   const model = scriptedModel([{ calls: [{ name: "sign", arguments: { page: 1 } }] }, "Signed."]);
   const sign = { inputSchema: { type: "object" }, needsApproval: true } as const; // somebody outside signs
   const { api } = await started({ agent: defineAgent({ model, tools: { sign } }) });

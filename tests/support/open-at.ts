@@ -1,7 +1,6 @@
 import type { OpenStoreOptions } from "../../src/stores/open-store.ts";
 import type { ThreadStore } from "../../src/stores/port.ts";
-import { betterSqlite3 } from "../../src/stores/sqlite/connection/better-sqlite3.ts";
-import type { OpenConnection } from "../../src/stores/sqlite/connection/connection.ts";
+import { betterSqlite3, type OpenConnection } from "../../src/stores/sqlite/connection.ts";
 import { sqliteStore } from "../../src/stores/sqlite/sqlite-store.ts";
 
 /**

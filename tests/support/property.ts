@@ -3,6 +3,7 @@
  * Tests use `fc.assert(fc.property(...))` as usual and need not know this file.
  */
 import fc from "fast-check";
+import "./case-budget.ts";
 
 const asked = process.env["HEDDLE_SEED"];
 const seed = asked === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(asked);

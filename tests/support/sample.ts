@@ -1,5 +1,5 @@
+import type { StoreOptions } from "../../src/stores/options.ts";
 import type { ThreadStore } from "../../src/stores/port.ts";
-import type { StoreOptions } from "../../src/stores/ports.ts";
 import type { EntryInput } from "../../src/thread/entry.ts";
 import type { JsonObject } from "../../src/thread/json.ts";
 import type { Names } from "./everything.ts";

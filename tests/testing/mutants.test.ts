@@ -1,8 +1,8 @@
-import { checkName, defineStore, MemoryDatabase, type OpenStoreOptions } from "heddle";
+import type { OpenStoreOptions } from "heddle";
+import { checkName, defineStore, MemoryDatabase } from "heddle/store";
 import { storeContract } from "heddle/testing";
 import { describe, expect, test } from "vitest";
-import type { MemoryTenant } from "../../src/stores/memory/database.ts";
-import { memoryDriver } from "../../src/stores/memory/driver.ts";
+import { type MemoryTenant, memoryDriver } from "../../src/stores/memory-store.ts";
 import { keeping } from "./mutants/keeping.ts";
 import type { Mutation } from "./mutants/mutation.ts";
 import { reading } from "./mutants/reading.ts";
@@ -73,7 +73,7 @@ function open(tenantOf: (name: string) => MemoryTenant, mutation: Mutation): Ope
 /** The names of the cases that fail; of a group only the first that does. */
 async function brokenPromises(open: Open, only?: string): Promise<string[]> {
   const broken: string[] = [];
-  for (const { name, group, run, skip } of storeContract({ open, patienceMs: only === undefined ? 10_000 : 1_000 })) {
+  for (const { name, group, run, skip } of storeContract({ open, timeoutMs: only === undefined ? 10_000 : 1_000 })) {
     if (skip !== undefined || (only !== undefined && group !== only)) continue;
     await run().catch(() => broken.push(name));
     if (only !== undefined && broken.length > 0) break;

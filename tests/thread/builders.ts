@@ -1,4 +1,5 @@
-import { type EntryInput, HeddleError, type JsonObject, type Ports, type Refs, Thread } from "heddle";
+import { type EntryInput, HeddleError, type JsonObject, type Refs, Thread } from "heddle";
+import type { Ports } from "heddle/core";
 import { expect } from "vitest";
 
 /** A clock that ticks by one and ids that count: equal runs give equal bytes. */

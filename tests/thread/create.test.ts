@@ -31,7 +31,7 @@ describe("a new thread", () => {
     expect(Object.isFrozen(thread.metadata["tags"])).toBe(true);
   });
 
-  test("was created and updated when the clock said", () => {
+  test("has createdAt and updatedAt of the clock", () => {
     const thread = Thread.create({ clock: () => 42 });
     expect([thread.createdAt, thread.updatedAt]).toEqual([42, 42]);
   });
@@ -72,7 +72,7 @@ describe("a clock and ids that are passed in", () => {
     expect(run()).toBe(run());
   });
 
-  test("are all that a run takes from the world", () => {
+  test("are all that a run takes from its environment", () => {
     vi.spyOn(Date, "now").mockImplementation(() => expect.fail("the system clock was read"));
     vi.spyOn(crypto, "getRandomValues").mockImplementation(() => expect.fail("chance was asked"));
     expect(run()).toContain('"id":"entry_1"');
@@ -105,7 +105,7 @@ describe("a Thread", () => {
     expect(thread.id).toBe("thread_a");
   });
 
-  test("is recognised, also when another copy of the package made it", async () => {
+  test("is recognized, also when another copy of the package made it", async () => {
     vi.resetModules();
     const other = await import("../../src/index.ts");
     expect(other.Thread).not.toBe(Thread);

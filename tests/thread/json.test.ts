@@ -42,7 +42,7 @@ describe("fromJSON", () => {
     expect(JSON.stringify(Thread.fromJSON(thread.toJSON()))).toBe(JSON.stringify(thread));
   });
 
-  test("gives a thread that goes on", () => {
+  test("returns a thread that can be continued", () => {
     const thread = Thread.fromJSON(notes(2).toJSON(), { clock: () => 7, ids: (prefix) => `mine_${prefix}` }).append(
       note("2"),
     );
@@ -114,7 +114,7 @@ describe("damaged data", () => {
     });
   });
 
-  test("that ends too early or goes on too long is refused with the index", () => {
+  test("that ends too early or is too long is refused with the index", () => {
     expect(damaged((data) => data.entries.pop())).toMatchObject({ code: "thread_corrupt", index: 3 });
     expect(damaged((data) => Object.assign(data, { rev: 2 }))).toMatchObject({ code: "thread_corrupt", index: 2 });
   });

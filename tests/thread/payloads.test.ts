@@ -55,7 +55,7 @@ describe("a payload keeps", () => {
     expect(entry?.refs["n"]).toBe(0);
   });
 
-  test("an object that stands in two places", () => {
+  test("an object that occurs in two places", () => {
     const shared = { n: 1 };
     expect(kept({ a: shared, b: [shared] })).toEqual({ a: { n: 1 }, b: [{ n: 1 }] });
   });

@@ -65,7 +65,7 @@ describe("filterByRef", () => {
     expect(thread.filterByRef("nobody", "r1")).toEqual([]);
   });
 
-  test("tells numbers, text, booleans and null apart", () => {
+  test("distinguishes numbers, text, booleans and null", () => {
     const values = [1, "1", true, "true", null, "null", 0, ""];
     const mixed = Thread.create().append(values.map((x) => note("", { x })));
     expect(values.map((x) => seqs(mixed.filterByRef("x", x)))).toEqual(values.map((_, seq) => [seq]));
@@ -114,7 +114,7 @@ describe("upTo", () => {
     expect(three.upTo(-1)).toMatchObject({ id: "thread_a", rev: 0, lastSeq: -1, updatedAt: three.createdAt });
   });
 
-  test("goes on its own way when something is appended", () => {
+  test("is independent of later appends", () => {
     const three = notes(3);
     expect(textsOf(three.upTo(0).append(note("new")))).toEqual(["0", "new"]);
     expect(textsOf(three.upTo(-1).append(note("first")))).toEqual(["first"]);

@@ -22,7 +22,7 @@ describe("a thread of which only the tail is loaded", () => {
     expect([tail.at(11), tail.at(-1)]).toEqual([undefined, undefined]);
   });
 
-  test("goes on at its true end", () => {
+  test("continues at its true end", () => {
     const longer = tail.append([note("a"), note("b")]);
     expect(longer.toArray().map(({ seq }) => seq)).toEqual([7, 8, 9, 10, 11, 12]);
     expect(longer).toMatchObject({ rev: 13, firstSeq: 7, base: tail.base });

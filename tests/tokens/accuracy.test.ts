@@ -2,9 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Message } from "../../src/thread/message.ts";
 import { type CallSample, calibrate } from "../../src/tokens/calibrate.ts";
 import { countMessage } from "../../src/tokens/count.ts";
-import type { TokenCounter } from "../../src/tokens/counter.ts";
-import { heuristic } from "../../src/tokens/heuristic.ts";
-import { loadExactCounter } from "../../src/tokens/load-exact.ts";
+import { heuristic, type TokenCounter } from "../../src/tokens/counter.ts";
+import { loadExactCounter } from "../../src/tokens/exact.ts";
 import { CORPORA, type Corpus } from "./corpora.ts";
 
 /** How far the heuristic is from the truth, in percent; measured, with some room. Below 0 it says too little. */

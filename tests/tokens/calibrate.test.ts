@@ -2,8 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type CallSample, calibrate, calibrated } from "../../src/tokens/calibrate.ts";
 import { countMessage } from "../../src/tokens/count.ts";
-import { factsOf } from "../../src/tokens/counter.ts";
-import { heuristic } from "../../src/tokens/heuristic.ts";
+import { factsOf, heuristic } from "../../src/tokens/counter.ts";
 
 const call = (estimated: number, reported: number, factor?: number): CallSample => ({ estimated, reported, factor });
 

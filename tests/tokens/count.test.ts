@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Message, PartMetadata, ToolCall, ToolSpec } from "../../src/thread/message.ts";
 import { countMessage, countReadable, countTool, countTools } from "../../src/tokens/count.ts";
-import { factsOf, type TokenCounter } from "../../src/tokens/counter.ts";
-import { heuristic } from "../../src/tokens/heuristic.ts";
+import { factsOf, heuristic, type TokenCounter } from "../../src/tokens/counter.ts";
 
 /** One token for each character, nothing for the message: what is counted can be read off. */
 const characters: TokenCounter = { count: (text) => text.length, perMessage: 0 };
@@ -90,7 +89,7 @@ describe("everything that a model reads is counted", () => {
 });
 
 describe("a counter of one's own", () => {
-  test("needs nothing but count, and is told the model", () => {
+  test("needs only count, and gets the model", () => {
     const models: unknown[] = [];
     const counter: TokenCounter = { count: (text, model) => text.length * models.push(model) };
     expect(countMessage({ role: "user", content: "four" }, counter, "my:model")).toBe(4 + 10);

@@ -1,10 +1,9 @@
 import { expect, test } from "vitest";
-import type { FilePart, PartMetadata } from "../../src/thread/message.ts";
-import { countMessage } from "../../src/tokens/count.ts";
-import { FILE_TOKENS, fileTokens } from "../../src/tokens/files.ts";
-import { heuristic } from "../../src/tokens/heuristic.ts";
+import type { FileContentPart, PartMetadata } from "../../src/thread/message.ts";
+import { countMessage, FILE_TOKENS, fileTokens } from "../../src/tokens/count.ts";
+import { heuristic } from "../../src/tokens/counter.ts";
 
-function file(mediaType: string, metadata?: PartMetadata, base64 = "AAAA"): FilePart {
+function file(mediaType: string, metadata?: PartMetadata, base64 = "AAAA"): FileContentPart {
   return { type: "file", mediaType, data: { base64 }, ...(metadata && { metadata }) };
 }
 

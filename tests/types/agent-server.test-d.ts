@@ -115,7 +115,7 @@ describe("where the tools need a context", () => {
   });
 });
 
-test("where nothing needs a context, nobody has to give one", async () => {
+test("where no tool needs a context, no caller has to pass one", async () => {
   const server = await AgentServer.start({ agent: defineAgent({ model }), store });
   await server.ask("Hi.");
   await server.ask("Hi.", { context: { whatever: true } });

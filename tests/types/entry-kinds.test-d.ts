@@ -1,12 +1,5 @@
-import {
-  type Entry,
-  type EntryInput,
-  type EntryInputOfKind,
-  type EntryKinds,
-  type EntryOfKind,
-  type JsonObject,
-  Thread,
-} from "heddle";
+import { type Entry, type EntryInput, type EntryInputByKind, type EntryKinds, type JsonObject, Thread } from "heddle";
+import type { EntryByKind } from "heddle/core";
 import { describe, expectTypeOf, test } from "vitest";
 
 declare module "heddle" {
@@ -32,18 +25,18 @@ describe("a kind of one's own", () => {
 
   test("is what filterByKind gives", () => {
     const [invoice] = Thread.create().filterByKind("invoice");
-    expectTypeOf(invoice).toEqualTypeOf<EntryOfKind<"invoice"> | undefined>();
-    expectTypeOf<EntryOfKind<"invoice">["payload"]["total"]>().toEqualTypeOf<number>();
+    expectTypeOf(invoice).toEqualTypeOf<EntryByKind<"invoice"> | undefined>();
+    expectTypeOf<EntryByKind<"invoice">["payload"]["total"]>().toEqualTypeOf<number>();
   });
 
-  test("is checked where it is written, by whoever says so", () => {
-    expectTypeOf<{ kind: "invoice"; payload: { number: "7"; total: 4 } }>().toExtend<EntryInputOfKind<"invoice">>();
-    expectTypeOf<{ kind: "invoice"; payload: { number: "7" } }>().not.toExtend<EntryInputOfKind<"invoice">>();
-    expectTypeOf<EntryInputOfKind<"invoice">>().toExtend<EntryInput>();
+  test("is checked where it is written, with satisfies", () => {
+    expectTypeOf<{ kind: "invoice"; payload: { number: "7"; total: 4 } }>().toExtend<EntryInputByKind<"invoice">>();
+    expectTypeOf<{ kind: "invoice"; payload: { number: "7" } }>().not.toExtend<EntryInputByKind<"invoice">>();
+    expectTypeOf<EntryInputByKind<"invoice">>().toExtend<EntryInput>();
     Thread.create().append({
       kind: "invoice",
       payload: { number: "7", total: 4 },
-    } satisfies EntryInputOfKind<"invoice">);
+    } satisfies EntryInputByKind<"invoice">);
   });
 
   test("leaves the others as they were", () => {

@@ -1,4 +1,5 @@
-import { type Entry, type EntryInput, type EntryOfKind, type JsonObject, type JsonValue, Thread } from "heddle";
+import { type Entry, type EntryInput, type JsonObject, type JsonValue, Thread } from "heddle";
+import type { EntryByKind } from "heddle/core";
 import { describe, expectTypeOf, test } from "vitest";
 
 declare const entry: Entry;
@@ -28,10 +29,10 @@ describe("comparing kind narrows the payload", () => {
     }
   });
 
-  test("and leaves it a JSON object for kinds nobody described", () => {
+  test("and leaves it a JSON object for undeclared kinds", () => {
     // @ts-expect-error no such kind is known, so the comparison can never be true
     if (entry.kind === "acme.unknown") return;
-    expectTypeOf<EntryOfKind<"acme.unknown">["payload"]>().toEqualTypeOf<JsonObject>();
+    expectTypeOf<EntryByKind<"acme.unknown">["payload"]>().toEqualTypeOf<JsonObject>();
     expectTypeOf(entry.payload).toExtend<JsonObject>();
     expectTypeOf(entry.kind).toExtend<string>();
   });
@@ -40,13 +41,13 @@ describe("comparing kind narrows the payload", () => {
 describe("filterByKind", () => {
   test("gives entries of the asked kind", () => {
     const [summary] = thread.filterByKind("summary");
-    expectTypeOf(summary).toEqualTypeOf<EntryOfKind<"summary"> | undefined>();
-    expectTypeOf<EntryOfKind<"summary">["payload"]["content"]>().toEqualTypeOf<string>();
+    expectTypeOf(summary).toEqualTypeOf<EntryByKind<"summary"> | undefined>();
+    expectTypeOf<EntryByKind<"summary">["payload"]["content"]>().toEqualTypeOf<string>();
   });
 
   test("gives the union for several kinds", () => {
     const [entry] = thread.filterByKind(["tool_call", "tool_result"]);
-    expectTypeOf(entry).toEqualTypeOf<EntryOfKind<"tool_call"> | EntryOfKind<"tool_result"> | undefined>();
+    expectTypeOf(entry).toEqualTypeOf<EntryByKind<"tool_call"> | EntryByKind<"tool_result"> | undefined>();
   });
 
   test("gives any entries for a kind known only at run time", () => {
@@ -77,14 +78,14 @@ describe("what may be appended", () => {
   });
 
   test("payloads of the known kinds by their names", () => {
-    expectTypeOf<import("heddle").MessagePayload>().toExtend<JsonObject>();
-    expectTypeOf<import("heddle").ToolCallPayload>().toExtend<JsonObject>();
-    expectTypeOf<import("heddle").ToolResultPayload>().toExtend<JsonObject>();
-    expectTypeOf<import("heddle").SummaryPayload>().toExtend<JsonObject>();
-    expectTypeOf<import("heddle").AiMessagePayload>().toExtend<JsonObject>();
-    expectTypeOf<import("heddle").AiContextOperationPayload>().toExtend<JsonObject>();
-    expectTypeOf<import("heddle").InstructionStartPayload>().toExtend<JsonObject>();
-    expectTypeOf<import("heddle").InstructionEndPayload>().toExtend<JsonObject>();
+    expectTypeOf<import("heddle/core").MessagePayload>().toExtend<JsonObject>();
+    expectTypeOf<import("heddle/core").ToolCallPayload>().toExtend<JsonObject>();
+    expectTypeOf<import("heddle/core").ToolResultPayload>().toExtend<JsonObject>();
+    expectTypeOf<import("heddle/core").SummaryPayload>().toExtend<JsonObject>();
+    expectTypeOf<import("heddle/core").AiMessagePayload>().toExtend<JsonObject>();
+    expectTypeOf<import("heddle/core").AiContextOperationPayload>().toExtend<JsonObject>();
+    expectTypeOf<import("heddle/core").InstructionStartPayload>().toExtend<JsonObject>();
+    expectTypeOf<import("heddle/core").InstructionEndPayload>().toExtend<JsonObject>();
   });
 });
 

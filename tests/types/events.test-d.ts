@@ -1,9 +1,10 @@
-import type { AgentEvent, EventDraft } from "heddle";
+import type { AgentEvent } from "heddle";
+import type { EventDraft } from "heddle/core";
 import { expectTypeOf, test } from "vitest";
 
 declare const event: AgentEvent;
 
-test("what is told of a tool's call names the call and the tool", () => {
+test("events of a tool's call name the call and the tool", () => {
   switch (event.kind) {
     case "tool_started":
     case "tool_completed":
@@ -26,7 +27,7 @@ test("what is told of a tool's call names the call and the tool", () => {
   }
 });
 
-test("nobody can tell of a tool's call without them", () => {
+test("an event of a tool's call without them does not compile", () => {
   expectTypeOf<{ kind: "keepalive"; data: { runningMs: 1 } }>().not.toExtend<EventDraft>();
   expectTypeOf<{
     kind: "keepalive";

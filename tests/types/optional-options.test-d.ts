@@ -1,8 +1,10 @@
 import type * as heddle from "heddle";
 import type * as aiSdk from "heddle/ai-sdk";
+import type * as core from "heddle/core";
 import type { PostgresStoreOptions } from "heddle/postgres";
 import * as providers from "heddle/providers";
 import type { SqliteStoreOptions } from "heddle/sqlite";
+import type * as stores from "heddle/store";
 import type { DemoOptions, StartOptions, StudioOptions } from "heddle/studio";
 import type * as testing from "heddle/testing";
 import { expectTypeOf, test } from "vitest";
@@ -18,7 +20,7 @@ type Refusing<Options> = Options extends object
     }[keyof Options]
   : never;
 
-type Agent = heddle.Agent;
+type Agent = heddle.AgentDefinition;
 
 /** Whatever is passed to a function of heddle as options. */
 interface Public {
@@ -27,31 +29,31 @@ interface Public {
   server: heddle.ServerOptions<Agent>;
   host: heddle.HostOptions<Agent>;
   agent: heddle.AgentConfig;
-  thread: heddle.ThreadOptions;
+  thread: core.ThreadOptions;
   entry: heddle.EntryInput;
   toMessages: NonNullable<Parameters<heddle.Thread["toMessages"]>[0]>;
-  entriesOfStep: heddle.StepOptions;
-  openCalls: heddle.OpenCallsOptions;
+  entriesOfStep: core.StepOptions;
+  openCalls: core.OpenCallsOptions;
   fromMessages: NonNullable<Parameters<typeof heddle.Thread.fromMessages>[1]>;
   policy: heddle.ContextPolicyInput;
   window: heddle.ContextPolicyInput["window"];
   toolResults: heddle.ContextPolicyInput["toolResults"];
   projection: heddle.ProjectionInput;
-  append: heddle.AppendOptions;
-  load: heddle.LoadOptions;
-  read: heddle.ReadOptions;
-  list: heddle.ListOptions;
-  feed: heddle.FeedOptions;
-  watch: heddle.WatchOptions;
-  fork: heddle.ForkOptions;
-  claim: heddle.ClaimOptions;
-  verify: heddle.VerifyOptions;
+  append: stores.AppendOptions;
+  load: stores.LoadOptions;
+  read: stores.ReadOptions;
+  list: stores.ListOptions;
+  feed: stores.FeedOptions;
+  watch: stores.WatchOptions;
+  fork: stores.ForkOptions;
+  claim: stores.ClaimOptions;
+  verify: stores.VerifyOptions;
   run: heddle.RunOptions<Agent>;
   continue: heddle.ContinueOptions<Agent>;
   cancel: heddle.CancelOptions<Agent>;
   mcp: heddle.McpOptions;
   telemetry: heddle.OpenTelemetryOptions;
-  memory: heddle.MemoryStoreOptions;
+  memory: stores.MemoryStoreOptions;
   open: heddle.OpenStoreOptions;
   sqlite: SqliteStoreOptions;
   postgres: PostgresStoreOptions;
@@ -62,7 +64,7 @@ interface Public {
   cache: providers.CacheOption;
   anthropic: NonNullable<Parameters<typeof providers.toAnthropic>[2]>;
   gemini: NonNullable<Parameters<typeof providers.toGemini>[2]>;
-  stream: aiSdk.UIMessageStreamOptions;
+  stream: aiSdk.UIStreamOptions;
   response: aiSdk.UIMessageStreamResponseInit;
   toUI: aiSdk.ToUIMessagesOptions;
   turn: aiSdk.ChatTurnOptions;
@@ -70,15 +72,15 @@ interface Public {
   scripted: testing.ScriptedModelOptions;
   faults: testing.FaultOptions;
   simulation: testing.SimulationOptions;
-  projector: heddle.ProjectorOptions;
-  stored: heddle.StoredInput;
+  projector: core.ProjectorOptions;
+  stored: stores.StoreProjectionInput;
   transcript: NonNullable<Parameters<typeof heddle.transcript>[1]>;
   rebuild: NonNullable<Parameters<typeof heddle.rebuildCall>[2]>;
-  fold: NonNullable<Parameters<typeof heddle.foldLane>[2]>;
+  fold: NonNullable<Parameters<typeof core.foldLane>[2]>;
   tool: Parameters<typeof heddle.runTool>[1];
   toolError: ConstructorParameters<typeof heddle.ToolError>[0];
-  summaryRequest: NonNullable<Parameters<typeof heddle.summaryRequest>[1]>;
-  acceptSummary: NonNullable<Parameters<typeof heddle.acceptSummary>[2]>;
+  summaryRequest: NonNullable<Parameters<typeof core.summaryRequest>[1]>;
+  acceptSummary: NonNullable<Parameters<typeof core.acceptSummary>[2]>;
   mint: heddle.TokenConfig;
 }
 

@@ -1,14 +1,6 @@
-import type {
-  Entry,
-  EntryInput,
-  JsonObject,
-  LaneBase,
-  Refs,
-  Thread,
-  ThreadBase,
-  ThreadData,
-  ThreadOptions,
-} from "heddle";
+import type { Entry, EntryInput, JsonObject, Refs, Thread } from "heddle";
+import type { ThreadData, ThreadOptions } from "heddle/core";
+import type { LaneBase, ThreadBase } from "heddle/store";
 import { expectTypeOf, test } from "vitest";
 
 /** The keys of T that may be assigned to. */
@@ -24,7 +16,7 @@ type Writable<T> = {
       : Key;
 }[keyof T];
 
-test("the helper tells writable keys from readonly ones", () => {
+test("the helper distinguishes writable keys from readonly ones", () => {
   expectTypeOf<Writable<{ a: 1; readonly b: 2; c?: 3; d(): void }>>().toEqualTypeOf<"a" | "c">();
 });
 

@@ -1,16 +1,16 @@
-import type { Answers, ThreadRow } from "heddle/studio";
+import type { ResponseBodies, ThreadRow } from "heddle/studio";
 import { expectTypeOf, test } from "vitest";
-import { type Answer, json } from "../../src/studio/http/reply.ts";
-import type { Run } from "../../src/studio/http/router.ts";
+import { type JsonResponse, json } from "../../src/studio/http/response.ts";
+import type { RouteHandler } from "../../src/studio/http/router.ts";
 
-type Handler<Name extends keyof Answers> = Run<Answer<Answers[Name]>>;
+type Handler<Name extends keyof ResponseBodies> = RouteHandler<JsonResponse<ResponseBodies[Name]>>;
 
-test("a handler that answers anything but what its route promises does not compile", () => {
-  expectTypeOf<Handler<"POST /api/threads">>().toEqualTypeOf<Run<Answer<ThreadRow>>>();
+test("a handler that answers another type than its route promises does not compile", () => {
+  expectTypeOf<Handler<"POST /api/threads">>().toEqualTypeOf<RouteHandler<JsonResponse<ThreadRow>>>();
   const less = async () => json({ id: "thread_1" });
   // @ts-expect-error the row lacks its title
   const handler: Handler<"POST /api/threads"> = less;
   void handler;
   // @ts-expect-error a field that nobody knows of
-  json<Answers["DELETE /api/threads/{id}"]>({ deleted: true, found: true });
+  json<ResponseBodies["DELETE /api/threads/{id}"]>({ deleted: true, found: true });
 });

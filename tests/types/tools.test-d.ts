@@ -5,7 +5,7 @@ import { describe, expectTypeOf, test } from "vitest";
 import * as z from "zod";
 import { jsonSchema } from "../../src/agent/definition/schema.ts";
 import {
-  type ContextOf,
+  type CombinedContext,
   type Tool,
   type ToolInput,
   type ToolOptions,
@@ -110,9 +110,9 @@ describe("the context", () => {
   });
 
   test("of several tools is what all of them need", () => {
-    expectTypeOf<{ db: Db; user: string }>().toExtend<ContextOf<{ read: typeof read; greet: typeof greet }>>();
-    expectTypeOf<{ db: Db }>().not.toExtend<ContextOf<{ read: typeof read; greet: typeof greet }>>();
-    expectTypeOf<ContextOf<{ plain: typeof plain }>>().toEqualTypeOf<unknown>();
+    expectTypeOf<{ db: Db; user: string }>().toExtend<CombinedContext<{ read: typeof read; greet: typeof greet }>>();
+    expectTypeOf<{ db: Db }>().not.toExtend<CombinedContext<{ read: typeof read; greet: typeof greet }>>();
+    expectTypeOf<CombinedContext<{ plain: typeof plain }>>().toEqualTypeOf<unknown>();
   });
 });
 

@@ -1,19 +1,19 @@
 import {
-  type Agent,
+  type AgentDefinition,
   type AgentRequest,
   AgentServer,
-  type ContextFor,
   defineAgent,
-  type InputOf,
+  type InferOutput,
   type InputSchema,
   type JsonObject,
   memoryStore,
-  type OutputOf,
   react,
   type ToolOptions,
   type Tools,
+  type ToolsContext,
   tool,
 } from "heddle";
+import type { InferInput } from "heddle/core";
 import { scriptedModel } from "heddle/testing";
 import { expectTypeOf, test } from "vitest";
 import * as z from "zod";
@@ -29,23 +29,23 @@ const look = tool({
 });
 
 test("functions around defineAgent keep what it infers, and their types can be written down", () => {
-  function withTools<Given extends Tools>(tools: Given): Agent<Given, ContextFor<Given>, unknown> {
+  function withTools<Given extends Tools>(tools: Given): AgentDefinition<Given, ToolsContext<Given>, unknown> {
     return defineAgent({ model, tools });
   }
   function withOutput<Schema extends InputSchema>(
     output: Schema,
-  ): Agent<Record<never, never>, unknown, OutputOf<Schema>> {
+  ): AgentDefinition<Record<never, never>, unknown, InferOutput<Schema>> {
     return defineAgent({ model, output });
   }
-  expectTypeOf(withTools({ look })).toEqualTypeOf<Agent<{ look: typeof look }, Ctx, unknown>>();
+  expectTypeOf(withTools({ look })).toEqualTypeOf<AgentDefinition<{ look: typeof look }, Ctx, unknown>>();
   expectTypeOf(withOutput(z.object({ n: z.number() }))).toEqualTypeOf<
-    Agent<Record<never, never>, unknown, { n: number }>
+    AgentDefinition<Record<never, never>, unknown, { n: number }>
   >();
-  expectTypeOf<InputOf<typeof look.inputSchema>>().toEqualTypeOf<{ id: string }>();
-  expectTypeOf<InputOf<{ readonly type: "object" }>>().toEqualTypeOf<JsonObject>();
+  expectTypeOf<InferInput<typeof look.inputSchema>>().toEqualTypeOf<{ id: string }>();
+  expectTypeOf<InferInput<{ readonly type: "object" }>>().toEqualTypeOf<JsonObject>();
 });
 
-test("a prompt and a guard are told the context that the tools need", () => {
+test("a prompt and a guard get the context that the tools need", () => {
   defineAgent({
     model,
     tools: { look },

@@ -1,4 +1,4 @@
-import { floor } from "../../agent/floor-peer.ts";
+import { baseline } from "../../agent/baseline-peer.ts";
 import {
   heddleHost,
   heddleMemory,
@@ -14,7 +14,7 @@ import { openaiAgents } from "./openai-agents.ts";
 import type { AgentPeer } from "./peer.ts";
 
 const PEERS = {
-  floor,
+  baseline,
   heddle: heddleSqlite,
   "heddle-relaxed": heddleRelaxed,
   "heddle-memory": heddleMemory,

@@ -1,7 +1,7 @@
 // Measures one peer in this process and prints the numbers as JSON: measure.ts <peer> <folder> <sizes as JSON>
 import { mkdirSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { Floor } from "../../log/floor.ts";
+import { Baseline } from "../../log/baseline.ts";
 import { heddle, heddleRelaxed } from "../../log/heddle-peer.ts";
 import { PAYLOAD_BYTES, payloadOf, textOf } from "../../log/message.ts";
 import { atOnce, oneByOne } from "../../support/lap.ts";
@@ -22,7 +22,7 @@ export interface PeerNumbers {
   readonly appendP99: number;
   /** Median of the last tenth of the conversation. */
   readonly lastAppendsP50: number;
-  readonly appendToFloor: number;
+  readonly appendToBaseline: number;
   readonly conversationsPerSecond: number;
   readonly shortTailP50: number;
   readonly longTailP50: number;
@@ -64,7 +64,7 @@ async function measure(peer: Peer, folder: string, sizes: PeerSizes): Promise<Pe
   const { name, packages, notes } = peer;
   await warmUp(await openIn("warm-up"), sizes);
   const log = await openIn("appends");
-  const appends = await measureAppends(log, new Floor(join(folder, "floor.db")), sizes);
+  const appends = await measureAppends(log, new Baseline(join(folder, "baseline.db")), sizes);
   const durability = await log.durability();
   await log.close();
   const bytesToPayload = bytesIn(join(folder, "appends")) / (sizes.appends * PAYLOAD_BYTES) || undefined;
@@ -88,26 +88,26 @@ async function warmUp(log: PeerLog, { tail }: PeerSizes): Promise<void> {
   await log.close();
 }
 
-async function measureAppends(log: PeerLog, floor: Floor, { appends }: PeerSizes) {
+async function measureAppends(log: PeerLog, baseline: Baseline, { appends }: PeerSizes) {
   const rounds = 20;
   const perRound = Math.ceil(appends / rounds);
   let appended = 0;
   let inserted = 0;
   const results = await race(
     {
-      floor: () => oneByOne(perRound, () => floor.insert("floor", inserted, payloadOf(inserted++))),
+      baseline: () => oneByOne(perRound, () => baseline.insert("baseline", inserted, payloadOf(inserted++))),
       peer: () => oneByOne(perRound, () => log.append("conversation", appended++)),
     },
     { rounds, warmup: 0 },
   );
-  floor.close();
+  baseline.close();
   await mustEndWith(log, "conversation", appended - 1, Math.min(appends, 200));
   const lastTenth = results.peer.laps.slice(-rounds / 10).flatMap(({ each }) => each);
   return {
     appendP50: results.peer.p50,
     appendP99: results.peer.p99,
     lastAppendsP50: percentile(lastTenth, 0.5),
-    appendToFloor: results.peer.over(results.floor),
+    appendToBaseline: results.peer.over(results.baseline),
   };
 }
 

@@ -16,7 +16,7 @@ export interface PeerLog {
   fill(conversation: string, count: number): Promise<unknown>;
   /** The texts of the last messages, oldest first. */
   tail(conversation: string, count: number): Promise<readonly string[]>;
-  /** What decides how durable it is, read back from the open database. */
+  /** The settings that decide its durability, read back from the open database. */
   durability(): Promise<string>;
   /** Leaves all data in the main files of the folder. */
   close(): Promise<void>;

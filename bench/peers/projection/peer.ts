@@ -12,9 +12,9 @@ export type TableName = "build" | "cache" | "illegal";
 /** One way to do it. */
 export interface Variant {
   readonly name: string;
-  /** The tables it stands in. */
+  /** The tables that list it. */
   readonly tables: readonly TableName[];
-  /** What the limit it is opened with counts. */
+  /** The unit of its limit. */
   readonly counts: "tokens" | "items";
   /** It has no budget: the limit it gets where the others get theirs from the budget. */
   readonly fixed?: number;

@@ -1,17 +1,16 @@
 import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
 import type { Projector } from "../../projection/projector.ts";
-import type { SummaryRange } from "../../projection/summarise/range.ts";
-import type { Readers } from "../../projection/transcript/reader.ts";
+import type { SummaryRange } from "../../projection/summary/summary-range.ts";
+import type { Readers } from "../../projection/transcript/entry-reader.ts";
 import type { JsonObject } from "../../thread/json.ts";
 import type { Content, Message, ToolCall, ToolSpec } from "../../thread/message.ts";
 import type { Thread } from "../../thread/thread.ts";
 import type { TokenCounter } from "../../tokens/counter.ts";
-import type { Usage } from "../answer.ts";
-import type { DownloadFunction, DownloadLimits } from "./download.ts";
-import type { LanguageModel } from "./language-model.ts";
-import type { InputSchema } from "./schema.ts";
-import type { StopCondition } from "./stop-when.ts";
-import type { Tools } from "./tool.ts";
+import type { Usage } from "../model-call.ts";
+import type { ProviderModel } from "./language-model.ts";
+import type { InferInput, InputSchema } from "./schema.ts";
+import type { StopWhenCondition } from "./stop-when.ts";
+import type { CombinedContext, Tools } from "./tool.ts";
 
 /** The request that a function of the agent is called for. The context is never stored. */
 export interface RequestScope<Context> {
@@ -21,7 +20,7 @@ export interface RequestScope<Context> {
 }
 
 /** The first argument of `accept`. */
-export interface AcceptedBy {
+export interface AcceptScope {
   readonly thread: Thread;
 }
 
@@ -36,6 +35,7 @@ export interface ModelRequest {
 /** Whether a call may run. "ask" makes it wait for approval. The text of `deny` is shown to the model as the reason. */
 export type GuardVerdict = "allow" | "ask" | { readonly deny: string };
 
+/** Writes the summaries of old entries. */
 export interface Summarizer {
   /**
    * Writes the summary of a range. A range longer than `maxInputTokens` comes in pieces, each with the previous summary. An
@@ -47,10 +47,13 @@ export interface Summarizer {
   readonly maxInputTokens?: number | undefined;
 }
 
-export type ToolChoice = "auto" | "none" | "required" | { readonly tool: string };
+/** Whether the model may call tools (`auto`), must not (`none`), must (`required`), or must call one tool. */
+export type ToolChoiceSetting = "auto" | "none" | "required" | { readonly tool: string };
 
+/** How much a model thinks before it answers. */
 export type Reasoning = "provider-default" | "none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
 
+/** Limits of tokens and cost of one request. */
 export interface Limits {
   /** The most input plus output tokens of one request, as the provider reports them. Default: no limit. */
   readonly maxTokens?: number | undefined;
@@ -65,26 +68,26 @@ export interface Limits {
 
 /** The argument of `defineAgent`. Only `model` is required. */
 export interface AgentConfig<
-  Given extends Tools = Tools,
+  T extends Tools = Tools,
   Context = unknown,
   Output extends InputSchema | undefined = InputSchema | undefined,
 > {
   /** The name of the agent. Default "agent". */
   readonly name?: string | undefined;
   /** A model of any AI SDK provider package. */
-  readonly model: LanguageModel;
+  readonly model: ProviderModel;
   /** A text, or a function of the request's context. Default: none. */
   readonly systemPrompt?: string | ((context: Context) => string | Promise<string>) | undefined;
-  /** Another name of `systemPrompt`. Give only one of them. */
+  /** Another name of `systemPrompt`. Give only one of them. Default: none. */
   readonly instructions?: string | ((context: Context) => string | Promise<string>) | undefined;
   /** The tools by name. Default: none. */
-  readonly tools?: Given | undefined;
+  readonly tools?: T | undefined;
   /** How much of the thread the model is shown. Default: fits the model, at most 100,000 tokens. */
   readonly contextPolicy?: ContextPolicyInput | undefined;
   /** The most model calls of one request. Default 100. */
   readonly maxIterations?: number | undefined;
   /** Completes a request before its next model call when any of these conditions is true. Default: none. */
-  readonly stopWhen?: StopCondition | readonly StopCondition[] | undefined;
+  readonly stopWhen?: StopWhenCondition | readonly StopWhenCondition[] | undefined;
   /** The timeout of each attempt of a tool, in milliseconds. Default 60,000. */
   readonly toolTimeoutMs?: number | undefined;
   /** Retries of a tool after a timeout or an error with `retryable: true`. Default 0. */
@@ -114,7 +117,7 @@ export interface AgentConfig<
   /** How much the model thinks, if it supports this setting. Default: the provider's default. */
   readonly reasoning?: Reasoning | undefined;
   /** Whether the model may or must call tools. Default "auto". */
-  readonly toolChoice?: ToolChoice | undefined;
+  readonly toolChoice?: ToolChoiceSetting | undefined;
   /** The schema of the answer, which becomes `result.object`. Default: none, the answer is text. */
   readonly output?: Output;
   /** How often an answer that does not match `output` is sent back. Default 1, at most 3. */
@@ -134,7 +137,7 @@ export interface AgentConfig<
   readonly tokenCounter?: TokenCounter | undefined;
   /** Checks an ask before anything is written. A returned text refuses it. Called once per ask; must be synchronous. Default: none. */
   readonly accept?:
-    | ((agent: AcceptedBy, pending: { readonly content: Content; readonly requestId: string }) => string | undefined)
+    | ((agent: AcceptScope, pending: { readonly content: Content; readonly requestId: string }) => string | undefined)
     | undefined;
   /** Changes the request of one model call; the change is recorded. Called before every call, not before its retries. Default: none. */
   readonly transformRequest?:
@@ -159,7 +162,7 @@ export interface AgentConfig<
   /** Writes summaries. Default: asks the model in `models` that `policy.summarizationModel` names, else the agent's model. */
   readonly summarizer?: Summarizer | undefined;
   /** Models by the name that policies use. Default: none. */
-  readonly models?: { readonly [name: string]: LanguageModel } | undefined;
+  readonly models?: { readonly [name: string]: ProviderModel } | undefined;
   /** Whether a request that a crash interrupted is resumed or fails. A request that only waits is never interrupted. Default "resume". */
   readonly recover?: "resume" | "fail" | undefined;
   /**
@@ -167,4 +170,88 @@ export interface AgentConfig<
    * fails with `attempts_exhausted`. Stopping a server does not count as an attempt. Default 5.
    */
   readonly maxAttempts?: number | undefined;
+}
+
+type DefaultedField =
+  | "name"
+  | "maxIterations"
+  | "toolTimeoutMs"
+  | "toolMaxRetries"
+  | "toolRetryBackoffMs"
+  | "modelMaxRetries"
+  | "toolConcurrency"
+  | "toolHeartbeatMs"
+  | "streamIdleTimeoutMs"
+  | "busy"
+  | "streaming"
+  | "toolChoice"
+  | "outputRetries"
+  | "redact"
+  | "captureDeltas"
+  | "recover"
+  | "maxAttempts";
+
+type Config = AgentConfig<Tools, never, InputSchema | undefined>;
+type CompleteConfig = { readonly [Field in DefaultedField]: Exclude<Config[Field], undefined> } & Omit<
+  Config,
+  DefaultedField | "instructions" | "tools"
+> & { readonly tools: Tools };
+
+/**
+ * An agent definition: checked, with all defaults, frozen, and shared by all threads. Made by `defineAgent`. The type
+ * parameters are its tools, the context of a request, and the type of `result.object`.
+ */
+export type AgentDefinition<T extends Tools = Tools, Context = unknown, Output = unknown> = CompleteConfig & {
+  readonly tools: T;
+  /** Only for types; never set at run time. */
+  readonly "~types"?: { readonly context: (context: Context) => void; readonly output: Output };
+};
+
+/** Any agent. */
+export type AnyAgent = AgentDefinition<Tools, never, unknown>;
+
+/** The type of `result.object` for an agent with this `output`; undefined without `output`. */
+export type InferOutput<Schema> = Schema extends InputSchema ? InferInput<Schema> : undefined;
+/** The type of `context` in requests of this agent. */
+export type AgentContext<T extends AnyAgent> =
+  T extends AgentDefinition<Tools, infer Context, unknown> ? Context : never;
+/** The type of `result.object` of this agent. */
+export type AgentOutput<T extends AnyAgent> = T extends AgentDefinition<Tools, never, infer Output> ? Output : never;
+
+/** The context type that these tools need. */
+export type ToolsContext<T extends Tools> = [keyof T] extends [never] ? unknown : CombinedContext<T>;
+
+/** A file that a model call needs, by URL. */
+export interface DownloadRequest {
+  readonly url: URL;
+  /** Whether the model can load this URL itself. */
+  readonly isUrlSupportedByModel: boolean;
+  readonly abortSignal?: AbortSignal;
+}
+
+/** The content of a downloaded file. */
+export interface DownloadResult {
+  readonly data: Uint8Array;
+  /** The media type from the server; undefined keeps the media type of the part. */
+  readonly mediaType: string | undefined;
+}
+
+/**
+ * Downloads files by URL, like `download` of the AI SDK. Called at most once per model call, with the URLs that the request
+ * has not downloaded yet. Returns one result for each, in order. `null` passes the URL to the model unchanged.
+ */
+export type DownloadFunction = (requests: DownloadRequest[]) => PromiseLike<(DownloadResult | null)[]>;
+
+/** Limits of the default download function. */
+export interface DownloadLimits {
+  /** The largest file, in bytes. Default 32 MiB. */
+  readonly maxBytes?: number | undefined;
+  /** The timeout for one file with its redirects, in milliseconds. Default 30,000. */
+  readonly timeoutMs?: number | undefined;
+  /**
+   * Whether loopback, link-local, private and metadata addresses are allowed. Default false: every address of a host is
+   * checked when the connection looks it up, also after redirects. A runtime without `node:http` checks only addresses
+   * written in the URL. There, block such addresses in the network if the agent accepts URLs from users.
+   */
+  readonly allowPrivateAddresses?: boolean | undefined;
 }

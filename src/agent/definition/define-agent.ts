@@ -1,11 +1,10 @@
-import { checkedInput } from "../../projection/policy/complete.ts";
+import { checkedInput } from "../../projection/policy/policy.ts";
 import { describe, isPlainObject } from "../../thread/json.ts";
-import type { Agent, AnyAgent, ContextFor, OutputOf } from "./agent.ts";
-import { AgentError } from "./agent-error.ts";
-import type { AgentConfig } from "./config.ts";
-import type { LanguageModel } from "./language-model.ts";
+import type { AgentConfig, AgentDefinition, AnyAgent, InferOutput, ToolsContext } from "./config.ts";
+import { AgentError } from "./errors.ts";
+import type { ProviderModel } from "./language-model.ts";
 import type { InputSchema } from "./schema.ts";
-import { bindTrouble, LONGEST_TTL, secretsTrouble } from "./token-checks.ts";
+import { bindProblem, MAX_TTL_MS, secretsProblem } from "./token-checks.ts";
 import type { Tools } from "./tool.ts";
 import { checkAgentTools } from "./tool-checks.ts";
 
@@ -46,7 +45,7 @@ function having(...methods: readonly string[]): Check {
 }
 
 const model: Check = (value) => {
-  const { specificationVersion } = Object(value) as Partial<LanguageModel>;
+  const { specificationVersion } = Object(value) as Partial<ProviderModel>;
   if (typeof value === "string") {
     return 'must be a model of an AI SDK provider package, such as openai("gpt-5"), not its name';
   }
@@ -122,9 +121,9 @@ const CHECKS: { readonly [Field in keyof Required<AgentConfig>]: Check } = {
   guardTools: call,
   redact: flag,
   captureDeltas: flag,
-  tokenSecret: secretsTrouble,
-  tokenTtlMs: whole(1, LONGEST_TTL),
-  tokenBind: bindTrouble,
+  tokenSecret: secretsProblem,
+  tokenTtlMs: whole(1, MAX_TTL_MS),
+  tokenBind: bindProblem,
   tokenMaxBytes: whole(1),
   summarizer: having("summarize"),
   models: object,
@@ -148,9 +147,11 @@ const A_MINUTE = 60_000;
 export function defineAgent<
   Given extends Tools = Record<never, never>,
   const Schema extends InputSchema | undefined = undefined,
-  Context = ContextFor<Given>,
->(config: AgentConfig<Given, Context, Schema>): Agent<Given, Context & ContextFor<Given>, OutputOf<Schema>> {
-  type Defined = Agent<Given, Context & ContextFor<Given>, OutputOf<Schema>>;
+  Context = ToolsContext<Given>,
+>(
+  config: AgentConfig<Given, Context, Schema>,
+): AgentDefinition<Given, Context & ToolsContext<Given>, InferOutput<Schema>> {
+  type Defined = AgentDefinition<Given, Context & ToolsContext<Given>, InferOutput<Schema>>;
   return Object.freeze({ [DEFINED]: true, ...complete(config) }) as unknown as Defined; // its type parameters come from the config
 }
 

@@ -2,7 +2,7 @@
  * A model of any provider package of the AI SDK: `LanguageModelV4`, V3 or V2. The type has only the members that Heddle
  * uses, and results are checked at run time, so it does not depend on one version of the specification.
  */
-export interface LanguageModel {
+export interface ProviderModel {
   readonly specificationVersion: "v2" | "v3" | "v4";
   /** The package and its API, such as "openai.responses". */
   readonly provider: string;
@@ -11,9 +11,10 @@ export interface LanguageModel {
   doStream(options: ModelCallOptions): PromiseLike<ModelStream>;
 }
 
-/** The options of a call. Each version of the specification has more fields. */
+/** The fields of a model call that Heddle uses. Each version of the specification has more fields. */
 export interface ModelCallOptions {
   readonly prompt: readonly object[];
+  /** Aborted on a timeout and when the request is cancelled. Default: none. */
   readonly abortSignal?: AbortSignal | undefined;
 }
 
@@ -35,19 +36,19 @@ export interface ModelReader {
   cancel(reason?: unknown): PromiseLike<void>;
 }
 
-type Named = Pick<LanguageModel, "provider" | "modelId">;
+type Named = Pick<ProviderModel, "provider" | "modelId">;
 
 /**
  * The model name as `provider:model`. The provider is without its API, so that "openai.responses" and "openai.chat" are
  * both "openai".
  */
-export function modelNameOf(model: Named): string {
-  const { provider, modelId } = makerOf(model);
+export function qualifiedModelName(model: Named): string {
+  const { provider, modelId } = modelIdentity(model);
   return `${provider}:${modelId}`;
 }
 
 /** Provider and model id as separate values, as thinking parts store them. */
-export function makerOf({ provider, modelId }: Named): { readonly provider: string; readonly modelId: string } {
+export function modelIdentity({ provider, modelId }: Named): { readonly provider: string; readonly modelId: string } {
   const name = provider.split(".")[0]?.replaceAll(/[:/]/g, "-"); // ":" and "/" separate the provider from the model
   return { provider: name || "unknown", modelId: modelId || "unknown" };
 }
@@ -61,7 +62,7 @@ const OWNERS: readonly (readonly [provider: RegExp, owner: string])[] = [
 ];
 
 /** The key under which a package stores its data of a part, in `metadata` and in `providerOptions`. */
-export function ownerOf(model: Named): string {
+export function metadataKey(model: Named): string {
   const other = OWNERS.find(([provider]) => provider.test(model.provider))?.[1];
-  return other ?? makerOf(model).provider;
+  return other ?? modelIdentity(model).provider;
 }

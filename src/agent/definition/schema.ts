@@ -25,11 +25,13 @@ export interface StandardSchema<Output = unknown> {
 /** A JSON Schema with an optional validation, as `jsonSchema()` returns it here and in the AI SDK. */
 export interface JsonSchema<Output = unknown> {
   readonly jsonSchema: object | PromiseLike<object>;
+  /** Checks the arguments of a call. Default: none, only that they are an object is checked. */
   readonly validate?: ((value: unknown) => Validation<Output> | PromiseLike<Validation<Output>>) | undefined;
-  /** Only for types; never set at run time. */
+  /** Only for types; never set at run time. Default: none. */
   readonly _type?: Output | undefined;
 }
 
+/** The result of `validate`: the value, or the error. */
 export type Validation<Output> =
   | { readonly success: true; readonly value: Output }
   | { readonly success: false; readonly error: Error };
@@ -41,14 +43,14 @@ export type PlainJsonSchema = { readonly type: "object" } & { readonly [keyword:
 export type InputSchema = StandardSchema | JsonSchema | PlainJsonSchema | (() => StandardSchema | JsonSchema);
 
 /** The input type of `execute`: the schema's output type, or any object when the schema has no type. */
-export type InputOf<Schema> = Schema extends { readonly "~standard": { readonly types?: infer Types } }
+export type InferInput<Schema> = Schema extends { readonly "~standard": { readonly types?: infer Types } }
   ? NonNullable<Types> extends { readonly output: infer Output }
     ? Output
     : unknown
   : Schema extends { readonly jsonSchema: unknown; readonly _type?: infer Output }
     ? Exclude<Output, undefined>
-    : Schema extends () => infer Given
-      ? InputOf<Given>
+    : Schema extends () => infer T
+      ? InferInput<T>
       : JsonObject;
 
 /**

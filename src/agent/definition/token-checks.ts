@@ -1,30 +1,30 @@
+import { utf8Length } from "../../thread/encoding.ts";
 import { HeddleError } from "../../thread/errors.ts";
 import { copyJson, describe, isPlainObject } from "../../thread/json.ts";
-import { utf8Length } from "../../tokens/utf8.ts";
 
 /** As long as the output of HMAC-SHA-256. A shorter secret would weaken the signature. */
-export const SHORTEST_SECRET = 32;
+export const MIN_SECRET_BYTES = 32;
 
 /** The sum of any valid date and this TTL is still a safe integer. */
-export const LONGEST_TTL = Number.MAX_SAFE_INTEGER - 8.64e15;
+export const MAX_TTL_MS = Number.MAX_SAFE_INTEGER - 8.64e15;
 
 /** The reason why a secret is invalid; undefined when it is valid. */
-export function secretTrouble(secret: unknown): string | undefined {
+export function secretProblem(secret: unknown): string | undefined {
   if (typeof secret !== "string") return `must be a string, not ${describe(secret)}`;
   if (!secret.isWellFormed()) return "has a lone surrogate, which no UTF-8 text can hold";
   if (secret.endsWith("\0")) return "ends in a zero byte, which HMAC ignores";
-  if (utf8Length(secret) >= SHORTEST_SECRET) return undefined;
-  return `is shorter than ${SHORTEST_SECRET} bytes; use random bytes`;
+  if (utf8Length(secret) >= MIN_SECRET_BYTES) return undefined;
+  return `is shorter than ${MIN_SECRET_BYTES} bytes; use random bytes`;
 }
 
-export function secretsTrouble(secrets: unknown): string | undefined {
-  if (!Array.isArray(secrets)) return secretTrouble(secrets);
+export function secretsProblem(secrets: unknown): string | undefined {
+  if (!Array.isArray(secrets)) return secretProblem(secrets);
   if (secrets.length === 0) return "is an empty list; the first of it signs";
-  return secrets.map(secretTrouble).find((trouble) => trouble !== undefined);
+  return secrets.map(secretProblem).find((trouble) => trouble !== undefined);
 }
 
 /** The reason why a `tokenBind` is invalid; undefined when it is valid. */
-export function bindTrouble(bind: unknown): string | undefined {
+export function bindProblem(bind: unknown): string | undefined {
   if (typeof bind !== "string" && !isPlainObject(bind)) return "must be text or an object";
   try {
     copyJson(bind, "tokenBind");

@@ -1,7 +1,6 @@
 import { describe, isPlainObject } from "../../thread/json.ts";
+import { ToolError } from "./errors.ts";
 import type { AnyTool, Tools } from "./tool.ts";
-import { ToolError } from "./tool-error.ts";
-import { meantField } from "./tool-fields.ts";
 
 /** Tool names that every provider accepts. */
 const NAME = /^[A-Za-z0-9_-]{1,64}$/;
@@ -36,13 +35,13 @@ function checkTool(name: string, tool: AnyTool): void {
     const old = Object.hasOwn(tool, "parameters") ? "; rename parameters, as it was called in the AI SDK 4" : "";
     throw invalid(`${name}.inputSchema`, `must be a schema, not ${describe(inputSchema)}${old}`);
   }
-  noNearField(name, tool);
-  if (execute === undefined) noOtherFunction(name, tool);
-  ofType(`${name}.description`, description, ["string", "function"]);
-  ofType(`${name}.execute`, execute, ["function"]);
-  ofType(`${name}.needsApproval`, needsApproval, ["boolean", "function"]);
-  ofType(`${name}.toModelOutput`, toModelOutput, ["function"]);
-  ofType(`${name}.repeatable`, repeatable, ["boolean"]);
+  refuseMisspelledField(name, tool);
+  if (execute === undefined) refuseUnknownFunction(name, tool);
+  checkType(`${name}.description`, description, ["string", "function"]);
+  checkType(`${name}.execute`, execute, ["function"]);
+  checkType(`${name}.needsApproval`, needsApproval, ["boolean", "function"]);
+  checkType(`${name}.toModelOutput`, toModelOutput, ["function"]);
+  checkType(`${name}.repeatable`, repeatable, ["boolean"]);
   if (timeoutMs !== undefined && !(Number.isFinite(timeoutMs) && timeoutMs > 0)) {
     throw invalid(`${name}.timeoutMs`, "must be a number of milliseconds above 0");
   }
@@ -52,9 +51,9 @@ function checkTool(name: string, tool: AnyTool): void {
 }
 
 /** A misspelled `needsApproval` would let the tool run without approval. */
-function noNearField(name: string, tool: AnyTool): void {
+function refuseMisspelledField(name: string, tool: AnyTool): void {
   for (const [field, value] of Object.entries(tool)) {
-    const meant = value === undefined ? undefined : meantField(field);
+    const meant = value === undefined ? undefined : suggestField(field);
     if (meant !== undefined) throw invalid(`${name}.${field}`, `is not a field of a tool. Did you mean ${meant}?`);
   }
 }
@@ -72,14 +71,14 @@ const FUNCTIONS = [
 ];
 
 /** A tool with a misspelled `execute` would wait for an outside answer forever. */
-function noOtherFunction(name: string, tool: AnyTool): void {
+function refuseUnknownFunction(name: string, tool: AnyTool): void {
   const [field] =
     Object.entries(tool).find(([key, value]) => typeof value === "function" && !FUNCTIONS.includes(key)) ?? [];
   if (field === undefined) return;
   throw invalid(`${name}.${field}`, "is not a function of a tool; name it execute");
 }
 
-function ofType(path: string, value: unknown, types: readonly string[]): void {
+function checkType(path: string, value: unknown, types: readonly string[]): void {
   if (value === undefined || types.includes(typeof value)) return;
   throw invalid(path, `must be a ${types.join(" or a ")}, not ${describe(value)}`);
 }
@@ -87,4 +86,43 @@ function ofType(path: string, value: unknown, types: readonly string[]): void {
 function invalid(path: string, trouble: string): ToolError {
   const end = trouble.endsWith("?") ? "" : ".";
   return new ToolError({ code: "invalid_tool", path, message: `${path} ${trouble}${end}` });
+}
+
+/** The fields of a tool. */
+const FIELDS: readonly string[] = [
+  "inputSchema",
+  "description",
+  "execute",
+  "needsApproval",
+  "toModelOutput",
+  "repeatable",
+  "timeoutMs",
+  "maxRetries",
+];
+
+/** Fields of the AI SDK's tools. They are valid and not misspelled fields of ours. */
+const OTHERS: ReadonlySet<string> = new Set(["outputSchema", "contextSchema", "onInputStart", "onInputDelta"]);
+
+/** Field names of other libraries, and the name of that field here. */
+const OTHER_NAMES: { readonly [name: string]: string } = {
+  requiresapproval: "needsApproval",
+  requireapproval: "needsApproval",
+  retries: "maxRetries",
+};
+
+/** The field that a misspelled name stands for, if any. Other unknown fields are allowed. */
+function suggestField(name: string): string | undefined {
+  if (FIELDS.includes(name) || OTHERS.has(name)) return undefined;
+  const lower = name.toLowerCase();
+  if (Object.hasOwn(OTHER_NAMES, lower)) return OTHER_NAMES[lower];
+  return FIELDS.find((field) => isNear(lower, field.toLowerCase(), 0.3 * field.length));
+}
+
+/** Whether the edit distance of two words is at most `edits`. */
+function isNear(a: string, b: string, edits: number): boolean {
+  if (a === b) return true;
+  const [restA, restB] = [a.slice(1), b.slice(1)];
+  if (a[0] === b[0]) return isNear(restA, restB, edits);
+  if (edits < 1) return false;
+  return isNear(restA, b, edits - 1) || isNear(a, restB, edits - 1) || isNear(restA, restB, edits - 1);
 }

@@ -1,4 +1,4 @@
-import type { InputOf, InputSchema } from "./schema.ts";
+import type { InferInput, InputSchema } from "./schema.ts";
 
 /** The second argument of `execute`. */
 export interface ToolOptions<Context = unknown> {
@@ -35,16 +35,17 @@ interface ToolSettings {
   readonly maxRetries?: number | undefined;
 }
 
-type Executed<Output> = Output | PromiseLike<Output> | AsyncIterable<Output>;
+type ExecuteReturn<Output> = Output | PromiseLike<Output> | AsyncIterable<Output>;
 
-/** A typed tool. Tools that the AI SDK's `tool({...})` makes have this type too. */
+/** A typed tool. Agents also take the tools that `tool({...})` of the AI SDK makes. */
 export interface Tool<Input = unknown, Output = unknown, Context = unknown> extends ToolSettings {
+  /** The text from which the model knows what the tool does and when to call it. Default: none. */
   readonly description?: string | undefined;
   /**
    * Called once per attempt, with the validated input. An error that it throws is shown to the model. Of an async generator
-   * the last value is the result. Without `execute` the call waits until a caller answers it.
+   * the last value is the result. Default: none, the call waits until a caller answers it.
    */
-  readonly execute?: ((input: Input, options: ToolOptions<Context>) => Executed<Output>) | undefined;
+  readonly execute?: ((input: Input, options: ToolOptions<Context>) => ExecuteReturn<Output>) | undefined;
   /** Whether a call needs approval. Called after validation, before the first attempt; an error means true. Default false. */
   readonly needsApproval?:
     | boolean
@@ -58,27 +59,31 @@ export interface Tool<Input = unknown, Output = unknown, Context = unknown> exte
 
 /** Any tool, whatever its types. Parameters are `never`, which every function accepts. */
 export interface AnyTool extends ToolSettings {
-  /** The AI SDK 7 allows a function. An agent refuses it, because descriptions are recorded before there is a context. */
+  /** The AI SDK 7 allows a function. An agent refuses it, because descriptions are recorded before there is a context. Default: none. */
   readonly description?: string | ((options: never) => string) | undefined;
+  /** See `Tool`. Default: none, the call waits until a caller answers it. */
   readonly execute?: ((input: never, options: never) => unknown) | undefined;
+  /** Whether a call needs approval. Default false. */
   readonly needsApproval?: boolean | ((input: never, options: never) => boolean | PromiseLike<boolean>) | undefined;
+  /** Converts the result for the model. Default: the result itself. */
   readonly toModelOutput?: ((options: never) => unknown) | undefined;
 }
 
 /** Tools by name. The model gets them in this order. */
 export type Tools = { readonly [name: string]: AnyTool };
 
-/** The parts of a tool's type. */
-export type ToolInput<Given extends AnyTool> = InputOf<Given["inputSchema"]>;
-export type ToolOutput<Given extends AnyTool> =
-  NonNullable<Given["execute"]> extends (...given: never[]) => infer Result ? Resolved<Result> : unknown;
-type Resolved<Result> = Result extends AsyncIterable<infer Output> ? Output : Awaited<Result>;
+/** The type of a tool's input. */
+export type ToolInput<T extends AnyTool> = InferInput<T["inputSchema"]>;
+/** The type of a tool's result. */
+export type ToolOutput<T extends AnyTool> =
+  NonNullable<T["execute"]> extends (...input: never[]) => infer Result ? ResolvedOutput<Result> : unknown;
+type ResolvedOutput<Result> = Result extends AsyncIterable<infer Output> ? Output : Awaited<Result>;
 /** The context type that all these tools together need. */
-export type ContextOf<Given extends Tools> = {
-  [Name in keyof Given]: NonNullable<Given[Name]["execute"]> extends (input: never, options: infer Options) => unknown
+export type CombinedContext<T extends Tools> = {
+  [Name in keyof T]: NonNullable<T[Name]["execute"]> extends (input: never, options: infer Options) => unknown
     ? (context: Options extends { readonly context: infer Context } ? Context : unknown) => void
     : (context: unknown) => void;
-}[keyof Given] extends (context: infer Context) => void
+}[keyof T] extends (context: infer Context) => void
   ? Context
   : never;
 
@@ -94,7 +99,73 @@ export type ContextOf<Given extends Tools> = {
  * });
  */
 export function tool<const Schema extends InputSchema, Output = never, Context = unknown>(
-  definition: Omit<Tool<InputOf<Schema>, Output, Context>, "inputSchema"> & { readonly inputSchema: Schema },
-): Tool<InputOf<Schema>, Output, Context> & { readonly inputSchema: Schema } {
+  definition: Omit<Tool<InferInput<Schema>, Output, Context>, "inputSchema"> & { readonly inputSchema: Schema },
+): Tool<InferInput<Schema>, Output, Context> & { readonly inputSchema: Schema } {
   return definition;
+}
+
+const MARK = Symbol.for("heddle.tool-result");
+
+/** A part of a result: text, or a file as bytes, base64 text or URL. Parts of the AI SDK work too. */
+export type ToolContentPart =
+  | { readonly type: "text"; readonly text: string; readonly metadata?: object }
+  | {
+      readonly type: "file";
+      readonly mediaType: string;
+      readonly data: Uint8Array | URL | string | { readonly base64: string } | { readonly url: string };
+      readonly filename?: string;
+      readonly metadata?: object;
+    }
+  | { readonly type: string; readonly [field: string]: unknown };
+
+type ToolResultKind = "ok" | "content" | "fail" | "mcp";
+
+/** A marked result of a tool. Made only by `ok`, `content` and `fail`. */
+export interface ToolResult<Value = unknown> {
+  readonly type: ToolResultKind;
+  readonly value: Value;
+}
+
+/**
+ * A result that is data, whatever it looks like. Same effect as returning the value itself.
+ *
+ * @example
+ * const execute = () => ok({ celsius: 18 });
+ */
+export function ok<Value>(value: Value): ToolResult<Value> {
+  return marked("ok", value);
+}
+
+/**
+ * A result of text and files. The model is shown the files.
+ *
+ * @example
+ * const execute = async () => content([{ type: "text", text: "The page" }, { type: "file", mediaType: "image/png", data: { url: "https://example.com/a.png" } }]);
+ */
+export function content(parts: readonly ToolContentPart[]): ToolResult<readonly ToolContentPart[]> {
+  return marked("content", parts);
+}
+
+/**
+ * An error result without an exception. The model reads `{"error": ...}`, with only the message of an `Error`.
+ *
+ * @example
+ * const execute = () => fail({ type: "no_seats", message: "The train is full." });
+ */
+export function fail(error: unknown): ToolResult {
+  return marked("fail", error instanceof Error ? error.message : error);
+}
+
+/** A result from an MCP server. Used by `mcpTools`. */
+export function mcpResult(value: unknown): ToolResult {
+  return marked("mcp", value);
+}
+
+/** The mark is a registered symbol: it works across copies of this package, and JSON cannot contain it. */
+function marked<Value>(type: ToolResultKind, value: Value): ToolResult<Value> {
+  return Object.freeze({ type, value, [MARK]: true });
+}
+
+export function isToolResult(value: unknown): value is ToolResult {
+  return typeof value === "object" && value !== null && Object.hasOwn(value, MARK);
 }

@@ -1,16 +1,23 @@
 import type { EntryInput } from "../../thread/entry.ts";
 import { isPlainObject } from "../../thread/json.ts";
-import type { Failure } from "../failure.ts";
-import type { DirectAgent, Running } from "./agent.ts";
-import { checkParams, isPromiseLike, type Params } from "./params.ts";
-import type { DirectDirective, DirectSignal, Instruction, InstructionResult } from "./signal.ts";
+import type { InputSchema, JsonSchema, SchemaIssue, StandardSchema } from "../definition/schema.ts";
+import type { Failure } from "../signal.ts";
+import type {
+  DirectAgent,
+  DirectDirective,
+  DirectSignal,
+  Instruction,
+  InstructionResult,
+  Params,
+  RunningInstruction,
+} from "./agent.ts";
 
-export interface DirectStep<Context> {
+interface DirectStep<Context> {
   readonly agent: DirectAgent<Context>;
   readonly directives: readonly DirectDirective[];
 }
 
-/** Options of a single command. */
+/** Whether a single command is logged. */
 export interface CommandOptions {
   /** True logs this instruction, even when the agent does not log. Default false. */
   readonly thread?: boolean | undefined;
@@ -24,15 +31,15 @@ export function decideDirect<Context>(
 ): DirectStep<Context> {
   switch (signal.type) {
     case "instruction":
-      return instructed(agent, signal, options);
+      return startInstruction(agent, signal, options);
     case "instruction_result":
-      return carriedOut(agent, signal);
+      return endInstruction(agent, signal);
     default:
       return signal satisfies never;
   }
 }
 
-function instructed<Context>(
+function startInstruction<Context>(
   agent: DirectAgent<Context>,
   { action, params = {}, instructionId = agent.ports.ids("instruction") }: Instruction,
   options: CommandOptions,
@@ -45,11 +52,11 @@ function instructed<Context>(
   const paramKeys = Object.keys(params);
   const running = { instructionId, action, paramKeys, startedAt: agent.ports.clock(), logged };
   const begun = { ...agent, running: [...agent.running, running] };
-  const next = logged ? logging(begun, entryOf("instruction_start", running, running.startedAt)) : begun;
+  const next = logged ? appendEntry(begun, entryOf("instruction_start", running, running.startedAt)) : begun;
   return { agent: next, directives: [{ type: "run_action", action, params, instructionId }] };
 }
 
-function carriedOut<Context>(
+function endInstruction<Context>(
   agent: DirectAgent<Context>,
   { instructionId, status }: InstructionResult,
 ): DirectStep<Context> {
@@ -59,17 +66,17 @@ function carriedOut<Context>(
   if (!running.logged) return { agent: over, directives: [] };
   const at = agent.ports.clock();
   const durationMs = Math.max(0, at - running.startedAt); // a clock may be set back
-  return { agent: logging(over, entryOf("instruction_end", running, at, { status, durationMs })), directives: [] };
+  return { agent: appendEntry(over, entryOf("instruction_end", running, at, { status, durationMs })), directives: [] };
 }
 
-function logging<Context>(agent: DirectAgent<Context>, entry: EntryInput): DirectAgent<Context> {
+function appendEntry<Context>(agent: DirectAgent<Context>, entry: EntryInput): DirectAgent<Context> {
   const complete = { id: agent.ports.ids("entry"), ...entry };
   return { ...agent, thread: agent.thread.append(complete) };
 }
 
 function entryOf(
   kind: string,
-  { action, instructionId, paramKeys }: Running,
+  { action, instructionId, paramKeys }: RunningInstruction,
   at: number,
   end: { readonly status?: string; readonly durationMs?: number } = {},
 ): EntryInput {
@@ -114,4 +121,51 @@ export function invalidParams(action: string, paths: readonly string[]): Failure
     code: "invalid_params",
     message: `The parameters of ${action} do not fit its schema at: ${paths.join(", ")}.`,
   };
+}
+
+/** The schema's output, or the paths of the invalid parameters. */
+type CheckedParams = { readonly value: unknown } | { readonly paths: readonly string[] };
+
+/** Validates parameters. Returns a promise only when the schema does. Does not catch errors of the schema. */
+export function checkParams(inputSchema: InputSchema, params: Params): CheckedParams | PromiseLike<CheckedParams> {
+  // Schemas of arktype are functions with a "~standard" field, so check the fields before the type.
+  const schema =
+    typeof inputSchema === "function" && !isStandard(inputSchema) && !isJsonSchema(inputSchema)
+      ? inputSchema()
+      : inputSchema;
+  if (isStandard(schema)) {
+    const { validate } = schema["~standard"];
+    return after(validate(params), (result) =>
+      result.issues === undefined ? { value: result.value } : { paths: pathsIn(result.issues) },
+    );
+  }
+  if (!isJsonSchema(schema) || schema.validate === undefined) return { value: params };
+  return after(schema.validate(params), (result) =>
+    result.success ? { value: result.value } : { paths: pathsIn(Object(result.error).issues) },
+  );
+}
+
+function isStandard(schema: object): schema is StandardSchema {
+  return "~standard" in schema;
+}
+
+function isJsonSchema(schema: object): schema is JsonSchema {
+  return "jsonSchema" in schema;
+}
+
+function isPromiseLike<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
+  return typeof value === "object" && value !== null && "then" in value;
+}
+
+function after<T, R>(value: T | PromiseLike<T>, next: (value: T) => R): R | PromiseLike<R> {
+  return isPromiseLike(value) ? value.then(next) : next(value);
+}
+
+/** Only the paths, because an issue's message may contain the value. */
+function pathsIn(issues: unknown): readonly string[] {
+  if (!Array.isArray(issues)) return ["params"];
+  const paths = (issues as readonly SchemaIssue[]).map(({ path = [] }) =>
+    ["params", ...path.map((step) => String(isPlainObject(step) ? step["key"] : step))].join("."),
+  );
+  return [...new Set(paths)];
 }

@@ -1,14 +1,17 @@
-import type { ContextPolicy, ContextPolicyInput } from "../../projection/policy/fields.ts";
-import type { SummaryRange } from "../../projection/summarise/range.ts";
+import type { ContextOperation } from "../../lanes/context-operation.ts";
+import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
+import type { ContextPolicy } from "../../projection/policy/policy.ts";
+import type { SummaryRange } from "../../projection/summary/summary-range.ts";
+import type { EntryInput } from "../../thread/entry.ts";
+import type { JsonValue } from "../../thread/json.ts";
 import { type Ports, systemPorts } from "../../thread/ports.ts";
 import { Thread } from "../../thread/thread.ts";
-import type { CallBasis } from "../call-record.ts";
-import type { Failure } from "../failure.ts";
-import type { ContextOperation } from "../operation.ts";
-import type { Steer } from "../signal.ts";
-import { openCalls } from "./run.ts";
+import type { Directive } from "../directive.ts";
+import type { EventDraft } from "../event.ts";
+import type { CallBasis } from "../model-call.ts";
+import type { Failure, Steer } from "../signal.ts";
 import type { ReactSettings } from "./settings.ts";
-import { INITIAL, type ReactState } from "./state.ts";
+import { evolve, INITIAL_STATE, type OpenCall, openCalls, type ReactState, type Run } from "./state.ts";
 
 /** Up to which entry to summarize, and with which policy. */
 export interface SummaryGoal {
@@ -20,7 +23,7 @@ export interface SummaryGoal {
 }
 
 /** State that is not in the log. It is lost with the process, and no acknowledged write depends on it. */
-export interface Flight {
+export interface InFlightState {
   /** The run that this process started or resumed. */
   readonly runId: string | undefined;
   /** The pending model call. */
@@ -28,7 +31,7 @@ export interface Flight {
   /** The pending summary, which is written before the next model call. */
   readonly summary: { readonly toSeq: number; readonly range: SummaryRange; readonly goal: SummaryGoal } | undefined;
   /** Set while the run is being cancelled or failed: the reason. */
-  readonly ending: Ending | undefined;
+  readonly ending: PendingEnd | undefined;
   /** Set when the run should complete with the answer so far, as soon as nothing is running. */
   readonly finishing: "limit" | "stopped" | undefined;
   /** Ids of the running tool calls. */
@@ -41,14 +44,14 @@ export interface Flight {
   /** The `cutSeq` of the last `context_cut` event. */
   readonly cutSeq: number | undefined;
   /** The number of `tool_completed` events of this exchange, which are emitted in the order of the calls. */
-  readonly told: number;
+  readonly emittedResults: number;
   /** Whether `decideNext` decides the next step, after the entries are durable. */
   readonly isPhased: boolean;
   /** The next step, for `decideNext`. */
   readonly next: "call" | "after_tools" | undefined;
 }
 
-export type Ending =
+export type PendingEnd =
   | { readonly status: "cancelled"; readonly reason: string }
   | { readonly status: "failed"; readonly failure: Failure };
 
@@ -59,12 +62,12 @@ export interface ReactAgent {
   readonly ports: Ports;
   readonly thread: Thread;
   readonly state: ReactState;
-  readonly flight: Flight;
+  readonly flight: InFlightState;
   /** The policy that was set at run time, if any. */
   readonly contextPolicy: ContextPolicyInput | undefined;
 }
 
-export const AT_REST: Flight = Object.freeze({
+export const NOTHING_IN_FLIGHT: InFlightState = Object.freeze({
   runId: undefined,
   call: undefined,
   summary: undefined,
@@ -75,7 +78,7 @@ export const AT_REST: Flight = Object.freeze({
   steers: Object.freeze([]),
   contextOp: undefined,
   cutSeq: undefined,
-  told: 0,
+  emittedResults: 0,
   isPhased: false,
   next: undefined,
 });
@@ -93,14 +96,14 @@ export function reactAgent(settings: ReactSettings, ports: Ports = systemPorts, 
     settings,
     ports,
     thread: thread ?? Thread.create({ clock: ports.clock, ids: ports.ids }),
-    state: INITIAL,
-    flight: AT_REST,
+    state: INITIAL_STATE,
+    flight: NOTHING_IN_FLIGHT,
     contextPolicy: undefined,
   };
 }
 
 /** Whether a model call, a summary or a tool call of the run is pending. */
-export function isAtWork({ flight: { call, summary, running } }: ReactAgent): boolean {
+export function hasPendingWork({ flight: { call, summary, running } }: ReactAgent): boolean {
   return call !== undefined || summary !== undefined || running.length > 0;
 }
 
@@ -113,5 +116,102 @@ export function isAtWork({ flight: { call, summary, running } }: ReactAgent): bo
  */
 export function isWaiting(agent: ReactAgent): boolean {
   const { run } = agent.state;
-  return run !== undefined && !isAtWork(agent) && openCalls(run).length > 0;
+  return run !== undefined && !hasPendingWork(agent) && openCalls(run).length > 0;
+}
+
+/** The result of a signal: the next agent, whose thread has the new entries, and the directives. */
+export interface Step {
+  readonly agent: ReactAgent;
+  readonly directives: readonly Directive[];
+}
+
+export function unchanged(agent: ReactAgent): Step {
+  return { agent, directives: [] };
+}
+
+/** Appends entries and folds them into the state. A state changes only here. */
+export function commitEntries(step: Step, ...entries: readonly EntryInput[]): Step {
+  const { agent } = step;
+  const { ids, clock } = agent.ports;
+  const complete = entries.map((entry) => ({ id: ids("entry"), at: clock(), ...entry }));
+  const thread = agent.thread.append(complete);
+  const fresh = thread.slice(agent.thread.rev, thread.lastSeq);
+  return { ...step, agent: { ...agent, thread, state: fresh.reduce(evolve, agent.state) } };
+}
+
+export function updateFlight(step: Step, change: Partial<InFlightState>): Step {
+  return { ...step, agent: { ...step.agent, flight: { ...step.agent.flight, ...change } } };
+}
+
+export function addDirectives(step: Step, ...directives: readonly Directive[]): Step {
+  return { ...step, directives: [...step.directives, ...directives] };
+}
+
+export function emitEvent(step: Step, { requestId, runId, iteration }: Run, event: EventDraft): Step {
+  return addDirectives(step, { type: "emit", requestId, runId, iteration, event });
+}
+
+/** A call that waits for an approval or an outside answer. */
+export interface WaitingCall {
+  readonly toolCallId: string;
+  readonly name: string;
+  readonly arguments: JsonValue;
+  /** "approval": call `approve` or `deny`. "answer": pass the result to `answer`. */
+  readonly kind: "approval" | "answer";
+}
+
+/**
+ * The calls that wait for an approval or an outside answer, in order. For a restored agent, call this after `resume`.
+ *
+ * @example
+ * waitingCalls(restore(reactSettings(), thread)); // [] when no request is open
+ */
+export function waitingCalls(agent: ReactAgent): readonly WaitingCall[] {
+  const { run } = agent.state;
+  const { running, ending } = agent.flight;
+  if (run === undefined || ending !== undefined) return [];
+  return openCalls(run).flatMap((open): readonly WaitingCall[] => {
+    const { id: toolCallId, name, arguments: args } = open.call;
+    if (running.includes(toolCallId)) return [];
+    const kind = waitingKind(agent, open);
+    return kind === undefined ? [] : [{ toolCallId, name, arguments: args, kind }];
+  });
+}
+
+function waitingKind(agent: ReactAgent, open: OpenCall): WaitingCall["kind"] | undefined {
+  if (open.status === "approval_requested") return "approval";
+  return takesAnswer(agent, open) ? "answer" : undefined;
+}
+
+/** Whether a caller may answer this call. The call must not be running here. */
+export function takesAnswer({ settings: { traits } }: ReactAgent, { call, status }: OpenCall): boolean {
+  return status === "open" || (status === "started" && traits[call.name]?.client === true);
+}
+
+/** Whether a guard checks each call of the tool. Callers see such a call only after the log says that it is allowed. */
+export function isGuarded({ guards = false, traits }: ReactSettings, name: string): boolean {
+  return guards || traits[name]?.guarded === true;
+}
+
+/**
+ * Whether the log shows that the run waits, or will wait, only for approvals or outside answers. Otherwise a process must
+ * resume it. This is stored with the entries, because nothing is written when a call starts to wait for its answer.
+ */
+export function willOnlyWait({ state: { run }, settings }: ReactAgent): boolean {
+  const open = run === undefined ? [] : openCalls(run);
+  return open.length > 0 && open.every((call) => waitsForOutside(settings, call));
+}
+
+function waitsForOutside(settings: ReactSettings, { call, status }: OpenCall): boolean {
+  const { client = false, needsApproval = false } = settings.traits[call.name] ?? {};
+  const asksFirst = needsApproval || isGuarded(settings, call.name);
+  return status === "approval_requested" || (client && (status === "started" || (status === "open" && !asksFirst)));
+}
+
+/** Whether something was running when the log ends. A call that another process decided or answered, and that was not started, does not count. */
+export function hadPendingWork({ settings }: ReactAgent, run: Run): boolean {
+  const open = openCalls(run);
+  const isDecided = ({ status }: OpenCall): boolean => status === "approved" || status === "denied";
+  if (open.length === 0) return !run.isAnsweredElsewhere;
+  return !open.every((call) => isDecided(call) || waitsForOutside(settings, call));
 }

@@ -1,28 +1,35 @@
 import { ProjectionError } from "../../projection/error.ts";
 import { HeddleError } from "../../thread/errors.ts";
 import { isPlainObject, type JsonObject } from "../../thread/json.ts";
-import type { Content } from "../../thread/message.ts";
-import type { Failure } from "../failure.ts";
-import type { Signal } from "../signal.ts";
-import { isWaiting, type ReactAgent } from "./agent.ts";
-import { saysSomething } from "./content.ts";
+import { type Content, hasContent } from "../../thread/message.ts";
+import type { Failure, Signal } from "../signal.ts";
+import {
+  addDirectives,
+  commitEntries,
+  emitEvent,
+  isWaiting,
+  type ReactAgent,
+  type Step,
+  unchanged,
+  updateFlight,
+  waitingCalls,
+} from "./agent.ts";
+import { contextForCall } from "./call-context.ts";
 import { askEntry } from "./entries.ts";
-import { nextCall } from "./next-call.ts";
-import { beginning } from "./state.ts";
-import { committed, doing, inFlight, type Step, stay, telling } from "./step.ts";
-import { limited } from "./time-limit.ts";
-import { viewFor } from "./view.ts";
-import { waitingCalls } from "./waiting.ts";
+import { startNextCall } from "./next-call.ts";
+import { runFromAsk } from "./state.ts";
+import { scheduleTimeLimit } from "./time-limit.ts";
 
 type Ask = Extract<Signal, { type: "ask" }>;
 
 /** Commits an ask, or refuses it and leaves the agent unchanged. */
-export function asked(agent: ReactAgent, ask: Ask): Step {
+export function handleAsk(agent: ReactAgent, ask: Ask): Step {
   const requestId = ask.requestId ?? agent.ports.ids("req");
-  const refused = (failure: Failure): Step => doing(stay(agent), { type: "emit_request_error", requestId, failure });
+  const refused = (failure: Failure): Step =>
+    addDirectives(unchanged(agent), { type: "emit_request_error", requestId, failure });
   try {
-    const refusal = refusalOf(agent, ask, requestId);
-    return refusal === undefined ? begun(agent, ask, requestId) : refused(refusal);
+    const refusal = askRefusal(agent, ask, requestId);
+    return refusal === undefined ? startRequest(agent, ask, requestId) : refused(refusal);
   } catch (error) {
     if (!HeddleError.isInstance(error) || error.code === "tail_too_short") throw error;
     const { code, message, retryable } = error;
@@ -30,45 +37,49 @@ export function asked(agent: ReactAgent, ask: Ask): Step {
   }
 }
 
-function begun(agent: ReactAgent, { options = {}, refs = {}, systemPrompt, content }: Ask, requestId: string): Step {
+function startRequest(
+  agent: ReactAgent,
+  { options = {}, refs = {}, systemPrompt, content }: Ask,
+  requestId: string,
+): Step {
   const lane = agent.state.activeContextRef;
   const runId = agent.ports.ids("run");
   const entry = askEntry({ requestId, runId, lane, refs: refs as JsonObject }, content, options, agent.settings.name); // refs are scalars
-  const step = committed(inFlight(stay(agent), { runId, systemPrompt }), entry);
+  const step = commitEntries(updateFlight(unchanged(agent), { runId, systemPrompt }), entry);
   const { run } = step.agent.state;
-  if (run === undefined) return stay(agent); // unreachable: the entry above starts a run
+  if (run === undefined) return unchanged(agent); // unreachable: the entry above starts a run
   try {
-    viewFor(step.agent, run);
+    contextForCall(step.agent, run);
   } catch (error) {
     const isOverflow = ProjectionError.isInstance(error) && error.code === "budget_overflow";
     throw isOverflow ? pendingError(step.agent, agent, content) : error;
   }
-  return nextCall(telling(limited(step, run), run, { kind: "request_started", data: { lane } }), run);
+  return startNextCall(emitEvent(scheduleTimeLimit(step, run), run, { kind: "request_started", data: { lane } }), run);
 }
 
 /** The overflow error for an ask that is only pending: the ask was not committed, so the error must not name its seq. */
 function pendingError(agent: ReactAgent, { thread }: ReactAgent, content: Content): unknown {
   const { run } = agent.state;
   try {
-    if (run !== undefined) viewFor(agent, run, thread, content);
+    if (run !== undefined) contextForCall(agent, run, thread, content);
   } catch (error) {
     return error;
   }
   return new ProjectionError({ code: "pending_overflow", message: "The ask does not fit. Shorten it." });
 }
 
-function refusalOf(agent: ReactAgent, ask: Ask, requestId: string): Failure | undefined {
+function askRefusal(agent: ReactAgent, ask: Ask, requestId: string): Failure | undefined {
   const { settings, state } = agent;
-  if (state.run !== undefined) return { code: "busy", message: busyWith(agent), retryable: true };
-  const malformed = malformedIn(ask);
+  if (state.run !== undefined) return { code: "busy", message: busyMessage(agent), retryable: true };
+  const malformed = malformedAsk(ask);
   if (malformed !== undefined) return malformed;
-  if (!saysSomething(ask.content)) {
+  if (!hasContent(ask.content)) {
     return {
       code: "empty_ask",
       message: 'The ask is empty. Pass a text, or parts such as { type: "text", text } or a file.',
     };
   }
-  if (agent.thread.filterByRef("requestId", requestId).some((entry) => beginning(entry) !== undefined)) {
+  if (agent.thread.filterByRef("requestId", requestId).some((entry) => runFromAsk(entry) !== undefined)) {
     const message =
       "The thread already has a request with this id. Use a new requestId, or omit it. `result` returns that request's result.";
     return { code: "request_id_reused", message };
@@ -87,10 +98,10 @@ function refusalOf(agent: ReactAgent, ask: Ask, requestId: string): Failure | un
 }
 
 /** Says what the agent is waiting for, and what the caller can do. */
-function busyWith(agent: ReactAgent): string {
+function busyMessage(agent: ReactAgent): string {
   const kinds = waitingCalls(agent).map(({ kind }) => kind);
   if (!isWaiting(agent) || kinds.length === 0) {
-    return 'The agent is at work on another request. Wait for it, steer it, or set busy: "queue".';
+    return 'The agent is running another request. Wait for it, steer it, or set busy: "queue".';
   }
   const isApproval = kinds.includes("approval");
   const what = isApproval ? "approval of a call: approve or deny it" : "the answer to a call: answer it";
@@ -107,7 +118,7 @@ function unknownTool(trouble: string, tools: readonly string[]): Failure {
 /** The agent writes these refs itself. A caller's ref of the same name would be overwritten. */
 const OWN_REFS = ["callId", "toolCallId", "iteration"];
 
-function malformedIn({ content, options = {}, refs = {} }: Ask): Failure | undefined {
+function malformedAsk({ content, options = {}, refs = {} }: Ask): Failure | undefined {
   const { allowedTools, maxIterations } = options;
   const isContent = typeof content === "string" || (Array.isArray(content) && content.every(isPlainObject));
   if (!isContent) return invalid("The content of an ask must be text or a list of parts.");

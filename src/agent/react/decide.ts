@@ -1,16 +1,34 @@
-import type { Signal } from "../signal.ts";
-import type { ReactAgent } from "./agent.ts";
-import { answered, notAnswered } from "./answer.ts";
-import { asked } from "./ask.ts";
-import { broken, cancelled, finished, handedOver } from "./ending.ts";
-import { nextCall } from "./next-call.ts";
-import { operated } from "./operations.ts";
-import { noticed, resumed } from "./resume.ts";
-import { steered } from "./steering.ts";
-import { inFlight, type Step, stay } from "./step.ts";
-import { notSummarized, summarized } from "./summary.ts";
-import { timeNoted } from "./time-limit.ts";
-import { answerAsked, answeredOutside, approvalAsked, callOrEnd, decided, resulted } from "./tools.ts";
+import type { Failure, Signal } from "../signal.ts";
+import {
+  addDirectives,
+  commitEntries,
+  hasPendingWork,
+  type PendingEnd,
+  type ReactAgent,
+  type Step,
+  unchanged,
+  updateFlight,
+} from "./agent.ts";
+import { handleModelError, handleModelResult } from "./answer.ts";
+import { handleAsk } from "./ask.ts";
+import { handedOverEntry, resultEntry } from "./entries.ts";
+import { completeRequest, emitResults, endRequest, NOT_ANSWERED, NOT_RUN } from "./finish.ts";
+import { handleSummary, handleSummaryFailed, startNextCall } from "./next-call.ts";
+import { handleContextOperation } from "./operations.ts";
+import { handleNotice, handleResume } from "./resume.ts";
+import { type OpenCall, openCalls, type Run } from "./state.ts";
+import { handleSteer } from "./steering.ts";
+import { handleWorked } from "./time-limit.ts";
+import {
+  callOrEnd,
+  continueAfterTools,
+  endIfIdle,
+  handleAnswerNeeded,
+  handleApprovalNeeded,
+  handleDecision,
+  handleOutsideAnswer,
+  handleToolResult,
+} from "./tools.ts";
 
 /**
  * Like `decide`, in two phases. This phase only makes the entries and runs no function of the caller, such as a projector,
@@ -26,9 +44,9 @@ export function decideDurable(agent: ReactAgent, signal: Signal): Step {
 export function decideNext(agent: ReactAgent): Step {
   const { next } = agent.flight;
   const { run } = agent.state;
-  const step = inFlight(stay(agent), { next: undefined });
+  const step = updateFlight(unchanged(agent), { next: undefined });
   if (next === undefined || run === undefined || run.runId !== agent.flight.runId) return step;
-  return next === "call" ? nextCall(step, run) : callOrEnd(step, run);
+  return next === "call" ? startNextCall(step, run) : callOrEnd(step, run);
 }
 
 function phased(agent: ReactAgent, isPhased: boolean): ReactAgent {
@@ -39,45 +57,107 @@ function phased(agent: ReactAgent, isPhased: boolean): ReactAgent {
 export function decide(agent: ReactAgent, signal: Signal): Step {
   switch (signal.type) {
     case "ask":
-      return asked(agent, signal);
+      return handleAsk(agent, signal);
     case "resume":
-      return resumed(agent, signal);
+      return handleResume(agent, signal);
     case "notice":
-      return noticed(agent);
+      return handleNotice(agent);
     case "llm_result":
-      return answered(agent, signal);
+      return handleModelResult(agent, signal);
     case "llm_error":
-      return notAnswered(agent, signal);
+      return handleModelError(agent, signal);
     case "tool_result":
-      return resulted(agent, signal);
+      return handleToolResult(agent, signal);
     case "approval_needed":
-      return approvalAsked(agent, signal);
+      return handleApprovalNeeded(agent, signal);
     case "answer_needed":
-      return answerAsked(agent, signal);
+      return handleAnswerNeeded(agent, signal);
     case "approve":
     case "deny":
-      return decided(agent, signal);
+      return handleDecision(agent, signal);
     case "answer":
-      return answeredOutside(agent, signal);
+      return handleOutsideAnswer(agent, signal);
     case "steer":
-      return steered(agent, signal);
+      return handleSteer(agent, signal);
     case "cancel":
-      return cancelled(agent, signal);
+      return handleCancel(agent, signal);
     case "fail":
-      return broken(agent, signal.failure);
+      return handleFail(agent, signal.failure);
     case "hand_over":
-      return handedOver(agent, signal);
+      return handleHandOver(agent, signal);
     case "worked":
-      return timeNoted(agent, signal);
+      return handleWorked(agent, signal);
     case "finish":
-      return finished(agent, signal);
+      return handleFinish(agent, signal);
     case "context_op":
-      return operated(agent, signal.operation);
+      return handleContextOperation(agent, signal.operation);
     case "summary_result":
-      return summarized(agent, signal);
+      return handleSummary(agent, signal);
     case "summary_failed":
-      return notSummarized(agent, signal);
+      return handleSummaryFailed(agent, signal);
     default:
       return signal satisfies never;
   }
+}
+
+/** Cancels the run: aborts running calls, and commits the end when all have reported back. */
+function handleCancel(
+  agent: ReactAgent,
+  { requestId, reason = "The request was cancelled." }: Extract<Signal, { type: "cancel" }>,
+): Step {
+  const { run } = agent.state;
+  if (requestId !== undefined && requestId !== run?.requestId) return unchanged(agent);
+  return startEnding(agent, { status: "cancelled", reason });
+}
+
+function handleFail(agent: ReactAgent, failure: Failure): Step {
+  return startEnding(agent, { status: "failed", failure });
+}
+
+/** Marks the run as ending and aborts what is running. Later reasons are ignored. */
+function startEnding(agent: ReactAgent, why: PendingEnd): Step {
+  const { run } = agent.state;
+  if (run === undefined || agent.flight.ending !== undefined) return unchanged(agent);
+  const reason = why.status === "cancelled" ? why.reason : why.failure.code;
+  const { requestId, runId } = run;
+  const aborting = addDirectives(updateFlight(unchanged(agent), { ending: why }), {
+    type: "abort",
+    requestId,
+    runId,
+    reason,
+  });
+  return endIfIdle(aborting, run);
+}
+
+/** The server stops. Notes which calls have started, so that the next server resumes the others. A run that is ending ends now. */
+function handleHandOver(agent: ReactAgent, { begun, workedMs }: Extract<Signal, { type: "hand_over" }>): Step {
+  const { run } = agent.state;
+  const { runId, ending } = agent.flight;
+  if (run === undefined || runId !== run.runId || !hasPendingWork(agent)) return unchanged(agent);
+  return ending === undefined
+    ? commitEntries(unchanged(agent), handedOverEntry(run, begun, workedMs))
+    : endRequest(unchanged(agent), run, ending);
+}
+
+/** Completes the run with the answer so far, after running calls have finished. Does not wait for approvals or outside answers. */
+function handleFinish(agent: ReactAgent, { requestId, terminationReason }: Extract<Signal, { type: "finish" }>): Step {
+  const { run } = agent.state;
+  const isOther = requestId !== undefined && requestId !== run?.requestId;
+  if (run === undefined || isOther || agent.flight.ending !== undefined) return unchanged(agent);
+  const waiting = openCalls(run).filter(({ call }) => !agent.flight.running.includes(call.id));
+  const finishing = updateFlight(unchanged(agent), { finishing: terminationReason });
+  if (waiting.length > 0) return closeWaitingCalls(finishing, run, waiting);
+  return hasPendingWork(agent) ? finishing : completeRequest(finishing, run, terminationReason);
+}
+
+/** Closes calls that are not running with a result that says so. */
+function closeWaitingCalls(step: Step, before: Run, waiting: readonly OpenCall[]): Step {
+  const results = waiting.map(({ call, status }) => {
+    const mayHaveRun = status === "open" || status === "started";
+    return resultEntry(before, call.id, call.name, mayHaveRun ? NOT_ANSWERED : NOT_RUN);
+  });
+  const closed = commitEntries(step, ...results);
+  const run = closed.agent.state.run ?? before;
+  const emitted = emitResults(closed, run);
+  return openCalls(run).length > 0 ? emitted : continueAfterTools(emitted, run);
 }

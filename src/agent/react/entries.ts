@@ -1,21 +1,18 @@
-import { covered, type SummaryRange } from "../../projection/summarise/range.ts";
+import { coveredSeqs, type SummaryRange } from "../../projection/summary/summary-range.ts";
 import type { EntryInput } from "../../thread/entry.ts";
 import type { JsonObject } from "../../thread/json.ts";
 import type { Content } from "../../thread/message.ts";
-import type { ModelAnswer } from "../answer.ts";
-import type { CallRecord } from "../call-record.ts";
-import type { Failure } from "../failure.ts";
-import type { RequestOptions, Signal, Steer, ToolOutcome } from "../signal.ts";
-import type { RequestEnd } from "./end.ts";
-import type { Run } from "./run.ts";
+import type { CallRecord, ModelAnswer } from "../model-call.ts";
+import type { Failure, Signal, Steer, StoredRequestOptions, ToolOutcome } from "../signal.ts";
+import type { RequestEnd, Run } from "./state.ts";
 
 // One function per entry of a run. Types make the payloads JSON; `draftEntries` checks them again.
 
 type SummaryFailed = Extract<Signal, { type: "summary_failed" }>;
-type OfRun = Pick<Run, "requestId" | "runId" | "lane" | "refs">;
+type RunIds = Pick<Run, "requestId" | "runId" | "lane" | "refs">;
 
 /** Includes the agent's name, because only this agent may resume the request. */
-export function askEntry(run: OfRun, content: Content, options: RequestOptions, agent: string): EntryInput {
+export function askEntry(run: RunIds, content: Content, options: StoredRequestOptions, agent: string): EntryInput {
   const own = Object.keys(options).length === 0 ? {} : { options };
   return message(run, { role: "user", content, ...own, agent }, {});
 }
@@ -30,7 +27,7 @@ export function repairEntry(run: Run, content: string): EntryInput {
   return message(run, { role: "user", content, steer: "repair" }, {});
 }
 
-export interface SaidInCall {
+export interface AnswerRecord {
   readonly callId: string;
   readonly call: CallRecord;
   /** The answer was interrupted. */
@@ -42,7 +39,7 @@ export interface SaidInCall {
 export function answerEntry(
   run: Run,
   { content, toolCalls }: Pick<ModelAnswer, "content" | "toolCalls">,
-  { callId, call, partial, end }: SaidInCall,
+  { callId, call, partial, end }: AnswerRecord,
 ): EntryInput {
   const payload = {
     role: "assistant",
@@ -63,13 +60,13 @@ export function resultEntry(
   workedMs?: number,
 ): EntryInput {
   const { content, isError, partial } = outcome;
-  const said = { role: "tool", toolCallId, name, content, ...(isError && { isError }), ...(partial && { partial }) };
-  const payload = { ...said, ...worked(workedMs) };
+  const fields = { role: "tool", toolCallId, name, content, ...(isError && { isError }), ...(partial && { partial }) };
+  const payload = { ...fields, ...worked(workedMs) };
   return message(run, payload, { ...callRefs(run), toolCallId });
 }
 
 /** The answer to a call, written by a process that does not hold the thread: the holder has not acted on it yet. */
-export function answeredElsewhere(run: Run, toolCallId: string, name: string, outcome: ToolOutcome): EntryInput {
+export function foreignAnswerEntry(run: Run, toolCallId: string, name: string, outcome: ToolOutcome): EntryInput {
   const entry = resultEntry(run, toolCallId, name, outcome);
   return { ...entry, payload: json({ ...entry.payload, elsewhere: true }) };
 }
@@ -98,7 +95,7 @@ export function summaryFailedEntry(
 
 /** A synthetic summary of entries that could not be summarized. */
 export function gapEntry(run: Run, range: SummaryRange, content: string, failures: number): EntryInput {
-  const { fromSeq, toSeq } = covered(range);
+  const { fromSeq, toSeq } = coveredSeqs(range);
   return {
     kind: "summary",
     payload: { contextRef: run.lane, fromSeq, toSeq, content, ...{ skipped: { failures } } },
@@ -113,19 +110,19 @@ export function endEntry(
   call?: { readonly callId: string; readonly call: CallRecord },
 ): EntryInput {
   const kind = end.status === "completed" ? "note" : "error";
-  const said =
+  const fields =
     end.status === "failed"
       ? end.failure
       : end.status === "cancelled"
         ? { code: "request_cancelled", message: end.reason }
         : {};
-  const payload = json({ contextRef: run.lane, ...said, ...(call && { call: call.call }), end });
+  const payload = json({ contextRef: run.lane, ...fields, ...(call && { call: call.call }), end });
   const refs =
     call === undefined ? runRefs(run) : { ...runRefs(run), callId: call.callId, iteration: run.iteration + 1 };
   return { kind, payload, refs };
 }
 
-export function approvalRequested(run: Run, toolCallId: string, name: string, workedMs?: number): EntryInput {
+export function approvalRequestedEntry(run: Run, toolCallId: string, name: string, workedMs?: number): EntryInput {
   const payload = { contextRef: run.lane, toolCallId, name, ...worked(workedMs) };
   return { kind: "approval_requested", payload, refs: { ...callRefs(run), toolCallId } };
 }
@@ -138,13 +135,13 @@ export interface Decision {
   readonly started?: true;
 }
 
-export function approvalResolved(run: Run, toolCallId: string, decision: Decision): EntryInput {
+export function approvalResolvedEntry(run: Run, toolCallId: string, decision: Decision): EntryInput {
   const payload = json({ contextRef: run.lane, toolCallId, ...decision });
   return { kind: "approval_resolved", payload, refs: { ...callRefs(run), toolCallId } };
 }
 
 /** Written before a call runs that another process approved, or that needs an outside answer. From here on it may have run. */
-export function toolStarted(run: Run, toolCallId: string, name: string): EntryInput {
+export function toolStartedEntry(run: Run, toolCallId: string, name: string): EntryInput {
   return {
     kind: "tool_started",
     payload: { contextRef: run.lane, toolCallId, name },
@@ -173,16 +170,16 @@ function worked(workedMs: number | undefined): { readonly workedMs?: number } {
   return workedMs === undefined || workedMs === 0 ? {} : { workedMs };
 }
 
-function message(run: OfRun, said: object, refs: JsonObject): EntryInput {
+function message(run: RunIds, fields: object, refs: JsonObject): EntryInput {
   const { lane, requestId, runId } = run;
   return {
     kind: "ai_message",
-    payload: json({ contextRef: lane, ...said, requestId, runId }),
+    payload: json({ contextRef: lane, ...fields, requestId, runId }),
     refs: { ...runRefs(run), ...refs } as JsonObject & EntryInput["refs"], // all values are scalars
   };
 }
 
-function runRefs({ refs, requestId, runId }: OfRun): { readonly requestId: string; readonly runId: string } {
+function runRefs({ refs, requestId, runId }: RunIds): { readonly requestId: string; readonly runId: string } {
   return { ...refs, requestId, runId };
 }
 

@@ -1,87 +1,145 @@
+import type { ContextOperation } from "../../lanes/context-operation.ts";
 import type { JsonValue } from "../../thread/json.ts";
-import type { CallRecord } from "../call-record.ts";
 import type { TerminationReason } from "../event.ts";
-import type { Failure } from "../failure.ts";
-import type { ContextOperation } from "../operation.ts";
-import type { ToolOutcome } from "../signal.ts";
-import { AT_REST, type Ending } from "./agent.ts";
-import type { RequestEnd } from "./end.ts";
+import type { CallRecord } from "../model-call.ts";
+import type { Failure, ToolOutcome } from "../signal.ts";
+import {
+  addDirectives,
+  commitEntries,
+  emitEvent,
+  NOTHING_IN_FLIGHT,
+  type PendingEnd,
+  type ReactAgent,
+  type Step,
+  updateFlight,
+} from "./agent.ts";
 import { endEntry, resultEntry } from "./entries.ts";
-import { applied } from "./operations.ts";
-import { closedBecause, tellResults } from "./results.ts";
-import { type OpenCall, openCalls, type Run } from "./run.ts";
-import { committed, doing, type Step, telling } from "./step.ts";
+import { applyOperation } from "./operations.ts";
+import { type OpenCall, openCalls, type RequestEnd, type Run } from "./state.ts";
 
 /** Completes the request. Appends an end entry when the last answer does not carry the end. */
-export function completed(step: Step, run: Run, terminationReason: TerminationReason, object?: JsonValue): Step {
+export function completeRequest(step: Step, run: Run, terminationReason: TerminationReason, object?: JsonValue): Step {
   const end = { status: "completed", terminationReason } as const;
-  const isSaid = step.agent.state.run === undefined;
-  const over = isSaid ? step : committed(step, endEntry(run, end));
-  return closing(over, over.agent.state.last?.run ?? run, end, object);
+  const hasEnd = step.agent.state.run === undefined;
+  const over = hasEnd ? step : commitEntries(step, endEntry(run, end));
+  return finishRun(over, over.agent.state.last?.run ?? run, end, object);
 }
 
-export function failed(step: Step, run: Run, failure: Failure, call?: { callId: string; call: CallRecord }): Step {
-  return ended(step, run, { status: "failed", failure }, call);
+export function failRequest(step: Step, run: Run, failure: Failure, call?: { callId: string; call: CallRecord }): Step {
+  return endRequest(step, run, { status: "failed", failure }, call);
 }
 
 /** Ends the request. Closes every open call with a result, because providers reject a call without one. */
-export function ended(step: Step, run: Run, ending: Ending, call?: { callId: string; call: CallRecord }): Step {
+export function endRequest(
+  step: Step,
+  run: Run,
+  ending: PendingEnd,
+  call?: { callId: string; call: CallRecord },
+): Step {
   const open = openCalls(run);
-  const results = open.map((one) => resultEntry(run, one.call.id, one.call.name, closedBy(ending, one)));
-  const closed = open.length === 0 ? step : committed(step, ...results);
-  const told = open.length === 0 ? step : tellResults(closed, closed.agent.state.run ?? run);
-  const over = committed(told, endEntry(run, ending, call));
-  return closing(over, over.agent.state.last?.run ?? run, ending);
+  const results = open.map((one) => resultEntry(run, one.call.id, one.call.name, openCallOutcome(ending, one)));
+  const closed = open.length === 0 ? step : commitEntries(step, ...results);
+  const emitted = open.length === 0 ? step : emitResults(closed, closed.agent.state.run ?? run);
+  const over = commitEntries(emitted, endEntry(run, ending, call));
+  return finishRun(over, over.agent.state.last?.run ?? run, ending);
 }
 
 /** A call that was not started has not run. For any other open call the outcome is unknown. */
-function closedBy(ending: Ending, { status }: OpenCall): ToolOutcome {
+function openCallOutcome(ending: PendingEnd, { status }: OpenCall): ToolOutcome {
   const hasNotRun = status !== "open" && status !== "started";
-  return closedAtEnd(ending, hasNotRun ? "the call did not run" : "the outcome of this call is unknown");
+  return outcomeAtEnd(ending, hasNotRun ? "the call did not run" : "the outcome of this call is unknown");
 }
 
-export function closedAtEnd({ status }: Ending, what: string): ToolOutcome {
+export function outcomeAtEnd({ status }: PendingEnd, what: string): ToolOutcome {
   return status === "cancelled"
-    ? closedBecause("cancelled", `The request was cancelled; ${what}.`)
-    : closedBecause("interrupted", `The request failed; ${what}.`);
+    ? errorOutcome("cancelled", `The request was cancelled; ${what}.`)
+    : errorOutcome("interrupted", `The request failed; ${what}.`);
 }
 
 /** The steps at every end of a run, in order: deferred operation, receipts, last token, terminal event. */
-export function closing(step: Step, run: Run, end: RequestEnd, object?: JsonValue): Step {
+export function finishRun(step: Step, run: Run, end: RequestEnd, object?: JsonValue): Step {
   const { requestId, runId, iteration } = run;
   const { steers, contextOp } = step.agent.flight;
   const isOver = step.agent.state.run === undefined; // another process may have started a new run
-  const changed = contextOp !== undefined && isOver ? tellApplied(applied(step, contextOp), run, contextOp) : step;
-  const left = doing(
-    { ...changed, agent: { ...changed.agent, flight: AT_REST } },
+  const changed =
+    contextOp !== undefined && isOver ? emitApplied(applyOperation(step, contextOp), run, contextOp) : step;
+  const left = addDirectives(
+    { ...changed, agent: { ...changed.agent, flight: NOTHING_IN_FLIGHT } },
     ...steers.map(({ id }) => ({ type: "receipt", id, delivered: false, reason: REASONS[end.status] }) as const),
     { type: "checkpoint", requestId, runId, iteration, reason: "terminal" },
   );
-  const told = doing(tellEnd(left, run, end, object), { type: "stop", requestId, runId, status: end.status });
-  return contextOp === undefined ? told : doing(told, { type: "apply_context_op", operation: contextOp });
+  const stopped = addDirectives(emitEnd(left, run, end, object), {
+    type: "stop",
+    requestId,
+    runId,
+    status: end.status,
+  });
+  return contextOp === undefined ? stopped : addDirectives(stopped, { type: "apply_context_op", operation: contextOp });
 }
 
-function tellApplied(step: Step, run: Run, { opId, contextRef }: ContextOperation): Step {
-  return telling(step, run, { kind: "context_op_applied", data: { opId, lane: contextRef } });
+function emitApplied(step: Step, run: Run, { opId, contextRef }: ContextOperation): Step {
+  return emitEvent(step, run, { kind: "context_op_applied", data: { opId, lane: contextRef } });
 }
 
 /** Receipt reasons for steers that were not delivered. */
 const REASONS = { completed: "closed", failed: "run_failed", cancelled: "cancelled" } as const;
 
-function tellEnd(step: Step, run: Run, end: RequestEnd, object: JsonValue | undefined): Step {
+function emitEnd(step: Step, run: Run, end: RequestEnd, object: JsonValue | undefined): Step {
   switch (end.status) {
     case "completed": {
       const { text, usage, usageByModel, finishReason } = run;
       const { terminationReason } = end;
       const ended = { terminationReason, ...(finishReason && { finishReason }) };
       const data = { text, ...ended, usage, usageByModel, ...(object !== undefined && { object }) };
-      return telling(step, run, { kind: "request_completed", data });
+      return emitEvent(step, run, { kind: "request_completed", data });
     }
     case "failed":
-      return telling(step, run, { kind: "request_failed", data: { failure: end.failure } });
+      return emitEvent(step, run, { kind: "request_failed", data: { failure: end.failure } });
     case "cancelled":
-      return telling(step, run, { kind: "request_cancelled", data: { reason: end.reason } });
+      return emitEvent(step, run, { kind: "request_cancelled", data: { reason: end.reason } });
     default:
       return end satisfies never;
   }
+}
+
+/** A synthetic error result, to close a call that has no result. */
+export function errorOutcome(type: string, message: string): { readonly content: string; readonly isError: true } {
+  return { content: JSON.stringify({ error: { type, message } }), isError: true };
+}
+
+/** The result of a call that had not run when the request was stopped. */
+export const NOT_RUN = errorOutcome("stopped", "The request was stopped; the call did not run.");
+export const NOT_ANSWERED = errorOutcome(
+  "stopped",
+  "The request was stopped before the call was answered; its outcome is unknown.",
+);
+
+/** Emits `tool_completed` in the order of the calls. A result waits until all earlier calls have theirs. */
+export function emitResults(step: Step, run: Run): Step {
+  const { emittedResults } = step.agent.flight;
+  const firstOpen = run.calls.findIndex(({ status }) => status !== "done");
+  const ready = run.calls.slice(emittedResults, firstOpen < 0 ? run.calls.length : firstOpen);
+  const outcomes = ready.map(({ call }) => ({ call, outcome: committedOutcome(step.agent, run, call.id) }));
+  const next = outcomes.reduce(
+    (before, { call, outcome }) =>
+      emitEvent(before, run, {
+        kind: "tool_completed",
+        ...(run.callId !== undefined && { callId: run.callId }),
+        toolCallId: call.id,
+        toolName: call.name,
+        data: outcome,
+      }),
+    step,
+  );
+  return updateFlight(next, { emittedResults: emittedResults + ready.length });
+}
+
+/** The committed result of a call. */
+export function committedOutcome({ thread }: ReactAgent, { callId, askSeq }: Run, toolCallId: string): ToolOutcome {
+  const entry = thread.filterByRef("toolCallId", toolCallId).findLast(({ seq, payload, refs }) => {
+    const isOfCall = refs.callId === undefined || refs.callId === callId;
+    return seq > askSeq && isOfCall && "role" in payload && payload["role"] === "tool";
+  });
+  const { content, isError, partial } = (entry?.payload ?? {}) as Partial<ToolOutcome>; // the agent wrote this entry
+  return { content: content ?? "", isError: isError === true, ...(partial && { partial }) };
 }

@@ -1,43 +1,54 @@
 import { ProjectionError } from "../../projection/error.ts";
 import type { JsonObject } from "../../thread/json.ts";
-import { failed } from "./finish.ts";
-import type { Run } from "./run.ts";
-import { delivered, due } from "./steering.ts";
-import { doing, inFlight, type Step, telling } from "./step.ts";
-import { summaryDue } from "./summary-due.ts";
-import { basisOf, type View, viewFor } from "./view.ts";
+import type { Signal } from "../signal.ts";
+import {
+  addDirectives,
+  commitEntries,
+  emitEvent,
+  type ReactAgent,
+  type Step,
+  type SummaryGoal,
+  unchanged,
+  updateFlight,
+} from "./agent.ts";
+import { type CallContext, callBasis, contextForCall } from "./call-context.ts";
+import { gapEntry, summaryFailedEntry } from "./entries.ts";
+import { completeRequest, endRequest, failRequest } from "./finish.ts";
+import { type Run, recordedUsage } from "./state.ts";
+import { deliverSteers, dueSteers } from "./steering.ts";
+import { failuresIfHopeless, gapText, summaryPlan } from "./summary-plan.ts";
 
 /**
  * Starts the next model call, or a summary first if one is due. Delivers waiting steers. A context that does not fit fails
  * the request. Must be called when no tool call is open.
  */
-export function nextCall(before: Step, asked: Run): Step {
-  if (before.agent.flight.isPhased) return inFlight(before, { next: "call" });
-  const step = delivered(before, asked, due(before.agent, false));
+export function startNextCall(before: Step, asked: Run): Step {
+  if (before.agent.flight.isPhased) return updateFlight(before, { next: "call" });
+  const step = deliverSteers(before, asked, dueSteers(before.agent, false));
   const run = step.agent.state.run ?? asked;
-  let view: View;
+  let context: CallContext;
   try {
-    view = viewFor(step.agent, run);
+    context = contextForCall(step.agent, run);
   } catch (error) {
     if (!ProjectionError.isInstance(error) || error.code === "tail_too_short") throw error;
     const { code, message } = error;
-    if (run.compactions === 0) return failed(step, run, { code, message });
+    if (run.compactions === 0) return failRequest(step, run, { code, message });
     const tooLong = `The provider refused the request as too long, and the context cannot be made shorter: ${message}`;
-    return failed(step, run, { code: "model_context_too_long", message: tooLong });
+    return failRequest(step, run, { code: "model_context_too_long", message: tooLong });
   }
-  return summaryDue(step, run, view) ?? call(tellCut(step, run, view), run, view);
+  return startDueSummary(step, run, context) ?? startCall(emitCut(step, run, context), run, context);
 }
 
-function call(step: Step, run: Run, view: View): Step {
+function startCall(step: Step, run: Run, context: CallContext): Step {
   const { agent } = step;
-  const { messages, toolSpec, meta } = view.projection;
+  const { messages, toolSpec, meta } = context.projection;
   const callId = agent.ports.ids("call");
-  const { basis, blobs } = basisOf(agent, view);
+  const { basis, blobs } = callBasis(agent, context);
   const { requestId, runId } = run;
   const iteration = run.iteration + 1;
   const { model, call: settings } = agent.settings;
-  const out = inFlight(step, { call: { callId, basis }, running: [], told: 0 });
-  const told = telling(
+  const out = updateFlight(step, { call: { callId, basis }, running: [], emittedResults: 0 });
+  const emitted = emitEvent(
     out,
     { ...run, iteration },
     {
@@ -47,18 +58,121 @@ function call(step: Step, run: Run, view: View): Step {
     },
   );
   const request = { requestId, runId, callId, iteration, messages, toolSpec, settings, basis, blobs };
-  return doing(told, { type: "llm_stream", ...request });
+  return addDirectives(emitted, { type: "llm_stream", ...request });
 }
 
 /** Emits `context_cut` when entries are cut without a summary although automatic summaries are on. Once per cut. */
-function tellCut(step: Step, run: Run, { policy, projection: { meta } }: View): Step {
+function emitCut(step: Step, run: Run, { policy, projection: { meta } }: CallContext): Step {
   const { settings, flight, thread } = step.agent;
   const { truncated, cutSeq, view } = meta;
   if (!settings.summarizes || !policy.autoSummarize || !truncated || cutSeq === undefined) return step;
   if (flight.cutSeq === cutSeq) return step;
   const summary = view.summarySeq === undefined ? undefined : thread.at(view.summarySeq);
-  const { toSeq } = (summary?.payload ?? {}) as JsonObject; // payloads are JSON
+  const { toSeq } = (summary?.payload ?? {}) as JsonObject; // every payload is a JSON object
   const fromSeq = typeof toSeq === "number" ? toSeq + 1 : view.summarySeq === undefined ? 0 : thread.firstSeq;
   const data = { fromSeq: Math.min(fromSeq, cutSeq), toSeq: Math.max(0, cutSeq - 1) };
-  return telling(inFlight(step, { cutSeq }), run, { kind: "context_cut", data });
+  return emitEvent(updateFlight(step, { cutSeq }), run, { kind: "context_cut", data });
+}
+
+/** Starts the summary that the context needs. Undefined when none is due or none can be started now. */
+function startDueSummary(step: Step, run: Run, { policy, projection: { meta } }: CallContext): Step | undefined {
+  const { settings } = step.agent;
+  const { boundary, truncated, view } = meta;
+  const isEmergency = run.compactions > 0;
+  const wanted = settings.summarizes && policy.summarization !== "none" && (policy.autoSummarize || isEmergency);
+  if (!wanted || !meta.needsSummary) return undefined;
+  const cutSeq = truncated && view.startItem === undefined ? (meta.cutSeq ?? 0) : 0;
+  // If the range before the kept turns cannot be summarized, try the range that is cut.
+  const ends = [boundary, cutSeq - 1].filter((seq): seq is number => seq !== undefined && seq >= 0);
+  for (const toSeq of new Set(ends)) {
+    const started = startSummary(step, run, { toSeq, policy, isEmergency, cutSeq });
+    if (started !== undefined) return started;
+  }
+  return undefined;
+}
+
+/** Starts the next summary towards the goal. */
+function startSummary(step: Step, run: Run, goal: SummaryGoal): Step | undefined {
+  const plan = summaryPlan(step.agent, run.lane, goal);
+  if (plan === undefined) return undefined;
+  const { range, maxTokens } = plan;
+  const { toSeq } = range;
+  const out = updateFlight(step, { summary: { toSeq, range, goal } });
+  const emitted = emitEvent(out, run, { kind: "summary_started", data: { toSeq } });
+  const model = goal.policy.summarizationModel;
+  return addDirectives(emitted, {
+    type: "summarize",
+    requestId: run.requestId,
+    lane: run.lane,
+    range,
+    maxTokens,
+    reason: goal.isEmergency ? "emergency" : "automatic",
+    ...(model !== undefined && { model }),
+  });
+}
+
+/** Appends a summary with the record of its call, and continues the run that waits for it. */
+export function handleSummary(
+  agent: ReactAgent,
+  { lane, payload, call }: Extract<Signal, { type: "summary_result" }>,
+): Step {
+  const { run } = agent.state;
+  const fields = { ...payload, contextRef: lane, ...(call !== undefined && { call }) };
+  const next = commitEntries(unchanged(agent), {
+    kind: "summary",
+    payload: fields,
+    refs: ownRefs(agent, payload.toSeq),
+  });
+  if (run === undefined) return next;
+  const { fromSeq, toSeq } = payload;
+  const data = { fromSeq, toSeq, ...(call !== undefined && { usage: recordedUsage(call) }) };
+  return continueAfterSummary(emitEvent(next, run, { kind: "summary_completed", data }), toSeq);
+}
+
+/**
+ * A summary failed or was discarded. Appends a note with the range and the usage, so that no process repeats the same
+ * attempt. A smaller piece may be tried at once.
+ */
+export function handleSummaryFailed(agent: ReactAgent, signal: Extract<Signal, { type: "summary_failed" }>): Step {
+  const { run } = agent.state;
+  const { lane, failed, reason, call } = signal;
+  const { toSeq, code } = failed;
+  const isStopped = agent.flight.ending !== undefined && call === undefined;
+  const noted = isStopped
+    ? unchanged(agent)
+    : commitEntries(unchanged(agent), summaryFailedEntry(ownRefs(agent, toSeq), lane, signal));
+  if (run === undefined) return noted;
+  const data = { toSeq, reason, code, ...(call !== undefined && { usage: recordedUsage(call) }) };
+  const emitted = emitEvent(noted, run, { kind: "summary_failed", data });
+  return continueAfterSummary(isStopped ? emitted : skipIfHopeless(emitted, run, toSeq), toSeq);
+}
+
+/** After too many failures, covers a cut range with a synthetic summary, so that later ranges can be summarized. */
+function skipIfHopeless(step: Step, run: Run, toSeq: number): Step {
+  const { summary } = step.agent.flight;
+  if (summary?.toSeq !== toSeq || toSeq >= summary.goal.cutSeq) return step;
+  const failures = failuresIfHopeless(step.agent.thread, run.lane);
+  if (failures === undefined) return step;
+  const { range } = summary;
+  const covered = commitEntries(step, gapEntry(run, range, gapText(range), failures));
+  return emitEvent(covered, run, { kind: "summary_skipped", data: { fromSeq: range.fromSeq, toSeq } });
+}
+
+/** A summary counts for the request only if the request started it. */
+function ownRefs({ state: { run }, flight }: ReactAgent, toSeq: number): { requestId?: string; runId?: string } {
+  const isOwn = run !== undefined && flight.summary?.toSeq === toSeq;
+  return isOwn ? { requestId: run.requestId, runId: run.runId } : {};
+}
+
+/** Continues the run with the next piece or the next model call, if it waits for this summary. */
+function continueAfterSummary(step: Step, toSeq: number): Step {
+  const { run } = step.agent.state;
+  const { summary, ending, finishing } = step.agent.flight;
+  if (run === undefined || summary?.toSeq !== toSeq) return step;
+  const free = updateFlight(step, { summary: undefined });
+  if (ending !== undefined) return endRequest(free, run, ending);
+  if (finishing !== undefined) return completeRequest(free, run, finishing);
+  if (step.agent.settings.isSpent?.(run.usage, run.usageByModel)) return completeRequest(free, run, "limit");
+  const next = startSummary(free, run, summary.goal);
+  return next?.agent.flight.summary === undefined ? startNextCall(next ?? free, run) : next;
 }

@@ -1,25 +1,28 @@
-import { checkBranch, checkOperation } from "../../lanes/check-operation.ts";
-import { ContextOpError } from "../../lanes/context-op-error.ts";
+import {
+  ContextOpError,
+  type ContextOperation,
+  checkBranch,
+  checkContextOperation,
+} from "../../lanes/context-operation.ts";
+import { type Context, foldLane } from "../../lanes/fold-lane.ts";
 import { ProjectionError } from "../../projection/error.ts";
 import { HeddleError } from "../../thread/errors.ts";
 import { type JsonObject, sameJson } from "../../thread/json.ts";
 import { checkName } from "../../thread/names.ts";
 import type { Thread } from "../../thread/thread.ts";
-import type { ContextOperation } from "../operation.ts";
-import type { ReactAgent } from "./agent.ts";
-import { openCalls } from "./run.ts";
-import { committed, doing, inFlight, type Step, stay } from "./step.ts";
+import { addDirectives, commitEntries, type ReactAgent, type Step, unchanged, updateFlight } from "./agent.ts";
+import { openCalls } from "./state.ts";
 
 /** Applies an operation at once when no request is open. Otherwise defers it to the end of the run; the last one wins. */
-export function operated(agent: ReactAgent, given: ContextOperation): Step {
-  const operation = checkOperation(given, agent.thread);
+export function handleContextOperation(agent: ReactAgent, input: ContextOperation): Step {
+  const operation = checkContextOperation(input, agent.thread);
   mustReachBack(operation, agent.thread);
-  if (isKnown(agent, operation)) return stay(agent);
+  if (isKnown(agent, operation)) return unchanged(agent);
   checkLanes(agent, operation);
-  if (agent.state.run === undefined) return applied(stay(agent), operation);
+  if (agent.state.run === undefined) return applyOperation(unchanged(agent), operation);
   checkOpenCalls(agent, operation);
   const superseded = agent.flight.contextOp?.opId;
-  return doing(inFlight(stay(agent), { contextOp: operation }), {
+  return addDirectives(updateFlight(unchanged(agent), { contextOp: operation }), {
     type: "keep_context_op",
     operation,
     ...(superseded !== undefined && { superseded }),
@@ -27,9 +30,9 @@ export function operated(agent: ReactAgent, given: ContextOperation): Step {
 }
 
 /** The entry id is made from the `opId`, so that a store accepts an operation only once. */
-export function applied(step: Step, operation: ContextOperation): Step {
+export function applyOperation(step: Step, operation: ContextOperation): Step {
   const entry = { id: operationId(operation.opId), kind: "ai_context_operation", payload: operation };
-  return committed(inFlight(step, { contextOp: undefined }), entry);
+  return commitEntries(updateFlight(step, { contextOp: undefined }), entry);
 }
 
 /** Whether the operation is in the loaded log or deferred. The store checks entries that are not loaded. */
@@ -39,8 +42,8 @@ function isKnown({ thread, flight }: ReactAgent, operation: ContextOperation): b
   const applied = thread.filterByKind("ai_context_operation").find(({ payload }) => payload.opId === opId)?.payload;
   const known = applied ?? (flight.contextOp?.opId === opId ? flight.contextOp : undefined);
   if (known === undefined) return false;
-  if (sameJson(known as JsonObject, operation as JsonObject)) return true; // payloads are JSON
-  throw reusedOpId(opId);
+  if (sameJson(known as JsonObject, operation as JsonObject)) return true; // every payload is a JSON object
+  throw opIdReused(opId);
 }
 
 /** Refuses an edge behind an open call: the edge would separate the call from its result. */
@@ -55,13 +58,13 @@ function checkOpenCalls({ thread, state: { run } }: ReactAgent, { contextRef, op
 }
 
 /** The number of rows to load before the edge, enough for an exchange. */
-const AN_EXCHANGE = 64;
+const EXCHANGE_ROWS = 64;
 
 /** Both sides of an edge must be loaded to see whether it splits an exchange. */
 function mustReachBack({ operation }: ContextOperation, { firstSeq }: Thread): void {
   const edge = operation.baseSeq ?? operation.atSeq;
-  if (firstSeq === 0 || edge === undefined || edge >= firstSeq + AN_EXCHANGE) return;
-  const neededFromSeq = Math.max(0, Math.min(edge - AN_EXCHANGE, firstSeq - 1));
+  if (firstSeq === 0 || edge === undefined || edge >= firstSeq + EXCHANGE_ROWS) return;
+  const neededFromSeq = Math.max(0, Math.min(edge - EXCHANGE_ROWS, firstSeq - 1));
   const message = `The operation refers to seq ${edge}, which is too near to the first loaded entry or before it. Load the thread from seq ${neededFromSeq}.`;
   throw new ProjectionError({ code: "tail_too_short", message, neededFromSeq });
 }
@@ -78,7 +81,7 @@ function checkLanes({ thread }: ReactAgent, operation: ContextOperation): void {
   checkBranch(operation, thread);
 }
 
-export function reusedOpId(opId: string): ContextOpError {
+export function opIdReused(opId: string): ContextOpError {
   const message = `The operation ${opId} was applied before with other content. Give a new operation a new opId.`;
   return new ContextOpError({ code: "context_op_id_reused", path: "opId", message });
 }
@@ -93,4 +96,37 @@ function operationId(opId: string): string {
     const message = HeddleError.isInstance(cause) ? cause.message : "opId is not a name.";
     throw new ContextOpError({ code: "context_op_invalid", path: "opId", message, cause });
   }
+}
+
+/** A view of a ReAct agent's state, for inspection. */
+export interface AgentInspection {
+  /** The content of the active lane. */
+  readonly context: Context;
+  /** The content of the running request's lane; undefined when no request is open. */
+  readonly runContext: Context | undefined;
+  readonly activeContextRef: string;
+  /** The operation that waits for the end of the run. */
+  readonly pendingContextOp: ContextOperation | undefined;
+  /** The ids of the operations applied last. */
+  readonly appliedContextOps: readonly string[];
+  /** The last entry that the last model call could see; -1 when there was no call. */
+  readonly projectionCursorSeq: number;
+}
+
+/**
+ * The agent's state as a view. It is computed from the thread on each call, except for the deferred operation.
+ *
+ * @example
+ * inspectAgent(restore(reactSettings(), thread)).context.entries; // the messages of the active lane
+ */
+export function inspectAgent({ thread, state, flight }: ReactAgent): AgentInspection {
+  const { run, activeContextRef, appliedContextOps, projectionCursorSeq } = state;
+  return {
+    context: foldLane(thread, activeContextRef),
+    runContext: run && foldLane(thread, run.lane),
+    activeContextRef,
+    pendingContextOp: flight.contextOp,
+    appliedContextOps,
+    projectionCursorSeq,
+  };
 }

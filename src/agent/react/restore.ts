@@ -3,9 +3,9 @@ import { ProjectionError } from "../../projection/error.ts";
 import type { Entry } from "../../thread/entry.ts";
 import { type Ports, systemPorts } from "../../thread/ports.ts";
 import type { Thread } from "../../thread/thread.ts";
-import { AT_REST, type ReactAgent, reactAgent } from "./agent.ts";
+import { NOTHING_IN_FLIGHT, type ReactAgent, reactAgent } from "./agent.ts";
 import type { ReactSettings } from "./settings.ts";
-import { beginning, cursorIn, evolve, INITIAL, type ReactState } from "./state.ts";
+import { evolve, INITIAL_STATE, type ReactState, recordedCursor, runFromAsk } from "./state.ts";
 
 /**
  * Restores an agent from its thread, without pending calls and steers. A loaded tail must include the ask of the last
@@ -19,13 +19,13 @@ export function restore(
   settings: ReactSettings,
   thread: Thread,
   ports: Ports = systemPorts,
-  { lastAskSeq }: KnownOfThread = {},
+  { lastAskSeq }: RestoreOptions = {},
 ): ReactAgent {
-  return { ...reactAgent(settings, ports, thread), state: stateOf(thread, lastAskSeq), flight: AT_REST };
+  return { ...reactAgent(settings, ports, thread), state: foldState(thread, lastAskSeq), flight: NOTHING_IN_FLIGHT };
 }
 
 /** Facts about a thread from a caller with access to the whole log, so that `restore` need not load it. */
-export interface KnownOfThread {
+export interface RestoreOptions {
   /** The seq of the last entry for which `isAsk` is true; -1 when there is none. Default: unknown. */
   readonly lastAskSeq?: number | undefined;
 }
@@ -38,15 +38,15 @@ export interface KnownOfThread {
  * console.log(asks.map(({ refs }) => refs.requestId));
  */
 export function isAsk(entry: Entry): boolean {
-  return beginning(entry) !== undefined;
+  return runFromAsk(entry) !== undefined;
 }
 
 /** Folds the entries from the last request's ask on. Earlier entries are not needed. */
-function stateOf(thread: Thread, lastAskSeq: number | undefined): ReactState {
+function foldState(thread: Thread, lastAskSeq: number | undefined): ReactState {
   if (thread.base?.malformed) throw unclearLanes();
-  const from = startOf(thread, lastAskSeq);
+  const from = lastAskSeqIn(thread, lastAskSeq);
   const before: ReactState = {
-    ...INITIAL,
+    ...INITIAL_STATE,
     activeContextRef: activeLane(thread, undefined, from),
     lanes: lanesBefore(thread, from),
     appliedContextOps: operationsBefore(thread, from),
@@ -56,7 +56,7 @@ function stateOf(thread: Thread, lastAskSeq: number | undefined): ReactState {
 }
 
 /** The seq of the last ask. A tail without an ask is too short, because an earlier request may be open. */
-function startOf(thread: Thread, lastAskSeq: number | undefined): number {
+function lastAskSeqIn(thread: Thread, lastAskSeq: number | undefined): number {
   for (let seq = thread.lastSeq; seq >= thread.firstSeq; seq--) {
     const entry = thread.at(seq);
     if (entry !== undefined && isAsk(entry)) return seq;
@@ -76,14 +76,14 @@ function unclearLanes(): ProjectionError {
 
 function operationsBefore(thread: Thread, seq: number): readonly string[] {
   const operations = thread.filterByKind("ai_context_operation").filter((entry) => entry.seq < seq);
-  return operations.reduce(evolve, INITIAL).appliedContextOps;
+  return operations.reduce(evolve, INITIAL_STATE).appliedContextOps;
 }
 
 function cursorBefore(thread: Thread, from: number): number {
   for (let seq = from - 1; seq >= thread.firstSeq; seq--) {
     const entry = thread.at(seq);
-    const cursor = entry && cursorIn(entry);
+    const cursor = entry && recordedCursor(entry);
     if (cursor !== undefined) return cursor;
   }
-  return INITIAL.projectionCursorSeq;
+  return INITIAL_STATE.projectionCursorSeq;
 }

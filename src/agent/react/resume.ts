@@ -1,24 +1,31 @@
-import type { Failure } from "../failure.ts";
-import type { Signal } from "../signal.ts";
-import { AT_REST, isAtWork, type ReactAgent } from "./agent.ts";
-import { attemptEntry, resultEntry, toolStarted } from "./entries.ts";
-import { closing, completed, failed } from "./finish.ts";
-import { nextCall } from "./next-call.ts";
-import { closedBecause, tellResults } from "./results.ts";
-import { type OpenCall, openCalls, type Run } from "./run.ts";
-import { evolve, INITIAL } from "./state.ts";
-import { committed, doing, inFlight, type Step, stay, telling } from "./step.ts";
-import { limited, spentTime } from "./time-limit.ts";
-import { afterResult, afterTools, denied, endIfIdle, executing } from "./tools.ts";
-import { isGuarded, wasAtWork } from "./waiting.ts";
+import type { Failure, Signal } from "../signal.ts";
+import {
+  addDirectives,
+  commitEntries,
+  emitEvent,
+  hadPendingWork,
+  hasPendingWork,
+  isGuarded,
+  NOTHING_IN_FLIGHT,
+  type ReactAgent,
+  type Step,
+  unchanged,
+  updateFlight,
+} from "./agent.ts";
+import { attemptEntry, resultEntry, toolStartedEntry } from "./entries.ts";
+import { completeRequest, emitResults, errorOutcome, failRequest, finishRun } from "./finish.ts";
+import { startNextCall } from "./next-call.ts";
+import { evolve, INITIAL_STATE, type OpenCall, openCalls, type Run } from "./state.ts";
+import { scheduleTimeLimit, timeLimitFailure } from "./time-limit.ts";
+import { continueAfterResult, continueAfterTools, denyCall, endIfIdle, executeCall } from "./tools.ts";
 
-const INTERRUPTED = closedBecause(
+const INTERRUPTED = errorOutcome(
   "interrupted",
   "The call was interrupted and its outcome is unknown: it may have run. Check before you call it again.",
 );
 
 /** Resumes the open run in the log, or closes it. Does nothing when this process already runs it. */
-export function resumed(
+export function handleResume(
   agent: ReactAgent,
   {
     recover = "resume",
@@ -31,33 +38,33 @@ export function resumed(
   const { run } = agent.state;
   const { flight } = agent;
   if (run === undefined || flight.runId === run.runId || flight.call !== undefined || flight.summary !== undefined) {
-    return stay(agent);
+    return unchanged(agent);
   }
   const open = run.calls.findIndex(({ status }) => status !== "done");
-  const told = open < 0 ? run.calls.length : open;
-  const taken = inFlight(stay(agent), { runId: run.runId, systemPrompt, told });
-  if (failure !== undefined) return failed(taken, run, failure);
-  const hadWork = wasAtWork(agent, run) && !untouched && run.spoken === undefined;
+  const emittedResults = open < 0 ? run.calls.length : open;
+  const taken = updateFlight(unchanged(agent), { runId: run.runId, systemPrompt, emittedResults });
+  if (failure !== undefined) return failRequest(taken, run, failure);
+  const hadWork = hadPendingWork(agent, run) && !untouched && run.spoken === undefined;
   const isInterrupted = hadWork && !continued && run.handedOver === undefined;
-  if (isInterrupted && recover === "fail") return failed(taken, run, REQUEST_INTERRUPTED);
+  if (isInterrupted && recover === "fail") return failRequest(taken, run, REQUEST_INTERRUPTED);
   const attempt = run.attempt + (isInterrupted ? 1 : 0);
-  const spent = hadWork ? (spentTime(agent, run) ?? spentAttempts(agent, attempt)) : undefined;
-  if (spent !== undefined) return failed(taken, run, spent);
+  const spent = hadWork ? (timeLimitFailure(agent, run) ?? attemptsFailure(agent, attempt)) : undefined;
+  if (spent !== undefined) return failRequest(taken, run, spent);
   const isCounted = isInterrupted && agent.settings.maxAttempts !== undefined;
-  // From here on a crash interrupts it, also where nothing else is written before.
+  // Write a note, so that a crash from here on counts as an interruption even if nothing else is written before it.
   const isTaken = run.isAnsweredElsewhere && openCalls(run).length === 0 && !untouched;
   const isNoted = isCounted || isTaken || (hadWork && run.handedOver !== undefined);
-  const step = limited(isNoted ? committed(taken, attemptEntry(run, attempt)) : taken, run);
+  const step = scheduleTimeLimit(isNoted ? commitEntries(taken, attemptEntry(run, attempt)) : taken, run);
   if (openCalls(run).length > 0) {
     return openCalls(run).reduce(
-      (before, call) => takeUp(before, call, { untouched, notBegun: hasNotBegun(run, call) }),
+      (before, call) => resumeCall(before, call, { untouched, notBegun: hasNotBegun(run, call) }),
       step,
     );
   }
-  if (run.calls.length > 0) return afterTools(step, run);
+  if (run.calls.length > 0) return continueAfterTools(step, run);
   // The answer is complete but has no end. This happens in a fork, or in a log from another writer.
-  if (run.spoken === "whole") return completed(step, run, "final_answer");
-  return run.spoken === "partial" ? failed(step, run, REQUEST_INTERRUPTED) : nextCall(step, run);
+  if (run.spoken === "whole") return completeRequest(step, run, "final_answer");
+  return run.spoken === "partial" ? failRequest(step, run, REQUEST_INTERRUPTED) : startNextCall(step, run);
 }
 
 export const REQUEST_INTERRUPTED: Failure = {
@@ -66,7 +73,7 @@ export const REQUEST_INTERRUPTED: Failure = {
 };
 
 /** Limits the attempts, so that a request that crashes its process is not resumed forever. */
-function spentAttempts({ settings: { maxAttempts } }: ReactAgent, attempt: number): Failure | undefined {
+function attemptsFailure({ settings: { maxAttempts } }: ReactAgent, attempt: number): Failure | undefined {
   if (maxAttempts === undefined || attempt <= maxAttempts) return undefined;
   const message = `The process ended in each of ${maxAttempts} attempts of the request. See what ends it, or raise maxAttempts, and ask again.`;
   return { code: "attempts_exhausted", message };
@@ -78,30 +85,30 @@ function hasNotBegun({ handedOver }: Run, { call }: OpenCall): boolean {
 }
 
 /** Other writers have appended entries: performs their decisions and uses their answers. */
-export function noticed(agent: ReactAgent): Step {
+export function handleNotice(agent: ReactAgent): Step {
   const { run } = agent.state;
   const { flight } = agent;
-  if (flight.runId === undefined) return stay(agent);
-  if (run?.runId !== flight.runId) return endedByOthers(agent, flight.runId);
-  if (flight.call !== undefined || flight.summary !== undefined || run.calls.length === 0) return stay(agent);
-  const step = tellResults(stay(agent), run);
-  if (openCalls(run).length === 0) return afterTools(step, run);
+  if (flight.runId === undefined) return unchanged(agent);
+  if (run?.runId !== flight.runId) return emitForeignEnd(agent, flight.runId);
+  if (flight.call !== undefined || flight.summary !== undefined || run.calls.length === 0) return unchanged(agent);
+  const step = emitResults(unchanged(agent), run);
+  if (openCalls(run).length === 0) return continueAfterTools(step, run);
   if (flight.ending !== undefined) return endIfIdle(step, run);
   return openCalls(run)
     .filter(({ status }) => status === "approved" || status === "denied")
-    .reduce((before, call) => takeUp(before, call, {}), step);
+    .reduce((before, call) => resumeCall(before, call, {}), step);
 }
 
 /** Another writer has ended the run. Emits its end in this process. */
-function endedByOthers(agent: ReactAgent, runId: string): Step {
-  const { last } = agent.thread.filterByRef("runId", runId).reduce(evolve, INITIAL);
-  if (last === undefined) return inFlight(stay(agent), AT_REST);
+function emitForeignEnd(agent: ReactAgent, runId: string): Step {
+  const { last } = agent.thread.filterByRef("runId", runId).reduce(evolve, INITIAL_STATE);
+  if (last === undefined) return updateFlight(unchanged(agent), NOTHING_IN_FLIGHT);
   const { run, end } = last;
   const abort = { type: "abort", requestId: run.requestId, runId, reason: "The request was ended elsewhere." } as const;
-  return closing(isAtWork(agent) ? doing(stay(agent), abort) : stay(agent), run, end);
+  return finishRun(hasPendingWork(agent) ? addDirectives(unchanged(agent), abort) : unchanged(agent), run, end);
 }
 
-interface Knowledge {
+interface ResumeFacts {
   /** Nothing has happened since the last entry. */
   readonly untouched?: boolean;
   /** The call has not started, even if it was approved. */
@@ -109,7 +116,7 @@ interface Knowledge {
 }
 
 /** Resumes one open call. A call that may have run is run again only if its tool is repeatable. */
-function takeUp(step: Step, open: OpenCall, { untouched = false, notBegun = false }: Knowledge): Step {
+function resumeCall(step: Step, open: OpenCall, { untouched = false, notBegun = false }: ResumeFacts): Step {
   const { run } = step.agent.state;
   const { call, status } = open;
   if (run === undefined || step.agent.flight.running.includes(call.id)) return step;
@@ -119,20 +126,27 @@ function takeUp(step: Step, open: OpenCall, { untouched = false, notBegun = fals
   const asksFirst = traits?.needsApproval || (traits?.client && isGuarded(settings, call.name));
   switch (status) {
     case "approval_requested":
-      return doing(step, { type: "await_approval", requestId, runId, callId, call });
+      return addDirectives(step, { type: "await_approval", requestId, runId, callId, call });
     case "approved":
-      return executing(tellDecision(committed(step, toolStarted(run, call.id, call.name)), run, open), run, open, true);
+      return executeCall(
+        emitDecision(commitEntries(step, toolStartedEntry(run, call.id, call.name)), run, open),
+        run,
+        open,
+        true,
+      );
     case "denied":
-      return denied(tellDecision(step, run, open), run, open, decisionOn(step.agent, run, open).note);
+      return denyCall(emitDecision(step, run, open), run, open, decisionOn(step.agent, run, open).note);
     case "open":
-      // A tool that asks first was not asked yet, so no caller has seen the call.
-      if (traits?.client && !asksFirst) return doing(step, { type: "await_answer", requestId, runId, callId, call });
+      // If the tool needs approval, the approval was not requested yet, so the call must not be shown as waiting for an
+      // answer.
+      if (traits?.client && !asksFirst)
+        return addDirectives(step, { type: "await_answer", requestId, runId, callId, call });
       // With `asksFirst`, the approval is still missing, so the call cannot have run.
-      if (untouched || notBegun || asksFirst || traits?.repeatable) return executing(step, run, open, false);
-      return closed(step, run, open);
+      if (untouched || notBegun || asksFirst || traits?.repeatable) return executeCall(step, run, open, false);
+      return closeInterrupted(step, run, open);
     case "started":
-      if (traits?.client) return doing(step, { type: "await_answer", requestId, runId, callId, call });
-      return notBegun || traits?.repeatable ? executing(step, run, open, true) : closed(step, run, open);
+      if (traits?.client) return addDirectives(step, { type: "await_answer", requestId, runId, callId, call });
+      return notBegun || traits?.repeatable ? executeCall(step, run, open, true) : closeInterrupted(step, run, open);
     case "done":
       return step;
     default:
@@ -141,9 +155,9 @@ function takeUp(step: Step, open: OpenCall, { untouched = false, notBegun = fals
 }
 
 /** Emits a decision that was made in another process. */
-function tellDecision(step: Step, run: Run, open: OpenCall): Step {
+function emitDecision(step: Step, run: Run, open: OpenCall): Step {
   const { call } = open;
-  return telling(step, run, {
+  return emitEvent(step, run, {
     kind: "approval_resolved",
     ...(run.callId !== undefined && { callId: run.callId }),
     toolCallId: call.id,
@@ -164,6 +178,6 @@ function decisionOn(
   return { approved: status === "approved", ...(by !== undefined && { by }), ...(note !== undefined && { note }) };
 }
 
-function closed(step: Step, run: Run, { call }: OpenCall): Step {
-  return afterResult(committed(step, resultEntry(run, call.id, call.name, INTERRUPTED)), run);
+function closeInterrupted(step: Step, run: Run, { call }: OpenCall): Step {
+  return continueAfterResult(commitEntries(step, resultEntry(run, call.id, call.name, INTERRUPTED)), run);
 }

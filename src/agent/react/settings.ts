@@ -1,13 +1,13 @@
 import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
 import { createProjector, type Projector } from "../../projection/projector.ts";
-import type { Readers } from "../../projection/transcript/reader.ts";
+import type { Readers } from "../../projection/transcript/entry-reader.ts";
 import type { JsonObject } from "../../thread/json.ts";
 import type { Content, ToolSpec } from "../../thread/message.ts";
 import type { Thread } from "../../thread/thread.ts";
 import type { TokenCounter } from "../../tokens/counter.ts";
-import type { Usage, UsageByModel } from "../answer.ts";
-import { AgentError } from "../definition/agent-error.ts";
-import type { StopCondition } from "../definition/stop-when.ts";
+import { AgentError } from "../definition/errors.ts";
+import type { StopWhenCondition } from "../definition/stop-when.ts";
+import type { Usage, UsageByModel } from "../model-call.ts";
 
 /** An ask that is not in the thread yet. */
 export interface PendingAsk {
@@ -29,12 +29,17 @@ export interface ToolTraits {
 
 /** The definition of a ReAct agent, as plain data and pure functions. */
 export interface ReactSettings {
+  /** The name of the agent. Default "agent". */
   readonly name: string;
   /** The model name as `provider:model`. Default: unknown. */
   readonly model?: string | undefined;
+  /** The system prompt. Default: none. */
   readonly systemPrompt?: string | undefined;
+  /** How much of the thread the model is shown. Default: fits the model, at most 100,000 tokens. */
   readonly contextPolicy?: ContextPolicyInput | undefined;
+  /** The tools that the model may call. Default: none. */
   readonly tools: readonly ToolSpec[];
+  /** How to resume the calls of each tool, by its name. Default `{}`. */
   readonly traits: { readonly [tool: string]: ToolTraits };
   /** Whether a guard checks each tool call before it runs. Default false. */
   readonly guards?: boolean | undefined;
@@ -48,8 +53,11 @@ export interface ReactSettings {
   readonly outputRetries: number;
   /** The call settings of the model: maxOutputTokens, temperature, toolChoice, responseFormat. Default: none. */
   readonly call: JsonObject;
+  /** The projector that builds the context. Default: a new one. */
   readonly projector: Projector;
+  /** Readers for your own kinds of entries. Default: none. */
   readonly readers?: Readers | undefined;
+  /** The counter for `tokenEstimator: "exact"`. Default `heuristic`. */
   readonly exactCounter?: TokenCounter | undefined;
   /** Whether a summarizer is available. Default false. */
   readonly summarizes: boolean;
@@ -58,7 +66,7 @@ export interface ReactSettings {
   /** Whether a request has reached its limits of tokens or cost. Default: no limits. */
   readonly isSpent?: ((usage: Usage, usageByModel: UsageByModel) => boolean) | undefined;
   /** Completes a run after an exchange when any of these conditions is true. Default: none. */
-  readonly stopWhen?: StopCondition | readonly StopCondition[] | undefined;
+  readonly stopWhen?: StopWhenCondition | readonly StopWhenCondition[] | undefined;
   /** Returns a reason to refuse an ask, or undefined. Default: none. */
   readonly accept?: ((agent: { readonly thread: Thread }, pending: PendingAsk) => string | undefined) | undefined;
 }
@@ -87,14 +95,14 @@ const FIELDS: { readonly [Field in keyof Required<ReactSettings>]: true } = {
 };
 
 /** Refuses fields of `defineAgent` that have no effect here. */
-function checkFields(given: Partial<ReactSettings>): void {
-  const unknown = Object.keys(given).find((field) => !Object.hasOwn(FIELDS, field));
+function checkFields(settings: Partial<ReactSettings>): void {
+  const unknown = Object.keys(settings).find((field) => !Object.hasOwn(FIELDS, field));
   if (unknown !== undefined)
     throw invalid(unknown, `is not a setting. The settings are: ${Object.keys(FIELDS).join(", ")}`);
-  if (given.model !== undefined && typeof given.model !== "string") {
+  if (settings.model !== undefined && typeof settings.model !== "string") {
     throw invalid("model", "must be text, as provider:model. Use defineAgent for an agent that calls a model");
   }
-  if (given.tools !== undefined && !Array.isArray(given.tools)) {
+  if (settings.tools !== undefined && !Array.isArray(settings.tools)) {
     throw invalid("tools", "must be a list of tool specs. Use defineAgent for an agent that runs tools");
   }
 }
@@ -110,8 +118,8 @@ function invalid(path: string, trouble: string): AgentError {
  * const settings = reactSettings({ tools: [{ name: "add", inputSchema: { type: "object" } }] });
  * settings.maxIterations; // 100
  */
-export function reactSettings(given: Partial<ReactSettings> = {}): ReactSettings {
-  checkFields(given);
+export function reactSettings(settings: Partial<ReactSettings> = {}): ReactSettings {
+  checkFields(settings);
   return {
     name: "agent",
     tools: [],
@@ -120,7 +128,7 @@ export function reactSettings(given: Partial<ReactSettings> = {}): ReactSettings
     outputRetries: 1,
     call: {},
     summarizes: false,
-    ...given,
-    projector: given.projector ?? createProjector(),
+    ...settings,
+    projector: settings.projector ?? createProjector(),
   };
 }

@@ -1,13 +1,87 @@
 import { withLane } from "../../lanes/active-lane.ts";
 import type { Entry } from "../../thread/entry.ts";
 import { isPlainObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
-import { DEFAULT_LANE, isMalformed, namedLane, switchTarget } from "../../thread/lane-operation.ts";
-import type { Content, ToolCall } from "../../thread/message.ts";
-import { addModelUsage, addUsage, type FinishReason, type Usage } from "../answer.ts";
-import type { RequestOptions } from "../signal.ts";
-import { textOf } from "./content.ts";
-import { endIn, type RequestEnd } from "./end.ts";
-import { type CallStatus, openCalls, type Run } from "./run.ts";
+import { DEFAULT_LANE, isMalformedOperation, namedLane, switchTarget } from "../../thread/lane-operations.ts";
+import { type Content, contentText, type ToolCall } from "../../thread/message.ts";
+import type { TerminationReason } from "../event.ts";
+import { addModelUsage, addUsage, type ModelFinishReason, type Usage, type UsageByModel } from "../model-call.ts";
+import type { Failure, StoredRequestOptions } from "../signal.ts";
+
+/** The status of a tool call, according to the log. */
+type CallStatus =
+  | "open"
+  /** Waits for approval. */
+  | "approval_requested"
+  /** Approved but not started. */
+  | "approved"
+  | "denied"
+  /** It may have run. */
+  | "started"
+  | "done";
+
+/** A tool call of the last answer, with its status. */
+export interface OpenCall {
+  readonly call: ToolCall;
+  readonly status: CallStatus;
+}
+
+/** An open request. Contains only facts from the log. */
+export interface Run {
+  readonly requestId: string;
+  readonly runId: string;
+  readonly lane: string;
+  readonly askSeq: number;
+  readonly options: StoredRequestOptions;
+  /** The caller's refs, which all entries of the run carry. */
+  readonly refs: JsonObject;
+  /** The number of answered model calls so far. */
+  readonly iteration: number;
+  /** The id of the last answered model call. */
+  readonly callId?: string;
+  /** The tool calls of the last answer, in order. */
+  readonly calls: readonly OpenCall[];
+  readonly usage: Usage;
+  readonly usageByModel: UsageByModel;
+  /** The finish reason of the last model call. */
+  readonly finishReason?: ModelFinishReason;
+  /** The last text of the model. */
+  readonly text: string;
+  /** Set when the last message is an answer without calls: complete or partial. */
+  readonly spoken: "whole" | "partial" | undefined;
+  /** How many answers were sent back because they did not match the output schema. */
+  readonly repairs: number;
+  /** How many model calls were refused as too long. */
+  readonly compactions: number;
+  /** The estimated tokens of the last refused call. */
+  readonly refusedTokens: number;
+  /** The largest estimate for a prompt after the last refusal, if known. */
+  readonly correctedRoom: number | undefined;
+  /** The number of the attempt, from 1. Each crash during work starts another attempt. */
+  readonly attempt: number;
+  /** Milliseconds of work according to the log. Counted only when there is a time limit. */
+  readonly workedMs: number;
+  /** Set when a server stopped during the request: the calls that had started by then. */
+  readonly handedOver: readonly string[] | undefined;
+  /** The newest entry is an answer that another process wrote. The log does not show that the holder has started anything since. */
+  readonly isAnsweredElsewhere: boolean;
+}
+
+/** The calls of the last answer that have no result yet. */
+export function openCalls(run: Run): readonly OpenCall[] {
+  return run.calls.filter(({ status }) => status !== "done");
+}
+
+/** How a request ended. Stored in `payload.end` of its last entry. */
+export type RequestEnd =
+  | { readonly status: "completed"; readonly terminationReason: TerminationReason }
+  | { readonly status: "failed"; readonly failure: Failure }
+  | { readonly status: "cancelled"; readonly reason: string };
+
+/** How the request ended, if this payload is from its last entry. */
+export function readRequestEnd(payload: JsonObject): RequestEnd | undefined {
+  const { end } = payload;
+  return isPlainObject(end) && typeof end["status"] === "string" ? (end as RequestEnd) : undefined; // the agent wrote this entry
+}
 
 /** The state of a ReAct agent that is in the log. It is folded from the entries, so it can always be restored. */
 export interface ReactState {
@@ -31,7 +105,7 @@ export interface EndedRun {
 
 const REMEMBERED_OPS = 64;
 
-export const INITIAL: ReactState = Object.freeze({
+export const INITIAL_STATE: ReactState = Object.freeze({
   run: undefined,
   last: undefined,
   activeContextRef: DEFAULT_LANE,
@@ -49,23 +123,23 @@ export function evolve(state: ReactState, entry: Entry): ReactState {
 
 function afterAny(state: ReactState, entry: Entry): ReactState {
   if (entry.kind === "ai_context_operation") return afterOperation(state, entry);
-  const projectionCursorSeq = cursorIn(entry) ?? state.projectionCursorSeq;
+  const projectionCursorSeq = recordedCursor(entry) ?? state.projectionCursorSeq;
   const { run } = state;
   if (run === undefined || entry.refs.requestId !== run.requestId) {
-    const begun = beginning(entry);
+    const begun = runFromAsk(entry);
     return begun === undefined
       ? { ...state, projectionCursorSeq }
       : { ...state, projectionCursorSeq, run: begun, last: undefined };
   }
   const next = afterEntry(run, entry);
-  const end = endIn(entry.payload as JsonObject); // payloads are JSON
+  const end = readRequestEnd(entry.payload as JsonObject); // every payload is a JSON object
   if (end === undefined) return { ...state, projectionCursorSeq, run: next };
   return { ...state, projectionCursorSeq, run: undefined, last: { run: next, end, seq: entry.seq } };
 }
 
 /** The run that an entry starts, if it is an ask. A steer is not an ask. */
-export function beginning({ kind, payload, refs, seq }: Entry): Run | undefined {
-  const { role, requestId, runId, contextRef, steer, options } = payload as JsonObject; // payloads are JSON
+export function runFromAsk({ kind, payload, refs, seq }: Entry): Run | undefined {
+  const { role, requestId, runId, contextRef, steer, options } = payload as JsonObject; // every payload is a JSON object
   if (kind !== "ai_message" || role !== "user" || steer !== undefined) return undefined;
   if (typeof requestId !== "string" || typeof runId !== "string" || refs.requestId !== requestId) return undefined;
   const { requestId: _request, runId: _run, ...others } = refs as JsonObject; // refs are scalars
@@ -74,7 +148,7 @@ export function beginning({ kind, payload, refs, seq }: Entry): Run | undefined 
     runId,
     lane: typeof contextRef === "string" ? contextRef : DEFAULT_LANE,
     askSeq: seq,
-    options: isPlainObject(options) ? (options as RequestOptions) : {}, // checked before it was written
+    options: isPlainObject(options) ? (options as StoredRequestOptions) : {}, // checked before it was written
     refs: others,
     iteration: 0,
     calls: [],
@@ -94,7 +168,7 @@ export function beginning({ kind, payload, refs, seq }: Entry): Run | undefined 
 }
 
 function afterEntry(before: Run, { kind, payload, refs }: Entry): Run {
-  const fields = payload as JsonObject; // payloads are JSON
+  const fields = payload as JsonObject; // every payload is a JSON object
   const isAnsweredElsewhere = kind === "ai_message" && fields["elsewhere"] === true;
   const run = { ...before, workedMs: Math.max(before.workedMs, workedIn(fields)), isAnsweredElsewhere };
   switch (kind) {
@@ -128,7 +202,7 @@ function afterMessage(run: Run, payload: JsonObject, callId: string | undefined)
     return { ...run, calls, spoken: undefined, repairs: run.repairs + (steer === "repair" ? 1 : 0) };
   }
   if (role !== "assistant" || callId === undefined) return run;
-  const calls = (payload["toolCalls"] ?? []) as readonly ToolCall[]; // written by us
+  const calls = (payload["toolCalls"] ?? []) as readonly ToolCall[]; // the agent wrote this entry
   const spoken = partial === true ? "partial" : "whole";
   return {
     ...run,
@@ -137,7 +211,7 @@ function afterMessage(run: Run, payload: JsonObject, callId: string | undefined)
     calls: calls.map((call) => ({ call, status: "open" })),
     ...usageAfter(run, payload["call"]),
     ...finishReasonIn(payload["call"]),
-    text: textOf(payload["content"] as Content) || run.text, // written by us
+    text: contentText(payload["content"] as Content) || run.text, // the agent wrote this entry
     spoken: calls.length > 0 ? undefined : spoken,
   };
 }
@@ -185,9 +259,9 @@ function workedIn({ workedMs, call }: JsonObject): number {
 }
 
 function afterOperation(state: ReactState, entry: Entry): ReactState {
-  const { opId } = entry.payload as JsonObject; // payloads are JSON
+  const { opId } = entry.payload as JsonObject; // every payload is a JSON object
   const known = typeof opId === "string" ? [...state.appliedContextOps, opId].slice(-REMEMBERED_OPS) : undefined;
-  const target = isMalformed(entry, (lane) => state.lanes.includes(lane)) ? undefined : switchTarget(entry);
+  const target = isMalformedOperation(entry, (lane) => state.lanes.includes(lane)) ? undefined : switchTarget(entry);
   return {
     ...state,
     activeContextRef: target ?? state.activeContextRef,
@@ -196,9 +270,9 @@ function afterOperation(state: ReactState, entry: Entry): ReactState {
 }
 
 /** The last entry that the recorded model call could see, if this entry records one. */
-export function cursorIn({ kind, payload }: Entry): number | undefined {
+export function recordedCursor({ kind, payload }: Entry): number | undefined {
   if (kind !== "ai_message" && kind !== "error") return undefined; // a summarizer's call sees only a range
-  const call = (payload as JsonObject)["call"]; // payloads are JSON
+  const call = (payload as JsonObject)["call"]; // every payload is a JSON object
   const seq = isPlainObject(call) ? call["basisLastSeq"] : undefined;
   return typeof seq === "number" ? seq : undefined;
 }
@@ -207,17 +281,17 @@ function usageAfter(run: Run, call: JsonValue | undefined): Pick<Run, "usage" | 
   const { usage, usageByModel } = run;
   if (!isPlainObject(call)) return { usage, usageByModel };
   const model = typeof call["model"] === "string" ? call["model"] : undefined;
-  const own = usageIn(call);
+  const own = recordedUsage(call);
   return { usage: addUsage(usage, own), usageByModel: addModelUsage(usageByModel, model, own) };
 }
 
 /** The usage in the record of a call. */
-export function usageIn(call: JsonValue | undefined): Usage {
+export function recordedUsage(call: JsonValue | undefined): Usage {
   const usage = isPlainObject(call) ? call["usage"] : undefined;
-  return isPlainObject(usage) ? (usage as Usage) : {}; // written by us
+  return isPlainObject(usage) ? (usage as Usage) : {}; // the agent wrote this entry
 }
 
-function finishReasonIn(call: JsonValue | undefined): { readonly finishReason?: FinishReason } {
+function finishReasonIn(call: JsonValue | undefined): { readonly finishReason?: ModelFinishReason } {
   const reason = isPlainObject(call) ? call["finishReason"] : undefined;
-  return typeof reason === "string" ? { finishReason: reason as FinishReason } : {}; // written by us
+  return typeof reason === "string" ? { finishReason: reason as ModelFinishReason } : {}; // the agent wrote this entry
 }

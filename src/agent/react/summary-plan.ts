@@ -1,9 +1,8 @@
 import { foldLane } from "../../lanes/fold-lane.ts";
 import { ProjectionError } from "../../projection/error.ts";
-import type { ContextPolicy } from "../../projection/policy/fields.ts";
-import type { SummaryRange } from "../../projection/summarise/range.ts";
-import { firstPieceOf } from "../../projection/summarise/range-of.ts";
-import { recordTokens } from "../../projection/summarise/request.ts";
+import type { ContextPolicy } from "../../projection/policy/policy.ts";
+import { firstSummaryRange, type SummaryRange } from "../../projection/summary/summary-range.ts";
+import { recordTokens } from "../../projection/summary/summary-record.ts";
 import { isPlainObject, type JsonObject } from "../../thread/json.ts";
 import type { Thread } from "../../thread/thread.ts";
 import type { FailedSummary } from "../signal.ts";
@@ -36,14 +35,14 @@ const ATTEMPTS = 5;
 const WAIT = 8;
 
 /** Failures after which a smaller piece is tried at once. */
-const CURED_BY_LESS: ReadonlySet<string> = new Set([
+const FIXED_BY_SMALLER_RANGE: ReadonlySet<string> = new Set([
   "model_context_too_long",
   "model_refused",
   "model_bad_request",
   "model_answer_too_large",
 ]);
 
-interface Wanted {
+interface SummaryTarget {
   readonly toSeq: number;
   readonly policy: ContextPolicy;
   /** A caller asked for the summary: try it now, even after failures. Default false. */
@@ -54,7 +53,7 @@ interface Wanted {
 export function summaryPlan(
   agent: ReactAgent,
   lane: string,
-  { toSeq, policy, isAsked = false }: Wanted,
+  { toSeq, policy, isAsked = false }: SummaryTarget,
 ): SummaryPlan | undefined {
   const { thread, settings } = agent;
   const input = { thread, lane, model: settings.model, readers: settings.readers };
@@ -64,7 +63,7 @@ export function summaryPlan(
   const isDue = isAfter(failures.at(-1), before + failures.length, toSeq, thread);
   if (!isAsked && !isDue) return undefined; // return before more entries have to be loaded
   const full = roomFor(agent, policy);
-  const whole = firstPieceOf(input, toSeq, { maxTokens: full });
+  const whole = firstSummaryRange(input, toSeq, { maxTokens: full });
   if (whole === undefined) {
     mustReach(toSeq, thread, lane);
     return undefined;
@@ -72,7 +71,7 @@ export function summaryPlan(
   mustReachBack(whole, thread, lane);
   const maxTokens = shrinking.reduce((most, { tokens }) => Math.max(1, Math.floor(Math.min(most, tokens) / 2)), full);
   const leastToSeq = growing.reduce((least, failure) => Math.max(least, twiceAsFar(failure)), -1);
-  const range = failures.length === 0 ? whole : (firstPieceOf(input, toSeq, { maxTokens, leastToSeq }) ?? whole);
+  const range = failures.length === 0 ? whole : (firstSummaryRange(input, toSeq, { maxTokens, leastToSeq }) ?? whole);
   return {
     range,
     maxTokens: Math.max(SMALLEST_REQUEST, maxTokens),
@@ -81,7 +80,7 @@ export function summaryPlan(
   };
 }
 
-/** With less room a request would contain no text at all. */
+/** With a lower limit a request would contain no text at all. */
 const SMALLEST_REQUEST = 1000;
 
 function roomFor({ settings }: ReactAgent, { summarizationModel, maxInputTokens }: ContextPolicy): number {
@@ -98,7 +97,7 @@ export function failuresIfHopeless(thread: Thread, lane: string): number | undef
 }
 
 function isShrinking({ code }: SummaryFailure): boolean {
-  return CURED_BY_LESS.has(code);
+  return FIXED_BY_SMALLER_RANGE.has(code);
 }
 
 /** The failure of a summary that is not smaller than its range. A longer range is tried next. */
@@ -120,21 +119,29 @@ function isOver({ seq }: SummaryFailure, doublings: number, { lastSeq }: Thread)
   return doublings === 0 || lastSeq - seq >= WAIT * 2 ** Math.min(6, doublings - 1);
 }
 
-/** The failed summaries since the lane's last summary. `before` counts the failures behind a synthetic gap summary. */
+/**
+ * The failed summaries since the lane's last summary or replace. `before` counts the failures behind a synthetic gap summary.
+ * Failures before a replace do not count: they concern messages that left the context, and a tail does not hold them.
+ */
 function failuresSince(
   thread: Thread,
   lane: string,
 ): { readonly failures: readonly SummaryFailure[]; readonly before: number } {
   const summary = thread.filterByKind("summary").findLast(({ payload: { contextRef = lane } }) => contextRef === lane);
-  const { skipped } = (summary?.payload ?? {}) as JsonObject; // payloads are JSON
+  const { skipped } = (summary?.payload ?? {}) as JsonObject; // every payload is a JSON object
+  const before = isPlainObject(skipped) && typeof skipped["failures"] === "number" ? skipped["failures"] : 0;
   const failures = thread.filterByKind("note").flatMap(({ seq, payload }) => {
     const failed = payload["summaryFailed"];
     return seq > (summary?.seq ?? -1) && isPlainObject(failed) && payload["contextRef"] === lane
-      ? [{ seq, ...(failed as FailedSummary) }] // written by us
+      ? [{ seq, ...(failed as FailedSummary) }] // the agent wrote this note
       : [];
   });
-  const before = isPlainObject(skipped) && typeof skipped["failures"] === "number" ? skipped["failures"] : 0;
-  return { failures, before };
+  if (failures.length === 0 && before === 0) return { failures, before };
+  const replaceSeq = foldLane(thread, lane).anchor?.seq ?? -1;
+  return {
+    failures: failures.filter(({ seq }) => seq > replaceSeq),
+    before: summary !== undefined && summary.seq > replaceSeq ? before : 0,
+  };
 }
 
 /** The content of the note about a failed summary. */
@@ -153,11 +160,11 @@ export function gapText({ fromSeq, toSeq, messages, previous }: SummaryRange): s
 }
 
 /** The number of rows to load before the edge, enough for an exchange. */
-const AN_EXCHANGE = 64;
+const EXCHANGE_ROWS = 64;
 
 /** "Nothing to summarize" is certain only if the loaded entries reach back far enough. */
 function mustReach(toSeq: number, thread: Thread, lane: string): void {
-  const neededFromSeq = Math.max(0, toSeq - AN_EXCHANGE);
+  const neededFromSeq = Math.max(0, toSeq - EXCHANGE_ROWS);
   if (thread.firstSeq <= neededFromSeq || foldLane(thread, lane).complete) return;
   throw tooShort(neededFromSeq, "The summary ends before the entries loaded.");
 }

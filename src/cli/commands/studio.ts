@@ -1,11 +1,9 @@
-import { StudioError } from "../../studio/http/error.ts";
+import { StudioError } from "../../studio/http/response.ts";
 import { startStudio } from "../../studio/start-studio.ts";
 import { agentFor } from "../agent.ts";
-import { defineCommand } from "../command.ts";
-import { badUsage, CliError, EXIT } from "../exit.ts";
-import { openNamed } from "../open-store.ts";
-import { AGENT, STORE } from "../options.ts";
-import { wholeNumber } from "../parse.ts";
+import { AGENT_OPTIONS, defineCommand, STORE_OPTIONS, wholeNumber } from "../command.ts";
+import { badUsage, CliError, EXIT } from "../errors.ts";
+import { openNamedStore } from "../studio-client.ts";
 
 export const studio = defineCommand({
   args: "",
@@ -29,8 +27,8 @@ export const studio = defineCommand({
     },
     "import-limit": { type: "string", value: "MiB", help: "size limit of an import; default 256" },
     open: { type: "boolean", help: "open the page in the browser" },
-    ...STORE,
-    ...AGENT,
+    ...STORE_OPTIONS,
+    ...AGENT_OPTIONS,
   },
   notes: [
     "Prints its address on stdout. The address works once, in one browser; that browser keeps the token.",
@@ -51,11 +49,11 @@ export const studio = defineCommand({
       isAsked = true;
       stopped.resolve();
     });
-    const { store, label } = await openNamed(io, options, true);
+    const { store, label } = await openNamedStore(io, options, true);
     try {
       const agent = await agentFor(io, out, options.agent);
       const warn = (message: string): void =>
-        void out.say(`${out.talk("yellow", "warning:")} ${message.split("\n")[0]}`);
+        void out.info(`${out.paintError("yellow", "warning:")} ${message.split("\n")[0]}`);
       const { "read-only": readOnly, host } = options;
       const limit = wholeNumber(options["import-limit"], "--import-limit");
       const running = await startStudio({
@@ -73,11 +71,11 @@ export const studio = defineCommand({
           });
         else {
           await out.data(running.url);
-          await out.say(out.talk("dim", `For another browser or --server, the token is ${running.token}`));
+          await out.info(out.paintError("dim", `For another browser or --server, the token is ${running.token}`));
         }
         if (options.open === true) io.open(running.url);
         await stopped.promise;
-        await out.say(out.talk("dim", "Stopping. Press Ctrl-C again to exit at once."));
+        await out.info(out.paintError("dim", "Stopping. Press Ctrl-C again to exit at once."));
       } finally {
         await running.stop();
       }

@@ -1,13 +1,15 @@
-import type { ThreadRow, ThreadsPage } from "../answers.ts";
-import { defineCommand } from "../command.ts";
-import { PLACE } from "../options.ts";
-import { oneOf, timeGiven, wholeNumber } from "../parse.ts";
-import { at } from "../place.ts";
-import { printTable } from "../print-table.ts";
-import { when } from "../text.ts";
+import { callIn } from "../../runtime/calls/find-call.ts";
+import type { EntryWindow, ThreadDetail, ThreadRow, ThreadRowPage } from "../../studio/contract.ts";
+import type { Entry } from "../../thread/entry.ts";
+import type { JsonObject } from "../../thread/json.ts";
+import { CLIENT_OPTIONS, type CommandCall, defineCommand, oneOf, parseTime, wholeNumber } from "../command.ts";
+import { EXIT } from "../errors.ts";
+import { contentText, count, indented, type Output, printTable, when } from "../output.ts";
+import { type StudioClient, withClient } from "../studio-client.ts";
+import { messagesIn, pathOf } from "../studio-requests.ts";
 
-const USUAL = 20;
-const PAGE = 200;
+const DEFAULT_THREADS = 20;
+const THREADS_PER_READ = 200;
 const STATUSES = ["running", "waiting", "completed", "failed", "cancelled"] as const;
 const COLUMNS = ["thread", "status", "entries", "changed (UTC)", "title"];
 
@@ -24,8 +26,8 @@ export const threads = defineCommand({
     },
     until: { type: "string", value: "time", help: "only up to this time" },
     order: { type: "string", value: "order", help: "updated (default) or created, newest first" },
-    limit: { type: "string", short: "n", value: "number", help: `how many threads; default ${USUAL}` },
-    ...PLACE,
+    limit: { type: "string", short: "n", value: "number", help: `how many threads; default ${DEFAULT_THREADS}` },
+    ...CLIENT_OPTIONS,
   },
   examples: [
     { run: "heddle threads", does: "list the newest threads" },
@@ -33,12 +35,12 @@ export const threads = defineCommand({
     { run: "heddle threads --status waiting --json", does: "list threads that wait for a decision, as JSON" },
   ],
   run: (call) =>
-    at(call, {}, async (place) => {
+    withClient(call, {}, async (client) => {
       const { options, out } = call;
       const { search, agent } = options;
       const status = options.status === undefined ? undefined : oneOf(STATUSES, options.status, "--status");
-      const [since, until] = [timeGiven(options.since, "--since"), timeGiven(options.until, "--until")];
-      const limit = wholeNumber(options.limit, "--limit", 1) ?? USUAL;
+      const [since, until] = [parseTime(options.since, "--since"), parseTime(options.until, "--until")];
+      const limit = wholeNumber(options.limit, "--limit", 1) ?? DEFAULT_THREADS;
       const order = oneOf(["updated", "created"], options.order ?? "updated", "--order");
       const found: ThreadRow[] = [];
       let cursor: string | undefined;
@@ -51,9 +53,9 @@ export const threads = defineCommand({
           until,
           order,
           cursor,
-          limit: Math.min(PAGE, limit - found.length),
+          limit: Math.min(THREADS_PER_READ, limit - found.length),
         };
-        const page: ThreadsPage = await place.get("/api/threads", query);
+        const page: ThreadRowPage = await client.get("/api/threads", query);
         found.push(...page.threads);
         cursor = page.cursor;
       } while (cursor !== undefined && found.length < limit);
@@ -62,9 +64,9 @@ export const threads = defineCommand({
       else await printTable(out, COLUMNS, rows.map(cells));
       const isNarrowed = [search, status, agent, since, until].some((one) => one !== undefined);
       if (rows.length === 0)
-        await out.say(isNarrowed ? "No thread matches." : 'No threads. Start one: heddle ask "What is 6 * 7?"');
+        await out.info(isNarrowed ? "No thread matches." : 'No threads. Start one: heddle ask "What is 6 * 7?"');
       else if (cursor !== undefined && !out.isJson)
-        await out.say(out.talk("dim", "There are more. Use --limit to see them."));
+        await out.info(out.paintError("dim", "There are more. Use --limit to see them."));
       return undefined;
     }),
 });
@@ -72,4 +74,132 @@ export const threads = defineCommand({
 function cells({ id, status, rev, updatedAt, title, parentThreadId, forkSeq }: ThreadRow): readonly string[] {
   const fork = parentThreadId === undefined ? "" : ` (fork at ${forkSeq})`;
   return [id, status ?? "-", String(rev), when(updatedAt), `${title}${title.endsWith("(fork)") ? "" : fork}`];
+}
+
+const DEFAULT_ENTRIES = 50;
+const ENTRIES_PER_READ = 500;
+
+const SHOW_OPTIONS = {
+  last: {
+    type: "string",
+    short: "n",
+    value: "number",
+    help: `how many entries from the end; default ${DEFAULT_ENTRIES}`,
+  },
+  from: { type: "string", value: "seq", help: "the first entry to show" },
+  to: { type: "string", value: "seq", help: "the last entry to show" },
+  all: { type: "boolean", help: "show all entries" },
+  kind: { type: "string", multiple: true, value: "kind", help: "show only this kind; repeat it for more kinds" },
+  follow: { type: "boolean", short: "f", help: "also show new entries, until Ctrl-C" },
+  ...CLIENT_OPTIONS,
+} as const;
+
+export const show = defineCommand({
+  args: "<thread>",
+  options: SHOW_OPTIONS,
+  examples: [
+    { run: "heddle show last", does: "show the end of the newest thread" },
+    { run: "heddle show last --from 0 --to 3 --json", does: "print four entries as JSON" },
+    { run: "heddle show last --all --kind ai_message", does: "show only the messages" },
+    { run: "heddle show last --follow", does: "watch new entries" },
+  ],
+  run: (call) =>
+    withClient(call, {}, async (client) => {
+      const { options, out } = call;
+      const id = await client.threadId(call.args[0] ?? "");
+      const thread = await client.get<ThreadDetail>(pathOf(id));
+      const [from, to] = windowOf(call, thread.rev);
+      const isWanted = (entry: Entry): boolean => options.kind === undefined || options.kind.includes(entry.kind);
+      if (options.follow === true) return followEntries(call, client, id, from, isWanted);
+      const entries: Entry[] = [];
+      if (!out.isJson)
+        await out.info(out.paintError("bold", `${thread.title} · ${id} · ${thread.status ?? "no status"}`));
+      const earlier = Math.min(from, thread.rev);
+      if (earlier > 0 && !out.isJson)
+        await out.info(
+          out.paintError("dim", `${count(earlier, "earlier entry", "earlier entries")}. See --all and --from.`),
+        );
+      let shown = 0;
+      for await (const entry of entriesOf(client, id, from, to)) {
+        if (!isWanted(entry)) continue;
+        shown += 1;
+        if (out.isJson) entries.push(entry);
+        else await printEntry(out, entry);
+      }
+      if (shown === 0 && thread.rev > 0)
+        await out.info(
+          `There is no such entry ${from > to ? `from ${from} on` : `from ${from} to ${to}`}: the thread ends at ${thread.rev - 1}.`,
+        );
+      if (shown === 0 && thread.rev === 0) await out.info("The thread is empty.");
+      if (out.isJson) await out.json({ thread, entries });
+      return undefined;
+    }),
+});
+
+function windowOf({ options }: CommandCall<typeof SHOW_OPTIONS>, rev: number): readonly [number, number] {
+  const to = Math.min(wholeNumber(options.to, "--to") ?? rev - 1, rev - 1);
+  const from = wholeNumber(options.from, "--from");
+  const last = wholeNumber(options.last, "--last", 1) ?? DEFAULT_ENTRIES;
+  return [from ?? (options.all === true ? 0 : Math.max(0, to - last + 1)), to];
+}
+
+async function* entriesOf(client: StudioClient, id: string, from: number, to: number): AsyncGenerator<Entry, void> {
+  for (let next = from; next <= to; next += ENTRIES_PER_READ) {
+    const window = { from: next, to: Math.min(to, next + ENTRIES_PER_READ - 1) };
+    const { entries } = await client.get<EntryWindow>(pathOf(id, "entries"), window);
+    yield* entries;
+  }
+}
+
+async function followEntries(
+  { io, out }: CommandCall<typeof SHOW_OPTIONS>,
+  client: StudioClient,
+  id: string,
+  from: number,
+  isWanted: (entry: Entry) => boolean,
+): Promise<number> {
+  const ended = new AbortController();
+  let exit: number = EXIT.interrupted;
+  const off = io.onInterrupt((signal) => {
+    if (signal === "SIGTERM") exit = EXIT.terminated;
+    ended.abort();
+  });
+  try {
+    let next = from;
+    while (!ended.signal.aborted) {
+      const { body } = await client.open(pathOf(id, "events"), { from: next }, { signal: ended.signal });
+      for await (const { event, data } of messagesIn(body ?? new ReadableStream())) {
+        if (event !== "entry") continue;
+        const { entry } = JSON.parse(data) as { readonly entry: Entry }; // Studio wrote this event
+        next = entry.seq + 1;
+        if (!isWanted(entry)) continue;
+        if (out.isJson) await out.json(entry);
+        else await printEntry(out, entry);
+      }
+    }
+    return exit;
+  } catch (error) {
+    if (!ended.signal.aborted) throw error;
+    return exit;
+  } finally {
+    off();
+    ended.abort();
+  }
+}
+
+async function printEntry(out: Output, entry: Entry): Promise<void> {
+  const { seq, at: time, kind, payload, refs } = entry;
+  const { role, name, content, toolCalls, ...rest } = payload as JsonObject; // every entry payload is a JSON object
+  const what = [kind, role, name].filter((word) => typeof word === "string").join(" ");
+  const call = callIn(entry)?.callId;
+  const facts = [
+    when(time),
+    ...(call === undefined ? [] : [call]),
+    ...(refs.requestId === undefined ? [] : [refs.requestId]),
+  ];
+  await out.data(`${out.paint("cyan", String(seq))} ${out.paint("bold", what)} ${out.paint("dim", facts.join(" · "))}`);
+  const calls = Array.isArray(toolCalls) ? toolCalls.map((one) => `→ ${JSON.stringify(one)}`) : [];
+  const text = content === undefined ? JSON.stringify(rest) : contentText(content);
+  const body = [text, ...calls].filter(Boolean).join("\n");
+  if (body !== "" && body !== "{}") await out.data(indented(body));
 }

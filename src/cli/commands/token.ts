@@ -1,13 +1,11 @@
-import { fromBase64url } from "../../checkpoint/base64url.ts";
 import { settingsOf } from "../../checkpoint/config.ts";
 import { TokenError } from "../../checkpoint/error.ts";
-import { checkPrefix, split, tokenIdOf } from "../../checkpoint/format.ts";
-import { claimsOf, readPayload, stateOf, type TokenClaims } from "../../checkpoint/payload.ts";
+import { claimsOf, fromBase64url, readPayload, stateOf, type TokenClaims } from "../../checkpoint/payload.ts";
+import { checkPrefix, split, tokenIdOf, verify } from "../../checkpoint/resume-tokens.ts";
 import type { ResumeState } from "../../checkpoint/state.ts";
-import { verify } from "../../checkpoint/verify.ts";
 import { defineCommand } from "../command.ts";
-import { badUsage, EXIT } from "../exit.ts";
-import { table, when } from "../text.ts";
+import { badUsage, EXIT } from "../errors.ts";
+import { table, when } from "../output.ts";
 
 export const token = defineCommand({
   args: "[token]",
@@ -23,8 +21,8 @@ export const token = defineCommand({
     { run: "heddle token --json < token.txt", does: "print the same as JSON" },
   ],
   run: async ({ io, out, args, options }) => {
-    const given = (args[0] === undefined || args[0] === "-" ? await piped(io) : args[0]).trim();
-    const { claims, state } = await opened(given);
+    const given = (args[0] === undefined || args[0] === "-" ? await pipedToken(io) : args[0]).trim();
+    const { claims, state } = await openToken(given);
     const signature = await signatureOf(given, claims, io.env["HEDDLE_TOKEN_SECRET"] || undefined);
     const isExpired = claims.expMs !== undefined && io.now() > claims.expMs;
     const facts = factsOf(given, claims, state);
@@ -37,13 +35,13 @@ export const token = defineCommand({
   },
 });
 
-async function piped(io: { readonly stdinIsTerminal: boolean; text(): Promise<string> }): Promise<string> {
+async function pipedToken(io: { readonly stdinIsTerminal: boolean; text(): Promise<string> }): Promise<string> {
   if (io.stdinIsTerminal) throw badUsage("Give the token as an argument, or pipe it in: heddle token < token.txt");
   return io.text();
 }
 
 /** Reads the token without checking its signature. */
-async function opened(given: string): Promise<{ readonly claims: TokenClaims; readonly state: ResumeState }> {
+async function openToken(given: string): Promise<{ readonly claims: TokenClaims; readonly state: ResumeState }> {
   checkPrefix(given);
   const bytes = fromBase64url(split(given).payload);
   if (bytes === undefined) {
@@ -54,7 +52,7 @@ async function opened(given: string): Promise<{ readonly claims: TokenClaims; re
   return { claims: claimsOf(payload), state: stateOf(payload) };
 }
 
-/** Checks the signature alone. Everything else that `verify` compares is taken from the token itself. */
+/** Checks only the signature. All other values that `verify` compares are taken from the token itself. */
 async function signatureOf(
   given: string,
   { iss, iatMs, bind, configFingerprint }: TokenClaims,

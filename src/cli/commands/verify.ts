@@ -1,23 +1,21 @@
 import { callsBack } from "../../runtime/calls/find-call.ts";
 import type { VerifyReport } from "../../stores/port.ts";
-import { shownCall } from "../../studio/calls/shown-call.ts";
+import { shownCall } from "../../studio/routes/calls.ts";
 import { HeddleError } from "../../thread/errors.ts";
-import { type Call, defineCommand } from "../command.ts";
-import { EXIT } from "../exit.ts";
-import { AGENT, STORE } from "../options.ts";
-import { type LocalPlace, localPlace } from "../place.ts";
-import { Progress } from "../progress.ts";
-import { count } from "../text.ts";
+import { AGENT_OPTIONS, type CommandCall, defineCommand, STORE_OPTIONS } from "../command.ts";
+import { EXIT } from "../errors.ts";
+import { count, Progress } from "../output.ts";
+import { type LocalStudioClient, localClient } from "../studio-client.ts";
 
-const VERIFYING = {
+const VERIFY_OPTIONS = {
   calls: { type: "boolean", help: "also rebuild every model call and compare it with its fingerprint" },
-  ...STORE,
-  ...AGENT,
+  ...STORE_OPTIONS,
+  ...AGENT_OPTIONS,
 } as const;
 
 export const verify = defineCommand({
   args: "[thread...]",
-  options: VERIFYING,
+  options: VERIFY_OPTIONS,
   notes: [
     "Without a thread, all threads are checked. The exit code is 1 if anything is bad; the first bad entry is named.",
   ],
@@ -27,16 +25,19 @@ export const verify = defineCommand({
   ],
   run: async (call) => {
     const { io, out, args } = call;
-    const place = await localPlace({ ...call, options: { ...call.options, server: undefined, token: undefined } }, {});
+    const client = await localClient(
+      { ...call, options: { ...call.options, server: undefined, token: undefined } },
+      {},
+    );
     const progress = new Progress(out, "verifying", io);
     try {
-      const wanted = await threadsOf(place, args);
+      const wanted = await threadsOf(client, args);
       const total = wanted.reduce((sum, { rev }) => sum + rev, 0);
       const reports: Report[] = [];
       let done = 0;
       for (const { id, rev } of wanted) {
         await progress.at(done, total);
-        const report = await verified(call, place, id, (entries) => void progress.at(done + entries, total));
+        const report = await verifyThread(call, client, id, (entries) => void progress.at(done + entries, total));
         reports.push(report);
         done += rev;
         if (out.isJson) continue;
@@ -47,10 +48,10 @@ export const verify = defineCommand({
       const isGood = reports.every(isOk);
       if (out.isJson) await out.json({ ok: isGood, threads: reports });
       const bad = reports.filter((report) => !isOk(report)).length;
-      await out.say(`${count(reports.length, "thread")} verified, ${bad === 0 ? "all good" : `${bad} bad`}.`);
+      await out.info(`${count(reports.length, "thread")} verified, ${bad === 0 ? "all good" : `${bad} bad`}.`);
       return isGood ? EXIT.ok : EXIT.failed;
     } finally {
-      await place.close();
+      await client.close();
     }
   },
 });
@@ -59,38 +60,38 @@ interface Report extends VerifyReport {
   readonly calls?: { readonly proven: number; readonly bad: readonly { callId: string; reason: string }[] };
 }
 
-async function threadsOf(place: LocalPlace, given: readonly string[]) {
+async function threadsOf(client: LocalStudioClient, given: readonly string[]) {
   const threads: { readonly id: string; readonly rev: number }[] = [];
   for (const name of given) {
-    const id = await place.threadId(name);
-    threads.push({ id, rev: (await place.store.load(id, { last: 1 }).catch(() => undefined))?.rev ?? 0 }); // verify reports what is wrong
+    const id = await client.threadId(name);
+    threads.push({ id, rev: (await client.store.load(id, { last: 1 }).catch(() => undefined))?.rev ?? 0 }); // ignored here: verifying reports the error
   }
   if (given.length > 0) return threads;
   let cursor: string | undefined;
   do {
-    const page = await place.store.list({ order: "id", limit: 1000, cursor });
+    const page = await client.store.list({ order: "id", limit: 1000, cursor });
     threads.push(...page.threads);
     cursor = page.cursor;
   } while (cursor !== undefined);
   return threads;
 }
 
-async function verified(
-  { io, out, options }: Call<typeof VERIFYING>,
-  place: LocalPlace,
+async function verifyThread(
+  { io, out, options }: CommandCall<typeof VERIFY_OPTIONS>,
+  client: LocalStudioClient,
   id: string,
   onProgress: (entries: number) => void,
 ): Promise<Report> {
-  const report = await place.store.verify(id, { onProgress });
+  const report = await client.store.verify(id, { onProgress });
   if (options.calls !== true || !report.ok) return report;
   const bad: { callId: string; reason: string }[] = [];
   let proven = 0;
   const progress = new Progress(out, "proving calls", io);
-  for await (const found of callsBack(place.store, id)) {
+  for await (const found of callsBack(client.store, id)) {
     const { callId, entry } = found;
-    await progress.at(report.entries - entry.seq, report.entries); // from the newest to the oldest
+    await progress.at(report.entries - entry.seq, report.entries); // entries are verified from the newest to the oldest
     try {
-      const shown = await shownCall(place.studio, id, found);
+      const shown = await shownCall(client.studio, id, found);
       if (shown.proven) proven++;
       else bad.push({ callId, reason: shown.problem?.message ?? "the rebuilt call differs from what was sent" });
     } catch (error) {

@@ -1,30 +1,30 @@
 import type { Entry } from "../../thread/entry.ts";
-import { firstIndex } from "../search.ts";
+import { firstIndex } from "../binary-search.ts";
 import type { Block } from "./block.ts";
-import type { Journal } from "./journal.ts";
+import type { UndoLog } from "./undo-log.ts";
 
-/** The blocks of a lane that summaries cover: all up to an edge, which only moves forward. */
+/** The blocks that summaries cover: all blocks up to `edge`, which only increases. */
 export class Coverage {
-  /** Blocks that open here or before are covered. */
+  /** Blocks whose `open` seq is at most this are covered. */
   edge = Number.NEGATIVE_INFINITY;
-  /** The summary that is shown: the one that reaches furthest. With equal reach, the newest. */
+  /** The summary that is shown: the one that covers up to the latest seq. Of equal ones, the newest. */
   summary: Entry | undefined;
   /** The last seq that the shown summary covers. */
   reach = -2;
-  /** Each move of the edge, with the newest block at that time. */
+  /** Each increase of `edge`, with the newest block at that time. */
   readonly #moves: { readonly edge: number; readonly newest: number }[] = [];
   readonly #blocks: readonly Block[];
-  readonly #journal: Journal;
+  readonly #undoLog: UndoLog;
 
-  constructor(blocks: readonly Block[], journal: Journal) {
+  constructor(blocks: readonly Block[], undoLog: UndoLog) {
     this.#blocks = blocks;
-    this.#journal = journal;
+    this.#undoLog = undoLog;
   }
 
-  /** The edge is set from the blocks known when the summary is written. Later entries do not move it. */
+  /** Computes the new edge from the blocks that exist when the summary is written. Later entries do not change it. */
   add(summary: Entry, reach: number): void {
     const { edge, reach: reached, summary: shown } = this;
-    this.#journal.record(() => {
+    this.#undoLog.record(() => {
       this.edge = edge;
       this.reach = reached;
       this.summary = shown;
@@ -35,12 +35,12 @@ export class Coverage {
     this.reach = reach;
   }
 
-  /** The newest block at the time when a block became covered. */
+  /** Returns the newest block at the time when a block became covered. */
   newestWhenCovered(open: number): number {
     return this.#moves.find(({ edge }) => edge >= open)?.newest ?? -1;
   }
 
-  /** The first block that no summary covers. */
+  /** The index of the first block that no summary covers. */
   get firstUncovered(): number {
     return firstIndex(0, this.#blocks.length, (index) => (this.#blocks[index]?.open ?? 0) > this.edge);
   }
@@ -49,10 +49,10 @@ export class Coverage {
     if (edge === this.edge) return;
     this.edge = edge;
     this.#moves.push({ edge, newest: this.#blocks.length - 1 });
-    this.#journal.record(() => this.#moves.pop());
+    this.#undoLog.record(() => this.#moves.pop());
   }
 
-  /** An edge inside an exchange moves to before the exchange. */
+  /** Returns the edge for a summary up to `reach`. An edge inside a block moves to before the block. */
   #edgeOf(reach: number): number {
     let edge = reach;
     for (let index = this.firstUncovered; index < this.#blocks.length; index++) {

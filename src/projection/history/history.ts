@@ -1,59 +1,58 @@
 import type { LaneItem } from "../../lanes/lane-log.ts";
 import type { ToolCall } from "../../thread/message.ts";
 import type { Item } from "../transcript/item.ts";
-import type { AssistantItem, Block, Call, ResultItem } from "./block.ts";
+import { type AssistantItem, type Block, type Call, Exchange, type ResultItem } from "./block.ts";
 import { Coverage } from "./coverage.ts";
-import { Exchange } from "./exchange.ts";
-import { Journal } from "./journal.ts";
 import { Turns } from "./turns.ts";
-import { Unanswered } from "./unanswered.ts";
+import { UnansweredCalls } from "./unanswered-calls.ts";
+import { UndoLog } from "./undo-log.ts";
 
-/** An entry of the lane that belongs to no block. */
-export interface Dropped {
+/** An entry of the lane that is in no block, and the reason. */
+export interface DroppedEntry {
   readonly seq: number;
   readonly rule: "blank" | "result_without_call";
   readonly result?: ResultItem;
 }
 
-export interface Late {
+export interface LateEntry {
   readonly seq: number;
   readonly block: number;
 }
 
 /**
- * The blocks of one lane, built item by item. They depend on neither budget nor window, so that a growing log only adds
- * to them.
+ * The blocks of one lane, built item by item. They do not depend on the budget or the context window. So a new entry
+ * never requires rebuilding old blocks.
  */
 export class History {
   readonly blocks: Block[] = [];
-  readonly dropped: Dropped[] = [];
-  /** Entries that joined a block which was covered or no longer the newest. */
-  readonly late: Late[] = [];
-  readonly journal = new Journal();
-  readonly turns = new Turns(this.journal);
-  readonly coverage = new Coverage(this.blocks, this.journal);
-  readonly #unanswered = new Unanswered(this.journal);
-  /** The block that last used a call id. */
+  readonly dropped: DroppedEntry[] = [];
+  /** Tool results that arrived after their block was covered by a summary, or after a newer block began. */
+  readonly late: LateEntry[] = [];
+  readonly undoLog = new UndoLog();
+  readonly turns = new Turns(this.undoLog);
+  readonly coverage = new Coverage(this.blocks, this.undoLog);
+  readonly #unanswered = new UnansweredCalls(this.undoLog);
+  /** For each call id, the last block that used it. */
   readonly #lastUse = new Map<string, number>();
-  /** By earlier block: the blocks that repeat one of its call ids. */
+  /** For each block, the later blocks that repeat one of its call ids. */
   readonly #repeats = new Map<number, Set<number>>();
-  /** The assistant block that further items of the same model call join. */
+  /** The block that more entries of the same model call join. Undefined if there is none. */
   #current: number | undefined;
-  /** Whether calls without a callId join the current block. They do only if they follow directly. */
+  /** Whether entries without a callId join the current block. They join only if no other entry is in between. */
   #isAdjacent = false;
   readonly #changed: (from: number) => void;
 
-  /** `changed` is called with the first block whose cost may have changed. */
+  /** `changed` gets the index of the first block whose cost may have changed. */
   constructor(changed: (from: number) => void) {
     this.#changed = changed;
   }
 
-  /** Later blocks that repeat a call id of this block, if no block in between used it. */
+  /** Returns the later blocks that repeat a call id of this block, if no block in between used the id. */
   repeatsOf(index: number): Iterable<number> {
     return this.#repeats.get(index) ?? [];
   }
 
-  /** A summary or a replace. No later item joins a block before it. */
+  /** Adds a summary or a `replace` operation. Later entries cannot join a block before it. */
   addBoundary(place: LaneItem): void {
     this.#setCurrent(undefined, false);
     if (place.reach !== undefined) this.coverage.add(place.entry, place.reach);
@@ -114,14 +113,14 @@ export class History {
     for (const [at, call] of by.calls.entries()) this.#unanswered.add({ block, slot: firstSlot + at, call, by });
   }
 
-  /** The latest other block that used one of the ids, or -1. */
+  /** Returns the latest other block that used one of these call ids, or -1. Records this block as their last user. */
   #useIds(index: number, calls: readonly ToolCall[]): number {
     let earlier = -1;
     for (const { id } of calls) {
       const before = this.#lastUse.get(id);
       if (id === "" || before === index) continue;
       this.#lastUse.set(id, index);
-      this.journal.record(() => {
+      this.undoLog.record(() => {
         if (before === undefined) this.#lastUse.delete(id);
         else this.#lastUse.set(id, before);
       });
@@ -133,7 +132,7 @@ export class History {
   #push(block: Block): void {
     const index = this.blocks.length;
     this.blocks.push(block);
-    this.journal.record(() => {
+    this.undoLog.record(() => {
       this.blocks.pop();
       this.#changed(index);
     });
@@ -148,12 +147,13 @@ export class History {
     const isLate = index < this.blocks.length - 1 || block.open <= this.coverage.edge;
     if (isLate && item.index === undefined) {
       this.late.push({ seq: item.seq, block: index });
-      this.journal.record(() => this.late.pop());
+      this.undoLog.record(() => this.late.pop());
     }
-    // The cost of rewriting a repeated id is counted at the block that used the id first.
+    // Costs change from the block that first used a repeated id, because that block counts the cost of the rewritten
+    // id.
     const from = block.earlierIds < 0 ? index : block.earlierIds;
     this.blocks[index] = block;
-    this.journal.record(() => {
+    this.undoLog.record(() => {
       this.blocks[index] = before;
       this.#changed(from);
     });
@@ -174,25 +174,25 @@ export class History {
     if (repeats) known.add(index);
     else known.delete(index);
     this.#changed(earlier);
-    this.journal.record(() => {
+    this.undoLog.record(() => {
       if (repeats) known.delete(index);
       else known.add(index);
       this.#changed(earlier);
     });
   }
 
-  #drop(item: Item, rule: Dropped["rule"]): void {
+  #drop(item: Item, rule: DroppedEntry["rule"]): void {
     const { seq, index } = item;
-    if (index !== undefined) return; // other messages of the same replace entry may be shown
+    if (index !== undefined) return; // other messages of the same `replace` entry may be shown, so the entry is not dropped
     this.dropped.push({ seq, rule, ...(item.type === "result" && { result: item }) });
-    this.journal.record(() => this.dropped.pop());
+    this.undoLog.record(() => this.dropped.pop());
   }
 
   #setCurrent(current: number | undefined, isAdjacent: boolean): void {
     const before = [this.#current, this.#isAdjacent] as const;
     this.#current = current;
     this.#isAdjacent = isAdjacent;
-    this.journal.record(() => {
+    this.undoLog.record(() => {
       [this.#current, this.#isAdjacent] = before;
     });
   }
@@ -220,7 +220,7 @@ function common(item: Item): Pick<Block, "open" | "position" | "seq" | "calls" |
 
 const NO_CALLS: readonly Call[] = [];
 
-/** A message of a replaced context has the age of the entries it replaces. */
+/** Returns the newest seq of an item. A message of a `replace` operation has the age of the entries it replaces. */
 function lastSeqOf({ seq, open, index }: Item): number {
   return index === undefined ? seq : open;
 }

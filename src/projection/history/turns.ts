@@ -1,61 +1,61 @@
 import type { Block } from "./block.ts";
-import type { Journal } from "./journal.ts";
+import type { UndoLog } from "./undo-log.ts";
 
-/** A user message and all blocks up to the next one that opens a turn. */
+/** A turn: a user message that starts it, and all blocks before the next such message. */
 interface Turn {
-  /** The user blocks: the one that opened the turn, then the steers. */
+  /** The user blocks of the turn: the first message, then the messages sent while the request ran. */
   readonly users: number[];
-  /** The answers of the turn. A block with calls is not an answer. */
+  /** The answer blocks of the turn. A block with tool calls is not an answer. */
   readonly answers: number[];
 }
 
 /** Maps each block to its turn. */
 export class Turns {
-  /** The first block of each turn. */
+  /** The index of the first block of each turn. */
   readonly openers: number[] = [];
   readonly #turns: Turn[] = [];
   readonly #turnOf: number[] = [];
-  readonly #journal: Journal;
+  readonly #undoLog: UndoLog;
   #lastRequest: string | undefined;
 
-  constructor(journal: Journal) {
-    this.#journal = journal;
+  constructor(undoLog: UndoLog) {
+    this.#undoLog = undoLog;
   }
 
-  /** A user block opens a turn unless it is a steer: the previous user message names the same request. */
+  /** Adds a block. A user block starts a turn, unless it belongs to the same request as the user message before. */
   add(index: number, block: Block): void {
     if (block.type === "user") this.#addUser(index, block.item.requestId);
     this.#turnOf[index] = this.#turns.length - 1;
-    this.#journal.record(() => this.#turnOf.pop());
+    this.#undoLog.record(() => this.#turnOf.pop());
     if (block.type === "answer") this.addAnswer(index);
   }
 
   addAnswer(index: number): void {
     const answers = this.#turns[this.#turnOf[index] ?? -1]?.answers;
     answers?.push(index);
-    this.#journal.record(() => answers?.pop());
+    this.#undoLog.record(() => answers?.pop());
   }
 
-  /** Removes an answer that turned out to have calls. It is always the last answer of its turn. */
+  /** Removes an answer that has turned out to have tool calls. It is always the last answer of its turn. */
   takeAnswer(index: number): void {
     const answers = this.#turns[this.#turnOf[index] ?? -1]?.answers;
     answers?.pop();
-    this.#journal.record(() => answers?.push(index));
+    this.#undoLog.record(() => answers?.push(index));
   }
 
-  /** The first block of a block's turn; undefined before the first turn. */
+  /** Returns the first block of the turn that contains a block. Undefined before the first turn. */
   openerOf(index: number): number | undefined {
     const turn = this.#turnOf[index] ?? -1;
     return this.openers[turn];
   }
 
-  /** The user blocks before a block in its turn. An index past the end means the last turn. */
+  /** Returns the user blocks of a block's turn that come before it. An index past the end means the last turn. */
   usersBefore(index: number): readonly number[] {
     const turn = this.#turns[this.#turnAt(index)];
     return turn === undefined ? [] : turn.users.filter((user) => user < index);
   }
 
-  /** Whether the block belongs to the last turn, and that turn has no answer at or after block `since`. */
+  /** Whether a block is in the last turn, and the turn has no answer from block `since` on. */
   isOpenSince(index: number, since: number): boolean {
     const turn = this.#turnAt(index);
     const last = this.#turns[turn]?.answers.at(-1) ?? -1;
@@ -78,17 +78,17 @@ export class Turns {
     const current = turns.at(-1);
     if (current !== undefined && request !== undefined && request === this.#lastRequest) {
       current.users.push(index);
-      this.#journal.record(() => current.users.pop());
+      this.#undoLog.record(() => current.users.pop());
     } else {
       turns.push({ users: [index], answers: [] });
       openers.push(index);
-      this.#journal.record(() => {
+      this.#undoLog.record(() => {
         turns.pop();
         openers.pop();
       });
     }
     this.#lastRequest = request;
-    this.#journal.record(() => {
+    this.#undoLog.record(() => {
       this.#lastRequest = before;
     });
   }

@@ -1,17 +1,16 @@
-import { copyJsonObject, isPlainObject, type JsonObject, reading, sameJson } from "../../thread/json.ts";
+import { copyJsonObject, isPlainObject, type JsonObject, readSafely, sameJson } from "../../thread/json.ts";
 import type { Message, ToolSpec } from "../../thread/message.ts";
 import { countMessage, countReadable, countTools } from "../../tokens/count.ts";
-import { type CounterFacts, factsOf, type TokenCounter } from "../../tokens/counter.ts";
-import { heuristic } from "../../tokens/heuristic.ts";
-import type { ContextPolicy, ContextPolicyInput } from "../policy/fields.ts";
-import { hashOf } from "../policy/hash.ts";
-import { ContextPolicy as Policies } from "../policy/policy.ts";
+import { type CounterFacts, factsOf, heuristic, type TokenCounter } from "../../tokens/counter.ts";
+import type { ContextPolicyInput } from "../policy/fields.ts";
+import { ContextPolicy } from "../policy/policy.ts";
 import { PROJECTOR, type ProjectorName, rulesOf } from "../rules.ts";
-import type { Readers } from "../transcript/reader.ts";
-import { checkInput, invalid } from "./check.ts";
-import type { ProjectionInput } from "./input.ts";
+import type { Readers } from "../transcript/entry-reader.ts";
+import { checkInput, invalid, type ProjectionInput } from "./input.ts";
 
-/** The input without thread and pending, checked and with defaults. Equal inputs give equal settings. */
+/**
+ * The projection input without thread and pending items, checked and with defaults. Equal inputs give equal settings.
+ */
 export interface Settings {
   readonly policy: ContextPolicy;
   readonly policyHash: string;
@@ -26,13 +25,13 @@ export interface Settings {
   readonly model: string | undefined;
   readonly readers: Readers | undefined;
   readonly counter: TokenCounter;
-  /** A copy of the counter's own description, because a counter may change. */
+  /** A copy of the counter's description, because the caller may change the counter. */
   readonly counterFacts: CounterFacts;
   /** The tokens of a message, by the counter and the rules of the projector. */
   readonly tokensOf: (message: Message) => number;
 }
 
-/** `before` holds earlier settings. Parts that are equal are reused. */
+/** Checks the input and adds defaults. Parts that equal the settings `before` are reused. */
 export function settingsOf(input: ProjectionInput, before?: Settings): Settings {
   checkInput(input);
   const { lane, model, rules = PROJECTOR, tokenCounter: counter = heuristic } = input;
@@ -56,26 +55,26 @@ export function settingsOf(input: ProjectionInput, before?: Settings): Settings 
   };
 }
 
-/** Whether two settings give the same blocks. */
-export function sameReading(a: Settings, b: Settings): boolean {
-  return a.policyHash === b.policyHash && a.rules === b.rules && a.readers === b.readers && sameCounting(a, b);
+/** Whether two settings lead to the same blocks. */
+export function haveSameBlocks(a: Settings, b: Settings): boolean {
+  return a.policyHash === b.policyHash && a.rules === b.rules && a.readers === b.readers && haveSameCounts(a, b);
 }
 
-/** Whether the counter was recalibrated since. The settings with the old counter are then unused. */
+/** Whether the counter was recalibrated. The settings with the old counter are then not needed anymore. */
 export function isRecalibrated({ counter: before }: Settings, { counter }: Settings): boolean {
   return before !== counter && "base" in before && "base" in counter && before.base === counter.base;
 }
 
-type Counting = Pick<Settings, "counter" | "counterFacts" | "model">;
+type CounterSettings = Pick<Settings, "counter" | "counterFacts" | "model">;
 
-/** Whether two settings give the same counts. A counter may have been changed in place. */
-function sameCounting(a: Counting, b: Counting): boolean {
+/** Whether two settings lead to the same token counts. The caller may have changed a counter object. */
+function haveSameCounts(a: CounterSettings, b: CounterSettings): boolean {
   return a.counter === b.counter && a.model === b.model && sameJson({ ...a.counterFacts }, { ...b.counterFacts });
 }
 
-/** Whether two settings give the same projection of the same thread. */
-export function sameSettings(a: Settings, b: Settings): boolean {
-  return sameReading(a, b) && a.systemPrompt === b.systemPrompt && a.toolsText === b.toolsText && a.lane === b.lane;
+/** Whether two settings lead to the same projection of the same thread. */
+export function haveSameProjection(a: Settings, b: Settings): boolean {
+  return haveSameBlocks(a, b) && a.systemPrompt === b.systemPrompt && a.toolsText === b.toolsText && a.lane === b.lane;
 }
 
 /** A copy that callers cannot change. Reuses the earlier copy when the readers are the same. */
@@ -96,31 +95,38 @@ function systemOf(given: ProjectionInput["system"]): string | undefined {
   throw invalid("system", "must be text or { prompt }", prompt);
 }
 
-type OfPolicy = Pick<Settings, "policy" | "policyHash" | "policyInput">;
+type PolicySettings = Pick<Settings, "policy" | "policyHash" | "policyInput">;
 
-function policyOf(given: ContextPolicyInput | undefined, before: Settings | undefined): OfPolicy {
-  if (given === undefined) return DEFAULTS;
+function policyOf(given: ContextPolicyInput | undefined, before: Settings | undefined): PolicySettings {
+  if (given === undefined) return DEFAULT_POLICY_SETTINGS;
   if (before?.policy === given) return before;
   if (before?.policyInput !== undefined && sameJson(before.policyInput, given as JsonObject)) return before;
-  const policy = Policies.create(given);
-  return { policy, policyHash: hashOf(policy), policyInput: copyJsonObject(given, "policy") };
+  const policy = ContextPolicy.create(given);
+  return { policy, policyHash: ContextPolicy.hashOf(policy), policyInput: copyJsonObject(given, "policy") };
 }
 
-const DEFAULTS: OfPolicy = {
-  policy: Policies.create(),
-  policyHash: hashOf(Policies.create()),
+const DEFAULT_POLICY_SETTINGS: PolicySettings = {
+  policy: ContextPolicy.create(),
+  policyHash: ContextPolicy.hashOf(ContextPolicy.create()),
   policyInput: undefined,
 };
 
-type Tools = Pick<Settings, "tools" | "toolsText" | "toolTokens">;
+type ToolSettings = Pick<Settings, "tools" | "toolsText" | "toolTokens">;
 
-const NO_TOOLS: Tools = { tools: Object.freeze([]), toolsText: "[]", toolTokens: 0 };
+const NO_TOOLS: ToolSettings = { tools: Object.freeze([]), toolsText: "[]", toolTokens: 0 };
 
-/** Compared by text, because callers rebuild their list of tools or change it in place. */
-function toolsOf(given: readonly ToolSpec[] | undefined, counting: Counting, before: Settings | undefined): Tools {
+/**
+ * Returns copies of the tools. Compares their text with the earlier copies, because callers make new lists or change
+ * them.
+ */
+function toolsOf(
+  given: readonly ToolSpec[] | undefined,
+  counting: CounterSettings,
+  before: Settings | undefined,
+): ToolSettings {
   if (given === undefined || given.length === 0) return NO_TOOLS;
   if (!Array.isArray(given)) throw invalid("tools", "must be a list of { name, description?, inputSchema }", given);
-  if (before !== undefined && before.toolsText === textOf(given) && sameCounting(before, counting)) {
+  if (before !== undefined && before.toolsText === textOf(given) && haveSameCounts(before, counting)) {
     const { tools, toolsText, toolTokens } = before;
     return { tools, toolsText, toolTokens };
   }
@@ -129,7 +135,7 @@ function toolsOf(given: readonly ToolSpec[] | undefined, counting: Counting, bef
   return { tools, toolsText: JSON.stringify(tools), toolTokens: countTools(tools, counting.counter, counting.model) };
 }
 
-/** Undefined when the tools are not JSON. `checkedTool` then reports the error. */
+/** Returns the tools as JSON text. Undefined if they are not JSON; `checkedTool` then reports the error. */
 function textOf(given: readonly ToolSpec[]): string | undefined {
   try {
     return JSON.stringify(given.map(plainTool));
@@ -138,7 +144,7 @@ function textOf(given: readonly ToolSpec[]): string | undefined {
   }
 }
 
-/** The fields in a fixed order, without other fields that an agent keeps on its tools. */
+/** Copies the fields of a tool in a fixed order, without the other fields that agents add. */
 function plainTool(tool: ToolSpec): ToolSpec {
   const { name, description, inputSchema } = Object(tool);
   return { name, ...(description !== undefined && { description }), inputSchema };
@@ -157,7 +163,7 @@ function checkNames(tools: readonly ToolSpec[]): void {
 }
 
 function checkedTool(tool: ToolSpec, path: string): ToolSpec {
-  const { name, description, inputSchema } = reading<{ readonly [Field in keyof ToolSpec]: unknown }>(
+  const { name, description, inputSchema } = readSafely<{ readonly [Field in keyof ToolSpec]: unknown }>(
     path,
     "invalid_input",
     () => plainTool(tool),

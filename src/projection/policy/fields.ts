@@ -1,11 +1,13 @@
-import { type Fields, fields, flag, oneOf, share, text, whole } from "./checks.ts";
-import { DEFAULT_KINDS, kinds } from "./kinds.ts";
+import { DEFAULT_KINDS, type Fields, fields, flag, kinds, oneOf, share, text, whole } from "./checks.ts";
 
-/** How the window over the history moves. */
+/** How the start of the context window moves when the history grows. */
 export type WindowPolicy = {
-  /** "stable", the default, moves in coarse steps, which keeps provider caches valid. "sliding" keeps the most that fits. */
+  /**
+   * "stable", the default, moves the start rarely and far, which keeps provider caches valid. "sliding" moves it as
+   * little as possible.
+   */
   readonly mode: "stable" | "sliding";
-  /** The step of a stable window, as a fraction of the tokens for input. Default 0.5. */
+  /** How far a stable window moves at once, as a fraction of the tokens for input. Default 0.5. */
   readonly step: number;
 };
 
@@ -13,20 +15,27 @@ export type WindowPolicy = {
 export type ToolResultsPolicy = {
   /** Show the results of the last n exchanges, and a marker for older ones. Default 0. */
   readonly keepLast: number;
-  /** Shorten any result above this to its head and tail. Default 0; for agents half of the tokens for input. */
+  /**
+   * Shorten every result above this many tokens to its start and end. Default 0; for agents half of the tokens for
+   * input.
+   */
   readonly maxTokens: number;
 };
 
-export type ContextPolicy = {
+/** The fields of a policy. */
+export type PolicyFields = {
   /** Tokens for input and reserved output together. Default 8000. */
   readonly maxInputTokens: number;
   /** Tokens reserved for the answer. Default 2000. */
   readonly reserveOutputTokens: number;
-  /** Ceiling on history messages. Default 0, no ceiling. */
+  /** The largest number of history messages. Default 0, no limit. */
   readonly maxMessages: number;
-  /** Ceiling on user turns. Default 0, no ceiling. */
+  /** The largest number of user turns. Default 0, no limit. */
   readonly maxTurns: number;
-  /** The newest turns, which ceilings, clearing and summaries do not touch. Default 3, lower under an explicit ceiling. */
+  /**
+   * How many of the newest turns limits, clearing and summaries leave unchanged. Default 3, or less if an explicit
+   * limit is lower.
+   */
   readonly keepLastTurns: number;
   /** "use_existing", the default, shows summaries. "request_new" also sets needsSummary. "none" ignores summaries. */
   readonly summarization: "none" | "use_existing" | "request_new";
@@ -38,30 +47,33 @@ export type ContextPolicy = {
   readonly systemPrompt?: string;
   /** The counter an agent passes to the projection. Default "heuristic". */
   readonly tokenEstimator: "heuristic" | "exact" | "calibrated";
+  /** How the window over the history moves. Default: stable, in steps of a half. */
   readonly window: WindowPolicy;
+  /** How tool results are cleared and shortened. Default: not at all; for agents, results above half of the input. */
   readonly toolResults: ToolResultsPolicy;
-  /** "auto", the default, keeps thinking only where the provider accepts it. "keep" and "drop" apply to all. */
+  /** "auto", the default, keeps thinking only where the provider accepts it. "keep" keeps all thinking, "drop" drops all. */
   readonly thinking: "auto" | "keep" | "drop";
   /** If the newest block does not fit: "error" throws, "shrink" shortens its results. Default "error"; for agents "shrink". */
   readonly overflow: "error" | "shrink";
   /** Set needsSummary when more entries than this follow the last summary. Default 0, off. */
   readonly summarizeThreshold: number;
-  /** Set needsSummary when the entries without a summary measure more tokens than this. Default 0, off. */
+  /** Set needsSummary when the entries without a summary have more tokens than this. Default 0, off. */
   readonly maxThreadTokens: number;
   /** Whether the agent writes a summary when needsSummary is set. Default false. */
   readonly autoSummarize: boolean;
+  /** A name for the model of summaries, which your `summarize` function gets. Default: none. */
   readonly summarizationModel?: string;
 };
 
 type Optional<T> = { readonly [Key in keyof T]?: T[Key] | undefined };
 
 /** Any part of a policy. Missing fields get their defaults. */
-export type ContextPolicyInput = Optional<Omit<ContextPolicy, "window" | "toolResults">> & {
+export type ContextPolicyInput = Optional<Omit<PolicyFields, "window" | "toolResults">> & {
   readonly window?: Optional<WindowPolicy> | undefined;
   readonly toolResults?: Optional<ToolResultsPolicy> | undefined;
 };
 
-export const DEFAULTS: ContextPolicy = {
+export const DEFAULTS: PolicyFields = {
   maxInputTokens: 8000,
   reserveOutputTokens: 2000,
   maxMessages: 0,
@@ -81,7 +93,7 @@ export const DEFAULTS: ContextPolicy = {
 };
 
 /** Every field with its check. This order is the key order of a policy, and thus of its canonical JSON. */
-export const CHECKS: Fields<ContextPolicy> = {
+export const CHECKS: Fields<PolicyFields> = {
   maxInputTokens: whole(1),
   reserveOutputTokens: whole(0),
   maxMessages: whole(0),

@@ -7,7 +7,7 @@ export interface ModelLimits {
   readonly output?: number;
 }
 
-/** Gateways write Claude versions with a dot. */
+/** Matches Claude names with a dot in the version, as gateways write them. */
 const DOTTED_CLAUDE = /(claude-(?:[a-z]+-)?\d)\.(\d)/;
 
 /**
@@ -32,7 +32,7 @@ function rowOf(model: string): ModelRow | undefined {
   return longest(Object.values(MODEL_TABLE).flat(), name);
 }
 
-/** The models of the provider that `before` ends with. */
+/** Returns the table rows of the provider whose name ends the text `before`. */
 function rowsOf(before: string): readonly ModelRow[] {
   const name = before.slice(Math.max(before.lastIndexOf("/"), before.lastIndexOf(":"), before.lastIndexOf(".")) + 1);
   return (Object.hasOwn(MODEL_TABLE, name) ? MODEL_TABLE[name] : undefined) ?? [];
@@ -44,7 +44,10 @@ function longest(rows: readonly ModelRow[], name: string): ModelRow | undefined 
   return best;
 }
 
-/** "gpt-5" is a prefix of "gpt-5-2025-08-07", but not of "gpt-5.7" or "gpt-50", which are other models. */
+/**
+ * Whether `name` is the model `start` with a suffix. "gpt-5-2025-08-07" is "gpt-5", but "gpt-5.7" and "gpt-50" are
+ * other models.
+ */
 function begins(start: string, name: string): boolean {
   return name.startsWith(start) && (name.length === start.length || /[-@:]/.test(name.charAt(start.length)));
 }

@@ -1,31 +1,30 @@
+import { utf8Length } from "../../thread/encoding.ts";
 import type { Content, Part } from "../../thread/message.ts";
-import { utf8Length } from "../../tokens/utf8.ts";
-import { endOf, startOf } from "./head-and-tail.ts";
 
 /**
- * The head and tail of a result's texts, taken as one text, around a marker. Returns the same object when that would not
- * be shorter.
+ * Keeps the start and end of a result's texts, treated as one text, with a marker in between. Returns the same object
+ * if that would not be shorter.
  */
-export function shortened(content: Content, seq: number, bytesPerEnd: number): Content {
+export function shortenContent(content: Content, seq: number, bytesPerEnd: number): Content {
   const bytes = textBytes(content);
   if (bytes <= 2 * bytesPerEnd) return content;
   const texts = textsOf(content);
-  const heads = kept(texts, bytesPerEnd, startOf);
-  const tails = kept(texts.toReversed(), bytesPerEnd, endOf).reverse();
-  const left = bytes - sizeOf(heads) - sizeOf(tails);
+  const heads = textsUpTo(texts, bytesPerEnd, textStart);
+  const tails = textsUpTo(texts.toReversed(), bytesPerEnd, textEnd).reverse();
+  const left = bytes - bytesOf(heads) - bytesOf(tails);
   let marker = `\n[... ${left} of ${bytes} bytes of entry ${seq} left out ...]\n`;
   const shorter = texts.map((text, index) => {
     const [head = "", tail = ""] = [heads[index], tails[index]];
     if (head === text || tail === text) return text;
     const around = head + marker + tail;
-    marker = ""; // only once, where the first cut is
+    marker = ""; // the marker is written only once, at the first cut
     return around;
   });
-  return sizeOf(shorter) < bytes ? withTexts(content, shorter) : content;
+  return bytesOf(shorter) < bytes ? withTexts(content, shorter) : content;
 }
 
-/** The marker that replaces a cleared result. */
-export function clearedText(content: Content, seq: number): string {
+/** Returns the marker that replaces a cleared tool result. */
+export function clearedMarker(content: Content, seq: number): string {
   return `[Result of entry ${seq} cleared: ${contentBytes(content)} bytes]`;
 }
 
@@ -39,16 +38,16 @@ function textsOf(content: Content): readonly string[] {
 }
 
 function textBytes(content: Content): number {
-  return sizeOf(textsOf(content));
+  return bytesOf(textsOf(content));
 }
 
-function sizeOf(texts: readonly string[]): number {
+function bytesOf(texts: readonly string[]): number {
   return texts.reduce((sum, text) => sum + utf8Length(text), 0);
 }
 
-/** As much of the texts as fits into `room` bytes, in order. */
-function kept(texts: readonly string[], room: number, end: (text: string, bytes: number) => string): string[] {
-  let left = room;
+/** Returns as much of the texts, in order, as fits into `maxBytes` bytes. */
+function textsUpTo(texts: readonly string[], maxBytes: number, end: (text: string, bytes: number) => string): string[] {
+  let left = maxBytes;
   return texts.map((text) => {
     const part = end(text, left);
     left = part === text ? left - utf8Length(text) : 0;
@@ -64,4 +63,50 @@ function withTexts(content: Content, texts: readonly string[]): Content {
     const text = waiting.next().value ?? "";
     return text === "" ? [] : [text === part.text ? part : { ...part, text }];
   });
+}
+
+/** The two ends of a text, and the number of bytes missing between them. */
+export interface HeadAndTail {
+  readonly head: string;
+  readonly tail: string;
+  readonly leftBytes: number;
+  readonly bytes: number;
+}
+
+/**
+ * Returns both ends of a text longer than `maxBytes` UTF-8 bytes. Each end gets half of the bytes and only whole
+ * characters.
+ */
+export function headAndTail(text: string, maxBytes: number): HeadAndTail | undefined {
+  const bytes = utf8Length(text);
+  if (bytes <= maxBytes) return undefined;
+  const half = Math.floor(maxBytes / 2);
+  const head = textStart(text, half);
+  const tail = textEnd(text, half);
+  return { head, tail, leftBytes: bytes - utf8Length(head) - utf8Length(tail), bytes };
+}
+
+/** Returns the longest start of a text that fits, in whole characters. */
+function textStart(text: string, bytes: number): string {
+  // A UTF-16 unit has at least one byte in UTF-8, so no more units than `bytes` can fit.
+  return charactersUpTo(bytes, [...text.slice(0, bytes)]).join("");
+}
+
+/** Returns the longest end of a text that fits, in whole characters. */
+function textEnd(text: string, bytes: number): string {
+  return charactersUpTo(bytes, [...text.slice(Math.max(0, text.length - bytes))].reverse())
+    .reverse()
+    .join("");
+}
+
+/** Returns as many characters as fit. A surrogate half at the cut comes last and never fits. */
+function charactersUpTo(maxBytes: number, characters: readonly string[]): string[] {
+  const fitting: string[] = [];
+  let bytes = 0;
+  for (const character of characters) {
+    bytes += utf8Length(character);
+    if (bytes > maxBytes) break;
+    fitting.push(character);
+  }
+  return fitting;
 }

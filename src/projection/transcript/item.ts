@@ -1,43 +1,45 @@
 import type { LaneItem } from "../../lanes/lane-log.ts";
-import type { Entry } from "../../thread/entry.ts";
+import type { Entry, Refs } from "../../thread/entry.ts";
 import { isPlainObject } from "../../thread/json.ts";
 import type { Content, ToolCall } from "../../thread/message.ts";
-import type { Refs } from "../../thread/refs.ts";
 import { ProjectionError } from "../error.ts";
 import type { ProjectionRules } from "../rules.ts";
-import { assistantContent, resultContent, userContent } from "./content.ts";
-import { withMaker } from "./fields.ts";
-import { readSaid } from "./read.ts";
-import type { Reader, Said } from "./reader.ts";
-import type { Registry } from "./registry.ts";
-import { READERS, readMessage } from "./vocabularies.ts";
+import {
+  BUILT_IN_READERS,
+  type EntryMessage,
+  type Reader,
+  type ReaderRegistry,
+  readEntryMessage,
+  readMessage,
+} from "./entry-reader.ts";
+import { assistantContent, resultContent, userContent, withModelOfThinking } from "./payload.ts";
 
-/** The content of an entry, or of a message in a replaced context, in a form that every provider accepts. */
-export type Item = Place & Refers & Words;
+/** The content of an entry, or of one message of a `replace` operation, in a form that every provider accepts. */
+export type Item = ItemPosition & ItemRefs & ItemContent;
 
-interface Place {
+interface ItemPosition {
   readonly seq: number;
-  /** The index of a message in a replaced context. */
+  /** The index of the message in a `replace` operation. Undefined for an entry. */
   readonly index: number | undefined;
   readonly open: number;
   readonly position: number;
 }
 
-interface Refers {
+interface ItemRefs {
   readonly callId: string | undefined;
   readonly requestId: string | undefined;
-  /** The fingerprint of what the model call was shown, if recorded. */
+  /** The fingerprint of the context that the model call was shown, if recorded. */
   readonly fingerprint: string | undefined;
 }
 
-type Words =
+type ItemContent =
   | { readonly type: "user"; readonly content: Content }
   | { readonly type: "label"; readonly content: string }
   | {
       readonly type: "assistant";
       readonly content: Content;
       readonly calls: readonly ToolCall[];
-      /** The entry is a single call without content. */
+      /** Whether the entry is a single tool call without content. */
       readonly bareCall: boolean;
     }
   | {
@@ -47,85 +49,90 @@ type Words =
       readonly content: Content;
       readonly isError: boolean;
     }
-  /** Nothing to show. */
+  /** The entry has nothing to show. */
   | { readonly type: "blank" }
-  /** The error is thrown when the item is rendered. */
+  /** The entry cannot be read. The error is thrown only when the item is rendered. */
   | { readonly type: "unreadable"; readonly error: ProjectionError };
 
-/** Providers accept no system message in mid-history, so it is shown in the user role with this label. */
-const LABEL = "System message:\n";
+/**
+ * The label of a system message in the middle of the history. It is shown in the user role, because providers refuse it
+ * there.
+ */
+const SYSTEM_LABEL = "System message:\n";
 
 interface Reading {
-  readonly registry: Registry;
+  readonly registry: ReaderRegistry;
   readonly rules: ProjectionRules;
-  /** The path in the input, for a pending item. */
+  /** The path in the input. Set for a pending item. */
   readonly pending: string | undefined;
 }
 
-/** Reads an item of a lane. Undefined when its kind is not shown or its reader returns nothing. */
+/** Reads an item of a lane. Undefined if its kind is not shown or its reader returns nothing. */
 export function readItem(place: LaneItem, { registry, rules, pending }: Reading): Item | undefined {
   const { entry, snapshot, open, position } = place;
   const reader = snapshot === undefined ? registry.get(entry.kind) : SNAPSHOT;
   if (reader === undefined) return undefined;
   const payload = snapshot === undefined ? entry.payload : snapshot.message;
   const refs = snapshot === undefined ? entry.refs : refsIn(payload);
-  const words = wordsOf(entry, payload, reader, refs, pending);
-  if (words === undefined) return undefined;
-  const said = rules.readsModelOfCall ? withMakerOf(payload, words) : words;
+  const content = itemContentOf(entry, payload, reader, refs, pending);
+  if (content === undefined) return undefined;
+  const attributed = rules.readsModelOfCall ? withModelOfCall(payload, content) : content;
   const at = { seq: entry.seq, index: snapshot?.index, open, position };
-  return { ...at, ...refers(payload, refs), ...said };
+  return { ...at, ...itemRefsOf(payload, refs), ...attributed };
 }
 
-function withMakerOf(payload: unknown, words: Words): Words {
-  if (words.type !== "assistant" || !isPlainObject(payload) || !isPlainObject(payload["call"])) return words;
-  const content = withMaker(words.content, text(payload["call"]["model"]));
-  return content === words.content ? words : { ...words, content };
+function withModelOfCall(payload: unknown, item: ItemContent): ItemContent {
+  if (item.type !== "assistant" || !isPlainObject(payload) || !isPlainObject(payload["call"])) return item;
+  const content = withModelOfThinking(item.content, text(payload["call"]["model"]));
+  return content === item.content ? item : { ...item, content };
 }
 
 const SNAPSHOT: Reader = { version: Number.POSITIVE_INFINITY, read: readMessage };
 
-function wordsOf(
+function itemContentOf(
   entry: Entry,
   payload: unknown,
   reader: Reader,
   refs: Refs,
   pending: string | undefined,
-): Words | undefined {
+): ItemContent | undefined {
   try {
-    const said = readSaid(entry, payload, reader, refs, pending);
-    return said && legalWords(said, reader === READERS["tool_call"]);
+    const message = readEntryMessage(entry, payload, reader, refs, pending);
+    return message && acceptedByProviders(message, reader === BUILT_IN_READERS["tool_call"]);
   } catch (error) {
     if (!ProjectionError.isInstance(error)) throw error;
     return { type: "unreadable", error };
   }
 }
 
-function legalWords(said: Said, bareCall: boolean): Words {
-  switch (said.type) {
+function acceptedByProviders(message: EntryMessage, bareCall: boolean): ItemContent {
+  switch (message.type) {
     case "user": {
-      const content = userContent(said.content);
+      const content = userContent(message.content);
       return content === undefined ? BLANK : { type: "user", content };
     }
     case "system":
-      return userContent(said.content) === undefined ? BLANK : { type: "label", content: LABEL + said.content };
+      return userContent(message.content) === undefined
+        ? BLANK
+        : { type: "label", content: SYSTEM_LABEL + message.content };
     case "assistant": {
-      const calls = said.toolCalls ?? [];
-      const content = assistantContent(said.content, calls.length > 0);
+      const calls = message.toolCalls ?? [];
+      const content = assistantContent(message.content, calls.length > 0);
       return content === undefined ? BLANK : { type: "assistant", content, calls, bareCall };
     }
     case "tool_result": {
-      const { toolCallId, name, isError = false } = said;
+      const { toolCallId, name, isError = false } = message;
       const id = toolCallId === "" ? undefined : toolCallId;
-      return { type: "result", toolCallId: id, name, content: resultContent(said.content, isError), isError };
+      return { type: "result", toolCallId: id, name, content: resultContent(message.content, isError), isError };
     }
     default:
-      return said satisfies never;
+      return message satisfies never;
   }
 }
 
 const BLANK = { type: "blank" } as const;
 
-function refers(payload: unknown, refs: Refs): Refers {
+function itemRefsOf(payload: unknown, refs: Refs): ItemRefs {
   const { call, requestId } = isPlainObject(payload) ? payload : {};
   const fingerprint = isPlainObject(call) ? call["fingerprint"] : undefined;
   return {
@@ -137,7 +144,7 @@ function refers(payload: unknown, refs: Refs): Refers {
 
 function refsIn(message: unknown): Refs {
   const refs = isPlainObject(message) ? message["refs"] : undefined;
-  return isPlainObject(refs) ? (refs as Refs) : {}; // only its text fields are used
+  return isPlainObject(refs) ? (refs as Refs) : {}; // only text fields of `refs` are used
 }
 
 function text(value: unknown): string | undefined {

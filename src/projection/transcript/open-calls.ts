@@ -3,22 +3,21 @@ import type { ToolCall } from "../../thread/message.ts";
 import { Thread } from "../../thread/thread.ts";
 import { type TranscriptOptions, transcript } from "./transcript.ts";
 
-/** A call of the last answer that has no result. */
+/** A tool call of the last answer that has no result. */
 export type OpenToolCall = ToolCall & {
-  /** The entry that holds the call. */
+  /** The seq of the entry that contains the tool call. */
   readonly seq: number;
-  /** Of the model call that made it, where its entry says so. */
+  /** The model call that made it, if its entry names one. */
   readonly callId?: string;
 };
 
-/** `lane`: default the one that is active at the end. */
+/** Options of `openCalls`. The default `lane` is the one that is active at the end. */
 export type OpenCallsOptions = Pick<TranscriptOptions, "lane" | "readers" | "partial">;
 
 /**
- * The tool calls at the end of a lane that have no result yet, in their order. Run these after a crash, or wait for their
- * approval; when there is none, it is the model's turn, or the user's. A call that something was said after is not open: a
- * projection has closed it as interrupted.
- *
+ * Returns the tool calls at the end of a lane that have no result, in order. After a crash, run these or wait for their
+ * approval. If there are none, the model or the user is next. A call with a later message behind it is not open,
+ * because a projection shows it as interrupted.
  * @example
  * const call = { kind: "tool_call", payload: { id: "c1", name: "add", arguments: { a: 2, b: 2 } } };
  * const thread = Thread.create().append([{ kind: "message", payload: { role: "user", content: "What's 2+2?" } }, call]);
@@ -32,7 +31,7 @@ export function openCalls(thread: Thread, options: OpenCallsOptions = {}): reado
   });
   let open: readonly OpenToolCall[] = [];
   let answerId: string | undefined;
-  let isAnswered = false; // whether a result came since the last call
+  let isAnswered = false; // whether a result was read since the last call
   for (const item of items) {
     switch (item.type) {
       case "assistant": {

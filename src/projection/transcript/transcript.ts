@@ -1,16 +1,13 @@
 import type { Entry } from "../../thread/entry.ts";
-import { branchOf, replaceOf, summaryReach, switchTarget } from "../../thread/lane-operation.ts";
-import { LaneReader } from "../../thread/lane-reader.ts";
-import { checkLoaded } from "../../thread/refusals.ts";
+import { LaneReader, readBranch, readReplace, summaryReach, switchTarget } from "../../thread/lane-operations.ts";
+import { checkLoaded } from "../../thread/queries.ts";
 import { Thread } from "../../thread/thread.ts";
 import { ProjectionError } from "../error.ts";
-import { checkName, checkReaders, knownFields } from "../input/check.ts";
-import { DEFAULT_KINDS } from "../policy/kinds.ts";
-import { readSaid } from "./read.ts";
-import type { Readers, Said } from "./reader.ts";
-import { registryOf } from "./registry.ts";
+import { checkName, checkReaders, knownFields } from "../input/input.ts";
+import { DEFAULT_KINDS } from "../policy/checks.ts";
+import { type EntryMessage, type Readers, readEntryMessage, readerRegistry } from "./entry-reader.ts";
 
-interface Place {
+interface TranscriptPosition {
   readonly seq: number;
   readonly at: number;
   readonly lane: string;
@@ -19,16 +16,17 @@ interface Place {
 }
 
 /** A message, a summary, or a change of the lane. */
-export type TranscriptItem = Place &
+export type TranscriptItem = TranscriptPosition &
   (
-    | Said
+    | EntryMessage
     | { readonly type: "summary"; readonly fromSeq: number; readonly toSeq: number; readonly content: string }
-    /** The lane's entries up to `baseSeq` are replaced with this number of messages. */
+    /** The lane's entries up to `baseSeq` are replaced with `messages` new messages. */
     | { readonly type: "boundary"; readonly operation: "replace"; readonly baseSeq: number; readonly messages: number }
     /** Another lane becomes the active one. */
     | { readonly type: "boundary"; readonly operation: "switch"; readonly from?: string; readonly atSeq?: number }
   );
 
+/** The lane or call to read, the readers, and whether a loaded tail is enough. */
 export interface TranscriptOptions {
   /** The lane to list. Default all lanes. */
   readonly lane?: string | undefined;
@@ -36,14 +34,16 @@ export interface TranscriptOptions {
   readonly callId?: string | undefined;
   /** Readers of your own kinds. Default none. */
   readonly readers?: Readers | undefined;
-  /** Accepts a thread of which only the tail is loaded, and lists the tail. Default false: throws `entry_not_loaded`. */
+  /**
+   * Accepts a thread of which only the last entries are loaded, and lists those. Default false: throws
+   * `entry_not_loaded`.
+   */
   readonly partial?: boolean | undefined;
 }
 
 /**
- * Every message of a thread as it was written, independent of the entry's kind. Entries without a message are left out. A
- * malformed entry throws a ProjectionError.
- *
+ * Lists every message of a thread as it was written, whatever the kind of its entry. Entries without a message are left
+ * out. A malformed entry throws a ProjectionError.
  * @example
  * const thread = Thread.create().append({ kind: "message", payload: { role: "user", content: "What's 2+2?" } });
  * transcript(thread).map(({ type }) => type); // ["user"]
@@ -58,46 +58,52 @@ export function transcript(thread: Thread, options: TranscriptOptions = {}): Tra
   checkName("lane", wanted);
   checkName("callId", callId);
   checkReaders(readers);
-  const registry = registryOf([...DEFAULT_KINDS, ...Object.keys(readers)], readers);
+  const registry = readerRegistry([...DEFAULT_KINDS, ...Object.keys(readers)], readers);
   const reader = new LaneReader(thread.base);
   const items: TranscriptItem[] = [];
   for (const entry of thread.toArray()) {
     const lane = reader.read(entry);
     const isWanted =
       (wanted === undefined || lane === wanted) && (callId === undefined || entry.refs.callId === callId);
-    const what = isWanted && !reader.isMalformed(entry) ? whatOf(entry, registry) : undefined;
-    if (what !== undefined) items.push({ ...placeOf(entry, lane), ...what });
+    const what = isWanted && !reader.isMalformed(entry) ? transcriptContentOf(entry, registry) : undefined;
+    if (what !== undefined) items.push({ ...positionOf(entry, lane), ...what });
   }
   return items;
 }
 
-type What = TranscriptItem extends infer Item ? (Item extends Place ? Omit<Item, keyof Place> : never) : never;
+type TranscriptContent = TranscriptItem extends infer Item
+  ? Item extends TranscriptPosition
+    ? Omit<Item, keyof TranscriptPosition>
+    : never
+  : never;
 
-function whatOf(entry: Entry, registry: ReturnType<typeof registryOf>): What | undefined {
+function transcriptContentOf(entry: Entry, registry: ReturnType<typeof readerRegistry>): TranscriptContent | undefined {
   const { kind, payload, refs } = entry;
   if (kind === "summary") return summaryOf(entry);
   if (kind === "ai_context_operation") return boundaryOf(entry);
   const reader = registry.get(kind);
   if (reader === undefined) return undefined;
-  return readSaid(entry, payload, reader, refs);
+  return readEntryMessage(entry, payload, reader, refs);
 }
 
-function summaryOf(entry: Entry): What | undefined {
+function summaryOf(entry: Entry): TranscriptContent | undefined {
   const { fromSeq, content } = entry.payload;
   const toSeq = summaryReach(entry);
   if (toSeq === undefined || typeof content !== "string") return undefined;
   return { type: "summary", fromSeq: typeof fromSeq === "number" ? fromSeq : 0, toSeq, content };
 }
 
-function boundaryOf(entry: Entry): What | undefined {
-  const replace = replaceOf(entry);
+function boundaryOf(entry: Entry): TranscriptContent | undefined {
+  const replace = readReplace(entry);
   if (replace !== undefined) {
     return { type: "boundary", operation: "replace", baseSeq: replace.baseSeq, messages: replace.messages.length };
   }
-  return switchTarget(entry) === undefined ? undefined : { type: "boundary", operation: "switch", ...branchOf(entry) };
+  return switchTarget(entry) === undefined
+    ? undefined
+    : { type: "boundary", operation: "switch", ...readBranch(entry) };
 }
 
-function placeOf({ seq, at, refs, payload }: Entry, lane: string): Place {
+function positionOf({ seq, at, refs, payload }: Entry, lane: string): TranscriptPosition {
   const requestId = refs.requestId ?? payload["requestId"];
   return {
     seq,

@@ -1,10 +1,10 @@
-import type { Message, ToolCall } from "../../thread/message.ts";
-import { approvalIn, writeRequest, writeResponse } from "../../thread/messages/approval.ts";
-import { withFileNotes } from "./file-notes.ts";
-import { type AISDKOptions, toAISDKPrompt } from "./prompt.ts";
+import { type Content, type FileContentPart, fileNote, type Message, type ToolCall } from "../../thread/message.ts";
+import { approvalFromMetadata, writeApprovalRequest, writeApprovalResponse } from "../../thread/messages/approval.ts";
+import { familyOf, sourceOf } from "../files.ts";
+import { type AISDKOptions, checkPromptInput, promptOf } from "./prompt.ts";
 import type { AISDKAssistantPart, AISDKMessage, AISDKToolResult } from "./types.ts";
 
-/** A message as `generateText` and `streamText` of the AI SDK accept it. */
+/** A message in the format that the AI SDK functions `generateText` and `streamText` accept. */
 export type ModelMessage =
   | Exclude<AISDKMessage, { role: "user" | "assistant" | "tool" }>
   | { role: "user"; content: string | Extract<AISDKMessage, { role: "user" }>["content"] }
@@ -14,12 +14,12 @@ export type ModelMessage =
 type ApprovalRequest = { type: "tool-approval-request"; approvalId: string; toolCallId: string };
 type ApprovalResponse = { type: "tool-approval-response"; approvalId: string; approved: boolean; reason?: string };
 
-/** A system message of the AI SDK: the form of `instructions` with options for a provider. */
+/** A system message of the AI SDK. Unlike a text, it can have provider options. */
 type SystemModelMessage = Extract<ModelMessage, { role: "system" }>;
 
 /** `instructions` and `messages` for `generateText` and `streamText`. Without a system message there is no `instructions`. */
 export interface ModelPrompt {
-  /** A string for one plain system message. A list for several, or for one with cache marks. */
+  /** A text for one plain system message. A list for several, or for one with cache breakpoints. */
   instructions?: string | SystemModelMessage[];
   messages: Exclude<ModelMessage, { role: "system" }>[];
 }
@@ -55,10 +55,9 @@ export function toModelPrompt(messages: readonly Message[], options: AISDKOption
  * console.log(toModelMessages([{ role: "user", content: "Hi" }])); // [ { role: 'user', content: 'Hi' } ]
  */
 export function toModelMessages(messages: readonly Message[], options: AISDKOptions = {}): ModelMessage[] {
-  const made = toAISDKPrompt(
-    Array.isArray(messages) ? withFileNotes(messages, options.provider) : messages,
-    options,
-  ).map((message): ModelMessage => {
+  checkPromptInput(messages, options);
+  const prompt = promptOf(withFileNotes(messages, options.provider), options);
+  const made = prompt.map((message): ModelMessage => {
     if (message.role !== "user" && message.role !== "assistant") return message;
     const text = onlyText(message.content);
     return text === undefined ? message : { role: message.role, content: text };
@@ -66,11 +65,11 @@ export function toModelMessages(messages: readonly Message[], options: AISDKOpti
   return withApprovals(made, messages);
 }
 
-/** Replaces synthetic results at the end with their approvals, because the AI SDK runs the calls that the last message approves. */
+/** Replaces synthetic results at the end with approvals. The AI SDK runs the calls that the last message approves. */
 function withApprovals(made: readonly ModelMessage[], messages: readonly Message[]): ModelMessage[] {
   const from = messages.findLastIndex(({ role }) => role !== "tool") + 1;
   const calls = messages.slice(from).flatMap((message): readonly ToolCall[] => {
-    const approval = approvalIn(message);
+    const approval = approvalFromMetadata(message);
     if (approval === undefined || message.role !== "tool") return [];
     return [{ id: message.toolCallId, name: message.name, arguments: {}, approval }];
   });
@@ -80,22 +79,62 @@ function withApprovals(made: readonly ModelMessage[], messages: readonly Message
     if (message.role === "assistant" && index === made.length - 2 && typeof message.content !== "string") {
       const content = message.content.flatMap((part) => {
         const call = part.type === "tool-call" ? find(part.toolCallId) : undefined;
-        return call === undefined ? [part] : [part, ...(writeRequest(call) as ApprovalRequest[])]; // as it is written there
+        return call === undefined ? [part] : [part, ...(writeApprovalRequest(call) as ApprovalRequest[])]; // `writeApprovalRequest` returns parts of this type
       });
       return { ...message, content };
     }
     if (message.role !== "tool" || index !== made.length - 1) return message;
     const content = message.content.flatMap((part) => {
       const call = part.type === "tool-result" ? find(part.toolCallId) : undefined;
-      return call === undefined ? [part] : (writeResponse(call) as ApprovalResponse[]); // as it is written there
+      return call === undefined ? [part] : (writeApprovalResponse(call) as ApprovalResponse[]); // `writeApprovalResponse` returns parts of this type
     });
     return { ...message, content };
   });
 }
 
-/** The text of a content that is one plain text. */
+/** Returns the text if the content is a single text without provider options. */
 function onlyText(content: readonly AISDKAssistantPart[]): string | undefined {
   const [first, ...others] = content;
   const plain = first?.type === "text" && first.providerOptions === undefined && others.length === 0;
   return plain ? first.text : undefined;
+}
+
+type Provider = NonNullable<AISDKOptions["provider"]>;
+
+/**
+ * Replaces files that the provider's package refuses with a text note. The package throws for each such file, so one
+ * file would end the conversation.
+ */
+function withFileNotes(messages: readonly Message[], provider: Provider | undefined): readonly Message[] {
+  if (provider === undefined) return messages;
+  return messages.map(
+    (message) =>
+      typeof message.content === "string"
+        ? message
+        : ({ ...message, content: contentWithFileNotes(message.content, provider) } as Message), // the copy has the same role, so the type fits
+  );
+}
+
+function contentWithFileNotes(parts: Exclude<Content, string>, provider: Provider): Content {
+  return parts.map((part) =>
+    part.type !== "file" || takesFile(part, provider) ? part : { type: "text", text: fileNote(part) },
+  );
+}
+
+/** Whether the provider's package sends a file of this media type. Google's package sends every file. */
+function takesFile(part: FileContentPart, provider: Provider): boolean {
+  const { mediaType } = part;
+  const isDocument = familyOf(part) === "image" || mediaType === "application/pdf";
+  switch (provider) {
+    case "openai":
+      return isDocument;
+    case "openai-chat":
+      return isDocument || (familyOf(part) === "audio" && "base64" in sourceOf(part));
+    case "anthropic":
+      return isDocument || mediaType === "text/plain";
+    case "google":
+      return true;
+    default:
+      return provider satisfies never;
+  }
 }

@@ -1,24 +1,41 @@
-import type { Message } from "../../thread/message.ts";
-import { type OptionNames, refuseUnknownOptions } from "../../thread/option-names.ts";
-import { canReadRun, isProviderRun } from "../../thread/provider-executor.ts";
+import {
+  type FileContentPart,
+  groupAdjacent,
+  type Message,
+  type PartMetadata,
+  type TextContentPart,
+  type ToolMessage,
+} from "../../thread/message.ts";
+import { type OptionNames, refuseUnknownOptions } from "../../thread/options.ts";
+import { canReadProviderCall, isProviderExecuted } from "../../thread/provider-executed.ts";
 import { type CacheOption, EPHEMERAL, marksOf } from "../cache.ts";
-import { ProviderError, unknownProvider } from "../error.ts";
-import type { MetadataOwner } from "../metadata.ts";
-import { type Piece, partsOf, piecesOf } from "../parts.ts";
-import { runs } from "../runs.ts";
-import { readablePieces } from "../thinking.ts";
-import { assistantPart, filePart, textPart, toolResult } from "./parts.ts";
-import type { AISDKAssistantPart, AISDKFile, AISDKMessage, AISDKProviderOptions, AISDKText } from "./types.ts";
+import { fileUnsendable, ProviderError, unknownProvider } from "../error.ts";
+import { sourceOf } from "../files.ts";
+import { type AssistantPart, argumentsObject, assistantParts, partsOf, toolOutputOf } from "../message-parts.ts";
+import { type MetadataOwner, thaw, thawObject } from "../metadata.ts";
+import { readableParts } from "../thinking.ts";
+import type {
+  AISDKAssistantPart,
+  AISDKFile,
+  AISDKMessage,
+  AISDKProviderOptions,
+  AISDKText,
+  AISDKToolResult,
+} from "./types.ts";
 
 const NAMES: OptionNames<AISDKOptions> = { provider: true, cache: true, stored: true };
 
+/** Options of `toAISDKPrompt`, `toModelMessages` and `toModelPrompt`. */
 export interface AISDKOptions {
   /**
    * Leaves out content that this provider cannot read: thinking that it did not sign, and calls that another provider ran.
    * OpenAI's Chat API ("openai-chat") can hold neither. Not every provider package does this. Default: everything is kept.
    */
   readonly provider?: MetadataOwner | "openai-chat" | undefined;
-  /** Whether OpenAI stores its items (`store`), so that reasoning with only an id is sent as a reference. Default true, as in its package. */
+  /**
+   * Whether OpenAI stores the items of its answers (its option `store`). If so, reasoning with only an id is sent as a
+   * reference. Default true, as in OpenAI's package.
+   */
   readonly stored?: boolean | undefined;
   /** Adds cache breakpoints for Anthropic. Other providers ignore them. Default none. */
   readonly cache?: CacheOption | undefined;
@@ -33,26 +50,36 @@ export interface AISDKOptions {
  * console.log(prompt); // [ { role: 'user', content: [ { type: 'text', text: 'Hi' } ] } ]
  */
 export function toAISDKPrompt(messages: readonly Message[], options: AISDKOptions = {}): AISDKMessage[] {
+  checkPromptInput(messages, options);
+  return promptOf(messages, options);
+}
+
+/** Like `toAISDKPrompt`, for input that `checkPromptInput` has accepted. */
+export function promptOf(messages: readonly Message[], options: AISDKOptions): AISDKMessage[] {
+  const indexed = messages.map((message, index) => ({ message, index }));
+  const groups = groupAdjacent(indexed, (a, b) => a.message.role === "tool" && b.message.role === "tool");
+  const made = groups.map((group) => ({
+    from: group[0]?.index ?? 0, // every group has at least one item
+    prompt: group.map(({ message }) => messageOf(message, options)).reduce(joinResults),
+  }));
+  if (options.cache !== undefined) addMarks(made, options.cache);
+  return made.map(({ prompt }) => prompt);
+}
+
+/** Throws on unknown options, on an unknown provider, and on messages of another format. */
+export function checkPromptInput(messages: readonly Message[], options: AISDKOptions): void {
   refuseUnknownOptions("toAISDKPrompt", options, NAMES);
   if (options.provider !== undefined && !PROVIDERS.includes(options.provider)) {
     throw unknownProvider(PROVIDERS, options.provider);
   }
   checkMessages(messages);
-  const indexed = messages.map((message, index) => ({ message, index }));
-  const groups = runs(indexed, (a, b) => a.message.role === "tool" && b.message.role === "tool");
-  const made = groups.map((group) => ({
-    from: group[0]?.index ?? 0, // a run has a first item
-    prompt: group.map(({ message }) => messageOf(message, options)).reduce(joined),
-  }));
-  if (options.cache !== undefined) addMarks(made, options.cache);
-  return made.map(({ prompt }) => prompt);
 }
 
 const PROVIDERS: readonly NonNullable<AISDKOptions["provider"]>[] = ["anthropic", "google", "openai", "openai-chat"];
 
 const ROLES: readonly unknown[] = ["system", "user", "assistant", "tool"];
 
-/** Messages of other formats have the same roles; their content and calls are not ours. */
+/** Checks the types of content and calls. Messages in other formats have the same roles, but different content. */
 function checkMessages(messages: readonly Message[]): void {
   if (!Array.isArray(messages)) throw invalidMessages("messages must be a list, such as the messages of a projection.");
   for (const [index, message] of messages.entries()) {
@@ -81,8 +108,8 @@ function messageOf(message: Message, { provider, stored }: AISDKOptions): AISDKM
         }),
       };
     case "assistant": {
-      const pieces = piecesOf(message);
-      const kept = provider === undefined ? pieces : readableFor(pieces, provider, stored);
+      const parts = assistantParts(message);
+      const kept = provider === undefined ? parts : readableFor(parts, provider, stored);
       return { role: "assistant", content: kept.flatMap(assistantPart) };
     }
     case "tool":
@@ -93,35 +120,35 @@ function messageOf(message: Message, { provider, stored }: AISDKOptions): AISDKM
 }
 
 function readableFor(
-  pieces: readonly Piece[],
+  parts: readonly AssistantPart[],
   provider: NonNullable<AISDKOptions["provider"]>,
   stored = true,
-): readonly Piece[] {
+): readonly AssistantPart[] {
   const isChat = provider === "openai-chat";
-  const runs = pieces.filter(
-    (piece) => piece.type === "call" || !isProviderRun(piece) || (!isChat && canReadRun(piece, provider)),
+  const runs = parts.filter(
+    (part) => part.type === "call" || !isProviderExecuted(part) || (!isChat && canReadProviderCall(part, provider)),
   );
-  return isChat ? runs.filter(({ type }) => type !== "thinking") : readablePieces(runs, provider, stored);
+  return isChat ? runs.filter(({ type }) => type !== "thinking") : readableParts(runs, provider, stored);
 }
 
-function joined(a: AISDKMessage, b: AISDKMessage): AISDKMessage {
+function joinResults(a: AISDKMessage, b: AISDKMessage): AISDKMessage {
   return a.role === "tool" && b.role === "tool" ? { ...a, content: [...a.content, ...b.content] } : b;
 }
 
-/** A message and the index of the first neutral message it was made of. */
-interface Made {
+/** A prompt message, with the index of the first neutral message it was made from. */
+interface IndexedPrompt {
   readonly from: number;
   readonly prompt: AISDKMessage;
 }
 
-/** Writes into a new prompt that is not shared yet. */
-function addMarks(made: readonly Made[], cache: CacheOption): void {
+/** Adds the cache breakpoints. Changes the prompt in place, because no caller has it yet. */
+function addMarks(made: readonly IndexedPrompt[], cache: CacheOption): void {
   const system = made.findLast(({ prompt }) => prompt.role === "system")?.prompt;
   if (system !== undefined) mark(system);
   const parts = made.flatMap(({ from, prompt }) =>
     prompt.role === "system"
       ? []
-      : // Only results are joined into one message. Each result is one neutral message.
+      : // Several results form one prompt message. Every other prompt message has one neutral message.
         prompt.content.map((part: AISDKAssistantPart, at) => ({
           part,
           message: prompt.role === "tool" ? from + at : from,
@@ -137,4 +164,102 @@ function addMarks(made: readonly Made[], cache: CacheOption): void {
 function mark(target: { providerOptions?: AISDKProviderOptions }): void {
   const { anthropic, ...others } = target.providerOptions ?? {};
   target.providerOptions = { ...others, anthropic: { ...anthropic, cacheControl: { ...EPHEMERAL } } };
+}
+
+/**
+ * Returns metadata under the provider name it came with. The AI SDK calls it providerMetadata in answers and
+ * providerOptions in prompts.
+ */
+function optionsOf({ metadata }: { readonly metadata?: PartMetadata }): {
+  providerOptions?: AISDKProviderOptions;
+} {
+  if (metadata === undefined) return {};
+  const { heddle, ...others } = metadata;
+  const { approval: _ofCall, ...ours } = heddle ?? {}; // approvals are not options; `withApprovals` writes them
+  const kept = Object.keys(ours).length === 0 ? others : metadata;
+  const owners = Object.entries(kept).map(([owner, value]) => [owner, thawObject(value)] as const);
+  return owners.length === 0 && heddle !== undefined ? {} : { providerOptions: Object.fromEntries(owners) };
+}
+
+function textPart(part: TextContentPart): AISDKText {
+  return { type: "text", text: part.text, ...optionsOf(part) };
+}
+
+function filePart(part: FileContentPart): AISDKFile {
+  const source = sourceOf(part);
+  const data =
+    "url" in source
+      ? { type: "url" as const, url: parsedUrl(source.url) }
+      : { type: "data" as const, data: source.base64 };
+  const filename = part.filename === undefined ? {} : { filename: part.filename };
+  return { type: "file", mediaType: part.mediaType, ...filename, data, ...optionsOf(part) };
+}
+
+function parsedUrl(url: string): URL {
+  try {
+    return new URL(url);
+  } catch (cause) {
+    throw fileUnsendable("The URL of a file cannot be parsed; give it a scheme such as https:.", cause);
+  }
+}
+
+function assistantPart(part: AssistantPart): readonly AISDKAssistantPart[] {
+  switch (part.type) {
+    case "text":
+      return [textPart(part)];
+    case "file":
+      return [filePart(part)];
+    case "thinking":
+      return [{ type: "reasoning", text: part.text, ...optionsOf(part) }];
+    case "call": {
+      const { id: toolCallId, name: toolName, arguments: input } = part.call;
+      return [
+        { type: "tool-call", toolCallId, toolName, input: thaw(argumentsObject(input)), ...optionsOf(part.call) },
+      ];
+    }
+    case "provider_call": {
+      const call = { toolCallId: part.id, toolName: part.name, input: thaw(part.arguments) };
+      return [{ type: "tool-call", ...call, providerExecuted: true, ...optionsOf(part) }];
+    }
+    case "provider_result": {
+      const output = { type: part.isError === true ? "error-json" : "json", value: thaw(part.result) } as const;
+      return [{ type: "tool-result", toolCallId: part.id, toolName: part.name, output, ...optionsOf(part) }];
+    }
+    case "custom": {
+      const { kind } = part;
+      return isKind(kind) ? [{ type: "custom", kind, ...optionsOf(part) }] : [];
+    }
+    case "source":
+      return []; // left out: a prompt cannot contain this part
+    default:
+      return part satisfies never;
+  }
+}
+
+function isKind(kind: unknown): kind is `${string}.${string}` {
+  return typeof kind === "string" && kind.includes(".");
+}
+
+function toolResult(message: ToolMessage): AISDKToolResult {
+  const { toolCallId, name: toolName } = message;
+  return { type: "tool-result", toolCallId, toolName, output: outputOf(message), ...optionsOf(message) };
+}
+
+function outputOf(message: ToolMessage): AISDKToolResult["output"] {
+  const result = toolOutputOf(message);
+  switch (result.type) {
+    case "text":
+      return { type: "text", value: result.text };
+    case "error":
+      return typeof result.error === "string"
+        ? { type: "error-text", value: result.error }
+        : { type: "error-json", value: thaw(result.error) };
+    case "parts":
+      return {
+        type: "content",
+        value: result.parts.map((part) => (part.type === "text" ? textPart(part) : filePart(part))),
+      };
+    default:
+      return result satisfies never;
+  }
 }

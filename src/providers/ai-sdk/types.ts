@@ -1,14 +1,17 @@
 import type { MutableJson } from "../metadata.ts";
 
-// The shapes of LanguageModelV4Prompt as plain data. Arrays are mutable, because the type of doGenerate requires it. Each
-// prompt is a new copy that belongs to its caller.
+// The types of LanguageModelV4Prompt as plain data. Arrays are mutable, because `doGenerate` requires it. Each prompt
+// is a new copy, so the caller may change it.
 
+/** Options for each provider, by its name. */
 export type AISDKProviderOptions = { [provider: string]: { [key: string]: MutableJson | undefined } };
 
 type WithOptions = { providerOptions?: AISDKProviderOptions };
 
+/** A text part of a prompt. */
 export type AISDKText = WithOptions & { type: "text"; text: string };
 
+/** A file part of a prompt. */
 export type AISDKFile = WithOptions & {
   type: "file";
   mediaType: string;
@@ -16,6 +19,7 @@ export type AISDKFile = WithOptions & {
   data: { type: "url"; url: URL } | { type: "data"; data: string };
 };
 
+/** The result of a call. */
 export type AISDKToolResult = WithOptions & {
   type: "tool-result";
   toolCallId: string;
@@ -28,6 +32,7 @@ export type AISDKToolResult = WithOptions & {
     | { type: "content"; value: (AISDKText | AISDKFile)[] };
 };
 
+/** Any part of an assistant message. */
 export type AISDKAssistantPart =
   | AISDKText
   | AISDKFile
@@ -42,6 +47,7 @@ export type AISDKAssistantPart =
     })
   | AISDKToolResult;
 
+/** One message of a LanguageModelV4Prompt. */
 export type AISDKMessage = WithOptions &
   (
     | { role: "system"; content: string }

@@ -1,8 +1,58 @@
-import type { Message, ToolSpec } from "../../thread/message.ts";
-import { runs } from "../runs.ts";
-import { geminiParts } from "./gemini-parts.ts";
-import type { GeminiBody, GeminiContent, GeminiPart } from "./gemini-types.ts";
+import type { JsonObject, JsonValue } from "../../thread/json.ts";
+import {
+  type FileContentPart,
+  groupAdjacent,
+  type Message,
+  type ToolMessage,
+  type ToolSpec,
+} from "../../thread/message.ts";
+import { sourceOf } from "../files.ts";
+import { type AssistantPart, argumentsObject, assistantParts, partsOf, toolOutputOf } from "../message-parts.ts";
+import { textField } from "../metadata.ts";
+import { readableParts } from "../thinking.ts";
 
+/** A file, as bytes or by URI. */
+export type GeminiFile =
+  | { readonly inlineData: { readonly mimeType: string; readonly data: string } }
+  | { readonly fileData: { readonly mimeType: string; readonly fileUri: string } };
+
+/** One part of a content. */
+export type GeminiPart = { readonly thoughtSignature?: string } & (
+  | { readonly text: string; readonly thought?: true }
+  | { readonly functionCall: { readonly id: string; readonly name: string; readonly args: JsonObject } }
+  | {
+      readonly functionResponse: {
+        readonly id: string;
+        readonly name: string;
+        readonly response: { readonly name: string; readonly content?: JsonValue; readonly error?: JsonValue };
+        readonly parts?: readonly GeminiFile[];
+      };
+    }
+  | GeminiFile
+);
+
+/** One message of a generateContent request. */
+export interface GeminiContent {
+  readonly role: "user" | "model";
+  readonly parts: readonly GeminiPart[];
+}
+
+/** The fields of a generateContent request that `toGemini` makes. */
+export interface GeminiBody {
+  readonly systemInstruction?: { readonly parts: readonly { readonly text: string }[] };
+  readonly contents: readonly GeminiContent[];
+  readonly tools?: readonly [
+    {
+      readonly functionDeclarations: readonly {
+        readonly name: string;
+        readonly description: string;
+        readonly parametersJsonSchema: JsonObject;
+      }[];
+    },
+  ];
+}
+
+/** How `toGemini` fills in missing thought signatures. */
 export interface GeminiOptions {
   /**
    * Whether a call without a thought signature gets the placeholder that Google documents. Gemini 3 refuses a call without one
@@ -11,13 +61,12 @@ export interface GeminiOptions {
   readonly fillSignatures?: boolean | undefined;
 }
 
-/** Documented at https://ai.google.dev/gemini-api/docs/thought-signatures. */
+/** Google's placeholder for a missing signature: https://ai.google.dev/gemini-api/docs/thought-signatures. */
 const SKIP_VALIDATION = "skip_thought_signature_validator";
 
 /**
- * The fields `systemInstruction`, `contents` and `tools` of a generateContent request. The results of one step have their
- * own content, and signatures are on the parts they came with.
- *
+ * Makes the fields `systemInstruction`, `contents` and `tools` of a generateContent request. The results of parallel
+ * calls form one content. Signatures stay on their parts.
  * @example
  * const { contents } = toGemini([{ role: "user", content: "Hi" }]);
  * console.log(contents); // [ { role: 'user', parts: [ { text: 'Hi' } ] } ]
@@ -28,8 +77,8 @@ export function toGemini(
   options: GeminiOptions = {},
 ): GeminiBody {
   const system = messages.flatMap((message) => (message.role === "system" ? [{ text: message.content }] : []));
-  const contents = runs(messages, areOneContent).map(contentOf);
-  const kept = contents.filter(({ parts }) => parts.length > 0); // "contents.parts must not be empty"
+  const contents = groupAdjacent(messages, areOneContent).map(contentOf);
+  const kept = contents.filter(({ parts }) => parts.length > 0); // Gemini refuses empty contents: "contents.parts must not be empty"
   return {
     ...(system.length === 0 ? {} : { systemInstruction: { parts: system } }),
     contents: options.fillSignatures === false ? kept : fillSignatures(kept),
@@ -37,16 +86,19 @@ export function toGemini(
   };
 }
 
-/** Joins adjacent answers, because a call must not follow a model turn. User messages and results are not joined. */
+/**
+ * Whether two adjacent messages become one content. Assistant messages do, because a call must not follow a model turn.
+ * Adjacent results do too.
+ */
 function areOneContent(a: Message, b: Message): boolean {
   return a.role === b.role && (a.role === "tool" || a.role === "assistant");
 }
 
-function contentOf(run: readonly Message[]): GeminiContent {
-  return { role: run[0]?.role === "assistant" ? "model" : "user", parts: run.flatMap(geminiParts) };
+function contentOf(group: readonly Message[]): GeminiContent {
+  return { role: group[0]?.role === "assistant" ? "model" : "user", parts: group.flatMap(geminiParts) };
 }
 
-/** Gemini checks the first call of each step since the last user message. */
+/** Adds placeholder signatures. Gemini checks the first call of each step since the last user message. */
 function fillSignatures(contents: readonly GeminiContent[]): readonly GeminiContent[] {
   const turn = contents.findLastIndex(({ role, parts }) => role === "user" && parts.some(isStandard));
   return contents.map((content, index) =>
@@ -67,4 +119,75 @@ function signFirstCall(parts: readonly GeminiPart[]): readonly GeminiPart[] {
 
 function declarationOf({ name, description = "", inputSchema }: ToolSpec) {
   return { name, description, parametersJsonSchema: inputSchema };
+}
+
+/** Returns the parts of one message. System messages have none, because they are a separate field. */
+function geminiParts(message: Message): readonly GeminiPart[] {
+  switch (message.role) {
+    case "system":
+      return [];
+    case "user":
+      return partsOf(message.content).flatMap((part): readonly GeminiPart[] => {
+        if (part.type === "text") return part.text === "" ? [] : [{ text: part.text }];
+        return part.type === "file" ? [geminiFile(part)] : [];
+      });
+    case "assistant":
+      return readableParts(assistantParts(message), "google").flatMap(modelPart);
+    case "tool":
+      return [functionResponse(message)];
+    default:
+      return message satisfies never;
+  }
+}
+
+/** A signature must be returned on the part it came with, even on an empty text. */
+function modelPart(part: AssistantPart): readonly GeminiPart[] {
+  const signature = textField(part.type === "call" ? part.call : part, "google", "thoughtSignature");
+  const signed = signature === undefined ? {} : { thoughtSignature: signature };
+  switch (part.type) {
+    case "text":
+      return [{ text: part.text, ...signed }];
+    case "thinking":
+      return [{ text: part.text, thought: true, ...signed }];
+    case "file":
+      return [{ ...geminiFile(part), ...signed }];
+    case "call": {
+      const { id, name, arguments: input } = part.call;
+      return [{ functionCall: { id, name, args: argumentsObject(input) }, ...signed }];
+    }
+    case "source":
+    case "custom":
+    case "provider_call":
+    case "provider_result":
+      return []; // left out: such calls have special forms, which toAISDKPrompt supports
+    default:
+      return part satisfies never;
+  }
+}
+
+function geminiFile(part: FileContentPart): GeminiFile {
+  const source = sourceOf(part);
+  return "url" in source
+    ? { fileData: { mimeType: part.mediaType, fileUri: source.url } }
+    : { inlineData: { mimeType: part.mediaType, data: source.base64 } };
+}
+
+function functionResponse(message: ToolMessage): GeminiPart {
+  const { toolCallId: id, name } = message;
+  const result = toolOutputOf(message);
+  switch (result.type) {
+    case "text":
+      return { functionResponse: { id, name, response: { name, content: result.text } } };
+    case "error":
+      return { functionResponse: { id, name, response: { name, error: result.error } } };
+    case "parts": {
+      const texts = result.parts.flatMap((part) => (part.type === "text" ? [part.text] : []));
+      const files = result.parts.flatMap((part) => (part.type === "file" ? [geminiFile(part)] : []));
+      const content = texts.length === 0 ? "Tool executed successfully." : texts.join("\n");
+      const parts = files.length === 0 ? {} : { parts: files };
+      return { functionResponse: { id, name, response: { name, content }, ...parts } };
+    }
+    default:
+      return result satisfies never;
+  }
 }

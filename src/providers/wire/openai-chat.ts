@@ -1,11 +1,19 @@
 import type { JsonObject } from "../../thread/json.ts";
-import type { AssistantMessage, Content, FilePart, Message, ToolMessage, ToolSpec } from "../../thread/message.ts";
-import { objectOf } from "../arguments.ts";
-import { partsOf, piecesOf } from "../parts.ts";
-import { resultOf } from "../results.ts";
-import { runs } from "../runs.ts";
-import { chatFile, type OpenAIChatPart } from "./openai-chat-files.ts";
+import {
+  type AssistantMessage,
+  type Content,
+  type FileContentPart,
+  fileNote,
+  groupAdjacent,
+  type Message,
+  type ToolMessage,
+  type ToolSpec,
+} from "../../thread/message.ts";
+import { familyOf, sourceOf, urlOf } from "../files.ts";
+import { argumentsObject, assistantParts, partsOf, toolOutputOf } from "../message-parts.ts";
+import { textField } from "../metadata.ts";
 
+/** One message of a Chat Completions request. */
 export type OpenAIChatMessage =
   | { readonly role: "system"; readonly content: string }
   | { readonly role: "user"; readonly content: string | readonly OpenAIChatPart[] }
@@ -20,6 +28,7 @@ export type OpenAIChatMessage =
     }
   | { readonly role: "tool"; readonly tool_call_id: string; readonly content: string };
 
+/** The fields of a Chat Completions request that `toOpenAIChat` makes. */
 export interface OpenAIChatBody {
   readonly messages: readonly OpenAIChatMessage[];
   readonly tools?: readonly {
@@ -29,15 +38,14 @@ export interface OpenAIChatBody {
 }
 
 /**
- * The fields `messages` and `tools` of a Chat Completions request. The format cannot hold thinking, the order of text and
- * calls, or calls that a provider ran. These are left out.
- *
+ * Makes the fields `messages` and `tools` of a Chat Completions request. Thinking, the order of text and calls, and
+ * calls that a provider ran are lost, because the format cannot hold them.
  * @example
  * const { messages } = toOpenAIChat([{ role: "user", content: "Hi" }]);
  * console.log(messages); // [ { role: 'user', content: 'Hi' } ]
  */
 export function toOpenAIChat(messages: readonly Message[], tools: readonly ToolSpec[] = []): OpenAIChatBody {
-  const groups = runs(messages, (a, b) => a.role === "tool" && b.role === "tool");
+  const groups = groupAdjacent(messages, (a, b) => a.role === "tool" && b.role === "tool");
   const body = { messages: groups.flatMap((group) => [...group.flatMap(messageOf), ...filesBehind(group)]) };
   return tools.length === 0 ? body : { ...body, tools: tools.map(toolOf) };
 }
@@ -67,21 +75,21 @@ function userContent(content: Content): string | readonly OpenAIChatPart[] {
 }
 
 function assistantMessage(message: AssistantMessage): OpenAIChatMessage {
-  const pieces = piecesOf(message);
-  const text = pieces.map((piece) => (piece.type === "text" ? piece.text : "")).join("");
-  const calls = pieces.flatMap((piece) => (piece.type === "call" ? [piece.call] : []));
+  const parts = assistantParts(message);
+  const text = parts.map((part) => (part.type === "text" ? part.text : "")).join("");
+  const calls = parts.flatMap((part) => (part.type === "call" ? [part.call] : []));
   if (calls.length === 0) return { role: "assistant", content: text };
   const tool_calls = calls.map(({ id, name, arguments: input }) => ({
     id,
     type: "function" as const,
-    function: { name, arguments: JSON.stringify(objectOf(input)) },
+    function: { name, arguments: JSON.stringify(argumentsObject(input)) },
   }));
   return { role: "assistant", content: text === "" ? null : text, tool_calls };
 }
 
-/** A result is text only. The format has no flag for errors, so the text must show them. */
+/** Returns a tool result as text, the only form this format allows. It has no error flag, so the text shows errors. */
 function resultText(message: ToolMessage): string {
-  const result = resultOf(message);
+  const result = toolOutputOf(message);
   switch (result.type) {
     case "text":
       return result.text;
@@ -96,14 +104,16 @@ function resultText(message: ToolMessage): string {
   }
 }
 
-/** Files of tool results follow in a user message after all results, because nothing may separate the results. */
+/**
+ * Makes a user message with the files of tool results. It comes after all results, because nothing may be between them.
+ */
 function filesBehind(group: readonly Message[]): readonly OpenAIChatMessage[] {
   const files = group.flatMap((message) => (message.role === "tool" ? filesOf(message) : []));
   return files.length === 0 ? [] : [{ role: "user", content: files.map(chatFile) }];
 }
 
-function filesOf(message: ToolMessage): readonly FilePart[] {
-  const result = resultOf(message);
+function filesOf(message: ToolMessage): readonly FileContentPart[] {
+  const result = toolOutputOf(message);
   return result.type === "parts" ? result.parts.filter((part) => part.type === "file") : [];
 }
 
@@ -111,3 +121,35 @@ function toolOf({ name, description, inputSchema }: ToolSpec) {
   const described = description === undefined ? {} : { description };
   return { type: "function" as const, function: { name, ...described, parameters: inputSchema } };
 }
+
+/** One part of a user message. */
+export type OpenAIChatPart =
+  | { readonly type: "text"; readonly text: string }
+  | { readonly type: "image_url"; readonly image_url: { readonly url: string; readonly detail?: string } }
+  | { readonly type: "input_audio"; readonly input_audio: { readonly data: string; readonly format: "wav" | "mp3" } }
+  | { readonly type: "file"; readonly file: { readonly filename: string; readonly file_data: string } };
+
+/**
+ * Makes a file part. Images are sent by URL or bytes, audio and PDF by bytes only. `index` names a file without a name.
+ */
+function chatFile(part: FileContentPart, index: number): OpenAIChatPart {
+  const source = sourceOf(part);
+  if (familyOf(part) === "image") {
+    const detail = textField(part, "openai", "imageDetail");
+    return { type: "image_url", image_url: { url: urlOf(part), ...(detail === undefined ? {} : { detail }) } };
+  }
+  const format = AUDIO.get(part.mediaType);
+  if ("base64" in source && format !== undefined) {
+    return { type: "input_audio", input_audio: { data: source.base64, format } };
+  }
+  if ("base64" in source && part.mediaType === "application/pdf") {
+    return { type: "file", file: { filename: part.filename ?? `part-${index}.pdf`, file_data: urlOf(part) } };
+  }
+  return { type: "text", text: fileNote(part) };
+}
+
+const AUDIO: ReadonlyMap<string, "wav" | "mp3"> = new Map([
+  ["audio/wav", "wav"],
+  ["audio/mp3", "mp3"],
+  ["audio/mpeg", "mp3"],
+]);

@@ -1,12 +1,21 @@
 import type { JsonObject } from "../../thread/json.ts";
-import type { AssistantMessage, Content, Message, ThinkingPart, ToolMessage, ToolSpec } from "../../thread/message.ts";
-import { objectOf } from "../arguments.ts";
+import {
+  type AssistantMessage,
+  type Content,
+  type FileContentPart,
+  fileNote,
+  type Message,
+  type TextContentPart,
+  type ThinkingPart,
+  type ToolMessage,
+  type ToolSpec,
+} from "../../thread/message.ts";
+import { familyOf, sourceOf, urlOf } from "../files.ts";
+import { type AssistantPart, argumentsObject, assistantParts, partsOf, toolOutputOf } from "../message-parts.ts";
 import { textField } from "../metadata.ts";
-import { type Piece, partsOf, piecesOf } from "../parts.ts";
-import { resultOf } from "../results.ts";
-import { readablePieces } from "../thinking.ts";
-import { type OpenAIResponsesPart, responsesPart } from "./openai-responses-files.ts";
+import { readableParts } from "../thinking.ts";
 
+/** One item of the input of a Responses request. */
 export type OpenAIResponsesItem =
   | { readonly role: "system"; readonly content: string }
   | { readonly role: "user"; readonly content: readonly OpenAIResponsesPart[] }
@@ -24,6 +33,7 @@ export type OpenAIResponsesItem =
       readonly output: string | readonly OpenAIResponsesPart[];
     };
 
+/** The fields of a Responses request that `toOpenAIResponses` makes. */
 export interface OpenAIResponsesBody {
   readonly input: readonly OpenAIResponsesItem[];
   readonly tools?: readonly {
@@ -37,10 +47,9 @@ export interface OpenAIResponsesBody {
 }
 
 /**
- * The fields `input`, `tools` and `store` of a Responses request. It has no references to items that OpenAI stored, because
- * they break when a list is trimmed. Request `include: ["reasoning.encrypted_content"]` to get reasoning that can be sent
- * back.
- *
+ * Makes the fields `input`, `tools` and `store` of a Responses request. Items stored at OpenAI are not referenced,
+ * because references break when a list is trimmed. Set `include: ["reasoning.encrypted_content"]` to get reasoning that
+ * can be sent back.
  * @example
  * const { input } = toOpenAIResponses([{ role: "system", content: "Be brief." }, { role: "user", content: "Hi" }]);
  * console.log(input.length); // 2
@@ -72,41 +81,42 @@ function userContent(content: Content): readonly OpenAIResponsesPart[] {
 }
 
 function assistantItems(message: AssistantMessage): readonly OpenAIResponsesItem[] {
-  const pieces = readablePieces(piecesOf(message), "openai");
-  return pieces.flatMap((piece, index) => {
-    if (piece.type !== "thinking") return itemOf(piece);
-    // One reasoning item may be several thinking parts, one for each part of its summary.
-    const same = pieces.filter((other) => other === piece || isSameItem(other, piece));
-    return pieces.indexOf(same[0] ?? piece) === index ? reasoningItem(same.filter(isThinking)) : [];
+  const parts = readableParts(assistantParts(message), "openai");
+  return parts.flatMap((part, index) => {
+    if (part.type !== "thinking") return itemOf(part);
+    // Several thinking parts can form one reasoning item: one part for each part of its summary. The first part writes
+    // the item.
+    const same = parts.filter((other) => other === part || isSameItem(other, part));
+    return parts.indexOf(same[0] ?? part) === index ? reasoningItem(same.filter(isThinking)) : [];
   });
 }
 
-function isThinking(piece: Piece): piece is ThinkingPart {
-  return piece.type === "thinking";
+function isThinking(part: AssistantPart): part is ThinkingPart {
+  return part.type === "thinking";
 }
 
-function isSameItem(a: Piece, b: ThinkingPart): boolean {
+function isSameItem(a: AssistantPart, b: ThinkingPart): boolean {
   return isThinking(a) && idOf(a) !== undefined && idOf(a) === idOf(b);
 }
 
-function itemOf(piece: Piece): readonly OpenAIResponsesItem[] {
-  switch (piece.type) {
+function itemOf(part: AssistantPart): readonly OpenAIResponsesItem[] {
+  switch (part.type) {
     case "text": {
-      const phase = textField(piece, "openai", "phase");
-      return [{ role: "assistant", content: piece.text, ...(phase === undefined ? {} : { phase }) }];
+      const phase = textField(part, "openai", "phase");
+      return [{ role: "assistant", content: part.text, ...(phase === undefined ? {} : { phase }) }];
     }
     case "call": {
-      const { id, name, arguments: input } = piece.call;
-      return [{ type: "function_call", call_id: id, name, arguments: JSON.stringify(objectOf(input)) }];
+      const { id, name, arguments: input } = part.call;
+      return [{ type: "function_call", call_id: id, name, arguments: JSON.stringify(argumentsObject(input)) }];
     }
     default:
-      return []; // files, sources and provider calls of the assistant have no item
+      return []; // left out: the format has no such item in an assistant message
   }
 }
 
 function reasoningItem(parts: readonly ThinkingPart[]): readonly OpenAIResponsesItem[] {
   const [first] = parts;
-  const encrypted = parts.findLast((part) => sealOf(part) !== undefined); // only the last one is complete
+  const encrypted = parts.findLast((part) => sealOf(part) !== undefined); // only the last part has the complete encrypted content
   const encrypted_content = encrypted === undefined ? undefined : sealOf(encrypted);
   if (first === undefined || encrypted_content === undefined) return [];
   const id = idOf(first);
@@ -123,7 +133,7 @@ function sealOf(part: ThinkingPart): string | undefined {
 }
 
 function outputOf(message: ToolMessage): string | readonly OpenAIResponsesPart[] {
-  const result = resultOf(message);
+  const result = toolOutputOf(message);
   switch (result.type) {
     case "text":
       return result.text;
@@ -139,4 +149,24 @@ function outputOf(message: ToolMessage): string | readonly OpenAIResponsesPart[]
 function toolOf({ name, description, inputSchema }: ToolSpec) {
   const described = description === undefined ? {} : { description };
   return { type: "function" as const, name, ...described, parameters: inputSchema, strict: false as const };
+}
+
+/** One part of a user message or of a tool result. */
+export type OpenAIResponsesPart =
+  | { readonly type: "input_text"; readonly text: string }
+  | { readonly type: "input_image"; readonly image_url: string; readonly detail?: string }
+  | { readonly type: "input_file"; readonly file_url: string }
+  | { readonly type: "input_file"; readonly filename: string; readonly file_data: string };
+
+/** Makes the input part of a text or file. `nameless` is the name of a file without a name. */
+function responsesPart(part: TextContentPart | FileContentPart, nameless: string): OpenAIResponsesPart {
+  if (part.type === "text") return { type: "input_text", text: part.text };
+  const source = sourceOf(part);
+  if (familyOf(part) === "image") {
+    const detail = textField(part, "openai", "imageDetail");
+    return { type: "input_image", image_url: urlOf(part), ...(detail === undefined ? {} : { detail }) };
+  }
+  if ("url" in source) return { type: "input_file", file_url: source.url };
+  if (part.mediaType !== "application/pdf") return { type: "input_text", text: fileNote(part) };
+  return { type: "input_file", filename: part.filename ?? nameless, file_data: urlOf(part) };
 }

@@ -1,4 +1,4 @@
-import type { CallRecord } from "../../agent/call-record.ts";
+import type { CallRecord } from "../../agent/model-call.ts";
 import { threadNotFound } from "../../stores/errors.ts";
 import type { ReadOptions, ThreadStore } from "../../stores/port.ts";
 import type { Entry } from "../../thread/entry.ts";

@@ -1,9 +1,9 @@
-import type { CallRecord } from "../../agent/call-record.ts";
-import { fingerprintOf } from "../../projection/run/chain.ts";
+import type { CallRecord } from "../../agent/model-call.ts";
+import { fingerprintOf } from "../../projection/engine/fingerprint.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import type { JsonObject } from "../../thread/json.ts";
 import type { Message, ToolSpec } from "../../thread/message.ts";
-import { refuseUnknownOptions } from "../../thread/option-names.ts";
+import { refuseUnknownOptions } from "../../thread/options.ts";
 import { CallError } from "./call-error.ts";
 import { findCall } from "./find-call.ts";
 import { type RebuildOptions, renderCall, sentChanges } from "./render-call.ts";

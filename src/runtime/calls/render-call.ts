@@ -1,24 +1,24 @@
-import type { CallEnvironment, CallRecord } from "../../agent/call-record.ts";
+import type { CallEnvironment, CallRecord } from "../../agent/model-call.ts";
 import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
 import type { ExplainedEntry, Projection } from "../../projection/projection.ts";
 import { createProjector } from "../../projection/projector.ts";
 import { isProjectorName } from "../../projection/rules.ts";
-import type { Readers } from "../../projection/transcript/reader.ts";
+import type { Readers } from "../../projection/transcript/entry-reader.ts";
 import { threadNotFound } from "../../stores/errors.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import type { JsonObject, JsonValue } from "../../thread/json.ts";
 import type { ToolSpec } from "../../thread/message.ts";
 import type { Thread } from "../../thread/thread.ts";
 import { calibrated } from "../../tokens/calibrate.ts";
-import { factsOf, type TokenCounter } from "../../tokens/counter.ts";
-import { heuristic } from "../../tokens/heuristic.ts";
+import { factsOf, heuristic, type TokenCounter } from "../../tokens/counter.ts";
 import { withMore } from "../session/load.ts";
 import { CallError } from "./call-error.ts";
 
 /** What an agent brought that is not in the log. */
 export interface RebuildOptions {
+  /** The readers that the agent had. Default: none. */
   readonly readers?: Readers | undefined;
-  /** Needed where the call was counted by a counter of your own, or by an exact one. */
+  /** Needed where the call was counted by a counter of your own, or by an exact one. Default `heuristic`. */
   readonly tokenCounter?: TokenCounter | undefined;
 }
 

@@ -1,10 +1,7 @@
 import { cmd } from "../../agent/cmd.ts";
-import type { AnyAction } from "../../agent/direct/action.ts";
-import type { DirectAgent } from "../../agent/direct/agent.ts";
-import { type CommandOptions, invalidParams } from "../../agent/direct/decide.ts";
-import { checkParams, type Params } from "../../agent/direct/params.ts";
-import type { DirectDirective, Instruction } from "../../agent/direct/signal.ts";
-import type { Failure } from "../../agent/failure.ts";
+import type { AnyAction, DirectAgent, DirectDirective, Instruction, Params } from "../../agent/direct/agent.ts";
+import { type CommandOptions, checkParams, invalidParams } from "../../agent/direct/decide.ts";
+import type { Failure } from "../../agent/signal.ts";
 import { HeddleError } from "../../thread/errors.ts";
 
 /** What became of one instruction. */
@@ -16,9 +13,11 @@ export type InstructionOutcome = { readonly instructionId: string; readonly acti
   | { readonly status: "skipped" }
 );
 
+/** The context of the actions, a signal, and whether the instructions are logged. */
 export type RunInstructionsOptions<Context> = CommandOptions & {
   /** What the actions are given. */
   readonly context: Context;
+  /** Passed to the actions; once it is aborted, no further instruction begins. Default: none. */
   readonly signal?: AbortSignal | undefined;
 };
 

@@ -1,7 +1,7 @@
 import type { Directive } from "../../agent/directive.ts";
 import type { ReactAgent } from "../../agent/react/agent.ts";
 import { TokenError } from "../../checkpoint/error.ts";
-import { mint } from "../../checkpoint/mint.ts";
+import { mint } from "../../checkpoint/resume-tokens.ts";
 import type { Tokens } from "../session/tokens.ts";
 import type { Scene } from "./scene.ts";
 

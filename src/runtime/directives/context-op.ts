@@ -1,6 +1,6 @@
 import type { Directive } from "../../agent/directive.ts";
 import type { ReactAgent } from "../../agent/react/agent.ts";
-import { ContextOpError } from "../../lanes/context-op-error.ts";
+import { ContextOpError } from "../../lanes/context-operation.ts";
 import type { Scene } from "./scene.ts";
 
 /** Survives a crash from here on; whoever asked for the one before is told that it never comes. */

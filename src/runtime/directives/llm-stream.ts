@@ -1,9 +1,9 @@
-import type { ModelAnswer } from "../../agent/answer.ts";
 import type { RequestScope } from "../../agent/definition/config.ts";
 import type { LlmStream } from "../../agent/directive.ts";
+import type { ModelAnswer } from "../../agent/model-call.ts";
 import type { OutputCheck, SentMessages, Signal } from "../../agent/signal.ts";
-import { fingerprintOf } from "../../projection/run/chain.ts";
-import { copyWords, type JsonValue, sameJson } from "../../thread/json.ts";
+import { fingerprintOf } from "../../projection/engine/fingerprint.ts";
+import { copyJsonRepaired, type JsonValue, sameJson } from "../../thread/json.ts";
 import type { Message, ToolSpec } from "../../thread/message.ts";
 import { ModelError } from "../model/error.ts";
 import { withRetries } from "../model/retries.ts";
@@ -75,7 +75,7 @@ async function transform(
   const scope: RequestScope<never> = scene.scope(requestId);
   const given = { messages, tools: toolSpec, settings };
   const changed = await untilAborted(request.abort.signal, () => transformRequest(given, scope));
-  const wanted = copyWords({ ...given, ...changed }, "transformRequest") as unknown as {
+  const wanted = copyJsonRepaired({ ...given, ...changed }, "transformRequest") as unknown as {
     readonly messages: readonly Message[];
     readonly tools: readonly ToolSpec[];
     readonly settings: ModelSettings;

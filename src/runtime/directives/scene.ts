@@ -1,5 +1,4 @@
-import type { AnyAgent } from "../../agent/definition/agent.ts";
-import type { RequestScope } from "../../agent/definition/config.ts";
+import type { AnyAgent, RequestScope } from "../../agent/definition/config.ts";
 import type { Tools } from "../../agent/definition/tool.ts";
 import type { ReactAgent } from "../../agent/react/agent.ts";
 import type { Signal } from "../../agent/signal.ts";
@@ -40,7 +39,7 @@ export interface Scene {
   readonly shown: (callId: string) => readonly Message[];
   /** Tells whoever runs the agent, each thing once. */
   readonly warn: (message: string) => void;
-  /** Told each error as it was thrown; it cannot hurt. */
+  /** Called with each original error. It never throws. */
   readonly onError: (error: unknown, origin: ErrorOrigin) => void;
   /** Has something happen when the request has been at work for so long. */
   readonly limit: (requestId: string, limit: TimeLimit, over: () => void) => void;

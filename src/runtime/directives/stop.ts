@@ -1,6 +1,6 @@
 import type { Directive } from "../../agent/directive.ts";
-import type { Failure } from "../../agent/failure.ts";
 import type { ReactAgent } from "../../agent/react/agent.ts";
+import type { Failure } from "../../agent/signal.ts";
 import type { LiveRequest } from "../request/request.ts";
 import { requestCancelled, requestFailed } from "../request/request-error.ts";
 import { resultIn } from "../request/result.ts";

@@ -1,14 +1,14 @@
-import { type LanguageModel, modelNameOf } from "../../agent/definition/language-model.ts";
+import { type ProviderModel, qualifiedModelName } from "../../agent/definition/language-model.ts";
 import type { Summarize } from "../../agent/directive.ts";
-import { textOf } from "../../agent/react/content.ts";
 import { failedSummary, NOT_SMALLER } from "../../agent/react/summary-plan.ts";
 import type { Signal } from "../../agent/signal.ts";
-import { acceptSummary, type SummaryVerdict } from "../../projection/summarise/accept.ts";
-import type { SummaryRange } from "../../projection/summarise/range.ts";
-import { summaryRequest } from "../../projection/summarise/request.ts";
+import { acceptSummary, type SummaryVerdict } from "../../projection/summary/accept-summary.ts";
+import type { SummaryRange } from "../../projection/summary/summary-range.ts";
+import { summaryRequest } from "../../projection/summary/summary-request.ts";
 import { HeddleError } from "../../thread/errors.ts";
 import type { JsonObject } from "../../thread/json.ts";
 import type { SummaryPayload } from "../../thread/kinds.ts";
+import { contentText } from "../../thread/message.ts";
 import { ModelError } from "../model/error.ts";
 import { classifyModelError } from "../model/failure/classify.ts";
 import { withRetries } from "../model/retries.ts";
@@ -102,7 +102,7 @@ function brokenCall(scene: Scene, name: string | undefined, error: unknown): { r
   if (!ModelError.isInstance(error) || error.partial === undefined || Object.keys(error.partial.usage).length === 0) {
     return {};
   }
-  const model = modelNameOf(modelFor(scene, name));
+  const model = qualifiedModelName(modelFor(scene, name));
   return { call: { model, usage: error.partial.usage, finishReason: "error" } };
 }
 
@@ -129,7 +129,7 @@ async function written(
   const answer = await withRetries(call, { modelMaxRetries, beforeAttempt });
   span.answered(answer);
   const { usage, finishReason } = answer;
-  return { content: textOf(answer.content), call: { model: modelNameOf(model), usage, finishReason } };
+  return { content: contentText(answer.content), call: { model: qualifiedModelName(model), usage, finishReason } };
 }
 
 /** Of a summarizer without types. */
@@ -138,7 +138,7 @@ function textGiven(content: unknown): string {
   throw new RequestError({ code: "summary_not_accepted", message: "The summarizer gave no text." });
 }
 
-function modelFor({ definition }: Scene, name: string | undefined): LanguageModel {
+function modelFor({ definition }: Scene, name: string | undefined): ProviderModel {
   if (name === undefined) return definition.model;
   const found = definition.models?.[name];
   if (found !== undefined) return found;

@@ -1,7 +1,7 @@
-import type { AnyAgent } from "../../agent/definition/agent.ts";
-import { answeredElsewhere, approvalResolved } from "../../agent/react/entries.ts";
-import type { OpenCall, Run } from "../../agent/react/run.ts";
-import { committed, stay } from "../../agent/react/step.ts";
+import type { AnyAgent } from "../../agent/definition/config.ts";
+import { commitEntries, unchanged } from "../../agent/react/agent.ts";
+import { approvalResolvedEntry, foreignAnswerEntry } from "../../agent/react/entries.ts";
+import type { OpenCall, Run } from "../../agent/react/state.ts";
 import type { ToolOutcome } from "../../agent/signal.ts";
 import { ConflictError } from "../../stores/errors.ts";
 import type { ThreadStore } from "../../stores/port.ts";
@@ -42,7 +42,11 @@ export async function decideByEntry(place: Elsewhere, decision: Decision): Promi
     if (entry === undefined) throw notWaiting(decision.toolCallId);
     try {
       // With its status: where the holder has died, somebody has to go on with what is decided.
-      await commit({ store, epoch: undefined, ports, beside: {} }, before, committed(stay(before), entry).agent);
+      await commit(
+        { store, epoch: undefined, ports, beside: {} },
+        before,
+        commitEntries(unchanged(before), entry).agent,
+      );
       return;
     } catch (error) {
       if (!ConflictError.isInstance(error)) throw error; // they have written: look again
@@ -55,7 +59,9 @@ function entryFor(agent: AnyAgent, run: Run, decision: Decision): EntryInput | u
   const open = run.calls.find(({ call, status }) => call.id === toolCallId && status !== "done");
   if (open === undefined) return undefined;
   if ("outcome" in decision) {
-    return isForOutside(agent, open) ? answeredElsewhere(run, toolCallId, open.call.name, decision.outcome) : undefined;
+    return isForOutside(agent, open)
+      ? foreignAnswerEntry(run, toolCallId, open.call.name, decision.outcome)
+      : undefined;
   }
   const { approved, by, note } = decision;
   if (open.status !== "approval_requested") return undefined;
@@ -64,7 +70,7 @@ function entryFor(agent: AnyAgent, run: Run, decision: Decision): EntryInput | u
     ...(by !== undefined && { by: by.toWellFormed() }),
     ...(note !== undefined && { note: note.toWellFormed() }),
   };
-  return approvalResolved(run, toolCallId, said);
+  return approvalResolvedEntry(run, toolCallId, said);
 }
 
 /** A tool that is run there is not answered from here. */

@@ -1,4 +1,4 @@
-import type { AgentContext, AgentOutput, AnyAgent } from "../../agent/definition/agent.ts";
+import type { AgentContext, AgentOutput, AnyAgent } from "../../agent/definition/config.ts";
 import { StaleHolderError, ThreadHeldError } from "../../stores/errors.ts";
 import { HeddleError } from "../../thread/errors.ts";
 import type { Content } from "../../thread/message.ts";

@@ -1,25 +1,27 @@
-import type { AgentContext, AgentOutput, AnyAgent } from "../../agent/definition/agent.ts";
+import type { AgentContext, AgentOutput, AnyAgent } from "../../agent/definition/config.ts";
 import type { Tools } from "../../agent/definition/tool.ts";
-import type { Revocations } from "../../checkpoint/revocations.ts";
+import type { Revocations } from "../../checkpoint/config.ts";
 import type { Content } from "../../thread/message.ts";
 import type { AgentRequest } from "../request/request.ts";
 import type { AskArguments, AskOptions, Decider, ServerOptions, StopOptions } from "../server/options.ts";
 import type { AgentServer } from "../server/port.ts";
 import type { Recovered } from "./recovery.ts";
 
+/** The agent, the store, and how long a host keeps idle threads live. The rest is as for a server. */
 export interface HostOptions<Given extends AnyAgent> extends Omit<ServerOptions<Given>, "threadId" | "signal"> {
-  /** How long a thread stays at hand when nothing runs on it and nobody looks. Default 10 000. */
+  /** Milliseconds that a thread stays claimed and loaded when no request runs and no one reads its events. Default 10 000. */
   readonly idleMs?: number | undefined;
   /** How many requests `recover` has at work at once. Default 16. */
   readonly recoverConcurrency?: number | undefined;
-  /** Asked whether a token was revoked. */
+  /** Asked whether a token was revoked. Default: none, no token is revoked. */
   readonly revocations?: Pick<Revocations, "isRevoked"> | undefined;
 }
 
+/** What the open request of a thread gets from here on: context, tools, signal. */
 export interface HostGetOptions<Context = unknown> {
   /**
-   * The context of the request that is open: tools and guards that run from here on are given it, and it is taken up with it where
-   * this starts the thread. Default: what its ask gave, or the host's `context`.
+   * The context of the open request. Tools and guards that run from now on get it. If this call starts the thread, the request is
+   * resumed with it. Default: the context of its ask, else the result of the host's `context`.
    */
   readonly context?: Context | undefined;
   /** The tools of its own that the open request has from here on. Default: what its ask gave, or the host's `tools`. */
@@ -28,7 +30,7 @@ export interface HostGetOptions<Context = unknown> {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** One agent on many threads. Each has one live server at most; what is idle costs nothing but a name. */
+/** Runs one agent on many threads. Each thread has at most one live server. A released thread uses no memory. */
 export interface AgentHost<Given extends AnyAgent = AnyAgent> extends AsyncDisposable {
   /** Threads that are live now. */
   readonly size: number;

@@ -1,6 +1,6 @@
-import type { AnyAgent } from "../../agent/definition/agent.ts";
+import type { AnyAgent } from "../../agent/definition/config.ts";
+import type { Revocations } from "../../checkpoint/config.ts";
 import { TokenError } from "../../checkpoint/error.ts";
-import type { Revocations } from "../../checkpoint/revocations.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import type { RuntimePorts } from "../ports.ts";
 import { settingsFor } from "../server/settings.ts";

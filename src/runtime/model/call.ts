@@ -1,11 +1,11 @@
-import type { FinishReason, ModelAnswer, Usage } from "../../agent/answer.ts";
-import type { DownloadFunction, DownloadLimits } from "../../agent/definition/download.ts";
+import type { DownloadFunction, DownloadLimits } from "../../agent/definition/config.ts";
 import {
-  type LanguageModel,
   type ModelReader,
   type ModelStream,
-  makerOf,
+  modelIdentity,
+  type ProviderModel,
 } from "../../agent/definition/language-model.ts";
+import type { ModelAnswer, ModelFinishReason, Usage } from "../../agent/model-call.ts";
 import type { CacheOption } from "../../providers/cache.ts";
 import type { Message, ToolSpec } from "../../thread/message.ts";
 import type { RuntimePorts } from "../ports.ts";
@@ -37,7 +37,7 @@ const SILENCES_OF_A_WHOLE_ANSWER = 5;
 const MAX_WARNINGS = 100;
 
 export interface ModelCall {
-  readonly model: LanguageModel;
+  readonly model: ProviderModel;
   readonly messages: readonly Message[];
   readonly tools?: readonly ToolSpec[];
   readonly settings?: ModelSettings;
@@ -71,7 +71,7 @@ export async function callModel(call: ModelCall): Promise<ModelAnswer> {
   const run: Run = { call, guard, bytes: 0, assembly: undefined, end: {} };
   try {
     const spec = specOf(call.model);
-    const { provider, modelId } = makerOf(call.model);
+    const { provider, modelId } = modelIdentity(call.model);
     const assembly = new Assembly(spec, { provider, model: modelId });
     run.assembly = assembly;
     const { messages, settings, warnings } = planned(call, spec);
@@ -106,7 +106,7 @@ interface Run {
   bytes: number;
   assembly: Assembly | undefined;
   /** What the provider says of the answer as a whole. */
-  end: { usage?: Usage; finishReason?: FinishReason; response?: NonNullable<ModelAnswer["response"]> };
+  end: { usage?: Usage; finishReason?: ModelFinishReason; response?: NonNullable<ModelAnswer["response"]> };
 }
 
 /** Where the package has no place for a file, the call is made again with a note in its place. */
@@ -139,7 +139,7 @@ async function answered(
   }
 }
 
-type Options = Parameters<LanguageModel["doStream"]>[0];
+type Options = Parameters<ProviderModel["doStream"]>[0];
 
 /** What the caller's own function threw. */
 class FromCaller extends Error {}

@@ -1,9 +1,14 @@
-import type { LanguageModel } from "../../agent/definition/language-model.ts";
+import type { ProviderModel } from "../../agent/definition/language-model.ts";
 import { familyOf } from "../../providers/files.ts";
-import { partsOf } from "../../providers/parts.ts";
-import { runs } from "../../providers/runs.ts";
-import { noteOf } from "../../thread/file-note.ts";
-import type { FilePart, Message, Part, ToolMessage } from "../../thread/message.ts";
+import { partsOf } from "../../providers/message-parts.ts";
+import {
+  type FileContentPart,
+  fileNote,
+  groupAdjacent,
+  type Message,
+  type Part,
+  type ToolMessage,
+} from "../../thread/message.ts";
 
 /** Chat APIs whose packages refuse an image from the user. */
 const BLIND = /^(cohere|deepseek)\b/;
@@ -12,22 +17,24 @@ const BLIND = /^(cohere|deepseek)\b/;
  * Chat APIs take results as text, and their packages write the bytes of an image into it as JSON: dear, and nobody sees
  * it. So a result becomes its text, and its images follow as the user's, behind all results of the exchange.
  */
-export function withChatResults({ provider }: Pick<LanguageModel, "provider">, messages: readonly Message[]) {
+export function withChatResults({ provider }: Pick<ProviderModel, "provider">, messages: readonly Message[]) {
   if (!isChat({ provider }) || !messages.some(hasParts)) return messages;
-  const shows = (part: Part): part is FilePart =>
+  const shows = (part: Part): part is FileContentPart =>
     part.type === "file" && familyOf(part) === "image" && !BLIND.test(provider);
-  return runs(messages, (a, b) => a.role === "tool" && b.role === "tool").flatMap((group): readonly Message[] => {
-    if (!group.some(hasParts)) return group;
-    const images = group.flatMap((message) =>
-      message.role === "tool" && message.isError !== true ? partsOf(message.content).filter(shows) : [],
-    );
-    const results = group.map((message) => (message.role === "tool" ? asText(message, shows) : message));
-    return images.length === 0 ? results : [...results, { role: "user", content: images }];
-  });
+  return groupAdjacent(messages, (a, b) => a.role === "tool" && b.role === "tool").flatMap(
+    (group): readonly Message[] => {
+      if (!group.some(hasParts)) return group;
+      const images = group.flatMap((message) =>
+        message.role === "tool" && message.isError !== true ? partsOf(message.content).filter(shows) : [],
+      );
+      const results = group.map((message) => (message.role === "tool" ? asText(message, shows) : message));
+      return images.length === 0 ? results : [...results, { role: "user", content: images }];
+    },
+  );
 }
 
 /** Whether the model is behind a Chat Completions API. */
-export function isChat({ provider }: Pick<LanguageModel, "provider">): boolean {
+export function isChat({ provider }: Pick<ProviderModel, "provider">): boolean {
   return /\.chat$/.test(provider);
 }
 
@@ -40,7 +47,7 @@ function asText(message: ToolMessage, shows: (part: Part) => boolean): ToolMessa
   const content = partsOf(message.content).flatMap((part): readonly string[] => {
     if (part.type === "text") return [part.text];
     if (part.type !== "file") return [];
-    return [shows(part) ? `[${part.mediaType}: see the message behind the results]` : noteOf(part)];
+    return [shows(part) ? `[${part.mediaType}: see the message behind the results]` : fileNote(part)];
   });
   return { ...message, content: content.join("\n") };
 }

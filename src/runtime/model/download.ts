@@ -1,4 +1,4 @@
-import type { DownloadLimits, DownloadRequest, DownloadResult } from "../../agent/definition/download.ts";
+import type { DownloadLimits, DownloadRequest, DownloadResult } from "../../agent/definition/config.ts";
 import { isPrivateAddress } from "./private-address.ts";
 import { getPublic } from "./public-request.ts";
 

@@ -1,5 +1,5 @@
-import type { ModelAnswer } from "../../agent/answer.ts";
-import type { Failure } from "../../agent/failure.ts";
+import type { ModelAnswer } from "../../agent/model-call.ts";
+import type { Failure } from "../../agent/signal.ts";
 import { HeddleError } from "../../thread/errors.ts";
 
 /** What had been said when a call broke; calls of tools are left out, because nobody is to run them. */

@@ -1,5 +1,4 @@
-import { noteOf } from "../../thread/file-note.ts";
-import type { Content, FilePart, Message, Part } from "../../thread/message.ts";
+import { type Content, type FileContentPart, fileNote, type Message, type Part } from "../../thread/message.ts";
 
 /** A package's error for what its format has no place for; it is thrown before anything is sent. */
 export function isUnsupported(error: unknown): boolean {
@@ -7,7 +6,7 @@ export function isUnsupported(error: unknown): boolean {
 }
 
 /** What most packages take, then what nearly all take, then none. */
-const TAKEN: readonly ((file: FilePart) => boolean)[] = [
+const TAKEN: readonly ((file: FileContentPart) => boolean)[] = [
   ({ mediaType, data }) =>
     mediaType.startsWith("image/") ||
     ("base64" in data && /^(application\/pdf|audio\/(wav|mp3|mpeg))$/.test(mediaType)),
@@ -32,16 +31,16 @@ export function filesLeftOut(before: readonly Message[], after: readonly Message
   return [...new Set(before.flatMap(filesOf).flatMap((file) => (kept.has(file) ? [] : [file.mediaType])))];
 }
 
-function filesOf({ content }: Message): readonly FilePart[] {
+function filesOf({ content }: Message): readonly FileContentPart[] {
   return typeof content === "string" ? [] : content.filter((part) => part.type === "file");
 }
 
-function withoutFiles(message: Message, isTaken: (file: FilePart) => boolean): Message {
+function withoutFiles(message: Message, isTaken: (file: FileContentPart) => boolean): Message {
   if (message.role === "system" || typeof message.content === "string") return message;
-  const isLeftOut = (part: Part): part is FilePart => part.type === "file" && !isTaken(part);
+  const isLeftOut = (part: Part): part is FileContentPart => part.type === "file" && !isTaken(part);
   if (!message.content.some(isLeftOut)) return message;
   const content: Content = message.content.map(
-    (part): Part => (isLeftOut(part) ? { type: "text", text: noteOf(part) } : part),
+    (part): Part => (isLeftOut(part) ? { type: "text", text: fileNote(part) } : part),
   );
   return { ...message, content };
 }

@@ -1,27 +1,27 @@
-import { type LanguageModel, modelNameOf, ownerOf } from "../../agent/definition/language-model.ts";
+import { metadataKey, type ProviderModel, qualifiedModelName } from "../../agent/definition/language-model.ts";
 import { type AISDKOptions, toAISDKPrompt } from "../../providers/ai-sdk/prompt.ts";
 import type { AISDKAssistantPart, AISDKProviderOptions } from "../../providers/ai-sdk/types.ts";
 import type { MetadataOwner } from "../../providers/metadata.ts";
 import type { Message } from "../../thread/message.ts";
-import { canReadRun, isProviderRun } from "../../thread/provider-executor.ts";
+import { canReadProviderCall, isProviderExecuted } from "../../thread/provider-executed.ts";
 import { OURS } from "./answer/metadata.ts";
 import { isChat, withChatResults } from "./chat-results.ts";
 import type { ModelSpec, PromptMessage } from "./spec/spec.ts";
 
 /** The messages as this model takes them; nothing in them is shared with what was passed in. */
 export function promptFor(
-  model: LanguageModel,
+  model: ProviderModel,
   spec: ModelSpec,
   messages: readonly Message[],
   { cache, stored = false }: Pick<AISDKOptions, "cache" | "stored"> = {},
 ): object[] {
-  const owner = ownerOf(model);
+  const owner = metadataKey(model);
   const options = {
     stored,
     ...(isKnown(owner) && { provider: owner }),
     ...(cache !== undefined && readsMarks(model) && { cache }),
   };
-  const name = modelNameOf(model);
+  const name = qualifiedModelName(model);
   const readable = messages.map((message) => withReadableRuns(model, message));
   const prompt = toAISDKPrompt(withChatResults(model, readable), options).flatMap(
     (message): readonly PromptMessage[] => {
@@ -38,17 +38,19 @@ function isKnown(owner: string): owner is MetadataOwner {
 }
 
 /** A call that another provider ran would become one without a result; chat APIs have no place for any. */
-function withReadableRuns(model: LanguageModel, message: Message): Message {
+function withReadableRuns(model: ProviderModel, message: Message): Message {
   const { role, content } = message;
-  if (role !== "assistant" || typeof content === "string" || !content.some(isProviderRun)) return message;
-  const owner = isChat(model) ? undefined : ownerOf(model);
-  const kept = content.filter((part) => !isProviderRun(part) || (owner !== undefined && canReadRun(part, owner)));
+  if (role !== "assistant" || typeof content === "string" || !content.some(isProviderExecuted)) return message;
+  const owner = isChat(model) ? undefined : metadataKey(model);
+  const kept = content.filter(
+    (part) => !isProviderExecuted(part) || (owner !== undefined && canReadProviderCall(part, owner)),
+  );
   return { ...message, content: kept };
 }
 
 /** Claude is also behind gateways, which hand the marks on; its name gives it away. */
-function readsMarks(model: LanguageModel): boolean {
-  return ownerOf(model) === "anthropic" || /claude/i.test(model.modelId);
+function readsMarks(model: ProviderModel): boolean {
+  return metadataKey(model) === "anthropic" || /claude/i.test(model.modelId);
 }
 
 /** What the log knows of a part and the formatter does not: it stands under our own name, which no provider is to see. */

@@ -1,5 +1,5 @@
-import type { ModelAnswer } from "../../agent/answer.ts";
-import type { Failure } from "../../agent/failure.ts";
+import type { ModelAnswer } from "../../agent/model-call.ts";
+import type { Failure } from "../../agent/signal.ts";
 import { callModel, type ModelCall } from "./call.ts";
 import { ModelError } from "./error.ts";
 import { Guard } from "./guard.ts";

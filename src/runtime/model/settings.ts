@@ -1,4 +1,4 @@
-import { type LanguageModel, ownerOf } from "../../agent/definition/language-model.ts";
+import { metadataKey, type ProviderModel } from "../../agent/definition/language-model.ts";
 import { thawObject } from "../../providers/metadata.ts";
 import type { JsonObject } from "../../thread/json.ts";
 import type { PartMetadata, ToolSpec } from "../../thread/message.ts";
@@ -26,7 +26,7 @@ type ResponseFormat =
 
 /** The options of a call besides its prompt: copies, because packages write into what they are given. */
 export function callSettings(
-  model: LanguageModel,
+  model: ProviderModel,
   spec: ModelSpec,
   settings: ModelSettings,
   tools: readonly ToolSpec[] = [],
@@ -60,8 +60,8 @@ function choiceOf(choice: ToolChoice): object {
  * OpenAI's Responses API keeps every answer and would be asked for by id, which breaks once history is cut. Unless told
  * otherwise it keeps nothing, and thinking travels sealed in the messages.
  */
-function providerOptionsFor(model: LanguageModel, given: PartMetadata | undefined): PartMetadata | undefined {
-  const owner = ownerOf(model);
+function providerOptionsFor(model: ProviderModel, given: PartMetadata | undefined): PartMetadata | undefined {
+  const owner = metadataKey(model);
   if (!model.provider.endsWith(".responses") || (owner !== "openai" && owner !== "azure")) return given;
   // For Azure the options of OpenAI count as well, but only one of the two.
   const name = given?.[owner] === undefined && given?.["openai"] !== undefined ? "openai" : owner;
@@ -69,7 +69,7 @@ function providerOptionsFor(model: LanguageModel, given: PartMetadata | undefine
 }
 
 /** Whether OpenAI or Azure was asked to keep its items. */
-export function isStored(model: LanguageModel, settings: ModelSettings): boolean {
+export function isStored(model: ProviderModel, settings: ModelSettings): boolean {
   const options = providerOptionsFor(model, settings.providerOptions);
   return [options?.["openai"], options?.["azure"]].some((own) => own?.["store"] === true);
 }

@@ -1,6 +1,6 @@
-import { type LanguageModel, modelNameOf, ownerOf } from "../../agent/definition/language-model.ts";
-import { piecesOf } from "../../providers/parts.ts";
-import { readablePieces } from "../../providers/thinking.ts";
+import { metadataKey, type ProviderModel, qualifiedModelName } from "../../agent/definition/language-model.ts";
+import { assistantParts } from "../../providers/message-parts.ts";
+import { readableParts } from "../../providers/thinking.ts";
 import { isPlainObject, type JsonObject } from "../../thread/json.ts";
 import type { AssistantMessage, Message } from "../../thread/message.ts";
 import type { ModelSettings } from "./settings.ts";
@@ -13,7 +13,7 @@ export interface ThinkingPlan {
 }
 
 /** What of a model decides how it takes thinking. */
-export type ThinkingModel = Pick<LanguageModel, "provider" | "modelId" | "specificationVersion">;
+export type ThinkingModel = Pick<ProviderModel, "provider" | "modelId" | "specificationVersion">;
 
 interface Asked {
   readonly model: ThinkingModel;
@@ -30,14 +30,14 @@ interface Asked {
  */
 export function planThinking({ model, messages, settings, isStale }: Asked): ThinkingPlan {
   const plan = { messages, settings, warnings: [] };
-  if (ownerOf(model) !== "anthropic") return plan;
+  if (metadataKey(model) !== "anthropic") return plan;
   const bound = isStale && bindsThinking(model) ? withoutStale(model, plan) : plan;
   if (!wantsThinking(model, bound.settings) || !goesOn(bound.messages)) return bound;
   return {
     messages: withoutThinking(messages),
     settings: thinkingOff(settings),
     warnings: [
-      `${modelNameOf(model)} is called without thinking: the last answer of the running tool loop has no thinking that ` +
+      `${qualifiedModelName(model)} is called without thinking: the last answer of the running tool loop has no thinking that ` +
         "this model signed, and Anthropic refuses such a list while thinking is on. The next ask thinks again.",
     ],
   };
@@ -103,7 +103,7 @@ function goesOn(messages: readonly Message[]): boolean {
   const answer = messages[last];
   if (answer?.role !== "assistant" || messages[last + 1]?.role !== "tool") return false;
   // A part of the provider's own, such as the message_start of a stream, is no block of the answer.
-  const first = readablePieces(piecesOf(answer), "anthropic").find(({ type }) => type !== "custom");
+  const first = readableParts(assistantParts(answer), "anthropic").find(({ type }) => type !== "custom");
   return first?.type !== "thinking";
 }
 

@@ -1,7 +1,6 @@
-import type { DownloadFunction, DownloadLimits, DownloadResult } from "../../agent/definition/download.ts";
-import type { LanguageModel } from "../../agent/definition/language-model.ts";
-import { noteOf } from "../../thread/file-note.ts";
-import type { FilePart, Message, Part } from "../../thread/message.ts";
+import type { DownloadFunction, DownloadLimits, DownloadResult } from "../../agent/definition/config.ts";
+import type { ProviderModel } from "../../agent/definition/language-model.ts";
+import { type FileContentPart, fileNote, type Message, type Part } from "../../thread/message.ts";
 import { DownloadFailure, downloadFile } from "./download.ts";
 import { ModelError } from "./error.ts";
 import { base64Of } from "./spec/bytes.ts";
@@ -23,14 +22,14 @@ interface Resolved {
   readonly warnings: readonly string[];
 }
 
-type UrlFile = FilePart & { readonly data: { readonly url: string } };
+type UrlFile = FileContentPart & { readonly data: { readonly url: string } };
 
 /**
  * Downloads the files whose URLs the model does not take. One that cannot be had is an error in the newest user message, and
  * a note with a warning anywhere else, so that a dead link does not end a thread.
  */
 export async function withDownloads(
-  model: LanguageModel,
+  model: ProviderModel,
   messages: readonly Message[],
   { download, known, signal }: Options,
 ): Promise<Resolved> {
@@ -78,14 +77,14 @@ function resolved(messages: readonly Message[], outcomes: ReadonlyMap<string, Ou
       if (!("failure" in outcome)) return withBytes(part, outcome);
       if (index === ask) throw unavailable(outcome.failure);
       warnings.push(`a file could not be downloaded, and a note stands in its place: ${outcome.failure}.`);
-      return { type: "text", text: noteOf(part) };
+      return { type: "text", text: fileNote(part) };
     });
     return { ...message, content };
   });
   return { messages: list, warnings };
 }
 
-function withBytes(part: FilePart, { data, mediaType }: DownloadResult): FilePart {
+function withBytes(part: FileContentPart, { data, mediaType }: DownloadResult): FileContentPart {
   const isWhole = /^[^/*]+\/[^/*]+$/.test(part.mediaType);
   return {
     ...part,

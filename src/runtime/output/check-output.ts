@@ -1,8 +1,7 @@
 import type { InputSchema } from "../../agent/definition/schema.ts";
-import { textOf } from "../../agent/react/content.ts";
 import type { OutputCheck } from "../../agent/signal.ts";
-import { copyWords, type JsonValue } from "../../thread/json.ts";
-import type { Content } from "../../thread/message.ts";
+import { copyJsonRepaired, type JsonValue } from "../../thread/json.ts";
+import { type Content, contentText } from "../../thread/message.ts";
 import { isJsonSchema, isStandard, resolved } from "../tools/schema-kinds.ts";
 import { shapeIssues } from "./shape-issues.ts";
 
@@ -10,7 +9,7 @@ const MOST_ISSUES = 10;
 
 /** Whether an answer is JSON of the shape asked for. A fence around it is taken off. */
 export async function checkOutput(content: Content, schema: InputSchema): Promise<OutputCheck> {
-  const said = parsed(textOf(content)) ?? parsed(lastText(content));
+  const said = parsed(contentText(content)) ?? parsed(lastText(content));
   return said === undefined ? { ok: false, issues: ["it is not JSON"] } : validated(said.value, schema);
 }
 
@@ -36,7 +35,7 @@ async function validated(value: unknown, given: InputSchema): Promise<OutputChec
 
 /** What is handed out and put into events is JSON, also where a schema makes something else of it. */
 function right(value: unknown): OutputCheck {
-  return { ok: true, object: copyWords(value, "output") };
+  return { ok: true, object: copyJsonRepaired(value, "output") };
 }
 
 function at(path: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined, message: string): string {
@@ -47,7 +46,7 @@ function at(path: readonly (PropertyKey | { readonly key: PropertyKey })[] | und
 
 /** Some models comment in a text of its own, and then answer. */
 function lastText(content: Content): string {
-  return typeof content === "string" ? "" : textOf(content.filter(({ type }) => type === "text").slice(-1));
+  return typeof content === "string" ? "" : contentText(content.filter(({ type }) => type === "text").slice(-1));
 }
 
 /** Models like to put JSON into a fence, with words around it; and JSON may hold fences. */

@@ -1,4 +1,4 @@
-import type { AnyAgent } from "../../agent/definition/agent.ts";
+import type { AnyAgent } from "../../agent/definition/config.ts";
 import type { EndedRun } from "../../agent/react/state.ts";
 import type { Entry } from "../../thread/entry.ts";
 import { isPlainObject, type JsonValue } from "../../thread/json.ts";

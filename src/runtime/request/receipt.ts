@@ -1,3 +1,4 @@
+/** Why a command was not carried out. */
 export type ReceiptReason =
   | "idle"
   | "request_mismatch"
@@ -7,12 +8,12 @@ export type ReceiptReason =
   | "run_failed"
   | "cancelled";
 
-/** What became of words on their way into a request. */
+/** Whether a message reached the request that was running, and at which entry, or why not. */
 export type Receipt =
   | { readonly id: string; readonly delivered: true; readonly seq: number }
   | { readonly id: string; readonly delivered: false; readonly reason: ReceiptReason };
 
-/** The answer to `steer`: whether it was taken, and in the end what became of it. The receipt never rejects. */
+/** The answer to `steer`: `accepted` at once; `receipt` resolves when the message was delivered or dropped, and never rejects. */
 export interface SteerAnswer {
   readonly id: string;
   readonly accepted: boolean;

@@ -1,5 +1,5 @@
 import type { Suspension } from "../../agent/event.ts";
-import type { Failure } from "../../agent/failure.ts";
+import type { Failure } from "../../agent/signal.ts";
 import { type ErrorFacts, HeddleError } from "../../thread/errors.ts";
 
 /**

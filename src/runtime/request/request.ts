@@ -1,14 +1,16 @@
 import type { AgentEvent, EventDraft, EventKind, Suspension } from "../../agent/event.ts";
-import { refuseUnknownOptions } from "../../thread/option-names.ts";
+import { refuseUnknownOptions } from "../../thread/options.ts";
 import type { RuntimePorts } from "../ports.ts";
 import { EventLog } from "./event-log.ts";
 import { RequestError } from "./request-error.ts";
 import type { RequestResult } from "./result.ts";
 
+/** The state of a request. */
 export type RequestState = "running" | "waiting" | "done";
 
+/** When the iteration of `request.events()` ends. */
 export interface EventsOptions {
-  /** Ends the iteration when the request waits for somebody outside, too. */
+  /** Ends the iteration when the request waits for somebody outside, too. Default: only when the request ends. */
   readonly until?: "waiting" | undefined;
 }
 
@@ -17,7 +19,7 @@ export interface AgentRequest<Output = unknown> {
   readonly id: string;
   readonly runId: string;
   readonly state: RequestState;
-  /** Rejects with a RequestError: `request_failed`, `request_cancelled` or `request_suspended`. Nobody has to look at it. */
+  /** Rejects with a RequestError: `request_failed`, `request_cancelled` or `request_suspended`. If ignored, there is no unhandled rejection. */
   readonly result: Promise<RequestResult<Output>>;
   /** Resolves as soon as nothing is at work: the request is done, or it waits for somebody outside. */
   settled(): Promise<Exclude<RequestState, "running">>;

@@ -1,7 +1,7 @@
-import type { FinishReason, Usage, UsageByModel } from "../../agent/answer.ts";
 import type { TerminationReason } from "../../agent/event.ts";
+import type { ModelFinishReason, Usage, UsageByModel } from "../../agent/model-call.ts";
 import type { EndedRun } from "../../agent/react/state.ts";
-import type { View } from "../../projection/projection.ts";
+import type { ProjectionView } from "../../projection/projection.ts";
 import type { Entry } from "../../thread/entry.ts";
 import { isPlainObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
 
@@ -9,7 +9,7 @@ import { isPlainObject, type JsonObject, type JsonValue } from "../../thread/jso
 export interface CallSummary {
   readonly callId: string;
   readonly usage: Usage;
-  readonly view: View;
+  readonly view: ProjectionView;
 }
 
 interface RequestFacts {
@@ -18,7 +18,7 @@ interface RequestFacts {
   /** The last text of the model. */
   readonly text: string;
   /** How the last model call ended: a final answer may have been cut by `length`, or by a `content-filter`. */
-  readonly finishReason?: FinishReason;
+  readonly finishReason?: ModelFinishReason;
   /** Of all calls together, also those that wrote summaries for the request, used or discarded. */
   readonly usage: Usage;
   /** The same for each model, as `provider:model`: models have different prices. */

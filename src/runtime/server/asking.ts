@@ -1,10 +1,10 @@
 import type { Directive } from "../../agent/directive.ts";
-import { asked } from "../../agent/react/ask.ts";
+import { handleAsk } from "../../agent/react/ask.ts";
 import { isAsk } from "../../agent/react/restore.ts";
-import type { RequestOptions } from "../../agent/signal.ts";
-import { checkedInput } from "../../projection/policy/complete.ts";
+import type { StoredRequestOptions } from "../../agent/signal.ts";
+import { checkedInput } from "../../projection/policy/policy.ts";
 import type { Entry } from "../../thread/entry.ts";
-import { copyWords, type JsonObject, type JsonValue, sameJson } from "../../thread/json.ts";
+import { copyJsonRepaired, type JsonObject, type JsonValue, sameJson } from "../../thread/json.ts";
 import type { Content } from "../../thread/message.ts";
 import { checkName } from "../../thread/names.ts";
 import { untilAborted } from "../directives/until-aborted.ts";
@@ -48,7 +48,7 @@ export class Asking {
     if (signal?.aborted) throw aborted();
     if (options.requestId !== undefined) checkName("requestId", options.requestId);
     const keys = keysOf(options);
-    const content = copyWords(given, "content") as Content; // content is JSON, and the caller's
+    const content = copyJsonRepaired(given, "content") as Content; // content is JSON, and the caller's
     const open = this.#open(keys, content);
     if (open !== undefined) return open; // in a queue it would wait for its own end
     const { promise, resolve, reject } = Promise.withResolvers<AgentRequest>();
@@ -100,7 +100,7 @@ export class Asking {
     if (taken !== undefined) return taken;
     const ask = { type: "ask", requestId, content, options: requestOptions(options), ...(refs && { refs }) } as const;
     // While a request runs the core refuses every other: nobody's own code is asked what it would have been given.
-    if (live.agent.state.run !== undefined) check(asked(live.agent, ask), requestId);
+    if (live.agent.state.run !== undefined) check(handleAsk(live.agent, ask), requestId);
     try {
       if (tools !== undefined) live.toolbox.lend(requestId, await this.#wanted(signal, () => itemsOf(tools)));
       live.requests.setContext(requestId, context);
@@ -183,7 +183,7 @@ export async function askedBefore(
   for (const [ref, value] of keysOf(options)) {
     const ask = await findAsk(log, ref, value);
     if (ask === undefined) continue;
-    if (!hasWords(ask, copyWords(content, "content") as Content)) throw reused(ask.refs.requestId ?? "", ref); // content is JSON
+    if (!hasWords(ask, copyJsonRepaired(content, "content") as Content)) throw reused(ask.refs.requestId ?? "", ref); // content is JSON
     return pastRequest(log, ask);
   }
   return undefined;
@@ -197,7 +197,7 @@ function check({ directives }: { readonly directives: readonly Directive[] }, re
 }
 
 /** Tools that come with the ask are allowed: who narrows chooses among the agent's. */
-function requestOptions(options: AskOptions<unknown>): RequestOptions {
+function requestOptions(options: AskOptions<unknown>): StoredRequestOptions {
   const { contextPolicy, allowedTools, maxIterations, context, tools } = options;
   return {
     ...(context !== undefined && { hasContext: true }),
@@ -227,7 +227,7 @@ function keysOf({ requestId, idempotencyRef: ref, refs = {} }: AskOptions<unknow
 
 function reused(requestId: string, ref: string): RequestError {
   const key = ref === "requestId" ? "requestId" : `refs.${ref}`;
-  const message = `The thread has a request of this ${key} with other words. Give other words a ${key} of their own; \`result\` tells of that one.`;
+  const message = `A message with this ${key} was asked before with other content. Send changed content under a new ${key}. \`result\` has the answer to the earlier one.`;
   return new RequestError({ code: "request_id_reused", requestId, message });
 }
 

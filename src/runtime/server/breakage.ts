@@ -1,5 +1,5 @@
 import type { Suspension } from "../../agent/event.ts";
-import type { Failure } from "../../agent/failure.ts";
+import type { Failure } from "../../agent/signal.ts";
 import { StaleHolderError, StoreError, ThreadHeldError } from "../../stores/errors.ts";
 import type { RuntimePorts } from "../ports.ts";
 import { failureOf } from "../request/request-error.ts";

@@ -1,5 +1,5 @@
 import type { ReactAgent } from "../../agent/react/agent.ts";
-import type { Run } from "../../agent/react/run.ts";
+import type { Run } from "../../agent/react/state.ts";
 import type { Entry } from "../../thread/entry.ts";
 import { isPlainObject, type JsonObject } from "../../thread/json.ts";
 import type { Thread } from "../../thread/thread.ts";

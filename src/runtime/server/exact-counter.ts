@@ -1,6 +1,6 @@
 import type { ReactAgent } from "../../agent/react/agent.ts";
 import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
-import { loadExactCounter } from "../../tokens/load-exact.ts";
+import { loadExactCounter } from "../../tokens/exact.ts";
 import type { Session } from "../session/session.ts";
 
 /** Whether a policy asks for a counter that the agent does not have yet. */

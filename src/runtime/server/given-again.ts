@@ -1,6 +1,6 @@
-import type { Failure } from "../../agent/failure.ts";
-import type { Run } from "../../agent/react/run.ts";
-import type { Refs } from "../../thread/refs.ts";
+import type { Run } from "../../agent/react/state.ts";
+import type { Failure } from "../../agent/signal.ts";
+import type { Refs } from "../../thread/entry.ts";
 import { untilAborted } from "../directives/until-aborted.ts";
 import type { Session } from "../session/session.ts";
 import { ensureCounter } from "./exact-counter.ts";

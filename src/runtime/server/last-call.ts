@@ -1,10 +1,8 @@
-import type { CallEnvironment } from "../../agent/call-record.ts";
 import type { LlmStream } from "../../agent/directive.ts";
+import type { CallEnvironment } from "../../agent/model-call.ts";
 import type { ReactAgent } from "../../agent/react/agent.ts";
-import { counterFor } from "../../agent/react/counter.ts";
-import { toolsFor } from "../../agent/react/view.ts";
-import type { ContextPolicy } from "../../projection/policy/fields.ts";
-import { resolvePolicy } from "../../projection/policy/resolve.ts";
+import { counterFor, toolsFor } from "../../agent/react/call-context.ts";
+import { ContextPolicy } from "../../projection/policy/policy.ts";
 import type { ExplainedEntry } from "../../projection/projection.ts";
 import { isPlainObject, type JsonObject } from "../../thread/json.ts";
 import type { ToolSpec } from "../../thread/message.ts";
@@ -42,7 +40,7 @@ export class LastCall {
       const { run, last } = now.state;
       const asked = run ?? last?.run;
       const { systemPrompt: system, contextPolicy: definition } = settings;
-      const policy = resolvePolicy({
+      const policy = ContextPolicy.resolve({
         request: asked?.options.contextPolicy,
         state: now.contextPolicy,
         definition,

@@ -1,10 +1,10 @@
-import type { AnyAgent } from "../../agent/definition/agent.ts";
+import type { AnyAgent } from "../../agent/definition/config.ts";
 import type { Tools } from "../../agent/definition/tool.ts";
 import type { AgentEvent } from "../../agent/event.ts";
 import type { ReactAgent } from "../../agent/react/agent.ts";
 import type { Signal } from "../../agent/signal.ts";
 import type { ThreadStore } from "../../stores/port.ts";
-import type { Refs } from "../../thread/refs.ts";
+import type { Refs } from "../../thread/entry.ts";
 import type { Scene } from "../directives/scene.ts";
 import type { RuntimePorts } from "../ports.ts";
 import type { Holder } from "../session/holder.ts";

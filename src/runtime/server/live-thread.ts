@@ -1,10 +1,9 @@
 import type { Directive } from "../../agent/directive.ts";
 import type { Suspension } from "../../agent/event.ts";
-import type { Failure } from "../../agent/failure.ts";
-import type { ContextOperation } from "../../agent/operation.ts";
-import { type Flight, isWaiting, type ReactAgent } from "../../agent/react/agent.ts";
-import type { Run } from "../../agent/react/run.ts";
-import type { Signal } from "../../agent/signal.ts";
+import { type InFlightState, isWaiting, type ReactAgent } from "../../agent/react/agent.ts";
+import type { Run } from "../../agent/react/state.ts";
+import type { Failure, Signal } from "../../agent/signal.ts";
+import type { ContextOperation } from "../../lanes/context-operation.ts";
 import type { JsonValue } from "../../thread/json.ts";
 import { perform } from "../directives/perform.ts";
 import type { Scene } from "../directives/scene.ts";
@@ -315,7 +314,7 @@ export class LiveThread {
     const request = this.requests.last;
     const goesOn = suspension !== undefined && this.#mayResume();
     if (goesOn) await this.#confirmHeld();
-    let prompt: Pick<Flight, "systemPrompt"> | Record<never, never> = {};
+    let prompt: Pick<InFlightState, "systemPrompt"> | Record<never, never> = {};
     await this.session.replace(async ({ settings, contextPolicy, flight }) => {
       const fresh = await loadAgent(store, threadId, settings, ports);
       if (flight.systemPrompt !== undefined) prompt = { systemPrompt: flight.systemPrompt };

@@ -1,6 +1,5 @@
-import type { ContextOperation } from "../../agent/operation.ts";
-import { reusedOpId } from "../../agent/react/operations.ts";
-import { checkOperation } from "../../lanes/check-operation.ts";
+import { opIdReused } from "../../agent/react/operations.ts";
+import { type ContextOperation, checkContextOperation } from "../../lanes/context-operation.ts";
 import { type JsonObject, sameJson } from "../../thread/json.ts";
 import { findOlderEntry } from "../session/older-entry.ts";
 import type { OperationAnswer } from "../session/operation-answer.ts";
@@ -38,7 +37,7 @@ async function wasApplied(live: LiveThread, operation: ContextOperation): Promis
   await live.mend();
   const { thread } = live.agent;
   if (thread.firstSeq === 0) return false;
-  const payload = checkOperation(operation, thread);
+  const payload = checkContextOperation(operation, thread);
   const { opId } = payload;
   const { store, ports } = live.options;
   const applied = await findOlderEntry({ store, ports, signal: live.stopped }, thread, {
@@ -48,5 +47,5 @@ async function wasApplied(live: LiveThread, operation: ContextOperation): Promis
   });
   if (applied === undefined) return false;
   if (sameJson(applied.payload, payload as unknown as JsonObject)) return true;
-  throw reusedOpId(opId);
+  throw opIdReused(opId);
 }

@@ -1,22 +1,23 @@
-import type { AgentContext, AnyAgent } from "../../agent/definition/agent.ts";
+import type { AgentContext, AnyAgent } from "../../agent/definition/config.ts";
 import type { Tools } from "../../agent/definition/tool.ts";
 import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
 import type { ThreadStore } from "../../stores/port.ts";
-import type { Refs } from "../../thread/refs.ts";
+import type { Refs } from "../../thread/entry.ts";
 import type { OnError } from "../on-error.ts";
 import type { RuntimePorts } from "../ports.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 
+/** The agent, the store and the thread that a server starts with, and how it claims the thread. */
 export interface ServerOptions<Given extends AnyAgent> {
   readonly agent: Given;
   readonly store: ThreadStore;
   /** Default a fresh one. */
   readonly threadId?: string | undefined;
-  /** The context of a request that a crash has interrupted; contexts are never stored. */
+  /** The context of a request that a crash has interrupted; contexts are never stored. Default: none. */
   readonly context?: ((threadId: string, refs: Refs) => AgentContext<Given> | Promise<AgentContext<Given>>) | undefined;
   /** The tools of its own that such a request had; tools are never stored either. Default none. */
   readonly tools?: ((threadId: string, refs: Refs) => Tools | Promise<Tools>) | undefined;
-  /** Gives up the start, which then is `server_stopped`; a server that has started is stopped by `stop`. */
+  /** Gives up the start, which then is `server_stopped`; a server that has started is stopped by `stop`. Default: none. */
   readonly signal?: AbortSignal | undefined;
   /** Who claims the thread. Default a name of its own; a lasting one takes over at once after a crash. */
   readonly holder?: string | undefined;
@@ -24,16 +25,17 @@ export interface ServerOptions<Given extends AnyAgent> {
   readonly claimTtlMs?: number | undefined;
   /** How long to wait for a holder that may be dead. Default: as long as its claim lasts. */
   readonly claimWaitMs?: number | undefined;
+  /** Gets the spans of requests, model calls, tools and summaries; see `openTelemetry`. Default: none. */
   readonly telemetry?: Telemetry | undefined;
   /** Where warnings go. Default `console.warn`. */
   readonly warn?: ((message: string) => void) | undefined;
-  /** Told what providers, tools, guards, summarizers and prompt functions threw, as it was thrown. Default nobody. */
+  /** Called with the original error that a provider, tool, guard, summarizer or prompt function threw. Default: none. */
   readonly onError?: OnError | undefined;
-  /** Clock, ids, timers and chance; for tests and replays. */
+  /** Clock, ids, timers and chance; for tests and replays. Default `systemRuntimePorts`. */
   readonly ports?: Partial<RuntimePorts> | undefined;
 }
 
-/** What may be said of an ask. An agent whose context cannot be undefined needs one. */
+/** Context, tools, limits and names of a single request. An agent whose context cannot be undefined needs one. */
 export type AskOptions<Context = unknown> = AskFields & GivenContext<Context>;
 
 /**
@@ -44,17 +46,28 @@ export type AskArguments<Options> = Record<never, never> extends Options ? [opti
 
 /** Handed to tools, guards and the system prompt; never stored. */
 type GivenContext<Context> = [Context] extends [never]
-  ? { readonly context?: undefined }
+  ? {
+      /** This agent takes no context. Default: none. */
+      readonly context?: undefined;
+    }
   : undefined extends Context
-    ? { readonly context?: Context | undefined }
-    : { readonly context: Context };
+    ? {
+        /** Passed to tools, guards and the system prompt; never stored. Default: none. */
+        readonly context?: Context | undefined;
+      }
+    : {
+        /** Passed to tools, guards and the system prompt; never stored. Required. */
+        readonly context: Context;
+      };
 
 interface AskFields {
+  /** Fields that replace those of the agent's policy for this request. Default: none. */
   readonly contextPolicy?: ContextPolicyInput | undefined;
-  /** Tools of this request, beside the agent's. */
+  /** Tools of this request, beside the agent's. Default: none. */
   readonly tools?: Tools | undefined;
-  /** Only these tools of the agent; those that are given with the ask are allowed in any case. */
+  /** Only these tools of the agent; those that are given with the ask are allowed in any case. Default: all. */
   readonly allowedTools?: readonly string[] | undefined;
+  /** The most model calls of this request. Default: the agent's `maxIterations`. */
   readonly maxIterations?: number | undefined;
   /**
    * A name of your own: the same words with it are the same request, other words are `request_id_reused`, for the life of the
@@ -66,23 +79,29 @@ interface AskFields {
    * `requestId`. Default none.
    */
   readonly idempotencyRef?: string | undefined;
-  /** What the entries of the request refer to. */
+  /** Refs that are added to the entries of the request. Default: none. */
   readonly refs?: Refs | undefined;
   /** Cancels the request; not where it aborts with `request_suspended`, as the `abortSignal` of a tool does. Default none. */
   readonly signal?: AbortSignal | undefined;
 }
 
+/** The person who decides about an approval, and a reason. Both are recorded in the log. */
 export interface Decider {
+  /** The person who decided. Default: none. */
   readonly by?: string | undefined;
+  /** The reason for the decision. Default: none. */
   readonly note?: string | undefined;
 }
 
+/** Options of `steer`, `inject` and `followUp`. */
 export interface SteerOptions {
-  /** Only into this request. */
+  /** Deliver the message only to this request. Default: the request that is open. */
   readonly requestId?: string | undefined;
+  /** The id of the message. A second message with the same id is not delivered again, so a retry is safe. Default: a new id. */
   readonly id?: string | undefined;
 }
 
+/** How long `server.stop()` waits for work that has begun. */
 export interface StopOptions {
   /**
    * How long to wait for what is at work, a call of the model or of tools; nothing new is begun. What ends by then is stored, the

@@ -1,7 +1,6 @@
 import type { AgentEvent, EventDraft } from "../../agent/event.ts";
-import { endIn } from "../../agent/react/end.ts";
 import { isAsk } from "../../agent/react/restore.ts";
-import { type EndedRun, evolve, INITIAL } from "../../agent/react/state.ts";
+import { type EndedRun, evolve, INITIAL_STATE, readRequestEnd } from "../../agent/react/state.ts";
 import type { Entry } from "../../thread/entry.ts";
 import type { JsonObject } from "../../thread/json.ts";
 import { EventLog } from "../request/event-log.ts";
@@ -84,7 +83,7 @@ interface Ended {
 async function endedRequest(live: RequestLog, ask: Entry): Promise<Ended> {
   const requestId = ask.refs.requestId ?? "";
   const entries = await entriesOf(live, ask, requestId);
-  const { last } = entries.reduce(evolve, INITIAL);
+  const { last } = entries.reduce(evolve, INITIAL_STATE);
   if (last === undefined) throw requestSuspended(requestId, live.suspension); // open, and not carried here
   return { entries, ended: last };
 }
@@ -100,7 +99,7 @@ async function entriesOf(
   for await (const entry of store.read(thread.id, { fromSeq: ask.seq })) {
     if (entry.refs.requestId !== requestId) continue;
     entries.push(entry);
-    if (endIn(entry.payload as JsonObject) !== undefined) break; // payloads are JSON
+    if (readRequestEnd(entry.payload as JsonObject) !== undefined) break; // payloads are JSON
   }
   return entries;
 }

@@ -1,7 +1,7 @@
-import type { AgentContext, AgentOutput, AnyAgent } from "../../agent/definition/agent.ts";
+import type { AgentContext, AgentOutput, AnyAgent } from "../../agent/definition/config.ts";
 import type { AnyTool } from "../../agent/definition/tool.ts";
-import type { ContextOperation } from "../../agent/operation.ts";
-import type { WaitingCall } from "../../agent/react/waiting.ts";
+import type { WaitingCall } from "../../agent/react/agent.ts";
+import type { ContextOperation } from "../../lanes/context-operation.ts";
 import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
 import type { ExplainedEntry } from "../../projection/projection.ts";
 import type { Content } from "../../thread/message.ts";

@@ -1,4 +1,4 @@
-import type { AnyAgent } from "../../agent/definition/agent.ts";
+import type { AnyAgent } from "../../agent/definition/config.ts";
 import { RequestError } from "../request/request-error.ts";
 
 type Given = AnyAgent["systemPrompt"];

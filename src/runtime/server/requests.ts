@@ -1,5 +1,5 @@
 import type { AgentEvent, Suspension } from "../../agent/event.ts";
-import type { Failure } from "../../agent/failure.ts";
+import type { Failure } from "../../agent/signal.ts";
 import type { RuntimePorts } from "../ports.ts";
 import { type Hold, LiveRequest } from "../request/request.ts";
 import { RequestError, requestFailed, requestSuspended } from "../request/request-error.ts";

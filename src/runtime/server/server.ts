@@ -1,11 +1,10 @@
-import type { AgentContext, AgentOutput, AnyAgent } from "../../agent/definition/agent.ts";
+import type { AgentContext, AgentOutput, AnyAgent } from "../../agent/definition/config.ts";
 import type { AnyTool } from "../../agent/definition/tool.ts";
-import type { SteerKind } from "../../agent/event.ts";
-import type { ContextOperation } from "../../agent/operation.ts";
-import { type WaitingCall, waitingCalls } from "../../agent/react/waiting.ts";
-import type { Signal } from "../../agent/signal.ts";
-import { checkedInput } from "../../projection/policy/complete.ts";
+import { type WaitingCall, waitingCalls } from "../../agent/react/agent.ts";
+import type { Signal, SteerKind } from "../../agent/signal.ts";
+import type { ContextOperation } from "../../lanes/context-operation.ts";
 import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
+import { checkedInput } from "../../projection/policy/policy.ts";
 import type { ExplainedEntry } from "../../projection/projection.ts";
 import type { Content } from "../../thread/message.ts";
 import type { Thread } from "../../thread/thread.ts";

@@ -1,15 +1,14 @@
-import type { Usage, UsageByModel } from "../../agent/answer.ts";
-import type { AnyAgent } from "../../agent/definition/agent.ts";
-import type { ToolChoice } from "../../agent/definition/config.ts";
-import { modelNameOf } from "../../agent/definition/language-model.ts";
+import type { AnyAgent, ToolChoiceSetting } from "../../agent/definition/config.ts";
+import { qualifiedModelName } from "../../agent/definition/language-model.ts";
 import type { AnyTool, Tools } from "../../agent/definition/tool.ts";
+import type { Usage, UsageByModel } from "../../agent/model-call.ts";
 import type { ReactSettings, ToolTraits } from "../../agent/react/settings.ts";
 import { limitsOf } from "../../projection/policy/model-limits.ts";
-import { UNKNOWN_WINDOW } from "../../projection/policy/resolve.ts";
+import { UNKNOWN_WINDOW } from "../../projection/policy/policy.ts";
 import { createProjector } from "../../projection/projector.ts";
 import type { JsonObject } from "../../thread/json.ts";
 import type { ToolSpec } from "../../thread/message.ts";
-import { loadExactCounter } from "../../tokens/load-exact.ts";
+import { loadExactCounter } from "../../tokens/exact.ts";
 import { outputSchemaOf } from "../output/output-schema.ts";
 import { RequestError } from "../request/request-error.ts";
 import { toolSpecsOf } from "../tools/specs.ts";
@@ -22,11 +21,11 @@ export async function settingsFor(
   const { name, model, systemPrompt, contextPolicy, maxIterations, outputRetries, stopWhen, tools, output, readers } =
     definition;
   const wantsExact = contextPolicy?.tokenEstimator === "exact" && definition.tokenCounter === undefined;
-  const modelName = modelNameOf(model);
-  warnOfUnknownWindow(definition, modelName, warn);
+  const fullName = qualifiedModelName(model);
+  warnOfUnknownWindow(definition, fullName, warn);
   return {
     name,
-    model: modelName,
+    model: fullName,
     systemPrompt: typeof systemPrompt === "string" ? systemPrompt : undefined,
     contextPolicy,
     ...(await toolSettings(tools)),
@@ -38,13 +37,13 @@ export async function settingsFor(
     call: callSettings(definition, output === undefined ? undefined : await outputSchemaOf(output)),
     projector: definition.projector ?? createProjector({ keep: 2 }),
     readers,
-    exactCounter: wantsExact ? await loadExactCounter(modelName) : definition.tokenCounter,
+    exactCounter: wantsExact ? await loadExactCounter(fullName) : definition.tokenCounter,
     summarizes: true,
     summaryWindow: (name) => {
       const { summarizer, models } = definition;
       if (summarizer?.maxInputTokens !== undefined) return summarizer.maxInputTokens;
       const model = name === undefined || summarizer !== undefined ? definition.model : models?.[name];
-      return model === undefined ? undefined : limitsOf(modelNameOf(model))?.window;
+      return model === undefined ? undefined : limitsOf(qualifiedModelName(model))?.window;
     },
     stopWhen,
     isSpent: spending(definition.limits, warn),
@@ -97,7 +96,7 @@ function callSettings(definition: AnyAgent, schema: JsonObject | undefined): Jso
   };
 }
 
-function choiceOf(choice: ToolChoice): string | JsonObject {
+function choiceOf(choice: ToolChoiceSetting): string | JsonObject {
   return typeof choice === "string" ? choice : { type: "tool", toolName: choice.tool };
 }
 

@@ -1,6 +1,6 @@
-import type { AnyAgent } from "../../agent/definition/agent.ts";
-import { AgentError } from "../../agent/definition/agent-error.ts";
+import type { AnyAgent } from "../../agent/definition/config.ts";
 import { isAgent } from "../../agent/definition/define-agent.ts";
+import { AgentError } from "../../agent/definition/errors.ts";
 import type { AgentEvent } from "../../agent/event.ts";
 import type { ReactAgent } from "../../agent/react/agent.ts";
 import type { Signal } from "../../agent/signal.ts";

@@ -1,8 +1,8 @@
-import type { SteerKind } from "../../agent/event.ts";
-import { MAX_STEERS, steered } from "../../agent/react/steering.ts";
-import { contentOf as readContent } from "../../projection/transcript/content.ts";
+import { handleSteer, MAX_STEERS } from "../../agent/react/steering.ts";
+import type { SteerKind } from "../../agent/signal.ts";
+import { contentOf as readContent } from "../../projection/transcript/payload.ts";
 import type { Entry } from "../../thread/entry.ts";
-import { copyJson, copyWords } from "../../thread/json.ts";
+import { copyJson, copyJsonRepaired } from "../../thread/json.ts";
 import type { Content } from "../../thread/message.ts";
 import type { ReceiptReason, SteerAnswer } from "../request/receipt.ts";
 import { RequestError } from "../request/request-error.ts";
@@ -58,7 +58,7 @@ async function sendIfNew(live: LiveThread, signal: Given): Promise<void> {
 
 /** The caller's words as they are now. What no log can hold is refused here: later it would be the request that fails. */
 function contentOf(given: Content): Content {
-  const content = copyWords(given, "content"); // as its type says; here it is checked
+  const content = copyJsonRepaired(given, "content"); // as its type says; here it is checked
   try {
     const words = readContent(content);
     return typeof words === "string" ? words.trim() : words;
@@ -68,7 +68,7 @@ function contentOf(given: Content): Content {
   }
 }
 
-type Given = Parameters<typeof steered>[1];
+type Given = Parameters<typeof handleSteer>[1];
 
 function refusal(live: LiveThread, given: Given, isStopped: boolean): ReceiptReason | undefined {
   if (isStopped) return "closed";
@@ -76,7 +76,7 @@ function refusal(live: LiveThread, given: Given, isStopped: boolean): ReceiptRea
   const { receipts } = live.scene;
   if (receipts.has(given.id)) return undefined; // on its way already
   // The core is asked as the session will ask it, now that the answer is wanted.
-  const directive = steered(live.agent, given).directives[0];
+  const directive = handleSteer(live.agent, given).directives[0];
   if (directive?.type === "receipt" && !directive.delivered) return directive.reason as ReceiptReason; // the core knows no other words
   return receipts.size >= MAX_STEERS && directive === undefined ? "queue_full" : undefined; // also those it has not seen yet
 }

@@ -1,9 +1,8 @@
 import type { ReactAgent } from "../../agent/react/agent.ts";
-import { counterFor } from "../../agent/react/counter.ts";
+import { counterFor } from "../../agent/react/call-context.ts";
 import { type SummaryPlan, summaryPlan } from "../../agent/react/summary-plan.ts";
 import { ProjectionError } from "../../projection/error.ts";
-import type { ContextPolicy } from "../../projection/policy/fields.ts";
-import { resolvePolicy } from "../../projection/policy/resolve.ts";
+import { ContextPolicy } from "../../projection/policy/policy.ts";
 import { summaryFailed, writeSummary } from "../directives/summarize.ts";
 import { RequestError } from "../request/request-error.ts";
 import type { LiveThread } from "./live-thread.ts";
@@ -63,7 +62,7 @@ function workFor(agent: ReactAgent, { fromSeq, toSeq }: Given, written: number |
 
 function policyOf({ settings, contextPolicy, state: { run, last } }: ReactAgent): ContextPolicy {
   const request = (run ?? last?.run)?.options.contextPolicy;
-  return resolvePolicy({
+  return ContextPolicy.resolve({
     request,
     state: contextPolicy,
     definition: settings.contextPolicy,
@@ -79,7 +78,7 @@ function boundaryOf(agent: ReactAgent, policy: ContextPolicy, lane: string): num
     const { meta } = projector.project({
       thread,
       lane,
-      policy: resolvePolicy({ request: { ...policy, summarization: "request_new", overflow: "shrink" } }),
+      policy: ContextPolicy.resolve({ request: { ...policy, summarization: "request_new", overflow: "shrink" } }),
       system,
       tools,
       model,

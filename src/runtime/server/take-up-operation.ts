@@ -1,4 +1,4 @@
-import { ContextOpError } from "../../lanes/context-op-error.ts";
+import { ContextOpError } from "../../lanes/context-operation.ts";
 import type { Scene } from "../directives/scene.ts";
 import type { Session } from "../session/session.ts";
 

@@ -1,7 +1,6 @@
-import type { ReactAgent } from "../../agent/react/agent.ts";
-import { reusedOpId } from "../../agent/react/operations.ts";
+import { type ReactAgent, willOnlyWait } from "../../agent/react/agent.ts";
+import { opIdReused } from "../../agent/react/operations.ts";
 import { evolve } from "../../agent/react/state.ts";
-import { comesToWait } from "../../agent/react/waiting.ts";
 import { EntryIdReuseError } from "../../stores/errors.ts";
 import type { AppendOptions, AppendResult, ThreadStore } from "../../stores/port.ts";
 import type { Entry, EntryInput } from "../../thread/entry.ts";
@@ -36,7 +35,7 @@ export async function commit(writer: Writer, before: ReactAgent, after: ReactAge
     return isOurs ? adopted(before, after, result) : { ...after, thread: before.thread, state: before.state };
   } catch (error) {
     if (operation === undefined || !EntryIdReuseError.isInstance(error)) throw error;
-    throw reusedOpId(String(operation.payload["opId"]));
+    throw opIdReused(String(operation.payload["opId"]));
   }
 }
 
@@ -62,7 +61,7 @@ function metadataOf({ beside }: Writer, before: ReactAgent, after: ReactAgent): 
 function statusOf(agent: ReactAgent): string | undefined {
   const { run, last } = agent.state;
   if (run === undefined) return last?.end.status;
-  return comesToWait(agent) ? "waiting" : "running";
+  return willOnlyWait(agent) ? "waiting" : "running";
 }
 
 /** An operation is the same one whenever it is tried, so its time is the store's. */

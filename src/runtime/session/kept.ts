@@ -1,4 +1,4 @@
-import type { ContextOperation } from "../../agent/operation.ts";
+import type { ContextOperation } from "../../lanes/context-operation.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import type { JsonValue } from "../../thread/json.ts";
 import type { RuntimePorts } from "../ports.ts";

@@ -1,11 +1,10 @@
 import type { ReactAgent } from "../../agent/react/agent.ts";
-import { endIn } from "../../agent/react/end.ts";
 import { isAsk, restore } from "../../agent/react/restore.ts";
 import type { ReactSettings } from "../../agent/react/settings.ts";
-import { evolve } from "../../agent/react/state.ts";
+import { evolve, readRequestEnd } from "../../agent/react/state.ts";
 import { ProjectionError } from "../../projection/error.ts";
-import { extended } from "../../stores/extend-tail.ts";
 import type { ThreadStore } from "../../stores/port.ts";
+import { extendTail } from "../../stores/project-from-store.ts";
 import { isPlainObject, type JsonObject } from "../../thread/json.ts";
 import type { Ports } from "../../thread/ports.ts";
 import { Thread } from "../../thread/thread.ts";
@@ -48,7 +47,7 @@ async function restored(store: ThreadStore, tail: Thread, settings: ReactSetting
 async function lastAskOf(store: ThreadStore, tail: Thread): Promise<number> {
   for (const entry of tail.toArray().toReversed()) {
     if (isAsk(entry)) return entry.seq;
-    if (entry.refs.requestId !== undefined && endIn(entry.payload as JsonObject) !== undefined) return -1; // payloads are JSON
+    if (entry.refs.requestId !== undefined && readRequestEnd(entry.payload as JsonObject) !== undefined) return -1; // payloads are JSON
   }
   const older = store.read(tail.id, {
     toSeq: tail.firstSeq - 1,
@@ -57,7 +56,7 @@ async function lastAskOf(store: ThreadStore, tail: Thread): Promise<number> {
   });
   for await (const entry of older) {
     if (isAsk(entry)) return entry.seq;
-    if (endIn(entry.payload as JsonObject) !== undefined) return -1; // payloads are JSON
+    if (readRequestEnd(entry.payload as JsonObject) !== undefined) return -1; // payloads are JSON
   }
   return -1;
 }
@@ -95,7 +94,7 @@ function shownIn(thread: Thread): number {
 export async function withMore(store: ThreadStore, thread: Thread, error: unknown): Promise<Thread> {
   const isShort = ProjectionError.isInstance(error) && error.code === "tail_too_short";
   if (!isShort || error.neededFromSeq === undefined || error.neededFromSeq >= thread.firstSeq) throw error;
-  return extended(store, thread, error.neededFromSeq);
+  return extendTail(store, thread, error.neededFromSeq);
 }
 
 /**

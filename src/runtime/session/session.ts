@@ -1,11 +1,8 @@
 import type { Directive } from "../../agent/directive.ts";
-import type { Failure } from "../../agent/failure.ts";
-import type { ContextOperation } from "../../agent/operation.ts";
-import { isWaiting, type ReactAgent } from "../../agent/react/agent.ts";
+import { isWaiting, type ReactAgent, type Step } from "../../agent/react/agent.ts";
 import { decideDurable, decideNext } from "../../agent/react/decide.ts";
-import type { Step } from "../../agent/react/step.ts";
-import type { Signal } from "../../agent/signal.ts";
-import { ContextOpError } from "../../lanes/context-op-error.ts";
+import type { Failure, Signal } from "../../agent/signal.ts";
+import { ContextOpError, type ContextOperation } from "../../lanes/context-operation.ts";
 import { ConflictError } from "../../stores/errors.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import type { JsonObject } from "../../thread/json.ts";

@@ -1,9 +1,8 @@
-import type { AnyAgent } from "../../agent/definition/agent.ts";
+import type { AnyAgent } from "../../agent/definition/config.ts";
 import { UNNAMED } from "../../agent/definition/define-agent.ts";
 import type { ReactAgent } from "../../agent/react/agent.ts";
-import type { TokenConfig } from "../../checkpoint/config.ts";
+import type { TokenConfig, Warn } from "../../checkpoint/config.ts";
 import type { TokenError } from "../../checkpoint/error.ts";
-import type { Warn } from "../../checkpoint/secrets.ts";
 import type { ThreadRef } from "../../checkpoint/state.ts";
 import type { JsonValue } from "../../thread/json.ts";
 import type { Clock } from "../../thread/ports.ts";

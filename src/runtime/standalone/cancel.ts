@@ -1,4 +1,4 @@
-import type { AnyAgent } from "../../agent/definition/agent.ts";
+import type { AnyAgent } from "../../agent/definition/config.ts";
 import type { AgentEvent } from "../../agent/event.ts";
 import { requestCancelled } from "../request/request-error.ts";
 import { openServer } from "./continue.ts";
@@ -34,7 +34,7 @@ export async function cancelRun<Given extends AnyAgent>(
   // Of the run rather than of this token: older ones must not go on either.
   await revocations?.revoke(revokedRun(runId));
   const result = Promise.reject(requestCancelled(requestId, reason));
-  result.catch(() => undefined); // nobody has to look at it
+  result.catch(() => undefined); // an ignored result must not raise an unhandled rejection
   return Object.freeze({ runId, requestId, token: last.token, events: replayed(events), result });
 }
 

@@ -1,4 +1,4 @@
-import type { AnyAgent } from "../../agent/definition/agent.ts";
+import type { AnyAgent } from "../../agent/definition/config.ts";
 import type { Tools } from "../../agent/definition/tool.ts";
 import type { AgentEvent } from "../../agent/event.ts";
 import type { Signal } from "../../agent/signal.ts";

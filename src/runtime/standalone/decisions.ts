@@ -1,5 +1,5 @@
-import type { AnyAgent } from "../../agent/definition/agent.ts";
-import { openCalls, type Run } from "../../agent/react/run.ts";
+import type { AnyAgent } from "../../agent/definition/config.ts";
+import { openCalls, type Run } from "../../agent/react/state.ts";
 import { RequestError } from "../request/request-error.ts";
 import type { Decider } from "../server/options.ts";
 import type { AgentServer } from "../server/port.ts";

@@ -1,4 +1,4 @@
-import type { AgentOutput, AnyAgent } from "../../agent/definition/agent.ts";
+import type { AgentOutput, AnyAgent } from "../../agent/definition/config.ts";
 import type { AgentEvent, EventDraft } from "../../agent/event.ts";
 import type { ReactAgent } from "../../agent/react/agent.ts";
 import type { EndedRun } from "../../agent/react/state.ts";
@@ -16,7 +16,7 @@ export function endedHandle<Given extends AnyAgent>(
 ): RunHandle<Given> {
   const { runId, requestId } = ended.run;
   const result = toldAgain(definition, stood, ended) as Promise<RunResult<AgentOutput<Given>>>; // its output is of the definition
-  result.catch(() => undefined); // nobody has to look at it
+  result.catch(() => undefined); // an ignored result must not raise an unhandled rejection
   return Object.freeze({ runId, requestId, token, result, events: terminalEvent(stood, ended, result) });
 }
 

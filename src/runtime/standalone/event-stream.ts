@@ -1,4 +1,4 @@
-import type { AnyAgent } from "../../agent/definition/agent.ts";
+import type { AnyAgent } from "../../agent/definition/config.ts";
 import type { AgentEvent } from "../../agent/event.ts";
 import { leaveAtRest } from "./at-rest.ts";
 import type { Begun } from "./run.ts";

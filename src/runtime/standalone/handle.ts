@@ -1,4 +1,4 @@
-import type { AgentOutput, AnyAgent } from "../../agent/definition/agent.ts";
+import type { AgentOutput, AnyAgent } from "../../agent/definition/config.ts";
 import type { AgentEvent } from "../../agent/event.ts";
 import type { AgentRequest } from "../request/request.ts";
 import { requestWaiting } from "../request/request-error.ts";

@@ -1,6 +1,6 @@
-import type { AnyAgent } from "../../agent/definition/agent.ts";
+import type { AnyAgent } from "../../agent/definition/config.ts";
 import { ConflictError } from "../../stores/errors.ts";
-import { memoryStore } from "../../stores/memory/memory-store.ts";
+import { memoryStore } from "../../stores/memory-store.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import type { Thread } from "../../thread/thread.ts";
 import { type RuntimePorts, runtimePorts } from "../ports.ts";

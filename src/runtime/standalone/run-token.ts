@@ -1,10 +1,9 @@
-import type { AnyAgent } from "../../agent/definition/agent.ts";
+import type { AnyAgent } from "../../agent/definition/config.ts";
 import type { ReactAgent } from "../../agent/react/agent.ts";
-import type { TokenConfig } from "../../checkpoint/config.ts";
+import type { Revocations, TokenConfig } from "../../checkpoint/config.ts";
 import { TokenError } from "../../checkpoint/error.ts";
-import type { Revocations } from "../../checkpoint/revocations.ts";
+import { verify } from "../../checkpoint/resume-tokens.ts";
 import type { ResumeState } from "../../checkpoint/state.ts";
-import { verify } from "../../checkpoint/verify.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import { isPlainObject, type JsonValue } from "../../thread/json.ts";
 import { Thread } from "../../thread/thread.ts";

@@ -1,6 +1,5 @@
-import type { AgentContext, AgentOutput, AnyAgent } from "../../agent/definition/agent.ts";
-import type { TokenConfig } from "../../checkpoint/config.ts";
-import { secretsOf } from "../../checkpoint/secrets.ts";
+import type { AgentContext, AgentOutput, AnyAgent } from "../../agent/definition/config.ts";
+import { secretsOf, type TokenConfig } from "../../checkpoint/config.ts";
 import type { Content } from "../../thread/message.ts";
 import { RequestError } from "../request/request-error.ts";
 import type { AskArguments, AskOptions } from "../server/options.ts";

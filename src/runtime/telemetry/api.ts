@@ -1,6 +1,6 @@
 import { HeddleError } from "../../thread/errors.ts";
 import { describe } from "../../thread/json.ts";
-import type { LoadModule } from "../../tokens/load-exact.ts";
+import type { LoadModule } from "../../tokens/exact.ts";
 
 /**
  * Of `@opentelemetry/api` what is used here. The package is an optional peer, so the types of it are not ours to name; its

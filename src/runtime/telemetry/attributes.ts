@@ -1,5 +1,5 @@
-import type { ModelAnswer, Usage } from "../../agent/answer.ts";
-import type { LanguageModel } from "../../agent/definition/language-model.ts";
+import type { ProviderModel } from "../../agent/definition/language-model.ts";
+import type { ModelAnswer, Usage } from "../../agent/model-call.ts";
 import type { ModelSettings } from "../model/settings.ts";
 import type { Attributes } from "./api.ts";
 import { finishReasonOf } from "./finish-reason.ts";
@@ -30,7 +30,7 @@ export function directiveAttributes(directive: {
 }
 
 /** Which model is asked; spans and measurements say it alike. */
-export function modelAttributes(model: LanguageModel): Attributes {
+export function modelAttributes(model: ProviderModel): Attributes {
   return { "gen_ai.provider.name": providerNameOf(model), "gen_ai.request.model": model.modelId };
 }
 

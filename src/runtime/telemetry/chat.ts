@@ -1,7 +1,7 @@
-import type { ModelAnswer, Usage } from "../../agent/answer.ts";
-import type { LanguageModel } from "../../agent/definition/language-model.ts";
+import type { ProviderModel } from "../../agent/definition/language-model.ts";
 import type { LlmStream } from "../../agent/directive.ts";
-import type { Failure } from "../../agent/failure.ts";
+import type { ModelAnswer, Usage } from "../../agent/model-call.ts";
+import type { Failure } from "../../agent/signal.ts";
 import type { ModelSettings } from "../model/settings.ts";
 import { type Attributes, type Context, SPAN_KIND } from "./api.ts";
 import {
@@ -18,7 +18,7 @@ import { Operation, type Telling } from "./operation.ts";
 import type { ModelSpan, SentRequest, TelemetryScene } from "./telemetry.ts";
 
 interface Asked {
-  readonly model: LanguageModel;
+  readonly model: ProviderModel;
   readonly attributes: Attributes;
   readonly parent: Context;
 }

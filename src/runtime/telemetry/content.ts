@@ -1,6 +1,6 @@
-import type { ModelAnswer } from "../../agent/answer.ts";
+import type { ModelAnswer } from "../../agent/model-call.ts";
 import type { JsonValue } from "../../thread/json.ts";
-import type { Content, FilePart, Message, Part, ToolCall } from "../../thread/message.ts";
+import type { Content, FileContentPart, Message, Part, ToolCall } from "../../thread/message.ts";
 import { finishReasonOf } from "./finish-reason.ts";
 
 /** Messages in the form of the conventions, as JSON: attributes of spans hold no structures. */
@@ -67,7 +67,7 @@ function serverCall(id: string, name: string, given: JsonValue): object {
 }
 
 /** Bytes are not for telemetry: of a file that travels inline only its size is told. */
-function fileOf({ mediaType, data }: FilePart): object {
+function fileOf({ mediaType, data }: FileContentPart): object {
   const modality = /^(image|audio|video)\//.exec(mediaType)?.[1] ?? "document";
   const file = { mime_type: mediaType, modality };
   if ("url" in data && !data.url.startsWith("data:")) return { type: "uri", ...file, uri: data.url };

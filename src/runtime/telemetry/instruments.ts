@@ -1,4 +1,4 @@
-import type { Usage } from "../../agent/answer.ts";
+import type { Usage } from "../../agent/model-call.ts";
 import { type Attributes, type Histogram, known, type Meter } from "./api.ts";
 
 /** What is measured. Tools and agents have no metric in the conventions 1.41; these are the names of their successor. */

@@ -1,5 +1,5 @@
 import type { AgentEvent } from "../../agent/event.ts";
-import type { Failure } from "../../agent/failure.ts";
+import type { Failure } from "../../agent/signal.ts";
 import { type Attributes, SPAN_KIND } from "./api.ts";
 import { agentAttributes, directiveAttributes, modelAttributes, usageAttributes } from "./attributes.ts";
 import { noteOf } from "./note.ts";

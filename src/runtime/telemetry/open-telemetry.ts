@@ -1,4 +1,4 @@
-import type { LoadModule } from "../../tokens/load-exact.ts";
+import type { LoadModule } from "../../tokens/exact.ts";
 import { type Context, loadApi, type Meter, type Tracer } from "./api.ts";
 import { chatOf } from "./chat.ts";
 import { executionOf } from "./execution.ts";
@@ -9,6 +9,7 @@ import type { Telling } from "./operation.ts";
 import { summarisingOf } from "./summarising.ts";
 import type { Telemetry, TelemetryScene } from "./telemetry.ts";
 
+/** Options of `openTelemetry()`. */
 export interface OpenTelemetryOptions {
   /** Default: one named "heddle", of the provider that is registered. */
   readonly tracer?: Tracer | undefined;

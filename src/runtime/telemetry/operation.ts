@@ -1,4 +1,4 @@
-import type { Failure } from "../../agent/failure.ts";
+import type { Failure } from "../../agent/signal.ts";
 import type { RuntimePorts } from "../ports.ts";
 import {
   type Attributes,

@@ -1,4 +1,4 @@
-import { type LanguageModel, makerOf } from "../../agent/definition/language-model.ts";
+import { modelIdentity, type ProviderModel } from "../../agent/definition/language-model.ts";
 
 /** Providers that the conventions know under another name than the AI SDK's packages. */
 const NAMES: readonly (readonly [provider: RegExp, name: string])[] = [
@@ -12,6 +12,6 @@ const NAMES: readonly (readonly [provider: RegExp, name: string])[] = [
 ];
 
 /** The provider of a model as `gen_ai.provider.name`: "openai.responses" is "openai". */
-export function providerNameOf(model: LanguageModel): string {
-  return NAMES.find(([provider]) => provider.test(model.provider))?.[1] ?? makerOf(model).provider;
+export function providerNameOf(model: ProviderModel): string {
+  return NAMES.find(([provider]) => provider.test(model.provider))?.[1] ?? modelIdentity(model).provider;
 }

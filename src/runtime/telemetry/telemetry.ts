@@ -1,10 +1,10 @@
-import type { ModelAnswer, Usage } from "../../agent/answer.ts";
-import type { AnyAgent } from "../../agent/definition/agent.ts";
+import type { AnyAgent } from "../../agent/definition/config.ts";
 import type { Tools } from "../../agent/definition/tool.ts";
 import type { LlmStream, ToolExec } from "../../agent/directive.ts";
 import type { AgentEvent } from "../../agent/event.ts";
-import type { Failure } from "../../agent/failure.ts";
-import type { SummaryRange } from "../../projection/summarise/range.ts";
+import type { ModelAnswer, Usage } from "../../agent/model-call.ts";
+import type { Failure } from "../../agent/signal.ts";
+import type { SummaryRange } from "../../projection/summary/summary-range.ts";
 import type { Message } from "../../thread/message.ts";
 import type { ModelSettings } from "../model/settings.ts";
 import type { RuntimePorts } from "../ports.ts";

@@ -1,6 +1,6 @@
 import { isPlainObject, type JsonValue } from "../../thread/json.ts";
 import type { Content, Part } from "../../thread/message.ts";
-import { textOf } from "../../thread/results.ts";
+import { valueText } from "../../thread/result-text.ts";
 import { partOf } from "./ai-sdk-parts.ts";
 import { jsonOf } from "./json-result.ts";
 import { reported, type ToolAnswer } from "./outcome.ts";
@@ -10,19 +10,22 @@ export function outputAnswer(name: string, output: unknown): ToolAnswer {
   const { type, value, reason } = isPlainObject(output) ? output : {};
   switch (type) {
     case "text":
-      return { content: textOf(jsonOf(value)), isError: false };
+      return { content: valueText(jsonOf(value)), isError: false };
     case "json":
-      return { content: textOf(jsonOf(value)), isError: false };
+      return { content: valueText(jsonOf(value)), isError: false };
     case "error-text":
-      return reported(name, textOf(jsonOf(value)));
+      return reported(name, valueText(jsonOf(value)));
     case "error-json":
       return reported(name, errorText(jsonOf(value)));
     case "execution-denied":
-      return reported(name, errorText({ type: "denied", message: textOf(jsonOf(reason ?? "The call was denied.")) }));
+      return reported(
+        name,
+        errorText({ type: "denied", message: valueText(jsonOf(reason ?? "The call was denied.")) }),
+      );
     case "content":
       return { content: contentParts(Array.isArray(value) ? value : []), isError: false };
     default:
-      return { content: textOf(jsonOf(output)), isError: false };
+      return { content: valueText(jsonOf(output)), isError: false };
   }
 }
 

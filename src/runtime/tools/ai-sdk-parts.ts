@@ -1,6 +1,5 @@
-import { noteOf } from "../../thread/file-note.ts";
 import { isPlainObject } from "../../thread/json.ts";
-import type { FilePart, Part, PartMetadata } from "../../thread/message.ts";
+import { type FileContentPart, fileNote, type Part, type PartMetadata } from "../../thread/message.ts";
 import { base64Of } from "../model/spec/bytes.ts";
 import { jsonOf } from "./json-result.ts";
 
@@ -41,12 +40,12 @@ function filePart(fields: Fields, given: unknown, usual: string): readonly Part[
   if (typeof inline === "string") return [{ type: "text", text: inline.toWellFormed(), ...metadataIn(fields) }];
   const file = { type: "file", mediaType, ...name } as const;
   const data = dataOf(given);
-  if (data === undefined) return [{ type: "text", text: noteOf({ ...file, data: { url: "" } }) }];
+  if (data === undefined) return [{ type: "text", text: fileNote({ ...file, data: { url: "" } }) }];
   return [{ ...file, data, ...metadataIn(fields) }];
 }
 
 /** Tagged as in the AI SDK 7, our own `{ url }` and `{ base64 }`, or bare as before. */
-function dataOf(given: unknown): FilePart["data"] | undefined {
+function dataOf(given: unknown): FileContentPart["data"] | undefined {
   if (given instanceof URL) return { url: given.href };
   if (given instanceof Uint8Array) return { base64: base64Of(given) };
   if (given instanceof ArrayBuffer) return { base64: base64Of(new Uint8Array(given)) };

@@ -1,5 +1,5 @@
-import { ToolError } from "../../agent/definition/tool-error.ts";
-import type { LoadModule } from "../../tokens/load-exact.ts";
+import { ToolError } from "../../agent/definition/errors.ts";
+import type { LoadModule } from "../../tokens/exact.ts";
 import { fieldOf } from "./schema-kinds.ts";
 
 /** Names are literals inside a try: bundlers follow them, and only warn where an optional package is not installed. */

@@ -1,6 +1,6 @@
+import { ToolError } from "../../agent/definition/errors.ts";
 import type { Tools } from "../../agent/definition/tool.ts";
-import { ToolError } from "../../agent/definition/tool-error.ts";
-import type { Failure } from "../../agent/failure.ts";
+import type { Failure } from "../../agent/signal.ts";
 import { describe } from "../../thread/json.ts";
 import { failed, type ToolAnswer } from "./outcome.ts";
 import { fieldOf } from "./schema-kinds.ts";

@@ -9,9 +9,9 @@ interface Heartbeat {
 }
 
 export interface HeartbeatOptions {
-  /** 5 seconds; 0 is off, but for what a generator yields. */
+  /** Milliseconds between two beats; 0 is off, but for what a generator yields. Default 5,000. */
   readonly heartbeatMs?: number | undefined;
-  /** Called while the call runs, and when a generator yields, at most once in that time; what it throws is ignored. */
+  /** Called while the call runs, and when a generator yields, at most once in that time; what it throws is ignored. Default: none. */
   readonly onHeartbeat?: ((beat: Heartbeat) => void) | undefined;
 }
 

@@ -1,13 +1,13 @@
 import { ThreadError } from "../../thread/errors.ts";
 import { copyJson, isPlainObject, type JsonValue } from "../../thread/json.ts";
-import type { FilePart } from "../../thread/message.ts";
+import type { FileContentPart } from "../../thread/message.ts";
 import { plainScalar } from "../model/plain-json.ts";
 import { base64Of } from "../model/spec/bytes.ts";
 
 /** A value as JSON, and the files for the bytes that were found in it. */
 export interface ConvertedResult {
   readonly json: JsonValue;
-  readonly files: readonly FilePart[];
+  readonly files: readonly FileContentPart[];
 }
 
 /**
@@ -16,7 +16,7 @@ export interface ConvertedResult {
  * that throws, is a ThreadError that names the path.
  */
 export function convertResult(value: unknown): ConvertedResult {
-  const files: FilePart[] = [];
+  const files: FileContentPart[] = [];
   const converted = convert(value, "", { keys: [], above: [], files });
   return { json: copyJson(converted ?? null, "result"), files };
 }
@@ -29,7 +29,7 @@ export function jsonOf(value: unknown): JsonValue {
 interface Walk {
   readonly keys: (string | number)[];
   readonly above: object[];
-  readonly files: FilePart[] | undefined;
+  readonly files: FileContentPart[] | undefined;
 }
 
 /** Undefined is what JSON leaves out. */

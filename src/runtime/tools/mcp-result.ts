@@ -1,6 +1,6 @@
 import { isPlainObject } from "../../thread/json.ts";
 import type { Part } from "../../thread/message.ts";
-import { textOf } from "../../thread/results.ts";
+import { valueText } from "../../thread/result-text.ts";
 import { contentOf } from "./ai-sdk-output.ts";
 import { jsonOf } from "./json-result.ts";
 import { reported, type ToolAnswer } from "./outcome.ts";
@@ -31,7 +31,7 @@ function isBlock(block: unknown): boolean {
 export function mcpAnswer(name: string, { content, isError, structuredContent }: McpResult): ToolAnswer {
   const parts = content.flatMap(partOf);
   const told =
-    parts.length === 0 && structuredContent !== undefined ? textOf(jsonOf(structuredContent)) : contentOf(parts);
+    parts.length === 0 && structuredContent !== undefined ? valueText(jsonOf(structuredContent)) : contentOf(parts);
   return isError === true ? reported(name, told) : { content: told, isError: false };
 }
 

@@ -1,9 +1,8 @@
+import { ToolError } from "../../agent/definition/errors.ts";
 import { jsonSchema } from "../../agent/definition/schema.ts";
-import type { Tool, ToolOptions } from "../../agent/definition/tool.ts";
-import { ToolError } from "../../agent/definition/tool-error.ts";
-import { mcpResult } from "../../agent/definition/tool-result.ts";
+import { mcpResult, type Tool, type ToolOptions } from "../../agent/definition/tool.ts";
 import { isPlainObject, type JsonObject } from "../../thread/json.ts";
-import { refuseUnknownOptions } from "../../thread/option-names.ts";
+import { refuseUnknownOptions } from "../../thread/options.ts";
 
 /** An MCP client that is connected, of `@modelcontextprotocol/sdk` 1 or `@modelcontextprotocol/client` 2, by its shape. */
 export interface McpClient {
@@ -13,14 +12,16 @@ export interface McpClient {
   callTool(params: { name: string; arguments?: Record<string, unknown> }, ...more: never[]): Promise<unknown>;
 }
 
+/** A tool as an MCP server lists it. */
 export interface McpTool {
   readonly name: string;
   readonly description?: string | undefined;
   readonly inputSchema: object;
 }
 
+/** How `mcpTools()` names the tools of a server. */
 export interface McpOptions {
-  /** Stands before every name, to keep the tools of two servers apart. */
+  /** Stands before every name, to keep the tools of two servers apart. Default "". */
   readonly prefix?: string | undefined;
 }
 

@@ -1,4 +1,4 @@
-import type { Failure } from "../../agent/failure.ts";
+import type { Failure } from "../../agent/signal.ts";
 import type { Content } from "../../thread/message.ts";
 import type { Stopped } from "./settle.ts";
 

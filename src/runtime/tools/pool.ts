@@ -1,4 +1,4 @@
-import { ToolError } from "../../agent/definition/tool-error.ts";
+import { ToolError } from "../../agent/definition/errors.ts";
 
 /** Runs pieces of work side by side, so many at once. */
 export interface ToolPool {

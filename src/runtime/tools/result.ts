@@ -1,10 +1,9 @@
-import type { AnyTool } from "../../agent/definition/tool.ts";
-import { isToolResult } from "../../agent/definition/tool-result.ts";
+import { type AnyTool, isToolResult } from "../../agent/definition/tool.ts";
 import type { ToolOutcome } from "../../agent/signal.ts";
+import { utf8Length } from "../../thread/encoding.ts";
 import { ThreadError } from "../../thread/errors.ts";
 import type { Content } from "../../thread/message.ts";
-import { textOf } from "../../thread/results.ts";
-import { utf8Length } from "../../tokens/utf8.ts";
+import { valueText } from "../../thread/result-text.ts";
 import { contentParts, errorText, outputAnswer } from "./ai-sdk-output.ts";
 import { convertResult, isLonger, jsonOf } from "./json-result.ts";
 import { isMcpResult, mcpAnswer } from "./mcp-result.ts";
@@ -52,7 +51,7 @@ export function answeredWith(output: unknown): ToolOutcome {
 
 function dataAnswer(value: unknown): ToolAnswer {
   const { json, files } = convertResult(value);
-  const text = textOf(json);
+  const text = valueText(json);
   if (files.length === 0) return { content: text, isError: false };
   const isFile = typeof json === "string" && typeof value !== "string"; // nothing but bytes
   return { content: isFile ? files : [{ type: "text", text }, ...files], isError: false };

@@ -7,26 +7,30 @@ import { type HeartbeatOptions, heartbeat } from "./heartbeat.ts";
 import type { ToolAnswer, ToolRunResult } from "./outcome.ts";
 import { pause } from "./settle.ts";
 
+/** The tools, and how one call is run: context, limits, retries, signal. */
 export interface ToolRunOptions extends HeartbeatOptions {
   readonly tools: Tools;
+  /** The context that the tool gets. Default: none. */
   readonly context?: unknown;
-  /** Of the model call that made it: `toolCallId` alone may come again, and both together are its idempotency key. */
+  /** Of the model call that made it: `toolCallId` alone may come again, and both together are its idempotency key. Default: none. */
   readonly callId?: string | undefined;
+  /** Stops the tool. Default: none. */
   readonly signal?: AbortSignal | undefined;
-  /** What the model was shown when it made the call. */
+  /** What the model was shown when it made the call. Default: none. */
   readonly messages?: readonly Message[] | undefined;
+  /** Clock, ids, timers and chance; for tests and replays. Default `systemRuntimePorts`. */
   readonly ports?: RuntimePorts | undefined;
-  /** Called with each error that is thrown, as it was, and the code of the failure it becomes; what it throws is ignored. */
+  /** Called with each error that is thrown, as it was, and the code of the failure it becomes; what it throws is ignored. Default: none. */
   readonly onError?: ((error: unknown, code: string) => void) | undefined;
-  /** Of each attempt; 60 seconds. A tool's own wins, and so it is with maxRetries. */
+  /** The timeout of each attempt, in milliseconds. The tool's own `timeoutMs` wins. Default 60,000. */
   readonly timeoutMs?: number | undefined;
-  /** 0; a tool that is `repeatable` has one at least. */
+  /** Retries of a retryable failure. The tool's own `maxRetries` wins. Default 0; at least 1 for a `repeatable` tool. */
   readonly maxRetries?: number | undefined;
-  /** Before the first retry; it doubles from one to the next. 200. */
+  /** Milliseconds before the first retry; they double from one to the next. Default 200. */
   readonly backoffMs?: number | undefined;
-  /** How long a tool may take to end by itself when it is stopped, by a cancel or its timeout. One second. */
+  /** How long a tool may take to end by itself when it is stopped, by a cancel or its timeout, in milliseconds. Default 1,000. */
   readonly graceMs?: number | undefined;
-  /** In UTF-8; 8 MiB. */
+  /** The largest result, in bytes of UTF-8. Default 8 MiB. */
   readonly maxResultBytes?: number | undefined;
   /** Looked at before each attempt, and by the tool's own `isHeld`. Default: no other process runs the request. */
   readonly hold?: ToolHold | undefined;

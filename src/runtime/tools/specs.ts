@@ -1,15 +1,17 @@
+import { ToolError } from "../../agent/definition/errors.ts";
 import type { AnyTool, Tools } from "../../agent/definition/tool.ts";
 import { checkTools } from "../../agent/definition/tool-checks.ts";
-import { ToolError } from "../../agent/definition/tool-error.ts";
 import { copyJsonObject, describe, isPlainObject, type JsonObject } from "../../thread/json.ts";
 import type { ToolSpec } from "../../thread/message.ts";
-import type { LoadModule } from "../../tokens/load-exact.ts";
+import type { LoadModule } from "../../tokens/exact.ts";
 import { converted } from "./converters.ts";
 import { fieldOf, isJsonSchema, isStandard, resolved } from "./schema-kinds.ts";
 
+/** What `toolSpecsOf()` needs for descriptions and schemas that are not plain data. */
 export interface SpecOptions {
-  /** For descriptions that are functions of it. */
+  /** For descriptions that are functions of it. Default: none. */
   readonly context?: unknown;
+  /** Loads the package that converts a schema of zod before 4.2 or of valibot. Default: an import of the package. */
   readonly load?: LoadModule;
 }
 

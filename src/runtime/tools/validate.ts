@@ -1,6 +1,6 @@
 import type { SchemaIssue } from "../../agent/definition/schema.ts";
 import type { AnyTool } from "../../agent/definition/tool.ts";
-import { asObject } from "../../providers/arguments.ts";
+import { asObject } from "../../providers/message-parts.ts";
 import { thawObject } from "../../providers/metadata.ts";
 import type { JsonObject, JsonValue } from "../../thread/json.ts";
 import type { ToolCall } from "../../thread/message.ts";

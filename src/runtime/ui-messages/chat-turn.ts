@@ -1,4 +1,4 @@
-import type { AgentContext, AgentOutput, AnyAgent } from "../../agent/definition/agent.ts";
+import type { AgentContext, AgentOutput, AnyAgent } from "../../agent/definition/config.ts";
 import { isAsk } from "../../agent/react/restore.ts";
 import { type JsonObject, type JsonValue, sameJson } from "../../thread/json.ts";
 import type { Content } from "../../thread/message.ts";
@@ -18,10 +18,11 @@ import { toldFromLog } from "./told-again.ts";
 /** The part of an AgentHost that a chat needs. */
 export type ChatHost<Given extends AnyAgent = AnyAgent> = Pick<AgentHost<Given>, "get" | "ask" | "resume">;
 
-/** What may be said of an ask, and who decides. */
+/** The options of an ask, and the person who approves or denies calls. */
 export type ChatTurnOptions<Given extends AnyAgent = AnyAgent> = AskOptions<AgentContext<Given>> & {
+  /** The person who decided, for the log. Default: none. */
   readonly by?: string | undefined;
-  /** What `useChat` sends beside the messages: "regenerate-message" is refused, since a log only grows. */
+  /** What `useChat` sends beside the messages: "regenerate-message" is refused, since a log only grows. Default: none. */
   readonly trigger?: string | undefined;
 };
 
@@ -37,7 +38,7 @@ export interface ChatTurn<Output = unknown> {
  * denies and answers the calls that waited for it, and goes on with their request, by the `context`, `tools` and `signal` of this
  * post; the other options are those of the post that asked. Only what waits is decided; when nothing
  * does, it is a RequestError `not_waiting`. A message is asked once, by its id: what is posted again streams the request that it
- * asked first, also when that has ended; with other words it is `request_id_reused`.
+ * asked first, also when that has ended; with other content it is `request_id_reused`.
  *
  * @example
  * const host = AgentHost.create({ agent: defineAgent({ model: scriptedModel(["4"]) }), store: memoryStore() });

@@ -2,6 +2,7 @@ import type { UIFilePart, UITextPart } from "./message.ts";
 
 // The shapes of UIMessageChunk of the AI SDK as plain data; the tests compare them with the real ones.
 
+/** Why a UI message ended. */
 export type UIFinishReason = "stop" | "length" | "content-filter" | "tool-calls" | "error" | "interrupted" | "other";
 
 /** A part of your own, beside those of the agent. */

@@ -1,5 +1,5 @@
-import { fail } from "../../agent/definition/tool-result.ts";
-import { copyWords, isPlainObject } from "../../thread/json.ts";
+import { fail } from "../../agent/definition/tool.ts";
+import { copyJsonRepaired, isPlainObject } from "../../thread/json.ts";
 import type { UIMessageLike, UIToolPart } from "./message.ts";
 
 /** What somebody decided on a call that waits. */
@@ -29,7 +29,7 @@ function decisionOn(call: UIToolPart, part: { readonly [key: string]: unknown })
   }
   if (call.state !== "input-available") return undefined;
   if (state === "output-available" && output !== undefined) {
-    return { toolCallId, output: copyWords(output, "output") }; // checked while it is copied
+    return { toolCallId, output: copyJsonRepaired(output, "output") }; // checked while it is copied
   }
   if (state !== "output-error" || typeof errorText !== "string") return undefined;
   return { toolCallId, output: fail({ type: "tool_failed", message: errorText.toWellFormed() }) };

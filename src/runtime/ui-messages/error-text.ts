@@ -1,7 +1,7 @@
-import type { Failure } from "../../agent/failure.ts";
+import type { Failure } from "../../agent/signal.ts";
 import { isPlainObject, type JsonValue } from "../../thread/json.ts";
 import type { Content } from "../../thread/message.ts";
-import { textIn } from "../../thread/messages/said.ts";
+import { joinedText } from "../../thread/messages/neutral-message.ts";
 
 export type ErrorText = ((failure: Failure) => string) | undefined;
 
@@ -12,7 +12,7 @@ export function requestErrorText(failure: Failure, onError: ErrorText): string {
 
 /** What a tool threw may hold anything; what Heddle says of a call, or a ToolError, is meant to be read. */
 export function toolErrorText(content: Content, onError: ErrorText): string {
-  const failure = failureIn(textIn(content));
+  const failure = failureIn(joinedText(content));
   if (onError !== undefined) return onError(failure);
   return failure.code === THROWN ? "The tool failed." : failure.message;
 }

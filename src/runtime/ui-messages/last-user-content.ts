@@ -1,9 +1,9 @@
 import { ThreadError } from "../../thread/errors.ts";
-import { copyWords, isPlainObject, reading } from "../../thread/json.ts";
+import { copyJsonRepaired, isPlainObject, readSafely } from "../../thread/json.ts";
 import type { Content } from "../../thread/message.ts";
 import { Field } from "../../thread/messages/field.ts";
-import { readPart } from "../../thread/messages/parts.ts";
-import { contentOf } from "../../thread/messages/said.ts";
+import { toContent } from "../../thread/messages/neutral-message.ts";
+import { readPart } from "../../thread/messages/read.ts";
 import type { UIMessageLike } from "./message.ts";
 
 /**
@@ -22,11 +22,11 @@ export function lastUserContent(messages: readonly UIMessageLike[]): Content {
     throw new ThreadError({ code: "invalid_message", path: "messages", message });
   }
   const path = `messages[${index}]`;
-  const copy = reading(path, "invalid_message", () => copyWords(list[index], path)); // checked here
+  const copy = readSafely(path, "invalid_message", () => copyJsonRepaired(list[index], path)); // checked here
   const parts = new Field(copy, path).at("parts").list.flatMap((part) => {
     if (part.type !== "text" && part.type !== "file") return [];
     const { providerMetadata: _ofBrowser, ...own } = part.object;
     return readPart(new Field(own, part.path)) ?? [];
   });
-  return contentOf(parts);
+  return toContent(parts);
 }

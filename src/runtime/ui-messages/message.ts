@@ -3,8 +3,10 @@ import type { MutableJson } from "../../providers/metadata.ts";
 // The shapes of UIMessage of the AI SDK as plain data. Lists are mutable, because only then they can be handed to useChat;
 // every message is made anew and belongs to its caller.
 
+/** The metadata of a provider in a UI message. */
 export type UIProviderMetadata = { [provider: string]: { [key: string]: MutableJson | undefined } };
 
+/** Text in a UI message. */
 export type UITextPart = {
   type: "text";
   text: string;
@@ -12,6 +14,7 @@ export type UITextPart = {
   providerMetadata?: UIProviderMetadata;
 };
 
+/** A file in a UI message. */
 export type UIFilePart = {
   type: "file";
   mediaType: string;
@@ -20,6 +23,7 @@ export type UIFilePart = {
   providerMetadata?: UIProviderMetadata;
 };
 
+/** Thinking of the model in a UI message. */
 export type UIReasoningPart = {
   type: "reasoning";
   text: string;
@@ -46,6 +50,7 @@ export type UIToolPart = UIToolCall &
     | { state: "output-denied"; approval: { id: string; approved: false; reason?: string } }
   );
 
+/** A source in a UI message. */
 export type UISourcePart =
   | { type: "source-url"; sourceId: string; url: string; title?: string; providerMetadata?: UIProviderMetadata }
   | {
@@ -57,6 +62,7 @@ export type UISourcePart =
       providerMetadata?: UIProviderMetadata;
     };
 
+/** One part of a UI message. */
 export type UIPart =
   | UITextPart
   | UIFilePart

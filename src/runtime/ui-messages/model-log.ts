@@ -1,4 +1,4 @@
-import { makerOf, modelNameOf } from "../../agent/definition/language-model.ts";
+import { modelIdentity, qualifiedModelName } from "../../agent/definition/language-model.ts";
 import { ProjectionError } from "../../projection/error.ts";
 import type { ProjectionInput } from "../../projection/input/input.ts";
 import type { Projection } from "../../projection/projection.ts";
@@ -88,7 +88,7 @@ export class ModelLog {
   #signed(payload: JsonObject): JsonObject {
     const { content } = payload;
     if (!Array.isArray(content)) return payload;
-    const maker = typeof this.#model === "string" ? makerIn(this.#model) : makerOf(this.#model);
+    const maker = typeof this.#model === "string" ? makerIn(this.#model) : modelIdentity(this.#model);
     const { provider, modelId: model } = maker;
     return {
       ...payload,
@@ -99,7 +99,7 @@ export class ModelLog {
 
 /** The name of the model of a step, as the model table knows it. */
 export function stepModelName(model: StepModel): string {
-  return typeof model === "string" ? model : modelNameOf(model);
+  return typeof model === "string" ? model : qualifiedModelName(model);
 }
 
 function makerIn(name: string): { readonly provider: string; readonly modelId: string } {

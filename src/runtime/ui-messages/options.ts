@@ -1,6 +1,6 @@
 import type { AgentEvent } from "../../agent/event.ts";
-import type { Failure } from "../../agent/failure.ts";
-import type { OptionNames } from "../../thread/option-names.ts";
+import type { Failure } from "../../agent/signal.ts";
+import type { OptionNames } from "../../thread/options.ts";
 import type { Thread } from "../../thread/thread.ts";
 import type { AgentRequest } from "../request/request.ts";
 import { RequestError } from "../request/request-error.ts";
@@ -12,6 +12,7 @@ export type UIMessageSource = Pick<AgentRequest, "id" | "state" | "result" | "ev
 /** The version of the AI SDK in the page, not on the server. */
 export type UIClientVersion = 6 | 7;
 
+/** How a request is streamed to `useChat`: the client's version, ids, errors, and parts of your own. */
 export interface UIMessageStreamOptions {
   /**
    * The version of the AI SDK that reads the stream. Default 7. Version 6 is sent only chunks it knows: what a retry takes back
@@ -27,15 +28,15 @@ export interface UIMessageStreamOptions {
    * request says only that; a tool says what Heddle or a ToolError says of it, and of anything else it threw nothing.
    */
   readonly onError?: ((failure: Failure) => string) | undefined;
-  /** Called with each event that is streamed; what it gives is added to the stream. */
+  /** Called with each event that is streamed; what it gives is added to the stream. Default: none. */
   readonly data?: ((event: AgentEvent) => UIDataChunk | readonly UIDataChunk[] | undefined) | undefined;
-  /** Called with each event that is streamed; what it gives is merged into the metadata of the message. */
+  /** Called with each event that is streamed; what it gives is merged into the metadata of the message. Default: none. */
   readonly messageMetadata?: ((event: AgentEvent) => unknown) | undefined;
-  /** Goes on with a message that the client has: only events with a greater seq are streamed. See `chatTurn`. */
+  /** Goes on with a message that the client has: only events with a greater seq are streamed. See `chatTurn`. Default 0. */
   readonly after?: number | undefined;
   /**
-   * The thread of the request. A call that waits for somebody holds back what is told of the calls behind it; with the thread
-   * their results are streamed all the same before the stream ends.
+   * The thread of the request. Results are streamed in the order of the calls, so a call that waits for an approval or an answer
+   * delays those after it. With the thread, these results are streamed before the stream ends. Default: none.
    */
   readonly thread?: (() => Thread) | undefined;
 }

@@ -1,8 +1,7 @@
 import { thawObject } from "../../providers/metadata.ts";
-import { noteOf } from "../../thread/file-note.ts";
-import type { Content, Part, PartMetadata } from "../../thread/message.ts";
-import { urlOf } from "../../thread/messages/files.ts";
-import { partsOf } from "../../thread/messages/said.ts";
+import { type Content, fileNote, type Part, type PartMetadata } from "../../thread/message.ts";
+import { fileUrl } from "../../thread/messages/file-part.ts";
+import { contentParts } from "../../thread/messages/neutral-message.ts";
 import type { UIFilePart, UIPart, UIProviderMetadata, UITextPart } from "./message.ts";
 
 /** A part of an answer as useChat shows it; places of calls, and calls that the provider made, are no parts of their own. */
@@ -14,9 +13,9 @@ export function uiPartOf(part: Part): UIPart | undefined {
     case "thinking":
       return { type: "reasoning", text: part.text, state: "done", ...more };
     case "file": {
-      if ("blob" in part.data) return { type: "text", text: noteOf(part), state: "done" };
+      if ("blob" in part.data) return { type: "text", text: fileNote(part), state: "done" };
       const { mediaType, filename } = part;
-      return { type: "file", mediaType, ...(filename !== undefined && { filename }), url: urlOf(part), ...more };
+      return { type: "file", mediaType, ...(filename !== undefined && { filename }), url: fileUrl(part), ...more };
     }
     case "source": {
       const { id, sourceType, url, title, mediaType = "", filename } = part;
@@ -50,7 +49,7 @@ export function uiPartOf(part: Part): UIPart | undefined {
 
 /** What a user said. */
 export function uiPartsOfUser(content: Content): (UITextPart | UIFilePart)[] {
-  return partsOf(content).flatMap((part): (UITextPart | UIFilePart)[] => {
+  return contentParts(content).flatMap((part): (UITextPart | UIFilePart)[] => {
     const made = uiPartOf(part);
     if (made?.type === "file") return [made];
     return made?.type === "text" ? [{ type: "text", text: made.text }] : [];

@@ -1,14 +1,14 @@
 import type { Tools } from "../../agent/definition/tool.ts";
-import { invalid } from "../../projection/input/check.ts";
+import { invalid } from "../../projection/input/input.ts";
 import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
 import { limitsOf } from "../../projection/policy/model-limits.ts";
-import { resolvePolicy, UNKNOWN_WINDOW } from "../../projection/policy/resolve.ts";
+import { ContextPolicy, UNKNOWN_WINDOW } from "../../projection/policy/policy.ts";
 import type { Projection } from "../../projection/projection.ts";
 import { type ModelMessage, toModelMessages } from "../../providers/ai-sdk/model-messages.ts";
 import type { AISDKProviderOptions } from "../../providers/ai-sdk/types.ts";
 import { isPlainObject, type JsonObject, type JsonValue, sameJson } from "../../thread/json.ts";
 import type { Message, ToolSpec } from "../../thread/message.ts";
-import type { OptionNames } from "../../thread/option-names.ts";
+import type { OptionNames } from "../../thread/options.ts";
 import type { TokenCounter } from "../../tokens/counter.ts";
 import { checkUIOptions } from "../option-names.ts";
 import { toolSpecsOf } from "../tools/specs.ts";
@@ -16,12 +16,13 @@ import { harmless, saidOnce, systemWarn } from "../warn.ts";
 import { ModelLog, type ModelLogInput, type StepModel, stepModelName } from "./model-log.ts";
 import { type StepSettings, stepThinking, withoutReasoning } from "./step-thinking.ts";
 
+/** The policy and the settings of the call that `projectionStep()` counts with. */
 export interface ProjectionStepOptions {
   /** Default: that of the step's model, as an agent has it. Fields without a value are filled in as for agents. */
   readonly policy?: ContextPolicyInput | undefined;
-  /** Instead of the instructions of the call. Either is counted. */
+  /** Instead of the instructions of the call. Either is counted. Default: the instructions of the call. */
   readonly system?: string | undefined;
-  /** The tools of the call, so that they are counted. */
+  /** The tools of the call, so that they are counted. Default: none. */
   readonly tools?: Tools | undefined;
   /** Default `heuristic`. */
   readonly tokenCounter?: TokenCounter | undefined;
@@ -103,7 +104,7 @@ export function projectionStep(options: ProjectionStepOptions = {}): ProjectionS
         `Heddle does not know the window of ${model}: projectionStep shows it ${UNKNOWN_WINDOW} tokens at most. Set policy: { maxInputTokens } to what the model can read.`,
       );
     }
-    const resolved = resolvePolicy({ request: policy, model });
+    const resolved = ContextPolicy.resolve({ request: policy, model });
     return { policy: resolved, system: prompt === "" ? undefined : prompt, tools: specs, tokenCounter };
   };
 

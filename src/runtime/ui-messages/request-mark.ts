@@ -1,5 +1,5 @@
-import type { Failure } from "../../agent/failure.ts";
-import type { RequestEnd } from "../../agent/react/end.ts";
+import type { RequestEnd } from "../../agent/react/state.ts";
+import type { Failure } from "../../agent/signal.ts";
 import { type ErrorText, requestErrorText } from "./error-text.ts";
 import type { UIMessageMetadata } from "./message.ts";
 

@@ -2,10 +2,13 @@ import { checkStreamOptions } from "../option-names.ts";
 import { STREAM_OPTIONS, type UIMessageSource, type UIMessageStreamOptions } from "./options.ts";
 import { chunksOf } from "./stream.ts";
 
+/** The options of the stream, and the status and headers of the response. */
 export interface UIMessageStreamResponseInit extends UIMessageStreamOptions {
+  /** The HTTP status. Default 200. */
   readonly status?: number | undefined;
+  /** The HTTP status text. Default "". */
   readonly statusText?: string | undefined;
-  /** Beside those that the AI SDK reads, which yours win over. */
+  /** Beside those that the AI SDK reads, which yours win over. Default: none. */
   readonly headers?: ConstructorParameters<typeof Headers>[0] | undefined;
 }
 

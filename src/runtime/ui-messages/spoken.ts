@@ -1,6 +1,6 @@
 import { thaw } from "../../providers/metadata.ts";
 import type { Content, PartMetadata, ToolCall } from "../../thread/message.ts";
-import { inOrder } from "../../thread/messages/said.ts";
+import { orderedParts } from "../../thread/messages/neutral-message.ts";
 import { approvalIdOf } from "./approval-id.ts";
 import { type ErrorText, toolErrorText } from "./error-text.ts";
 import type { UIPart, UIToolPart } from "./message.ts";
@@ -39,7 +39,7 @@ export class SpokenMessage {
 
   answer(callId: string | undefined, { content, toolCalls = [] }: Answer): void {
     this.#parts.push({ type: "step-start" });
-    for (const piece of inOrder({ role: "assistant", content, toolCalls })) {
+    for (const piece of orderedParts({ role: "assistant", content, toolCalls })) {
       if (!("type" in piece)) this.#call(approvalIdOf(callId, piece.id), { ...piece, input: thaw(piece.arguments) });
       else if (piece.type === "provider_call") {
         const { id, name, metadata } = piece;

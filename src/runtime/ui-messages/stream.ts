@@ -1,5 +1,5 @@
 import type { AgentEvent } from "../../agent/event.ts";
-import type { Failure } from "../../agent/failure.ts";
+import type { Failure } from "../../agent/signal.ts";
 import { checkStreamOptions } from "../option-names.ts";
 import { failureOf } from "../request/request-error.ts";
 import type { UIChunk, UIChunk6 } from "./chunk.ts";

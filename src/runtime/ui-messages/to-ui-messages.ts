@@ -1,9 +1,9 @@
-import { endIn, type RequestEnd } from "../../agent/react/end.ts";
+import { type RequestEnd, readRequestEnd } from "../../agent/react/state.ts";
 import type { Entry } from "../../thread/entry.ts";
 import { ThreadError } from "../../thread/errors.ts";
 import type { Content, ToolCall } from "../../thread/message.ts";
-import { checkLane, entriesOfLane, messagesFrom } from "../../thread/messages/to-messages.ts";
-import { checkLoaded } from "../../thread/refusals.ts";
+import { checkLane, laneEntries, messagesFromEntries } from "../../thread/messages/to-messages.ts";
+import { checkLoaded } from "../../thread/queries.ts";
 import { Thread } from "../../thread/thread.ts";
 import { checkUIOptions } from "../option-names.ts";
 import type { ErrorText } from "./error-text.ts";
@@ -13,6 +13,7 @@ import { uiPartsOfUser } from "./parts.ts";
 import { markOf } from "./request-mark.ts";
 import { SpokenMessage } from "./spoken.ts";
 
+/** Options of `toUIMessages()`. */
 export interface ToUIMessagesOptions {
   /** As in `uiMessageStream`: what the user reads of a request or tool that failed. Default as there. */
   readonly onError?: ErrorText;
@@ -63,13 +64,13 @@ export function toUIMessages(thread: Thread, options: ToUIMessagesOptions = {}):
   const spoken = new Map<string, SpokenById>();
   let others: Entry[] = [];
   const flush = (): void => {
-    const taken = others.length === 0 ? [] : messagesFrom(others, "ui-messages", { isForPage: true });
+    const taken = others.length === 0 ? [] : messagesFromEntries(others, "ui-messages", { isForPage: true });
     messages.push(...(taken as UIChatMessage[])); // as the format has it
     others = [];
   };
-  for (const entry of entriesOfLane(thread.toArray(), { lane: checkLane(lane), base: thread.base })) {
+  for (const entry of laneEntries(thread.toArray(), { lane: checkLane(lane), base: thread.base })) {
     const { requestId } = entry.refs;
-    const end = endIn(entry.payload);
+    const end = readRequestEnd(entry.payload);
     const isRead = KINDS.has(entry.kind) || end !== undefined;
     if (requestId === undefined || !isRead || "original" in entry.payload) {
       others.push(entry);

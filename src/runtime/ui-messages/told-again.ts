@@ -1,9 +1,8 @@
-import type { ModelAnswer } from "../../agent/answer.ts";
-import type { CallRecord } from "../../agent/call-record.ts";
-import type { AgentEvent, EventDraft, SteerKind } from "../../agent/event.ts";
-import { textOf } from "../../agent/react/content.ts";
+import type { AgentEvent, EventDraft } from "../../agent/event.ts";
+import type { CallRecord, ModelAnswer } from "../../agent/model-call.ts";
+import type { SteerKind } from "../../agent/signal.ts";
 import type { Entry } from "../../thread/entry.ts";
-import type { Content, ToolCall } from "../../thread/message.ts";
+import { type Content, contentText, type ToolCall } from "../../thread/message.ts";
 import type { Thread } from "../../thread/thread.ts";
 import type { AgentRequest } from "../request/request.ts";
 import { approvalIdOf } from "./approval-id.ts";
@@ -121,7 +120,7 @@ function answerDrafts(callId: string, { content, toolCalls = [], call }: Written
   return [
     { kind: "llm_started", callId, data: { estimatedTokens, messages: 0 } },
     ...deltas,
-    { kind: "llm_completed", callId, data: { text: textOf(content), toolCalls, usage, finishReason, view } },
+    { kind: "llm_completed", callId, data: { text: contentText(content), toolCalls, usage, finishReason, view } },
   ];
 }
 

@@ -1,6 +1,6 @@
 import { thaw } from "../../providers/metadata.ts";
 import type { Content } from "../../thread/message.ts";
-import { structureIn } from "../../thread/messages/outputs.ts";
+import { parseStructure } from "../../thread/messages/to-messages.ts";
 import { uiPartOf } from "./parts.ts";
 
 /**
@@ -9,6 +9,6 @@ import { uiPartOf } from "./parts.ts";
  */
 export function toolOutput(content: Content): unknown {
   if (typeof content !== "string") return content.flatMap((part) => uiPartOf(part) ?? []);
-  const value = structureIn(content);
+  const value = parseStructure(content);
   return value === undefined ? content : thaw(value);
 }

@@ -1,5 +1,5 @@
 import type { AgentEvent, EventData } from "../../agent/event.ts";
-import type { Failure } from "../../agent/failure.ts";
+import type { Failure } from "../../agent/signal.ts";
 import { isPlainObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
 import { suspendedBecause } from "../request/request-error.ts";
 import { StreamedAnswer } from "./answer.ts";

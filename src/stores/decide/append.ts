@@ -3,14 +3,13 @@ import type { JsonObject } from "../../thread/json.ts";
 import type { Sha256 } from "../../thread/sha256.ts";
 import type { Decision, StoredRow, ThreadHead, ThreadState } from "../driver.ts";
 import { ConflictError, EntryIdReuseError, threadNotFound } from "../errors.ts";
-import { checkHead, newHead, sealed } from "../format/head.ts";
-import { nextRow, type Prepared, readRow, type Tip } from "../format/row.ts";
 import type { AppendOptions, AppendResult } from "../port.ts";
+import { checkHead, type EncodedDraft, newHead, nextRow, readRow, sealHead, type Tip } from "../row-format.ts";
 import { staleHolder } from "./claim.ts";
 
 export interface AppendRequest {
   readonly threadId: string;
-  readonly batch: readonly Prepared[];
+  readonly batch: readonly EncodedDraft[];
   readonly options: AppendOptions;
   /** Used only when this append creates the thread. */
   readonly createdAt: number;
@@ -74,6 +73,6 @@ function write(request: AppendRequest, before: ThreadHead | undefined, sha256: S
   const updatedAt = entries.at(-1)?.at ?? start.updatedAt;
   const merged =
     options.metadata === undefined ? start.metadata : Object.freeze({ ...start.metadata, ...options.metadata });
-  const head = sealed(threadId, { ...tip, createdAt: start.createdAt, updatedAt, metadata: merged }, sha256);
+  const head = sealHead(threadId, { ...tip, createdAt: start.createdAt, updatedAt, metadata: merged }, sha256);
   return { head, rows, result: { rev: head.rev, entries, replayed: false } };
 }

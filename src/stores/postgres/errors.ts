@@ -1,54 +1,54 @@
 import { HeddleError } from "../../thread/errors.ts";
 import { StoreError, StoreFullError, storeClosed } from "../errors.ts";
 
-interface Kind {
+interface ErrorKind {
   readonly code: string;
   readonly retryable: boolean;
   readonly message: string;
 }
 
-const UNREACHABLE: Kind = {
+const UNREACHABLE: ErrorKind = {
   code: "store_unreachable",
   retryable: true,
   message:
     "The connection to Postgres failed or was lost. Check that the server runs; an append that carries entry ids is safe to repeat.",
 };
-const NO_DATABASE: Kind = {
+const NO_DATABASE: ErrorKind = {
   code: "store_unreachable",
   retryable: false,
   message: "The server has no database of that name. Create it (createdb), or correct the URL.",
 };
-const AUTH_FAILED: Kind = {
+const AUTH_FAILED: ErrorKind = {
   code: "store_auth_failed",
   retryable: false,
   message: "Postgres refused the login. Check user and password in the URL, and the server's pg_hba.conf.",
 };
-const READ_ONLY: Kind = {
+const READ_ONLY: ErrorKind = {
   code: "store_read_only",
   retryable: false,
   message: "This server is read-only: it is a replica or was set read-only. Connect to the primary.",
 };
-const BUSY: Kind = {
+const BUSY: ErrorKind = {
   code: "store_busy",
   retryable: true,
   message: "Postgres is too busy: too many connections, or another session held a lock too long. Try again.",
 };
 
 /** SQLSTATE 08P01, a protocol violation. Poolers use it when they have no server connection. */
-const POOLER: Kind = {
+const POOLER: ErrorKind = {
   code: "store_unreachable",
   retryable: true,
   message:
     "The pooler in front of Postgres has no server for this connection, or refused a parameter of the URL. Check its log; an append that carries entry ids is safe to repeat.",
 };
-const NEEDS_UNPREPARED: Kind = {
+const NEEDS_UNPREPARED: ErrorKind = {
   code: "store_failed",
   retryable: false,
   message: "A pooler between this store and Postgres loses prepared statements. Add ?prepare=false to the URL.",
 };
 
 /** By SQLSTATE. */
-const STATES: { readonly [state: string]: Kind } = {
+const STATES: { readonly [state: string]: ErrorKind } = {
   "28P01": AUTH_FAILED,
   "28000": AUTH_FAILED,
   "3D000": NO_DATABASE,
@@ -69,7 +69,7 @@ const STATES: { readonly [state: string]: Kind } = {
 };
 
 /** By the library's own error codes. */
-const CONNECTION: { readonly [code: string]: Kind } = {
+const CONNECTION: { readonly [code: string]: ErrorKind } = {
   CONNECT_TIMEOUT: UNREACHABLE,
   CONNECTION_CLOSED: UNREACHABLE,
   CONNECTION_DESTROYED: UNREACHABLE,
@@ -109,7 +109,7 @@ export function isConnectionLoss(error: unknown): boolean {
   return code === UNREACHABLE.code && retryable;
 }
 
-function kindOf(error: unknown, code: string): Kind {
+function kindOf(error: unknown, code: string): ErrorKind {
   const known = STATES[code] ?? CONNECTION[code];
   if (known !== undefined) return known;
   const isSocketError = textOf(error, "syscall") !== "" || /^E[A-Z]+$/.test(code);

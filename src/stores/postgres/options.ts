@@ -1,7 +1,6 @@
 import { checkName } from "../../thread/names.ts";
 import { StoreError } from "../errors.ts";
-import { checkOptions, invalidOption } from "../options.ts";
-import { STORE_OPTIONS, type StoreOptions } from "../ports.ts";
+import { checkOptions, invalidOption, STORE_OPTIONS, type StoreOptions } from "../options.ts";
 
 /**
  * "durable": an acknowledged append survives a crash of the server and a power failure. "relaxed"
@@ -10,6 +9,7 @@ import { STORE_OPTIONS, type StoreOptions } from "../ports.ts";
  */
 export type PostgresMode = "durable" | "relaxed";
 
+/** The tenant, durability, schema, connections and deadlines of a Postgres store. */
 export interface PostgresStoreOptions extends StoreOptions {
   /** Part of every key, so that a store has no access to other tenants. Default "default". */
   readonly tenant?: string | undefined;
@@ -27,7 +27,7 @@ export interface PostgresStoreOptions extends StoreOptions {
 }
 
 /** Options with every default filled in. */
-export interface Settings {
+export interface PostgresSettings {
   readonly url: string;
   readonly tenant: string;
   readonly mode: PostgresMode;
@@ -36,9 +36,12 @@ export interface Settings {
   readonly callTimeoutMs: number;
 }
 
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
-export function readOptions(url: string, options: PostgresStoreOptions): { settings: Settings; ports: StoreOptions } {
+export function checkPostgresOptions(
+  url: string,
+  options: PostgresStoreOptions,
+): { settings: PostgresSettings; ports: StoreOptions } {
   const {
     tenant = "default",
     mode = "durable",
@@ -52,7 +55,7 @@ export function readOptions(url: string, options: PostgresStoreOptions): { setti
   if (!isIdentifier(schema)) throw invalidOption("schema", "1 to 63 lower-case letters, digits and underscores");
   if (!(Number.isSafeInteger(maxConnections) && maxConnections >= 3))
     throw invalidOption("maxConnections", "a whole number from 3");
-  if (!(Number.isSafeInteger(callTimeoutMs) && callTimeoutMs > 0 && callTimeoutMs <= LONGEST_TIMER_MS))
+  if (!(Number.isSafeInteger(callTimeoutMs) && callTimeoutMs > 0 && callTimeoutMs <= MAX_TIMER_MS))
     throw invalidOption("callTimeoutMs", "a whole number from 1 to 2147483647");
   if (typeof url !== "string" || !/^postgres(ql)?:\/\//.test(url)) throw badUrl();
   return { settings: { url: withoutChannelBinding(url), tenant, mode, schema, maxConnections, callTimeoutMs }, ports };

@@ -1,16 +1,34 @@
 import { HeddleError } from "../../thread/errors.ts";
 import type { Clock } from "../../thread/ports.ts";
-import type { Decision, StoreDriver, ThreadState } from "../driver.ts";
-import type { SqliteConnection } from "./connection/connection.ts";
-import { FileInspection } from "./connection/inspect.ts";
-import { rollBack } from "./connection/roll-back.ts";
-import { guarded } from "./errors.ts";
-import { History } from "./reading/history.ts";
-import { listThreads } from "./reading/listing.ts";
-import { Records } from "./records.ts";
-import { GroupCommit, type Outcome } from "./writing/group-commit.ts";
-import { copyThread, removeThread } from "./writing/moves.ts";
-import { Threads } from "./writing/threads.ts";
+import type {
+  Change,
+  Decision,
+  ListPosition,
+  ListQuery,
+  NamedHead,
+  RecordSpace,
+  RowRange,
+  StoreDriver,
+  StoredRow,
+  ThreadState,
+} from "../driver.ts";
+import { CorruptionError } from "../errors.ts";
+import { feedPosition } from "../options.ts";
+import type { ListOrder } from "../port.ts";
+import { asJsonText } from "../search-text.ts";
+import { rollback, type SqliteConnection, type SqliteStatement, type SqlValue } from "./connection.ts";
+import { translateErrors } from "./errors.ts";
+import { GroupCommit, type Outcome } from "./group-commit.ts";
+import {
+  copyThread,
+  HEAD_COLUMNS,
+  PAYLOAD,
+  ROW_COLUMNS,
+  removeThread,
+  Threads,
+  toHead,
+  toRow,
+} from "./thread-tables.ts";
 
 /**
  * The threads of one tenant in one SQLite file. Writes are grouped; reads run immediately. SQLite has no clock of its own,
@@ -24,37 +42,37 @@ export function sqliteDriver(connection: SqliteConnection, tenant: string, clock
   const group = new GroupCommit(transactionsOf(connection));
 
   function write<Result>(writer: string, work: () => Result): Promise<Result> {
-    return group.add(writer, () => ({ ok: true, result: guarded(work) }));
+    return group.add(writer, () => ({ ok: true, result: translateErrors(work) }));
   }
 
   return {
     transact<Result>(threadId: string, wantedIds: readonly string[], decide: (state: ThreadState) => Decision<Result>) {
       return group.add(threadId, (): Outcome<Result> => {
-        const thread = guarded(() => threads.open(threadId, wantedIds));
+        const thread = translateErrors(() => threads.open(threadId, wantedIds));
         const decided = attempt(() => decide(thread.state));
         if (!decided.ok) return decided;
-        guarded(() => thread.apply(decided.result));
+        translateErrors(() => thread.apply(decided.result));
         return { ok: true, result: decided.result.result };
       });
     },
 
-    head: async (threadId) => guarded(() => threads.head(threadId)),
-    rows: async (threadId, range) => guarded(() => history.rows(threadId, range)),
-    changes: async (after, limit) => guarded(() => history.changes(after, limit)),
-    heads: async (afterId, limit) => guarded(() => history.heads(afterId, limit)),
-    list: async (query) => guarded(() => listThreads(connection, tenant, query)),
-    inspect: async () => guarded(() => inspection.trouble()),
+    head: async (threadId) => translateErrors(() => threads.head(threadId)),
+    rows: async (threadId, range) => translateErrors(() => history.rows(threadId, range)),
+    changes: async (after, limit) => translateErrors(() => history.changes(after, limit)),
+    heads: async (afterId, limit) => translateErrors(() => history.heads(afterId, limit)),
+    list: async (query) => translateErrors(() => listThreads(connection, tenant, query)),
+    inspect: async () => translateErrors(() => inspection.trouble()),
 
     remove: (threadId) => write(threadId, () => removeThread(connection, tenant, threadId)),
     copy: (from, to, atSeq, head) => write(to, () => copyThread(connection, tenant, { from, to, atSeq, head })),
 
-    getRecord: async (space, key) => guarded(() => records.get(space, key)),
+    getRecord: async (space, key) => translateErrors(() => records.get(space, key)),
     putRecord: (space, key, value) => write(key, () => records.put(space, key, value)),
     deleteRecord: (space, key) => write(key, () => records.delete(space, key)),
 
     async close() {
       group.flush();
-      guarded(() => connection.close());
+      translateErrors(() => connection.close());
     },
   };
 }
@@ -73,8 +91,186 @@ function transactionsOf(connection: SqliteConnection) {
   const begin = connection.prepare("BEGIN IMMEDIATE");
   const commit = connection.prepare("COMMIT");
   return {
-    begin: () => guarded(() => begin.run()),
-    commit: () => guarded(() => commit.run()),
-    rollback: () => rollBack(connection),
+    begin: () => translateErrors(() => begin.run()),
+    commit: () => translateErrors(() => commit.run()),
+    rollback: () => rollback(connection),
   };
+}
+
+const OF_THREAD = "e.thread = (SELECT key FROM threads WHERE tenant = ? AND id = ?)";
+const IN_RANGE = `FROM entries e WHERE ${OF_THREAD} AND e.seq BETWEEN ? AND ?`;
+const OF_KIND = "AND e.kind IN (SELECT value FROM json_each(?))";
+const CONTAINING = `AND instr(lower(${PAYLOAD}), ?)`;
+
+/** Reads committed rows, changes and heads. */
+class History {
+  readonly #connection: SqliteConnection;
+  readonly #tenant: string;
+  readonly #prepared = new Map<string, SqliteStatement>();
+  readonly #sql: ReturnType<typeof historyStatements>;
+
+  constructor(connection: SqliteConnection, tenant: string) {
+    this.#connection = connection;
+    this.#tenant = tenant;
+    this.#sql = historyStatements(connection);
+  }
+
+  rows(threadId: string, { from, to, kinds, search, reverse = false, limit }: RowRange): readonly StoredRow[] {
+    const conditions = [
+      ...(kinds === undefined ? [] : [{ sql: OF_KIND, value: JSON.stringify(kinds) }]),
+      ...(search === undefined ? [] : [{ sql: CONTAINING, value: search }]),
+    ];
+    const where = conditions.map(({ sql }) => sql).join(" ");
+    const values = conditions.map(({ value }) => value);
+    return this.#rows(where, reverse)
+      .all(this.#tenant, threadId, from, to, ...values, limit)
+      .map(toRow);
+  }
+
+  /** Prepares one statement per combination of conditions. */
+  #rows(where: string, reverse: boolean): SqliteStatement {
+    const sql = `SELECT ${ROW_COLUMNS} ${IN_RANGE} ${where} ORDER BY e.seq ${reverse ? "DESC" : "ASC"} LIMIT ?`;
+    const known = this.#prepared.get(sql);
+    if (known !== undefined) return known;
+    const statement = this.#connection.prepare(sql);
+    this.#prepared.set(sql, statement);
+    return statement;
+  }
+
+  /** SQLite runs one write transaction at a time, so positions are in commit order. */
+  changes(after: string | undefined, limit: number): readonly Change[] {
+    const found = this.#sql.changes.all(after === undefined ? 0 : feedPosition(after), this.#tenant, limit);
+    return found.map(([pos, threadId, ...columns]) => ({
+      cursor: String(pos),
+      threadId: String(threadId),
+      row: toRow(columns),
+    }));
+  }
+
+  heads(afterId: string | undefined, limit: number): readonly NamedHead[] {
+    return this.#sql.heads.all(this.#tenant, afterId ?? "", limit).map(([first, ...columns]) => {
+      const id = String(first);
+      return { id, head: toHead(id, columns) };
+    });
+  }
+}
+
+function historyStatements(connection: SqliteConnection) {
+  return {
+    changes: connection.prepare(`
+      SELECT e.pos, t.id, ${ROW_COLUMNS} FROM entries e JOIN threads t ON t.key = e.thread
+      WHERE e.pos > ? AND t.tenant = ? ORDER BY e.pos LIMIT ?`),
+    heads: connection.prepare(
+      `SELECT id, ${HEAD_COLUMNS} FROM threads WHERE tenant = ? AND id > ? ORDER BY id LIMIT ?`,
+    ),
+  };
+}
+
+interface Condition {
+  readonly sql: string;
+  readonly values: readonly SqlValue[];
+}
+
+const SORT_ORDER = { updated: "updated_at DESC, id", created: "created_at DESC, id", id: "id" } as const;
+
+/** A status must be text. `json_extract` alone would also convert objects to text. */
+const STATUS = "CASE json_type(metadata, '$.status') WHEN 'text' THEN json_extract(metadata, '$.status') END";
+
+/** The threads of a page, plus one when there is another page. */
+function listThreads(connection: SqliteConnection, tenant: string, query: ListQuery): readonly NamedHead[] {
+  const conditions = conditionsOf(tenant, query);
+  const where = conditions.map(({ sql }) => sql).join(" AND ");
+  const values = conditions.flatMap((condition) => condition.values);
+  const sql = `SELECT id, ${HEAD_COLUMNS} FROM threads t WHERE ${where} ORDER BY ${SORT_ORDER[query.order]} LIMIT ?`;
+  const found = connection.prepare(sql).all(...values, query.limit + 1);
+  return found.map(([id, ...columns]) => ({ id: String(id), head: toHead(String(id), columns) }));
+}
+
+function conditionsOf(tenant: string, { prefix, order, status, search, after }: ListQuery): readonly Condition[] {
+  return [
+    { sql: "tenant = ?", values: [tenant] },
+    ...(prefix === "" ? [] : [{ sql: "substr(id, 1, length(?)) = ?", values: [prefix, prefix] }]),
+    ...(status === undefined ? [] : [{ sql: `${STATUS} = ?`, values: [status] }]),
+    ...(search === "" ? [] : [containsText(search)]),
+    ...(after === undefined ? [] : [isAfter(after, order)]),
+  ];
+}
+
+function isAfter({ value, id }: ListPosition, order: ListOrder): Condition {
+  if (order === "id") return { sql: "id > ?", values: [id] };
+  const column = order === "updated" ? "updated_at" : "created_at";
+  return { sql: `(${column} < ? OR (${column} = ? AND id > ?))`, values: [value, value, id] };
+}
+
+function containsText(search: string): Condition {
+  const inEntries = `EXISTS (SELECT 1 FROM entries e WHERE e.thread = t.key AND instr(lower(${PAYLOAD}), ?))`;
+  const text = asJsonText(search);
+  return { sql: `(instr(lower(id), ?) OR instr(lower(metadata), ?) OR ${inEntries})`, values: [search, text, text] };
+}
+
+/** Checkpoints and blobs by key. Texts are stored as TEXT, bytes as BLOB. */
+class Records {
+  readonly #tenant: string;
+  readonly #sql: ReturnType<typeof recordStatements>;
+
+  constructor(connection: SqliteConnection, tenant: string) {
+    this.#tenant = tenant;
+    this.#sql = recordStatements(connection);
+  }
+
+  get(space: RecordSpace, key: string): string | Uint8Array | undefined {
+    const value = this.#sql.get.get(this.#tenant, space, key)?.[0];
+    if (value === undefined || typeof value === "string" || value instanceof Uint8Array) return value;
+    // A flipped bit can turn a text into a number. Report the damage instead of "not found".
+    throw new CorruptionError({ seq: -1, trouble: `${space} ${key} is not what was written` });
+  }
+
+  put(space: RecordSpace, key: string, value: SqlValue): void {
+    this.#sql.put.run(this.#tenant, space, key, value);
+  }
+
+  delete(space: RecordSpace, key: string): boolean {
+    return this.#sql.delete.get(this.#tenant, space, key) !== undefined;
+  }
+}
+
+function recordStatements(connection: SqliteConnection) {
+  return {
+    get: connection.prepare("SELECT value FROM records WHERE tenant = ? AND space = ? AND key = ?"),
+    put: connection.prepare("INSERT OR REPLACE INTO records (tenant, space, key, value) VALUES (?, ?, ?, ?)"),
+    delete: connection.prepare("DELETE FROM records WHERE tenant = ? AND space = ? AND key = ? RETURNING 1"),
+  };
+}
+
+/**
+ * Runs SQLite's check of all pages and indexes. The result is cached until the next write, so that verifying many threads
+ * reads the file once.
+ */
+class FileInspection {
+  readonly #connection: SqliteConnection;
+  #state: string | undefined;
+  #trouble: string | undefined;
+
+  constructor(connection: SqliteConnection) {
+    this.#connection = connection;
+  }
+
+  trouble(): string | undefined {
+    const state = this.#writesSoFar();
+    if (state !== this.#state) this.#trouble = this.#check();
+    this.#state = state;
+    return this.#trouble;
+  }
+
+  #check(): string | undefined {
+    const found = this.#connection.prepare("PRAGMA integrity_check(1)").get()?.[0];
+    return found === "ok" ? undefined : `SQLite reports "${String(found)}"`;
+  }
+
+  /** A text that changes with every write by any connection. */
+  #writesSoFar(): string {
+    const [own] = this.#connection.prepare("SELECT total_changes()").get() ?? [];
+    const [others] = this.#connection.prepare("PRAGMA data_version").get() ?? [];
+    return `${own}/${others}`;
+  }
 }

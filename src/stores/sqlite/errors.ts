@@ -27,26 +27,26 @@ const BY_NAME: { readonly [name: string]: number } = {
 };
 
 /** Runs a SQLite call and converts its errors to HeddleErrors. */
-export function guarded<Result>(work: () => Result): Result {
+export function translateErrors<Result>(work: () => Result): Result {
   try {
     return work();
   } catch (error) {
-    throw HeddleError.isInstance(error) ? error : translate(error);
+    throw HeddleError.isInstance(error) ? error : storeError(error);
   }
 }
 
-function translate(cause: unknown): HeddleError {
+function storeError(cause: unknown): HeddleError {
   switch (resultCode(cause)) {
     case BUSY:
     case LOCKED:
-      return failed(
+      return storeFailure(
         "store_busy",
         "Another process held the database lock too long. Use one writing process per file, or try again.",
         cause,
         true,
       );
     case READONLY:
-      return failed(
+      return storeFailure(
         "store_read_only",
         "The database file or its folder cannot be written. Check its permissions.",
         cause,
@@ -56,19 +56,24 @@ function translate(cause: unknown): HeddleError {
     case FULL:
       return new StoreFullError(cause);
     case CANTOPEN:
-      return failed(
+      return storeFailure(
         "store_unreachable",
         "The database file cannot be opened. Check that its folder exists and can be written.",
         cause,
       );
     case TOOBIG:
-      return failed("too_large", "The entry is larger than SQLite can store.", cause);
+      return storeFailure("too_large", "The entry is larger than SQLite can store.", cause);
     case NOTADB:
-      return failed("store_not_heddle", "The file is not a SQLite database. Choose another path.", cause);
+      return storeFailure("store_not_heddle", "The file is not a SQLite database. Choose another path.", cause);
     case IOERR:
-      return failed("store_failed", "The disk reported an error. Check the disk before you continue.", cause, true);
+      return storeFailure(
+        "store_failed",
+        "The disk reported an error. Check the disk before you continue.",
+        cause,
+        true,
+      );
     default:
-      return failed("store_failed", "SQLite refused the operation. See `cause`.", cause);
+      return storeFailure("store_failed", "SQLite refused the operation. See `cause`.", cause);
   }
 }
 
@@ -82,6 +87,6 @@ function resultCode(error: unknown): number | undefined {
   return BY_NAME[name.split("_").slice(0, 2).join("_")];
 }
 
-function failed(code: string, message: string, cause: unknown, retryable = false): StoreError {
+function storeFailure(code: string, message: string, cause: unknown, retryable = false): StoreError {
   return new StoreError({ code, message, cause, retryable });
 }

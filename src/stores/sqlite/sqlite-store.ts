@@ -1,17 +1,22 @@
 import { checkName } from "../../thread/names.ts";
 import { systemPorts } from "../../thread/ports.ts";
+import { defineStore } from "../define-store.ts";
+import { StoreError } from "../errors.ts";
 import { nativeSha256 } from "../native/sha256.ts";
-import { checkOptions, invalidOption } from "../options.ts";
+import { checkOptions, invalidOption, STORE_OPTIONS, type StoreOptions } from "../options.ts";
 import type { ThreadStore } from "../port.ts";
-import { STORE_OPTIONS, type StoreOptions } from "../ports.ts";
-import { readyStore } from "../ready-store.ts";
-import type { OpenConnection, SqliteConnection } from "./connection/connection.ts";
-import { checkIdentity, migrate } from "./connection/migrate.ts";
-import { findSqlite } from "./connection/open-connection.ts";
-import { BUSY_TIMEOUT_MS, type SqliteMode, setPragmas } from "./connection/pragmas.ts";
+import { findSqlite, type OpenConnection, type SqliteConnection, type SqlValue } from "./connection.ts";
 import { sqliteDriver } from "./driver.ts";
-import { guarded } from "./errors.ts";
+import { translateErrors } from "./errors.ts";
+import { checkIdentity, migrate } from "./schema/migrate.ts";
 
+/**
+ * "durable": an acknowledged append survives a power failure. "relaxed": it survives a crash of the process, but a power
+ * failure may lose the last appends. "relaxed" is faster on disks with slow sync.
+ */
+export type SqliteMode = "durable" | "relaxed";
+
+/** The tenant, the durability and the driver of a SQLite store. */
 export interface SqliteStoreOptions extends StoreOptions {
   /** Part of every key, so that a store has no access to other tenants. Default "default". */
   readonly tenant?: string | undefined;
@@ -41,11 +46,11 @@ export function sqliteStore(path: string, options: SqliteStoreOptions = {}): Thr
   if (typeof path !== "string" || path === "" || path.includes("\0")) throw invalidOption("path", "the path of a file");
   if (path.includes(":memory:"))
     throw invalidOption("path", "the path of a file; for threads in memory use memoryStore()");
-  const connection = guarded(() => connect(path));
+  const connection = translateErrors(() => connect(path));
   try {
-    guarded(() => prepare(connection, mode));
-    return readyStore(
-      guarded(() => sqliteDriver(connection, tenant, ports.clock ?? systemPorts.clock)),
+    translateErrors(() => prepareDatabase(connection, mode));
+    return defineStore(
+      translateErrors(() => sqliteDriver(connection, tenant, ports.clock ?? systemPorts.clock)),
       { sha256: nativeSha256, ...ports },
     );
   } catch (error) {
@@ -54,9 +59,43 @@ export function sqliteStore(path: string, options: SqliteStoreOptions = {}): Thr
   }
 }
 
-function prepare(connection: SqliteConnection, mode: SqliteMode): void {
+function prepareDatabase(connection: SqliteConnection, mode: SqliteMode): void {
   connection.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`); // another process may be opening the same file
   checkIdentity(connection);
   setPragmas(connection, mode);
   migrate(connection);
+}
+
+const SYNCHRONOUS = { durable: 2, relaxed: 1 } as const; // FULL, NORMAL
+
+const BUSY_TIMEOUT_MS = 5000;
+
+/** 16 MB of log between checkpoints. Writes to many threads change the same pages often, so fewer checkpoints are faster. */
+const CHECKPOINT_PAGES = 4096;
+
+/** Sets the pragmas for durability and reads them back, because SQLite ignores unknown pragmas and values. */
+function setPragmas(connection: SqliteConnection, mode: SqliteMode): void {
+  const wanted: readonly (readonly [name: string, set: string | number, read: SqlValue])[] = [
+    ["busy_timeout", BUSY_TIMEOUT_MS, BUSY_TIMEOUT_MS],
+    ["journal_mode", "wal", "wal"],
+    ["synchronous", SYNCHRONOUS[mode], SYNCHRONOUS[mode]],
+    ["wal_autocheckpoint", CHECKPOINT_PAGES, CHECKPOINT_PAGES],
+    ["fullfsync", 1, 1],
+    ["checkpoint_fullfsync", 1, 1],
+    ["cell_size_check", 1, 1],
+    ["trusted_schema", 0, 0],
+  ];
+  for (const [name, set] of wanted) connection.exec(`PRAGMA ${name} = ${set}`);
+  for (const [name, , read] of wanted) {
+    const [value] = connection.prepare(`PRAGMA ${name}`).get() ?? [];
+    if (value !== read) throw pragmaRefused(name, read);
+  }
+}
+
+function pragmaRefused(name: string, wanted: SqlValue): StoreError {
+  const advice = "Keep the database on a local disk: network file systems do not support WAL mode.";
+  return new StoreError({
+    code: "store_failed",
+    message: `SQLite did not accept PRAGMA ${name} = ${wanted}. ${advice}`,
+  });
 }

@@ -1,5 +1,5 @@
-import type { Access } from "./access.ts";
-import { StudioError } from "./error.ts";
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import { StudioError } from "./response.ts";
 
 export interface GuardOptions {
   /** Allowed values of the Host header. Undefined allows any; use it only with a token. */
@@ -9,9 +9,9 @@ export interface GuardOptions {
 }
 
 /**
- * Refuses foreign callers. A page that reaches this address under its own name (DNS rebinding) has another Host. A page of
- * another site has another Origin. Other programs and users of this machine have no token. The token is in a header and
- * not in a cookie, because browsers send cookies to every port of a host.
+ * Refuses requests that do not come from Studio's page or a token holder. DNS rebinding (a foreign name that resolves
+ * to this machine) shows in the Host header, and another site in the Origin header. Other programs on this machine have
+ * no token. The token is a header, because browsers send cookies to every port of a host.
  */
 export function guard(request: Request, url: URL, { hosts, access }: GuardOptions): void {
   if (hosts !== undefined && !hosts.includes(url.host)) throw hostRefused();
@@ -34,12 +34,12 @@ function checkOrigin(request: Request, url: URL): void {
   if (host !== url.host) throw originRefused("the Origin header");
 }
 
-/** Paths without a token: the page, which holds no secrets, and the exchange of a code for the token. */
+/** Paths that need no token: the page, which holds no secrets, and the exchange of a code for the token. */
 function isOpen({ method }: Request, { pathname }: URL): boolean {
   return !pathname.startsWith("/api/") || (method === "POST" && pathname === "/api/enter");
 }
 
-/** A download takes a code instead: a browser that saves a file sends no headers of the page. */
+/** A download is authorized by a code, because a browser that saves a file cannot send the token header. */
 function isDownload({ method }: Request, { pathname }: URL): boolean {
   return method === "GET" && /^\/api\/threads\/[^/]+\/export$/.test(pathname);
 }
@@ -56,4 +56,45 @@ function hostRefused(): StudioError {
 function originRefused(what: string): StudioError {
   const message = `Refused because of ${what}. Only Studio's own page may call this API from a browser.`;
   return new StudioError({ code: "origin_refused", status: 403, message });
+}
+
+/** The largest number of unused codes. Above it, the oldest code becomes invalid. */
+const MAX_CODES = 1000;
+
+/** Grants access to the API by the token, or by a one-time code. */
+export class Access {
+  readonly token: string;
+  readonly #codes = new Set<string>();
+
+  constructor(token: string) {
+    this.token = token;
+  }
+
+  isToken(given: string | undefined): boolean {
+    return given !== undefined && isSame(given, this.token);
+  }
+
+  /** Makes a one-time code for a URL. It works only once, because URLs stay in browser histories and logs. */
+  mintCode(): string {
+    const code = randomSecret();
+    this.#codes.add(code);
+    const [oldest] = this.#codes;
+    if (this.#codes.size > MAX_CODES && oldest !== undefined) this.#codes.delete(oldest);
+    return code;
+  }
+
+  /** Returns whether the code was valid. It is invalid afterwards. */
+  redeem(code: string): boolean {
+    return this.#codes.delete(code);
+  }
+}
+
+export function randomSecret(): string {
+  return randomBytes(24).toString("base64url");
+}
+
+/** Compares in constant time, so that response times reveal nothing about the token. */
+function isSame(a: string, b: string): boolean {
+  const hash = (text: string): Buffer => createHash("sha256").update(text).digest();
+  return timingSafeEqual(hash(a), hash(b));
 }

@@ -1,7 +1,7 @@
 import type { Studio } from "../studio.ts";
-import { StudioError } from "./error.ts";
+import { StudioError } from "./response.ts";
 
-export interface Call {
+export interface RouteCall {
   readonly studio: Studio;
   readonly request: Request;
   readonly query: URLSearchParams;
@@ -9,19 +9,19 @@ export interface Call {
   readonly param: (name: string) => string;
 }
 
-export type Run<Answered extends Response = Response> = (call: Call) => Promise<Answered>;
+export type RouteHandler<Answered extends Response = Response> = (call: RouteCall) => Promise<Answered>;
 
 export interface Route {
   readonly method: string;
   /** Parts in braces are parameters: `/api/threads/{id}`. */
   readonly path: string;
-  /** Whether the route is refused if Studio is read-only. */
+  /** Whether the route changes threads. A read-only Studio refuses it. */
   readonly writes: boolean;
-  readonly run: Run;
+  readonly run: RouteHandler;
 }
 
-/** Answers by the matching route. HEAD is GET without a body. */
-export async function routed(routes: readonly Route[], studio: Studio, request: Request, url: URL): Promise<Response> {
+/** Runs the route that matches the request. HEAD runs GET and drops the body. */
+export async function route(routes: readonly Route[], studio: Studio, request: Request, url: URL): Promise<Response> {
   const { pathname, searchParams: query } = url;
   const fitting = routes.flatMap((route) => {
     const params = paramsOf(route.path, pathname);

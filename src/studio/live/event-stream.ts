@@ -1,37 +1,40 @@
 import type { RuntimePorts } from "../../runtime/ports.ts";
-import type { StreamData } from "../contract/event.ts";
-import { reply } from "../http/reply.ts";
+import type { StreamData } from "../contract.ts";
+import { reply } from "../http/response.ts";
 
-/** How often to send a comment. Proxies and browsers close a connection that is silent for long. */
+/** How often a comment is sent, in milliseconds. Proxies and browsers close silent connections. */
 const HEARTBEAT_MS = 15_000;
-/** How many messages may wait for a slow reader before the makers wait too. */
+/** How many messages may wait for a slow reader before the producers must wait. */
 const BUFFERED = 64;
 
-export type Message = {
+export type StreamMessage = {
   [Event in keyof StreamData]: {
     readonly event: Event;
     readonly data: StreamData[Event];
-    /** The position from which a reader resumes after a lost connection. */
+    /** The event id. A reader that reconnects sends the last one as Last-Event-ID. */
     readonly id?: string;
-    /** The thread, in a stream of several threads. */
+    /** Set in a stream of several threads. */
     readonly threadId?: string;
   };
 }[keyof StreamData];
 
-/** Sends a message. Resolves when the next one can be sent. */
-export type Send = (message: Message) => Promise<void>;
+/** Sends a message. Resolves when the next message may be sent. */
+export type Send = (message: StreamMessage) => Promise<void>;
 
-/** Sends messages until the signal is aborted. */
-export type Maker = (send: Send, signal: AbortSignal) => Promise<void>;
+/** Sends messages until `signal` is aborted. */
+export type EventProducer = (send: Send, signal: AbortSignal) => Promise<void>;
 
 interface Options {
   readonly ports: RuntimePorts;
-  /** The stream ends when one of these is aborted: that of the reader, or that of Studio. */
+  /** The stream ends when one of these signals aborts: the client has disconnected, or Studio stops. */
   readonly signals: readonly AbortSignal[];
 }
 
-/** Server-sent events of several makers, which wait for a slow reader. The stream ends when one of them fails. */
-export function eventStream({ ports, signals }: Options, makers: readonly Maker[]): Response {
+/**
+ * A response that streams server-sent events of several producers. Producers wait for a slow reader. The stream ends
+ * when one of them fails.
+ */
+export function eventStream({ ports, signals }: Options, producers: readonly EventProducer[]): Response {
   const ended = new AbortController();
   const { signal } = ended;
   for (const outer of signals) {
@@ -61,10 +64,10 @@ export function eventStream({ ports, signals }: Options, makers: readonly Maker[
           room.resolve();
           try {
             controller.close();
-          } catch {} // the reader has gone
+          } catch {} // the stream is closed already, because the reader has disconnected
         });
         write("retry: 1000\n\n");
-        for (const make of makers) make(send, signal).catch(() => ended.abort());
+        for (const produce of producers) produce(send, signal).catch(() => ended.abort());
         if (signal.aborted) controller.close();
       },
       pull: () => {
@@ -78,7 +81,7 @@ export function eventStream({ ports, signals }: Options, makers: readonly Maker[
   return reply(stream, "text/event-stream; charset=utf-8", 200, { "x-accel-buffering": "no" });
 }
 
-function textOf({ event, data, id, threadId }: Message): string {
+function textOf({ event, data, id, threadId }: StreamMessage): string {
   const tagged = threadId === undefined ? data : { ...data, threadId };
   return `event: ${event}\n${id === undefined ? "" : `id: ${id}\n`}data: ${JSON.stringify(tagged)}\n\n`;
 }

@@ -1,29 +1,28 @@
 import type { AgentEvent } from "../../agent/event.ts";
 import type { AgentRequest } from "../../runtime/request/request.ts";
-import { Bell } from "./bell.ts";
 
-/** A request of this process with its events so far. A late reader starts with the first event. */
-export interface LiveRequest {
+/** A request that runs in this process, with its events so far. A late reader starts with the first event. */
+interface LiveRequest {
   readonly id: string;
   readonly state: AgentRequest["state"];
   readonly events: readonly AgentEvent[];
 }
 
 /**
- * A node of the linked list of requests of a thread. Readers follow the links, so that a slow reader misses no request. Old
- * nodes are garbage collected after their last reader has moved on.
+ * A node in the linked list of a thread's requests. A slow reader follows the links and misses no request. Unreferenced
+ * old nodes are garbage collected.
  */
-export interface Link {
+interface RequestNode {
   readonly request?: LiveRequest;
-  readonly next?: Link;
+  readonly next?: RequestNode;
 }
 
-interface MutableLink extends Link {
-  request?: Followed;
-  next?: MutableLink;
+interface MutableRequestNode extends RequestNode {
+  request?: FollowedRequest;
+  next?: MutableRequestNode;
 }
 
-class Followed implements LiveRequest {
+class FollowedRequest implements LiveRequest {
   readonly events: AgentEvent[] = [];
   request: AgentRequest;
   isFollowed = false;
@@ -41,20 +40,20 @@ class Followed implements LiveRequest {
   }
 }
 
-/** The live requests of this process, by thread. Their events are read once for all open pages. */
+/** The requests that run in this process, by thread. Each request's events are read once for all connected pages. */
 export class LiveRequests {
-  /** Rings when a thread becomes live or stops being live. */
-  readonly changes = new Bell();
-  readonly #last = new Map<string, MutableLink>();
-  readonly #bells = new Map<string, Bell>();
+  /** Notifies when a thread becomes live or stops being live. */
+  readonly changes = new ChangeSignal();
+  readonly #last = new Map<string, MutableRequestNode>();
+  readonly #signals = new Map<string, ChangeSignal>();
   readonly #deleted: string[] = [];
 
   get(threadId: string): LiveRequest | undefined {
     return this.#last.get(threadId)?.request;
   }
 
-  /** The node where a new reader starts: that of the live request, or the one before the next request. */
-  link(threadId: string): Link {
+  /** Returns the node where a new reader starts: the running request, or an empty node before the next request. */
+  link(threadId: string): RequestNode {
     return this.#linkOf(threadId);
   }
 
@@ -63,68 +62,111 @@ export class LiveRequests {
     return state === "running" || state === "waiting";
   }
 
-  /** Threads deleted by this process, in order. */
+  /** The ids of threads that this process deleted, in order. */
   get deleted(): readonly string[] {
     return this.#deleted;
   }
 
   noteDeleted(threadId: string): void {
     this.#deleted.push(threadId);
-    this.#ring(threadId);
+    this.#notify(threadId);
   }
 
-  /** Follows a request until it ends or waits. Call it again when the request resumes; a second call in between does nothing. */
+  /**
+   * Collects the events of a request until it ends or waits. Call it again when the request resumes. A duplicate call
+   * has no effect.
+   */
   attach(threadId: string, request: AgentRequest): void {
     const last = this.#linkOf(threadId);
     const known = last.request;
-    const followed = known?.id === request.id ? known : new Followed(request);
+    const followed = known?.id === request.id ? known : new FollowedRequest(request);
     followed.request = request;
     if (followed !== known) this.#append(threadId, last, { request: followed });
     if (followed.isFollowed) return;
     followed.isFollowed = true;
     void this.#follow(threadId, followed);
-    this.#ring(threadId);
+    this.#notify(threadId);
   }
 
-  /** Resolves at the next event of the thread's request, or when there is another request. */
+  /** Resolves at the next event of the thread's running request, or when a new request starts. */
   async next(threadId: string, signal: AbortSignal): Promise<void> {
-    const bell = this.#bells.get(threadId) ?? new Bell();
-    this.#bells.set(threadId, bell);
-    await bell.next(signal);
-    if (bell.isAlone && this.#bells.get(threadId) === bell) this.#bells.delete(threadId);
+    const changed = this.#signals.get(threadId) ?? new ChangeSignal();
+    this.#signals.set(threadId, changed);
+    await changed.next(signal);
+    if (changed.isUnused && this.#signals.get(threadId) === changed) this.#signals.delete(threadId);
   }
 
-  async #follow(threadId: string, followed: Followed): Promise<void> {
+  async #follow(threadId: string, followed: FollowedRequest): Promise<void> {
     const { events, request } = followed;
     for await (const event of request.events({ until: "waiting" })) {
-      if (event.seq <= (events.at(-1)?.seq ?? 0)) continue; // emitted already, before the request waited
+      if (event.seq <= (events.at(-1)?.seq ?? 0)) continue; // a resumed request repeats the events from before the wait
       events.push(withoutToken(event));
-      this.#bells.get(threadId)?.ring();
+      this.#signals.get(threadId)?.notify();
     }
     followed.isFollowed = false;
     const last = this.#linkOf(threadId);
     if (request.state !== "waiting" && last.request === followed) this.#append(threadId, last, {});
-    this.#ring(threadId);
+    this.#notify(threadId);
   }
 
-  #linkOf(threadId: string): MutableLink {
+  #linkOf(threadId: string): MutableRequestNode {
     const link = this.#last.get(threadId) ?? {};
     this.#last.set(threadId, link);
     return link;
   }
 
-  #append(threadId: string, last: MutableLink, next: MutableLink): void {
+  #append(threadId: string, last: MutableRequestNode, next: MutableRequestNode): void {
     last.next = next;
     this.#last.set(threadId, next);
   }
 
-  #ring(threadId: string): void {
-    this.#bells.get(threadId)?.ring();
-    this.changes.ring();
+  #notify(threadId: string): void {
+    this.#signals.get(threadId)?.notify();
+    this.changes.notify();
   }
 }
 
 /** Removes the resume token: it gives access to the thread, and the page does not need it. */
 function withoutToken(event: AgentEvent): AgentEvent {
   return event.kind === "checkpoint" ? { ...event, data: { ...event.data, token: "" } } : event;
+}
+
+/**
+ * A signal that can fire many times. Read `count`, then the state, then call `next` with that count. Changes in between
+ * are not missed.
+ */
+export class ChangeSignal {
+  readonly #waiting = new Set<() => void>();
+  #count = 0;
+
+  /** The number of notifications so far. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Whether no caller waits for the next notification. */
+  get isUnused(): boolean {
+    return this.#waiting.size === 0;
+  }
+
+  notify(): void {
+    this.#count += 1;
+    const waiting = [...this.#waiting];
+    this.#waiting.clear();
+    for (const wake of waiting) wake();
+  }
+
+  /** Resolves when `count` is no longer `seen` (default: the current count), or when `signal` is aborted. */
+  next(signal: AbortSignal, seen = this.#count): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = (): void => {
+        signal.removeEventListener("abort", wake);
+        this.#waiting.delete(wake);
+        resolve();
+      };
+      if (signal.aborted || this.#count !== seen) return resolve();
+      this.#waiting.add(wake);
+      signal.addEventListener("abort", wake, { once: true });
+    });
+  }
 }

@@ -1,48 +1,46 @@
 import type { Entry } from "../../thread/entry.ts";
 import { HeddleError } from "../../thread/errors.ts";
 import type { Thread } from "../../thread/thread.ts";
-import { SpecificationFailure } from "./failure.ts";
-import { mismatches, type Partly, show, shown } from "./match.ts";
 
-/** Any part of an entry. */
-export type ExpectedEntry = Partly<Pick<Entry, "id" | "seq" | "at">> & {
+/** An expected entry. Only the given fields are compared. */
+export type ExpectedEntry = ExpectedValue<Pick<Entry, "id" | "seq" | "at">> & {
   readonly kind?: string;
   readonly payload?: { readonly [field: string]: unknown };
   readonly refs?: { readonly [key: string]: unknown };
 };
 
-/** Any part of a directive. */
-export type ExpectedDirective<Directive> = Directive extends object ? Partly<Directive> : never;
+/** An expected directive. Only the given fields are compared. */
+export type ExpectedDirective<Directive> = Directive extends object ? ExpectedValue<Directive> : never;
 
 interface HasThread {
   readonly thread: Thread;
 }
 
-interface Step<Agent, Directive> {
+interface AgentStep<Agent, Directive> {
   readonly agent: Agent;
   readonly directives: readonly Directive[];
 }
 
-type Ended<Agent, Directive> = Step<Agent, Directive> | { readonly error: unknown };
+type StepOrError<Agent, Directive> = AgentStep<Agent, Directive> | { readonly error: unknown };
 
-/** The result of a signal, to compare with expectations. */
-export class Outcome<Agent, Directive extends object> {
+/** The result of a signal, with methods that check it. */
+export class SpecificationOutcome<Agent, Directive extends object> {
   readonly #before: Agent & HasThread;
-  readonly #step: Ended<Agent & HasThread, Directive>;
+  readonly #step: StepOrError<Agent & HasThread, Directive>;
 
-  private constructor(before: Agent & HasThread, step: Ended<Agent & HasThread, Directive>) {
+  private constructor(before: Agent & HasThread, step: StepOrError<Agent & HasThread, Directive>) {
     this.#before = before;
     this.#step = step;
   }
 
   static of<Agent extends HasThread, Directive extends object>(
     before: Agent,
-    run: () => Step<Agent, Directive>,
-  ): Outcome<Agent, Directive> {
+    run: () => AgentStep<Agent, Directive>,
+  ): SpecificationOutcome<Agent, Directive> {
     try {
-      return new Outcome<Agent, Directive>(before, run());
+      return new SpecificationOutcome<Agent, Directive>(before, run());
     } catch (error) {
-      return new Outcome<Agent, Directive>(before, { error });
+      return new SpecificationOutcome<Agent, Directive>(before, { error });
     }
   }
 
@@ -75,7 +73,7 @@ export class Outcome<Agent, Directive extends object> {
     return this;
   }
 
-  /** Expects a refusal with this code, as an error or a directive, and an unchanged agent. */
+  /** Checks that the signal was refused with this code, as an error or a directive, and that the agent is unchanged. */
   thenRejects(code: string): this {
     const refusal = "error" in this.#step ? this.#step.error : refusalIn(this.#step.directives);
     const actual = HeddleError.isInstance(refusal) || isFailure(refusal) ? refusal.code : undefined;
@@ -89,7 +87,7 @@ export class Outcome<Agent, Directive extends object> {
     return this;
   }
 
-  get #done(): Step<Agent & HasThread, Directive> {
+  get #done(): AgentStep<Agent & HasThread, Directive> {
     if (!("error" in this.#step)) return this.#step;
     throw this.#step.error;
   }
@@ -116,7 +114,10 @@ function compare(what: string, actual: readonly unknown[], expected: readonly un
   );
 }
 
-/** Shows the differences from all directives of the same type, because the intended one is usually among them. */
+/**
+ * Makes the failure for a missing directive. Shows the differences from all directives of the same type, because the
+ * intended one is usually among them.
+ */
 function missing(index: number, one: object, directives: readonly object[], from: number): SpecificationFailure {
   const rest = directives.slice(from);
   const near = rest.filter((given) => typeOf(given) === typeOf(one));
@@ -130,7 +131,7 @@ function typeOf(directive: object): string {
   return "type" in directive ? String(directive.type) : "?";
 }
 
-/** The failure of the directive that reports a refusal, if any. */
+/** Returns the error in the directive that reports a refusal, if any. */
 function refusalIn(directives: readonly object[]): unknown {
   const refusal = directives.find((directive) => /^emit_.*_error$/.test(typeOf(directive)));
   return refusal !== undefined && "failure" in refusal ? refusal.failure : undefined;
@@ -138,4 +139,73 @@ function refusalIn(directives: readonly object[]): unknown {
 
 function isFailure(value: unknown): value is { readonly code: string } {
   return typeof value === "object" && value !== null && "code" in value;
+}
+
+/** The error of a failed specification. Has both values as fields, so that a test runner can show a diff. */
+export class SpecificationFailure extends Error {
+  override readonly name = "SpecificationFailure";
+  readonly expected: unknown;
+  readonly actual: unknown;
+  /** Makes test runners show a diff. */
+  readonly showDiff = true;
+
+  constructor(message: string, expected?: unknown, actual?: unknown) {
+    super(message);
+    this.expected = expected;
+    this.actual = actual;
+  }
+}
+
+/** An expected value: any part of an object, a complete list, or a matcher of the test runner. */
+export type ExpectedValue<T = unknown> = T extends readonly (infer Item)[]
+  ? readonly ExpectedValue<Item>[]
+  : T extends object
+    ? { readonly [Key in keyof T]?: ExpectedValue<T[Key]> | AsymmetricMatcher }
+    : T | AsymmetricMatcher;
+
+/** A matcher such as `expect.any(String)` of vitest and jest. */
+export interface AsymmetricMatcher {
+  asymmetricMatch(value: unknown): boolean;
+}
+
+/** Lists the differences between a value and its expectation, one line each. */
+function mismatches(actual: unknown, expected: unknown, path: string): readonly string[] {
+  if (Object.is(actual, expected)) return [];
+  if (isMatcher(expected)) return expected.asymmetricMatch(actual) ? [] : [line(path, String(expected), actual)];
+  if (Array.isArray(expected)) return inList(actual, expected, path);
+  if (!isObject(expected) || !isObject(actual)) return [line(path, show(expected), actual)];
+  return Object.entries(expected).flatMap(([key, value]) => mismatches(actual[key], value, `${path}.${key}`));
+}
+
+/** Returns only the parts of a value that the expectation names, for a diff. */
+function shown(actual: unknown, expected: unknown): unknown {
+  if (Array.isArray(expected) && Array.isArray(actual)) return actual.map((item, at) => shown(item, expected[at]));
+  if (!isObject(expected) || !isObject(actual) || isMatcher(expected)) return actual;
+  return Object.fromEntries(Object.keys(expected).map((key) => [key, shown(actual[key], expected[key])]));
+}
+
+function inList(actual: unknown, expected: readonly unknown[], path: string): readonly string[] {
+  if (!Array.isArray(actual)) return [line(path, show(expected), actual)];
+  const length = Math.max(actual.length, expected.length);
+  return Array.from({ length }, (_, at) => {
+    if (at >= expected.length) return [line(`${path}[${at}]`, "nothing", actual[at])];
+    return mismatches(actual[at], expected[at], `${path}[${at}]`);
+  }).flat();
+}
+
+function line(path: string, expected: string, actual: unknown): string {
+  return `${path}: expected ${expected}, got ${show(actual)}`;
+}
+
+function show(value: unknown): string {
+  const text = JSON.stringify(value) ?? String(value);
+  return text.length > 300 ? `${text.slice(0, 300)}…` : text;
+}
+
+function isMatcher(value: unknown): value is AsymmetricMatcher {
+  return isObject(value) && typeof value["asymmetricMatch"] === "function";
+}
+
+function isObject(value: unknown): value is { readonly [key: string]: unknown } {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

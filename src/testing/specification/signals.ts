@@ -1,64 +1,69 @@
-import type { ModelAnswer } from "../../agent/answer.ts";
+import type { ModelAnswer } from "../../agent/model-call.ts";
 import type { Signal } from "../../agent/signal.ts";
 import type { JsonValue } from "../../thread/json.ts";
 
-type Of<Type extends Signal["type"]> = Extract<Signal, { type: Type }>;
+type SignalOf<Type extends Signal["type"]> = Extract<Signal, { type: Type }>;
 
 /**
- * An ask.
- *
+ * Makes the signal of a request with this content.
  * @example
- * specify().when(asked("What's 2+2?")).then([{ payload: { role: "user" } }], [{ type: "llm_stream" }]);
+ * specify().when(askSignal("What's 2+2?")).then([{ payload: { role: "user" } }], [{ type: "llm_stream" }]);
  */
-export function asked(content: Of<"ask">["content"], more: Omit<Of<"ask">, "type" | "content"> = {}): Of<"ask"> {
+export function askSignal(
+  content: SignalOf<"ask">["content"],
+  more: Omit<SignalOf<"ask">, "type" | "content"> = {},
+): SignalOf<"ask"> {
   return { type: "ask", content, ...more };
 }
 
 /**
- * A text answer of the model. The model calls of a specification are call_1, call_2, ...
- *
+ * Makes the signal of a text answer of the model. The model calls of a specification are call_1, call_2 and so on.
  * @example
- * specify().given([asked("What's 2+2?")]).when(modelSaid("call_1", "4")).then([{ payload: { content: "4" } }]);
+ * specify().given([askSignal("What's 2+2?")]).when(modelTextSignal("call_1", "4")).then([{ payload: { content: "4" } }]);
  */
-export function modelSaid(callId: string, text: string, more: Partial<ModelAnswer> = {}): Of<"llm_result"> {
+export function modelTextSignal(callId: string, text: string, more: Partial<ModelAnswer> = {}): SignalOf<"llm_result"> {
   const answer = { content: text, toolCalls: [], usage: {}, finishReason: "stop", ...more } as const;
   return { type: "llm_result", callId, answer };
 }
 
-/** A tool call of the model. `arguments` default to {}. */
-export interface CalledTool {
+/** A tool call of the model. */
+export interface ModelToolCall {
   readonly id: string;
   readonly name: string;
+  /** The arguments of the call. Default `{}`. */
   readonly arguments?: JsonValue;
 }
 
 /**
- * An answer of the model with tool calls.
- *
+ * Makes the signal of a model answer with tool calls.
  * @example
  * specify({ tools: [{ name: "now", inputSchema: { type: "object" } }] })
- *   .given([asked("What time is it?")])
- *   .when(modelCalled("call_1", [{ id: "a", name: "now" }]))
+ *   .given([askSignal("What time is it?")])
+ *   .when(modelCallsSignal("call_1", [{ id: "a", name: "now" }]))
  *   .then([{ payload: { role: "assistant" } }], [{ type: "tool_exec" }]);
  */
-export function modelCalled(
+export function modelCallsSignal(
   callId: string,
-  calls: readonly CalledTool[],
+  calls: readonly ModelToolCall[],
   more: Partial<ModelAnswer> = {},
-): Of<"llm_result"> {
+): SignalOf<"llm_result"> {
   const toolCalls = calls.map((call) => ({ ...call, arguments: call.arguments ?? {} }));
-  return modelSaid(callId, "", { toolCalls, finishReason: "tool-calls", ...more });
+  return modelTextSignal(callId, "", { toolCalls, finishReason: "tool-calls", ...more });
 }
 
 /**
- * The result of a tool.
- *
+ * Makes the signal of a tool result.
  * @example
  * specify({ tools: [{ name: "now", inputSchema: { type: "object" } }] })
- *   .given([asked("What time is it?"), modelCalled("call_1", [{ id: "a", name: "now" }])])
- *   .when(toolGave("call_1", "a", "Noon."))
+ *   .given([askSignal("What time is it?"), modelCallsSignal("call_1", [{ id: "a", name: "now" }])])
+ *   .when(toolResultSignal("call_1", "a", "Noon."))
  *   .then([{ payload: { role: "tool", content: "Noon." } }], [{ type: "llm_stream" }]);
  */
-export function toolGave(callId: string, toolCallId: string, content: string, isError = false): Of<"tool_result"> {
+export function toolResultSignal(
+  callId: string,
+  toolCallId: string,
+  content: string,
+  isError = false,
+): SignalOf<"tool_result"> {
   return { type: "tool_result", callId, toolCallId, outcome: { content, isError } };
 }

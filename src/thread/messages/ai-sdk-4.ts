@@ -10,7 +10,7 @@ const STATES: { readonly [state: string]: string } = {
 };
 
 /** The part in the form of AI SDK 5 and later. A part in that form is returned unchanged. */
-export function currentParts(part: Field): readonly Field[] {
+export function toCurrentParts(part: Field): readonly Field[] {
   const { type, reasoning, details, source, toolInvocation } = part.object;
   const made = (value: JsonObject): Field => new Field(value, part.path);
   if (type === "tool-invocation" && isPlainObject(toolInvocation)) {
@@ -45,7 +45,7 @@ function thoughtOf({ type, text = "", signature, data }: JsonObject): JsonObject
 }
 
 /** The attachments of a message, as file parts. */
-export function attachmentsOf(message: Field): readonly Field[] {
+export function attachmentParts(message: Field): readonly Field[] {
   return message.at("experimental_attachments").list.map((file) => {
     const { name, contentType, url = null } = file.object;
     const names = {
@@ -60,16 +60,16 @@ export function attachmentsOf(message: Field): readonly Field[] {
  * The body of a UI message: its parts. Early messages of AI SDK 4 have none: their text, reasoning and calls are fields of
  * the message.
  */
-export function bodyOf(message: Field): Field {
+export function messageBody(message: Field): Field {
   const parts = message.at("parts");
   const content = message.at("content");
-  const hasParts = Array.isArray(parts.value) ? parts.value.length > 0 || !content.value : parts.given;
+  const hasParts = Array.isArray(parts.value) ? parts.value.length > 0 || !content.value : parts.isPresent;
   if (hasParts) return parts;
   const { reasoning, toolInvocations, tool_calls, toolCalls } = message.object;
   const isForeign = tool_calls !== undefined || toolCalls !== undefined;
-  const isText = typeof content.value === "string" || (!content.given && toolInvocations !== undefined);
+  const isText = typeof content.value === "string" || (!content.isPresent && toolInvocations !== undefined);
   if (isForeign || !isText) {
-    throw parts.refused("must be a list of parts, or content must be text. Else pass the format of the list");
+    throw parts.error("must be a list of parts, or content must be text. Else pass the format of the list");
   }
   if (reasoning === undefined && toolInvocations === undefined) return content;
   return new Field(earlyParts(message), parts.path);
@@ -82,11 +82,11 @@ function earlyParts(message: Field): readonly JsonValue[] {
   const text = message.at("content").optionalText ?? "";
   const steps = [...new Set(invocations.map(({ one }) => stepOf(one)))].sort((a, b) => a - b);
   const isWaiting = invocations.some(({ one }) => one["state"] !== "result");
-  const said: readonly JsonValue[] = text === "" ? [] : [{ type: "text", text }];
+  const neutral: readonly JsonValue[] = text === "" ? [] : [{ type: "text", text }];
   const calls = steps.flatMap((step, index): readonly JsonValue[] => [
     { type: "step-start" },
     // While a call has no result, the text was written before that call.
-    ...(isWaiting && index === steps.length - 1 ? said : []),
+    ...(isWaiting && index === steps.length - 1 ? neutral : []),
     ...invocations.flatMap(({ one }) =>
       stepOf(one) === step ? [{ type: "tool-invocation", toolInvocation: one }] : [],
     ),
@@ -94,7 +94,7 @@ function earlyParts(message: Field): readonly JsonValue[] {
   return [
     ...(reasoning === "" ? [] : [{ type: "reasoning", reasoning }]),
     ...calls,
-    ...(isWaiting ? [] : [{ type: "step-start" }, ...said]),
+    ...(isWaiting ? [] : [{ type: "step-start" }, ...neutral]),
   ];
 }
 
@@ -103,7 +103,7 @@ function stepOf({ step }: JsonObject): number {
 }
 
 /** Whether the message is in the form of AI SDK 4, which later versions cannot show. */
-export function isOfVersion4(message: unknown): boolean {
+export function isVersion4Message(message: unknown): boolean {
   if (!isObject(message)) return false;
   const { parts, experimental_attachments: attachments } = message;
   const isOld = ({ type, reasoning, mimeType }: JsonObject): boolean =>

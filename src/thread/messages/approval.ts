@@ -6,15 +6,15 @@ import type { Field } from "./field.ts";
 // a response in a later message.
 
 /** Decisions by the id of the approval. */
-export type Decisions = ReadonlyMap<string, Pick<ToolApproval, "approved" | "reason">>;
+export type ApprovalDecisions = ReadonlyMap<string, Pick<ToolApproval, "approved" | "reason">>;
 
-export function approvalOf(value: JsonValue | undefined): { readonly approval?: ToolApproval } {
+export function readApproval(value: JsonValue | undefined): { readonly approval?: ToolApproval } {
   const isApproval = isPlainObject(value) && typeof value["id"] === "string";
   return isApproval ? { approval: value as ToolApproval } : {};
 }
 
 /** The decisions in a list of model messages. */
-export function decisionsIn(messages: readonly Field[]): Decisions {
+export function readDecisions(messages: readonly Field[]): ApprovalDecisions {
   const decisions = new Map<string, Pick<ToolApproval, "approved" | "reason">>();
   for (const message of messages) {
     const content = isPlainObject(message.value) ? (message.value as JsonObject)["content"] : undefined;
@@ -29,20 +29,20 @@ export function decisionsIn(messages: readonly Field[]): Decisions {
 }
 
 /** The approval of a `tool-approval-request`. The reason of the request is not the reason of the decision. */
-export function requestedApproval(part: Field, decisions: Decisions): ToolApproval {
+export function requestedApproval(part: Field, decisions: ApprovalDecisions): ToolApproval {
   const { type: _type, toolCallId: _toolCallId, approvalId, reason, ...more } = part.object;
   const id = String(approvalId);
   const requestReason = reason === undefined ? {} : { requestReason: reason };
   return { ...more, ...requestReason, id, ...decisions.get(id) };
 }
 
-export function writeRequest({ id: toolCallId, approval }: ToolCall): readonly object[] {
+export function writeApprovalRequest({ id: toolCallId, approval }: ToolCall): readonly object[] {
   if (approval === undefined) return [];
   const { id: approvalId, approved: _approved, reason: _reason, requestReason: reason, ...more } = approval;
   return [{ type: "tool-approval-request", approvalId, toolCallId, reason, ...more }];
 }
 
-export function writeResponse({ approval }: ToolCall): readonly object[] {
+export function writeApprovalResponse({ approval }: ToolCall): readonly object[] {
   if (approval?.approved === undefined) return [];
   const { id: approvalId, approved, reason } = approval;
   return [{ type: "tool-approval-response", approvalId, approved, reason }];
@@ -54,7 +54,7 @@ export function approvalMetadata(approval: ToolApproval): PartMetadata {
 }
 
 /** The approval in a synthetic result made with `approvalMetadata`. */
-export function approvalIn(message: Message): ToolApproval | undefined {
+export function approvalFromMetadata(message: Message): ToolApproval | undefined {
   const approval = message.role === "tool" ? message.metadata?.["heddle"]?.["approval"] : undefined;
-  return approvalOf(approval).approval;
+  return readApproval(approval).approval;
 }

@@ -12,28 +12,28 @@ export class Field {
   }
 
   /** Whether there is a value. Undefined and null count as none. */
-  get given(): boolean {
+  get isPresent(): boolean {
     return this.value !== undefined && this.value !== null;
   }
 
   get object(): JsonObject {
     if (isPlainObject(this.value)) return this.value as JsonObject; // plain, and JSON already
-    throw this.refused("must be an object");
+    throw this.error("must be an object");
   }
 
   get text(): string {
     if (typeof this.value === "string") return this.value;
-    throw this.refused("must be text");
+    throw this.error("must be text");
   }
 
   get optionalText(): string | undefined {
-    return this.given ? this.text : undefined;
+    return this.isPresent ? this.text : undefined;
   }
 
   /** A missing list counts as empty. */
   get list(): readonly Field[] {
-    if (!this.given) return [];
-    if (!Array.isArray(this.value)) throw this.refused("must be a list");
+    if (!this.isPresent) return [];
+    if (!Array.isArray(this.value)) throw this.error("must be a list");
     return this.value.map((item: JsonValue, index) => new Field(item, `${this.path}[${index}]`));
   }
 
@@ -52,7 +52,7 @@ export class Field {
     return this.#invalid(notOneOf(words, this.value));
   }
 
-  refused(rule: string): ThreadError {
+  error(rule: string): ThreadError {
     return this.#invalid(`${rule}, not ${describe(this.value)}`);
   }
 

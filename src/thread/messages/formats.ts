@@ -1,5 +1,6 @@
 import { ThreadError } from "../errors.ts";
 import { isPlainObject, type JsonObject, type JsonValue, notOneOf } from "../json.ts";
+import type { Message } from "../message.ts";
 
 /** The message formats: Heddle's own, those of two providers, and the two of the AI SDK. */
 export type MessageFormat = "neutral" | "openai-chat" | "anthropic" | "model-messages" | "ui-messages";
@@ -25,7 +26,7 @@ export function checkFormat(name: unknown): MessageFormat {
 }
 
 /** Detects the format of a list. Quotes inside texts are escaped, so a text cannot look like a field. */
-export function formatOf(list: readonly JsonValue[]): MessageFormat {
+export function detectFormat(list: readonly JsonValue[]): MessageFormat {
   const text = JSON.stringify(list);
   const [format, ...others] = list.some(isUi)
     ? ["ui-messages" as const]
@@ -45,7 +46,7 @@ function isUi(message: JsonValue): boolean {
 }
 
 /** Refuses UI messages in a list of another format, which would lose their calls. */
-export function refuseUi(list: readonly JsonValue[], format: MessageFormat): void {
+export function refuseUiMessages(list: readonly JsonValue[], format: MessageFormat): void {
   const index = list.findIndex((message) => isUi(message) && !isBlank((message as JsonObject)["parts"]));
   if (index < 0) return;
   const path = `messages[${index}]`;
@@ -58,7 +59,7 @@ function isBlank(parts: JsonValue | undefined): boolean {
 }
 
 /** Refuses unsupported formats by name. If read as another format, they would lose most content. */
-export function refuseForeign(list: readonly JsonValue[]): void {
+export function refuseUnsupported(list: readonly JsonValue[]): void {
   for (const [index, message] of list.entries()) {
     if (!isPlainObject(message)) continue;
     const name = isOfResponses(message as JsonObject)
@@ -106,3 +107,58 @@ export function dropsSystem(wanted: unknown): boolean {
 function refused(code: string, rule: string, path = "options.format"): ThreadError {
   return new ThreadError({ code, path, message: `${path} ${rule}.` });
 }
+
+/** The message type of each format of `toMessages({ format })`. Formats of a provider are plain JSON here. */
+interface MessageTypes {
+  readonly neutral: Message;
+  readonly "model-messages": SdkMessage;
+  readonly "openai-chat": JsonObject;
+  readonly anthropic: JsonObject;
+  readonly "ui-messages": JsonObject;
+}
+
+/** The message type of a format. A new format without one is a compile error. */
+export type FormattedMessage<Format extends MessageFormat> = MessageTypes[Format];
+
+// The shapes of the AI SDK's ModelMessage as plain data, so that the SDK need not be installed. Arrays are mutable, as the
+// SDK requires. Each list is a new copy that belongs to the caller.
+
+type Json = string | number | boolean | null | Json[] | { [key: string]: Json | undefined };
+
+type WithOptions = { providerOptions?: { [provider: string]: { [key: string]: Json | undefined } } };
+
+type SdkText = WithOptions & { type: "text"; text: string };
+
+type SdkFile = WithOptions & { type: "file"; mediaType: string; filename?: string; data: string | Uint8Array | URL };
+
+type SdkToolResult = WithOptions & {
+  type: "tool-result";
+  toolCallId: string;
+  toolName: string;
+  output:
+    | { type: "text" | "error-text"; value: string }
+    | { type: "json" | "error-json"; value: Json }
+    | { type: "content"; value: SdkText[] };
+};
+
+type SdkAssistantPart =
+  | SdkText
+  | SdkFile
+  | (WithOptions & { type: "reasoning"; text: string })
+  | (WithOptions & {
+      type: "tool-call";
+      toolCallId: string;
+      toolName: string;
+      input: unknown;
+      providerExecuted?: boolean;
+    })
+  | SdkToolResult;
+
+/** A message as `generateText` and `streamText` of the AI SDK accept it. */
+type SdkMessage = WithOptions &
+  (
+    | { role: "system"; content: string }
+    | { role: "user"; content: string | (SdkText | SdkFile)[] }
+    | { role: "assistant"; content: string | SdkAssistantPart[] }
+    | { role: "tool"; content: SdkToolResult[] }
+  );

@@ -1,36 +1,44 @@
 import { isPlainObject, type JsonValue } from "../json.ts";
-import type { Content, Part, ToolCall } from "../message.ts";
-import { attachmentsOf, currentParts } from "./ai-sdk-4.ts";
-import { approvalOf, type Decisions, requestedApproval } from "./approval.ts";
+import type { Content, Part, PartMetadata, ToolCall } from "../message.ts";
+import { valueText } from "../result-text.ts";
+import { attachmentParts, toCurrentParts } from "./ai-sdk-4.ts";
+import { type ApprovalDecisions, readApproval, requestedApproval } from "./approval.ts";
 import type { Field } from "./field.ts";
-import { denied, type Output, outputOf, readContent, readOutput, readPart } from "./parts.ts";
-import { answer, metadataOf, partsOf, type Said, textIn } from "./said.ts";
+import { readFilePart } from "./file-part.ts";
+import {
+  assistantMessage,
+  contentParts,
+  joinedText,
+  type NeutralMessage,
+  readMetadata,
+  toContent,
+} from "./neutral-message.ts";
 
 // One reader for the formats of OpenAI, Anthropic and the AI SDK. The fields of a message or part show which it is.
 
 /** Facts from other messages of the list. */
-export interface Known {
+export interface ListFacts {
   /** Tool names by call id. In two of the formats, results do not name their tool. */
   readonly names: Map<string, string>;
-  readonly decisions: Decisions;
+  readonly decisions: ApprovalDecisions;
 }
 
-export function readMessage(message: Field, body: Field, known: Known): readonly Said[] {
+export function readMessage(message: Field, body: Field, known: ListFacts): readonly NeutralMessage[] {
   const role = message.at("role");
   switch (role.text) {
     case "system":
     case "developer":
-      return [{ role: "system", content: textIn(readContent(saying(body))) }];
+      return [{ role: "system", content: joinedText(readContent(saying(body))) }];
     case "user": {
       const results = listOf(body).filter(({ type }) => type === "tool_result");
       const content = withAttachments(readContent(saying(body)), message);
-      const said = results.map((result) => resultOf(result.at("tool_use_id"), result, known));
-      return content === "" && said.length > 0 ? said : [...said, { role: "user", content }];
+      const neutral = results.map((result) => resultOf(result.at("tool_use_id"), result, known));
+      return content === "" && neutral.length > 0 ? neutral : [...neutral, { role: "user", content }];
     }
     case "assistant":
       return readAnswer(message, body, known);
     case "tool":
-      if (!message.at("tool_call_id").given && typeof body.value === "object") return body.list.flatMap(readResult);
+      if (!message.at("tool_call_id").isPresent && typeof body.value === "object") return body.list.flatMap(readResult);
       return [resultOf(message.at("tool_call_id"), message, known)];
     case "function": // the older OpenAI form, which has a name and no id
       return [resultOf(message.at("name"), message, known)];
@@ -41,35 +49,38 @@ export function readMessage(message: Field, body: Field, known: Known): readonly
 
 /** Adds the attachments of AI SDK 4, which are beside the parts of a message. */
 function withAttachments(content: Content, message: Field): Content {
-  const files = attachmentsOf(message).flatMap((file) => readPart(file) ?? []);
-  return files.length === 0 ? content : [...partsOf(content), ...files];
+  const files = attachmentParts(message).flatMap((file) => readPart(file) ?? []);
+  return files.length === 0 ? content : [...contentParts(content), ...files];
 }
 
 const ROLES = ["system", "developer", "user", "assistant", "tool", "function"];
 
 /** Requires a body. Only an assistant message may have none. A missing body means that the format is wrong. */
 function saying(body: Field): Field {
-  if (body.given) return body;
-  throw body.refused("must be text or a list of parts");
+  if (body.isPresent) return body;
+  throw body.error("must be text or a list of parts");
 }
 
 function listOf(body: Field): readonly Field[] {
   return typeof body.value === "string" ? [] : body.list;
 }
 
-function resultOf(id: Field, of: Field, known: Known): Said {
+function resultOf(id: Field, of: Field, known: ListFacts): NeutralMessage {
   const isError = of.at("is_error").value === true;
   const name = known.names.get(id.text);
   const content = readContent(of.at("content"));
-  return said({ id: id.text, ...(name !== undefined && { name }) }, { content, isError });
+  return toolMessage({ id: id.text, ...(name !== undefined && { name }) }, { content, isError });
 }
 
-function readResult(part: Field): readonly Said[] {
+function readResult(part: Field): readonly NeutralMessage[] {
   if (part.type !== "tool-result") return []; // a response to an approval request
-  return [{ ...said(namesIn(part), readOutput(part)), ...metadataOf(part.object["providerOptions"]) }];
+  return [{ ...toolMessage(namesIn(part), readOutput(part)), ...readMetadata(part.object["providerOptions"]) }];
 }
 
-function said({ id, ...name }: { id: string; name?: string }, { content, isError }: Omit<Output, "value">): Said {
+function toolMessage(
+  { id, ...name }: { id: string; name?: string },
+  { content, isError }: Omit<PartOutput, "value">,
+): NeutralMessage {
   return { role: "tool", toolCallId: id, ...name, content, ...(isError && { isError }) };
 }
 
@@ -81,26 +92,26 @@ function namesIn(part: Field): { readonly id: string; readonly name: string } {
 interface Step {
   readonly parts: Part[];
   readonly calls: ToolCall[];
-  readonly results: Said[];
+  readonly results: NeutralMessage[];
 }
 
 /** Reads an assistant message. In useChat it may hold many steps, in the other formats only one. */
-function readAnswer(message: Field, body: Field, known: Known): readonly Said[] {
-  const all: Said[] = [];
+function readAnswer(message: Field, body: Field, known: ListFacts): readonly NeutralMessage[] {
+  const all: NeutralMessage[] = [];
   let step: Step = { parts: [], calls: [], results: [] };
   const endStep = (): void => {
-    if (step.parts.length > 0) all.push(answer(step.parts, step.calls), ...step.results);
+    if (step.parts.length > 0) all.push(assistantMessage(step.parts, step.calls), ...step.results);
     step = { parts: [], calls: [], results: [] };
   };
-  if (typeof body.value === "string") step.parts.push(...partsOf(body.value));
-  for (const part of listOf(body).flatMap(currentParts)) {
+  if (typeof body.value === "string") step.parts.push(...contentParts(body.value));
+  for (const part of listOf(body).flatMap(toCurrentParts)) {
     const { type } = part;
     if (type === "step-start" || type === "steering-message") endStep();
     if (type === "steering-message") all.push({ role: "user", content: readContent(part.at("parts")) });
     else readInto(step, part, known.decisions);
   }
   const { refusal, function_call: old } = message.object;
-  if (step.parts.length === 0 && typeof refusal === "string") step.parts.push(...partsOf(refusal));
+  if (step.parts.length === 0 && typeof refusal === "string") step.parts.push(...contentParts(refusal));
   const calls = message.at("tool_calls").list.map((call) => readCall(call.at("id"), call));
   if (isPlainObject(old)) calls.push(readCall(message.at("function_call").at("name"), message));
   for (const call of calls) place(step, call);
@@ -116,12 +127,14 @@ function place({ parts, calls }: Step, call: ToolCall): void {
 
 /** Reads a call of OpenAI. Its arguments are text, usually JSON. */
 function readCall(id: Field, of: Field): ToolCall {
-  const [called = of] = ["custom", "function", "function_call"].map((key) => of.at(key)).filter(({ given }) => given);
+  const [called = of] = ["custom", "function", "function_call"]
+    .map((key) => of.at(key))
+    .filter(({ isPresent }) => isPresent);
   const input = called.at("input");
   return {
     id: id.text,
     name: called.at("name").text,
-    arguments: input.given ? input.text : parsed(called.at("arguments").text),
+    arguments: input.isPresent ? input.text : parsed(called.at("arguments").text),
   };
 }
 
@@ -134,20 +147,23 @@ function parsed(text: string): JsonValue {
   }
 }
 
-function readInto(step: Step, part: Field, decisions: Decisions): void {
+function readInto(step: Step, part: Field, decisions: ApprovalDecisions): void {
   const { type } = part;
   const { value: input = part.at("args").value ?? part.at("rawInput").value ?? {} } = part.at("input");
   if (type === "tool_use") {
     place(step, { id: part.at("id").text, name: part.at("name").text, arguments: input });
   } else if (type === "tool-result") {
     const { value: result, isError } = readOutput(part);
-    const more = { ...(isError && { isError }), ...metadataOf(part.object["providerOptions"]) };
+    const more = { ...(isError && { isError }), ...readMetadata(part.object["providerOptions"]) };
     step.parts.push({ type: "provider_result", ...namesIn(part), result, ...more });
   } else if (type === "tool-approval-request") {
     const at = step.calls.findLastIndex(({ id }) => id === part.at("toolCallId").text);
     const call = step.calls[at];
     if (call !== undefined) step.calls[at] = { ...call, approval: requestedApproval(part, decisions) };
-  } else if (type === "tool-call" || ((type.endsWith("-tool") || type.startsWith("tool-")) && part.at("state").given)) {
+  } else if (
+    type === "tool-call" ||
+    ((type.endsWith("-tool") || type.startsWith("tool-")) && part.at("state").isPresent)
+  ) {
     readTool(step, part, input);
   } else {
     const read = readPart(part);
@@ -165,26 +181,98 @@ function readTool(step: Step, part: Field, input: JsonValue): void {
   if (part.at("state").value === "input-streaming") return; // an incomplete call is skipped
   const ofTool = part.at("toolName").optionalText ?? part.type.slice("tool-".length);
   const names = { id: part.at("toolCallId").text, name: ofTool };
-  const call = { ...names, arguments: input, ...metadataOf(callProviderMetadata) };
+  const call = { ...names, arguments: input, ...readMetadata(callProviderMetadata) };
   const isOurs = part.at("providerExecuted").value !== true;
-  if (isOurs) place(step, { ...call, ...approvalOf(part.object["approval"]) });
+  if (isOurs) place(step, { ...call, ...readApproval(part.object["approval"]) });
   else step.parts.push({ type: "provider_call", ...call });
   const output = readOutcome(part);
   if (output === undefined) return;
   const { value: result, isError } = output;
-  const metadata = metadataOf(resultProviderMetadata);
-  if (isOurs) step.results.push({ ...said(names, output), ...metadata });
+  const metadata = readMetadata(resultProviderMetadata);
+  if (isOurs) step.results.push({ ...toolMessage(names, output), ...metadata });
   else step.parts.push({ type: "provider_result", ...names, result, ...(isError && { isError }), ...metadata });
 }
 
-function readOutcome(part: Field): Output | undefined {
+function readOutcome(part: Field): PartOutput | undefined {
   const approval = part.at("approval");
   switch (part.at("state").value) {
     case "output-available":
-      return outputOf(part.at("output"), false);
+      return toOutput(part.at("output"), false);
     case "output-error":
-      return outputOf({ value: part.at("errorText").text }, true);
+      return toOutput({ value: part.at("errorText").text }, true);
     default:
-      return approval.given && approval.at("approved").value === false ? denied(approval.at("reason")) : undefined;
+      return approval.isPresent && approval.at("approved").value === false
+        ? deniedOutput(approval.at("reason"))
+        : undefined;
   }
+}
+
+/** Reads a part of any format. Undefined for an unknown type, which is kept in the original and never shown to a model. */
+export function readPart(part: Field): Part | undefined {
+  const { type } = part;
+  switch (type) {
+    case "text":
+    case "refusal":
+      return { type: "text", text: part.at(type).text, ...metadataIn(part) };
+    case "reasoning":
+      return { type: "thinking", text: part.at("text").text, ...metadataIn(part) };
+    case "thinking":
+      return { type, text: part.at("thinking").text, ...ofClaude("signature", part.at("signature")) };
+    case "redacted_thinking":
+      return { type: "thinking", text: "", ...ofClaude("redactedData", part.at("data")) };
+    case "custom":
+      return { type, kind: part.at("kind").text, ...metadataIn(part) };
+    case "source-url":
+    case "source-document": {
+      const { sourceId, providerMetadata: _metadata, ...source } = part.object;
+      return { ...source, type: "source", sourceType: type.slice("source-".length), id: sourceId, ...metadataIn(part) };
+    }
+    default: {
+      if (!/^(file|image|document|input_audio|media)/.test(type)) return undefined;
+      const file = readFilePart(part);
+      return file && { ...file, ...metadataIn(part) };
+    }
+  }
+}
+
+function readContent(field: Field): Content {
+  return typeof field.value === "string" ? field.value : toContent(field.list.flatMap((part) => readPart(part) ?? []));
+}
+
+function ofClaude(name: string, { value }: Field): { readonly metadata?: PartMetadata } {
+  return readMetadata({ anthropic: { [name]: value } });
+}
+
+function metadataIn(part: Field): { readonly metadata?: PartMetadata } {
+  const { providerOptions, providerMetadata = providerOptions } = part.object;
+  if (part.type !== "image_url") return readMetadata(providerMetadata);
+  const imageDetail = part.at("image_url").at("detail").optionalText;
+  return imageDetail === undefined ? {} : readMetadata({ openai: { imageDetail } });
+}
+
+/** The output of a tool: `content` for the model, `value` for a provider that ran the tool itself. */
+interface PartOutput {
+  readonly content: Content;
+  readonly value: JsonValue;
+  readonly isError: boolean;
+}
+
+function toOutput({ value = null }: Pick<Field, "value">, isError: boolean): PartOutput {
+  const content = isError && typeof value !== "string" ? JSON.stringify({ error: value }) : valueText(value);
+  return { content, value, isError };
+}
+
+/** The default text is the one of the AI SDK. */
+function deniedOutput(reason: Field): PartOutput {
+  return toOutput({ value: reason.optionalText ?? "Tool call execution denied." }, true);
+}
+
+/** The output of a `tool-result`. Before version 5 of the AI SDK it is a bare result. */
+function readOutput(part: Field): PartOutput {
+  const output = part.at("output");
+  if (!output.isPresent) return toOutput(part.at("result"), part.at("isError").value === true);
+  const value = output.at("value");
+  if (output.type === "execution-denied") return deniedOutput(output.at("reason"));
+  if (output.type === "content") return { ...toOutput(value, false), content: readContent(value) };
+  return toOutput(value, output.type.startsWith("error"));
 }

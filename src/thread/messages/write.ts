@@ -1,24 +1,29 @@
-import { noteOf } from "../file-note.ts";
-import type { FilePart, Part, ProviderResultPart, ToolCall } from "../message.ts";
-import { textOf } from "../results.ts";
-import { runs } from "../runs.ts";
-import { writeRequest, writeResponse } from "./approval.ts";
-import { urlOf } from "./files.ts";
+import {
+  type FileContentPart,
+  fileNote,
+  groupAdjacent,
+  type Part,
+  type ProviderResultPart,
+  type ToolCall,
+} from "../message.ts";
+import { valueText } from "../result-text.ts";
+import { writeApprovalRequest, writeApprovalResponse } from "./approval.ts";
+import { fileUrl } from "./file-part.ts";
 import type { MessageFormat } from "./formats.ts";
-import { inOrder, partsOf, type Said, type Spoken, textIn } from "./said.ts";
+import { contentParts, joinedText, type MessageWithId, type NeutralMessage, orderedParts } from "./neutral-message.ts";
 
 /** Writes messages in a format: text, files, thinking, calls and results. Other content is only in stored originals. */
-export function write(format: MessageFormat, said: readonly Spoken[]): readonly object[] {
-  if (format === "neutral") return said.map(({ id: _id, output: _output, ...message }) => message);
-  if (format === "openai-chat") return said.map(writeChat);
+export function writeMessages(format: MessageFormat, neutral: readonly MessageWithId[]): readonly object[] {
+  if (format === "neutral") return neutral.map(({ id: _id, output: _output, ...message }) => message);
+  if (format === "openai-chat") return neutral.map(writeChat);
   const isUi = format === "ui-messages";
   const ofResults = isUi ? "assistant" : format === "anthropic" ? "user" : "tool";
-  const roleOf = ({ role }: Said): string => (role === "tool" ? ofResults : role);
+  const roleOf = ({ role }: NeutralMessage): string => (role === "tool" ? ofResults : role);
   // The results of one step are one message. In useChat all steps of an answer are one message.
-  const isOne = (a: Said, b: Said): boolean =>
+  const isOne = (a: NeutralMessage, b: NeutralMessage): boolean =>
     roleOf(a) === roleOf(b) && (a.role === "tool" || b.role === "tool" || (isUi && a.role === "assistant"));
-  const all = format === "model-messages" ? said.flatMap(withResponses) : said;
-  return runs(all, isOne).map((run) => {
+  const all = format === "model-messages" ? neutral.flatMap(withResponses) : neutral;
+  return groupAdjacent(all, isOne).map((run) => {
     const parts = run.flatMap((one) => writeParts(format, one, run));
     const [first = { id: "", role: "user", content: "" } as const, ...others] = run;
     const { id, content, toolCalls } = first;
@@ -30,35 +35,39 @@ export function write(format: MessageFormat, said: readonly Spoken[]): readonly 
 }
 
 /** A neutral message, or the approval responses of one. */
-type Written = Spoken & { readonly responses?: readonly object[] };
+type WritableMessage = MessageWithId & { readonly responses?: readonly object[] };
 
 /** In model messages, the decision on a call is in a message of the role tool after the call. */
-function withResponses(said: Spoken): readonly Written[] {
-  const responses = (said.toolCalls ?? []).flatMap(writeResponse);
-  return responses.length === 0 ? [said] : [said, { id: said.id, role: "tool", content: "", responses }];
+function withResponses(neutral: MessageWithId): readonly WritableMessage[] {
+  const responses = (neutral.toolCalls ?? []).flatMap(writeApprovalResponse);
+  return responses.length === 0 ? [neutral] : [neutral, { id: neutral.id, role: "tool", content: "", responses }];
 }
 
-function writeChat({ role, content, toolCallId, toolCalls }: Said): object {
-  const text = textIn(content);
+function writeChat({ role, content, toolCallId, toolCalls }: NeutralMessage): object {
+  const text = joinedText(content);
   if (role === "tool") return { role, tool_call_id: toolCallId, content: text };
   if (toolCalls === undefined) {
     const isText = role !== "user" || typeof content === "string";
     return { role, content: isText ? text : content.flatMap((part) => writePart("openai-chat", part)) };
   }
   const tool_calls = toolCalls.map(({ id, name, arguments: input }) => {
-    return { id, type: "function", function: { name, arguments: textOf(input) } };
+    return { id, type: "function", function: { name, arguments: valueText(input) } };
   });
   return { role, content: text || null, tool_calls };
 }
 
 // Undefined fields are removed later, when the messages are copied as JSON.
 
-function writeParts(format: MessageFormat, said: Written, run: readonly Written[]): readonly object[] {
-  const { role, content, isError, toolCallId, name: toolName = "", metadata: providerOptions } = said;
+function writeParts(
+  format: MessageFormat,
+  neutral: WritableMessage,
+  run: readonly WritableMessage[],
+): readonly object[] {
+  const { role, content, isError, toolCallId, name: toolName = "", metadata: providerOptions } = neutral;
   const isUi = format === "ui-messages";
-  if (said.responses !== undefined) return said.responses;
+  if (neutral.responses !== undefined) return neutral.responses;
   if (role !== "tool") {
-    const parts = inOrder(said).flatMap((piece) =>
+    const parts = orderedParts(neutral).flatMap((piece) =>
       "type" in piece ? writePiece(format, piece, run) : writeCall(format, piece, run),
     );
     return isUi && role === "assistant" ? [{ type: "step-start" }, ...parts] : parts;
@@ -69,21 +78,21 @@ function writeParts(format: MessageFormat, said: Written, run: readonly Written[
   if (format === "anthropic") {
     return [{ type: "tool_result", tool_use_id: toolCallId, content: value, is_error: isError || undefined }];
   }
-  return [{ type: "tool-result", toolCallId, toolName, output: outputOf(said, value), providerOptions }];
+  return [{ type: "tool-result", toolCallId, toolName, output: outputOf(neutral, value), providerOptions }];
 }
 
-function outputOf({ content, isError, output }: Said & Spoken, value: unknown): object {
-  if (isError) return { type: "error-text", value: textIn(content) };
+function outputOf({ content, isError, output }: NeutralMessage & MessageWithId, value: unknown): object {
+  if (isError) return { type: "error-text", value: joinedText(content) };
   if (output !== undefined && typeof output !== "string") return { type: "json", value: output };
   return { type: typeof content === "string" ? "text" : "content", value };
 }
 
-function writeCall(format: MessageFormat, call: ToolCall, run: readonly Written[]): readonly object[] {
+function writeCall(format: MessageFormat, call: ToolCall, run: readonly WritableMessage[]): readonly object[] {
   const { id, name, arguments: input, metadata } = call;
   if (format === "anthropic") return [{ type: "tool_use", id, name, input }];
   if (format === "model-messages") {
     const part = { type: "tool-call", toolCallId: id, toolName: name, input, providerOptions: metadata };
-    return [part, ...writeRequest(call)];
+    return [part, ...writeApprovalRequest(call)];
   }
   const result = run.find(({ toolCallId }) => toolCallId === id);
   const part = { type: `tool-${name}`, toolCallId: id, ...outcomeOf(call, result), callProviderMetadata: metadata };
@@ -91,7 +100,7 @@ function writeCall(format: MessageFormat, call: ToolCall, run: readonly Written[
 }
 
 /** The state of a call in useChat, with its fields. */
-function outcomeOf({ approval, arguments: input }: ToolCall, result: Written | undefined): object {
+function outcomeOf({ approval, arguments: input }: ToolCall, result: WritableMessage | undefined): object {
   const approved = approval?.approved;
   if (result === undefined) {
     if (approval === undefined) return { state: "input-available", input };
@@ -99,16 +108,16 @@ function outcomeOf({ approval, arguments: input }: ToolCall, result: Written | u
   }
   const { content, isError, output } = result;
   if (isError && approved === false) return { state: "output-denied", input, approval };
-  const given = approved === true ? { approval } : {};
-  if (isError) return { state: "output-error", input, errorText: textIn(content), ...given };
-  const parts = partsOf(content);
+  const decision = approved === true ? { approval } : {};
+  if (isError) return { state: "output-error", input, errorText: joinedText(content), ...decision };
+  const parts = contentParts(content);
   const isText = parts.every(({ type }) => type === "text");
-  const shown = isText ? textIn(content) : parts.flatMap((part) => writePart("ui-messages", part));
-  return { state: "output-available", input, output: output === undefined ? shown : output, ...given };
+  const shown = isText ? joinedText(content) : parts.flatMap((part) => writePart("ui-messages", part));
+  return { state: "output-available", input, output: output === undefined ? shown : output, ...decision };
 }
 
 /** A part in its place. Formats of the AI SDK include calls that a provider ran. */
-function writePiece(format: MessageFormat, part: Part, run: readonly Written[]): readonly object[] {
+function writePiece(format: MessageFormat, part: Part, run: readonly WritableMessage[]): readonly object[] {
   const isUi = format === "ui-messages";
   if (!isUi && format !== "model-messages") return writePart(format, part);
   switch (part.type) {
@@ -118,10 +127,10 @@ function writePiece(format: MessageFormat, part: Part, run: readonly Written[]):
         const call = { type: "tool-call", toolCallId, toolName: name, input, providerExecuted: true };
         return [{ ...call, providerOptions: metadata }];
       }
-      const results = run.flatMap(({ content }) => partsOf(content)).filter(isProviderResult);
+      const results = run.flatMap(({ content }) => contentParts(content)).filter(isProviderResult);
       const { result, isError } = results.find(({ id }) => id === toolCallId) ?? {};
       const state = result === undefined ? "input-available" : isError ? "output-error" : "output-available";
-      const outcome = result !== undefined && (isError ? { errorText: textOf(result) } : { output: result });
+      const outcome = result !== undefined && (isError ? { errorText: valueText(result) } : { output: result });
       const call = { type: `tool-${name}`, toolCallId, state, input, ...outcome, providerExecuted: true };
       return [{ ...call, callProviderMetadata: metadata }];
     }
@@ -162,12 +171,12 @@ function writePart(format: MessageFormat, part: Part): readonly object[] {
   return [data === undefined ? { type, thinking: part.text, signature } : { type: "redacted_thinking", data }];
 }
 
-function writeFile(format: MessageFormat, part: FilePart): object {
+function writeFile(format: MessageFormat, part: FileContentPart): object {
   const { data, mediaType, filename } = part;
-  const url = urlOf(part);
+  const url = fileUrl(part);
   const base64 = "base64" in data ? data.base64 : undefined;
   const type = mediaType.startsWith("image") ? "image" : mediaType === "application/pdf" ? "document" : undefined;
-  if ("blob" in data) return { type: "text", text: noteOf(part) };
+  if ("blob" in data) return { type: "text", text: fileNote(part) };
   if (format === "ui-messages") return { type: "file", mediaType, filename, url };
   if (format === "model-messages") return { type: "file", mediaType, filename, data: base64 ?? url };
   if (type !== undefined && format === "anthropic") {
@@ -175,5 +184,5 @@ function writeFile(format: MessageFormat, part: FilePart): object {
   }
   if (type === "image") return { type: "image_url", image_url: { url } };
   if (type && base64) return { type: "file", file: { filename, file_data: url } };
-  return { type: "text", text: noteOf(part) };
+  return { type: "text", text: fileNote(part) };
 }

@@ -27,7 +27,7 @@ describe("a field that no agent has is refused, and the message names the one th
   });
 
   test("or all of them, when none is like it", () => {
-    expect(() => define({ model, colour: "red" })).toThrow(/colour is not a field of an agent\. It has: name, model, /);
+    expect(() => define({ model, color: "red" })).toThrow(/color is not a field of an agent\. It has: name, model, /);
   });
 });
 
@@ -110,7 +110,7 @@ describe("a tool that an agent cannot have is refused", () => {
     expect(refused({ ...others, providerOptions: {}, onInputStart: () => undefined, owner: "me" })).toBeUndefined();
   });
 
-  test("with a description that is a function: it is told and recorded before there is a context", () => {
+  test("with a description that is a function: it is recorded before there is a context", () => {
     expect(refused({ description: () => "For Ann" })).toMatchObject({
       code: "invalid_tool",
       path: "pay.description",

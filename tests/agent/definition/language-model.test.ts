@@ -1,6 +1,6 @@
 import { ContextPolicy, project, Thread } from "heddle";
 import { describe, expect, test } from "vitest";
-import { makerOf, modelNameOf, ownerOf } from "../../../src/agent/definition/language-model.ts";
+import { metadataKey, modelIdentity, qualifiedModelName } from "../../../src/agent/definition/language-model.ts";
 
 const NAMES: readonly (readonly [provider: string, modelId: string, name: string, owner: string])[] = [
   ["openai.responses", "gpt-5.1", "openai:gpt-5.1", "openai"],
@@ -22,11 +22,11 @@ const NAMES: readonly (readonly [provider: string, modelId: string, name: string
 
 describe("the name of a model", () => {
   test.each(NAMES)("of %s and %s is %s", (provider, modelId, name, owner) => {
-    expect([modelNameOf({ provider, modelId }), ownerOf({ provider, modelId })]).toEqual([name, owner]);
+    expect([qualifiedModelName({ provider, modelId }), metadataKey({ provider, modelId })]).toEqual([name, owner]);
   });
 
   test.each(NAMES)("of %s and %s has its window in the table", (provider, modelId) => {
-    expect(ContextPolicy.forModel(modelNameOf({ provider, modelId })).maxInputTokens).toBeGreaterThan(100_000);
+    expect(ContextPolicy.forModel(qualifiedModelName({ provider, modelId })).maxInputTokens).toBeGreaterThan(100_000);
   });
 
   const odd = [
@@ -36,8 +36,8 @@ describe("the name of a model", () => {
   test.each([...NAMES.map(([provider, modelId]) => [provider, modelId] as const), ...odd])(
     "of %s and %s is the one that may read its thinking again",
     (provider, modelId) => {
-      const model = modelNameOf({ provider, modelId });
-      const made = makerOf({ provider, modelId });
+      const model = qualifiedModelName({ provider, modelId });
+      const made = modelIdentity({ provider, modelId });
       const said = [
         { type: "thinking", text: "Hm", provider: made.provider, model: made.modelId },
         { type: "text", text: "Yes?" },

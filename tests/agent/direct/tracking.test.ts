@@ -2,11 +2,9 @@ import { specify } from "heddle/testing";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { cmd } from "../../../src/agent/cmd.ts";
-import { defineAction } from "../../../src/agent/direct/action.ts";
-import { direct } from "../../../src/agent/direct/agent.ts";
-import type { Instruction } from "../../../src/agent/direct/signal.ts";
+import { defineAction, direct, type Instruction } from "../../../src/agent/direct/agent.ts";
 import { runInstructions } from "../../../src/runtime/direct/run-instructions.ts";
-import { numberedPorts } from "../../../src/testing/specification/ports.ts";
+import { numberedPorts } from "../../../src/testing/specification/specify.ts";
 import { Thread } from "../../../src/thread/thread.ts";
 
 const greet = defineAction({

@@ -1,9 +1,9 @@
-import { asked, modelCalled, modelSaid, specify, toolGave } from "heddle/testing";
+import { askSignal, modelCallsSignal, modelTextSignal, specify, toolResultSignal } from "heddle/testing";
 import { describe, expect, test } from "vitest";
 import { CALCULATOR } from "../support/calculator.ts";
 
 const calculator = specify(CALCULATOR);
-const ask = asked("What's 2+2?");
+const ask = askSignal("What's 2+2?");
 const add = { id: "a", name: "add" };
 
 describe("an ask", () => {
@@ -35,11 +35,11 @@ describe("an ask", () => {
   test("keeps what it asks for beside the text, and its refs go with every entry", () => {
     const options = { allowedTools: ["add"], maxIterations: 2 };
     const outcome = calculator
-      .given([asked("Go", { options, refs: { agentId: "desk" } })])
-      .when(modelCalled("call_1", [add]));
+      .given([askSignal("Go", { options, refs: { agentId: "desk" } })])
+      .when(modelCallsSignal("call_1", [add]));
     outcome.then([{ payload: { toolCalls: [add] }, refs: { agentId: "desk", callId: "call_1", iteration: 1 } }]);
     expect(outcome.agent.state.run?.options).toEqual(options);
-    const streamed = calculator.when(asked("Go", { options })).directives.find(({ type }) => type === "llm_stream");
+    const streamed = calculator.when(askSignal("Go", { options })).directives.find(({ type }) => type === "llm_stream");
     expect(streamed).toMatchObject({ toolSpec: [{ name: "add" }] });
   });
 });
@@ -47,19 +47,19 @@ describe("an ask", () => {
 test("the policy of a request is its own: before the one set on the agent, before the definition's", () => {
   const policyOf = (name: string) => ({ systemPrompt: name });
   const { agent } = specify({ model: "test:model", contextPolicy: policyOf("definition") }).when({ type: "notice" });
-  const shown = (of: typeof agent, ask: ReturnType<typeof asked>) =>
+  const shown = (of: typeof agent, ask: ReturnType<typeof askSignal>) =>
     specify(of)
       .when(ask)
       .directives.find((directive) => directive.type === "llm_stream")?.messages[0]?.content;
   const set = { ...agent, contextPolicy: policyOf("set") };
   expect(shown(agent, ask)).toBe("definition");
   expect(shown(set, ask)).toBe("set");
-  expect(shown(set, asked("Go", { options: { contextPolicy: policyOf("request") } }))).toBe("request");
+  expect(shown(set, askSignal("Go", { options: { contextPolicy: policyOf("request") } }))).toBe("request");
 });
 
 describe("an answer", () => {
   test("without calls is the end, in one entry with the basis of its call", () => {
-    const outcome = calculator.given([ask]).when(modelSaid("call_1", "4", { usage: { inputTokens: 9 } }));
+    const outcome = calculator.given([ask]).when(modelTextSignal("call_1", "4", { usage: { inputTokens: 9 } }));
     outcome.then(
       [
         {
@@ -90,7 +90,7 @@ describe("an answer", () => {
   test("with calls and text is one entry, and every call is given to be run", () => {
     calculator
       .given([ask])
-      .when(modelCalled("call_1", [add, { id: "b", name: "look" }], { content: "Let me see." }))
+      .when(modelCallsSignal("call_1", [add, { id: "b", name: "look" }], { content: "Let me see." }))
       .then(
         [{ payload: { content: "Let me see.", toolCalls: [{ id: "a" }, { id: "b" }] } }],
         [
@@ -104,20 +104,20 @@ describe("an answer", () => {
   test("that says nothing ends the request all the same", () => {
     calculator
       .given([ask])
-      .when(modelSaid("call_1", ""))
+      .when(modelTextSignal("call_1", ""))
       .then([{ payload: { content: "", end: { status: "completed" } } }], [{ type: "stop", status: "completed" }]);
   });
 
-  test("that nobody waits for any more changes nothing", () => {
-    const given = calculator.given([ask, modelSaid("call_1", "4")]);
-    given.when(modelSaid("call_1", "5")).then([], []);
-    calculator.given([ask]).when(modelSaid("call_7", "5")).then([], []);
+  test("that no caller waits for any more changes nothing", () => {
+    const given = calculator.given([ask, modelTextSignal("call_1", "4")]);
+    given.when(modelTextSignal("call_1", "5")).then([], []);
+    calculator.given([ask]).when(modelTextSignal("call_7", "5")).then([], []);
   });
 
   test("cut at its longest runs no calls, and the model learns why", () => {
     calculator
       .given([ask])
-      .when(modelCalled("call_1", [add], { finishReason: "length" }))
+      .when(modelCallsSignal("call_1", [add], { finishReason: "length" }))
       .then(
         [
           { payload: { role: "assistant" } },
@@ -133,7 +133,7 @@ describe("an answer", () => {
   test("whose stream broke off is kept as partial, and the request fails", () => {
     calculator
       .given([ask])
-      .when(modelSaid("call_1", "2+2 is", { finishReason: "interrupted" }))
+      .when(modelTextSignal("call_1", "2+2 is", { finishReason: "interrupted" }))
       .then(
         [
           { payload: { content: "2+2 is", partial: true } },
@@ -146,14 +146,14 @@ describe("an answer", () => {
   test("withheld by the provider fails the request", () => {
     calculator
       .given([ask])
-      .when(modelSaid("call_1", "", { finishReason: "content-filter" }))
+      .when(modelTextSignal("call_1", "", { finishReason: "content-filter" }))
       .then([{}, { kind: "error", payload: { code: "model_refused" } }], [{ type: "stop", status: "failed" }]);
   });
 
   test("may only call what the request allows: other calls are closed at once", () => {
     calculator
-      .given([asked("Go", { options: { allowedTools: ["add"] } })])
-      .when(modelCalled("call_1", [{ id: "p", name: "pay" }, add]))
+      .given([askSignal("Go", { options: { allowedTools: ["add"] } })])
+      .when(modelCallsSignal("call_1", [{ id: "p", name: "pay" }, add]))
       .then(
         [{}, { payload: { role: "tool", toolCallId: "p", isError: true, content: expect.stringContaining("add") } }],
         [{ type: "emit", event: { kind: "tool_completed", toolCallId: "p" } }],
@@ -162,15 +162,15 @@ describe("an answer", () => {
 });
 
 describe("results", () => {
-  const called = calculator.given([ask, modelCalled("call_1", [add, { id: "b", name: "look" }])]);
+  const called = calculator.given([ask, modelCallsSignal("call_1", [add, { id: "b", name: "look" }])]);
 
-  test("are committed as they come and told in the order of the calls", () => {
+  test("are committed as they come and emitted in the order of the calls", () => {
     called
-      .when(toolGave("call_1", "b", "second"))
+      .when(toolResultSignal("call_1", "b", "second"))
       .then([{ payload: { role: "tool", toolCallId: "b", name: "look", content: "second" } }], []);
     called
-      .given([toolGave("call_1", "b", "second")])
-      .when(toolGave("call_1", "a", "first"))
+      .given([toolResultSignal("call_1", "b", "second")])
+      .when(toolResultSignal("call_1", "a", "first"))
       .then(
         [{ payload: { toolCallId: "a" } }],
         [
@@ -188,20 +188,20 @@ describe("results", () => {
 
   test("that come twice count once", () => {
     called
-      .given([toolGave("call_1", "a", "1")])
-      .when(toolGave("call_1", "a", "2"))
+      .given([toolResultSignal("call_1", "a", "1")])
+      .when(toolResultSignal("call_1", "a", "2"))
       .then([], []);
   });
 
   test("of an earlier exchange are ignored, also when the server uses its ids again", () => {
     const again = called.given([
-      toolGave("call_1", "a", "1"),
-      toolGave("call_1", "b", "1"),
-      modelCalled("call_2", [{ id: "a", name: "add" }]),
+      toolResultSignal("call_1", "a", "1"),
+      toolResultSignal("call_1", "b", "1"),
+      modelCallsSignal("call_2", [{ id: "a", name: "add" }]),
     ]);
-    again.when(toolGave("call_1", "a", "late")).then([], []);
+    again.when(toolResultSignal("call_1", "a", "late")).then([], []);
     again
-      .when(toolGave("call_2", "a", "new"))
+      .when(toolResultSignal("call_2", "a", "new"))
       .then(
         [{ payload: { toolCallId: "a", content: "new" }, refs: { callId: "call_2" } }],
         [{ type: "emit", event: { kind: "tool_completed", data: { content: "new" } } }],
@@ -209,10 +209,10 @@ describe("results", () => {
   });
 
   test("of two calls with one id are two", () => {
-    const twins = calculator.given([ask, modelCalled("call_1", [add, add])]);
+    const twins = calculator.given([ask, modelCallsSignal("call_1", [add, add])]);
     twins
-      .given([toolGave("call_1", "a", "1")])
-      .when(toolGave("call_1", "a", "2"))
+      .given([toolResultSignal("call_1", "a", "1")])
+      .when(toolResultSignal("call_1", "a", "2"))
       .then([{ payload: { content: "2" } }], [{ type: "llm_stream" }]);
   });
 });
@@ -222,8 +222,8 @@ describe("the last iteration", () => {
 
   test("ends with a note when tools have answered, and keeps the last text", () => {
     once
-      .given([ask, modelCalled("call_1", [add], { content: "Adding." })])
-      .when(toolGave("call_1", "a", "4"))
+      .given([ask, modelCallsSignal("call_1", [add], { content: "Adding." })])
+      .when(toolResultSignal("call_1", "a", "4"))
       .then(
         [{}, { kind: "note", payload: { end: { status: "completed", terminationReason: "max_iterations" } } }],
         [{ type: "emit", event: { kind: "request_completed", data: { text: "Adding." } } }],
@@ -232,8 +232,8 @@ describe("the last iteration", () => {
 
   test("is the request's own where it says so", () => {
     calculator
-      .given([asked("Go", { options: { maxIterations: 1 } }), modelCalled("call_1", [add])])
-      .when(toolGave("call_1", "a", "4"))
+      .given([askSignal("Go", { options: { maxIterations: 1 } }), modelCallsSignal("call_1", [add])])
+      .when(toolResultSignal("call_1", "a", "4"))
       .then([{}, { kind: "note" }], [{ type: "stop", status: "completed" }]);
   });
 });
@@ -241,7 +241,7 @@ describe("the last iteration", () => {
 test("a request that has used up what it may cost ends after the tools", () => {
   const thrifty = specify({ ...CALCULATOR, isSpent: ({ inputTokens = 0 }) => inputTokens > 5 });
   thrifty
-    .given([ask, modelCalled("call_1", [add], { usage: { inputTokens: 6 } })])
-    .when(toolGave("call_1", "a", "4"))
+    .given([ask, modelCallsSignal("call_1", [add], { usage: { inputTokens: 6 } })])
+    .when(toolResultSignal("call_1", "a", "4"))
     .then([{}, { payload: { end: { terminationReason: "limit" } } }], [{ type: "stop", status: "completed" }]);
 });

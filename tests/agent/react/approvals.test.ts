@@ -1,11 +1,11 @@
-import { asked, modelCalled, specify, toolGave } from "heddle/testing";
+import { askSignal, modelCallsSignal, specify, toolResultSignal } from "heddle/testing";
 import { describe, expect, test } from "vitest";
 import { isWaiting } from "../../../src/agent/react/agent.ts";
 import { CALCULATOR } from "../support/calculator.ts";
 
 const pay = { id: "p", name: "pay" };
 const calculator = specify(CALCULATOR);
-const called = calculator.given([asked("Pay."), modelCalled("call_1", [pay])]);
+const called = calculator.given([askSignal("Pay."), modelCallsSignal("call_1", [pay])]);
 const waiting = called.given([{ type: "approval_needed", callId: "call_1", toolCallId: "p" }]);
 
 describe("a call that needs approval", () => {
@@ -61,7 +61,7 @@ describe("a call that needs approval", () => {
       .then([{ kind: "tool_started", payload: { toolCallId: "p" } }], [{ type: "tool_exec", approved: true }]);
   });
 
-  test("that another process has denied is told of, with its reason", () => {
+  test("that another process has denied is emitted, with its reason", () => {
     const refs = { requestId: "req_1", runId: "run_1", callId: "call_1", toolCallId: "p" };
     const payload = { toolCallId: "p", approved: false, by: "anna", note: "Too much." };
     waiting
@@ -88,14 +88,14 @@ describe("a call that needs approval", () => {
 
 describe("a call that is answered from outside", () => {
   const asking = calculator.given([
-    asked("Sure?"),
-    modelCalled("call_1", [{ id: "c", name: "confirm" }]),
+    askSignal("Sure?"),
+    modelCallsSignal("call_1", [{ id: "c", name: "confirm" }]),
     { type: "answer_needed", callId: "call_1", toolCallId: "c" },
   ]);
 
   test("waits without an entry", () => {
     calculator
-      .given([asked("Sure?"), modelCalled("call_1", [{ id: "c", name: "confirm" }])])
+      .given([askSignal("Sure?"), modelCallsSignal("call_1", [{ id: "c", name: "confirm" }])])
       .when({ type: "answer_needed", callId: "call_1", toolCallId: "c" })
       .then(
         [],
@@ -109,21 +109,21 @@ describe("a call that is answered from outside", () => {
   test("and is asked about first waits with one, which says that it may be answered", () => {
     for (const asks of [{ guards: true }, { traits: { confirm: { client: true, guarded: true } } }]) {
       specify({ ...CALCULATOR, ...asks })
-        .given([asked("Sure?"), modelCalled("call_1", [{ id: "c", name: "confirm" }])])
+        .given([askSignal("Sure?"), modelCallsSignal("call_1", [{ id: "c", name: "confirm" }])])
         .when({ type: "answer_needed", callId: "call_1", toolCallId: "c" })
         .then([{ kind: "tool_started", payload: { toolCallId: "c" } }], [{ type: "emit" }, { type: "await_answer" }]);
     }
   });
 
-  test("goes on with the answer", () => {
+  test("continues with the answer", () => {
     asking
       .when({ type: "answer", toolCallId: "c", outcome: { content: "yes", isError: false } })
       .then([{ payload: { role: "tool", toolCallId: "c", content: "yes" } }], [{ type: "llm_stream" }]);
   });
 
-  test("is none that a tool is at work on", () => {
+  test("is none that a tool is running on", () => {
     calculator
-      .given([asked("Go"), modelCalled("call_1", [{ id: "a", name: "add" }])])
+      .given([askSignal("Go"), modelCallsSignal("call_1", [{ id: "a", name: "add" }])])
       .when({ type: "answer", toolCallId: "a", outcome: { content: "5", isError: false } })
       .then([], []);
   });
@@ -133,16 +133,20 @@ test("a tool that others have answered meanwhile may report back; it changes not
   const refs = { requestId: "req_1", runId: "run_1", callId: "call_1", toolCallId: "a" };
   const payload = { contextRef: "default", role: "tool", toolCallId: "a", name: "add", content: "5" };
   calculator
-    .given([asked("Go"), modelCalled("call_1", [{ id: "a", name: "add" }]), { kind: "ai_message", payload, refs }])
+    .given([
+      askSignal("Go"),
+      modelCallsSignal("call_1", [{ id: "a", name: "add" }]),
+      { kind: "ai_message", payload, refs },
+    ])
     .when({ type: "notice" })
     .then([], [{ type: "emit", event: { kind: "tool_completed" } }, { type: "llm_stream" }]);
   calculator
     .given([
-      asked("Go"),
-      modelCalled("call_1", [{ id: "a", name: "add" }]),
+      askSignal("Go"),
+      modelCallsSignal("call_1", [{ id: "a", name: "add" }]),
       { kind: "ai_message", payload, refs },
       { type: "notice" },
     ])
-    .when(toolGave("call_1", "a", "4"))
+    .when(toolResultSignal("call_1", "a", "4"))
     .then([], []);
 });

@@ -1,15 +1,15 @@
 import { memoryStore } from "heddle";
-import { asked, modelCalled, modelSaid, specify, toolGave } from "heddle/testing";
+import { askSignal, modelCallsSignal, modelTextSignal, specify, toolResultSignal } from "heddle/testing";
 import { describe, expect, test } from "vitest";
 import { cmd } from "../../../src/agent/cmd.ts";
-import type { ContextOperation } from "../../../src/agent/operation.ts";
-import { materialise } from "../../../src/agent/react/materialise.ts";
+import { inspectAgent } from "../../../src/agent/react/operations.ts";
 import { restore } from "../../../src/agent/react/restore.ts";
 import type { Signal } from "../../../src/agent/signal.ts";
+import type { ContextOperation } from "../../../src/lanes/context-operation.ts";
 import { CALCULATOR } from "../support/calculator.ts";
 
 const calculator = specify(CALCULATOR);
-const ask = asked("What's 2+2?");
+const ask = askSignal("What's 2+2?");
 const add = { id: "a", name: "add" };
 
 function op(opId: string, operation: Partial<ContextOperation["operation"]> = {}, contextRef = "default"): Signal {
@@ -31,14 +31,14 @@ describe("a context operation on an agent that is idle", () => {
   test("is applied at once, under an id of its own", () => {
     const outcome = calculator.when(op("1"));
     outcome.then([{ id: "op_1", kind: "ai_context_operation", payload: { opId: "1" } }], []);
-    expect(materialise(outcome.agent).appliedContextOps).toEqual(["1"]);
+    expect(inspectAgent(outcome.agent).appliedContextOps).toEqual(["1"]);
   });
 
   test("is applied once for the life of the log", () => {
     const given = calculator.given([
       op("1"),
       ask,
-      modelSaid("call_1", "4"),
+      modelTextSignal("call_1", "4"),
       ...Array.from({ length: 70 }, (_, n) => op(`n${n}`)),
     ]);
     given.when(op("1")).then([], []);
@@ -52,16 +52,16 @@ describe("a context operation on an agent that is idle", () => {
     calculator.when(op("1", { resultContext: { id: "", entries: [] } })).thenRejects("context_op_invalid");
   });
 
-  test("is known by its opId, whoever wrote it", () => {
+  test("is known by its opId, whichever process wrote it", () => {
     const written = op("1") as Extract<Signal, { type: "context_op" }>;
     const entry = { kind: "ai_context_operation", payload: written.operation };
     calculator.given([entry]).when(op("1")).then([], []);
   });
 
   test("that switches is where the next ask goes", () => {
-    const switched = calculator.given([ask, modelSaid("call_1", "4"), switchTo("research")]);
+    const switched = calculator.given([ask, modelTextSignal("call_1", "4"), switchTo("research")]);
     switched
-      .when(asked("Look this up."))
+      .when(askSignal("Look this up."))
       .then(
         [{ payload: { contextRef: "research" } }],
         [{ type: "llm_stream", messages: [{}, { content: "Look this up." }] }],
@@ -77,9 +77,9 @@ describe("a context operation on an agent that is idle", () => {
   test("may not cut an exchange", () => {
     const given = calculator.given([
       ask,
-      modelCalled("call_1", [add]),
-      toolGave("call_1", "a", "4"),
-      modelSaid("call_2", "4"),
+      modelCallsSignal("call_1", [add]),
+      toolResultSignal("call_1", "a", "4"),
+      modelTextSignal("call_2", "4"),
     ]);
     given.when(op("1", { reason: "compaction", baseSeq: 1 })).thenRejects("context_op_splits_exchange");
     given.when(op("1", { reason: "compaction", baseSeq: 2 })).then([{ payload: { opId: "1" } }]);
@@ -87,10 +87,15 @@ describe("a context operation on an agent that is idle", () => {
 });
 
 test("a compaction keeps every message after its base", () => {
-  const told = calculator.given([ask, modelSaid("call_1", "4"), asked("And 3+3?"), modelSaid("call_2", "6")]);
+  const told = calculator.given([
+    ask,
+    modelTextSignal("call_1", "4"),
+    askSignal("And 3+3?"),
+    modelTextSignal("call_2", "6"),
+  ]);
   told
     .given([op("1", { reason: "compaction", baseSeq: 1 })])
-    .when(asked("And 4+4?"))
+    .when(askSignal("And 4+4?"))
     .then(
       [{}],
       [
@@ -109,15 +114,15 @@ describe("a lane that branches from another", () => {
   };
   const told = calculator.given([
     ask,
-    modelCalled("call_1", [add]),
-    toolGave("call_1", "a", "4"),
-    modelSaid("call_2", "4"),
+    modelCallsSignal("call_1", [add]),
+    toolResultSignal("call_1", "a", "4"),
+    modelTextSignal("call_2", "4"),
   ]);
 
   test("begins with what the other held", () => {
     told
       .given([branch(0)])
-      .when(asked("In words."))
+      .when(askSignal("In words."))
       .then(
         [{ payload: { contextRef: "branch" } }],
         [{ type: "llm_stream", messages: [{}, { content: "What's 2+2?" }, { content: "In words." }] }],
@@ -128,7 +133,7 @@ describe("a lane that branches from another", () => {
     told.when(branch(1)).thenRejects("context_op_splits_exchange");
     told.when(branch(9)).thenRejects("context_op_invalid");
     calculator
-      .given([ask, modelCalled("call_1", [add])])
+      .given([ask, modelCallsSignal("call_1", [add])])
       .when(branch(1))
       .thenRejects("context_op_splits_exchange");
   });
@@ -141,9 +146,9 @@ describe("a branch that cannot be one is refused", () => {
   });
   const told = calculator.given([
     ask,
-    modelCalled("call_1", [add]),
-    toolGave("call_1", "a", "4"),
-    modelSaid("call_2", "4"),
+    modelCallsSignal("call_1", [add]),
+    toolResultSignal("call_1", "a", "4"),
+    modelTextSignal("call_2", "4"),
     branch("b", "default", 3),
   ]);
 
@@ -162,7 +167,7 @@ describe("a branch that cannot be one is refused", () => {
     told.when(branch("c", "b", 1)).thenRejects("context_op_splits_exchange");
     told
       .given([branch("c", "b", 0)])
-      .when(asked("In words."))
+      .when(askSignal("In words."))
       .then(
         [{ payload: { contextRef: "c" } }],
         [{ type: "llm_stream", messages: [{}, { content: "What's 2+2?" }, { content: "In words." }] }],
@@ -171,7 +176,10 @@ describe("a branch that cannot be one is refused", () => {
 
   test("asks for all of a log of which only the end is loaded: it may have made the lane itself", async () => {
     const store = memoryStore();
-    const long = Array.from({ length: 60 }, (_, n) => [asked(`Question ${n}`), modelSaid(`more_${n}`, "4")]).flat();
+    const long = Array.from({ length: 60 }, (_, n) => [
+      askSignal(`Question ${n}`),
+      modelTextSignal(`more_${n}`, "4"),
+    ]).flat();
     const { agent } = told.given(long).when({ type: "notice" });
     await store.save(agent.thread);
     const tail = (await store.load(agent.thread.id, { last: 4 })) ?? expect.fail("it was saved");
@@ -187,7 +195,7 @@ describe("a branch that cannot be one is refused", () => {
     const { operation } = branch("c", "nowhere", 0) as Extract<Signal, { type: "context_op" }>;
     const entry = { kind: "ai_context_operation", payload: operation };
     const { agent } = told.given([entry]).when({ type: "notice" });
-    expect(materialise(agent).activeContextRef).toBe("b");
+    expect(inspectAgent(agent).activeContextRef).toBe("b");
     expect(restore(agent.settings, agent.thread).state).toEqual(agent.state);
   });
 });
@@ -216,10 +224,10 @@ describe("a context operation while a request runs", () => {
     const both = calculator.given([ask, op("1")]);
     const outcome = both.when(op("2"));
     outcome.then([], [{ type: "keep_context_op", operation: { opId: "2" }, superseded: "1" }]);
-    expect(materialise(outcome.agent).pendingContextOp?.opId).toBe("2");
+    expect(inspectAgent(outcome.agent).pendingContextOp?.opId).toBe("2");
     both
       .given([op("2")])
-      .when(modelSaid("call_1", "4"))
+      .when(modelTextSignal("call_1", "4"))
       .then(
         [{ payload: { role: "assistant" } }, { id: "op_2" }],
         [
@@ -256,14 +264,14 @@ describe("a context operation while a request runs", () => {
 
   test("never touches the running request", () => {
     calculator
-      .given([ask, modelCalled("call_1", [add]), switchTo("research")])
-      .when(toolGave("call_1", "a", "4"))
+      .given([ask, modelCallsSignal("call_1", [add]), switchTo("research")])
+      .when(toolResultSignal("call_1", "a", "4"))
       .then([{ payload: { contextRef: "default" } }], [{ type: "llm_stream", basis: { lane: "default" } }]);
   });
 
-  test("may not come to stand between a call and a result that is still to come", () => {
+  test("may not split a call from a result that is still to come", () => {
     calculator
-      .given([ask, modelCalled("call_1", [add])])
+      .given([ask, modelCallsSignal("call_1", [add])])
       .when(op("1", { reason: "compaction", baseSeq: 1 }))
       .thenRejects("context_op_splits_exchange");
   });
@@ -271,7 +279,10 @@ describe("a context operation while a request runs", () => {
 
 test("an edge before what is loaded says from where to load", async () => {
   const store = memoryStore();
-  const long = Array.from({ length: 60 }, (_, n) => [asked(`Question ${n}`), modelSaid(`call_${n + 1}`, "4")]).flat();
+  const long = Array.from({ length: 60 }, (_, n) => [
+    askSignal(`Question ${n}`),
+    modelTextSignal(`call_${n + 1}`, "4"),
+  ]).flat();
   const { agent } = calculator.given(long).when({ type: "notice" });
   await store.save(agent.thread);
   const tail = (await store.load(agent.thread.id, { last: 4 })) ?? expect.fail("it was saved");
@@ -284,9 +295,9 @@ test("an edge before what is loaded says from where to load", async () => {
   expect(cmd({ ...agent, thread: more }, { type: "context_op", operation }).agent.thread.last()?.id).toBe("op_1");
 });
 
-test("the materialised state tells what is shown, what runs, what waits and what was applied", () => {
-  const { agent } = calculator.given([op("1"), ask, op("2")]).when(modelCalled("call_1", [add]));
-  const { context, runContext, ...rest } = materialise(agent);
+test("inspectAgent returns the shown context, the running one, the deferred operation and the applied ones", () => {
+  const { agent } = calculator.given([op("1"), ask, op("2")]).when(modelCallsSignal("call_1", [add]));
+  const { context, runContext, ...rest } = inspectAgent(agent);
   expect(context.entries.map(({ role }) => role)).toEqual(["user", "user", "assistant"]);
   expect(runContext).toEqual(context);
   expect(rest).toMatchObject({
@@ -295,5 +306,8 @@ test("the materialised state tells what is shown, what runs, what waits and what
     appliedContextOps: ["1"],
     projectionCursorSeq: 1,
   });
-  expect(materialise(calculator.when(op("1")).agent)).toMatchObject({ runContext: undefined, projectionCursorSeq: -1 });
+  expect(inspectAgent(calculator.when(op("1")).agent)).toMatchObject({
+    runContext: undefined,
+    projectionCursorSeq: -1,
+  });
 });

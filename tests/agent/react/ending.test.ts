@@ -1,10 +1,10 @@
-import { asked, modelCalled, modelSaid, specify, toolGave } from "heddle/testing";
+import { askSignal, modelCallsSignal, modelTextSignal, specify, toolResultSignal } from "heddle/testing";
 import { describe, expect, test } from "vitest";
 import { CALCULATOR } from "../support/calculator.ts";
 import { summaryFailed } from "../support/failed-summary.ts";
 
 const calculator = specify(CALCULATOR);
-const ask = asked("What's 2+2?");
+const ask = askSignal("What's 2+2?");
 const cancel = { type: "cancel", reason: "Enough." } as const;
 const add = { id: "a", name: "add" };
 const pay = { id: "p", name: "pay" };
@@ -12,7 +12,7 @@ const END = { end: { status: "cancelled", reason: "Enough." } };
 const needsApproval = { type: "approval_needed", callId: "call_1", toolCallId: "p" } as const;
 
 describe("a request that is cancelled", () => {
-  test("while the model speaks ends when the model has said its last, and keeps what it said", () => {
+  test("while the model streams ends when the stream has ended, and keeps the text so far", () => {
     calculator
       .given([ask])
       .when(cancel)
@@ -34,10 +34,24 @@ describe("a request that is cancelled", () => {
       );
   });
 
+  test("does not call the model again where the model answers that the context is too long", () => {
+    const failure = { code: "model_context_too_long", message: "Too long." };
+    calculator
+      .given([ask, cancel])
+      .when({ type: "llm_error", callId: "call_1", failure })
+      .then(
+        [{ kind: "error", payload: END }],
+        [
+          { type: "emit", event: { kind: "request_cancelled" } },
+          { type: "stop", status: "cancelled" },
+        ],
+      );
+  });
+
   test("runs none of the calls that come all the same", () => {
     calculator
       .given([ask, cancel])
-      .when(modelCalled("call_1", [add]))
+      .when(modelCallsSignal("call_1", [add]))
       .then(
         [{}, { payload: { role: "tool", content: expect.stringContaining("did not run") } }, { payload: END }],
         [
@@ -47,20 +61,20 @@ describe("a request that is cancelled", () => {
       );
   });
 
-  test("waits for the tools that are at work", () => {
-    const called = calculator.given([ask, modelCalled("call_1", [add, { id: "b", name: "add" }]), cancel]);
-    called.when(toolGave("call_1", "b", "2")).then([{ payload: { content: "2" } }], []);
+  test("waits for the running tools", () => {
+    const called = calculator.given([ask, modelCallsSignal("call_1", [add, { id: "b", name: "add" }]), cancel]);
+    called.when(toolResultSignal("call_1", "b", "2")).then([{ payload: { content: "2" } }], []);
     called
-      .given([toolGave("call_1", "b", "2")])
-      .when(toolGave("call_1", "a", "aborted", true))
+      .given([toolResultSignal("call_1", "b", "2")])
+      .when(toolResultSignal("call_1", "a", "aborted", true))
       .then([{ payload: { toolCallId: "a" } }, { payload: END }], [{ type: "stop", status: "cancelled" }]);
   });
 
-  test("waits for nobody who was to approve or to answer", () => {
+  test("waits for no approval and no answer", () => {
     const confirm = { type: "answer_needed", callId: "call_1", toolCallId: "c" } as const;
     const waiting = calculator.given([
       ask,
-      modelCalled("call_1", [pay, { id: "c", name: "confirm" }]),
+      modelCallsSignal("call_1", [pay, { id: "c", name: "confirm" }]),
       needsApproval,
       confirm,
     ]);
@@ -76,26 +90,26 @@ describe("a request that is cancelled", () => {
       );
   });
 
-  test("asks nobody for approval any more", () => {
+  test("requests no approval any more", () => {
     calculator
-      .given([ask, modelCalled("call_1", [pay]), cancel])
+      .given([ask, modelCallsSignal("call_1", [pay]), cancel])
       .when(needsApproval)
       .then([{ payload: { toolCallId: "p", isError: true } }, { payload: END }], [{ type: "stop" }]);
   });
 
   test("starts nothing that is approved too late", () => {
     calculator
-      .given([ask, modelCalled("call_1", [pay, add]), needsApproval, cancel])
+      .given([ask, modelCallsSignal("call_1", [pay, add]), needsApproval, cancel])
       .when({ type: "approve", toolCallId: "p" })
       .then([], []);
   });
 
-  test("while a summary is written ends when that has come to its end", () => {
+  test("while a summary is written ends when the summary has ended", () => {
     const policy = { autoSummarize: true, summarizeThreshold: 2, keepLastTurns: 1 };
     const summarizing = specify({ ...CALCULATOR, summarizes: true, contextPolicy: policy }).given([
       ask,
-      modelSaid("call_1", "4"),
-      asked("And 3+3?"),
+      modelTextSignal("call_1", "4"),
+      askSignal("And 3+3?"),
     ]);
     summarizing.when(cancel).then([], [{ type: "abort" }]);
     summarizing
@@ -104,8 +118,8 @@ describe("a request that is cancelled", () => {
       .then([{ payload: END }], [{ type: "stop", status: "cancelled" }]);
   });
 
-  test("before it was taken up again ends at once", () => {
-    const { thread, settings } = calculator.given([ask]).when(modelCalled("call_1", [add])).agent;
+  test("before it was resumed ends at once", () => {
+    const { thread, settings } = calculator.given([ask]).when(modelCallsSignal("call_1", [add])).agent;
     specify(settings)
       .given(thread.toArray().map(({ seq: _, ...entry }) => entry))
       .when(cancel)
@@ -126,8 +140,8 @@ describe("a request that is cancelled", () => {
 test("what breaks around a run fails it, with the same rules", () => {
   const failure = { code: "total_timeout", message: "The request took too long." };
   calculator
-    .given([ask, modelCalled("call_1", [add]), { type: "fail", failure }])
-    .when(toolGave("call_1", "a", "4"))
+    .given([ask, modelCallsSignal("call_1", [add]), { type: "fail", failure }])
+    .when(toolResultSignal("call_1", "a", "4"))
     .then(
       [{}, { kind: "error", payload: { code: "total_timeout", end: { status: "failed", failure } } }],
       [{ type: "emit", event: { kind: "request_failed", data: { failure } } }],
@@ -138,28 +152,28 @@ describe("a run that is to finish", () => {
   const finish = { type: "finish", terminationReason: "stopped" } as const;
 
   test("makes no further call when the results are in", () => {
-    const finishing = calculator.given([ask, modelCalled("call_1", [add]), finish]);
+    const finishing = calculator.given([ask, modelCallsSignal("call_1", [add]), finish]);
     finishing
-      .when(toolGave("call_1", "a", "4"))
+      .when(toolResultSignal("call_1", "a", "4"))
       .then([{}, { kind: "note", payload: { end: { terminationReason: "stopped" } } }], [{ type: "stop" }]);
   });
 
   test("takes no more words, and says so", () => {
     calculator
       .given([ask, { type: "steer", id: "s1", steer: "steer", content: "In words." }, finish])
-      .when(modelSaid("call_1", "4"))
+      .when(modelTextSignal("call_1", "4"))
       .then([{ payload: { end: { status: "completed" } } }], [{ type: "receipt", id: "s1", delivered: false }]);
   });
 
   test("keeps the answer that is being written", () => {
     calculator
       .given([ask, finish])
-      .when(modelSaid("call_1", "4"))
+      .when(modelTextSignal("call_1", "4"))
       .then([{ payload: { content: "4", end: { terminationReason: "final_answer" } } }], [{ type: "stop" }]);
   });
 });
 
-test("a model error is the end, with the basis of the call and what was said", () => {
+test("a model error is the end, with the basis of the call and the partial answer", () => {
   const failure = { code: "model_error", message: "No." };
   const failed = calculator.given([ask]);
   failed.when({ type: "llm_error", callId: "call_1", failure }).then(

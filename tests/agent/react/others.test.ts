@@ -1,11 +1,11 @@
-import { asked, modelCalled, specify, toolGave } from "heddle/testing";
+import { askSignal, modelCallsSignal, specify, toolResultSignal } from "heddle/testing";
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../src/thread/json.ts";
 import { CALCULATOR } from "../support/calculator.ts";
 
 const calculator = specify(CALCULATOR);
 const refs = { requestId: "req_1", runId: "run_1" };
-const called = calculator.given([asked("Go"), modelCalled("call_1", [{ id: "t", name: "add" }])]);
+const called = calculator.given([askSignal("Go"), modelCallsSignal("call_1", [{ id: "t", name: "add" }])]);
 
 function written(payload: JsonObject, callId?: string) {
   return { kind: "ai_message", payload, refs: { ...refs, ...(callId !== undefined && { callId }), toolCallId: "t" } };
@@ -16,7 +16,7 @@ describe("what others write into the thread of a request that runs", () => {
     const words = written({ role: "user", content: "Hurry.", steer: "steer", requestId: "req_1", runId: "run_1" });
     called
       .given([words])
-      .when(toolGave("call_1", "t", "4"))
+      .when(toolResultSignal("call_1", "t", "4"))
       .then(
         [{ payload: { role: "tool", content: "4" } }],
         [{ type: "llm_stream", messages: [{}, {}, { role: "assistant" }, { role: "tool" }, { content: "Hurry." }] }],
@@ -24,12 +24,15 @@ describe("what others write into the thread of a request that runs", () => {
   });
 
   test("is no result of a call that has the id of an earlier one", () => {
-    const again = called.given([toolGave("call_1", "t", "1"), modelCalled("call_2", [{ id: "t", name: "add" }])]);
+    const again = called.given([
+      toolResultSignal("call_1", "t", "1"),
+      modelCallsSignal("call_2", [{ id: "t", name: "add" }]),
+    ]);
     const late = written({ role: "tool", toolCallId: "t", name: "add", content: "late" }, "call_1");
     again.given([late]).when({ type: "notice" }).then([], []);
     again
       .given([late])
-      .when(toolGave("call_2", "t", "2"))
+      .when(toolResultSignal("call_2", "t", "2"))
       .then([{ payload: { content: "2" } }], [{ type: "llm_stream" }]);
   });
 
@@ -45,8 +48,8 @@ describe("what others write into the thread of a request that runs", () => {
     const decision = { kind: "approval_resolved", payload: { toolCallId: "t", approved: false }, refs };
     const { state } = calculator
       .given([
-        asked("Go"),
-        modelCalled("call_1", [{ id: "t", name: "pay" }]),
+        askSignal("Go"),
+        modelCallsSignal("call_1", [{ id: "t", name: "pay" }]),
         { type: "approval_needed", callId: "call_1", toolCallId: "t" },
         { type: "approve", toolCallId: "t" },
         decision,
@@ -60,17 +63,17 @@ describe("what others write into the thread of a request that runs", () => {
     const result = written({ role: "tool", toolCallId: "t", name: "add", content: "5" }, "call_1");
     called
       .given([{ type: "cancel" }, result])
-      .when(toolGave("call_1", "t", "aborted", true))
+      .when(toolResultSignal("call_1", "t", "aborted", true))
       .then([{ kind: "error", payload: { end: { status: "cancelled" } } }], [{ type: "stop", status: "cancelled" }]);
   });
 
-  test("leaves nobody to wait for when the run has gone on without the tool", () => {
+  test("leaves nothing to wait for when the run has continued without the tool", () => {
     const result = written({ role: "tool", toolCallId: "t", name: "add", content: "5" }, "call_1");
     called
       .given([
         result,
         { type: "notice" },
-        modelCalled("call_2", [{ id: "p", name: "pay" }]),
+        modelCallsSignal("call_2", [{ id: "p", name: "pay" }]),
         { type: "approval_needed", callId: "call_2", toolCallId: "p" },
       ])
       .when({ type: "cancel" })
@@ -81,8 +84,8 @@ describe("what others write into the thread of a request that runs", () => {
     const decision = { kind: "approval_resolved", payload: { toolCallId: "p", approved: true }, refs };
     calculator
       .given([
-        asked("Go"),
-        modelCalled("call_1", [
+        askSignal("Go"),
+        modelCallsSignal("call_1", [
           { id: "p", name: "pay" },
           { id: "t", name: "add" },
         ]),

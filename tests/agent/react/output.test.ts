@@ -1,8 +1,8 @@
-import { asked, modelSaid, specify } from "heddle/testing";
+import { askSignal, modelTextSignal, specify } from "heddle/testing";
 import { describe, expect, test } from "vitest";
 import { CALCULATOR } from "../support/calculator.ts";
 
-const ask = asked("What's 2+2?");
+const ask = askSignal("What's 2+2?");
 
 describe("an answer of the wrong shape", () => {
   const calculator = specify({ ...CALCULATOR, outputRetries: 1 });
@@ -10,7 +10,7 @@ describe("an answer of the wrong shape", () => {
 
   test("is sent back, and then fails the request", () => {
     const given = calculator.given([ask]);
-    given.when({ ...modelSaid("call_1", "four"), ...wrong }).then(
+    given.when({ ...modelTextSignal("call_1", "four"), ...wrong }).then(
       [
         { payload: { content: "four" } },
         { payload: { role: "user", steer: "repair", content: expect.stringContaining("sum: expected number") } },
@@ -21,8 +21,8 @@ describe("an answer of the wrong shape", () => {
       ],
     );
     given
-      .given([{ ...modelSaid("call_1", "four"), ...wrong }])
-      .when({ ...modelSaid("call_2", "vier"), ...wrong })
+      .given([{ ...modelTextSignal("call_1", "four"), ...wrong }])
+      .when({ ...modelTextSignal("call_2", "vier"), ...wrong })
       .then(
         [{ payload: { content: "vier" } }, { payload: { code: "output_invalid" } }],
         [{ type: "stop", status: "failed" }],
@@ -32,7 +32,7 @@ describe("an answer of the wrong shape", () => {
   test("that is put right completes it, with the object", () => {
     calculator
       .given([ask])
-      .when({ ...modelSaid("call_1", '{"sum":4}'), output: { ok: true, object: { sum: 4 } } })
+      .when({ ...modelTextSignal("call_1", '{"sum":4}'), output: { ok: true, object: { sum: 4 } } })
       .then([{}], [{ type: "emit", event: { kind: "request_completed", data: { object: { sum: 4 } } } }]);
   });
 });

@@ -1,11 +1,11 @@
-import { asked, modelCalled, modelSaid, specify, toolGave } from "heddle/testing";
+import { askSignal, modelCallsSignal, modelTextSignal, specify, toolResultSignal } from "heddle/testing";
 import { describe, expect, test } from "vitest";
 import type { ReactAgent } from "../../../src/agent/react/agent.ts";
 import type { EntryInput } from "../../../src/thread/entry.ts";
 import { CALCULATOR } from "../support/calculator.ts";
 
 const calculator = specify(CALCULATOR);
-const ask = asked("What's 2+2?");
+const ask = askSignal("What's 2+2?");
 const resume = { type: "resume" } as const;
 const approval = { type: "approval_needed", callId: "call_1", toolCallId: "t" } as const;
 
@@ -15,7 +15,7 @@ function left({ thread }: ReactAgent): EntryInput[] {
 }
 
 function calling(name: string) {
-  return calculator.given([ask, modelCalled("call_1", [{ id: "t", name }])]);
+  return calculator.given([ask, modelCallsSignal("call_1", [{ id: "t", name }])]);
 }
 
 function died(given: typeof calculator, signal: Parameters<typeof calculator.when>[0]) {
@@ -31,7 +31,7 @@ describe("a process that finds a request under way", () => {
     died(calculator, ask)
       .when(resume)
       .then([], [{ type: "llm_stream", iteration: 1 }]);
-    died(calling("add"), toolGave("call_1", "t", "4"))
+    died(calling("add"), toolResultSignal("call_1", "t", "4"))
       .when(resume)
       .then(
         [],
@@ -63,11 +63,11 @@ describe("a process that finds a request under way", () => {
       .then([], [{ type: "await_answer" }]);
   });
 
-  test("asks first again whether a call may be answered, where nobody knows whether that was asked", () => {
+  test("requests the check again whether a call may be answered, if it is unknown whether that was done", () => {
     const answer = { type: "answer_needed", callId: "call_1", toolCallId: "t" } as const;
     for (const asks of [{ guards: true }, { traits: { confirm: { client: true, guarded: true } } }]) {
       const guarded = specify({ ...CALCULATOR, ...asks });
-      const called = guarded.given([asked("Sure?"), modelCalled("call_1", [{ id: "t", name: "confirm" }])]);
+      const called = guarded.given([askSignal("Sure?"), modelCallsSignal("call_1", [{ id: "t", name: "confirm" }])]);
       const left = (signal: Parameters<typeof called.when>[0]) =>
         guarded.given(
           called
@@ -100,7 +100,7 @@ describe("a process that finds a request under way", () => {
       .then([UNKNOWN], [{ type: "llm_stream" }]);
   });
 
-  test("tells the model of what was denied meanwhile", () => {
+  test("sends the model the calls that were denied meanwhile", () => {
     const refs = { requestId: "req_1", runId: "run_1", callId: "call_1", toolCallId: "t" };
     died(calling("pay"), approval)
       .given([{ kind: "approval_resolved", payload: { toolCallId: "t", approved: false }, refs }])
@@ -124,7 +124,7 @@ describe("a process that finds a request under way", () => {
   });
 
   test("says the end where only that is missing", () => {
-    const said = calculator.given([ask]).when(modelSaid("call_1", "4"));
+    const said = calculator.given([ask]).when(modelTextSignal("call_1", "4"));
     const [question, answer] = left(said.agent);
     const { end: _, ...payload } = { end: undefined, ...answer?.payload };
     calculator
@@ -136,23 +136,26 @@ describe("a process that finds a request under way", () => {
       );
   });
 
-  test("leaves alone what it has begun before it was told to go on", () => {
+  test("leaves calls alone that it began before it was resumed", () => {
     const early = died(calling("pay"), approval).given([{ type: "approve", toolCallId: "t" }]);
     early.when(resume).then([], []);
     early
       .given([resume])
-      .when(toolGave("call_1", "t", "paid"))
+      .when(toolResultSignal("call_1", "t", "paid"))
       .then([{ payload: { content: "paid" } }], [{ type: "llm_stream" }]);
   });
 
-  test("that is at work on it already goes on as it is", () => {
+  test("that is running already continues unchanged", () => {
     calling("add").when(resume).then([], []);
     calculator.when(resume).then([], []);
   });
 
   test("keeps the options of the request", () => {
-    const once = asked("Go", { options: { maxIterations: 1, allowedTools: ["add"] } });
-    died(calculator.given([once, modelCalled("call_1", [{ id: "t", name: "add" }])]), toolGave("call_1", "t", "4"))
+    const once = askSignal("Go", { options: { maxIterations: 1, allowedTools: ["add"] } });
+    died(
+      calculator.given([once, modelCallsSignal("call_1", [{ id: "t", name: "add" }])]),
+      toolResultSignal("call_1", "t", "4"),
+    )
       .when(resume)
       .then([], []);
     died(calculator, once)
@@ -161,7 +164,7 @@ describe("a process that finds a request under way", () => {
   });
 });
 
-test("a request that others have ended is told of here", () => {
+test("a request that another process has ended is emitted here", () => {
   const end = { status: "cancelled", reason: "Elsewhere." };
   const refs = { requestId: "req_1", runId: "run_1" };
   calculator

@@ -1,11 +1,10 @@
-import { asked, modelCalled, modelSaid, specify, toolGave } from "heddle/testing";
+import { askSignal, modelCallsSignal, modelTextSignal, specify, toolResultSignal } from "heddle/testing";
 import { describe, expect, test } from "vitest";
-import type { SteerKind } from "../../../src/agent/event.ts";
-import type { Signal } from "../../../src/agent/signal.ts";
+import type { Signal, SteerKind } from "../../../src/agent/signal.ts";
 import { CALCULATOR } from "../support/calculator.ts";
 
 const calculator = specify(CALCULATOR);
-const ask = asked("What's 2+2?");
+const ask = askSignal("What's 2+2?");
 const add = { id: "a", name: "add" };
 const steer = (id: string, content: string, kind: SteerKind = "steer"): Signal => ({
   type: "steer",
@@ -16,11 +15,11 @@ const steer = (id: string, content: string, kind: SteerKind = "steer"): Signal =
 
 describe("a steer", () => {
   test("waits until no call is open, then goes in before the next model call", () => {
-    const called = calculator.given([ask, modelCalled("call_1", [add])]);
+    const called = calculator.given([ask, modelCallsSignal("call_1", [add])]);
     called.when(steer("s1", " In words, please. ")).then([], []);
     called
       .given([steer("s1", " In words, please. ")])
-      .when(toolGave("call_1", "a", "4"))
+      .when(toolResultSignal("call_1", "a", "4"))
       .then(
         [
           { payload: { role: "tool" } },
@@ -37,7 +36,7 @@ describe("a steer", () => {
   test("that comes while the last answer is being written makes another call", () => {
     calculator
       .given([ask, steer("s1", "In words.")])
-      .when(modelSaid("call_1", "4"))
+      .when(modelTextSignal("call_1", "4"))
       .then(
         [{ payload: { content: "4" } }, { payload: { content: "In words." } }],
         [
@@ -50,7 +49,7 @@ describe("a steer", () => {
   test("at the last iteration never costs the answer", () => {
     specify({ ...CALCULATOR, maxIterations: 1 })
       .given([ask, steer("s1", "In words.")])
-      .when(modelSaid("call_1", "4"))
+      .when(modelTextSignal("call_1", "4"))
       .then(
         [{ payload: { content: "4", end: { terminationReason: "final_answer" } } }],
         [
@@ -64,7 +63,7 @@ describe("a steer", () => {
     const waiting = calculator.given([ask, steer("s1", "In words.")]);
     waiting.when(steer("s1", "In words.")).then([], []);
     waiting
-      .given([modelSaid("call_1", "4")])
+      .given([modelTextSignal("call_1", "4")])
       .when(steer("s1", "In words."))
       .then([], [{ type: "receipt", id: "s1", delivered: true, entryId: "entry_3" }]);
   });
@@ -82,7 +81,7 @@ describe("a steer", () => {
       .then([], [{ type: "receipt", id: "s", delivered: false, reason }]);
   });
 
-  test("that could not be delivered is told why", () => {
+  test("that could not be delivered returns the reason", () => {
     const failure = { code: "model_error", message: "No." };
     calculator
       .given([ask, steer("s1", "Hm.")])
@@ -95,11 +94,11 @@ test("what is to follow waits for the answer, and goes in one request with it", 
   const given = calculator.given([
     ask,
     steer("f1", "And 3+3?", "follow_up"),
-    modelCalled("call_1", [add]),
-    toolGave("call_1", "a", "4"),
+    modelCallsSignal("call_1", [add]),
+    toolResultSignal("call_1", "a", "4"),
   ]);
-  expect(given.when(modelSaid("call_2", "4")).agent.state.run?.requestId).toBe("req_1");
-  given.when(modelSaid("call_2", "4")).then(
+  expect(given.when(modelTextSignal("call_2", "4")).agent.state.run?.requestId).toBe("req_1");
+  given.when(modelTextSignal("call_2", "4")).then(
     [{ payload: { content: "4" } }, { payload: { content: "And 3+3?", steer: "follow_up" } }],
     [
       { type: "receipt", id: "f1", delivered: true },
@@ -111,6 +110,6 @@ test("what is to follow waits for the answer, and goes in one request with it", 
 test("steers go before what is to follow", () => {
   calculator
     .given([ask, steer("f1", "And 3+3?", "follow_up"), steer("s1", "In words.")])
-    .when(modelSaid("call_1", "4"))
+    .when(modelTextSignal("call_1", "4"))
     .then([{}, { payload: { content: "In words." } }], [{ type: "llm_stream" }]);
 });

@@ -1,10 +1,11 @@
-import { type CompletedExchange, hasToolCall } from "heddle";
-import { asked, modelCalled, modelSaid, specify, toolGave } from "heddle/testing";
+import { hasToolCall } from "heddle";
+import type { CompletedExchange } from "heddle/core";
+import { askSignal, modelCallsSignal, modelTextSignal, specify, toolResultSignal } from "heddle/testing";
 import { describe, expect, test } from "vitest";
 import type { ReactSettings } from "../../../src/agent/react/settings.ts";
 import { CALCULATOR } from "../support/calculator.ts";
 
-const ask = asked("What's 2+2?");
+const ask = askSignal("What's 2+2?");
 const add = { id: "a", name: "add", arguments: { a: 2 } };
 const pay = { id: "p", name: "pay" };
 const confirm = { id: "c", name: "confirm" };
@@ -19,15 +20,15 @@ function stopping(stopWhen: ReactSettings["stopWhen"]) {
 }
 
 describe("a run is stopped by its own predicate", () => {
-  test("which is asked when the results of an exchange are in, and told what happened", () => {
+  test("which is called when the results of an exchange are in, and gets the exchange", () => {
     const told: CompletedExchange[] = [];
     const seeing = stopping((exchange) => {
       told.push(exchange);
       return true;
     });
     seeing
-      .given([ask, modelCalled("call_1", [add], { content: "Let me see." })])
-      .when(toolGave("call_1", "a", "4"))
+      .given([ask, modelCallsSignal("call_1", [add], { content: "Let me see." })])
+      .when(toolResultSignal("call_1", "a", "4"))
       .then(
         [{ payload: { role: "tool", content: "4" } }, { kind: "note", payload: STOPPED }],
         [
@@ -37,6 +38,7 @@ describe("a run is stopped by its own predicate", () => {
       );
     expect(told).toEqual([
       {
+        steps: [expect.any(Object)],
         iteration: 1,
         text: "Let me see.",
         toolCalls: [{ id: "a", name: "add", arguments: { a: 2 } }],
@@ -47,31 +49,31 @@ describe("a run is stopped by its own predicate", () => {
     ]);
   });
 
-  test("not before all results are in, and not where it says no", () => {
+  test("not before all results are in, and not where it returns false", () => {
     const never = stopping(() => false);
     never
-      .given([ask, modelCalled("call_1", [add])])
-      .when(toolGave("call_1", "a", "4"))
+      .given([ask, modelCallsSignal("call_1", [add])])
+      .when(toolResultSignal("call_1", "a", "4"))
       .then([{}], [{ type: "llm_stream" }]);
     const always = stopping(() => true);
     always
-      .given([ask, modelCalled("call_1", [add, { id: "b", name: "add" }])])
-      .when(toolGave("call_1", "a", "4"))
+      .given([ask, modelCallsSignal("call_1", [add, { id: "b", name: "add" }])])
+      .when(toolResultSignal("call_1", "a", "4"))
       .then([{}]);
     always
       .given([ask])
-      .when(modelSaid("call_1", "4"))
+      .when(modelTextSignal("call_1", "4"))
       .then([{ payload: { end: { terminationReason: "final_answer" } } }]);
   });
 
   test("also where another process has taken the run up", () => {
     const { agent } = stopping(() => true)
       .given([ask])
-      .when(modelCalled("call_1", [{ id: "l", name: "look" }]));
+      .when(modelCallsSignal("call_1", [{ id: "l", name: "look" }]));
     const entries = agent.thread.toArray().map(({ seq: _, ...entry }) => entry);
     specify(agent.settings)
       .given([...entries, { type: "resume" }])
-      .when(toolGave("call_1", "l", "seen"))
+      .when(toolResultSignal("call_1", "l", "seen"))
       .then([{}, { payload: STOPPED }], [{ type: "stop", status: "completed" }]);
   });
 
@@ -82,8 +84,8 @@ describe("a run is stopped by its own predicate", () => {
     ["answers nothing", () => undefined],
   ])("and fails as stop_when_failed when that %s", (_, stopWhen) => {
     const { entries } = stopping(stopWhen as never)
-      .given([ask, modelCalled("call_1", [add])])
-      .when(toolGave("call_1", "a", "4"))
+      .given([ask, modelCallsSignal("call_1", [add])])
+      .when(toolResultSignal("call_1", "a", "4"))
       .then(
         [{}, { kind: "error", payload: { code: "stop_when_failed", end: { status: "failed" } } }],
         [{ type: "stop", status: "failed" }],
@@ -92,17 +94,18 @@ describe("a run is stopped by its own predicate", () => {
   });
 
   test("such as that a tool was called", () => {
-    const exchange = { iteration: 1, text: "", toolCalls: [add], results: [], usage: {}, usageByModel: {} };
-    expect(hasToolCall("pay", "add")(exchange)).toBe(true);
-    expect(hasToolCall("pay")(exchange)).toBe(false);
+    const steps = [{ toolCalls: [{ toolName: "look" }] }, { toolCalls: [{ toolName: "add" }] }];
+    expect(hasToolCall("pay", "add")({ steps })).toBe(true);
+    expect(hasToolCall("pay", "look")({ steps })).toBe(false);
+    expect(hasToolCall("pay")({ steps: [] })).toBe(false);
   });
 });
 
-describe("a run that somebody finishes", () => {
+describe("a run that a caller finishes", () => {
   test("runs none of the calls that the model still makes", () => {
     calculator
       .given([ask, finish])
-      .when(modelCalled("call_1", [add]))
+      .when(modelCallsSignal("call_1", [add]))
       .then(
         [
           { payload: { role: "assistant" } },
@@ -113,9 +116,9 @@ describe("a run that somebody finishes", () => {
       );
   });
 
-  test("does not wait for somebody outside", () => {
+  test("does not wait for an answer from outside", () => {
     calculator
-      .given([ask, modelCalled("call_1", [pay, confirm]), needsApproval, needsAnswer])
+      .given([ask, modelCallsSignal("call_1", [pay, confirm]), needsApproval, needsAnswer])
       .when(finish)
       .then(
         [
@@ -131,19 +134,19 @@ describe("a run that somebody finishes", () => {
       );
   });
 
-  test("waits for what is at work, and takes no decision meanwhile", () => {
-    const finishing = calculator.given([ask, modelCalled("call_1", [pay, add]), needsApproval, finish]);
+  test("waits for running work, and takes no decision meanwhile", () => {
+    const finishing = calculator.given([ask, modelCallsSignal("call_1", [pay, add]), needsApproval, finish]);
     finishing.when({ type: "approve", toolCallId: "p" }).then([], []);
-    finishing.when(toolGave("call_1", "a", "4")).then([{}, { payload: STOPPED }], [{ type: "stop" }]);
+    finishing.when(toolResultSignal("call_1", "a", "4")).then([{}, { payload: STOPPED }], [{ type: "stop" }]);
   });
 
-  test("asks nobody any more, neither to approve nor to answer", () => {
+  test("requests neither approvals nor answers any more", () => {
     for (const [call, needed] of [
       [pay, needsApproval],
       [confirm, needsAnswer],
     ] as const) {
       calculator
-        .given([ask, modelCalled("call_1", [call]), finish])
+        .given([ask, modelCallsSignal("call_1", [call]), finish])
         .when(needed)
         .then([{ payload: { isError: true } }, { payload: STOPPED }], [{ type: "stop", status: "completed" }]);
     }
@@ -157,15 +160,15 @@ describe("a run that somebody finishes", () => {
       .then([{ kind: "error" }, { payload: STOPPED }], [{ type: "stop", status: "completed" }]);
   });
 
-  test("is cancelled all the same when somebody cancels it", () => {
+  test("is cancelled all the same when a caller cancels it", () => {
     calculator
-      .given([ask, modelCalled("call_1", [add]), finish, { type: "cancel" }])
-      .when(toolGave("call_1", "a", "4"))
+      .given([ask, modelCallsSignal("call_1", [add]), finish, { type: "cancel" }])
+      .when(toolResultSignal("call_1", "a", "4"))
       .then([{}, { payload: { end: { status: "cancelled" } } }], [{ type: "stop", status: "cancelled" }]);
   });
 
   test("is the one that is named", () => {
-    const waiting = calculator.given([ask, modelCalled("call_1", [pay]), needsApproval]);
+    const waiting = calculator.given([ask, modelCallsSignal("call_1", [pay]), needsApproval]);
     waiting.when({ ...finish, requestId: "req_9" }).then([], []);
     waiting.when({ ...finish, requestId: "req_1" }).then([{}, { payload: STOPPED }]);
   });

@@ -1,12 +1,13 @@
-import { asked, modelCalled, modelSaid, specify, toolGave } from "heddle/testing";
+import { askSignal, modelCallsSignal, modelTextSignal, specify, toolResultSignal } from "heddle/testing";
 import { describe, expect, test } from "vitest";
+import { gapText } from "../../../src/agent/react/summary-plan.ts";
 import { CALCULATOR } from "../support/calculator.ts";
 import { summaryFailed } from "../support/failed-summary.ts";
 
-const ask = asked("What's 2+2?");
+const ask = askSignal("What's 2+2?");
 
 /** Two answered requests. */
-const history = [1, 2].flatMap((n) => [asked(`Question ${n}`), modelSaid(`call_${n}`, `Answer ${n}`)]);
+const history = [1, 2].flatMap((n) => [askSignal(`Question ${n}`), modelTextSignal(`call_${n}`, `Answer ${n}`)]);
 
 describe("a policy that wants summaries", () => {
   const policy = { autoSummarize: true, summarizeThreshold: 4, keepLastTurns: 1, summarizationModel: "test:small" };
@@ -19,15 +20,15 @@ describe("a policy that wants summaries", () => {
       .then([{}], [{ type: "summarize", reason: "automatic", model: "test:small", range: { toSeq: 3 } }]);
   });
 
-  test("goes on without where it fails, and does not try that boundary again", () => {
+  test("continues without a summary where it fails, and does not retry that boundary", () => {
     const given = thrifty.given([...history, ask]);
     const failed = summaryFailed(3);
     given
       .when(failed)
       .then([{ kind: "note" }], [{ type: "emit", event: { kind: "summary_failed" } }, { type: "llm_stream" }]);
     const again = given
-      .given([failed, modelCalled("call_3", [{ id: "a", name: "add" }])])
-      .when(toolGave("call_3", "a", "4"));
+      .given([failed, modelCallsSignal("call_3", [{ id: "a", name: "add" }])])
+      .when(toolResultSignal("call_3", "a", "4"));
     again.then([{}], [{ type: "llm_stream" }]);
     expect(again.directives.some(({ type }) => type === "summarize")).toBe(false);
   });
@@ -45,12 +46,12 @@ describe("a policy that wants summaries", () => {
     const contextPolicy = { autoSummarize: true, maxInputTokens: 700, reserveOutputTokens: 100 };
     const small = specify({ ...CALCULATOR, summarizes: true, contextPolicy });
     const rounds = Array.from({ length: 9 }, (_, index) => [
-      modelCalled(`call_${index + 1}`, [{ id: "c", name: "add" }]),
-      toolGave(`call_${index + 1}`, "c", "A long result. ".repeat(16)),
+      modelCallsSignal(`call_${index + 1}`, [{ id: "c", name: "add" }]),
+      toolResultSignal(`call_${index + 1}`, "c", "A long result. ".repeat(16)),
     ]).flat();
     const outcomes = rounds.map((signal, index) => small.given([ask, ...rounds.slice(0, index)]).when(signal));
-    const summarises = outcomes.flatMap(({ directives }) => directives.filter(({ type }) => type === "summarize"));
-    expect(summarises).toMatchObject([{ reason: "automatic", range: { fromSeq: 0 } }]);
+    const summarizes = outcomes.flatMap(({ directives }) => directives.filter(({ type }) => type === "summarize"));
+    expect(summarizes).toMatchObject([{ reason: "automatic", range: { fromSeq: 0 } }]);
   });
 
   const call = { model: "test:small", usage: { inputTokens: 50, outputTokens: 5 }, finishReason: "stop" };
@@ -76,16 +77,20 @@ describe("a policy that wants summaries", () => {
       );
     const usage = { inputTokens: 53, outputTokens: 5 };
     spent
-      .given([written, modelCalled("call_3", [{ id: "a", name: "add" }], { usage: { inputTokens: 3 } })])
-      .when(toolGave("call_3", "a", "4"))
+      .given([written, modelCallsSignal("call_3", [{ id: "a", name: "add" }], { usage: { inputTokens: 3 } })])
+      .when(toolResultSignal("call_3", "a", "4"))
       .then(
         [{}, { payload: { end: { terminationReason: "limit" } } }],
         [{ type: "emit", event: { kind: "request_completed", data: { usage, finishReason: "tool-calls" } } }],
       );
   });
 
-  test("pays for no summary that somebody else has asked for", () => {
-    const given = thrifty.given([asked("Question 1"), modelSaid("call_1", "Answer 1"), asked("Question 2")]);
+  test("pays for no summary that another request has asked for", () => {
+    const given = thrifty.given([
+      askSignal("Question 1"),
+      modelTextSignal("call_1", "Answer 1"),
+      askSignal("Question 2"),
+    ]);
     const payload = { fromSeq: 0, toSeq: 1, content: "One sum." };
     const { entries, agent } = given.when({ type: "summary_result", lane: "default", payload, call });
     expect(entries).toMatchObject([{ kind: "summary", payload: { call }, refs: {} }]);
@@ -99,4 +104,22 @@ describe("a policy that wants summaries", () => {
       .when(summaryFailed(3))
       .then([{ kind: "note" }, { payload: { content: "In words." } }], [{ type: "llm_stream" }]);
   });
+});
+
+test("the text for a skipped piece counts its messages, names its tools once and keeps the summary before it", () => {
+  const call = (id: string, name: string) => ({ id, name, arguments: {} });
+  const range = {
+    fromSeq: 4,
+    toSeq: 8,
+    messages: [
+      { role: "user", content: "secret" },
+      { role: "assistant", content: "", toolCalls: [call("a", "add"), call("b", "look"), call("c", "add")] },
+    ],
+  } as const;
+  const gap =
+    "Entries 4 to 8 could not be summarized and are missing here: 1 messages of the user and 1 of the assistant, " +
+    'with calls of "add", "look".';
+  expect(gapText(range)).toBe(gap);
+  const previous = { fromSeq: 0, toSeq: 3, content: "They met." };
+  expect(gapText({ ...range, previous })).toBe(`They met.\n\n${gap}`);
 });

@@ -1,9 +1,9 @@
-import { asked, modelCalled, modelSaid, specify } from "heddle/testing";
+import { askSignal, modelCallsSignal, modelTextSignal, specify } from "heddle/testing";
 import { describe, expect, test } from "vitest";
 import { CALCULATOR } from "../support/calculator.ts";
 
 const limited = specify({ ...CALCULATOR, totalTimeoutMs: 500 });
-const ask = asked("What's 2+2?");
+const ask = askSignal("What's 2+2?");
 const failure = { code: "request_timeout" };
 const schedule = {
   type: "schedule",
@@ -13,7 +13,7 @@ const schedule = {
   signal: { type: "fail", failure },
 } as const;
 
-describe("a request that may be at work for so long", () => {
+describe("a request with a limit of working time", () => {
   test("has its end scheduled before anything else is begun", () => {
     const { directives } = limited.when(ask).then([{}], [schedule, { type: "llm_stream" }]);
     expect(directives[0]?.type).toBe("schedule");
@@ -31,7 +31,7 @@ describe("a request that may be at work for so long", () => {
   });
 
   test("has as long again where another process takes it up, also when it waits", () => {
-    const called = limited.given([ask, modelCalled("call_1", [{ id: "p", name: "pay" }])]);
+    const called = limited.given([ask, modelCallsSignal("call_1", [{ id: "p", name: "pay" }])]);
     const { agent } = called.when({ type: "approval_needed", callId: "call_1", toolCallId: "p" });
     const died = limited.given(agent.thread.toArray().map(({ seq: _, ...entry }) => entry));
     died.when({ type: "resume" }).then([], [schedule, { type: "await_approval" }]);
@@ -44,8 +44,8 @@ describe("a request that may be at work for so long", () => {
   test("has no time limit when it is over, is refused, or is closed", () => {
     const none = (directives: readonly { readonly type: string }[]) =>
       expect(directives.map(({ type }) => type)).not.toContain("schedule");
-    none(limited.given([ask]).when(modelSaid("call_1", "4")).directives);
-    none(limited.given([ask]).when(asked("Again?")).directives);
+    none(limited.given([ask]).when(modelTextSignal("call_1", "4")).directives);
+    none(limited.given([ask]).when(askSignal("Again?")).directives);
     none(limited.when({ type: "resume" }).directives);
     const { agent } = limited.when(ask);
     const died = limited.given(agent.thread.toArray().map(({ seq: _, ...entry }) => entry));

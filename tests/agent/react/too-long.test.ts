@@ -1,19 +1,18 @@
-import { asked, modelCalled, modelSaid, specify, toolGave } from "heddle/testing";
+import { askSignal, modelCallsSignal, modelTextSignal, specify, toolResultSignal } from "heddle/testing";
 import { describe, expect, test } from "vitest";
 import type { Directive } from "../../../src/agent/directive.ts";
-import type { Failure } from "../../../src/agent/failure.ts";
-import type { Signal } from "../../../src/agent/signal.ts";
+import type { Failure, Signal } from "../../../src/agent/signal.ts";
 import { CALCULATOR } from "../support/calculator.ts";
 
-const ask = asked("What's 2+2?");
+const ask = askSignal("What's 2+2?");
 const tooLong = (callId: string, numbers: Partial<Failure> = {}): Signal => {
   return { type: "llm_error", callId, failure: { code: "model_context_too_long", message: "Too long.", ...numbers } };
 };
 
 /** Three answered requests of some length, and the fourth asked. */
 const history = [1, 2, 3].flatMap((n) => [
-  asked(`Question ${n} ${"word ".repeat(300)}`),
-  modelSaid(`call_${n}`, `Answer ${n}`),
+  askSignal(`Question ${n} ${"word ".repeat(300)}`),
+  modelTextSignal(`call_${n}`, `Answer ${n}`),
 ]);
 
 describe("a request that the provider refuses as too long", () => {
@@ -50,8 +49,8 @@ describe("a request that the provider refuses as too long", () => {
 
   test("is corrected by what earlier calls have used, where the refusal has no numbers but the limit", () => {
     const used = [1, 2, 3].flatMap((n) => [
-      asked(`Question ${n} ${"word ".repeat(300)}`),
-      modelSaid(`call_${n}`, `Answer ${n}`, { usage: { inputTokens: n * 490 } }), // 390 are estimated for each
+      askSignal(`Question ${n} ${"word ".repeat(300)}`),
+      modelTextSignal(`call_${n}`, `Answer ${n}`, { usage: { inputTokens: n * 490 } }), // 390 are estimated for each
     ]);
     const before = estimateOf(calculator.given(used).when(ask).directives);
     const outcome = calculator
@@ -90,15 +89,15 @@ describe("a request that the provider refuses as too long", () => {
   });
 
   test("stays short for the rest of the request, also after a crash", () => {
-    const given = refused.given([tooLong("call_4"), modelCalled("call_5", [{ id: "a", name: "add" }])]);
-    const live = given.when(toolGave("call_5", "a", "4"));
+    const given = refused.given([tooLong("call_4"), modelCallsSignal("call_5", [{ id: "a", name: "add" }])]);
+    const live = given.when(toolResultSignal("call_5", "a", "4"));
     const log = live.agent.thread.toArray().map(({ seq: _, ...entry }) => entry);
     const restored = calculator.given(log).when({ type: "resume" });
     expect(messagesIn(restored.directives)).toEqual(messagesIn(live.directives));
     expect(JSON.stringify(messagesIn(live.directives))).not.toContain("Question 1");
   });
 
-  test("is summarised first where somebody can", () => {
+  test("is summarized first where there is a summarizer", () => {
     const able = specify({ ...CALCULATOR, summarizes: true, contextPolicy: { keepLastTurns: 1 } }).given([
       ...history,
       ask,

@@ -29,12 +29,12 @@ describe.skipIf(process.platform === "win32")("The browser of the tests", () => 
     expect(existsSync(join(folder, "apt-get.called"))).toBe(false);
   });
 
-  test("is installed where that needs nobody's leave", () => {
+  test("is installed where that needs no permission", () => {
     command("apt-get", INSTALLS);
     expect(find(true)).toEqual({ path: join(folder, "chromium"), version: "Chromium 1.2" });
   });
 
-  test("is not installed for somebody who is not root, who is told how to", () => {
+  test("is not installed without root, and the message says how to install it", () => {
     command("apt-get", INSTALLS);
     expect(find(false).why).toBe(
       "No Chromium was found. Install it (Debian: apt-get install chromium), or name one in HEDDLE_CHROMIUM.",
@@ -48,7 +48,7 @@ describe.skipIf(process.platform === "win32")("The browser of the tests", () => 
     expect(find(true).why).toContain("ENOENT");
   });
 
-  test("that is named and not there, or that does not run, is told of by name", () => {
+  test("that is named and missing, or that does not run, is reported by name", () => {
     expect(find(true, { HEDDLE_CHROMIUM: "/nowhere/chrome" }).why).toBe(
       "HEDDLE_CHROMIUM names /nowhere/chrome, which is not there.",
     );

@@ -1,7 +1,7 @@
 import { type AgentEvent, AgentServer, defineAgent, type Entry, memoryStore, tool } from "heddle";
 import { scriptedModel } from "heddle/testing";
 import { expect, test } from "vitest";
-import { evolve, isResumedBy, type Live } from "../../../studio-ui/state/live.ts";
+import { applyEvent, isResumedBy, type Live } from "../../../studio-ui/state/live.ts";
 
 async function eventsOfARequest(): Promise<AgentEvent[]> {
   const add = tool({ inputSchema: { type: "object" } as const, execute: () => 4 });
@@ -27,7 +27,7 @@ test("a call that waits for a word leaves nothing on the screen of what the mode
   expect(liveAfter(events)).toMatchObject({ state: "waiting", text: "", input: "" });
 });
 
-const liveAfter = (events: readonly AgentEvent[]) => events.reduce<Live | undefined>(evolve, undefined);
+const liveAfter = (events: readonly AgentEvent[]) => events.reduce<Live | undefined>(applyEvent, undefined);
 
 test("events that come again change nothing", async () => {
   const events = await eventsOfARequest();
@@ -47,7 +47,7 @@ test("while the model speaks its words grow, and at the end nothing of them is l
   expect(liveAfter(events)).toMatchObject({ state: "done", text: "", thinking: "", outcome: { kind: "completed" } });
 });
 
-test("a suspended request is shown as suspended with its cause, and followed anew when it is resumed", async () => {
+test("a suspended request is shown as suspended with its cause, and followed again when it is resumed", async () => {
   const model = scriptedModel([{ text: ["It ", "is 4"], hang: true }, { text: "It is 4." }]);
   const store = memoryStore();
   const options = { agent: defineAgent({ model }), store, threadId: "thread_1" };

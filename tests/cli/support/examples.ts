@@ -1,10 +1,10 @@
-import { mint } from "heddle";
+import { resumeTokens } from "heddle";
 import { run } from "./fake-io.ts";
 
 /** An agent whose tool waits for its result, as a module. */
 export const AGENT = `
 import { defineAgent } from ${JSON.stringify(new URL("../../../src/agent/definition/define-agent.ts", import.meta.url).href)};
-import { scriptedModel } from ${JSON.stringify(new URL("../../../src/testing/scripted-model/scripted-model.ts", import.meta.url).href)};
+import { scriptedModel } from ${JSON.stringify(new URL("../../../src/scripted-model/scripted-model.ts", import.meta.url).href)};
 const sensor = { inputSchema: { type: "object", properties: {} } };
 export const agent = defineAgent({
   name: "sensors",
@@ -18,7 +18,7 @@ export async function stdinOf(name: string | undefined): Promise<string | undefi
   if (name === "questions.txt") return "What is 1 + 1?\n";
   if (name !== "token.txt") return undefined;
   const state = { runId: "run_1", requestId: "req_1", phase: "after_llm", context: {} } as const;
-  return `${await mint(state, { tokenSecret: "s".repeat(32) })}\n`;
+  return `${await resumeTokens.mint(state, { tokenSecret: "s".repeat(32) })}\n`;
 }
 
 /** Where an example names a Studio there is one, on a port of its own. */

@@ -1,4 +1,4 @@
-import { BrokenPipe } from "../../../src/cli/exit.ts";
+import { BrokenPipe } from "../../../src/cli/errors.ts";
 import type { Io, Sink } from "../../../src/cli/io.ts";
 import { main } from "../../../src/cli/main.ts";
 

@@ -7,7 +7,7 @@ import { createInterface } from "node:readline";
 import { AgentServer } from "../../../src/runtime/agent-server.ts";
 import type { AgentRequest } from "../../../src/runtime/request/request.ts";
 import type { ThreadStore } from "../../../src/stores/port.ts";
-import { WRITES } from "../../../src/testing/fault-store/fault.ts";
+import { WRITE_METHODS } from "../../../src/testing/fault-store/fault.ts";
 import { HeddleError } from "../../../src/thread/errors.ts";
 import { openAt } from "../../support/open-at.ts";
 import { killableAgent, type Recover } from "./killable-agent.ts";
@@ -69,7 +69,7 @@ function stopping(given: ThreadStore): ThreadStore {
     get: (target, name) => {
       const method: unknown = Reflect.get(target, name);
       if (typeof method !== "function") return method;
-      if (!(WRITES as readonly PropertyKey[]).includes(name)) return method.bind(target);
+      if (!(WRITE_METHODS as readonly PropertyKey[]).includes(name)) return method.bind(target);
       return async (...values: unknown[]) => {
         const write = ++writes;
         if (stopAt?.write === write && stopAt.when === "before") await forEver(write);

@@ -1,5 +1,5 @@
 import { defineAgent } from "../../../src/agent/definition/define-agent.ts";
-import { scriptedModel } from "../../../src/testing/scripted-model/scripted-model.ts";
+import { scriptedModel } from "../../../src/scripted-model/scripted-model.ts";
 
 const CHARGES = 40;
 

@@ -1,6 +1,6 @@
 import { appendFileSync } from "node:fs";
 import { defineAgent } from "../../../src/agent/definition/define-agent.ts";
-import { ruleModel } from "../../world/kills/rule-model.ts";
+import { ruleModel } from "../../simulation/kills/rule-model.ts";
 
 /** Rounds of tools for each ask. */
 const ROUNDS = 3;

@@ -3,7 +3,7 @@ import { appendFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { OpenConnection } from "heddle/sqlite";
 import { onTestFinished } from "vitest";
-import { findSqlite } from "../../../src/stores/sqlite/connection/open-connection.ts";
+import { findSqlite } from "../../../src/stores/sqlite/connection.ts";
 import { tempFolder } from "../../support/temp-folder.ts";
 
 const SIZE = 4 * 1024 * 1024;

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { FeedItem } from "heddle";
 import { sqliteStore } from "heddle/sqlite";
+import type { FeedItem } from "heddle/store";
 import { expect } from "vitest";
 import { allThreads, feedSoFar } from "../../support/everything.ts";
 import { report } from "../../support/report.ts";

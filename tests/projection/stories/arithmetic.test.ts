@@ -51,7 +51,7 @@ describe.each([
     expect(calculated.append(last).entryCount).toBe(6);
   });
 
-  test("each call goes on from what the call before it was shown", () => {
+  test("each call extends the context of the call before it", () => {
     const threads = [[first], [first, answer, second], [first, answer, second, call, result]].map((entries) =>
       Thread.create().append(entries),
     );

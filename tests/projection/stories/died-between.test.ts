@@ -15,7 +15,7 @@ describe("a killed process", () => {
   ]);
   const nextDay = died.append(user("Did it work?", { at: DAY }));
 
-  test("The process died between a call and its result; the user came back the next day: the thread simply goes on.", () => {
+  test("The process died between a call and its result; the user came back the next day: the thread simply continues.", () => {
     const before = JSON.stringify(nextDay);
     const projection = project({ thread: nextDay });
     expect(told(projection)).toEqual([

@@ -1,6 +1,6 @@
 import { readFileSync, writeSync } from "node:fs";
 import type { ProjectionInput } from "../../../src/projection/input/input.ts";
-import { project } from "../../../src/projection/project.ts";
+import { project } from "../../../src/projection/projector.ts";
 import { Thread } from "../../../src/thread/thread.ts";
 import { outcome } from "./outcome.ts";
 

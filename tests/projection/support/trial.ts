@@ -1,8 +1,8 @@
 import fc from "fast-check";
-import { expect } from "vitest";
 import { ProjectionError } from "../../../src/projection/error.ts";
 import type { ProjectionInput } from "../../../src/projection/input/input.ts";
 import type { Projection } from "../../../src/projection/projection.ts";
+import { expectOften } from "../../support/case-budget.ts";
 import { anyInput } from "./threads.ts";
 
 export type Project = (input: ProjectionInput) => Projection;
@@ -20,14 +20,14 @@ export function attempt(project: Project, input: ProjectionInput): Projection | 
 
 /**
  * Checks a law for random inputs. Fails, too, when too few of them had a projection, or when none of these was cut,
- * summarised or repaired: a law that is never put to the test says nothing.
+ * summarized or repaired: a law that is never put to the test says nothing.
  */
 export function always(
   project: Project,
   check: (projection: Projection, input: ProjectionInput) => void,
   numRuns = 300,
 ): void {
-  const seen = { runs: 0, shown: 0, cut: 0, summarised: 0, repaired: 0 };
+  const seen = { runs: 0, shown: 0, cut: 0, summarized: 0, repaired: 0 };
   fc.assert(
     fc.property(anyInput, (input) => {
       seen.runs++;
@@ -36,12 +36,12 @@ export function always(
       const { truncated, summaryUsed, repaired } = projection.meta;
       seen.shown++;
       seen.cut += truncated ? 1 : 0;
-      seen.summarised += summaryUsed ? 1 : 0;
+      seen.summarized += summaryUsed ? 1 : 0;
       seen.repaired += repaired.calls.length > 0 || repaired.standIns > 0 ? 1 : 0;
       check(projection, input);
     }),
     { numRuns },
   );
-  expect(seen.shown).toBeGreaterThan(seen.runs / 3);
-  for (const kind of [seen.cut, seen.summarised, seen.repaired]) expect(kind).toBeGreaterThan(seen.runs / 50);
+  expectOften(seen.shown, seen.runs, 1 / 3);
+  for (const kind of [seen.cut, seen.summarized, seen.repaired]) expectOften(kind, seen.runs, 1 / 50);
 }

@@ -96,7 +96,7 @@ describe("anthropic", () => {
   });
 });
 
-test("a server may be told to keep short prompts as well", async () => {
+test("a server may keep short prompts as well", async () => {
   await using keen = await startProtocolServer({ cacheMinTokens: 0 });
   keen.answer(() => ({ text: "ok" }));
   const call = { prompt: toAISDKPrompt([user("One?")], { provider: "anthropic", cache: true }) };

@@ -71,12 +71,12 @@ describe.each(APIS)("%s", (api) => {
       expect(await server.requests[0]?.ended).toBe("broken");
     });
 
-    test("a piece that is no JSON is an error", async () => {
+    test("a part that is not JSON is an error", async () => {
       server.answer({ error: "malformed", text: ["Fo", "ur"] });
       await expect(asking()).rejects.toThrow(/JSON/);
     });
 
-    test("a client that gives up a request without an answer is noticed", async () => {
+    test("a client that disconnects before an answer is noticed", async () => {
       server.answer({ error: "stall" });
       const controller = new AbortController();
       const asked = ask(modelOf(server, api), way, callOf(api, question, { abortSignal: controller.signal }));
@@ -88,7 +88,7 @@ describe.each(APIS)("%s", (api) => {
     });
   });
 
-  test("a client that gives up in the middle of a stream has what was said until then", async () => {
+  test("a client that disconnects in the middle of a stream has the text so far", async () => {
     server.answer({ error: "stall", text: ["Fo", "ur", "teen"], after: 2 });
     const controller = new AbortController();
     const { stream } = await modelOf(server, api).doStream(callOf(api, question, { abortSignal: controller.signal }));
@@ -104,7 +104,7 @@ describe.each(APIS)("%s", (api) => {
     expect(await server.requests[0]?.ended).toBe("aborted");
   });
 
-  test("an answer that waits goes no further, and is given up as any other", async () => {
+  test("an answer that waits is held back, and is aborted as any other", async () => {
     server.answer({ text: ["Fo", "ur"], waitFor: new Promise(() => {}) });
     const controller = new AbortController();
     const { stream } = await modelOf(server, api).doStream(callOf(api, question, { abortSignal: controller.signal }));
@@ -120,7 +120,7 @@ describe.each(APIS)("%s", (api) => {
     expect(await server.requests[0]?.ended).toBe("aborted");
   });
 
-  test("an answer waits for what it is told to wait for", async () => {
+  test("an answer waits for its given promise", async () => {
     const gate = Promise.withResolvers<void>();
     server.answer({ text: ["Fo", "ur"], waitFor: gate.promise });
     const { stream } = await modelOf(server, api).doStream(callOf(api, question));
@@ -133,7 +133,7 @@ describe.each(APIS)("%s", (api) => {
     expect(text).toBe("Four");
   });
 
-  test("an error before anything is said is an error, though the status was good", async () => {
+  test("an error before any content is an error, though the status was good", async () => {
     server.answer({ error: "mid_stream", text: ["Fo", "ur"], after: 0, message: "Sorry about that!" });
     const asked = ask(modelOf(server, api), "doStream", callOf(api, question));
     await expect(asked).rejects.toMatchObject({ message: expect.stringContaining("Sorry about that!") });
@@ -141,7 +141,7 @@ describe.each(APIS)("%s", (api) => {
   });
 });
 
-test("a server that stops is no client that gave up", async () => {
+test("a server that stops does not count as a client that disconnected", async () => {
   server.answer({ error: "stall" } satisfies Answer);
   const asked = ask(modelOf(server, "anthropic"), "doGenerate", callOf("anthropic", question));
   const request = await server.received(1);

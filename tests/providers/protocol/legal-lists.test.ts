@@ -4,7 +4,7 @@ import { toAISDKPrompt, validateMessages } from "heddle/providers";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type ProtocolServer, startProtocolServer } from "../../support/protocol/server.ts";
 import { legalList } from "../support/legal.ts";
-import { comparable } from "../support/normalise.ts";
+import { comparable } from "../support/normalize.ts";
 import { RULE_EXAMPLES } from "../support/rule-examples.ts";
 import { APIS, ask, callOf, modelOf } from "./support/packages.ts";
 

@@ -72,7 +72,7 @@ describe.each(APIS)("%s", (api) => {
     });
   });
 
-  test("parts come in the order in which they are said", async () => {
+  test("parts come in the order of the stream", async () => {
     server.answer({ parts: [{ text: "Adding." }, { call: { name: "add", arguments: {} } }, { text: "Wait." }] });
     const { stream } = await modelOf(server, api).doStream(callOf(api, question, { tools: [add] }));
     const types = (await Array.fromAsync(stream)).map(({ type }) => type);

@@ -1,5 +1,6 @@
 import type { LanguageModelV4FunctionTool } from "@ai-sdk/provider";
-import type { AssistantMessage, JsonObject, Message } from "heddle";
+import type { JsonObject, Message } from "heddle";
+import type { AssistantMessage } from "heddle/core";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { objectOf, objectsOf } from "../../support/protocol/json.ts";
 import { type ApiName, type ProtocolServer, startProtocolServer } from "../../support/protocol/server.ts";
@@ -55,7 +56,7 @@ describe.each(["openai-responses", "anthropic", "gemini"] as const)("%s", (api) 
     expect(server.requests.map(({ violation }) => violation)).toEqual([undefined, undefined]);
   });
 
-  test("a seal of somebody else is refused", async () => {
+  test("a seal of another provider is refused", async () => {
     const { answer } = await firstStep(api);
     const { rule, metadata } = FOREIGN[api];
     await expect(secondStep(api, followed(resealed(answer, api, metadata)))).rejects.toThrow(
@@ -151,7 +152,7 @@ describe("anthropic", () => {
     expect(JSON.stringify(server.requests[1]?.body)).toContain("cache_control");
   });
 
-  test("the client may ask to have it dropped instead, and is told of it", async () => {
+  test("the client may ask to have it dropped instead, and gets a report of it", async () => {
     const { answer } = await firstStep("anthropic");
     const thinking = { type: "adaptive", blockBinding: { prefixMismatchBehavior: "drop_block" } };
     server.answer({ text: "Sunny." });
@@ -164,7 +165,7 @@ describe("anthropic", () => {
     expect(providerMetadata?.["anthropic"]?.["inputTransformations"]).toMatchObject([{ path: "messages.1.content.0" }]);
   });
 
-  test("with a fixed budget a tool loop goes on with the thinking it began with", async () => {
+  test("with a fixed budget a tool loop continues with the thinking it began with", async () => {
     const { answer } = await firstStep("anthropic");
     const providerOptions = { anthropic: { thinking: { type: "enabled", budgetTokens: 1024 } } };
     const model = modelOf(server, "anthropic");
@@ -212,7 +213,7 @@ describe("openai-responses", () => {
   });
 });
 
-test("gemini: the first call of a step in the current turn carries its signature, behind the next ask nobody asks", async () => {
+test("gemini: the first call of a step in the current turn carries its signature; before the last ask it is not required", async () => {
   const { answer } = await firstStep("gemini");
   const signature = JSON.stringify(answer.toolCalls?.[0]?.metadata);
   expect(signature).toContain("thoughtSignature");

@@ -1,5 +1,6 @@
 import fc from "fast-check";
-import type { AssistantMessage, Content, JsonObject, Message, Part, PartMetadata, ToolCall } from "heddle";
+import type { Content, JsonObject, Message, Part, ToolCall } from "heddle";
+import type { AssistantMessage, PartMetadata } from "heddle/core";
 import { hinted, pixel, redacted, sealed, signed, webImage } from "./messages.ts";
 
 // Lists that are legal by the common denominator: system messages, then the user; calls with all results right behind

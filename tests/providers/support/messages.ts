@@ -1,13 +1,5 @@
-import type {
-  AssistantMessage,
-  Content,
-  FilePart,
-  JsonValue,
-  Message,
-  PartMetadata,
-  ThinkingPart,
-  ToolCall,
-} from "heddle";
+import type { Content, JsonValue, Message, ToolCall } from "heddle";
+import type { AssistantMessage, FileContentPart, PartMetadata, ThinkingPart } from "heddle/core";
 
 export function system(content: string): Message {
   return { role: "system", content };
@@ -38,7 +30,7 @@ export function thought(text: string, metadata: PartMetadata): ThinkingPart {
 }
 
 /** A picture of one pixel. */
-export const pixel: FilePart = {
+export const pixel: FileContentPart = {
   type: "file",
   mediaType: "image/png",
   data: {
@@ -46,7 +38,11 @@ export const pixel: FilePart = {
   },
 };
 
-export const webImage: FilePart = { type: "file", mediaType: "image/png", data: { url: "https://example.com/a.png" } };
+export const webImage: FileContentPart = {
+  type: "file",
+  mediaType: "image/png",
+  data: { url: "https://example.com/a.png" },
+};
 
 export const signed = { anthropic: { signature: "sig" } };
 export const redacted = { anthropic: { redactedData: "sealed" } };

@@ -1,4 +1,4 @@
-import { type AgentRequest, AgentServer, checkpointRevocations, react, tokenIdOf } from "heddle";
+import { type AgentRequest, AgentServer, react, resumeTokens } from "heddle";
 import { describe, expect, test } from "vitest";
 import { ASK, agentOf, anything, careful, house, PAY, realTime, SECRET } from "./support/hosts.ts";
 
@@ -187,7 +187,7 @@ describe("by signed token", () => {
   test("what is not a good token of an open request here is refused", async () => {
     const { host: make, end, store } = await house(undefined, realTime());
     const { agent } = careful([PAY, "Not.", PAY], signed);
-    const revocations = checkpointRevocations(store);
+    const revocations = resumeTokens.revocations(store);
     const host = make({ agent, revocations });
     const first = await end(host.ask("thread_1", "Pay"));
     const token = await tokenOf(first);
@@ -201,7 +201,7 @@ describe("by signed token", () => {
     const second = await end(host.ask("thread_1", "Pay again"));
     await expect(host.approve(token, "call_p")).rejects.toMatchObject({ code: "token_superseded" }); // the same id in another request
     const newer = await tokenOf(second);
-    await revocations.revoke(tokenIdOf(newer));
+    await revocations.revoke(resumeTokens.id(newer));
     await expect(host.approve(newer, "call_p")).rejects.toMatchObject({ code: "token_revoked" });
     const carried = await react
       .start("Hi", careful([PAY], signed).agent)

@@ -3,7 +3,7 @@ import { createGoogle } from "@ai-sdk/google";
 import { createOpenAI } from "@ai-sdk/openai";
 import type { Message } from "heddle";
 import { describe, expect, test } from "vitest";
-import type { LanguageModel } from "../../../src/agent/definition/language-model.ts";
+import type { ProviderModel } from "../../../src/agent/definition/language-model.ts";
 import { callModel } from "../../../src/runtime/model/call.ts";
 import { callOf, modelErrorOf } from "./support/fakes.ts";
 
@@ -108,7 +108,7 @@ const settings = { baseURL: "https://wire.example/v1", apiKey: "none" };
 const PACKAGES: readonly (readonly [
   string,
   () => Response,
-  (fetch: Fetch) => LanguageModel,
+  (fetch: Fetch) => ProviderModel,
   secret: string,
   usage: object,
 ])[] = [

@@ -2,7 +2,7 @@ import type { Content, Thread, ToolSpec } from "heddle";
 import { ContextPolicy, project } from "heddle";
 import { sqliteStore } from "heddle/sqlite";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { modelNameOf } from "../../../src/agent/definition/language-model.ts";
+import { qualifiedModelName } from "../../../src/agent/definition/language-model.ts";
 import { callModel } from "../../../src/runtime/model/call.ts";
 import { systemRuntimePorts } from "../../../src/runtime/ports.ts";
 import { startChild } from "../../support/child.ts";
@@ -69,7 +69,7 @@ async function expectTakenByAll(provider: ProtocolServer, thread: Thread, fromSe
         pending: { role: "user", content: "Is that so?" },
         system: "Be brief.",
         tools: TOOLS,
-        model: modelNameOf(model),
+        model: qualifiedModelName(model),
       });
       const { content } = await callModel({ model, messages, tools: TOOLS, cache: true, ports: systemRuntimePorts });
       expect(content === "Yes." || JSON.stringify(content).includes("Yes.")).toBe(true);

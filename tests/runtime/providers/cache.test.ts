@@ -1,6 +1,6 @@
 import type { JsonObject } from "heddle";
 import { describe, expect, test } from "vitest";
-import type { CallRecord } from "../../../src/agent/call-record.ts";
+import type { CallRecord } from "../../../src/agent/model-call.ts";
 import type { RequestResult } from "../../../src/runtime/request/result.ts";
 import { EVERY_WAY } from "./support/models.ts";
 import { expectAccepted, proveBodies, stage, weatherIn } from "./support/stage.ts";

@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { DownloadFunction, DownloadRequest } from "../../../src/agent/definition/download.ts";
+import type { DownloadFunction, DownloadRequest } from "../../../src/agent/definition/config.ts";
 import { stage, weatherIn } from "./support/stage.ts";
 
 const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";

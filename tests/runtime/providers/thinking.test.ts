@@ -1,4 +1,5 @@
-import type { JsonObject, View } from "heddle";
+import type { JsonObject } from "heddle";
+import type { ProjectionView } from "heddle/core";
 import { sqliteStore } from "heddle/sqlite";
 import { describe, expect, test } from "vitest";
 import type { AgentConfig } from "../../../src/agent/definition/config.ts";
@@ -94,7 +95,7 @@ describe.each(EVERY)("$api, $way", (setting) => {
       };
     });
     const server = await scene.start({ contextPolicy: { maxInputTokens: 800, reserveOutputTokens: 200 } });
-    const views: View[] = [];
+    const views: ProjectionView[] = [];
     for (let ask = 1; ask <= 6; ask++) {
       const { calls } = await (await server.ask(`Weather, for the time ${ask}?`)).result;
       views.push(...calls.map(({ view }) => view));

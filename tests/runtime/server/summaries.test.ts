@@ -1,4 +1,4 @@
-import type { SummaryRange } from "heddle";
+import type { SummaryRange } from "heddle/core";
 import { assistant, user } from "heddle/testing";
 import { describe, expect, test } from "vitest";
 import { eventsOf, expectWhole, failureOf, proveAll, type Stage, stage, told } from "../support/stage.ts";

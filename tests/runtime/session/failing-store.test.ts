@@ -1,4 +1,5 @@
-import { ConflictError, StaleHolderError, StoreError, StoreFullError, type ThreadStore } from "heddle";
+import { ConflictError, StaleHolderError, StoreError, type ThreadStore } from "heddle";
+import { StoreFullError } from "heddle/store";
 import { scriptedModel } from "heddle/testing";
 import { describe, expect, test } from "vitest";
 import { startServer } from "../../../src/runtime/server/start.ts";

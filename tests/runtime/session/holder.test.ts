@@ -1,4 +1,5 @@
-import { MemoryDatabase, memoryStore, StoreError, type ThreadStore } from "heddle";
+import { memoryStore, StoreError, type ThreadStore } from "heddle";
+import { MemoryDatabase } from "heddle/store";
 import { describe, expect, test } from "vitest";
 import { Holder, type HolderOptions } from "../../../src/runtime/session/holder.ts";
 import { type Clockwork, clockwork } from "../support/clockwork.ts";

@@ -1,4 +1,5 @@
-import { memoryStore, reactSettings, restore, systemRuntimePorts, type Thread } from "heddle";
+import { memoryStore, systemRuntimePorts, type Thread } from "heddle";
+import { reactSettings, restore } from "heddle/core";
 import { describe, expect, test } from "vitest";
 import { shortened } from "../../../src/runtime/session/load.ts";
 

@@ -1,4 +1,4 @@
-import { type AgentEvent, memoryStore, react, verify } from "heddle";
+import { type AgentEvent, memoryStore, react, resumeTokens } from "heddle";
 import { describe, expect, test } from "vitest";
 import { adder, all, CALL, cast, codeOf, SECRET, stoppedAt, tokensIn } from "./support/runs.ts";
 
@@ -116,12 +116,12 @@ describe.each(places)("$name", ({ store: make }) => {
 test("the two kinds of tokens hold what they say", async () => {
   const config = { tokenSecret: SECRET, configFingerprint: "clerk" };
   const carried = await stoppedAt("after_llm", cast(["4"]).agent);
-  expect((await verify(carried, config)).state).toMatchObject({
+  expect((await resumeTokens.verify(carried, config)).state).toMatchObject({
     phase: "after_llm",
     context: { format: "heddle.run/1" },
   });
   const referred = await stoppedAt("after_llm", cast(["4"]).agent, { store: memoryStore(), threadId: "thread_1" });
-  expect((await verify(referred, config)).state).toEqual({
+  expect((await resumeTokens.verify(referred, config)).state).toEqual({
     runId: expect.any(String),
     requestId: expect.any(String),
     phase: "after_llm",

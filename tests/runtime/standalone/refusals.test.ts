@@ -1,6 +1,6 @@
-import { checkpointRevocations, defineAgent, memoryStore, mint, react, Thread, TokenError, tokenIdOf } from "heddle";
+import { memoryStore, react, resumeTokens, Thread, TokenError } from "heddle";
 import { type ScriptedStep, scriptedModel } from "heddle/testing";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { adder, all, anything, CALL, type Config, cast, codeOf, SECRET, stoppedAt, tokensIn } from "./support/runs.ts";
 
 const OTHER = "another secret of at least 32 bytes";
@@ -47,7 +47,10 @@ describe("a token is refused, and the error says why", () => {
 
   test("when its context is not that of a run", async () => {
     const config = { tokenSecret: SECRET, configFingerprint: "clerk" };
-    const token = await mint({ runId: "r", requestId: "q", phase: "after_llm", context: { mine: 1 } }, config);
+    const token = await resumeTokens.mint(
+      { runId: "r", requestId: "q", phase: "after_llm", context: { mine: 1 } },
+      config,
+    );
     expect(await codeOf(react.continue(token, cast([]).agent))).toBe("invalid_token_state");
   });
 
@@ -63,11 +66,11 @@ describe("a token is refused, and the error says why", () => {
   });
 
   test("when it was revoked, and all of a run when it was cancelled", async () => {
-    const revocations = checkpointRevocations(memoryStore());
+    const revocations = resumeTokens.revocations(memoryStore());
     const { tools, ran } = adder();
     const events = await all(react.stream("What's 2+2?", cast([CALL, "4"], { tools }).agent));
     const [first = "", second = ""] = tokensIn(events);
-    await revocations.revoke(tokenIdOf(first));
+    await revocations.revoke(resumeTokens.id(first));
     expect(await codeOf(react.continue(first, cast([]).agent, { revocations }))).toBe("token_revoked");
     await react.cancel(second, cast([]).agent, { revocations });
     for (const token of [first, second]) {
@@ -119,6 +122,8 @@ describe("agents without a name", () => {
 test("without a secret there is one warning in the life of the process, and tokens are good in it", async () => {
   const warnings: string[] = [];
   const warn = (message: string) => void warnings.push(message);
+  vi.resetModules(); // a test before this one may have had the warning of this process
+  const { defineAgent, react } = await import("heddle");
   const agent = defineAgent({ model: scriptedModel(["1", "2"]) });
   await react.run("Hi", agent, { warn });
   expect(warnings, "nobody was handed a token").toEqual([]);

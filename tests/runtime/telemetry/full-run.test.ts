@@ -6,8 +6,10 @@ import type { AnyTool } from "../../../src/agent/definition/tool.ts";
 import { AgentServer } from "../../../src/runtime/agent-server.ts";
 import { openTelemetry } from "../../../src/runtime/telemetry/open-telemetry.ts";
 import type { Telemetry } from "../../../src/runtime/telemetry/telemetry.ts";
-import { memoryStore } from "../../../src/stores/memory/memory-store.ts";
-import { type ScriptedRequest, type ScriptedStep, scriptedModel } from "../../../src/testing/scripted-model/index.ts";
+import type { ScriptedRequest } from "../../../src/scripted-model/request.ts";
+import type { ScriptedStep } from "../../../src/scripted-model/script.ts";
+import { scriptedModel } from "../../../src/scripted-model/scripted-model.ts";
+import { memoryStore } from "../../../src/stores/memory-store.ts";
 import { KeptContext } from "./support/kept-context.ts";
 import { recorder } from "./support/recorder.ts";
 

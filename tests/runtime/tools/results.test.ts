@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { content as contentOf, fail, ok } from "../../../src/agent/definition/tool-result.ts";
+import { content as contentOf, fail, ok } from "../../../src/agent/definition/tool.ts";
 import { mcpTools } from "../../../src/runtime/tools/mcp.ts";
 import { runTool } from "../../../src/runtime/tools/run-tool.ts";
 import type { JsonValue } from "../../../src/thread/json.ts";
-import { textOf } from "../../../src/thread/results.ts";
+import { valueText } from "../../../src/thread/result-text.ts";
 import { errorIn, given, run } from "./support/call.ts";
 
 const PIXEL = "iVBORw0KGgo=";
@@ -15,7 +15,7 @@ describe("a plain result", () => {
       fc.asyncProperty(fc.jsonValue(), async (value) => {
         const { content, isError } = await given(value);
         expect({ content, isError }).toEqual({
-          content: textOf(JSON.parse(JSON.stringify(value)) as JsonValue),
+          content: valueText(JSON.parse(JSON.stringify(value)) as JsonValue),
           isError: false,
         });
       }),

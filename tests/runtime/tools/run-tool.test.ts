@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
+import { ToolError } from "../../../src/agent/definition/errors.ts";
 import { type ToolOptions, tool } from "../../../src/agent/definition/tool.ts";
-import { ToolError } from "../../../src/agent/definition/tool-error.ts";
 import { runTool } from "../../../src/runtime/tools/run-tool.ts";
 import { StoreError } from "../../../src/stores/errors.ts";
 import { call, errorIn, object, run } from "./support/call.ts";

@@ -4,7 +4,7 @@ import {
   type UIMessage,
 } from "ai";
 import { AgentHost, memoryStore, RequestError, type ThreadStore, type Tools } from "heddle";
-import { chatTurn, resumeTurn, toUIMessages, type UIMessageStreamOptions, uiMessageStream } from "heddle/ai-sdk";
+import { chatTurn, resumeTurn, toUIMessages, type UIStreamOptions, uiMessageStream } from "heddle/ai-sdk";
 import type { ScriptedStep } from "heddle/testing";
 import { describe, expect, test } from "vitest";
 import { agentOf, anything, chunksIn, logged, readBySdk } from "./chat.ts";
@@ -22,7 +22,7 @@ function hostOn(store: ThreadStore, script: readonly ScriptedStep[]) {
 }
 
 /** What a browser does with an answer: it reads it into its last message, when that is the assistant's. */
-async function post(host: AgentHost, messages: readonly UIMessage[], options: UIMessageStreamOptions = {}) {
+async function post(host: AgentHost, messages: readonly UIMessage[], options: UIStreamOptions = {}) {
   const { request, ...turn } = await chatTurn(host, "thread_c", messages, { by: "ada" });
   const last = messages.at(-1);
   const { message, errors } = await readBySdk(

@@ -10,7 +10,7 @@ import {
   type ThreadStore,
   type Tools,
 } from "heddle";
-import { toUIMessages, type UIChunk, type UIChunk6, type UIMessageStreamOptions, uiMessageStream } from "heddle/ai-sdk";
+import { toUIMessages, type UIChunk, type UIChunk6, type UIStreamOptions, uiMessageStream } from "heddle/ai-sdk";
 import { type ScriptedStep, scriptedModel } from "heddle/testing";
 
 export const anything = { type: "object" } as const;
@@ -76,7 +76,7 @@ export async function chunksIn(stream: ReadableStream<UIChunk>): Promise<readonl
   return chunks;
 }
 
-export async function streamed(request: AgentRequest, options?: UIMessageStreamOptions) {
+export async function streamed(request: AgentRequest, options?: UIStreamOptions) {
   return readBySdk(uiMessageStream(request, options));
 }
 

@@ -1,7 +1,7 @@
 import { AgentHost, memoryStore, Thread, type ThreadStore, type Tools } from "heddle";
 import { chatTurn, toUIMessages, type UIChatMessage, uiMessageStreamResponse } from "heddle/ai-sdk";
 import type { ScriptedStep } from "heddle/testing";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { agentOf, anything, chat } from "./chat.ts";
 import { CLIENTS, type PageChat } from "./clients.ts";
 
@@ -40,8 +40,8 @@ describe.each(CLIENTS)("a page with AI SDK $version", (client) => {
     const page = client.open(host);
     await page.sendMessage({ text: "Pay" });
     await page.addToolApprovalResponse({ id: approvalIn(page), approved: true });
-    await vi.waitFor(() => expect(textIn(page.messages.at(-1))).toBe("I pay.|Paid."));
-    await vi.waitFor(() => expect(page.status).toBe("ready"));
+    await expect.poll(() => textIn(page.messages.at(-1))).toBe("I pay.|Paid.");
+    await expect.poll(() => page.status).toBe("ready");
     expect(page.error).toBeUndefined();
     expect(page.messages.at(-1)?.parts[2]).toMatchObject({ state: "output-available", output: { paid: true } });
     const reloaded = client.open(host, await loaded(store, client.version));
@@ -60,7 +60,7 @@ describe.each(CLIENTS)("a page with AI SDK $version", (client) => {
     expect(page.messages.map(textIn)).toEqual(["Pay", "I pay."]);
     expect(page.messages.at(-1)?.parts[2]).toMatchObject({ type: "tool-pay", state: "approval-requested" });
     await page.addToolApprovalResponse({ id: approvalIn(page), approved: true });
-    await vi.waitFor(() => expect(textIn(page.messages.at(-1))).toBe("I pay.|Paid."));
+    await expect.poll(() => textIn(page.messages.at(-1))).toBe("I pay.|Paid.");
     await host.stop();
   });
 
@@ -81,7 +81,7 @@ describe.each(CLIENTS)("a page with AI SDK $version", (client) => {
     const page = client.open(host, await loaded(store, client.version));
     const resumed = page.resumeStream();
     const state = client.version === 6 ? "input-available" : "approval-responded";
-    await vi.waitFor(() => expect(page.messages.at(-1)?.parts[1]).toMatchObject({ type: "tool-pay", state }));
+    await expect.poll(() => page.messages.at(-1)?.parts[1]).toMatchObject({ type: "tool-pay", state });
     result.resolve("done");
     await resumed;
     expect([page.error, textIn(page.messages.at(-1))]).toEqual([undefined, "Paid."]);

@@ -6,7 +6,7 @@ import {
   resumeTurn,
   type UIChatMessage,
   type UIMessageLike,
-  type UIMessageStreamOptions,
+  type UIStreamOptions,
   uiMessageStreamResponse,
 } from "heddle/ai-sdk";
 
@@ -29,7 +29,7 @@ export interface ClientVersion {
 }
 
 /** The routes of docs/ai-sdk.md. */
-function routesOf(host: AgentHost, options: UIMessageStreamOptions): typeof fetch {
+function routesOf(host: AgentHost, options: UIStreamOptions): typeof fetch {
   return async (_input, init) => {
     if (init?.method === "POST") {
       const { id, messages } = JSON.parse(String(init.body)) as { id: string; messages: UIMessageLike[] };

@@ -1,5 +1,6 @@
-import { type AgentEvent, type EventDraft, RequestError } from "heddle";
-import { type UIMessageSource, type UIMessageStreamOptions, uiMessageStream } from "heddle/ai-sdk";
+import { type AgentEvent, RequestError } from "heddle";
+import { type UIMessageSource, type UIStreamOptions, uiMessageStream } from "heddle/ai-sdk";
+import type { EventDraft } from "heddle/core";
 import { describe, expect, test } from "vitest";
 import { chunksIn, readBySdk, readBySdk6, textOf } from "./chat.ts";
 
@@ -44,7 +45,7 @@ function source(drafts: readonly EventDraft[], more: Partial<UIMessageSource> = 
   };
 }
 
-async function read(drafts: readonly EventDraft[], options?: UIMessageStreamOptions) {
+async function read(drafts: readonly EventDraft[], options?: UIStreamOptions) {
   const { message, errors } = await readBySdk(uiMessageStream(source(drafts), options));
   expect(errors).toEqual([]);
   return message;

@@ -1,4 +1,5 @@
-import { MemoryDatabase, memoryStore, type OpenStoreOptions } from "heddle";
+import { memoryStore, type OpenStoreOptions } from "heddle";
+import { MemoryDatabase } from "heddle/store";
 import { storeContract } from "heddle/testing";
 import { describe, test } from "vitest";
 

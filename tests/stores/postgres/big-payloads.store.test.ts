@@ -12,7 +12,7 @@ async function kept(): Promise<readonly number[]> {
   return rows.map(({ uses }) => uses);
 }
 
-test("a big payload is stored once however often it is said, and goes with the last who said it", async () => {
+test("a big payload is stored once for all its entries, and is removed with the last one", async () => {
   await store.append("a", [note(big), note(big), note({ text: "small" })]);
   await store.append("b", [note(big), note(bigger)]);
   await store.fork("a", { atSeq: 1, newId: "c" });
@@ -40,7 +40,7 @@ test("a payload of just 32 KiB stays in its row", async () => {
   await store.delete("edge");
 });
 
-test("said anew while the last who said it is removed, a big payload is never lost", async () => {
+test("a big payload that is appended while its last entry is removed is not lost", async () => {
   const other = openStore();
   for (let round = 0; round < 20; round++) {
     await store.append(`old-${round}`, [note(big), note(bigger)]);
@@ -51,7 +51,7 @@ test("said anew while the last who said it is removed, a big payload is never lo
   }
 });
 
-test("a batch larger than one statement may be is whole", async () => {
+test("a batch larger than the largest statement is atomic", async () => {
   const huge = "q".repeat(5 * 1024 * 1024);
   const payloads = ["a", "b", "c", "d"].map((text) => ({ text: text + huge }));
   await store.append(

@@ -22,7 +22,7 @@ test("two stores that append to one thread leave no gap and no duplicate", async
   expect(await two.verify("shared")).toMatchObject({ ok: true, entries: 200 });
 });
 
-test("many threads written by two stores at once, in any order, never wait for each other for ever", async () => {
+test("two stores that write many threads at once, in any order, do not deadlock", async () => {
   const ids = Array.from({ length: 50 }, (_, n) => `many-${n}`);
   for (let round = 0; round < 5; round++) {
     await Promise.all([
@@ -64,7 +64,7 @@ test("appends of one turn share one transaction, and see each other", async () =
   ).toHaveLength(1);
 });
 
-test("an append that is refused does not fail its neighbours", async () => {
+test("an append that is refused does not fail its neighbors", async () => {
   const settled = await Promise.allSettled([
     one.append("good-a", {}),
     one.append("bad", {}, { expectedRev: 7 }),
@@ -74,7 +74,7 @@ test("an append that is refused does not fail its neighbours", async () => {
   expect(await one.load("bad")).toBeUndefined();
 });
 
-test("one that Postgres itself refuses does not fail its neighbours either", async () => {
+test("an append that Postgres refuses does not fail its neighbors", async () => {
   await sql`alter table entries add constraint no_poison check (kind <> 'poison')`;
   const settled = await Promise.allSettled([
     one.append("kept-a", {}),
@@ -88,7 +88,7 @@ test("one that Postgres itself refuses does not fail its neighbours either", asy
   await sql`alter table entries drop constraint no_poison`;
 });
 
-test("one that was refused only because of a neighbour is decided again when the neighbour fails", async () => {
+test("an append refused because of a neighbor is decided again when the neighbor fails", async () => {
   await one.append("redo", {});
   await sql`alter table entries add constraint no_poison check (kind <> 'poison')`;
   const settled = await Promise.allSettled([
@@ -100,7 +100,7 @@ test("one that was refused only because of a neighbour is decided again when the
   await sql`alter table entries drop constraint no_poison`;
 });
 
-test("close waits for the appends under way, whoever calls it how often", async () => {
+test("close waits for pending appends, also when it is called many times", async () => {
   const store = openStore();
   const appended = Promise.all(Array.from({ length: 300 }, () => store.append("closing", {})));
   await Promise.all([store.close(), store.close()]);

@@ -4,8 +4,8 @@ import { note } from "heddle/testing";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { startProxy, type TcpProxy } from "../../support/postgres/tcp-proxy.ts";
 import { until } from "../../support/postgres/until.ts";
-import { insist } from "./insist.ts";
 import { openStore, rawConnection, schema } from "./open.ts";
+import { retryUntilDone } from "./retry.ts";
 
 const timedOut = { code: "store_timeout", retryable: true };
 
@@ -45,20 +45,23 @@ describe("a server that accepts a connection and never answers", () => {
   });
 });
 
-test("after a connection went silent the next call connects anew", async () => {
+test("after a connection went silent the next call opens a new one", async () => {
   const proxy = await startProxy(inject("postgresUrl"));
   const store = openStore({ callTimeoutMs: 1500 }, proxy.url);
-  await insist(() => store.append("cut_off", note({}, { id: "before" })));
+  await retryUntilDone(() => store.append("cut_off", note({}, { id: "before" })));
   proxy.silence();
   await expect(store.append("cut_off", note({}, { id: "after" }))).rejects.toMatchObject(timedOut);
-  await insist(() => store.append("cut_off", note({}, { id: "after" })));
-  expect((await insist(() => store.load("cut_off")))?.toArray().map(({ id }) => id)).toEqual(["before", "after"]);
+  await retryUntilDone(() => store.append("cut_off", note({}, { id: "after" })));
+  expect((await retryUntilDone(() => store.load("cut_off")))?.toArray().map(({ id }) => id)).toEqual([
+    "before",
+    "after",
+  ]);
   await store.close();
   await until("the silent connections are gone too", () => proxy.connections === 0);
   await proxy.stop();
 });
 
-test("a watcher outlasts a connection that went silent", async () => {
+test("a watcher survives a connection that went silent", async () => {
   const proxy = await startProxy(inject("postgresUrl"));
   const [writing, watching] = [openStore(), openStore({ callTimeoutMs: 1500 }, proxy.url)];
   const watcher = watching.watch("watched", { fromSeq: 0 })[Symbol.asyncIterator]();
@@ -74,7 +77,7 @@ test("a watcher outlasts a connection that went silent", async () => {
 
 test("an append whose deadline passed while it waited for its turn is not written later", async () => {
   const store = openStore({ callTimeoutMs: 1500 });
-  await insist(() => store.append("first", note({}, { id: "opened" })));
+  await retryUntilDone(() => store.append("first", note({}, { id: "opened" })));
   const sql = await rawConnection().reserve();
   const name = `${schema}/default/first`;
   await sql`begin`;
@@ -86,7 +89,7 @@ test("an append whose deadline passed while it waited for its turn is not writte
   await Promise.all(refused);
   await sql`rollback`;
   sql.release();
-  await insist(() => store.append("third", note({}, { id: "third" }))); // its turn is after that of the second
+  await retryUntilDone(() => store.append("third", note({}, { id: "third" }))); // its turn is after that of the second
   expect(await store.load("second")).toBeUndefined();
 });
 

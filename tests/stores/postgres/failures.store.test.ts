@@ -12,7 +12,7 @@ describe("a wrong password", () => {
   url.username = "mallory";
   url.password = secret;
 
-  test("is store_auth_failed, whichever way the store is opened", async () => {
+  test("is store_auth_failed, for both ways to open a store", async () => {
     await expect(openStore({}, url.href).load("t")).rejects.toMatchObject({ code: "store_auth_failed" });
     await expect(openPostgresStore(url.href, { schema })).rejects.toMatchObject({ code: "store_auth_failed" });
   });
@@ -34,7 +34,7 @@ function withoutFrames(text: string): string {
   return text.replace(/^\s+at .*$/gm, "");
 }
 
-test("a server that is not there is store_unreachable for every method, and may be tried again", async () => {
+test("a missing server is store_unreachable for every method, and can be retried", async () => {
   const store = openStore({}, `postgres://nobody:${secret}@127.0.0.1:${await freePort()}/nothing`);
   const unreachable = { code: "store_unreachable", retryable: true };
   await expect(store.append("t", {})).rejects.toMatchObject(unreachable);
@@ -46,7 +46,7 @@ test("a server that is not there is store_unreachable for every method, and may 
   await expect(store.load("t")).rejects.toMatchObject({ code: "store_closed" });
 });
 
-test("a database that is not there is store_unreachable, and trying again does not help", async () => {
+test("a missing database is store_unreachable, and is not retryable", async () => {
   const url = new URL(inject("postgresUrl"));
   url.pathname = "/no_such_database";
   await expect(openStore({}, url.href).load("t")).rejects.toMatchObject({
@@ -56,7 +56,7 @@ test("a database that is not there is store_unreachable, and trying again does n
   });
 });
 
-test("what cannot be a store is refused before anything connects", () => {
+test("invalid URLs and options are refused before anything connects", () => {
   const url = inject("postgresUrl");
   for (const bad of ["mysql://localhost/x", "localhost", ""])
     expect(() => postgresStore(bad)).toThrow(expect.objectContaining({ code: "store_url_invalid" }));
@@ -66,7 +66,7 @@ test("what cannot be a store is refused before anything connects", () => {
   expect(() => postgresStore(url, { maxConnections: 2 })).toThrow(expect.objectContaining({ code: "invalid_options" }));
 });
 
-test("a URL that cannot be read is store_url_invalid and not repeated", async () => {
+test("an unreadable URL is store_url_invalid and is not quoted", async () => {
   const error: unknown = await openStore({}, `postgres://me:${secret}@[::1/x`)
     .load("t")
     .catch((reason: unknown) => reason);
@@ -87,7 +87,7 @@ test("an unexpected answer of the server is store_failed and shows no value of t
   await sql`alter table entries drop constraint no_poison`;
 });
 
-test("a server that only reads is store_read_only for appends and still read", async () => {
+test("a read-only server refuses appends with store_read_only and can be read", async () => {
   const store = openStore();
   await store.append("read_only", {});
   const sql = rawConnection();
@@ -100,7 +100,7 @@ test("a server that only reads is store_read_only for appends and still read", a
   expect((await store.append("read_only", {})).rev).toBe(2);
 });
 
-test("a pooler that loses prepared statements is told with its cure", async () => {
+test("the error of a pooler that loses prepared statements names the cure", async () => {
   const store = openStore();
   await store.append("prepared", {});
   const sql = rawConnection();
@@ -114,7 +114,7 @@ test("a pooler that loses prepared statements is told with its cure", async () =
   await sql`drop function lose cascade`;
 });
 
-test("a full disk is StoreFullError; what is there is read, and appends go on when there is room", async () => {
+test("a full disk is StoreFullError; reads work, and appends work again when there is space", async () => {
   const store = openStore();
   await store.append("full", {});
   const sql = rawConnection();
@@ -126,7 +126,7 @@ test("a full disk is StoreFullError; what is there is read, and appends go on wh
   expect((await store.append("full", {})).rev).toBe(2);
 });
 
-test("the URL that a hosted database gives out works as it is", async () => {
+test("the URL of a hosted database works unchanged", async () => {
   const store = openStore({}, `${inject("postgresUrl")}?channel_binding=require&sslmode=disable`);
   expect((await store.append("hosted", {})).rev).toBe(1);
 });

@@ -1,4 +1,4 @@
-import type { FeedItem } from "heddle";
+import type { FeedItem } from "heddle/store";
 import { expect, test } from "vitest";
 import { until } from "../../support/postgres/until.ts";
 import { openStore, rawConnection, schema } from "./open.ts";
@@ -32,7 +32,7 @@ test("the feed waits for a transaction that is still open, and loses nothing tha
   await feed.return?.();
 });
 
-test("a cursor goes on exactly where it was taken, also across threads of one batch", async () => {
+test("a cursor continues exactly behind its item, also across threads of one batch", async () => {
   const store = openStore({ tenant: "cursors" });
   await Promise.all(["a", "b", "c"].map((id) => store.append(id, [{}, {}])));
   await store.append("a", {});

@@ -1,18 +1,17 @@
 import postgres from "postgres";
 import { expect, inject, test } from "vitest";
-import { connector } from "../../../src/stores/postgres/connection/connector.ts";
-import { Sockets } from "../../../src/stores/postgres/connection/sockets.ts";
-import { readOptions } from "../../../src/stores/postgres/options.ts";
-import { getRecord, putRecord } from "../../../src/stores/postgres/records.ts";
-import { tablesIn } from "../../../src/stores/postgres/scope.ts";
-import { Writer } from "../../../src/stores/postgres/writing/writer.ts";
+import { poolFactory, Sockets } from "../../../src/stores/postgres/connection-pool.ts";
+import { checkPostgresOptions } from "../../../src/stores/postgres/options.ts";
+import { getRecord, putRecord } from "../../../src/stores/postgres/postgres-store.ts";
+import { tablesIn } from "../../../src/stores/postgres/tables.ts";
+import { Writer } from "../../../src/stores/postgres/writer.ts";
 import { openStore, rawConnection, schema } from "./open.ts";
 
-test("what is left of a transaction after its connection was replaced does nothing", async () => {
+test("the rest of a transaction whose connection was replaced writes nothing", async () => {
   await openStore().append("t", {}); // makes the tables
   const admin = rawConnection();
-  const { settings } = readOptions(inject("postgresUrl"), { schema });
-  const connect = connector(postgres, settings.url, new Sockets());
+  const { settings } = checkPostgresOptions(inject("postgresUrl"), { schema });
+  const connect = poolFactory(postgres, settings.url, new Sockets());
   const lost = Promise.withResolvers<void>();
   const writer = new Writer(
     (onClose) =>

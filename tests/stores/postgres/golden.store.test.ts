@@ -12,11 +12,11 @@ interface Golden {
   readonly contents: Omit<Awaited<ReturnType<typeof everythingIn>>, "feed">;
 }
 
-test("schema 1 still means the same tables", () => {
+test("schema 1 still creates the same tables", () => {
   expect(V1).toBe(golden("postgres-v1.sql"));
 });
 
-test("a database of schema 1 opens with all it had, and goes on", async () => {
+test("a database of schema 1 opens complete, and can be continued", async () => {
   await restore();
   const { names, contents } = JSON.parse(golden("postgres-v1.json")) as Golden;
   const store = openStore();

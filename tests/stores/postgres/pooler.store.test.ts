@@ -14,7 +14,7 @@ afterAll(async () => {
 });
 
 describe.skipIf(isMissing)(`behind PgBouncer in transaction mode${isMissing ? ` (${pooler.missing})` : ""}`, () => {
-  test("appends, reads and watches of two stores go on, whichever server they land on", async () => {
+  test("appends, reads and watches of two stores work on any server connection", async () => {
     const [writing, watching] = [openStore({}, url), openStore({}, url)];
     const seen: unknown[] = [];
     const done = (async () => {
@@ -40,7 +40,7 @@ describe.skipIf(isMissing)(`behind PgBouncer in transaction mode${isMissing ? ` 
     await serverless.stop();
   });
 
-  test("what a pooler refuses is store_unreachable and names the pooler", async () => {
+  test("a refusal by a pooler is store_unreachable and names the pooler", async () => {
     await expect(openStore({}, `${url}?geqo=off`).load("t")).rejects.toMatchObject({
       code: "store_unreachable",
       message: expect.stringContaining("pooler"),

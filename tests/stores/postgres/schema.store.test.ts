@@ -32,7 +32,7 @@ test("a schema newer than this code is refused before anything is written", asyn
   expect((await store.append("t", {})).rev).toBe(2);
 });
 
-test("a schema that belongs to somebody else is left as it is", async () => {
+test("a schema of another program is not changed", async () => {
   const schema = freshSchema();
   await sql`create schema ${sql(schema)}`;
   await sql`create table ${sql(`${schema}.threads`)} (name text)`;
@@ -40,7 +40,7 @@ test("a schema that belongs to somebody else is left as it is", async () => {
   expect(await sql`select from pg_class where relnamespace = ${schema}::regnamespace`).toHaveLength(1);
 });
 
-test("a role that may not create schemas works in one made for it", async () => {
+test("a role without the right to create schemas works in an existing one", async () => {
   const schema = freshSchema();
   const role = `role_${schema}`.slice(0, 40);
   await sql`create role ${sql(role)} login password 'made for this test'`;

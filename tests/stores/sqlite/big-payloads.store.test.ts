@@ -32,7 +32,7 @@ test("a big payload is stored once, however many entries and forks hold it", asy
     expect(await texts(store, id)).toEqual(Array.from({ length: count }, () => big));
 });
 
-test("it goes with the last entry that holds it, and not before", async () => {
+test("a big payload is removed with its last entry, and not before", async () => {
   const { store, kept } = open();
   await store.append("a", note({ text: big }));
   await store.append("b", [note({ text: big }), note({ text: `${big}other` })]);

@@ -1,7 +1,6 @@
 import { existsSync } from "node:fs";
 import { expect, onTestFinished, test } from "vitest";
-import { betterSqlite3 } from "../../../src/stores/sqlite/connection/better-sqlite3.ts";
-import { findSqlite } from "../../../src/stores/sqlite/connection/open-connection.ts";
+import { betterSqlite3, findSqlite } from "../../../src/stores/sqlite/connection.ts";
 import { runChild } from "../../support/child.ts";
 import { tempFile } from "../../support/temp-folder.ts";
 
@@ -36,7 +35,7 @@ test.each([
   expect(connection.library).toContain(library);
 });
 
-test("where Node-API is too old for better-sqlite3, which would kill the process, it is not loaded", () => {
+test("better-sqlite3 is not loaded where Node-API is too old for it, since it would crash the process", () => {
   expect(betterSqlite3(9)).toBeUndefined();
   expect(betterSqlite3(10)).toBeDefined();
 });

@@ -11,7 +11,7 @@ function open(path = fastFile()) {
   return store;
 }
 
-test("a position is not given again after the newest thread is deleted", async () => {
+test("a position is not reused after the newest thread is deleted", async () => {
   const store = open();
   await store.append("old", note());
   await store.append("newest", notes(3));
@@ -21,7 +21,7 @@ test("a position is not given again after the newest thread is deleted", async (
   expect(await after(store, seen)).toEqual(["next"]);
 });
 
-test("nor when every thread is deleted, one after the other, by another handle", async () => {
+test("a position is not reused after another handle deletes every thread", async () => {
   const path = fastFile();
   const [store, other] = [open(path), open(path)];
   for (const id of ["a", "b", "c"]) await store.append(id, notes(2));
@@ -31,7 +31,7 @@ test("nor when every thread is deleted, one after the other, by another handle",
   expect(await after(store, seen)).toEqual(["next"]);
 });
 
-test("over any appends, forks and deletions cursors only grow and a reader misses nothing", async () => {
+test("under any appends, forks and deletions cursors only grow and a reader misses nothing", async () => {
   const random = seeded();
   const store = open();
   const alive = new Set<string>();
@@ -62,7 +62,7 @@ test("over any appends, forks and deletions cursors only grow and a reader misse
   }
 });
 
-test("a cursor that is none is refused instead of waiting for ever", async () => {
+test("an invalid cursor is refused; the feed does not wait", async () => {
   const store = open();
   await store.append("a", note());
   for (const cursor of ["", "newest", "1.5", "-1", "1e3", " 1"])

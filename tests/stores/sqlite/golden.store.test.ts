@@ -16,7 +16,7 @@ interface Golden {
 const golden = (name: string) => fileURLToPath(new URL(`../../golden/${name}`, import.meta.url));
 const { names, contents } = JSON.parse(readFileSync(golden("sqlite-v1.json"), "utf8")) as Golden;
 
-test("a database of schema 1 opens with all it had, and goes on", async () => {
+test("a database of schema 1 opens complete, and can be continued", async () => {
   const store = openCopy();
   expect(asText(await everythingIn(store, names))).toBe(asText(contents));
   for (const { id, rev } of contents.byId) {
@@ -26,21 +26,21 @@ test("a database of schema 1 opens with all it had, and goes on", async () => {
   }
 });
 
-test("an append of schema 1's time can still be retried", async () => {
+test("an append made with schema 1 can still be retried", async () => {
   const store = openCopy();
   const [first] = (await store.load("counted"))?.toArray() ?? [];
   if (first === undefined) throw new Error("the golden thread has entries");
   expect(await store.append("counted", first)).toMatchObject({ replayed: true, entries: [first] });
 });
 
-test("schema 1 still means the same tables", async () => {
+test("schema 1 still creates the same tables", async () => {
   const path = fastFile();
   await sqliteStore(path).close();
   const ddl = ask(path, "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name");
   expect(`${ddl.map(([sql]) => `${String(sql)};`).join("\n\n")}\n`).toBe(readFileSync(golden("sqlite-v1.sql"), "utf8"));
 });
 
-test("the same calls give the same hashes as they gave then", async () => {
+test("the same calls give the same hashes as with schema 1", async () => {
   const store = sqliteStore(fastFile(), countingPorts());
   onTestFinished(() => store.close());
   expect(asText(await everythingIn(store, await writeSample(store)))).toBe(asText(contents));

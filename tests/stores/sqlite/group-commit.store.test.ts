@@ -24,7 +24,7 @@ test("the appends of one turn of the event loop share one transaction", async ()
   expect((await store.load("thread_3"))?.rev).toBe(20);
 });
 
-test("so do checkpoints, blobs, claims, forks and deletions", async () => {
+test("checkpoints, blobs, claims, forks and deletions of one turn share one transaction", async () => {
   const { store, sql, begun, committed } = open();
   await store.append("parent", notes(3));
   sql.forget();
@@ -59,7 +59,7 @@ test("a refused append fails alone, in the same transaction", async () => {
   expect((await store.load("thread_1"))?.toArray().map(({ payload }) => payload["n"])).toEqual([1, 3]);
 });
 
-test("when the commit of many fails, each is done again by itself", async () => {
+test("when a shared commit fails, each append is retried alone", async () => {
   const { store, sql, committed } = open();
   let commits = 0;
   sql.before = (statement) => {
@@ -71,7 +71,7 @@ test("when the commit of many fails, each is done again by itself", async () => 
   expect(await store.verify("thread_1")).toMatchObject({ ok: true, entries: 3 });
 });
 
-test("one that the database cannot take fails, and its neighbours do not", async () => {
+test("an append that the database refuses fails alone", async () => {
   const { store, sql } = open();
   let inserts = 0;
   sql.before = (statement) => {
@@ -84,7 +84,7 @@ test("one that the database cannot take fails, and its neighbours do not", async
   expect(await store.load("t_2")).toBeUndefined();
 });
 
-test("when SQLite cannot begin, all of them fail and nothing is tried one by one", async () => {
+test("when SQLite cannot begin a transaction, all appends fail without single retries", async () => {
   const { store, sql, committed } = open();
   sql.before = (statement) => {
     if (statement === "BEGIN IMMEDIATE") throw Object.assign(new Error("disk I/O error"), { errcode: 10 });
@@ -97,7 +97,7 @@ test("when SQLite cannot begin, all of them fail and nothing is tried one by one
   expect((await store.append("a", note())).rev).toBe(1);
 });
 
-test("a big batch is whole or not there", async () => {
+test("a big batch is atomic", async () => {
   const { store, sql } = open();
   let inserts = 0;
   sql.before = (statement) => {

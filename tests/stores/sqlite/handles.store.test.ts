@@ -21,7 +21,7 @@ test("two handles on one file see each other's appends at once", async () => {
   expect(await other.verify("thread_1")).toEqual(await one.verify("thread_1"));
 });
 
-test("closing one handle leaves the other at work", async () => {
+test("closing one handle leaves the other open", async () => {
   const path = tempFile();
   const [one, other] = [open(path), open(path)];
   await one.append("thread_1", note());
@@ -42,7 +42,7 @@ test("tenants of one file do not see each other", async () => {
   expect(await other.delete("thread_1")).toBe(false);
 });
 
-test("a fork whose parent is deleted meanwhile is whole or refused", async () => {
+test("a fork whose parent is deleted meanwhile is complete or refused", async () => {
   const path = tempFile();
   const other = open(path);
   const sql = recording();
@@ -57,7 +57,7 @@ test("a fork whose parent is deleted meanwhile is whole or refused", async () =>
   expect(await other.load("fork")).toBeUndefined();
 });
 
-test("a fork whose parent was begun anew meanwhile is of the new one, whole", async () => {
+test("a fork whose parent was recreated meanwhile is a complete fork of the new one", async () => {
   const path = tempFile();
   const sql = recording();
   const store = open(path, { connect: sql.connect });
@@ -73,7 +73,7 @@ test("a fork whose parent was begun anew meanwhile is of the new one, whole", as
   expect((await store.load("fork"))?.at(0)?.payload).toEqual({ n: 0, anew: true });
 });
 
-test("eight processes may make the same store at the same moment", async () => {
+test("eight processes can create the same store at the same moment", async () => {
   const path = tempFile();
   const script = new URL("./support/make-and-append.ts", import.meta.url);
   const answers = await Promise.all(Array.from({ length: 8 }, () => runChild(script, path)));

@@ -77,12 +77,12 @@ describe.each(Object.entries(libraries))("on %s", (_, connect) => {
   });
 });
 
-test("a path that names no file is refused", () => {
+test("an invalid path is refused", () => {
   for (const path of ["", ":memory:", "file::memory:", "a\0b"])
     expect(() => sqliteStore(path)).toThrow(expect.objectContaining({ code: "invalid_options" }));
 });
 
-test("a store that another process is making at this moment is not taken for a stranger's", async () => {
+test("a store that another process is creating is not refused as a file of another program", async () => {
   const steps = recording();
   await sqliteStore(fastFile(), { connect: steps.connect }).close();
   const looks = steps.ran.indexOf("BEGIN IMMEDIATE");

@@ -20,7 +20,7 @@ test("both libraries write the same rows", async () => {
   expect(one).toEqual(other);
 });
 
-test("what one library wrote the other reads, and goes on with", async () => {
+test("each library reads and continues the file of the other", async () => {
   const path = fastFile();
   for (const connect of [...Object.values(libraries), ...Object.values(libraries)]) {
     const store = sqliteStore(path, { connect });
@@ -44,7 +44,7 @@ test("the native and the portable SHA-256 agree on any text", () => {
   );
 });
 
-test("a reader cannot tell the file from the memory store, feed cursors apart", async () => {
+test("readers get the same from the file and the memory store, except feed cursors", async () => {
   const clock = () => 1_700_000_000_000; // the memory store asks its clock more often
   const onDisk = sqliteStore(fastFile(), { ...countingPorts(), clock });
   const inMemory = memoryStore({ ...countingPorts(), clock });

@@ -1,10 +1,11 @@
 import fc from "fast-check";
-import type { JsonObject, JsonValue, ListOptions, ThreadPage, ThreadStore } from "heddle";
-import { systemPorts } from "heddle";
+import type { JsonObject, JsonValue, ThreadStore } from "heddle";
+import { systemPorts } from "heddle/core";
+import type { ListOptions, ThreadPage } from "heddle/store";
 import { describe, expect, test } from "vitest";
 import { defineStore } from "../../../src/stores/define-store.ts";
-import { migrate } from "../../../src/stores/sqlite/connection/migrate.ts";
 import { sqliteDriver } from "../../../src/stores/sqlite/driver.ts";
+import { migrate } from "../../../src/stores/sqlite/schema/migrate.ts";
 import { fastFile } from "../../support/temp-folder.ts";
 import { plainConnect } from "./support/recording.ts";
 
@@ -45,28 +46,28 @@ describe("list", () => {
   });
 
   test("finds a status only where it is text", async () => {
-    const { store, derived } = openBoth();
+    const { store, fallback } = openBoth();
     const statuses: readonly JsonValue[] = ['{"a":1}', { a: 1 }, "5", 5, "true", true, "null", null];
     for (const [n, status] of statuses.entries()) await store.append(`t_${n}`, {}, { metadata: { status } });
     for (const status of ['{"a":1}', "5", "true", "null", "1", "0"]) {
       const found = (await store.list({ status })).threads.map(({ metadata }) => metadata["status"]);
       expect(found).toEqual(statuses.filter((value) => value === status));
-      expect(await store.list({ status })).toEqual(await derived.list({ status }));
+      expect(await store.list({ status })).toEqual(await fallback.list({ status }));
     }
     await store.close();
   });
 
-  test("answers, page by page, what the derived list answers", async () => {
+  test("equals, page by page, the list of the same driver without `list`", async () => {
     await fc.assert(
       fc.asyncProperty(threads, fc.array(query, { minLength: 1, maxLength: 8 }), async (written, queries) => {
-        const { store, derived } = openBoth();
+        const { store, fallback } = openBoth();
         for (const { id, metadata, payloads, at } of written) {
           const entries = payloads.map((payload, n) => ({ payload, at: at + n }));
           if (entries.length > 0) await store.append(id, entries, { metadata: metadata as JsonObject });
         }
         for (const options of queries) {
           const fast = await pages(store, options);
-          expect(fast, JSON.stringify(options)).toEqual(await pages(derived, options));
+          expect(fast, JSON.stringify(options)).toEqual(await pages(fallback, options));
         }
         await store.close();
       }),
@@ -75,14 +76,14 @@ describe("list", () => {
   });
 });
 
-/** The same file with the driver's own list, and with the one derived from heads and rows. */
+/** The same file with the driver's own `list`, and with the fallback over heads and rows. */
 function openBoth() {
   const connection = plainConnect()(fastFile());
   connection.exec("PRAGMA synchronous = OFF"); // this test is not about durability
   migrate(connection);
   const { list, ...rest } = sqliteDriver(connection, "default", systemPorts.clock);
   if (list === undefined) throw new Error("the driver has no list of its own");
-  return { store: defineStore({ ...rest, list }), derived: defineStore(rest) };
+  return { store: defineStore({ ...rest, list }), fallback: defineStore(rest) };
 }
 
 async function pages(store: ThreadStore, options: ListOptions): Promise<ThreadPage[]> {

@@ -6,31 +6,31 @@ import { expect, test } from "vitest";
 import { runChild } from "../../support/child.ts";
 import { tempFile, tempFolder } from "../../support/temp-folder.ts";
 
-test("a store in a folder that may not be written is refused", async () => {
+test("a store in a read-only folder is refused", async () => {
   const path = await storeWith({ folder: 0o555, file: 0o444 });
   expect(await asNobody(path)).toEqual({ open: "store_read_only" });
 });
 
-test("a file that may not be written can be read, and refuses appends", async () => {
+test("a read-only file can be read, and refuses appends", async () => {
   const path = await storeWith({ folder: 0o777, file: 0o444 });
   const before = readFileSync(path);
   expect(await asNobody(path)).toEqual({ open: "ok", append: "store_read_only", load: "ok", rev: 3 });
   expect(readFileSync(path).equals(before)).toBe(true);
 });
 
-test("a file that may not even be read is refused", async () => {
+test("an unreadable file is refused", async () => {
   const path = await storeWith({ folder: 0o777, file: 0o000 });
   expect(await asNobody(path)).toEqual({ open: "store_unreachable" });
 });
 
-test("a store cannot be made in a folder that may not be written", async () => {
+test("a store cannot be created in a read-only folder", async () => {
   const folder = tempFolder();
   chmodSync(folder, 0o555);
   expect(await asNobody(join(folder, "new.db"))).toEqual({ open: "store_unreachable" });
   expect(existsSync(join(folder, "new.db"))).toBe(false);
 });
 
-test("with all permissions it works: the others do not fail for another reason", async () => {
+test("with all permissions the same calls work", async () => {
   const path = await storeWith({ folder: 0o777, file: 0o666 });
   expect(await asNobody(path)).toEqual({ open: "ok", append: "ok", load: "ok", rev: 4 });
 });
@@ -46,5 +46,5 @@ async function storeWith(mode: { readonly folder: number; readonly file: number 
 }
 
 async function asNobody(path: string): Promise<unknown> {
-  return JSON.parse(await runChild(new URL("./support/as-nobody.ts", import.meta.url), path));
+  return JSON.parse(await runChild(new URL("./support/without-permissions.ts", import.meta.url), path));
 }

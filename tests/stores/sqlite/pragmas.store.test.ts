@@ -8,7 +8,7 @@ import { ask } from "./support/sql.ts";
 const libraries = { "node:sqlite": plainConnect(), "better-sqlite3": installedBetterSqlite3() };
 
 describe.each(Object.entries(libraries))("a store on %s", (_, connect) => {
-  test("works with every pragma that durability rests on", () => {
+  test("sets every pragma that durability depends on", () => {
     const { pragma } = openWith("durable");
     expect(pragma("journal_mode")).toBe("wal");
     expect(pragma("synchronous"), "FULL").toBe(2);
@@ -20,13 +20,13 @@ describe.each(Object.entries(libraries))("a store on %s", (_, connect) => {
     expect(pragma("wal_autocheckpoint")).toBe(4096);
   });
 
-  test("says FULL again when a file is opened again", () => {
+  test("sets FULL again when a file is opened again", () => {
     const path = tempFile();
     openWith("durable", path);
     expect(openWith("durable", path).pragma("synchronous")).toBe(2);
   });
 
-  test("in relaxed mode gives up only the sync of each commit", () => {
+  test("in relaxed mode only skips the sync of each commit", () => {
     const { pragma } = openWith("relaxed");
     expect(pragma("synchronous"), "NORMAL").toBe(1);
     expect(pragma("journal_mode")).toBe("wal");
@@ -47,7 +47,7 @@ describe.each(Object.entries(libraries))("a store on %s", (_, connect) => {
   }
 });
 
-test("a pragma that does not take is an error, not a weaker promise", () => {
+test("a pragma without effect is an error", () => {
   const path = tempFile();
   const deaf = (file: string): SqliteConnection => {
     const inner = plainConnect()(file);
@@ -58,14 +58,14 @@ test("a pragma that does not take is an error, not a weaker promise", () => {
   );
 });
 
-test("an unknown mode is refused before a file is made", () => {
+test("an unknown mode is refused before a file is created", () => {
   const path = tempFile();
   expect(() => sqliteStore(path, { mode: "fast" as SqliteMode })).toThrow(
     expect.objectContaining({ code: "invalid_options" }),
   );
 });
 
-test("the file says whose it is, and every table is STRICT", async () => {
+test("the file has our application id, and every table is STRICT", async () => {
   const path = tempFile();
   await sqliteStore(path).close();
   expect(ask(path, "PRAGMA application_id")).toEqual([[0x4865646c]]);

@@ -94,7 +94,7 @@ export function readingStories(kind: string, open: () => ThreadStore): void {
       expect(errors).toEqual({ entries: [], rev: 20_100, searched: { from: 16_100, to: 20_099 } });
     });
 
-    test("a search that takes too long answers what it has found, and goes on by its cursor to the end", async () => {
+    test("a search that takes too long returns its results so far, and continues by its cursor to the end", async () => {
       const { api, store } = await withStore({ ports: hurried() });
       await store.append("thread_long", [
         said("user", "WARP"),

@@ -168,7 +168,7 @@ export function studioStories(kind: string, open: () => ThreadStore): void {
       expect((await api.post(`/threads/${id}/deny`, { toolCallId: "call_1" })).status).toBe(409);
     });
 
-    test("a denied call is not run, and the model is told why", async () => {
+    test("a denied call is not run, and the model gets the reason", async () => {
       const { api } = await withStore();
       const id = await api.newThread();
       const events = await api.events(`/threads/${id}/events`);
@@ -194,7 +194,7 @@ export function studioStories(kind: string, open: () => ThreadStore): void {
       expect(end.data.data.text).toBe("You are in Oslo.");
     });
 
-    test("steering and cancelling a request that is at work, and one that is not", async () => {
+    test("steering and cancelling a request that is running, and one that is not", async () => {
       const model = scriptedModel([{ text: ["Once", " upon"], hang: true }]);
       const { api } = await withStore({ agent: defineAgent({ model }) });
       const id = await api.newThread();
@@ -220,7 +220,7 @@ export function studioStories(kind: string, open: () => ThreadStore): void {
       expect(JSON.stringify(entries)).toContain("Once upon");
     });
 
-    test("context: replaced, reset, summarised, and an operation that was sent twice applied once", async () => {
+    test("context: replaced, reset, summarized, and an operation that was sent twice applied once", async () => {
       const { api } = await withStore();
       const id = await api.newThread();
       for (const n of [1, 2, 3]) await api.asked(id, `Tell me chapter ${n} of the story.`);

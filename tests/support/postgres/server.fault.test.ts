@@ -8,7 +8,7 @@ const opened: postgres.Sql[] = [];
 
 beforeAll(async () => {
   server = await startPostgres({ own: true });
-}, 120_000);
+});
 
 afterAll(async () => {
   await Promise.all(opened.map((sql) => sql.end({ timeout: 0 })));
@@ -56,7 +56,7 @@ test("a stopped server leaves no data and cannot be restarted", async () => {
   await other.stop();
   expect(folder && existsSync(folder.path)).toBe(false);
   await expect(other.restart()).rejects.toThrow("keepData");
-}, 30_000);
+});
 
 type Settings = { fsync: string; synchronous_commit: string };
 

@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from "heddle";
 
 /** An object, or an empty one where something else stands: what must be there is checked where it must. */
 export function objectOf(value: JsonValue | undefined): JsonObject {
-  // Array.isArray does not narrow readonly arrays away, so the object side is said to be one.
+  // Array.isArray does not exclude readonly arrays from the type, so the cast is needed.
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : {};
 }
 

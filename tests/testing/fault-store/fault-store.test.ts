@@ -1,5 +1,6 @@
-import { MemoryDatabase, memoryStore, type OpenStoreOptions } from "heddle";
-import { type Fault, faultStore, note, storeContract, WRITES } from "heddle/testing";
+import { memoryStore, type OpenStoreOptions } from "heddle";
+import { MemoryDatabase } from "heddle/store";
+import { type Fault, faultStore, note, storeContract, WRITE_METHODS } from "heddle/testing";
 import { describe, expect, test } from "vitest";
 
 const at = (n: number, fault: Fault) => (write: { readonly n: number }) => (write.n === n ? fault : undefined);
@@ -21,7 +22,7 @@ describe("a store in which nothing is to go wrong keeps the contract", () => {
   for (const { name, group, run, skip } of storeContract({ open })) test.skipIf(skip)(`${group}: ${name}`, run);
 });
 
-describe("a write goes wrong as it is told to", () => {
+describe("a write has the fault of the plan", () => {
   test("it fails, and nothing is written; the next one is fine", async () => {
     const store = memoryStore();
     const faulty = faultStore(store, { plan: at(1, { type: "fail" }) });
@@ -65,7 +66,7 @@ describe("a write goes wrong as it is told to", () => {
     expect((await store.load("t"))?.rev).toBe(1);
   });
 
-  test("nobody is ever told", async () => {
+  test("the write never resolves", async () => {
     const store = memoryStore();
     const faulty = faultStore(store, { plan: at(1, { type: "never" }) });
     let isTold = false;
@@ -86,7 +87,7 @@ describe("the process dies", () => {
     const store = memoryStore();
     const faulty = faultStore(store, { plan: at(1, { type: "crash", when }) });
     await expect(faulty.append("t", note())).rejects.toMatchObject({ code: "store_closed", retryable: false });
-    expect(faulty.isDead).toBe(true);
+    expect(faulty.isCrashed).toBe(true);
     expect((await store.load("t"))?.rev).toBe(rev);
     await expect(faulty.load("t")).rejects.toMatchObject({ code: "store_closed" });
     await expect(faulty.claim("t", { holder: "me", ttlMs: 10 })).rejects.toMatchObject({ code: "store_closed" });
@@ -96,7 +97,7 @@ describe("the process dies", () => {
     expect(faulty.writes.map(({ method }) => method)).toEqual(["append"]);
   });
 
-  test("a crash ends what is under way: a write that waits is never written, a watcher is let go", async () => {
+  test("a crash ends pending calls: a delayed write is never written, a watcher is released", async () => {
     const { timers, after } = stopped();
     const store = memoryStore();
     const faulty = faultStore(store, { plan: at(1, { type: "delay", ms: 5 }), after });
@@ -126,14 +127,14 @@ test("every write is recorded, with what it wrote and what was done to it", asyn
   ]);
 });
 
-test("the same seed makes the same writes go wrong, until the store is healed", async () => {
+test("the same seed makes the same writes fail, until faults are stopped", async () => {
   const faultsOf = async (seed: number, heal: boolean) => {
     const after = (_ms: number, run: () => void) => {
       run();
       return () => undefined;
     };
     const faulty = faultStore(memoryStore(), { seed, every: 2, after });
-    if (heal) faulty.heal();
+    if (heal) faulty.stopFaults();
     for (let n = 0; n < 40; n++) await faulty.append("t", note()).catch(() => undefined);
     return faulty.writes.map(({ fault }) => fault);
   };
@@ -144,18 +145,18 @@ test("the same seed makes the same writes go wrong, until the store is healed", 
   expect(new Set(await faultsOf(3, true))).toEqual(new Set([undefined]));
 });
 
-test("every method of a store that writes is one of WRITES, and the others read", () => {
+test("every method of a store that writes is one of WRITE_METHODS, and the others read", () => {
   const { prototype } = faultStore(memoryStore()).constructor;
   const reads = ["constructor", "load", "list", "getCheckpoint", "getBlob", "verify", "read", "feed", "watch", "close"];
-  const own = ["isDead", "crash", "heal"];
+  const own = ["isCrashed", "crash", "stopFaults"];
   expect(
     Object.getOwnPropertyNames(prototype)
       .filter((name) => ![...reads, ...own].includes(name))
       .sort(),
-  ).toEqual([...WRITES].sort());
+  ).toEqual([...WRITE_METHODS].sort());
 });
 
-describe("a read goes wrong as it is told to", () => {
+describe("a read has the fault of the plan", () => {
   test("it fails, and the next one is fine", async () => {
     const store = memoryStore();
     await store.append("t", note());

@@ -1,5 +1,5 @@
 import { StaleHolderError, ThreadHeldError } from "heddle";
-import { memoryDriver } from "../../../src/stores/memory/driver.ts";
+import { memoryDriver } from "../../../src/stores/memory-store.ts";
 import { type Mutants, retried } from "./mutation.ts";
 
 /** Careless ways to hold, keep and end. */

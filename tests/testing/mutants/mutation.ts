@@ -1,8 +1,8 @@
-import type { StoreDriver, StoredRow, ThreadState } from "heddle";
-import { StoreContext } from "../../../src/stores/derived/context.ts";
-import { search } from "../../../src/stores/derived/list.ts";
-import type { ListQuery } from "../../../src/stores/list-query.ts";
-import type { MemoryTenant } from "../../../src/stores/memory/database.ts";
+import type { ListQuery, StoreDriver, StoredRow, ThreadState } from "heddle/store";
+import type { MemoryTenant } from "../../../src/stores/memory-store.ts";
+import { StoreContext } from "../../../src/stores/methods/context.ts";
+import { searchHeads } from "../../../src/stores/methods/list.ts";
+import { completePorts } from "../../../src/stores/options.ts";
 
 /** What a careless author might write: the operations of a sound driver that are done wrongly. */
 export type Mutation = (sound: StoreDriver, tenant: MemoryTenant) => Partial<StoreDriver>;
@@ -62,6 +62,6 @@ export function copying(
 }
 
 export function listing(sound: StoreDriver, change: (query: ListQuery) => ListQuery): NonNullable<StoreDriver["list"]> {
-  const context = new StoreContext(sound, {});
-  return (query) => search(context, change(query));
+  const context = new StoreContext(sound, completePorts({}));
+  return (query) => searchHeads(context, change(query));
 }

@@ -1,4 +1,4 @@
-import type { StoreDriver } from "heddle";
+import type { StoreDriver } from "heddle/store";
 import { listing, type Mutants } from "./mutation.ts";
 
 /** Careless ways to read. */

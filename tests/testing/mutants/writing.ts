@@ -1,4 +1,5 @@
-import { ConflictError, type StoredRow } from "heddle";
+import { ConflictError } from "heddle";
+import type { StoredRow } from "heddle/store";
 import { copying, type Mutants, peek, rewriting, sortKeys } from "./mutation.ts";
 
 /** Careless ways to write. */
@@ -91,7 +92,7 @@ export const writing: Mutants = {
         return sound.transact(id, ids, ({ head }) => ({ result, rows: rest, ...(head && { head }) }));
       },
     }),
-    "fails the neighbours of a failing append": (sound) => {
+    "fails the neighbors of a failing append": (sound) => {
       let failed: unknown;
       return {
         async transact(id, ids, decide) {

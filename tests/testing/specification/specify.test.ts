@@ -1,21 +1,20 @@
 import { defineAgent } from "heddle";
 import {
-  asked,
-  modelCalled,
-  modelSaid,
+  askSignal,
+  modelCallsSignal,
+  modelTextSignal,
   numberedPorts,
   SpecificationFailure,
   scriptedModel,
   specify,
 } from "heddle/testing";
 import { describe, expect, test } from "vitest";
-import { defineAction } from "../../../src/agent/direct/action.ts";
-import { direct } from "../../../src/agent/direct/agent.ts";
+import { defineAction, direct } from "../../../src/agent/direct/agent.ts";
 import { reactAgent } from "../../../src/agent/react/agent.ts";
 import { reactSettings } from "../../../src/agent/react/settings.ts";
 
 const agent = specify({ systemPrompt: "You are a calculator." });
-const ask = asked("What's 2+2?");
+const ask = askSignal("What's 2+2?");
 
 describe("a specification that does not hold says where", () => {
   test("an entry differs", () => {
@@ -44,21 +43,21 @@ describe("a specification that does not hold says where", () => {
     expect(messageOf(() => agent.given([ask]).when(ask).thenRejects("empty_ask"))).toContain("got busy");
   });
 
-  test("both sides are there for a diff, cut to what was said", () => {
+  test("both sides are there for a diff, cut to the compared fields", () => {
     const failure = failureOf(() => agent.when(ask).then([{ kind: "note" }]));
     expect(failure.expected).toEqual([{ kind: "note" }]);
     expect(failure.actual).toEqual([{ kind: "ai_message" }]);
   });
 });
 
-test("what is thrown reaches whoever wants to see what came of it", () => {
+test("an error is thrown when the result is read", () => {
   const operation = { opId: "", contextRef: "default", operation: { type: "switch", reason: "manual" } } as const;
   const outcome = agent.when({ type: "context_op", operation });
   outcome.thenRejects("context_op_invalid");
   expect(() => outcome.then([])).toThrow("opId");
 });
 
-test("awaiting one is a mistake that is told", async () => {
+test("awaiting one is reported as a mistake", async () => {
   const outcome: unknown = agent.when(ask); // the compiler refuses it too, when it knows the type
   await expect(Promise.resolve(outcome)).rejects.toThrow("Do not await a specification");
 });
@@ -70,9 +69,9 @@ test("matchers of the runner stand for what cannot be written down", () => {
   );
 });
 
-test("each specification begins anew, with the same ids and times", () => {
+test("each specification starts over, with the same ids and times", () => {
   const [first, second] = [agent.given([ask]), agent.given([ask])].map(
-    (given) => given.when(modelSaid("call_1", "4")).agent,
+    (given) => given.when(modelTextSignal("call_1", "4")).agent,
   );
   expect(JSON.stringify(first?.thread)).toBe(JSON.stringify(second?.thread));
   expect(first?.thread.id).toBe("thread_1");
@@ -123,14 +122,14 @@ describe("an agent that was defined", () => {
     );
     (await specify(defined))
       .given([ask])
-      .when(modelCalled("call_1", [{ id: "p", name: "pay", arguments: {} }]))
+      .when(modelCallsSignal("call_1", [{ id: "p", name: "pay", arguments: {} }]))
       .then([{ kind: "ai_message" }], [{ type: "tool_exec", call: { name: "pay" }, approved: false }]);
   });
 
   test("whose prompt is a function gets its text with the ask", async () => {
     const defined = defineAgent({ model, systemPrompt: ({ user }: { user: string }) => `For ${user}.` });
     (await specify(defined))
-      .when(asked("Hi", { systemPrompt: "For Ann." }))
+      .when(askSignal("Hi", { systemPrompt: "For Ann." }))
       .then([{}], [{ type: "llm_stream", messages: [{ role: "system", content: "For Ann." }, {}] }]);
   });
 });

@@ -68,7 +68,7 @@ describe("the entries of a step", () => {
 
   test.each([
     ["without an id of the call", {}, "invalid_options"],
-    ["with an unknown option", { callId: "m", colour: 1 }, "invalid_options"],
+    ["with an unknown option", { callId: "m", color: 1 }, "invalid_options"],
   ])("are refused %s", (_, options, code) => {
     expect(() => entriesOfStep([answer], options as { callId: string })).toThrow(expect.objectContaining({ code }));
   });

@@ -109,7 +109,7 @@ describe.each(FORMATS)("%s", (format) => {
     expect(taken(WEATHER[format]).toMessages()).toEqual(WEATHER[format]);
   });
 
-  test("a plain conversation is written in each other format as that one tells it", () => {
+  test("a plain conversation is written in the form of each other format", () => {
     for (const other of FORMATS) {
       const ids = (list: readonly object[]) =>
         list.map((message) => ({ ...message, ...("id" in message && { id: "m" }) }));
@@ -140,7 +140,7 @@ describe.each(FORMATS)("%s", (format) => {
     expect(taken([], format).entryCount).toBe(0);
   });
 
-  test("what is no list, or holds what is no message, is refused with its place", () => {
+  test("a value that is not a list, or a list with an invalid message, is refused with its place", () => {
     expect(refusal("hi", format)).toMatchObject({ code: "invalid_message", path: "messages" });
     expect(refusal([...WEATHER[format], "hi"], format)).toMatchObject({
       code: "invalid_message",
@@ -157,7 +157,7 @@ describe.each(FORMATS)("%s", (format) => {
   });
 });
 
-test("a role or a format that is none is told as it was given, beside those there are", () => {
+test("an unknown role or format is quoted, with the valid ones", () => {
   const of = (role: unknown, format: MessageFormat) => () => taken([{ role, content: "Hi" }], format);
   expect(of("sytem", "openai-chat")).toThrow(
     'messages[0].role must be one of system, developer, user, assistant, tool, function, not "sytem".',
@@ -186,7 +186,7 @@ test("the prompt of the list is the prompt of the lane, above the one that is pa
   expect(thread.at(0)?.kind).toBe("ai_context_operation");
 });
 
-test("the prompt of the list can be left out, where somebody else has one", () => {
+test("the prompt of the list can be left out, where the agent has one", () => {
   const list = WEATHER["openai-chat"];
   const thread = Thread.fromMessages(list, { format: "openai-chat", system: "drop" });
   expect(told(project({ thread, system: "Be long." }))[0]).toContain("Be long.");
@@ -264,7 +264,7 @@ test("a malformed part is refused with its place", () => {
   }
 });
 
-test("a late result of a call stands in its message, where the format has it there", () => {
+test("a late result of a call is in its message, where the format has it there", () => {
   const call = { type: "tool-weather", toolCallId: "c1", state: "input-available", input: {} };
   const thread = taken([{ id: "m1", role: "assistant", parts: [call] }], "ui-messages").append({
     kind: "tool_result",
@@ -376,7 +376,7 @@ test("half of an emoji does not fail the import of a conversation: it is replace
   }
 });
 
-test("formats that are not supported are refused by name, whatever format is said", () => {
+test("unsupported formats are refused by name, whichever format is passed", () => {
   const responses = [
     [{ role: "user", content: [{ type: "input_text", text: "Hi" }] }],
     [

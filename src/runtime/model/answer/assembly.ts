@@ -1,4 +1,4 @@
-import type { ModelAnswer } from "../../../agent/answer.ts";
+import type { ModelAnswer } from "../../../agent/model-call.ts";
 import type { Content, Part, ToolCall } from "../../../thread/message.ts";
 import { plainText } from "../plain-json.ts";
 import type { RawPart } from "../raw-part.ts";

@@ -1,11 +1,11 @@
-import type { FinishReason, ModelAnswer, Usage } from "../../../agent/answer.ts";
+import type { ModelAnswer, ModelFinishReason, Usage } from "../../../agent/model-call.ts";
 import { ModelError } from "../error.ts";
 import type { Assembly } from "./assembly.ts";
 
 /** What the provider said of the answer as a whole; without a finish reason it never said that it was complete. */
 export interface AnswerEnd {
   readonly usage?: Usage;
-  readonly finishReason?: FinishReason;
+  readonly finishReason?: ModelFinishReason;
   readonly response?: NonNullable<ModelAnswer["response"]>;
 }
 
@@ -25,7 +25,7 @@ function saysSomething({ content, toolCalls }: Pick<ModelAnswer, "content" | "to
   return typeof content === "string" ? content !== "" : content.some(({ type }) => type !== "thinking");
 }
 
-function refuseSilence(reason: FinishReason): void {
+function refuseSilence(reason: ModelFinishReason): void {
   switch (reason) {
     case "interrupted":
       throw new ModelError({

@@ -1,4 +1,4 @@
-import type { Failure } from "../../../agent/failure.ts";
+import type { Failure } from "../../../agent/signal.ts";
 import { HeddleError } from "../../../thread/errors.ts";
 import type { Clock } from "../../../thread/ports.ts";
 import { KINDS } from "./kinds.ts";

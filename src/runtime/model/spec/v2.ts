@@ -1,5 +1,5 @@
 import type { AISDKFile, AISDKText, AISDKToolResult } from "../../../providers/ai-sdk/types.ts";
-import { noteOf } from "../../../thread/file-note.ts";
+import { fileNote } from "../../../thread/message.ts";
 import { fieldsIn } from "../raw-part.ts";
 import type { ModelSpec } from "./spec.ts";
 import { olderPrompt, v3 } from "./v3.ts";
@@ -32,5 +32,5 @@ function resultContent(part: AISDKText | AISDKFile): object {
   const { data, mediaType, filename } = part;
   if (data.type === "data") return { type: "media", data: data.data, mediaType };
   const file = { mediaType, ...(filename !== undefined && { filename }) };
-  return { type: "text", text: noteOf({ type: "file", ...file, data: { url: data.url.href } }) };
+  return { type: "text", text: fileNote({ type: "file", ...file, data: { url: data.url.href } }) };
 }

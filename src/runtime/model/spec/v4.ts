@@ -1,5 +1,5 @@
-import type { FinishReason, Usage } from "../../../agent/answer.ts";
-import type { FilePart } from "../../../thread/message.ts";
+import type { ModelFinishReason, Usage } from "../../../agent/model-call.ts";
+import type { FileContentPart } from "../../../thread/message.ts";
 import { fieldsIn, type RawPart } from "../raw-part.ts";
 import { base64Of } from "./bytes.ts";
 import type { ModelSpec, PromptMessage } from "./spec.ts";
@@ -16,12 +16,12 @@ export const v4: ModelSpec = {
   takesReasoning: true,
 };
 
-export function bytesData(data: unknown): FilePart["data"] | undefined {
+export function bytesData(data: unknown): FileContentPart["data"] | undefined {
   if (data instanceof Uint8Array) return { base64: base64Of(data) };
   return typeof data === "string" && data !== "" ? { base64: data.toWellFormed() } : undefined;
 }
 
-function urlData(url: unknown): FilePart["data"] | undefined {
+function urlData(url: unknown): FileContentPart["data"] | undefined {
   const text = url instanceof URL ? url.href : url;
   return typeof text === "string" && URL.canParse(text) ? { url: text } : undefined;
 }
@@ -53,7 +53,7 @@ function sum(...values: readonly unknown[]): number | undefined {
   return counts.length === 0 ? undefined : counts.reduce((a, b) => a + b);
 }
 
-const FINISH_REASONS: ReadonlySet<unknown> = new Set<FinishReason>([
+const FINISH_REASONS: ReadonlySet<unknown> = new Set<ModelFinishReason>([
   "stop",
   "length",
   "content-filter",
@@ -63,10 +63,10 @@ const FINISH_REASONS: ReadonlySet<unknown> = new Set<FinishReason>([
   "other",
 ]);
 
-export function finishReasonOf(value: unknown): FinishReason {
+export function finishReasonOf(value: unknown): ModelFinishReason {
   return isFinishReason(value) ? value : "other";
 }
 
-function isFinishReason(value: unknown): value is FinishReason {
+function isFinishReason(value: unknown): value is ModelFinishReason {
   return FINISH_REASONS.has(value);
 }

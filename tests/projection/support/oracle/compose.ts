@@ -1,6 +1,7 @@
-import type { Content, ContextPolicy, Message, Part, ThinkingPart, ToolCall } from "heddle";
+import type { Content, ContextPolicy, Message, Part, ToolCall } from "heddle";
+import type { ThinkingPart } from "heddle/core";
 import type { Provenance } from "../../../../src/projection/projection.ts";
-import { canReadRun } from "../../../../src/thread/provider-executor.ts";
+import { canReadProviderCall } from "../../../../src/thread/provider-executed.ts";
 import { type Block, firstOf, isAnswer, isExchange, openersOf, openOf } from "./blocks.ts";
 import { joined, partsOf, plain, thinkingIn } from "./content.ts";
 import { type Coverage, newestWhenCovered } from "./coverage.ts";
@@ -108,7 +109,7 @@ function answered(block: Block, ids: readonly string[], { policy, model }: Setti
   const asked = model === undefined ? undefined : splitModel(model)?.provider;
   const isReadable = (part: Part) =>
     (part.type !== "provider_call" && part.type !== "provider_result") ||
-    (asked !== undefined && canReadRun(part, asked));
+    (asked !== undefined && canReadProviderCall(part, asked));
   const messageWith = (stays: (part: ThinkingPart) => boolean): Message => {
     const contents = block.members.map((member) => {
       const own = calls.filter(({ by }) => by === member);

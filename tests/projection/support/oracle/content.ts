@@ -1,4 +1,5 @@
-import type { Content, FilePart, Part, ThinkingPart } from "heddle";
+import type { Content, Part } from "heddle";
+import type { FileContentPart, ThinkingPart } from "heddle/core";
 
 export function isBlank(text: string): boolean {
   return text.trim() === "";
@@ -45,11 +46,11 @@ function withoutBlanks(content: Content, signed: boolean): Content {
   });
 }
 
-function isUsable({ data }: FilePart): boolean {
+function isUsable({ data }: FileContentPart): boolean {
   return !("url" in data) || URL.canParse(data.url);
 }
 
-function noteOf({ mediaType, filename }: FilePart): string {
+function noteOf({ mediaType, filename }: FileContentPart): string {
   return `[A file (${filename === undefined ? mediaType : `${filename}, ${mediaType}`}) that cannot be shown here]`;
 }
 

@@ -1,4 +1,5 @@
-import { type JsonObject, PROJECTOR } from "heddle";
+import type { JsonObject } from "heddle";
+import { PROJECTOR } from "heddle/core";
 import type { ProjectorName } from "../../../../src/projection/rules.ts";
 import { isPlainObject } from "../../../../src/thread/json.ts";
 import { baseOf, type Logged, measureOf, operationOf, reachOf, sum } from "./log.ts";

@@ -1,4 +1,5 @@
-import { type Entry, type JsonObject, PROJECTOR, type Refs } from "heddle";
+import type { Entry, JsonObject, Refs } from "heddle";
+import { PROJECTOR } from "heddle/core";
 import type { ProjectionInput } from "../../../../src/projection/input/input.ts";
 import { isPlainObject } from "../../../../src/thread/json.ts";
 import type { Message } from "../../../../src/thread/message.ts";

@@ -1,4 +1,5 @@
-import { ContextPolicy, PROJECTOR } from "heddle";
+import { ContextPolicy } from "heddle";
+import { PROJECTOR } from "heddle/core";
 import type { ProjectionInput } from "../../../../src/projection/input/input.ts";
 import type { Projection, ProjectionMeta } from "../../../../src/projection/projection.ts";
 import { type Block, firstOf, openersOf, openOf, type Structure } from "./blocks.ts";

@@ -1,4 +1,5 @@
-import { ContextPolicy, countMessage, countTools, heuristic, type Message, type TokenCounter } from "heddle";
+import { ContextPolicy, heuristic, type Message, type TokenCounter } from "heddle";
+import { countMessage, countTools } from "heddle/core";
 import { ProjectionError } from "../../../../src/projection/error.ts";
 import type { ProjectionInput } from "../../../../src/projection/input/input.ts";
 import type { Projection } from "../../../../src/projection/projection.ts";

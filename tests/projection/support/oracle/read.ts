@@ -1,7 +1,8 @@
-import type { Content, JsonObject, JsonValue, Part, PartMetadata, ThinkingPart } from "heddle";
+import type { Content, JsonObject, JsonValue, Part } from "heddle";
+import type { PartMetadata, ThinkingPart } from "heddle/core";
 import { ProjectionError } from "../../../../src/projection/error.ts";
 import type { ProjectionInput } from "../../../../src/projection/input/input.ts";
-import type { Said } from "../../../../src/projection/transcript/reader.ts";
+import type { EntryMessage } from "../../../../src/projection/transcript/entry-reader.ts";
 import { isPlainObject } from "../../../../src/thread/json.ts";
 import { isBlank, legalAssistant, legalResult, legalUser, partsOf } from "./content.ts";
 import type { Place } from "./fold.ts";
@@ -121,7 +122,7 @@ function readPlace(place: Place): What {
 }
 
 /** What a reader of the caller's own says. */
-function legal(said: Said): What {
+function legal(said: EntryMessage): What {
   switch (said.type) {
     case "user": {
       const content = legalUser(said.content);

@@ -1,4 +1,5 @@
-import type { Content, ContextPolicy, PartMetadata } from "heddle";
+import type { Content, ContextPolicy } from "heddle";
+import type { PartMetadata } from "heddle/core";
 import { type Block, type Call, firstOf, isExchange, openersOf } from "./blocks.ts";
 import { partsOf } from "./content.ts";
 import { bytesOf, sum } from "./log.ts";

@@ -1,4 +1,5 @@
-import { countMessage, type Message, type TokenCounter, type ToolSpec } from "heddle";
+import type { Message, TokenCounter, ToolSpec } from "heddle";
+import { countMessage } from "heddle/core";
 import type { Provenance } from "../../../../src/projection/projection.ts";
 import { portableSha256 } from "../../../../src/thread/sha256.ts";
 import { isAnswer } from "./blocks.ts";

@@ -1,4 +1,5 @@
-import type { JsonObject, ThinkingPart } from "heddle";
+import type { JsonObject } from "heddle";
+import type { ThinkingPart } from "heddle/core";
 import { isPlainObject } from "../../../../src/thread/json.ts";
 
 type Thought = Omit<ThinkingPart, "type">;

@@ -1,4 +1,5 @@
-import { countMessage, type TokenCounter } from "heddle";
+import type { TokenCounter } from "heddle";
+import { countMessage } from "heddle/core";
 import { ProjectionError } from "../../../../src/projection/error.ts";
 import { type Block, type Call, firstOf, isExchange, openersOf, openOf } from "./blocks.ts";
 import { compose, type Setting } from "./compose.ts";

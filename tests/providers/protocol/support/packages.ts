@@ -10,7 +10,8 @@ import type {
   LanguageModelV4StreamPart,
   LanguageModelV4Usage,
 } from "@ai-sdk/provider";
-import type { AssistantMessage, Message, Part, PartMetadata, ToolCall } from "heddle";
+import type { Message, Part, ToolCall } from "heddle";
+import type { AssistantMessage, PartMetadata } from "heddle/core";
 import { toAISDKPrompt } from "heddle/providers";
 import type { ApiName, ProtocolServer } from "../../../support/protocol/server.ts";
 

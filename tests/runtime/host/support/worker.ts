@@ -1,11 +1,11 @@
 import { writeSync } from "node:fs";
 import { argv } from "node:process";
 import { createInterface } from "node:readline";
-import type { AnyAgent } from "../../../../src/agent/definition/agent.ts";
+import type { AnyAgent } from "../../../../src/agent/definition/config.ts";
 import { defineAgent } from "../../../../src/agent/definition/define-agent.ts";
 import { AgentHost } from "../../../../src/runtime/agent-host.ts";
+import { scriptedModel } from "../../../../src/scripted-model/scripted-model.ts";
 import { sqliteStore } from "../../../../src/stores/sqlite/sqlite-store.ts";
-import { scriptedModel } from "../../../../src/testing/scripted-model/scripted-model.ts";
 
 // One process with a host. Reads commands, one JSON list in each line, and writes what came of them.
 

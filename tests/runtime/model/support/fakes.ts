@@ -1,10 +1,10 @@
 import type { LanguageModelV4CallOptions } from "@ai-sdk/provider";
-import type { LanguageModel } from "../../../../src/agent/definition/language-model.ts";
+import type { ProviderModel } from "../../../../src/agent/definition/language-model.ts";
 import type { ModelCall } from "../../../../src/runtime/model/call.ts";
 import { ModelError } from "../../../../src/runtime/model/error.ts";
 import type { RuntimePorts } from "../../../../src/runtime/ports.ts";
 
-export type Version = LanguageModel["specificationVersion"];
+export type Version = ProviderModel["specificationVersion"];
 type Part = { readonly type: string; readonly [field: string]: unknown };
 
 export const finish: Part = {
@@ -25,7 +25,7 @@ export function text(id: string, ...deltas: readonly string[]): readonly Part[] 
 }
 
 /** A model that sends these parts, and keeps the options of each call. */
-interface Fake extends LanguageModel {
+interface Fake extends ProviderModel {
   readonly calls: LanguageModelV4CallOptions[];
 }
 
@@ -128,7 +128,7 @@ export async function settled(): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
 }
 
-export function callOf(model: LanguageModel, more: Partial<ModelCall> = {}): ModelCall {
+export function callOf(model: ProviderModel, more: Partial<ModelCall> = {}): ModelCall {
   return { model, messages: [{ role: "user", content: "Hi" }], ports: fakeTime(), ...more };
 }
 

@@ -1,9 +1,8 @@
-import type { ModelAnswer } from "../../../../src/agent/answer.ts";
-import type { AnyAgent } from "../../../../src/agent/definition/agent.ts";
-import type { AgentConfig } from "../../../../src/agent/definition/config.ts";
+import type { AgentConfig, AnyAgent } from "../../../../src/agent/definition/config.ts";
 import { defineAgent } from "../../../../src/agent/definition/define-agent.ts";
 import type { LlmStream, ToolExec } from "../../../../src/agent/directive.ts";
 import type { AgentEvent, EventDraft } from "../../../../src/agent/event.ts";
+import type { ModelAnswer } from "../../../../src/agent/model-call.ts";
 import { systemRuntimePorts } from "../../../../src/runtime/ports.ts";
 import type { TelemetryScene } from "../../../../src/runtime/telemetry/telemetry.ts";
 import type { ToolRunResult } from "../../../../src/runtime/tools/outcome.ts";

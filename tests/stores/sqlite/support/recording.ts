@@ -1,5 +1,5 @@
 import type { OpenConnection, SqliteConnection, SqliteStatement } from "heddle/sqlite";
-import { nodeSqlite } from "../../../../src/stores/sqlite/connection/node-sqlite.ts";
+import { nodeSqlite } from "../../../../src/stores/sqlite/connection.ts";
 
 /** A connection port that tells what passes through it. */
 export interface Recording {

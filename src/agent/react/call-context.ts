@@ -1,0 +1,189 @@
+import { ProjectionError } from "../../projection/error.ts";
+import { limitsOf } from "../../projection/policy/model-limits.ts";
+import { ContextPolicy } from "../../projection/policy/policy.ts";
+import type { Projection } from "../../projection/projection.ts";
+import { isPlainObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
+import type { Content, ToolSpec } from "../../thread/message.ts";
+import { portableSha256 } from "../../thread/sha256.ts";
+import type { Thread } from "../../thread/thread.ts";
+import { type CallSample, calibrate } from "../../tokens/calibrate.ts";
+import { factsOf, heuristic, type TokenCounter } from "../../tokens/counter.ts";
+import type { CallBasis, CallEnvironment, CallRecord } from "../model-call.ts";
+import type { Failure } from "../signal.ts";
+import type { ReactAgent } from "./agent.ts";
+import type { ReactSettings } from "./settings.ts";
+import type { Run } from "./state.ts";
+
+/** The context for the next model call, and the policy and counter that it was made with. */
+export interface CallContext {
+  readonly policy: ContextPolicy;
+  readonly counter: TokenCounter;
+  readonly projection: Projection;
+}
+
+/**
+ * The policy of a run: the request's own, else the agent's. After a "too long" refusal, the prompt is limited by the numbers
+ * of the refusal. Without numbers, its limit is half of the refused size or half of the usual limit, whichever is less. The
+ * second policy is the fallback when the first one does not fit: half of the usual limit.
+ */
+function policiesFor({ settings, contextPolicy }: ReactAgent, run: Run): readonly [ContextPolicy, ContextPolicy?] {
+  const { maxOutputTokens } = settings.call;
+  const policy = ContextPolicy.resolve({
+    request: run.options.contextPolicy,
+    state: contextPolicy,
+    definition: settings.contextPolicy,
+    model: settings.model,
+    ...(typeof maxOutputTokens === "number" && { maxOutputTokens }),
+  });
+  if (run.compactions === 0) return [policy];
+  const { reserveOutputTokens, maxInputTokens } = policy;
+  const half = Math.ceil((maxInputTokens - reserveOutputTokens) / 2);
+  const less = Math.ceil(run.refusedTokens / 2);
+  const { correctedRoom } = run;
+  const within = (room: number): ContextPolicy =>
+    ContextPolicy.resolve({ request: { ...policy, maxInputTokens: reserveOutputTokens + room, overflow: "shrink" } });
+  if (correctedRoom !== undefined) return [within(Math.min(correctedRoom, maxInputTokens - reserveOutputTokens))];
+  return less > 0 && less < half ? [within(less), within(half)] : [within(half)];
+}
+
+/** Projects the committed thread. With `pending`, `thread` is the thread before the ask. */
+export function contextForCall(
+  agent: ReactAgent,
+  run: Run,
+  thread: Thread = agent.thread,
+  pending?: Content,
+): CallContext {
+  const [policy, wider] = policiesFor(agent, run);
+  try {
+    return projectWith(policy, agent, run, thread, pending);
+  } catch (error) {
+    if (wider === undefined || !ProjectionError.isInstance(error) || error.code !== "budget_overflow") throw error;
+    return projectWith(wider, agent, run, thread, pending);
+  }
+}
+
+function projectWith(
+  policy: ContextPolicy,
+  agent: ReactAgent,
+  run: Run,
+  thread: Thread,
+  pending: Content | undefined,
+): CallContext {
+  const { settings } = agent;
+  const counter = counterFor(policy, settings, agent.thread);
+  const projection = settings.projector.project({
+    thread,
+    pending: pending === undefined ? undefined : { role: "user", content: pending },
+    policy,
+    tokenCounter: counter,
+    system: systemPromptOf(agent),
+    tools: toolsFor(agent, run),
+    lane: run.lane,
+    model: settings.model,
+    readers: settings.readers,
+  });
+  return { policy, counter, projection };
+}
+
+export function toolsFor({ settings: { tools } }: ReactAgent, { options: { allowedTools } }: Run): readonly ToolSpec[] {
+  return allowedTools === undefined ? tools : tools.filter(({ name }) => allowedTools.includes(name));
+}
+
+function systemPromptOf({ settings, flight }: ReactAgent): string | undefined {
+  return flight.systemPrompt ?? settings.systemPrompt;
+}
+
+/** The record of a call's inputs, and the blobs that it names. */
+export function callBasis(
+  agent: ReactAgent,
+  context: CallContext,
+): { readonly basis: CallBasis; readonly blobs: readonly JsonValue[] } {
+  const { settings } = agent;
+  const { policy, counter } = context;
+  const { meta, toolSpec } = context.projection;
+  const systemPrompt = systemPromptOf(agent);
+  const environment: CallEnvironment = {
+    ...(systemPrompt !== undefined && { systemPrompt }),
+    tools: toolSpec as unknown as readonly JsonObject[], // specs are JSON
+    settings: settings.call,
+  };
+  const { id, version, factor } = factsOf(counter);
+  const basis: CallBasis = {
+    ...(settings.model !== undefined && { model: settings.model }),
+    basisRev: meta.basisRev,
+    basisLastSeq: meta.basisLastSeq,
+    lane: meta.lane,
+    policy: blobHash(policy as unknown as JsonValue),
+    environment: blobHash(environment),
+    fingerprint: meta.fingerprint,
+    projector: meta.projector,
+    counter: { id, version },
+    calibration: factor,
+    view: meta.view,
+    estimatedTokens: meta.estimatedTokens,
+  };
+  return { basis, blobs: [policy as unknown as JsonValue, environment] };
+}
+
+/** The hash under which a store keeps a JSON blob. */
+function blobHash(blob: JsonValue): string {
+  return portableSha256(JSON.stringify(blob));
+}
+
+/** A safety margin: the texts of the next call may need more tokens per character. */
+const MARGIN = 0.95;
+
+/**
+ * The largest estimate for the next prompt, after one was refused as too long. Uses the numbers of the refusal, else the
+ * usage of earlier calls. Undefined when neither explains the refusal.
+ */
+export function roomAfterRefusal(
+  { settings, thread }: ReactAgent,
+  { estimatedTokens, calibration, model }: CallRecord,
+  { promptTokens, maxPromptTokens }: Failure,
+): number | undefined {
+  const share =
+    promptTokens !== undefined && maxPromptTokens !== undefined
+      ? promptTokens / estimatedTokens
+      : reportedShare(settings, thread, calibration);
+  const limit = maxPromptTokens ?? (model === undefined ? undefined : limitsOf(model)?.window);
+  if (share === undefined || limit === undefined) return undefined;
+  const room = Math.floor((MARGIN * limit) / share);
+  return room >= 1 && room < estimatedTokens ? room : undefined;
+}
+
+/** The most entries to search for the usage of earlier calls. The limit keeps the cost constant for long threads. */
+const LOOK_BACK = 200;
+
+/** The counter that a policy names. "calibrated" is corrected by the usage of this model's last calls. */
+export function counterFor(policy: ContextPolicy, settings: ReactSettings, thread: Thread): TokenCounter {
+  const { exactCounter = heuristic, model } = settings;
+  switch (policy.tokenEstimator) {
+    case "heuristic":
+      return heuristic;
+    case "exact":
+      return exactCounter;
+    case "calibrated":
+      return calibrate(heuristic, samplesOf(thread, model));
+    default:
+      return policy.tokenEstimator satisfies never;
+  }
+}
+
+/** Reported tokens divided by estimated tokens, for estimates with this factor. Undefined before the first call. */
+function reportedShare(settings: ReactSettings, thread: Thread, factor: number): number | undefined {
+  const samples = samplesOf(thread, settings.model);
+  return samples.length === 0 ? undefined : calibrate(heuristic, samples).factor / factor;
+}
+
+function samplesOf(thread: Thread, model: string | undefined): readonly CallSample[] {
+  const from = Math.max(thread.firstSeq, thread.rev - LOOK_BACK);
+  return thread.slice(from, Math.max(from, thread.lastSeq)).flatMap(({ payload }) => {
+    const call = (payload as JsonObject)["call"]; // every payload is a JSON object
+    if (!isPlainObject(call) || call["model"] !== model) return [];
+    const { estimatedTokens: estimated, calibration: factor, usage } = call;
+    const reported = isPlainObject(usage) ? usage["inputTokens"] : undefined;
+    if (typeof estimated !== "number" || typeof reported !== "number" || typeof factor !== "number") return [];
+    return [{ estimated, reported, factor }];
+  });
+}

@@ -1,0 +1,130 @@
+import type { WaitingCall } from "../../agent/react/agent.ts";
+import type { Info, ThreadDetail } from "../../studio/contract.ts";
+import { AGENT_OPTIONS, CLIENT_OPTIONS, type CommandCall, type CommandOptions, defineCommand } from "../command.ts";
+import { asJson } from "../decision-prompt.ts";
+import { badUsage, CliError, EXIT } from "../errors.ts";
+import { follow } from "../follow.ts";
+import { type Interrupts, interruptible } from "../interrupts.ts";
+import { type StudioClient, withClient } from "../studio-client.ts";
+import { pathOf } from "../studio-requests.ts";
+
+export const DECISION_OPTIONS = {
+  detach: { type: "boolean", help: "with --server: do not wait for the end of the request" },
+  ...CLIENT_OPTIONS,
+  ...AGENT_OPTIONS,
+} as const satisfies CommandOptions;
+
+interface Decision {
+  readonly verdict: "approve" | "deny" | "answer";
+  readonly toolCallId: string | undefined;
+  readonly body: object;
+}
+
+/** Decides on a waiting tool call, and follows its request to the end. Returns the exit code. */
+export function decide(call: CommandCall<typeof DECISION_OPTIONS>, given: string, decision: Decision): Promise<number> {
+  return interruptible(call, (interrupts) => decideWhile(interrupts, call, given, decision));
+}
+
+async function decideWhile(
+  interrupts: Interrupts,
+  call: CommandCall<typeof DECISION_OPTIONS>,
+  given: string,
+  decision: Decision,
+): Promise<number> {
+  const { out, options } = call;
+  const { verdict, body } = decision;
+  // `interruptible` handles Ctrl-C until this promise settles, so the request is awaited.
+  return withClient(call, { runsAgent: true }, async (client) => {
+    if (options.detach === true && !client.isServer)
+      throw badUsage("--detach needs --server: without a Studio, no process would continue the request.");
+    const threadId = await client.threadId(given);
+    const { request } = await client.get<ThreadDetail>(pathOf(threadId));
+    const waiting = waitingCallFor(request?.waiting ?? [], decision);
+    if (request === undefined) throw nothingWaits();
+    await checkTools(client, request.waiting);
+    const begin = async (): Promise<string> => {
+      await client.post(pathOf(threadId, verdict), { toolCallId: waiting.toolCallId, by: "command line", ...body });
+      return request.id;
+    };
+    if (options.detach !== true)
+      return follow({ call: call as unknown as CommandCall, client, threadId, interrupts, begin });
+    const requestId = await begin();
+    if (out.isJson) await out.json({ threadId, requestId, toolCallId: waiting.toolCallId, verdict });
+    return EXIT.ok;
+  });
+}
+
+function waitingCallFor(waiting: readonly WaitingCall[], { verdict, toolCallId }: Decision): WaitingCall {
+  const kind = verdict === "answer" ? "answer" : "approval";
+  const fitting = waiting.filter(
+    (one) => one.kind === kind && (toolCallId === undefined || one.toolCallId === toolCallId),
+  );
+  const [first, second] = fitting;
+  if (first === undefined) throw nothingWaits(waiting);
+  if (second === undefined) return first;
+  const ids = fitting.map((one) => `${one.toolCallId} (${one.name})`).join(", ");
+  throw badUsage(`Several tool calls wait. Name one: ${ids}`);
+}
+
+function nothingWaits(waiting: readonly WaitingCall[] = []): CliError {
+  const others = waiting.map(
+    ({ toolCallId, kind }) => `${toolCallId} for ${kind === "answer" ? "its result" : "approval"}`,
+  );
+  const message = `No such call waits in this thread.${others.length === 0 ? "" : ` Waiting: ${others.join(", ")}.`}`;
+  return new CliError({ code: "not_waiting", exit: EXIT.refused, message });
+}
+
+/** Throws if the agent lacks a waiting tool. The tools run in this process, so the request would fail. */
+async function checkTools(client: StudioClient, waiting: readonly WaitingCall[]): Promise<void> {
+  if (client.isServer) return;
+  const { tools, agent } = await client.get<Info>("/api/info");
+  const missing = waiting.find(({ name }) => !tools.some((tool) => tool.name === name));
+  if (missing === undefined) return;
+  const message = `The agent ${agent} has no tool ${missing.name}. Name the agent of this thread with --agent, or a Studio with --server.`;
+  throw new CliError({ code: "tool_missing", exit: EXIT.refused, message });
+}
+
+export const approve = decisionCommand("approve", {
+  run: 'heddle approve last --note "within the budget"',
+  does: "run the waiting call of the newest thread",
+});
+
+export const deny = decisionCommand("deny", {
+  run: 'heddle deny last --note "not this month"',
+  does: "refuse the waiting call; the model gets a denial",
+});
+
+function decisionCommand(verdict: "approve" | "deny", example: { readonly run: string; readonly does: string }) {
+  return defineCommand({
+    args: "<thread> [tool-call]",
+    options: { note: { type: "string", value: "text", help: "recorded with the decision" }, ...DECISION_OPTIONS },
+    notes: [
+      "The request continues in this process, and its answer is written to stdout. The id of the call is needed only if",
+      "several calls wait.",
+    ],
+    examples: [example],
+    run: (call) => {
+      const [thread = "", toolCallId] = call.args;
+      return decide(call, thread, { verdict, toolCallId, body: { note: call.options.note } });
+    },
+  });
+}
+
+export const answer = defineCommand({
+  args: "<thread> <tool-call> <output>",
+  options: DECISION_OPTIONS,
+  notes: [
+    "For tools without `execute`, whose result comes from outside. <output> is JSON or text; `-` reads it from stdin.",
+  ],
+  examples: [
+    {
+      run: `heddle answer last call_1 '{"celsius":4}' --agent agent.ts`,
+      does: "continue the request with this result",
+    },
+  ],
+  run: async (call) => {
+    const [thread = "", toolCallId, output = ""] = call.args;
+    const text = output === "-" ? (await call.io.text()).trim() : output;
+    return decide(call, thread, { verdict: "answer", toolCallId, body: { output: asJson(text) } });
+  },
+});

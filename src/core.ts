@@ -1,0 +1,161 @@
+import "./thread/node-version.ts";
+
+export { cmd } from "./agent/cmd.ts";
+export type {
+  AcceptScope,
+  AgentOutput,
+  DownloadFunction,
+  DownloadLimits,
+  DownloadRequest,
+  DownloadResult,
+  GuardVerdict,
+  Limits,
+  ModelRequest,
+  Reasoning,
+  RequestScope,
+  ToolChoiceSetting,
+} from "./agent/definition/config.ts";
+export { isAgent } from "./agent/definition/define-agent.ts";
+export type { ModelCallOptions, ModelResult, ModelStream } from "./agent/definition/language-model.ts";
+export type {
+  InferInput,
+  JsonSchema,
+  PlainJsonSchema,
+  StandardResult,
+  StandardSchema,
+  Validation,
+} from "./agent/definition/schema.ts";
+export type {
+  CompletedCall,
+  CompletedExchange,
+  RequestStep,
+  StepFile,
+  StepPart,
+  StepSource,
+  StepToolCall,
+  StepToolError,
+  StepToolResult,
+  StepUsage,
+} from "./agent/definition/stop-when.ts";
+export type { ApprovalOptions, ToolContentPart, ToolInput, ToolOutput, ToolResult } from "./agent/definition/tool.ts";
+export {
+  type Action,
+  type ActionOptions,
+  type AnyAction,
+  type DirectAgent,
+  type DirectDirective,
+  type DirectOptions,
+  type DirectSignal,
+  defineAction,
+  direct,
+  type Instruction,
+  type InstructionResult,
+} from "./agent/direct/agent.ts";
+export type { CommandOptions } from "./agent/direct/decide.ts";
+export type { Directive, LlmStream, Summarize, ToolExec } from "./agent/directive.ts";
+export type { EventData, EventDraft, EventKind, TerminationReason } from "./agent/event.ts";
+export {
+  addUsage,
+  type CallBasis,
+  type CallEnvironment,
+  type CallRecord,
+  type ModelAnswer,
+  type ModelFinishReason,
+  type UsageByModel,
+} from "./agent/model-call.ts";
+export {
+  isWaiting,
+  type ReactAgent,
+  reactAgent,
+  type SummaryGoal,
+  type WaitingCall,
+  waitingCalls,
+} from "./agent/react/agent.ts";
+export { type AgentInspection, inspectAgent } from "./agent/react/operations.ts";
+export { isAsk, type RestoreOptions, restore } from "./agent/react/restore.ts";
+export { type PendingAsk, type ReactSettings, reactSettings, type ToolTraits } from "./agent/react/settings.ts";
+export type { OpenCall, ReactState, RequestEnd, Run } from "./agent/react/state.ts";
+export type {
+  FailedSummary,
+  OutputCheck,
+  SentMessages,
+  Signal,
+  Steer,
+  SteerKind,
+  StoredRequestOptions,
+  ToolOutcome,
+} from "./agent/signal.ts";
+export type { CheckpointStore, Revocations, TokenBind, TokenSecret, Warn } from "./checkpoint/config.ts";
+export type { TokenErrorCode } from "./checkpoint/error.ts";
+export type { TokenClaims } from "./checkpoint/payload.ts";
+export type { ResumeTokens, VerifiedToken } from "./checkpoint/resume-tokens.ts";
+export type { ResumePhase, ResumeState, ThreadRef } from "./checkpoint/state.ts";
+export type { ContextOpErrorCode } from "./lanes/context-operation.ts";
+export { type Context, type ContextEntry, foldLane, type LaneReport, verifyLane } from "./lanes/fold-lane.ts";
+export type { LaneItem } from "./lanes/lane-log.ts";
+export type { BudgetParts } from "./projection/error.ts";
+export type { PendingItem } from "./projection/input/input.ts";
+export type { PolicyFields, ToolResultsPolicy, WindowPolicy } from "./projection/policy/fields.ts";
+export type { PolicySources } from "./projection/policy/policy.ts";
+export type {
+  Budget,
+  EntryRule,
+  EntryStatus,
+  ProjectionMeta,
+  ProjectionView,
+  Provenance,
+  Segment,
+} from "./projection/projection.ts";
+export { concat, type Projector, type ProjectorOptions, segments } from "./projection/projector.ts";
+export { PROJECTOR, PROJECTORS, type ProjectorName } from "./projection/rules.ts";
+export { type AcceptSummaryOptions, acceptSummary, type SummaryVerdict } from "./projection/summary/accept-summary.ts";
+export { type SummaryRange, summaryRangeOf } from "./projection/summary/summary-range.ts";
+export { MAX_RESULT_TOKENS } from "./projection/summary/summary-record.ts";
+export {
+  type SummaryRequest,
+  type SummaryRequestOptions,
+  summaryRequest,
+} from "./projection/summary/summary-request.ts";
+export type { EntryMessage, ReadContext } from "./projection/transcript/entry-reader.ts";
+export type { OpenCallsOptions, OpenToolCall } from "./projection/transcript/open-calls.ts";
+export type { TranscriptItem, TranscriptOptions } from "./projection/transcript/transcript.ts";
+export type { EntryByKind, OtherKind, RefValue } from "./thread/entry.ts";
+export type { ErrorFacts } from "./thread/errors.ts";
+export type {
+  AiContextOperationPayload,
+  AiMessagePayload,
+  ApprovalRequestedPayload,
+  ApprovalResolvedPayload,
+  InstructionEndPayload,
+  InstructionStartPayload,
+  MessagePayload,
+  SummaryPayload,
+  ToolCallPayload,
+  ToolResultPayload,
+  ToolStartedPayload,
+} from "./thread/kinds.ts";
+export type {
+  AssistantMessage,
+  CustomPart,
+  FileContentPart,
+  PartMetadata,
+  ProviderCallPart,
+  ProviderResultPart,
+  SourcePart,
+  SystemMessage,
+  TextContentPart,
+  ThinkingPart,
+  ToolApproval,
+  ToolCallPosition,
+  ToolMessage,
+  UserMessage,
+} from "./thread/message.ts";
+export type { FormattedMessage } from "./thread/messages/formats.ts";
+export type { StepOptions } from "./thread/messages/from-messages.ts";
+export type { ThreadOptions } from "./thread/options.ts";
+export { type Clock, type Ids, type Ports, systemPorts } from "./thread/ports.ts";
+export type { ThreadData, ThreadParts } from "./thread/thread-data.ts";
+export type { CalibratedCounter, CallSample } from "./tokens/calibrate.ts";
+export { countMessage, countTool, countTools, FILE_TOKENS } from "./tokens/count.ts";
+export { type CounterFacts, factsOf } from "./tokens/counter.ts";
+export { type CountTokens, type Encoding, exactCounter, type LoadModule } from "./tokens/exact.ts";

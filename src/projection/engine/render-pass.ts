@@ -1,0 +1,210 @@
+import { measureOfJson } from "../../lanes/measure.ts";
+import type { Entry } from "../../thread/entry.ts";
+import type { Message, ToolMessage } from "../../thread/message.ts";
+import type { Thread } from "../../thread/thread.ts";
+import { firstIndex } from "../binary-search.ts";
+import { type BudgetParts, ProjectionError, tailTooShort } from "../error.ts";
+import { type Block, type Call, isAssistant } from "../history/block.ts";
+import { pendingItems } from "../input/input.ts";
+import type { Settings } from "../input/settings.ts";
+import type { LeadingMessages } from "../render/leading-messages.ts";
+import { contentBytes, shortenContent } from "../render/shorten.ts";
+import { rulesOf } from "../rules.ts";
+import { type ContextWindow, clearedBefore, decideWindow } from "../window/window.ts";
+import { type Assembly, assemble } from "./assembly.ts";
+import type { Engine } from "./engine.ts";
+import type { FingerprintChain } from "./fingerprint.ts";
+
+/** The result of one projection. `project` and `explain` build their results from it. */
+export interface RenderPass {
+  readonly engine: Engine;
+  readonly settings: Settings;
+  readonly thread: Thread;
+  readonly pending: readonly Entry[];
+  readonly leading: LeadingMessages;
+  /** Tokens available for history and pending messages together. */
+  readonly freeTokens: number;
+  readonly window: ContextWindow;
+  readonly assembly: Assembly;
+  readonly shrunk: ShrinkPlan | undefined;
+  /** The size of the lane in tokens (see `measureOfJson`), pending items included. */
+  readonly measure: number;
+}
+
+/** The input of a render pass. */
+export interface RenderPassInput extends Pick<RenderPass, "engine" | "settings" | "thread" | "pending"> {
+  readonly before: FingerprintChain | undefined;
+  /** Whether content that does not fit throws an error. `explain` sets false, so that it can show the cause. */
+  readonly mustFit: boolean;
+}
+
+/** Decides the context window and renders it. `read` runs while pending items are still in the history. */
+export function runRenderPass<T>(
+  { engine, settings, thread, pending, before, mustFit }: RenderPassInput,
+  read: (pass: RenderPass) => T,
+): T {
+  return engine.withPending(pendingItems(pending, engine.log), () => {
+    const { history, costs, log } = engine;
+    const { policy, toolTokens } = settings;
+    const measure = pending.reduce((sum, { payload }) => sum + measureOfJson(payload), log.measure);
+    costs.clearBefore(clearedBefore(history, policy, measure));
+    const leading = engine.leadingMessages(log.systemPrompt ?? settings.systemPrompt);
+    const fixed = { system: leading.system?.tokens ?? 0, tools: toolTokens, summary: leading.summary?.tokens ?? 0 };
+    const freeTokens = policy.maxInputTokens - policy.reserveOutputTokens - fixed.system - fixed.tools - fixed.summary;
+    const { movesByWholeStep } = rulesOf(settings.rules);
+    const window = decideWindow(history, costs, policy, { freeTokens, measure, movesByWholeStep });
+    checkTail(thread, engine, window, freeTokens);
+    const shrunk = window.fits || policy.overflow === "error" ? undefined : shrink(engine, window.newest, freeTokens);
+    if (!window.fits && shrunk === undefined && mustFit)
+      throw overflowError(engine, settings, fixed, { newest: window.newest, freeTokens, rev: thread.rev });
+    const assembly = assemble(engine, settings, leading, { ...window, shrunk: shrunk?.perEnd }, before);
+    return read({ engine, settings, thread, pending, leading, freeTokens, window, assembly, shrunk, measure });
+  });
+}
+
+/** How the results of the newest block are shortened. */
+interface ShrinkPlan {
+  /** The bytes kept at each end of a result, by the index of its call. */
+  readonly perEnd: ReadonlyMap<number, number>;
+  readonly results: readonly { readonly seq: number; readonly bytes: number }[];
+}
+
+/**
+ * Shortens the results of the newest block until it fits: the largest first, and no more than needed. Undefined if it
+ * cannot fit. A result stays unchanged if the marker would make it longer.
+ */
+function shrink(engine: Engine, newest: number, freeTokens: number): ShrinkPlan | undefined {
+  const { history, costs } = engine;
+  const block = history.blocks[newest];
+  if (block?.type !== "exchange" || block.open <= history.coverage.edge) return undefined;
+  const rendered = costs.renderedBlock(newest, costs.variantFrom(newest, newest));
+  const perEnd = new Map<number, number>();
+  let excess = costs.tokensFrom(newest) - freeTokens;
+  for (const { slot, call, message, bytes } of largestFirst(block, rendered.messages)) {
+    const cut = (end: number): ToolMessage => ({
+      ...message,
+      content: shortenResult(engine, call, end) ?? message.content,
+    });
+    const saved = (end: number): number => tokensOf(engine, message) - tokensOf(engine, cut(end));
+    if (contentBytes(cut(0).content) >= bytes) continue;
+    const end = saved(0) < excess ? 0 : largestEndWhere((end) => saved(end) >= excess, bytes);
+    perEnd.set(slot, end);
+    excess -= saved(end);
+    if (excess <= 0) return { perEnd, results: resultsOf(block, perEnd) };
+  }
+  return undefined;
+}
+
+/**
+ * Returns the largest number up to `limit` for which `holds` is true. 0 must hold. Small numbers are tried first,
+ * because they are the likely result.
+ */
+function largestEndWhere(holds: (end: number) => boolean, limit: number): number {
+  let far = 1;
+  while (far < limit && holds(far)) far *= 2;
+  return firstIndex(Math.floor(far / 2), Math.min(far, limit), (end) => !holds(end)) - 1;
+}
+
+function shortenResult({ renderOptions }: Engine, { result }: Call, end: number): ToolMessage["content"] | undefined {
+  const limit = Math.min(end, renderOptions.bytesPerEnd || Number.POSITIVE_INFINITY);
+  return result && shortenContent(result.content, result.seq, limit);
+}
+
+function tokensOf({ renderOptions }: Engine, message: Message): number {
+  return renderOptions.tokensOf(message);
+}
+
+function resultsOf({ calls }: Block, kept: ReadonlyMap<number, number>): ShrinkPlan["results"] {
+  return [...kept].map(([slot, perEnd]) => ({ seq: calls[slot]?.result?.seq ?? -1, bytes: 2 * perEnd }));
+}
+
+/** Lists the shown results of a block, the largest first. */
+function largestFirst({ calls }: Block, messages: readonly Message[]) {
+  return calls
+    .flatMap((call, slot) => {
+      const message = messages[slot + 1];
+      if (message?.role !== "tool" || call.result === undefined) return [];
+      return [{ slot, call, message, bytes: contentBytes(message.content) }];
+    })
+    .sort((a, b) => b.bytes - a.bytes || a.slot - b.slot);
+}
+
+/** Makes an error that names the part that does not fit, its largest component, and what to do. */
+function overflowError(
+  engine: Engine,
+  settings: Settings,
+  fixed: BudgetParts,
+  { newest, freeTokens, rev }: { readonly newest: number; readonly freeTokens: number; readonly rev: number },
+): ProjectionError {
+  const { blocks } = engine.history;
+  const { policy, tools } = settings;
+  const isPending = freeTokens >= 0 && (blocks.at(-1)?.seq ?? -1) >= rev;
+  const own = engine.costs.tokensFrom(newest);
+  const parts = { ...fixed, [isPending ? "pending" : "newest"]: own };
+  const spent = Object.values(fixed).reduce((sum, tokens) => sum + tokens, 0);
+  // If system prompt, tools and summary alone exceed the budget, the numbers include them.
+  const [needed, available] = freeTokens < 0 ? [spent + own, spent + freeTokens] : [own, freeTokens];
+  const what = isPending
+    ? "The pending items"
+    : freeTokens < 0
+      ? "The system prompt, the tools and the summary"
+      : "The newest exchange with its user message";
+  const [largest, tokens] = Object.entries(parts).reduce((most, part) => (part[1] > most[1] ? part : most));
+  const specs = largest === "tools" ? ` in ${tools.length} specs` : "";
+  const canShrink =
+    policy.overflow === "error" && freeTokens >= 0 && blocks[newest]?.calls.some(({ result }) => result !== undefined);
+  const message =
+    `${what} cannot be shown: ${withCommas(needed)} tokens needed, ${withCommas(available)} available. ` +
+    `The largest part is ${largest}: ${withCommas(tokens)} tokens${specs}. ` +
+    `Raise maxInputTokens or shorten that part${canShrink ? ', or set overflow: "shrink" to shorten results' : ""}.`;
+  const code = isPending ? "pending_overflow" : "budget_overflow";
+  return new ProjectionError({ code, message, needed, available, parts });
+}
+
+function withCommas(tokens: number): string {
+  return String(tokens).replace(/\B(?=(\d{3})+$)/g, ",");
+}
+
+/**
+ * Returns the first block that is the same whatever entries are before the loaded ones. It starts a turn. Earlier
+ * blocks may be parts of one that began before the loaded entries.
+ */
+export function firstCertain({ history, log }: Engine): number {
+  const { blocks, turns } = history;
+  if (log.complete) return 0;
+  const partial = blocks.findIndex(isAssistant);
+  const firstUser = blocks.findIndex(({ type }) => type === "user");
+  const isCertain = (opener: number): boolean => {
+    const block = blocks[opener];
+    // The first user message may belong to a request that began before the loaded entries.
+    return (
+      partial >= 0 &&
+      opener > partial + 1 &&
+      (opener > firstUser || (block?.type === "user" && block.item.requestId === undefined))
+    );
+  };
+  return turns.openers.find(isCertain) ?? blocks.length;
+}
+
+/** Throws `tail_too_short` if entries that are not loaded could change the context window. */
+function checkTail(thread: Thread, engine: Engine, { first, earliestRead }: ContextWindow, freeTokens: number): void {
+  if (engine.log.complete) return;
+  const certain = firstCertain(engine);
+  const { blocks, coverage, dropped } = engine.history;
+  const edgeIsVague = first > 0 && first < certain;
+  // A result without a call may belong to a block that the summary covers only in part.
+  const written = coverage.summary?.seq ?? -1;
+  const straddles = dropped.some(({ seq, rule }) => rule !== "blank" && seq > coverage.edge && seq < written);
+  const isCertain = earliestRead >= certain && earliestRead < blocks.length && !edgeIsVague && !straddles;
+  if (isCertain && !engine.log.lacksOrigin) return;
+  throw tailTooShort(thread, missingFactor(engine, freeTokens));
+}
+
+/**
+ * Estimates how many times more entries are needed to fill the free tokens. 1.5 if the loaded ones already exceed them.
+ */
+function missingFactor({ history, costs }: Engine, freeTokens: number): number {
+  if (history.blocks.length === 0) return 2; // no blocks to estimate from
+  const loaded = costs.tokensFrom(0);
+  return loaded > 0 && loaded < freeTokens ? freeTokens / loaded : 1.5;
+}

@@ -1,1 +1,0 @@
-export { runs } from "../thread/runs.ts";

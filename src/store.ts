@@ -1,0 +1,41 @@
+import "./thread/node-version.ts";
+
+export { defineStore } from "./stores/define-store.ts";
+export type {
+  Change,
+  ClaimRecord,
+  Decision,
+  ListPosition,
+  ListQuery,
+  NamedHead,
+  RecordSpace,
+  RowRange,
+  StoreDriver,
+  StoredRow,
+  ThreadHead,
+  ThreadState,
+} from "./stores/driver.ts";
+export { EntryIdReuseError, StoreFullError, storeClosed, threadNotFound } from "./stores/errors.ts";
+export { MemoryDatabase, type MemoryStoreOptions } from "./stores/memory-store.ts";
+export type { StoreOptions, StorePorts } from "./stores/options.ts";
+export type {
+  AppendOptions,
+  AppendResult,
+  ClaimOptions,
+  ClaimResult,
+  FeedItem,
+  FeedOptions,
+  ForkOptions,
+  ListOptions,
+  ListOrder,
+  LoadOptions,
+  ReadOptions,
+  ThreadInfo,
+  ThreadPage,
+  VerifyOptions,
+  VerifyReport,
+  WatchOptions,
+} from "./stores/port.ts";
+export type { StoreProjectionInput } from "./stores/project-from-store.ts";
+export { checkName } from "./thread/names.ts";
+export type { LaneBase, ThreadBase } from "./thread/thread-data.ts";

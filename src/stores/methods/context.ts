@@ -1,0 +1,148 @@
+import { base64url } from "../../thread/encoding.ts";
+import type { RowRange, StoreDriver, StoredRow, ThreadHead } from "../driver.ts";
+import { CorruptionError, storeClosed } from "../errors.ts";
+import type { StorePorts } from "../options.ts";
+import { payloadContains } from "../search-text.ts";
+
+/** The number of rows or heads to read at once. */
+export const PAGE_SIZE = 500;
+
+/** The state that all methods of one store share: its driver, its ports, and whether it is closed. */
+export class StoreContext {
+  readonly driver: StoreDriver;
+  readonly ports: StorePorts;
+  readonly wakeups = new Wakeups();
+  readonly #closing = new AbortController();
+  readonly #stopListening: (() => void) | undefined;
+
+  constructor(driver: StoreDriver, ports: StorePorts) {
+    this.driver = driver;
+    this.ports = ports;
+    this.#stopListening = driver.onChange?.(() => this.wakeups.wake());
+  }
+
+  /** Aborted when the store closes. */
+  get closing(): AbortSignal {
+    return this.#closing.signal;
+  }
+
+  salt(): string {
+    return base64url(this.ports.random(16));
+  }
+
+  checkOpen(): void {
+    if (this.closing.aborted) throw storeClosed();
+  }
+
+  async close(): Promise<void> {
+    if (this.closing.aborted) return;
+    this.#closing.abort();
+    this.#stopListening?.();
+    this.wakeups.wake();
+    await this.driver.close();
+  }
+}
+
+/** Wakes waiting readers after a write, so that they do not wait for the next poll. */
+class Wakeups {
+  readonly #waiting = new Set<() => void>();
+  #count = 0;
+
+  /** The number of wake-ups so far. Read it before a query and pass it to `wait`, so that no wake-up is missed. */
+  get count(): number {
+    return this.#count;
+  }
+
+  wake(): void {
+    this.#count++;
+    for (const resolve of this.#waiting) resolve();
+  }
+
+  /** Resolves at the first wake-up after number `seen`, after `ms`, or when a signal aborts. */
+  async wait(seen: number, ms: number, signals: readonly (AbortSignal | undefined)[]): Promise<void> {
+    if (seen !== this.#count) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const done = new AbortController();
+    const timer = setTimeout(resolve, ms);
+    this.#waiting.add(resolve);
+    for (const signal of signals) signal?.addEventListener("abort", () => resolve(), { signal: done.signal });
+    if (signals.some((signal) => signal?.aborted)) resolve();
+    await promise;
+    clearTimeout(timer);
+    this.#waiting.delete(resolve);
+    done.abort();
+  }
+}
+
+/** A synchronous driver would otherwise block the event loop while a long thread is read. */
+const PAGES_PER_TURN = 8;
+
+/** Reads the rows of a range in pages. Without a filter, checks that there is no gap and that each row links to the previous one. */
+export async function* rowsOf(context: StoreContext, threadId: string, range: RowRange): AsyncIterable<StoredRow> {
+  const { kinds, search, reverse = false } = range;
+  const isWhole = kinds === undefined && search === undefined;
+  let { from, to, limit } = range;
+  let previous: StoredRow | undefined;
+  for (let pages = 1; limit > 0 && from <= to; pages++) {
+    context.checkOpen();
+    const size = Math.min(PAGE_SIZE, limit);
+    const page = await context.driver.rows(threadId, { from, to, kinds, search, reverse, limit: size });
+    const matching = search === undefined ? page : page.filter((row) => payloadContains(row, search));
+    for (const row of matching) {
+      if (isWhole && previous !== undefined) checkLink(threadId, previous, row, reverse);
+      previous = row;
+      yield row;
+    }
+    const last = page.at(-1);
+    if (last === undefined || page.length < size) return;
+    limit -= matching.length;
+    if (reverse) to = last.seq - 1;
+    else from = last.seq + 1;
+    if (pages % PAGES_PER_TURN === 0) await nextTurn();
+  }
+}
+
+function checkLink(threadId: string, previous: StoredRow, row: StoredRow, reverse: boolean): void {
+  const [earlier, later] = reverse ? [row, previous] : [previous, row];
+  if (later.seq === earlier.seq + 1 && later.prev === earlier.hash) return;
+  throw new CorruptionError({ threadId, seq: earlier.seq + 1, trouble: "it does not follow from the entry before" });
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve));
+}
+
+/** Row `seq` of a thread. A missing row is damage. */
+export async function rowAt({ driver }: StoreContext, threadId: string, seq: number): Promise<StoredRow> {
+  const [row] = await driver.rows(threadId, { from: seq, to: seq, limit: 1 });
+  if (row === undefined) throw new CorruptionError({ threadId, seq, trouble: "it is missing" });
+  return row;
+}
+
+/** The row that the `mark` of this row points to. */
+export async function markOf(context: StoreContext, threadId: string, row: StoredRow): Promise<StoredRow | undefined> {
+  if (row.mark === null) return undefined;
+  return row.mark === row.seq ? row : rowAt(context, threadId, row.mark);
+}
+
+/**
+ * Runs an operation that reads a head and then rows. A thread that is deleted or recreated between the two reads looks
+ * damaged. So when damage is found and the head has changed, the operation is retried.
+ */
+export async function withConsistentHead<Result>(
+  { driver }: StoreContext,
+  threadId: string,
+  attempt: (head: ThreadHead | undefined) => Promise<Result>,
+): Promise<Result> {
+  let head = await driver.head(threadId);
+  for (;;) {
+    try {
+      return await attempt(head);
+    } catch (error) {
+      if (!CorruptionError.isInstance(error)) throw error;
+      const now = await driver.head(threadId);
+      if (now?.hash === head?.hash && now?.createdAt === head?.createdAt) throw error;
+      head = now;
+    }
+  }
+}

@@ -1,0 +1,66 @@
+import { HeddleError } from "../../thread/errors.ts";
+import { checkName } from "../../thread/names.ts";
+import { checkOptions, checkSeq, invalidOption } from "../options.ts";
+import type { ThreadStore } from "../port.ts";
+import { readRow } from "../row-format.ts";
+import { PAGE_SIZE, rowsOf, type StoreContext } from "./context.ts";
+
+/** `watch` and `feed`: stored entries, then new ones as they are committed. */
+export function followMethods(context: StoreContext): Pick<ThreadStore, "watch" | "feed"> {
+  const { driver, ports } = context;
+  return {
+    async *watch(threadId, options) {
+      checkName("threadId", threadId);
+      checkOptions(options, ["fromSeq", "signal"]);
+      checkSeq("fromSeq", options.fromSeq ?? -1);
+      let from = options.fromSeq;
+      yield* follow(context, options.signal, async function* () {
+        for await (const row of rowsOf(context, threadId, { from, to: Number.MAX_SAFE_INTEGER, limit: PAGE_SIZE })) {
+          from = row.seq + 1;
+          yield readRow(threadId, row, ports.sha256);
+        }
+      });
+    },
+
+    async *feed(options = {}) {
+      const { after, signal } = checkOptions(options, ["after", "signal"]);
+      if (after !== undefined && typeof after !== "string") throw invalidOption("after", "the cursor of a feed item");
+      let cursor = after;
+      yield* follow(context, signal, async function* () {
+        for (const change of await driver.changes(cursor, PAGE_SIZE)) {
+          cursor = change.cursor;
+          const { threadId } = change;
+          yield { threadId, entry: readRow(threadId, change.row, ports.sha256), cursor };
+        }
+      });
+    },
+  };
+}
+
+/**
+ * Calls `next` in a loop and yields its items. When there are none, waits for a wake-up or the poll interval. Retries after
+ * a retryable error, such as a lost connection. Ends without an error when the signal aborts or the store closes.
+ */
+async function* follow<Item>(
+  context: StoreContext,
+  signal: AbortSignal | undefined,
+  next: () => AsyncIterable<Item>,
+): AsyncIterable<Item> {
+  context.checkOpen();
+  const isOver = () => signal?.aborted === true || context.closing.aborted;
+  while (!isOver()) {
+    const seen = context.wakeups.count;
+    let isFound = false;
+    try {
+      for await (const item of next()) {
+        isFound = true;
+        yield item;
+        if (isOver()) return;
+      }
+    } catch (error) {
+      if (isOver()) return;
+      if (!HeddleError.isInstance(error) || !error.retryable) throw error;
+    }
+    if (!isFound && !isOver()) await context.wakeups.wait(seen, context.ports.pollMs, [signal, context.closing]);
+  }
+}

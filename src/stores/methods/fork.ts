@@ -1,0 +1,146 @@
+import { isAsk } from "../../agent/react/restore.ts";
+import { readRequestEnd } from "../../agent/react/state.ts";
+import { copyJsonObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
+import { checkName } from "../../thread/names.ts";
+import type { StoredRow, ThreadHead } from "../driver.ts";
+import { CorruptionError, StoreError, threadNotFound } from "../errors.ts";
+import { checkOptions, invalidOption } from "../options.ts";
+import type { ForkOptions, ThreadStore } from "../port.ts";
+import { checkHead, newHead, readRow, sealHead, threadInfo, tipAfter } from "../row-format.ts";
+import { markOf, rowAt, rowsOf, type StoreContext, withConsistentHead } from "./context.ts";
+
+/** `fork` and `delete`: copies and removals of whole threads. */
+export function forkMethods(context: StoreContext): Pick<ThreadStore, "fork" | "delete"> {
+  const { driver, ports, wakeups } = context;
+  return {
+    /** Copies the rows unchanged, so that equal hashes prove that both threads share this history. */
+    async fork(threadId, options) {
+      const copy = checkOptions(options, ["atSeq", "newId", "metadata"]);
+      const metadata = copy.metadata && copyJsonObject(copy.metadata, "metadata");
+      context.checkOpen();
+      const { atSeq, newId = ports.ids("thread") } = copy;
+      checkName("threadId", threadId);
+      checkName("newId", newId);
+      checkForkSeq(atSeq);
+      return withConsistentHead(context, threadId, async (parent) => {
+        if (parent === undefined) throw threadNotFound(threadId);
+        const head = await headOfFork(context, threadId, newId, parent, { atSeq, metadata });
+        if (!(await writeFork(context, threadId, newId, atSeq, head))) throw threadExists(newId);
+        wakeups.wake();
+        return threadInfo(newId, head);
+      });
+    },
+
+    async delete(threadId) {
+      checkName("threadId", threadId);
+      context.checkOpen();
+      return driver.remove(threadId);
+    },
+  };
+}
+
+async function headOfFork(
+  context: StoreContext,
+  threadId: string,
+  newId: string,
+  parent: ThreadHead,
+  { atSeq, metadata = {} }: ForkOptions,
+): Promise<ThreadHead> {
+  const { clock, sha256 } = context.ports;
+  const { rev, metadata: inherited } = checkHead(threadId, parent, sha256);
+  if (atSeq >= rev) throw beyondEnd(threadId, atSeq, rev);
+  const status = await statusAt(context, threadId, { atSeq, rev, status: inherited["status"] });
+  // The keys keep their order: metadata is stored as text.
+  const base = Object.entries(inherited).flatMap(([key, value]): [string, JsonValue | undefined][] =>
+    key !== "status" ? [[key, value]] : status === undefined ? [] : [[key, status]],
+  );
+  const merged = Object.freeze({
+    ...Object.fromEntries(base),
+    ...metadata,
+    parentThreadId: threadId,
+    forkSeq: atSeq,
+  });
+  if (atSeq < 0) return newHead(newId, clock(), merged, sha256);
+  const row = await rowAt(context, threadId, atSeq);
+  const tip = tipAfter(threadId, row, await markOf(context, threadId, row), sha256);
+  return sealHead(newId, { ...tip, createdAt: clock(), updatedAt: row.at, metadata: merged }, sha256);
+}
+
+/** The statuses that agents write. Any other status is the caller's own; the fork inherits it. */
+const AGENT_STATUSES: ReadonlySet<JsonValue | undefined> = new Set([
+  "running",
+  "waiting",
+  "completed",
+  "failed",
+  "cancelled",
+]);
+
+interface ForkPoint {
+  readonly atSeq: number;
+  readonly rev: number;
+  readonly status: JsonValue | undefined;
+}
+
+/**
+ * The status of a fork: how the last request in its entries ended. An open request gives no status, since no process runs
+ * it in the fork. A copy of the whole thread keeps the status, unless it is `running`.
+ */
+async function statusAt(
+  context: StoreContext,
+  threadId: string,
+  { atSeq, rev, status }: ForkPoint,
+): Promise<JsonValue | undefined> {
+  const isWhole = atSeq === rev - 1;
+  if (!AGENT_STATUSES.has(status) || (isWhole && status !== "running")) return status;
+  const kinds = ["ai_message", "note", "error"]; // the kinds that begin or end a request
+  const range = { from: 0, to: atSeq, kinds, reverse: true, limit: atSeq + 1 };
+  for await (const row of rowsOf(context, threadId, range)) {
+    const entry = readRow(threadId, row, context.ports.sha256);
+    const end = readRequestEnd(entry.payload as JsonObject); // every payload is a JSON object
+    if (end !== undefined) return end.status;
+    if (isAsk(entry)) return undefined;
+  }
+  return undefined;
+}
+
+/** Returns false and writes nothing when the target exists. A fork at -1 has no rows, so it does not use `driver.copy`. */
+function writeFork(context: StoreContext, from: string, to: string, atSeq: number, head: ThreadHead): Promise<boolean> {
+  const { driver } = context;
+  if (atSeq < 0 || driver.copy === undefined) return copyRows(context, from, to, atSeq, head);
+  return driver.copy(from, to, atSeq, head);
+}
+
+/** For drivers without `copy`. */
+async function copyRows(
+  context: StoreContext,
+  from: string,
+  to: string,
+  atSeq: number,
+  head: ThreadHead,
+): Promise<boolean> {
+  const rows: StoredRow[] = [];
+  for await (const row of rowsOf(context, from, { from: 0, to: atSeq, limit: atSeq + 1 })) rows.push(row);
+  if (rows.length !== atSeq + 1 || (rows.at(-1)?.hash ?? "") !== head.hash)
+    throw new CorruptionError({ threadId: from, seq: rows.length, trouble: "it is missing" });
+  return context.driver.transact(to, [], (state) =>
+    state.head === undefined ? { result: true, head, rows } : { result: false },
+  );
+}
+
+function checkForkSeq(atSeq: unknown): void {
+  if (Number.isSafeInteger(atSeq) && Number(atSeq) >= -1) return;
+  throw invalidOption("atSeq", "a whole number from 0, or -1 for a fork without entries");
+}
+
+function threadExists(threadId: string): StoreError {
+  return new StoreError({
+    code: "thread_exists",
+    threadId,
+    message: `There is already a thread ${threadId}. Choose another newId.`,
+  });
+}
+
+function beyondEnd(threadId: string, atSeq: number, rev: number): StoreError {
+  const message = `Thread ${threadId} ends at seq ${rev - 1}; it cannot be forked at ${atSeq}. Use a smaller atSeq.`;
+  return new StoreError({ code: "seq_out_of_range", threadId, message });
+}

@@ -1,0 +1,118 @@
+import type { ListPosition, ListQuery, NamedHead } from "../driver.ts";
+import { checkOptions, checkSeq, invalidOption } from "../options.ts";
+import type { ListOptions, ListOrder, ThreadInfo, ThreadPage, ThreadStore } from "../port.ts";
+import { checkHead, threadInfo } from "../row-format.ts";
+import { asJsonText, lowerAscii } from "../search-text.ts";
+import { PAGE_SIZE, rowsOf, type StoreContext } from "./context.ts";
+
+/** `list`: pages of threads, in an order, with filters and a text search. */
+export function listMethods(context: StoreContext): Pick<ThreadStore, "list"> {
+  return {
+    async list(options = {}) {
+      const copy = checkOptions(options, ["prefix", "order", "status", "search", "limit", "cursor"]);
+      context.checkOpen();
+      const query = checkQuery(copy);
+      const found = (await context.driver.list?.(query)) ?? (await searchHeads(context, query));
+      const infos = found.map(({ id, head }) => threadInfo(id, checkHead(id, head, context.ports.sha256)));
+      return pageOf(infos, query);
+    },
+  };
+}
+
+function checkQuery(options: ListOptions): ListQuery {
+  const { prefix = "", order = "updated", status, search = "", limit = 50, cursor } = options;
+  for (const [name, value] of Object.entries({ prefix, search, status: status ?? "" })) {
+    if (typeof value !== "string") throw invalidOption(name, "text");
+  }
+  if (!["updated", "created", "id"].includes(order)) throw invalidOption("order", '"updated", "created" or "id"');
+  checkSeq("limit", limit);
+  if (limit < 1 || limit > 1000) throw invalidOption("limit", "from 1 to 1,000");
+  return {
+    prefix,
+    order,
+    status,
+    search: lowerAscii(search),
+    limit,
+    after: cursor === undefined ? undefined : readCursor(cursor, order),
+  };
+}
+
+function readCursor(cursor: string, order: ListOrder): ListPosition {
+  try {
+    const [sameOrder, value, id]: readonly unknown[] = JSON.parse(cursor);
+    if (sameOrder === order && typeof value === "number" && typeof id === "string") return { value, id };
+  } catch {} // not JSON: the same error as for a foreign cursor
+  throw invalidOption("cursor", "the cursor of a page listed in the same order");
+}
+
+/** The page made of the threads found. One thread more than the limit means that there is another page. */
+function pageOf(found: readonly ThreadInfo[], { limit, order }: ListQuery): ThreadPage {
+  const threads = found.slice(0, limit);
+  const last = threads.at(-1);
+  return last === undefined || found.length <= limit ? { threads } : { threads, cursor: cursorAfter(last, order) };
+}
+
+/** The cursor of a page that ends with this thread. */
+export function cursorAfter(info: ThreadInfo, order: ListOrder): string {
+  return JSON.stringify([order, positionOf(info, order).value, info.id]);
+}
+
+/** The fallback for drivers without `list`. Reads all heads, and all rows when there is a search text. */
+export async function searchHeads(context: StoreContext, query: ListQuery): Promise<readonly NamedHead[]> {
+  const found: NamedHead[] = [];
+  for await (const named of allHeads(context)) if (await isMatch(context, named, query)) found.push(named);
+  const position = ({ id, head }: NamedHead) => positionOf(threadInfo(id, head), query.order);
+  return found.sort((a, b) => comparePositions(position(a), position(b), query.order)).slice(0, query.limit + 1);
+}
+
+async function* allHeads({ driver }: StoreContext): AsyncIterable<NamedHead> {
+  let after: string | undefined;
+  for (;;) {
+    const page = await driver.heads(after, PAGE_SIZE);
+    yield* page;
+    if (page.length < PAGE_SIZE) return;
+    after = page.at(-1)?.id;
+  }
+}
+
+async function isMatch(context: StoreContext, { id, head }: NamedHead, query: ListQuery): Promise<boolean> {
+  const info = threadInfo(id, head);
+  if (!id.startsWith(query.prefix) || (query.status !== undefined && info.status !== query.status)) return false;
+  const isOnEarlierPage =
+    query.after !== undefined && comparePositions(positionOf(info, query.order), query.after, query.order) <= 0;
+  return !isOnEarlierPage && containsText(context, info, query.search);
+}
+
+async function containsText(
+  context: StoreContext,
+  { id, rev, metadata }: ThreadInfo,
+  search: string,
+): Promise<boolean> {
+  if (search === "" || lowerAscii(id).includes(search)) return true;
+  const jsonText = asJsonText(search);
+  if (lowerAscii(JSON.stringify(metadata)).includes(jsonText)) return true;
+  for await (const _ of rowsOf(context, id, { from: 0, to: rev - 1, search: jsonText, limit: 1 })) return true;
+  return false;
+}
+
+function positionOf({ id, updatedAt, createdAt }: ThreadInfo, order: ListOrder): ListPosition {
+  return { id, value: order === "updated" ? updatedAt : order === "created" ? createdAt : 0 };
+}
+
+function comparePositions(a: ListPosition, b: ListPosition, order: ListOrder): number {
+  return order === "id" ? compareText(a.id, b.id) : b.value - a.value || compareText(a.id, b.id);
+}
+
+/** Sorts by code point, as databases do. JavaScript sorts by UTF-16 units, which puts an emoji before "～". */
+function compareText(a: string, b: string): number {
+  for (let i = 0; i < Math.min(a.length, b.length); i++) {
+    const [x, y] = [a.charCodeAt(i), b.charCodeAt(i)];
+    if (x !== y) return sortKey(x) - sortKey(y);
+  }
+  return a.length - b.length;
+}
+
+/** Surrogates encode code points above U+FFFF, so they sort last. */
+function sortKey(codeUnit: number): number {
+  return codeUnit >= 0xd800 && codeUnit <= 0xdfff ? codeUnit + 0x10000 : codeUnit;
+}

@@ -1,0 +1,73 @@
+import { copyJson, type JsonValue } from "../../thread/json.ts";
+import { checkName } from "../../thread/names.ts";
+import { type Sha256, sha256Bytes } from "../../thread/sha256.ts";
+import { CorruptionError } from "../errors.ts";
+import type { ThreadStore } from "../port.ts";
+import type { StoreContext } from "./context.ts";
+
+type RecordMethods = Pick<ThreadStore, "getCheckpoint" | "putCheckpoint" | "deleteCheckpoint" | "putBlob" | "getBlob">;
+
+/** Checkpoints, stored under a key, and blobs, stored under the hash of their content. */
+export function recordMethods(context: StoreContext): RecordMethods {
+  const { driver, ports } = context;
+  return {
+    async getCheckpoint(key) {
+      context.checkOpen();
+      checkName("key", key);
+      const record = await driver.getRecord("checkpoint", key);
+      if (record === undefined) return undefined;
+      const text = typeof record === "string" ? record.slice(record.indexOf("\n") + 1) : "";
+      if (record !== checkpointRecord(text, ports.sha256)) throw damaged(`checkpoint ${key}`);
+      return JSON.parse(text) as JsonValue; // the hash proves that putCheckpoint wrote it
+    },
+
+    async putCheckpoint(key, value) {
+      const text = JSON.stringify(copyJson(value, "value"));
+      context.checkOpen();
+      checkName("key", key);
+      await driver.putRecord("checkpoint", key, checkpointRecord(text, ports.sha256));
+    },
+
+    async deleteCheckpoint(key) {
+      context.checkOpen();
+      checkName("key", key);
+      return driver.deleteRecord("checkpoint", key);
+    },
+
+    async putBlob(content) {
+      const value =
+        content instanceof Uint8Array ? new Uint8Array(content) : JSON.stringify(copyJson(content, "content"));
+      context.checkOpen();
+      const hash = blobHash(value, ports.sha256);
+      await driver.putRecord("blob", hash, value);
+      return hash;
+    },
+
+    async getBlob(hash) {
+      context.checkOpen();
+      checkName("hash", hash);
+      const value = await driver.getRecord("blob", hash);
+      if (value === undefined) return undefined;
+      if (blobHash(value, ports.sha256) !== hash) throw damaged(`blob ${hash}`);
+      // The hash proves that putBlob wrote it.
+      return typeof value === "string" ? (JSON.parse(value) as JsonValue) : new Uint8Array(value);
+    },
+  };
+}
+
+/** A hash, a line break and the JSON text. The hash detects damage. */
+function checkpointRecord(text: string, sha256: Sha256): string {
+  return `${sha256(text)}\n${text}`;
+}
+
+/** Hashes bytes behind a zero byte. JSON text never starts with one, so bytes and JSON never have the same hash. */
+function blobHash(value: string | Uint8Array, sha256: Sha256): string {
+  if (typeof value === "string") return sha256(value);
+  const prefixed = new Uint8Array(value.length + 1);
+  prefixed.set(value, 1);
+  return sha256Bytes(prefixed);
+}
+
+function damaged(name: string): CorruptionError {
+  return new CorruptionError({ seq: -1, trouble: `${name} does not match its hash` });
+}

@@ -1,0 +1,98 @@
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import type postgres from "postgres";
+import { StoreError } from "../errors.ts";
+import { waitAtMost } from "./deadlines.ts";
+import { badUrl } from "./options.ts";
+
+/** A connection pool that returns 64-bit integers as numbers. All our integers are safe integers. */
+export type Sql = postgres.Sql<{ bigint: number }>;
+
+/** A statement, or a fragment of one. It starts when it is executed or awaited. */
+export type Query = postgres.PendingQuery<postgres.Row[]>;
+
+type PostgresLibrary = typeof postgres;
+
+/** Loads the package on first use, because it is an optional peer: `heddle/postgres` can be imported without it. */
+export async function loadLibrary(): Promise<PostgresLibrary> {
+  try {
+    return (await import("postgres")).default;
+  } catch (cause) {
+    const message = "The Postgres store needs the package postgres. Install it: npm i postgres";
+    throw new StoreError({ code: "store_driver_missing", message, cause });
+  }
+}
+
+const MAX_BACKOFF_SECONDS = 1;
+
+interface PoolOptions {
+  /** The largest number of connections. */
+  readonly max: number;
+  /** Whether to use prepared statements. The URL parameter `prepare` takes precedence. Default true. */
+  readonly prepare?: boolean;
+  readonly onClose?: () => void;
+}
+
+/** Creates connection pools. A pool connects on its first query, and reconnects after a lost connection. */
+type PoolFactory = (options: PoolOptions) => Sql;
+
+export function poolFactory(library: PostgresLibrary, url: string, sockets: Sockets): PoolFactory {
+  return ({ max, prepare = true, onClose = () => {} }) => {
+    try {
+      return library(url, {
+        max,
+        ...(!/[?&]prepare=/.test(url) && { prepare }),
+        onclose: onClose,
+        onnotice: () => {},
+        backoff: (retries) => (0.5 + Math.random() / 2) * Math.min(3 ** retries / 100, MAX_BACKOFF_SECONDS),
+        connection: { application_name: "heddle" },
+        types: { bigint: { to: 20, from: [20], serialize: String, parse: Number } },
+        // The library's types lack `socket`. With several hosts the library itself tries one after the other.
+        ...(!namesSeveralHosts(url) && {
+          socket: (address: Parameters<Sockets["connect"]>[0]) => sockets.connect(address),
+        }),
+      });
+    } catch {
+      throw badUrl(); // the library's message quotes the URL
+    }
+  };
+}
+
+function namesSeveralHosts(url: string): boolean {
+  return /^\w+:\/\/[^/?]*,/.test(url);
+}
+
+const CLOSE_GRACE_MS = 500;
+
+/** The library's address options. They are lists, because a URL may name several hosts. */
+interface Address {
+  readonly host: readonly string[];
+  readonly port: readonly number[];
+  readonly path?: string | false;
+}
+
+/**
+ * Tracks the sockets of a store, so that all are closed with it. When the library is closed while it waits to reconnect,
+ * it still reconnects later, and the open socket would keep the process alive.
+ */
+export class Sockets {
+  readonly #open = new Set<Socket>();
+  #closed = false;
+
+  /** Returns a socket that is still connecting. The library handles its errors. */
+  connect({ host: [host = "localhost"], port: [port = 5432], path }: Address): Socket {
+    const socket = path ? connect(path) : connect({ host, port, noDelay: true });
+    this.#open.add(socket);
+    socket.once("close", () => this.#open.delete(socket));
+    if (this.#closed) socket.destroy();
+    return Object.assign(socket, { host, port }); // the library checks the certificate against this host
+  }
+
+  /** Gives open connections a short time to close normally, then destroys all sockets. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    const talking = [...this.#open].filter(({ connecting }) => !connecting);
+    await waitAtMost(CLOSE_GRACE_MS, Promise.allSettled(talking.map((socket) => once(socket, "close"))));
+    for (const socket of this.#open) socket.destroy();
+  }
+}

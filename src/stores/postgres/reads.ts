@@ -1,0 +1,226 @@
+import type {
+  Change,
+  ClaimRecord,
+  ListQuery,
+  NamedHead,
+  RowRange,
+  StoredRow,
+  ThreadHead,
+  ThreadState,
+} from "../driver.ts";
+import { asJsonText } from "../search-text.ts";
+import type { Query } from "./connection-pool.ts";
+import {
+  entryColumns,
+  type HeadColumns,
+  headColumns,
+  isStorable,
+  lowerCase,
+  payloadOf,
+  type Scope,
+  toHead,
+  toRow,
+} from "./tables.ts";
+
+export async function readHead(scope: Scope, threadId: string): Promise<ThreadHead | undefined> {
+  const { sql, tables, tenant } = scope;
+  const [found] = await sql<HeadColumns[]>`
+    select ${headColumns(scope)} from ${tables.threads} t where t.tenant = ${tenant} and t.id = ${threadId}`;
+  return found && toHead(threadId, found);
+}
+
+export async function readHeads(
+  scope: Scope,
+  afterId: string | undefined,
+  limit: number,
+): Promise<readonly NamedHead[]> {
+  const { sql, tables, tenant } = scope;
+  const found = await sql<(HeadColumns & { readonly id: string })[]>`
+    select t.id, ${headColumns(scope)} from ${tables.threads} t
+    where t.tenant = ${tenant} ${afterId === undefined ? sql`` : sql`and t.id > ${afterId}`}
+    order by t.id limit ${limit}`;
+  return found.map((columns) => ({ id: columns.id, head: toHead(columns.id, columns) }));
+}
+
+/** Returns committed rows without gaps: a writer holds the thread's lock until its commit, so rows appear in order. */
+export async function readRows(scope: Scope, threadId: string, range: RowRange): Promise<readonly StoredRow[]> {
+  const { sql, tables, tenant } = scope;
+  const { from, to, kinds, search, reverse = false, limit } = range;
+  const ofKinds = kinds === undefined ? sql`` : sql`and e.kind = any(${kinds.filter(isStorable)}::text[])`;
+  const mentioning =
+    search === undefined ? sql`` : sql`and strpos(${lowerCase(scope, payloadOf(scope))}, ${search}) > 0`;
+  const found = await sql<StoredRow[]>`
+    select ${entryColumns(scope)} from ${tables.entries} e
+    where e.thread = (select t.key from ${tables.threads} t where t.tenant = ${tenant} and t.id = ${threadId})
+      and e.seq between ${from}::bigint and ${to}::bigint ${ofKinds} ${mentioning}
+    order by e.seq ${reverse ? sql`desc` : sql`asc`} limit ${limit}`;
+  return found.map((columns) => toRow(threadId, columns));
+}
+
+interface ChangeColumns extends StoredRow {
+  readonly thread_id: string;
+  readonly xid: string;
+  readonly pos: number;
+}
+
+/**
+ * Orders rows by transaction id and reads only transactions older than the oldest open one, so that no earlier row can
+ * appear later. Consequence: a transaction left open anywhere on the server delays the feed.
+ */
+export async function readChanges(scope: Scope, after: string | undefined, limit: number): Promise<readonly Change[]> {
+  const { sql, tables, tenant } = scope;
+  const [xid = "0", pos = "0"] = after?.split(":") ?? [];
+  const found = await sql<ChangeColumns[]>`
+    select t.id as thread_id, e.xid::text as xid, e.pos, ${entryColumns(scope)}
+    from ${tables.entries} e join ${tables.threads} t on t.key = e.thread
+    where e.tenant = ${tenant} and (e.xid, e.pos) > (${xid}::xid8, ${pos}::bigint)
+      and e.xid < pg_snapshot_xmin(pg_current_snapshot())
+    order by e.xid, e.pos limit ${limit}`;
+  return found.map((columns) => ({
+    threadId: columns.thread_id,
+    row: toRow(columns.thread_id, columns),
+    cursor: `${columns.xid}:${columns.pos}`,
+  }));
+}
+
+/** The threads of a page, plus one when there is another page. */
+export async function listThreads(scope: Scope, query: ListQuery): Promise<readonly NamedHead[]> {
+  if (!isStorable(query.prefix)) return [];
+  const { sql, tables } = scope;
+  const found = await sql<(HeadColumns & { readonly id: string })[]>`
+    select t.id, ${headColumns(scope)} from ${tables.threads} t
+    where ${conditions(scope, query)}
+    order by ${orderOf(scope, query)} limit ${query.limit + 1}`;
+  return found.map((columns) => ({ id: columns.id, head: toHead(columns.id, columns) }));
+}
+
+function orderOf({ sql }: Scope, { order }: ListQuery): Query {
+  switch (order) {
+    case "updated":
+      return sql`t.updated_at desc, t.id`;
+    case "created":
+      return sql`t.created_at desc, t.id`;
+    case "id":
+      return sql`t.id`;
+  }
+}
+
+function conditions(scope: Scope, { prefix, status, search, order, after }: ListQuery): Query[] {
+  const { sql, tenant } = scope;
+  return [
+    sql`t.tenant = ${tenant}`,
+    ...(prefix === "" ? [] : [sql`and t.id >= ${prefix} and starts_with(t.id, ${prefix})`]),
+    ...(status === undefined ? [] : [sql`and t.status = ${JSON.stringify(status)}`]),
+    ...(search === "" ? [] : [sql`and (${containsText(scope, search)})`]),
+    ...(after === undefined ? [] : [sql`and ${isAfter(scope, order, after)}`]),
+  ];
+}
+
+function isAfter({ sql }: Scope, order: ListQuery["order"], { value, id }: NonNullable<ListQuery["after"]>): Query {
+  switch (order) {
+    case "updated":
+      return sql`(t.updated_at < ${value} or (t.updated_at = ${value} and t.id > ${id}))`;
+    case "created":
+      return sql`(t.created_at < ${value} or (t.created_at = ${value} and t.id > ${id}))`;
+    case "id":
+      return sql`t.id > ${id}`;
+  }
+}
+
+function containsText(scope: Scope, search: string): Query {
+  const { sql, tables } = scope;
+  const json = asJsonText(search);
+  return sql`
+    ${isStorable(search) ? sql`strpos(${lowerCase(scope, sql`t.id`)}, ${search}) > 0 or` : sql``}
+    strpos(${lowerCase(scope, sql`t.metadata`)}, ${json}) > 0
+    or exists (
+      select from ${tables.entries} e where e.thread = t.key and strpos(${lowerCase(scope, payloadOf(scope))}, ${json}) > 0
+    )`;
+}
+
+/** The entry ids to look for, by thread id. */
+export type EntryIdsByThread = ReadonlyMap<string, ReadonlySet<string>>;
+
+/** Reads the threads of a batch, while it holds their locks. */
+export async function readStates(scope: Scope, wanted: EntryIdsByThread): Promise<ReadonlyMap<string, ThreadState>> {
+  const pairs = [...wanted].flatMap(([threadId, ids]) => [...ids].map((id) => ({ threadId, id })));
+  const [states, known] = await Promise.all([selectStates(scope, [...wanted.keys()]), selectKnown(scope, pairs)]);
+  const rows = Map.groupBy(known, ({ thread_id }) => thread_id);
+  return new Map(
+    states.map((columns) => {
+      const { thread_id: id, now } = columns;
+      const rowsOfThread = (rows.get(id) ?? []).map((row) => toRow(id, row));
+      return [id, { head: headOf(columns), claim: claimOf(columns), known: rowsOfThread, now }];
+    }),
+  );
+}
+
+interface StateColumns extends Nullable<HeadColumns>, Nullable<ClaimColumns> {
+  readonly thread_id: string;
+  readonly now: number;
+}
+
+interface ClaimColumns {
+  readonly holder: string;
+  readonly epoch: number;
+  readonly until: number;
+  readonly ttl: number;
+}
+
+type Nullable<Columns> = { readonly [Name in keyof Columns]: Columns[Name] | null };
+
+function selectStates(scope: Scope, threadIds: readonly string[]): PromiseLike<readonly StateColumns[]> {
+  const { sql, tables, tenant } = scope;
+  return sql<StateColumns[]>`
+    select w.id as thread_id, floor(extract(epoch from clock_timestamp()) * 1000)::bigint as now,
+      ${headColumns(scope)}, c.holder, c.epoch, c.until, c.ttl
+    from unnest(${threadIds}::text[]) as w (id)
+    left join ${tables.threads} t on t.tenant = ${tenant} and t.id = w.id
+    left join ${tables.claims} c on c.tenant = ${tenant} and c.thread = w.id`.execute();
+}
+
+interface KnownColumns extends StoredRow {
+  readonly thread_id: string;
+}
+
+function selectKnown(
+  scope: Scope,
+  pairs: readonly { readonly threadId: string; readonly id: string }[],
+): PromiseLike<readonly KnownColumns[]> | readonly KnownColumns[] {
+  if (pairs.length === 0) return [];
+  const { sql, tables, tenant } = scope;
+  const threadIds = pairs.map(({ threadId }) => threadId);
+  const ids = pairs.map(({ id }) => id);
+  return sql<KnownColumns[]>`
+    select t.id as thread_id, ${entryColumns(scope)}
+    from unnest(${threadIds}::text[], ${ids}::text[]) as w (thread_id, id)
+    join ${tables.threads} t on t.tenant = ${tenant} and t.id = w.thread_id
+    join ${tables.entries} e on e.thread = t.key and e.id = w.id
+    order by e.seq`.execute();
+}
+
+function headOf(columns: StateColumns): ThreadHead | undefined {
+  return isComplete(columns) ? toHead(columns.thread_id, columns) : undefined;
+}
+
+/** When there is no thread, all columns of its head are null. */
+function isComplete(columns: StateColumns): columns is StateColumns & HeadColumns {
+  return columns.rev !== null;
+}
+
+function claimOf({ holder, epoch, until, ttl }: StateColumns): ClaimRecord | undefined {
+  if (holder === null || epoch === null || until === null || ttl === null) return undefined;
+  return { holder, epoch, until, ttlMs: ttl };
+}
+
+/** The keys of the threads that exist, by thread id. */
+export type ThreadKeys = ReadonlyMap<string, number>;
+
+export async function readThreadKeys(
+  { sql, tables, tenant }: Scope,
+  threadIds: readonly string[],
+): Promise<ThreadKeys> {
+  const found = await sql<{ readonly id: string; readonly key: number }[]>`
+    select id, key from ${tables.threads} where tenant = ${tenant} and id = any(${threadIds}::text[])`;
+  return new Map(found.map(({ id, key }) => [id, key]));
+}

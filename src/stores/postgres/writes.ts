@@ -1,0 +1,261 @@
+import { utf8Length } from "../../thread/encoding.ts";
+import type { ClaimRecord, StoredRow, ThreadHead } from "../driver.ts";
+import { threadNotFound } from "../errors.ts";
+import { nativeSha256 } from "../native/sha256.ts";
+import type { Query } from "./connection-pool.ts";
+import { readThreadKeys, type ThreadKeys } from "./reads.ts";
+import { type FencedScope, headValues } from "./tables.ts";
+import type { Transaction } from "./writer.ts";
+
+/** The new heads, rows and claims of a batch, each with its thread id. */
+export interface BatchWrites {
+  readonly heads: readonly (readonly [threadId: string, head: ThreadHead])[];
+  readonly rows: readonly (readonly [threadId: string, row: StoredRow])[];
+  readonly claims: readonly (readonly [threadId: string, claim: ClaimRecord])[];
+}
+
+/** The statements that write a batch. */
+export function batchStatements(scope: FencedScope, { heads, rows, claims }: BatchWrites): Query[] {
+  return [
+    ...(claims.length === 0 ? [] : [upsertClaims(scope, claims)]),
+    ...(heads.length === 0 ? [] : [upsertHeads(scope, heads)]),
+    ...insertBigPayloads(scope, rows),
+    ...splitIntoChunks(rows, ([, { payload }]) => payload).map((chunk) => insertRows(scope, chunk)),
+  ];
+}
+
+function upsertHeads(
+  { sql, tables, tenant, fence }: FencedScope,
+  heads: readonly (readonly [threadId: string, head: ThreadHead])[],
+): Query {
+  const ids = heads.map(([id]) => id);
+  const columns = heads.map(([, head]) => headValues(head));
+  return sql`
+    insert into ${tables.threads}
+      (tenant, id, rev, hash, created_at, updated_at, metadata, status, seal, track, mark)
+    select ${tenant}, h.*
+    from unnest(
+      ${ids}::text[],
+      ${columns.map(({ rev }) => rev)}::bigint[],
+      ${columns.map(({ hash }) => hash)}::text[],
+      ${columns.map(({ created_at }) => created_at)}::bigint[],
+      ${columns.map(({ updated_at }) => updated_at)}::bigint[],
+      ${columns.map(({ metadata }) => metadata)}::text[],
+      ${columns.map(({ status }) => status)}::text[],
+      ${columns.map(({ seal }) => seal)}::text[],
+      ${columns.map(({ track }) => track)}::text[],
+      ${columns.map(({ mark }) => mark)}::text[]
+    ) as h
+    where ${fence}
+    on conflict (tenant, id) do update set
+      rev = excluded.rev, hash = excluded.hash, updated_at = excluded.updated_at, metadata = excluded.metadata,
+      status = excluded.status, seal = excluded.seal, track = excluded.track, mark = excluded.mark`;
+}
+
+function upsertClaims(
+  { sql, tables, tenant, fence }: FencedScope,
+  claims: readonly (readonly [threadId: string, claim: ClaimRecord])[],
+): Query {
+  return sql`
+    insert into ${tables.claims} (tenant, thread, holder, epoch, until, ttl)
+    select ${tenant}, c.*
+    from unnest(
+      ${claims.map(([id]) => id)}::text[],
+      ${claims.map(([, { holder }]) => holder)}::text[],
+      ${claims.map(([, { epoch }]) => epoch)}::bigint[],
+      ${claims.map(([, { until }]) => until)}::bigint[],
+      ${claims.map(([, { ttlMs }]) => ttlMs)}::bigint[]
+    ) as c
+    where ${fence}
+    on conflict (tenant, thread) do update set
+      holder = excluded.holder, epoch = excluded.epoch, until = excluded.until, ttl = excluded.ttl`;
+}
+
+function insertRows(
+  { sql, tables, tenant, fence }: FencedScope,
+  placed: readonly (readonly [threadId: string, row: StoredRow])[],
+): Query {
+  const rows = placed.map(([, row]) => ({ ...row, lane: JSON.stringify(row.lane), big: bigHashOf(row.payload) }));
+  return sql`
+    insert into ${tables.entries}
+      (thread, tenant, seq, id, at, v, kind, refs, payload, big, salt, digest, prev, hash, lane, measure, mark, track)
+    select t.key, t.tenant,
+      r.seq, r.id, r.at, r.v, r.kind, r.refs, r.payload, r.big, r.salt, r.digest, r.prev, r.hash, r.lane, r.measure,
+      r.mark, r.track
+    from unnest(
+      ${placed.map(([threadId]) => threadId)}::text[],
+      ${rows.map(({ seq }) => seq)}::bigint[],
+      ${rows.map(({ id }) => id)}::text[],
+      ${rows.map(({ at }) => at)}::bigint[],
+      ${rows.map(({ v }) => v)}::bigint[],
+      ${rows.map(({ kind }) => kind)}::text[],
+      ${rows.map(({ refs }) => refs)}::text[],
+      ${rows.map(({ payload, big }) => (big === null ? payload : null))}::text[],
+      ${rows.map(({ big }) => big)}::text[],
+      ${rows.map(({ salt }) => salt)}::text[],
+      ${rows.map(({ digest }) => digest)}::text[],
+      ${rows.map(({ prev }) => prev)}::text[],
+      ${rows.map(({ hash }) => hash)}::text[],
+      ${rows.map(({ lane }) => lane)}::text[],
+      ${rows.map(({ measure }) => measure)}::bigint[],
+      ${rows.map(({ mark }) => mark)}::bigint[],
+      ${rows.map(({ track }) => track)}::text[]
+    ) with ordinality as r (
+      thread_id, seq, id, at, v, kind, refs, payload, big, salt, digest, prev, hash, lane, measure, mark, track, place
+    )
+    join ${tables.threads} t on t.tenant = ${tenant} and t.id = r.thread_id
+    where ${fence}
+    order by r.place`;
+}
+
+/** Copies rows inside the database. Locks both threads, so that the source is not removed meanwhile. */
+export function copyThread(
+  from: string,
+  to: string,
+  atSeq: number,
+  head: ThreadHead,
+): Transaction<ThreadKeys, boolean> {
+  return {
+    threadIds: [from, to],
+    read: (scope) => readThreadKeys(scope, [from, to]),
+    write(scope, located) {
+      if (located.has(to)) return { statements: [], finish: () => false };
+      const source = located.get(from);
+      if (source === undefined) throw threadNotFound(from);
+      const rows = scope.sql`e.thread = ${source} and e.seq <= ${atSeq}`;
+      const statements = [
+        lockBigPayloads(scope, rows),
+        upsertHeads(scope, [[to, head]]),
+        copyRowsStatement(scope, rows, to),
+      ];
+      return { statements, announce: true, finish: () => true };
+    },
+  };
+}
+
+function copyRowsStatement({ sql, tables, tenant, fence }: FencedScope, rows: Query, to: string): Query {
+  return sql`
+    with used as (
+      select e.big as hash, count(*) as uses from ${tables.entries} e where ${rows} and e.big is not null group by e.big
+    ), counted as (
+      update ${tables.bigPayloads} b set uses = b.uses + u.uses from used u
+      where b.tenant = ${tenant} and b.hash = u.hash and ${fence}
+    )
+    insert into ${tables.entries}
+      (thread, tenant, seq, id, at, v, kind, refs, payload, big, salt, digest, prev, hash, lane, measure, mark, track)
+    select t.key, t.tenant, e.seq, e.id, e.at, e.v, e.kind, e.refs, e.payload, e.big, e.salt, e.digest, e.prev, e.hash,
+      e.lane, e.measure, e.mark, e.track
+    from ${tables.entries} e, ${tables.threads} t
+    where ${rows} and t.tenant = ${tenant} and t.id = ${to} and ${fence}
+    order by e.seq`;
+}
+
+/** Removes a thread, its rows and the payloads that only it uses. Returns whether the thread existed. */
+export function removeThread(threadId: string): Transaction<ThreadKeys, boolean> {
+  return {
+    threadIds: [threadId],
+    read: (scope) => readThreadKeys(scope, [threadId]),
+    write(scope, located) {
+      const { sql, tables, fence } = scope;
+      const key = located.get(threadId);
+      if (key === undefined) return { statements: [], finish: () => false };
+      const statements = [
+        lockBigPayloads(scope, sql`e.thread = ${key}`),
+        deleteRowsStatement(scope, key),
+        sql`delete from ${tables.threads} where key = ${key} and ${fence}`,
+      ];
+      return { statements, finish: () => true };
+    },
+  };
+}
+
+function deleteRowsStatement({ sql, tables, tenant, fence }: FencedScope, key: number): Query {
+  return sql`
+    with gone as (
+      delete from ${tables.entries} where thread = ${key} and ${fence} returning big
+    ), released as (
+      select big as hash, count(*) as uses from gone where big is not null group by big
+    ), unused as (
+      delete from ${tables.bigPayloads} b using released r
+      where b.tenant = ${tenant} and b.hash = r.hash and b.uses = r.uses
+    )
+    update ${tables.bigPayloads} b set uses = b.uses - r.uses from released r
+    where b.tenant = ${tenant} and b.hash = r.hash and b.uses > r.uses`;
+}
+
+const BIG_PAYLOAD_BYTES = 32 * 1024;
+
+/**
+ * The hash of a big payload, which is stored once per tenant; null when the payload stays in its row. Each big payload has
+ * a count of its rows. A transaction locks the count before it changes it, so that a payload in use is never deleted. All
+ * transactions lock in the order of the hashes, which prevents deadlocks.
+ */
+function bigHashOf(payload: string | null): string | null {
+  if (payload === null || payload.length * 3 <= BIG_PAYLOAD_BYTES || utf8Length(payload) <= BIG_PAYLOAD_BYTES)
+    return null;
+  return nativeSha256(payload);
+}
+
+interface PayloadUse {
+  readonly hash: string;
+  readonly payload: string;
+  readonly count: number;
+}
+
+function insertBigPayloads(
+  { sql, tables, tenant, fence }: FencedScope,
+  rows: readonly (readonly [threadId: string, row: StoredRow])[],
+): Query[] {
+  return splitIntoChunks(usesIn(rows), ({ payload }) => payload).map(
+    (uses) => sql`
+      insert into ${tables.bigPayloads} as kept (tenant, hash, payload, uses)
+      select ${tenant}, u.*
+      from unnest(
+        ${uses.map(({ hash }) => hash)}::text[],
+        ${uses.map(({ payload }) => payload)}::text[],
+        ${uses.map(({ count }) => count)}::bigint[]
+      ) as u (hash, payload, uses)
+      where ${fence}
+      order by u.hash collate "C"
+      on conflict (tenant, hash) do update set uses = kept.uses + excluded.uses`,
+  );
+}
+
+/** Run this before the counts for rows `e` change. */
+function lockBigPayloads({ sql, tables, tenant, fence }: FencedScope, rows: Query): Query {
+  return sql`
+    select b.hash from ${tables.bigPayloads} b
+    where b.tenant = ${tenant} and b.hash in (select e.big from ${tables.entries} e where ${rows} and e.big is not null)
+      and ${fence}
+    order by b.hash
+    for update`;
+}
+
+function usesIn(rows: readonly (readonly [string, StoredRow])[]): readonly PayloadUse[] {
+  const uses = new Map<string, PayloadUse>();
+  for (const [, { payload }] of rows) {
+    const hash = bigHashOf(payload);
+    if (hash === null || payload === null) continue;
+    uses.set(hash, { hash, payload, count: (uses.get(hash)?.count ?? 0) + 1 });
+  }
+  return [...uses.values()].sort((a, b) => (a.hash < b.hash ? -1 : 1));
+}
+
+/** The largest size of one statement, in characters. A Postgres message can hold 1 GB, and quoting can double a text. */
+const MAX_STATEMENT_CHARS = 8 * 1024 * 1024;
+
+/** Splits a list into chunks whose texts stay below the limit. A longer text gets its own chunk. */
+function splitIntoChunks<Item>(items: readonly Item[], textOf: (item: Item) => string | null): readonly Item[][] {
+  const chunks: Item[][] = [];
+  let size = Number.POSITIVE_INFINITY;
+  for (const item of items) {
+    const length = textOf(item)?.length ?? 0;
+    if (size + length > MAX_STATEMENT_CHARS) {
+      chunks.push([]);
+      size = 0;
+    }
+    chunks.at(-1)?.push(item);
+    size += length;
+  }
+  return chunks;
+}

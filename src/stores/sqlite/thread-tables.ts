@@ -1,0 +1,212 @@
+import type { LaneTrack } from "../../lanes/track.ts";
+import { freezeJson, type JsonObject } from "../../thread/json.ts";
+import type { Clock } from "../../thread/ports.ts";
+import type { ClaimRecord, Decision, StoredRow, ThreadHead, ThreadState } from "../driver.ts";
+import { CorruptionError, threadNotFound } from "../errors.ts";
+import { nativeSha256 } from "../native/sha256.ts";
+import type { SqliteConnection, SqlValue } from "./connection.ts";
+
+type Columns = readonly SqlValue[];
+
+/** The payload of an entry, from its row or from the table of big payloads. */
+export const PAYLOAD = "coalesce(e.payload, (SELECT b.payload FROM big_payloads b WHERE b.key = e.big))";
+
+/** The columns of a StoredRow, in the order in which `toRow` reads them. */
+export const ROW_COLUMNS =
+  `e.seq, e.id, e.at, e.v, e.kind, e.refs, ${PAYLOAD}, ` +
+  "e.salt, e.digest, e.prev, e.hash, e.lane, e.measure, e.mark, e.track";
+
+/** STRICT tables keep the type of each column, so the cast is safe. */
+export function toRow(columns: Columns): StoredRow {
+  const [seq, id, at, v, kind, refs, payload, salt, digest, prev, hash, lane, measure, mark, track] = columns;
+  return { seq, id, at, v, kind, refs, payload, salt, digest, prev, hash, lane, measure, mark, track } as StoredRow;
+}
+
+/** The values of a row, in the order of the INSERT. `big` is the key of a big payload. */
+function rowValues(row: StoredRow, big: number | null): SqlValue[] {
+  const payload = big === null ? row.payload : null;
+  const { seq, id, at, v, kind, refs, salt, digest, prev, hash, lane, measure, mark, track } = row;
+  return [seq, id, at, v, kind, refs, payload, big, salt, digest, prev, hash, lane, measure, mark, track];
+}
+
+export const HEAD_COLUMNS = "rev, hash, created_at, updated_at, metadata, seal, track, mark";
+
+export function toHead(threadId: string, columns: Columns): ThreadHead {
+  const [rev, hash, createdAt, updatedAt, metadata, seal, track, mark] = columns;
+  try {
+    return {
+      ...({ rev, hash, createdAt, updatedAt, seal } as Pick<
+        ThreadHead,
+        "rev" | "hash" | "createdAt" | "updatedAt" | "seal"
+      >),
+      // The casts are safe: callers check the seal, which covers all these fields.
+      metadata: freezeJson(JSON.parse(String(metadata)) as JsonObject),
+      track: JSON.parse(String(track)) as LaneTrack,
+      mark: JSON.parse(String(mark)) as ThreadHead["mark"],
+    };
+  } catch (cause) {
+    throw new CorruptionError({ threadId, seq: -1, trouble: "its record is not JSON", cause });
+  }
+}
+
+function headValues({ rev, hash, createdAt, updatedAt, metadata, seal, track, mark }: ThreadHead): SqlValue[] {
+  return [rev, hash, createdAt, updatedAt, JSON.stringify(metadata), seal, JSON.stringify(track), JSON.stringify(mark)];
+}
+
+/** Longer payloads are stored in their own table, once per text. */
+const BIG_PAYLOAD_CHARS = 32 * 1024;
+
+interface OpenThread {
+  readonly state: ThreadState;
+  apply(decision: Decision<unknown>): void;
+}
+
+/** Reads and writes the state of one thread. The caller must have begun a transaction, except for `head`. */
+export class Threads {
+  readonly #tenant: string;
+  readonly #clock: Clock;
+  readonly #sql: ReturnType<typeof statements>;
+
+  constructor(connection: SqliteConnection, tenant: string, clock: Clock) {
+    this.#tenant = tenant;
+    this.#clock = clock;
+    this.#sql = statements(connection);
+  }
+
+  head(threadId: string): ThreadHead | undefined {
+    return this.#find(threadId)?.head;
+  }
+
+  /** Reads the state of a thread. `apply` writes the decision. */
+  open(threadId: string, wantedIds: readonly string[]): OpenThread {
+    const found = this.#find(threadId);
+    const known = found === undefined ? [] : this.#known(found.key, wantedIds);
+    const state = { head: found?.head, claim: this.#claim(threadId), known, now: this.#clock() };
+    return { state, apply: (decision) => this.#apply(threadId, found?.key, decision) };
+  }
+
+  #apply(threadId: string, key: number | undefined, { head, rows = [], claim }: Decision<unknown>): void {
+    if (claim !== undefined)
+      this.#sql.putClaim.run(this.#tenant, threadId, claim.holder, claim.epoch, claim.until, claim.ttlMs);
+    if (head === undefined) return;
+    const thread = this.#putHead(threadId, key, head);
+    for (const row of rows) {
+      this.#sql.putRow.run(thread, ...rowValues(row, this.#putBigPayload(row.payload)));
+    }
+  }
+
+  #find(threadId: string): { readonly key: number; readonly head: ThreadHead } | undefined {
+    const columns = this.#sql.head.get(this.#tenant, threadId);
+    return columns && { key: Number(columns[0]), head: toHead(threadId, columns.slice(1)) };
+  }
+
+  #putHead(threadId: string, key: number | undefined, head: ThreadHead): number {
+    if (key === undefined) return Number(this.#sql.addHead.get(this.#tenant, threadId, ...headValues(head))?.[0]);
+    this.#sql.putHead.run(...headValues(head), key);
+    return key;
+  }
+
+  #known(key: number, wantedIds: readonly string[]): readonly StoredRow[] {
+    const found = wantedIds.flatMap((id) => this.#sql.byId.all(id, key).map(toRow));
+    return found.length < 2 ? found : found.sort((a, b) => a.seq - b.seq);
+  }
+
+  #claim(threadId: string): ClaimRecord | undefined {
+    const columns = this.#sql.claim.get(this.#tenant, threadId);
+    if (columns === undefined) return undefined;
+    const [holder, epoch, until, ttlMs] = columns;
+    return { holder, epoch, until, ttlMs } as ClaimRecord; // a STRICT table
+  }
+
+  #putBigPayload(payload: string | null): number | null {
+    if (payload === null || payload.length <= BIG_PAYLOAD_CHARS) return null;
+    return Number(this.#sql.putBig.get(this.#tenant, nativeSha256(payload), payload)?.[0]);
+  }
+}
+
+function statements(connection: SqliteConnection) {
+  return {
+    head: connection.prepare(`SELECT key, ${HEAD_COLUMNS} FROM threads WHERE tenant = ? AND id = ?`),
+    claim: connection.prepare("SELECT holder, epoch, until, ttl FROM claims WHERE tenant = ? AND thread = ?"),
+    byId: connection.prepare(`SELECT ${ROW_COLUMNS} FROM entries e WHERE e.id = ? AND e.thread = ?`),
+    addHead: connection.prepare(`
+      INSERT INTO threads (tenant, id, ${HEAD_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING key`),
+    putHead: connection.prepare(`UPDATE threads SET (${HEAD_COLUMNS}) = (?, ?, ?, ?, ?, ?, ?, ?) WHERE key = ?`),
+    putRow: connection.prepare(`
+      INSERT INTO entries (thread, seq, id, at, v, kind, refs, payload, big, salt, digest, prev, hash, lane, measure, mark, track)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
+    putBig: connection.prepare(`
+      INSERT INTO big_payloads (tenant, hash, payload) VALUES (?, ?, ?)
+      ON CONFLICT (tenant, hash) DO UPDATE SET hash = excluded.hash RETURNING key`),
+    putClaim: connection.prepare(
+      "INSERT OR REPLACE INTO claims (tenant, thread, holder, epoch, until, ttl) VALUES (?, ?, ?, ?, ?, ?)",
+    ),
+  };
+}
+
+const COPIED_COLUMNS = "seq, id, at, v, kind, refs, payload, big, salt, digest, prev, hash, lane, measure, mark, track";
+
+interface ThreadCopy {
+  readonly from: string;
+  readonly to: string;
+  readonly atSeq: number;
+  readonly head: ThreadHead;
+}
+
+/**
+ * Copies the rows unchanged, big payloads by reference. Returns false when the target exists. `head` was computed earlier,
+ * so this checks that the rows have not changed since. Must run inside a transaction.
+ */
+export function copyThread(
+  connection: SqliteConnection,
+  tenant: string,
+  { from, to, atSeq, head }: ThreadCopy,
+): boolean {
+  if (keyOf(connection, tenant, to) !== undefined) return false;
+  const source = keyOf(connection, tenant, from);
+  if (source === undefined) throw threadNotFound(from);
+  const last = connection.prepare("SELECT hash FROM entries WHERE thread = ? AND seq = ?").get(source, atSeq);
+  if (last?.[0] !== head.hash) throw new CorruptionError({ threadId: from, seq: atSeq, trouble: "it is missing" });
+  const values = headValues(head);
+  connection
+    .prepare(`INSERT INTO threads (tenant, id, ${HEAD_COLUMNS}) VALUES (?, ?, ${values.map(() => "?")})`)
+    .run(tenant, to, ...values);
+  connection
+    .prepare(`INSERT INTO entries (thread, ${COPIED_COLUMNS})
+      SELECT ?, ${COPIED_COLUMNS} FROM entries WHERE thread = ? AND seq <= ? ORDER BY seq`)
+    .run(Number(keyOf(connection, tenant, to)), source, atSeq);
+  return true;
+}
+
+/** Removes a thread and the big payloads that only it uses. Must run inside a transaction. */
+export function removeThread(connection: SqliteConnection, tenant: string, threadId: string): boolean {
+  const key = keyOf(connection, tenant, threadId);
+  if (key === undefined) return false;
+  const bigPayloads = connection
+    .prepare("SELECT DISTINCT big FROM entries WHERE thread = ? AND big IS NOT NULL")
+    .all(key);
+  const last = lastPosition(connection);
+  connection.prepare("DELETE FROM entries WHERE thread = ?").run(key);
+  if (last !== lastPosition(connection)) keepPosition(connection, Number(last));
+  const drop = "DELETE FROM big_payloads WHERE key = ?1 AND NOT EXISTS (SELECT 1 FROM entries WHERE big = ?1)";
+  for (const big of bigPayloads) connection.prepare(drop).run(...big);
+  connection.prepare("DELETE FROM threads WHERE key = ?").run(key);
+  return true;
+}
+
+/** SQLite gives a new row the greatest position plus one. A placeholder row keeps a removed position from being reused. */
+function keepPosition(connection: SqliteConnection, pos: number): void {
+  const placeholder = "0, pos, '', 0, NULL, '', '{}', NULL, NULL, '', NULL, '', '', '', 0, NULL, NULL";
+  connection.prepare("DELETE FROM entries WHERE thread = 0").run();
+  connection
+    .prepare(`INSERT INTO entries (pos, thread, ${COPIED_COLUMNS}) SELECT pos, ${placeholder} FROM (SELECT ? AS pos)`)
+    .run(pos);
+}
+
+function keyOf(connection: SqliteConnection, tenant: string, threadId: string): SqlValue | undefined {
+  return connection.prepare("SELECT key FROM threads WHERE tenant = ? AND id = ?").get(tenant, threadId)?.[0];
+}
+
+function lastPosition(connection: SqliteConnection): SqlValue | undefined {
+  return connection.prepare("SELECT max(pos) FROM entries").get()?.[0];
+}

@@ -1,0 +1,227 @@
+import type { ContextOperation } from "../../lanes/context-operation.ts";
+import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
+import type { AgentRequest } from "../../runtime/request/request.ts";
+import type { OperationAnswer } from "../../runtime/session/operation-answer.ts";
+import { threadNotFound } from "../../stores/errors.ts";
+import type { Content } from "../../thread/message.ts";
+import type {
+  AccessCode,
+  AccessToken,
+  AskAccepted,
+  CancelResult,
+  DecisionResult,
+  Info,
+  OperationResult,
+  SteerResult,
+  SummaryResult,
+} from "../contract.ts";
+import {
+  asContent,
+  contentIn,
+  objectOf,
+  oneOf,
+  optionalList,
+  optionalObject,
+  optionalSeq,
+  optionalText,
+  requiredText,
+} from "../http/request.ts";
+import { badField, type JsonResponse, json, StudioError } from "../http/response.ts";
+import type { RouteCall } from "../http/router.ts";
+import type { Studio } from "../studio.ts";
+import { titleOf } from "../titles.ts";
+import { VERSION } from "../version.ts";
+import { WIRES } from "./calls.ts";
+
+interface Ask {
+  readonly contextPolicy?: ContextPolicyInput | undefined;
+  readonly allowedTools?: readonly string[] | undefined;
+}
+
+/**
+ * POST /api/threads/{id}/ask. Answers when the message is stored. The thread's events report the answer of the model.
+ */
+export async function ask({ studio, request, param }: RouteCall): Promise<JsonResponse<AskAccepted>> {
+  const id = param("id");
+  const body = await objectOf(request);
+  const content = contentIn(body);
+  const allowedTools = optionalList(body, "allowedTools");
+  if (allowedTools?.some((name) => typeof name !== "string")) throw badField("allowedTools", "a list of names");
+  const options: Ask = {
+    contextPolicy: optionalObject(body, "contextPolicy") as ContextPolicyInput | undefined, // the agent checks the policy
+    allowedTools: allowedTools as readonly string[] | undefined,
+  };
+  const next = optionalList(body, "next")?.map((one) => asContent(one, "next")) ?? followUpsOf(studio, content);
+  const asked = await startRequest(studio, id, content, options);
+  if (next.length > 0) void askFollowUps(studio, id, asked, next, options);
+  return json<AskAccepted>({ requestId: asked.id }, 202);
+}
+
+async function startRequest(studio: Studio, id: string, content: Content, options: Ask): Promise<AgentRequest> {
+  const thread = await studio.store.load(id, { last: 1 });
+  if (thread === undefined) throw threadNotFound(id); // a mistyped id must not create a thread
+  const { title } = thread.metadata;
+  const isNamed = typeof title === "string" && title !== "";
+  const name = isNamed ? "" : ((await studio.titles.firstWords(id, thread.rev)) ?? titleOf(content));
+  const takeBack = isNamed || name === "" ? () => undefined : studio.titled.name(id, name);
+  try {
+    const context = studio.contextOf(id);
+    const request = await studio.host.ask(id, content, { ...options, ...(context !== undefined && { context }) });
+    studio.live.attach(id, request);
+    return request;
+  } finally {
+    takeBack();
+  }
+}
+
+/** Returns the follow-up prompts of an offered prompt. Other messages have none. */
+function followUpsOf({ prompts }: Studio, content: Content): readonly string[] {
+  return prompts.find(({ text }) => text === content)?.next ?? [];
+}
+
+/** Asks each follow-up after the answer to the previous one. After a failure, the rest is not asked. */
+async function askFollowUps(
+  studio: Studio,
+  id: string,
+  first: AgentRequest,
+  next: readonly Content[],
+  options: Ask,
+): Promise<void> {
+  try {
+    let before = first;
+    for (const content of next) {
+      await before.result;
+      before = await startRequest(studio, id, content, options);
+    }
+  } catch {} // the log and the events contain the error
+}
+
+/**
+ * POST /api/threads/{id}/steer: sends text to the running request. Answers at once; an entry later records the
+ * delivery.
+ */
+export async function steer({ studio, request, param }: RouteCall): Promise<JsonResponse<SteerResult>> {
+  const body = await objectOf(request);
+  const content = contentIn(body);
+  const kind = oneOf(["steer", "inject", "follow_up"], optionalText(body, "kind") ?? "steer", "kind");
+  const requestId = optionalText(body, "requestId");
+  const source = kind === "inject" ? requiredText(body, "source") : "";
+  const server = await studio.serverOf(param("id"));
+  const options = { requestId };
+  const answer =
+    kind === "steer"
+      ? server.steer(content, options)
+      : kind === "follow_up"
+        ? server.followUp(content, options)
+        : server.inject(content, { ...options, source });
+  const { id, accepted, reason } = answer;
+  return json<SteerResult>({ id, accepted, ...(reason !== undefined && { reason }) }, accepted ? 202 : 409);
+}
+
+/** POST /api/threads/{id}/cancel: answers when the request has ended. */
+export async function cancel({ studio, request, param }: RouteCall): Promise<JsonResponse<CancelResult>> {
+  const body = await objectOf(request);
+  const server = await studio.serverOf(param("id"));
+  const cancelled = await server.cancel(optionalText(body, "requestId"), optionalText(body, "reason"));
+  return json<CancelResult>({ cancelled });
+}
+
+/** POST /api/threads/{id}/approve and .../deny. Answers when the decision is stored. */
+export function decide(verdict: "approve" | "deny"): (call: RouteCall) => Promise<JsonResponse<DecisionResult>> {
+  return async ({ studio, request, param }) => {
+    const body = await objectOf(request);
+    const toolCallId = requiredText(body, "toolCallId");
+    const [by, note] = [optionalText(body, "by"), optionalText(body, "note")];
+    const id = await checkExists(studio, param("id"));
+    await studio.host[verdict](id, toolCallId, { by, note });
+    void studio.resume(id);
+    return json<DecisionResult>({ decided: true });
+  };
+}
+
+/** POST /api/threads/{id}/answer: gives the result of a tool call that runs outside the agent. */
+export async function answer({ studio, request, param }: RouteCall): Promise<JsonResponse<DecisionResult>> {
+  const body = await objectOf(request);
+  const toolCallId = requiredText(body, "toolCallId");
+  const { output } = body;
+  if (output === undefined) throw badField("output", "JSON, and is missing");
+  const id = await checkExists(studio, param("id"));
+  await studio.host.answer(id, toolCallId, output);
+  void studio.resume(id);
+  return json<DecisionResult>({ decided: true });
+}
+
+async function checkExists({ store }: Studio, id: string): Promise<string> {
+  if ((await store.load(id, { last: 1 })) === undefined) throw threadNotFound(id);
+  return id;
+}
+
+/** POST /api/threads/{id}/context: replaces the context of a lane, or switches to another lane. */
+export async function changeContext({ studio, request, param }: RouteCall): Promise<JsonResponse<OperationResult>> {
+  const body = await objectOf(request);
+  const operation = optionalObject(body, "operation");
+  if (operation === undefined) throw badField("operation", "an object, and is missing");
+  const contextRef = optionalText(body, "contextRef");
+  const opId = optionalText(body, "opId");
+  const server = await studio.serverOf(param("id"));
+  const answer = await server.modifyContext({
+    operation: operation as unknown as ContextOperation["operation"], // checked by modifyContext
+    ...(contextRef !== undefined && { contextRef }),
+    ...(opId !== undefined && { opId }),
+  });
+  return operationResponse(answer);
+}
+
+/** POST /api/threads/{id}/reset: clears the context of the model; the thread keeps its entries. */
+export async function reset({ studio, param }: RouteCall): Promise<JsonResponse<OperationResult>> {
+  return operationResponse(await (await studio.serverOf(param("id"))).reset());
+}
+
+/** POST /api/threads/{id}/summarize: answers when the summary is in the log. */
+export async function summarize({ studio, request, param }: RouteCall): Promise<JsonResponse<SummaryResult>> {
+  const body = await objectOf(request);
+  const [fromSeq, toSeq] = [optionalSeq(body, "fromSeq"), optionalSeq(body, "toSeq")];
+  const server = await studio.serverOf(param("id"));
+  const { seq } = await server.summarize({
+    ...(fromSeq !== undefined && { fromSeq }),
+    ...(toSeq !== undefined && { toSeq }),
+  });
+  return json<SummaryResult>({ seq });
+}
+
+function operationResponse({ opId, status }: OperationAnswer): JsonResponse<OperationResult> {
+  return json<OperationResult>({ opId, status }, status === "deferred" ? 202 : 200);
+}
+
+/** GET /api/info */
+export async function studioInfo({ studio }: RouteCall): Promise<JsonResponse<Info>> {
+  const { readOnly, isDemo: demo, model, prompts, label: store, agent } = studio;
+  const { tools } = await studio.settings;
+  return json<Info>({
+    name: "heddle",
+    version: VERSION,
+    readOnly,
+    demo,
+    model,
+    agent: agent.name,
+    tools: tools.map(({ name, description }) => ({ name, description })),
+    prompts,
+    store,
+    providers: WIRES,
+    importLimit: studio.importLimit,
+  });
+}
+
+/** POST /api/enter: exchanges a one-time code for the token. */
+export async function enter({ studio, request }: RouteCall): Promise<JsonResponse<AccessToken>> {
+  const code = requiredText(await objectOf(request), "code");
+  const { access } = studio;
+  if (access?.redeem(code)) return json<AccessToken>({ token: access.token });
+  const message = "This address was used already, or Studio was restarted. Open a new address, or enter the token.";
+  throw new StudioError({ code: "code_used", status: 401, message });
+}
+
+/** POST /api/codes: makes a one-time code for a URL. A download needs it, because it cannot send the token header. */
+export async function mintCode({ studio }: RouteCall): Promise<JsonResponse<AccessCode>> {
+  return json<AccessCode>({ code: studio.access?.mintCode() ?? "" }, 201);
+}

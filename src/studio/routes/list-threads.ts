@@ -1,0 +1,203 @@
+import { setImmediate } from "node:timers/promises";
+import { cursorAfter } from "../../stores/methods/list.ts";
+import type { ListOptions, ThreadInfo, ThreadStore } from "../../stores/port.ts";
+import { asJsonText, lowerAscii } from "../../stores/search-text.ts";
+import type { Clock } from "../../thread/ports.ts";
+import type { ThreadRowPage } from "../contract.ts";
+import { numberIn, oneOf, timeIn } from "../http/request.ts";
+import { badField, type JsonResponse, json } from "../http/response.ts";
+import type { RouteCall } from "../http/router.ts";
+import type { Studio } from "../studio.ts";
+import { rowOf } from "./thread.ts";
+
+const MAX_LIMIT = 200;
+
+/** GET /api/threads */
+export async function listThreads({ studio, query }: RouteCall): Promise<JsonResponse<ThreadRowPage>> {
+  const order = oneOf(["updated", "created"], query.get("order") || "updated", "order");
+  const limit = Math.max(1, numberIn(query, "limit", MAX_LIMIT) ?? 50);
+  const since = timeIn(query, "since") ?? Number.NEGATIVE_INFINITY;
+  const until = timeIn(query, "until") ?? Number.POSITIVE_INFINITY;
+  const agent = query.get("agent") || undefined;
+  const search = query.get("search") || "";
+  const options = { order, cursor: query.get("cursor") || undefined, status: query.get("status") || undefined, limit };
+  const timeOf = ({ createdAt, updatedAt }: ThreadInfo): number => (order === "created" ? createdAt : updatedAt);
+  const filter: Filter = {
+    isWanted: (info) => timeOf(info) <= until && (agent === undefined || info.metadata["agent"] === agent),
+    isPast: (info) => timeOf(info) < since,
+  };
+  const { threads, cursor, stoppedAt } =
+    search === ""
+      ? { ...(await filtered(studio, options, filter)), stoppedAt: undefined }
+      : await searchThreads(studio.store, search, options, filter, new TimeLimit(studio.ports.clock));
+  return json<ThreadRowPage>({
+    threads: await Promise.all(threads.map((info) => rowOf(studio, info))),
+    ...(cursor !== undefined && { cursor }),
+    ...(stoppedAt !== undefined && { searchedTo: timeOf(stoppedAt) }),
+  });
+}
+
+async function filtered(
+  { store }: Studio,
+  { order, status, limit, ...place }: Order & { readonly cursor: string | undefined; readonly limit: number },
+  { isWanted, isPast }: Filter,
+): Promise<{ readonly threads: readonly ThreadInfo[]; readonly cursor?: string | undefined }> {
+  const threads: ThreadInfo[] = [];
+  for (let { cursor } = place, size = limit + 1; ; size = STORE_PAGE) {
+    const page = await store.list({ order, status, cursor, limit: size });
+    for (const info of page.threads) {
+      if (isPast(info)) return { threads };
+      if (!isWanted(info)) continue;
+      const last = threads.at(-1);
+      if (last !== undefined && threads.length === limit) return { threads, cursor: cursorBehind(last, { order }) };
+      threads.push(info);
+    }
+    cursor = page.cursor;
+    if (cursor === undefined) return { threads };
+  }
+}
+
+/** Threads read at once if the store cannot apply the filter itself. */
+const STORE_PAGE = 500;
+/** Entries read at once. */
+const STEP = 20_000;
+
+interface Order {
+  readonly order: "updated" | "created";
+  readonly status: string | undefined;
+}
+
+interface Filter {
+  readonly isWanted: (info: ThreadInfo) => boolean;
+  /** Whether no further thread can match. Lists are sorted by time, newest first. */
+  readonly isPast: (info: ThreadInfo) => boolean;
+}
+
+interface SearchResult {
+  readonly threads: readonly ThreadInfo[];
+  readonly cursor?: string | undefined;
+  /** The thread at which the time limit was reached. */
+  readonly stoppedAt?: ThreadInfo;
+}
+
+/** Where a search continues: after the thread `after`, and in the next thread before the entry `before`. */
+interface SearchPosition {
+  readonly after?: string | undefined;
+  readonly before?: number | undefined;
+}
+
+/**
+ * Finds threads whose id, metadata or entries contain a text, newest first. It may read whole threads, so it has a time
+ * limit. The cursor continues the search.
+ */
+async function searchThreads(
+  store: ThreadStore,
+  search: string,
+  options: Order & { readonly cursor: string | undefined; readonly limit: number },
+  { isWanted, isPast }: Filter,
+  budget: TimeLimit,
+): Promise<SearchResult> {
+  const { order, status, limit } = options;
+  const threads: ThreadInfo[] = [];
+  let { after, before }: SearchPosition = positionIn(options.cursor);
+  for (;;) {
+    const page: Awaited<ReturnType<ThreadStore["list"]>> = await store.list({
+      order,
+      status,
+      cursor: after,
+      limit: STORE_PAGE,
+    });
+    for (const info of page.threads) {
+      if (isPast(info)) return { threads };
+      if (isWanted(info)) {
+        if (threads.length === limit) return { threads, cursor: cursorAt({ after }) };
+        const looked: boolean | number =
+          isInHead(info, search) || (await isInEntries(store, info, search, before, budget));
+        if (typeof looked === "number") {
+          return { threads, cursor: cursorAt({ after, before: looked }), stoppedAt: info };
+        }
+        if (looked) threads.push(info);
+      }
+      before = undefined;
+      after = cursorBehind(info, options);
+      if (await budget.isReached()) return { threads, cursor: cursorAt({ after }), stoppedAt: info };
+    }
+    if (page.cursor === undefined) return { threads };
+  }
+}
+
+function isInHead({ id, metadata }: ThreadInfo, search: string): boolean {
+  const small = lowerAscii(search);
+  return lowerAscii(id).includes(small) || lowerAscii(JSON.stringify(metadata)).includes(asJsonText(small));
+}
+
+/** Returns whether the text occurs. At the time limit, returns the seq before which entries are not searched yet. */
+async function isInEntries(
+  store: ThreadStore,
+  { id, rev }: ThreadInfo,
+  search: string,
+  before: number | undefined,
+  budget: TimeLimit,
+): Promise<boolean | number> {
+  for (let toSeq = Math.min(rev, before ?? rev) - 1; toSeq >= 0; toSeq -= STEP) {
+    const fromSeq = Math.max(0, toSeq - STEP + 1);
+    for await (const _ of store.read(id, { fromSeq, toSeq, search, reverse: true, limit: 1 })) return true;
+    if (fromSeq > 0 && (await budget.isReached())) return fromSeq;
+  }
+  return false;
+}
+
+/** Makes a list cursor in the format of the store. */
+function cursorBehind(info: ThreadInfo, { order }: Pick<ListOptions, "order">): string | undefined {
+  return cursorAfter(info, order ?? "updated");
+}
+
+const SEARCH_PREFIX = "search:";
+
+function cursorAt(place: SearchPosition): string {
+  return `${SEARCH_PREFIX}${JSON.stringify(place)}`;
+}
+
+function positionIn(cursor: string | undefined): SearchPosition {
+  if (cursor === undefined) return {};
+  try {
+    if (!cursor.startsWith(SEARCH_PREFIX)) throw new SyntaxError();
+    const { after, before }: { readonly after?: unknown; readonly before?: unknown } = JSON.parse(
+      cursor.slice(SEARCH_PREFIX.length),
+    );
+    if (after !== undefined && typeof after !== "string") throw new SyntaxError();
+    if (before !== undefined && !Number.isSafeInteger(before)) throw new SyntaxError();
+    return { after, before: before as number | undefined }; // the lines above check the types
+  } catch {
+    throw badField("cursor", "the cursor of a page of the same search");
+  }
+}
+
+/** Milliseconds after which a search answers with the threads found so far. */
+const LIMIT_MS = 250;
+/** Milliseconds of searching between two pauses for other work of the process. */
+const YIELD_MS = 20;
+
+/** The time limit of one search. */
+export class TimeLimit {
+  readonly #clock: Clock;
+  readonly #end: number;
+  #lastYield: number;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#lastYield = clock();
+    this.#end = this.#lastYield + LIMIT_MS;
+  }
+
+  /** Returns whether the time is up. Call it between short steps of work: it also pauses for other work. */
+  async isReached(): Promise<boolean> {
+    const now = this.#clock();
+    if (now >= this.#end) return true;
+    if (now - this.#lastYield >= YIELD_MS) {
+      await setImmediate();
+      this.#lastYield = this.#clock();
+    }
+    return false;
+  }
+}

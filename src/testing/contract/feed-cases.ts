@@ -1,0 +1,170 @@
+import type { FeedItem } from "../../stores/port.ts";
+import { note, notes } from "../builders.ts";
+import { allItems, equal, firstItems, ok, present, sameJsonText, shortPause } from "../check.ts";
+import type { ContractTests } from "./case-fixture.ts";
+
+/** Cases: all threads of a tenant as one stream. */
+export const feedCases: ContractTests = {
+  "the feed has the entries of all threads in the order they were committed": async ({ store, fresh }) => {
+    const written: (readonly [string, number])[] = [];
+    for (const name of ["b", "a", "b", "c", "a"]) {
+      const { entries } = await store.append(fresh(name), notes(2));
+      written.push(...entries.map(({ seq }) => [fresh(name), seq] as const));
+    }
+    equal(places(await firstItems(10, store.feed())), written, "places");
+  },
+
+  "the feed gives the entries that were written": async ({ store, thread }) => {
+    const { entries } = await store.append(thread, [note({ z: 1, a: "\u0000" }, { refs: { runId: "r" } }), note()]);
+    sameJsonText(
+      (await firstItems(2, store.feed())).map(({ entry }) => entry),
+      entries,
+      "entries",
+    );
+  },
+
+  "a feed goes on after a cursor, in any handle": async ({ store, open, fresh }) => {
+    for (let n = 0; n < 6; n++) await store.append(fresh(`t${n % 3}`), note({ n }));
+    const all = await firstItems(6, store.feed());
+    const other = await open();
+    for (let n = 0; n < 5; n++) {
+      const after = present(all[n], "item").cursor;
+      equal(places(await firstItems(5 - n, other.feed({ after }))), places(all.slice(n + 1)), `places after item ${n}`);
+    }
+  },
+
+  "a feed waits for what comes, also from another handle": async ({ store, open, fresh }) => {
+    const other = await open();
+    const seen = firstItems(4, store.feed());
+    await store.append(fresh("a"), note());
+    await shortPause();
+    await other.append(fresh("b"), notes(2));
+    await other.append(fresh("a"), note());
+    equal(
+      places(await seen),
+      [
+        [fresh("a"), 0],
+        [fresh("b"), 0],
+        [fresh("b"), 1],
+        [fresh("a"), 1],
+      ],
+      "places",
+    );
+  },
+
+  "a feed resumed while many write misses nothing and repeats nothing": async ({ store, open, fresh }) => {
+    const other = await open();
+    const writing = [store, other, store, other].map(async (handle, n) => {
+      for (let batch = 0; batch < 10; batch++) await handle.append(fresh(`t${n % 3}`), notes(2));
+    });
+    const seen: FeedItem[] = [];
+    while (seen.length < 80)
+      seen.push(...(await firstItems(Math.min(7, 80 - seen.length), other.feed({ after: seen.at(-1)?.cursor }))));
+    await Promise.all(writing);
+    for (const name of ["t0", "t1", "t2"]) {
+      const ofThread = seen.filter(({ threadId }) => threadId === fresh(name)).map(({ entry }) => entry.seq);
+      equal(
+        ofThread,
+        ofThread.map((_, seq) => seq),
+        `seqs of ${name}`,
+      );
+    }
+  },
+
+  "a cursor stays good when its thread is deleted": async ({ store, fresh }) => {
+    await store.append(fresh("a"), notes(2));
+    await store.append(fresh("b"), notes(2));
+    await store.append(fresh("c"), note());
+    const all = await firstItems(5, store.feed());
+    const inB = present(all[2], "item").cursor;
+    await store.delete(fresh("b"));
+    equal(places(await firstItems(1, store.feed({ after: inB }))), [[fresh("c"), 0]], "after the cursor");
+    const remaining = [
+      [fresh("a"), 0],
+      [fresh("a"), 1],
+      [fresh("c"), 0],
+    ];
+    equal(places(await firstItems(3, store.feed())), remaining, "from the start");
+    await store.append(fresh("b"), note());
+    equal(
+      places(await firstItems(2, store.feed({ after: inB }))),
+      [
+        [fresh("c"), 0],
+        [fresh("b"), 0],
+      ],
+      "the recreated thread",
+    );
+  },
+
+  "a thread that is deleted and begins anew is fed as what it is now, each entry once": async ({
+    store,
+    open,
+    fresh,
+  }) => {
+    const other = await open();
+    await store.append(fresh("a"), [note({ n: 1 }), note({ n: 2 })]);
+    await store.append(fresh("b"), note({ n: 3 }));
+    const following = other.feed()[Symbol.asyncIterator]();
+    const before = [await following.next(), await following.next(), await following.next()].map(({ value }) => value);
+    equal(before.map(numberOf), [1, 2, 3], "before");
+    await store.delete(fresh("a"));
+    await store.append(fresh("a"), [note({ n: 4 }), note({ n: 5 }), note({ n: 6 })]);
+    await store.append(fresh("c"), note({ n: 7 }));
+    const after = [4, 5, 6, 7];
+    for (const n of after) equal(numberOf((await following.next()).value), n, "in a feed that went on");
+    await following.return?.();
+    equal((await firstItems(5, store.feed())).map(numberOf), [3, ...after], "from the start");
+    for (const [index, { cursor }] of before.entries()) {
+      const rest = index < 2 ? [3, ...after] : after;
+      equal((await firstItems(rest.length, other.feed({ after: cursor }))).map(numberOf), rest, `after item ${index}`);
+    }
+  },
+
+  "the feed shows a fork's history under the fork's id": async ({ store, thread, fresh }) => {
+    await store.append(thread, notes(2));
+    await store.fork(thread, { atSeq: 1, newId: fresh("fork") });
+    equal(
+      places(await firstItems(4, store.feed())),
+      [
+        [thread, 0],
+        [thread, 1],
+        [fresh("fork"), 0],
+        [fresh("fork"), 1],
+      ],
+      "places",
+    );
+  },
+
+  "more than a page is fed in order": async ({ store, thread, fresh }) => {
+    await store.append(thread, notes(700));
+    await store.append(fresh("other"), notes(500));
+    const items = await firstItems(1200, store.feed());
+    equal(
+      items.map(({ entry }) => entry.seq),
+      items.map((_, n) => (n < 700 ? n : n - 700)),
+      "seqs",
+    );
+    ok(new Set(items.map(({ cursor }) => cursor)).size === 1200, "each item has a cursor of its own");
+  },
+
+  "a feed ends when its signal aborts or its store closes": async ({ open, thread }) => {
+    const store = await open();
+    await store.append(thread, note());
+    equal(await allItems(store.feed({ signal: AbortSignal.abort() })), [], "items");
+    const stop = new AbortController();
+    const [stopped, closed] = [allItems(store.feed({ signal: stop.signal })), allItems(store.feed())];
+    await shortPause();
+    stop.abort();
+    ok((await stopped).length <= 1, "the stopped feed ended");
+    await store.close();
+    ok((await closed).length <= 1, "the feed of the closed store ended");
+  },
+};
+
+function places(items: readonly FeedItem[]): (readonly [string, number])[] {
+  return items.map(({ threadId, entry }) => [threadId, entry.seq] as const);
+}
+
+function numberOf(item: FeedItem | undefined): unknown {
+  return item?.entry.payload["n"];
+}

@@ -1,0 +1,190 @@
+import { StoreError } from "../../stores/errors.ts";
+import { note, notes, user } from "../builders.ts";
+import { equal, ok, present, rejects, sameJsonText } from "../check.ts";
+import type { ContractTests } from "./case-fixture.ts";
+
+/** Cases: forks, which share the history of another thread. */
+export const forkCases: ContractTests = {
+  "a fork has the history up to and including a seq": async ({ store, thread, fresh }) => {
+    await store.append(thread, [user("a"), note({ z: 1, a: "\u0000" }, { v: 2, refs: { runId: "r" } }), user("c")]);
+    const parent = present(await store.load(thread), "parent").toArray();
+    for (const atSeq of [0, 1, 2]) {
+      const info = await store.fork(thread, { atSeq, newId: fresh(`fork${atSeq}`) });
+      equal([info.id, info.rev], [fresh(`fork${atSeq}`), atSeq + 1], "info");
+      sameJsonText((await store.load(info.id))?.toArray(), parent.slice(0, atSeq + 1), "entries");
+      equal((await store.verify(info.id)).ok, true, "verify");
+    }
+  },
+
+  "a fork knows where it comes from": async ({ store, thread, fresh }) => {
+    await store.append(thread, notes(3), { metadata: { title: "old", owner: "ada", parentThreadId: "someone" } });
+    const metadata = { title: "new", forkSeq: 99, status: "draft" };
+    const info = await store.fork(thread, { atSeq: 1, newId: fresh("fork"), metadata });
+    const expected = { title: "new", owner: "ada", parentThreadId: thread, forkSeq: 1, status: "draft" };
+    equal(info.metadata, expected, "answered metadata");
+    equal(info.status, "draft", "status");
+    equal((await store.load(info.id))?.metadata, expected, "loaded metadata");
+    equal(
+      (await store.list()).threads.find(({ id }) => id === info.id),
+      info,
+      "listed",
+    );
+  },
+
+  "a fork has the status that its own entries give": async ({ store, thread, fresh }) => {
+    const ask = (requestId: string) => ({
+      kind: "ai_message",
+      payload: { role: "user", content: "hi", requestId, runId: `run_${requestId}` },
+      refs: { requestId },
+    });
+    const end = (status: string) => ({ kind: "note", payload: { end: { status } } });
+    await store.append(thread, [note(), ask("r1"), end("completed"), note(), ask("r2"), end("failed"), ask("r3")], {
+      metadata: { status: "running", owner: "ada" },
+    });
+    const expected = [undefined, undefined, undefined, "completed", "completed", undefined, "failed", undefined];
+    for (const [index, status] of expected.entries()) {
+      const info = await store.fork(thread, { atSeq: index - 1, newId: fresh(`fork${index}`) });
+      equal([info.status, info.metadata["status"]], [status, status], `status at ${index - 1}`);
+      equal(info.metadata["owner"], "ada", "other metadata");
+    }
+    const running = await store.list({ status: "running" });
+    equal(
+      running.threads.map(({ id }) => id),
+      [thread],
+      "threads listed as running",
+    );
+    await store.append(thread, note(), { metadata: { status: "waiting" } });
+    equal((await store.fork(thread, { atSeq: 7, newId: fresh("whole") })).status, "waiting", "whole thread that waits");
+    await store.append(thread, note(), { metadata: { status: "archived" } });
+    equal((await store.fork(thread, { atSeq: 0, newId: fresh("own") })).status, "archived", "a status of the caller's");
+  },
+
+  "a fork without a name gets one": async ({ store, thread }) => {
+    await store.append(thread, note());
+    const [one, two] = [await store.fork(thread, { atSeq: 0 }), await store.fork(thread, { atSeq: 0 })];
+    ok(one.id !== two.id && one.id !== thread, "names of their own");
+    equal((await store.load(one.id))?.rev, 1, "rev");
+  },
+
+  "a fork and its parent go their own ways": async ({ store, thread, fresh }) => {
+    await store.append(thread, notes(3), { metadata: { title: "parent" } });
+    const before = present(await store.load(thread), "parent").toJSON();
+    const hash = (await store.verify(thread)).hash;
+    await store.fork(thread, { atSeq: 1, newId: fresh("fork") });
+    await store.append(fresh("fork"), note({ only: "fork" }), { expectedRev: 2, metadata: { title: "fork" } });
+    sameJsonText((await store.load(thread))?.toJSON(), before, "parent");
+    equal((await store.verify(thread)).hash, hash, "hash of the parent");
+    await store.append(thread, note({ only: "parent" }));
+    equal((await store.load(fresh("fork")))?.at(2)?.payload, { only: "fork" }, "entry of the fork");
+    equal((await store.load(fresh("fork")))?.rev, 3, "rev of the fork");
+    for (const id of [thread, fresh("fork")]) equal((await store.verify(id)).ok, true, "verify");
+  },
+
+  "a fork remembers the ids it shares": async ({ store, thread, fresh }) => {
+    await store.append(thread, [note({ n: 1 }, { id: "a" }), note({ n: 2 }, { id: "b" })]);
+    await store.fork(thread, { atSeq: 0, newId: fresh("fork") });
+    equal((await store.append(fresh("fork"), note({ n: 1 }, { id: "a" }))).replayed, true, "a is known");
+    equal((await store.append(fresh("fork"), note({ n: 9 }, { id: "b" }))).replayed, false, "b is free");
+  },
+
+  "a fork of a fork": async ({ store, thread, fresh }) => {
+    await store.append(thread, notes(3));
+    await store.fork(thread, { atSeq: 2, newId: fresh("f1") });
+    await store.append(fresh("f1"), notes(3));
+    const info = await store.fork(fresh("f1"), { atSeq: 4, newId: fresh("f2") });
+    equal([info.rev, info.metadata["parentThreadId"], info.metadata["forkSeq"]], [5, fresh("f1"), 4], "fork");
+    equal((await store.verify(fresh("f2"))).ok, true, "verify");
+  },
+
+  "a fork outlives its parent": async ({ store, thread, fresh }) => {
+    await store.append(thread, notes(3));
+    await store.fork(thread, { atSeq: 2, newId: fresh("fork") });
+    await store.delete(thread);
+    equal((await store.load(fresh("fork")))?.rev, 3, "rev");
+    equal((await store.verify(fresh("fork"))).ok, true, "verify");
+  },
+
+  "a long thread forks whole": async ({ store, thread, fresh }) => {
+    await store.append(thread, notes(1205));
+    await store.fork(thread, { atSeq: 1201, newId: fresh("fork") });
+    equal((await store.load(fresh("fork")))?.rev, 1202, "rev");
+    equal((await store.verify(fresh("fork"))).ok, true, "verify");
+  },
+
+  "a name that is taken is refused, and what has it stays": async ({ store, thread, fresh }) => {
+    await store.append(thread, notes(2));
+    await store.append(fresh("taken"), note({ mine: true }));
+    const facts = { code: "thread_exists", threadId: fresh("taken") };
+    await rejects(store.fork(thread, { atSeq: 1, newId: fresh("taken") }), facts, "fork");
+    equal((await store.load(fresh("taken")))?.rev, 1, "rev");
+    await rejects(store.fork(thread, { atSeq: 0, newId: thread }), { code: "thread_exists" }, "fork onto itself");
+    equal((await store.load(thread))?.rev, 2, "rev");
+  },
+
+  "of forks to one name at once exactly one wins": async ({ store, open, thread, fresh }) => {
+    const other = await open();
+    await store.append(thread, notes(5));
+    const attempts = [0, 1, 2, 3].map((atSeq) =>
+      (atSeq % 2 === 0 ? store : other).fork(thread, { atSeq, newId: fresh("fork") }),
+    );
+    const outcomes = await Promise.allSettled(attempts);
+    const [winner, ...more] = outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? outcome.value : []));
+    equal(more, [], "other winners");
+    equal((await store.load(fresh("fork")))?.rev, winner?.rev, "rev");
+    equal((await store.verify(fresh("fork"))).ok, true, "verify");
+  },
+
+  "a thread that is deleted while it is forked is forked whole or not at all": async ({
+    store,
+    open,
+    thread,
+    fresh,
+  }) => {
+    const other = await open();
+    for (let round = 0; round < 8; round++) {
+      await store.append(thread, notes(5));
+      const newId = fresh(`fork${round}`);
+      const forking = other.fork(thread, { atSeq: 3, newId }).catch((error: unknown) => error);
+      for (let wait = 0; wait < round; wait++) await Promise.resolve();
+      await store.delete(thread);
+      const outcome = await forking;
+      if (StoreError.isInstance(outcome)) equal(outcome.code, "thread_not_found", "code");
+      const copy = await store.load(newId);
+      equal(copy?.rev ?? "none", StoreError.isInstance(outcome) ? "none" : 4, "rev of the fork");
+      if (copy !== undefined) equal((await store.verify(newId)).ok, true, "verify");
+    }
+  },
+
+  "a fork at -1 is empty, knows its parent, and takes entries": async ({ store, thread, fresh }) => {
+    await store.append(thread, notes(3), { metadata: { owner: "ada" } });
+    const newId = fresh("fork");
+    const info = await store.fork(thread, { atSeq: -1, newId, metadata: { title: "Edited" } });
+    const expected = { owner: "ada", title: "Edited", parentThreadId: thread, forkSeq: -1 };
+    equal([info.id, info.rev, info.metadata], [newId, 0, expected], "info");
+    const empty = present(await store.load(newId), "fork");
+    equal([empty.rev, empty.firstSeq, empty.metadata], [0, 0, expected], "loaded");
+    equal((await store.verify(newId)).ok, true, "verify");
+    await rejects(store.fork(thread, { atSeq: -1, newId }), { code: "thread_exists" }, "the name is taken");
+    await store.append(newId, user("first"), { expectedRev: 0, create: false });
+    equal(
+      (await store.load(newId))?.toArray().map(({ payload }) => payload["content"]),
+      ["first"],
+      "entries",
+    );
+    equal((await store.load(newId))?.metadata, expected, "metadata stays");
+    equal((await store.verify(newId)).ok, true, "verify with an entry");
+    equal((await store.load(thread))?.rev, 3, "rev of the parent");
+    equal((await store.fork(newId, { atSeq: -1 })).rev, 0, "a fork of the fork");
+  },
+
+  "only what is there can be forked": async ({ store, thread, fresh }) => {
+    await rejects(store.fork(thread, { atSeq: 0 }), { code: "thread_not_found", threadId: thread }, "no thread");
+    await store.append(thread, notes(2));
+    const newId = fresh("fork");
+    await rejects(store.fork(thread, { atSeq: 2, newId }), { code: "seq_out_of_range" }, "beyond the end");
+    await rejects(store.fork(fresh("missing"), { atSeq: -1 }), { code: "thread_not_found" }, "no thread, at -1");
+    for (const atSeq of [-2, 0.5, Number.NaN])
+      await rejects(store.fork(thread, { atSeq, newId }), { code: "invalid_options" }, `at ${atSeq}`);
+    equal(await store.load(newId), undefined, "fork");
+  },
+};

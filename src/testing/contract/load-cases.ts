@@ -1,0 +1,254 @@
+import type { Entry, EntryInput } from "../../thread/entry.ts";
+import type { ThreadBase } from "../../thread/thread-data.ts";
+import { inLane, note, notes, replace, summary, switchTo, user } from "../builders.ts";
+import { equal, ok, present, rejects, sameJsonText } from "../check.ts";
+import type { Random } from "../random.ts";
+import type { CaseFixture, ContractTests } from "./case-fixture.ts";
+import { naiveBase } from "./naive-base.ts";
+
+/** Cases: loading a thread whole, in part, or at an earlier revision. */
+export const loadCases: ContractTests = {
+  "a missing thread is undefined": async ({ store, thread }) => {
+    for (const options of [{}, { last: 3 }, { last: 0 }, { upToSeq: 5 }])
+      equal(await store.load(thread, options), undefined, `load(${JSON.stringify(options)})`);
+  },
+
+  "a thread is loaded whole": async ({ store, thread }) => {
+    await store.append(thread, notes(3, { at: 10 }), { metadata: { title: "t" } });
+    await store.append(thread, note({}, { at: 25 }));
+    const loaded = present(await store.load(thread), "thread");
+    const { id, rev, lastSeq, firstSeq, entryCount, createdAt, updatedAt, metadata, base } = loaded;
+    equal(
+      { id, rev, lastSeq, firstSeq, entryCount, createdAt, updatedAt, metadata, base },
+      {
+        id: thread,
+        rev: 4,
+        lastSeq: 3,
+        firstSeq: 0,
+        entryCount: 4,
+        createdAt: 10,
+        updatedAt: 25,
+        metadata: { title: "t" },
+        base: undefined,
+      },
+      "thread",
+    );
+  },
+
+  "a tail knows its place": async ({ store, thread }) => {
+    await store.append(thread, notes(10));
+    const tail = present(await store.load(thread, { last: 3 }), "thread");
+    const { rev, firstSeq, lastSeq, entryCount } = tail;
+    equal({ rev, firstSeq, lastSeq, entryCount }, { rev: 10, firstSeq: 7, lastSeq: 9, entryCount: 10 }, "tail");
+    equal(
+      tail.toArray().map(({ seq }) => seq),
+      [7, 8, 9],
+      "seqs",
+    );
+    ok(tail.base !== undefined, "a tail has a base");
+  },
+
+  "a tail as long as the thread is the thread": async ({ store, thread }) => {
+    await store.append(thread, notes(3));
+    const whole = present(await store.load(thread), "thread");
+    for (const last of [3, 4, 1000, Number.MAX_SAFE_INTEGER])
+      sameJsonText((await store.load(thread, { last }))?.toJSON(), whole.toJSON(), `load({ last: ${last} })`);
+  },
+
+  "a tail of nothing still knows the revision": async ({ store, thread }) => {
+    await store.append(thread, notes(3));
+    const { rev, firstSeq, entryCount, base } = present(await store.load(thread, { last: 0 }), "thread");
+    equal({ rev, firstSeq, entryCount }, { rev: 3, firstSeq: 3, entryCount: 3 }, "thread");
+    equal(base?.activeLane, "default", "active lane");
+  },
+
+  "a thread is loaded as it was at a seq": async ({ store, thread }) => {
+    await store.append(thread, notes(10));
+    const whole = present(await store.load(thread), "thread");
+    for (const upToSeq of [0, 4, 9]) {
+      const past = present(await store.load(thread, { upToSeq }), "thread");
+      sameJsonText(past.toJSON(), whole.upTo(upToSeq).toJSON(), `load({ upToSeq: ${upToSeq} })`);
+    }
+  },
+
+  "a tail of the past": async ({ store, thread }) => {
+    await store.append(thread, notes(10));
+    const { rev, firstSeq, lastSeq } = present(await store.load(thread, { upToSeq: 6, last: 2 }), "thread");
+    equal({ rev, firstSeq, lastSeq }, { rev: 7, firstSeq: 5, lastSeq: 6 }, "thread");
+    equal((await store.load(thread, { upToSeq: 6, last: 99 }))?.firstSeq, 0, "firstSeq");
+    equal((await store.load(thread, { upToSeq: 9, last: 0 }))?.firstSeq, 10, "firstSeq");
+  },
+
+  "a seq that is not there yet is an error": async ({ store, thread }) => {
+    await store.append(thread, notes(3));
+    await rejects(store.load(thread, { upToSeq: 3 }), { code: "seq_out_of_range", threadId: thread }, "load");
+  },
+
+  "options that make no sense are refused": async ({ store, thread }) => {
+    await store.append(thread, notes(3));
+    for (const bad of [-1, 1.5, Number.NaN]) {
+      await rejects(store.load(thread, { last: bad }), { code: "invalid_options" }, `load({ last: ${bad} })`);
+      await rejects(store.load(thread, { upToSeq: bad }), { code: "invalid_options" }, `load({ upToSeq: ${bad} })`);
+    }
+  },
+
+  "a thread of more than a page is loaded whole": async ({ store, thread }) => {
+    await store.append(thread, notes(1201));
+    const loaded = present(await store.load(thread), "thread").toArray();
+    equal(
+      loaded.map(({ seq, payload }) => [seq, payload["n"]]),
+      loaded.map((_, n) => [n, n]),
+      "entries",
+    );
+    equal([loaded.length, (await store.load(thread, { last: 777 }))?.firstSeq], [1201, 424], "extent");
+  },
+
+  "a loaded thread is a value: what is appended to it or to the store changes nothing else": async ({
+    store,
+    thread,
+  }) => {
+    await store.append(thread, notes(2));
+    const loaded = present(await store.load(thread), "thread");
+    loaded.append(note());
+    await store.append(thread, notes(3));
+    equal([loaded.rev, (await store.load(thread))?.rev], [2, 5], "revs");
+    ok(Object.isFrozen(loaded.at(0)?.payload), "payloads are frozen");
+  },
+
+  "a thread that is deleted while it is loaded is whole or gone, never damaged": async ({ store, open, thread }) => {
+    const other = await open();
+    for (let round = 0; round < 10; round++) {
+      await store.append(thread, notes(5));
+      const early = [other.load(thread), other.load(thread, { last: 2 })];
+      const removing = store.delete(thread);
+      const loaded = await Promise.all([...early, other.load(thread), store.load(thread, { upToSeq: 4 })]);
+      equal(await removing, true, "deleted");
+      for (const seen of loaded) ok(seen === undefined || seen.rev === 5, "whole or gone");
+    }
+  },
+};
+
+/** Cases: the base of a partly loaded thread equals one computed from all entries. */
+export const baseCases: ContractTests = {
+  "the base of a thread without lanes measures what lies before": async ({ store, thread }) => {
+    await store.append(thread, [note({ a: 1 }), user("hi"), note({ text: "w\u00f6ol \u{1F9F6}" }), note()]);
+    await checkBaseOf(store, thread);
+  },
+
+  "the base knows the active lane, the latest replace and the summary of each lane": async ({ store, thread }) => {
+    await store.append(thread, [
+      user("hi"),
+      summary(0, 0),
+      switchTo("research"),
+      user("look"),
+      replace("research", 3),
+      inLane("default", user("back here")),
+      summary(3, 6),
+      switchTo("default"),
+      replace("default"),
+      user("on"),
+    ]);
+    await checkBaseOf(store, thread);
+  },
+
+  "lanes may have any name": async ({ store, thread }) => {
+    const names = ["__proto__", "constructor", "toString", "1", "\u{1F9F6}", " "];
+    await store.append(
+      thread,
+      names.flatMap((name) => [switchTo(name), user("hi"), inLane("default", user("there"))]),
+    );
+    await checkBaseOf(store, thread);
+  },
+
+  "a base is right wherever the tail begins, whatever the thread": async ({ store, random, fresh }) => {
+    for (let round = 0; round < 12; round++) {
+      const id = fresh(`r${round}`);
+      for (let at = 0, total = 5 + random.below(30); at < total; ) {
+        const batch = random.list(1 + random.below(4), (i) => randomEntry(random, at + i));
+        await store.append(id, batch);
+        at += batch.length;
+      }
+      await checkBaseOf(store, id);
+    }
+  },
+
+  "a base is right after a fork and what follows it": async ({ store, random, thread, fresh }) => {
+    await store.append(
+      thread,
+      random.list(20, (seq) => randomEntry(random, seq)),
+    );
+    for (const atSeq of [0, 7, 19]) {
+      const newId = fresh(`fork${atSeq}`);
+      await store.fork(thread, { atSeq, newId });
+      await checkBaseOf(store, newId);
+      await store.append(
+        newId,
+        random.list(10, (i) => randomEntry(random, atSeq + 1 + i)),
+      );
+      await checkBaseOf(store, newId);
+    }
+  },
+
+  "a base is right for a thread that was saved": async ({ store, open, random, thread, fresh }) => {
+    await store.append(
+      thread,
+      random.list(15, (seq) => randomEntry(random, seq)),
+    );
+    const elsewhere = await open({ tenant: fresh("elsewhere") });
+    await elsewhere.save(present(await store.load(thread), "thread"));
+    await checkBaseOf(elsewhere, thread);
+  },
+};
+
+/** Checks every possible first entry of a partial load, at the current and earlier revisions. */
+async function checkBaseOf(store: CaseFixture["store"], id: string): Promise<void> {
+  const thread = present(await store.load(id), "thread");
+  const all = thread.toArray();
+  for (let firstSeq = 1; firstSeq <= all.length; firstSeq++) {
+    const expected = naiveBase(all.slice(0, firstSeq));
+    const tail = await store.load(id, { last: all.length - firstSeq });
+    sameBase(tail?.base, expected, all, firstSeq);
+    const past = await store.load(id, { upToSeq: firstSeq, last: 1 }).catch(() => undefined);
+    if (past !== undefined) sameBase(past.base, expected, all, firstSeq);
+  }
+}
+
+function sameBase(actual: ThreadBase | undefined, expected: ThreadBase, all: readonly Entry[], firstSeq: number): void {
+  equal(actual, expected, `base at ${firstSeq} of ${JSON.stringify(all.map(({ kind, payload }) => [kind, payload]))}`);
+}
+
+function randomEntry(random: Random, seq: number): EntryInput {
+  const lane = random.pick(["default", "a", "b"]);
+  const place = () => random.below(seq + 2);
+  const entry = random.pick<() => EntryInput>([
+    () => user("x".repeat(random.below(60))),
+    () => note(random.oneIn(2) ? {} : { text: "\u00fc\u{1F9F6}".repeat(random.below(9)) }),
+    () => summary(0, place()),
+    () => summary(0, place()),
+    () => replace(lane, random.oneIn(2) ? undefined : place() - 1),
+    () => switchTo(lane),
+    () => branch(lane, random.pick(["default", "a", "b"]), place() - 1),
+    () => malformed(random, lane),
+  ])();
+  return entry.kind !== "ai_context_operation" && random.oneIn(2) ? inLane(lane, entry) : entry;
+}
+
+function branch(contextRef: string, from: string, atSeq: number): EntryInput {
+  return {
+    kind: "ai_context_operation",
+    payload: { contextRef, operation: { type: "switch", reason: "manual", from, atSeq } },
+  };
+}
+
+/** Makes a malformed operation or summary. The log accepts it, and lanes treat it as a plain entry. */
+function malformed(random: Random, lane: string): EntryInput {
+  return random.pick<EntryInput>([
+    { kind: "summary", payload: { toSeq: "3" } },
+    { kind: "summary", payload: { toSeq: 1.5, contextRef: lane } },
+    { kind: "ai_context_operation", payload: { contextRef: lane } },
+    { kind: "ai_context_operation", payload: { operation: { type: "switch" } } },
+    { kind: "ai_context_operation", payload: { contextRef: lane, operation: { type: "switch", reason: "why" } } },
+    { kind: "ai_context_operation", payload: { contextRef: lane, operation: { type: "replace", baseSeq: "1" } } },
+    { kind: "message", payload: { contextRef: 7, operation: { type: "switch" } } },
+  ]);
+}

@@ -1,0 +1,243 @@
+import type { ReadOptions } from "../../stores/port.ts";
+import type { Entry } from "../../thread/entry.ts";
+import { note, notes, user } from "../builders.ts";
+import { allItems, equal, firstItems, rejects, shortPause } from "../check.ts";
+import type { CaseFixture, ContractTests } from "./case-fixture.ts";
+
+/** Cases: reading single entries and ranges. */
+export const readCases: ContractTests = {
+  "a missing thread has no entries": async ({ store, thread }) => {
+    equal(await allItems(store.read(thread)), [], "entries");
+    equal(await allItems(store.read(thread, { reverse: true, limit: 3 })), [], "entries");
+  },
+
+  "a range includes both ends": async ({ store, thread }) => {
+    await store.append(thread, notes(10));
+    await checkSeqs(store, thread, { fromSeq: 3, toSeq: 6 }, [3, 4, 5, 6]);
+    await checkSeqs(store, thread, { fromSeq: 8 }, [8, 9]);
+    await checkSeqs(store, thread, { toSeq: 1 }, [0, 1]);
+    await checkSeqs(store, thread, { fromSeq: 4, toSeq: 4 }, [4]);
+    await checkSeqs(store, thread, { fromSeq: 5, toSeq: 4 }, []);
+    await checkSeqs(store, thread, { fromSeq: 10 }, []);
+    await checkSeqs(store, thread, { fromSeq: 8, toSeq: 99 }, [8, 9]);
+  },
+
+  "in reverse the last comes first": async ({ store, thread }) => {
+    await store.append(thread, notes(10));
+    await checkSeqs(store, thread, { reverse: true, limit: 3 }, [9, 8, 7]);
+    await checkSeqs(store, thread, { reverse: true, fromSeq: 3, toSeq: 6 }, [6, 5, 4, 3]);
+    await checkSeqs(store, thread, { reverse: true, toSeq: 2 }, [2, 1, 0]);
+    await checkSeqs(store, thread, { reverse: true, fromSeq: 8, toSeq: 99 }, [9, 8]);
+  },
+
+  "kinds are chosen before they are counted": async ({ store, thread }) => {
+    await store.append(thread, [note(), user("a"), note(), { kind: "error" }, user("b"), note()]);
+    await checkSeqs(store, thread, { kinds: ["message"] }, [1, 4]);
+    await checkSeqs(store, thread, { kinds: ["message", "error"], limit: 2 }, [1, 3]);
+    await checkSeqs(store, thread, { kinds: ["message", "error"], limit: 2, reverse: true }, [4, 3]);
+    await checkSeqs(store, thread, { kinds: ["message"], fromSeq: 2 }, [4]);
+    await checkSeqs(store, thread, { kinds: ["nothing such"] }, []);
+    await checkSeqs(store, thread, { kinds: [] }, []);
+    await checkSeqs(store, thread, { kinds: ["message", "message"] }, [1, 4]);
+  },
+
+  "what is searched for stands in the payload, whatever the case of A to Z": async ({ store, thread }) => {
+    const said = ["Warp and weft", 'the "weft"', "nothing", "WEFT\u0000", "é", "weft ".repeat(20_000)];
+    await store.append(
+      thread,
+      said.map((text) => user(text)),
+    );
+    await checkSeqs(store, thread, { search: "weFT" }, [0, 1, 3, 5]);
+    await checkSeqs(store, thread, { search: "weft", limit: 2 }, [0, 1]);
+    await checkSeqs(store, thread, { search: "weft", limit: 2, reverse: true }, [5, 3]);
+    await checkSeqs(store, thread, { search: "weft", fromSeq: 1, toSeq: 3 }, [1, 3]);
+    await checkSeqs(store, thread, { search: "weft", kinds: ["note"] }, []);
+    await checkSeqs(store, thread, { search: '"weft"' }, [1]);
+    await checkSeqs(store, thread, { search: "\u0000" }, [3]);
+    await checkSeqs(store, thread, { search: "É" }, []);
+    await checkSeqs(store, thread, { search: "nowhere" }, []);
+    await checkSeqs(store, thread, { search: "" }, [0, 1, 2, 3, 4, 5]);
+  },
+
+  "a limit of nothing reads nothing": async ({ store, thread }) => {
+    await store.append(thread, notes(3));
+    await checkSeqs(store, thread, { limit: 0 }, []);
+    await checkSeqs(store, thread, { limit: 2 }, [0, 1]);
+    await checkSeqs(store, thread, { limit: 99 }, [0, 1, 2]);
+  },
+
+  "more than a page is read in order, both ways": async ({ store, thread }) => {
+    await store.append(
+      thread,
+      Array.from({ length: 1203 }, (_, n) => (n % 2 === 0 ? note() : user("u"))),
+    );
+    const all = Array.from({ length: 1203 }, (_, seq) => seq);
+    const odd = all.filter((seq) => seq % 2 === 1);
+    await checkSeqs(store, thread, {}, all);
+    await checkSeqs(store, thread, { reverse: true }, all.toReversed());
+    await checkSeqs(store, thread, { fromSeq: 100, toSeq: 1100, limit: 777 }, all.slice(100, 877));
+    await checkSeqs(store, thread, { kinds: ["message"] }, odd);
+    await checkSeqs(store, thread, { kinds: ["message"], reverse: true, limit: 555 }, odd.toReversed().slice(0, 555));
+    for (const limit of [499, 500, 501, 1000]) await checkSeqs(store, thread, { limit }, all.slice(0, limit));
+  },
+
+  "a range of any thread is what the array says": async ({ store, thread, random }) => {
+    const kinds = ["note", "message", "error"] as const;
+    const { entries: all } = await store.append(
+      thread,
+      random.list(60, () => ({ kind: random.pick(kinds) })),
+    );
+    for (let round = 0; round < 40; round++) {
+      const fromSeq = random.below(70);
+      const toSeq = random.below(70);
+      const limit = random.below(30);
+      const reverse = random.oneIn(2);
+      const chosen = random.oneIn(2) ? undefined : random.list(random.below(3), () => random.pick(kinds));
+      const inRange = all.filter(
+        ({ seq, kind }) => seq >= fromSeq && seq <= toSeq && (chosen?.includes(kind as "note") ?? true),
+      ); // any of the three
+      const expected = (reverse ? inRange.toReversed() : inRange).slice(0, limit).map(({ seq }) => seq);
+      await checkSeqs(store, thread, { fromSeq, toSeq, limit, reverse, kinds: chosen }, expected);
+    }
+  },
+
+  "a reader may stop early": async ({ store, thread }) => {
+    await store.append(thread, notes(600));
+    equal((await firstItems(2, store.read(thread))).length, 2, "entries");
+    equal((await store.append(thread, note())).rev, 601, "rev");
+  },
+
+  "options of a read that make no sense are refused": async ({ store, thread }) => {
+    await store.append(thread, note());
+    for (const bad of [-1, 1.5, Number.NaN])
+      for (const option of ["fromSeq", "toSeq", "limit"])
+        await rejects(allItems(store.read(thread, { [option]: bad })), { code: "invalid_options" }, `${option} ${bad}`);
+    const kinds = "note" as unknown as string[]; // invalid on purpose
+    await rejects(allItems(store.read(thread, { kinds })), { code: "invalid_options" }, "kinds");
+  },
+};
+
+async function checkSeqs(
+  store: CaseFixture["store"],
+  thread: string,
+  options: ReadOptions,
+  seqs: number[],
+): Promise<void> {
+  const entries = await allItems(store.read(thread, options));
+  equal(
+    entries.map(({ seq }) => seq),
+    seqs,
+    `seqs of read(${JSON.stringify(options)})`,
+  );
+}
+
+/** Cases: watching a thread for new entries. */
+export const watchCases: ContractTests = {
+  "a watcher from the start sees what is there and what comes": async ({ store, thread }) => {
+    await store.append(thread, notes(3));
+    const seen = firstItems(5, store.watch(thread, { fromSeq: 0 }));
+    await store.append(thread, notes(2));
+    equal(seqs(await seen), [0, 1, 2, 3, 4], "seqs");
+  },
+
+  "a watcher from the middle begins there": async ({ store, thread }) => {
+    await store.append(thread, notes(5));
+    equal(seqs(await firstItems(2, store.watch(thread, { fromSeq: 3 }))), [3, 4], "seqs");
+  },
+
+  "a watcher from beyond the end waits for that entry": async ({ store, thread }) => {
+    await store.append(thread, notes(2));
+    const seen = firstItems(2, store.watch(thread, { fromSeq: 4 }));
+    for (let n = 0; n < 4; n++) await store.append(thread, note());
+    equal(seqs(await seen), [4, 5], "seqs");
+  },
+
+  "a thread that does not exist yet can be watched": async ({ store, thread }) => {
+    const seen = firstItems(2, store.watch(thread, { fromSeq: 0 }));
+    await shortPause();
+    await store.append(thread, notes(2));
+    equal(seqs(await seen), [0, 1], "seqs");
+  },
+
+  "a watcher sees what another handle appends": async ({ store, open, thread }) => {
+    const other = await open();
+    const seen = firstItems(4, store.watch(thread, { fromSeq: 0 }));
+    await other.append(thread, notes(2));
+    await shortPause();
+    await other.append(thread, notes(2));
+    equal(seqs(await seen), [0, 1, 2, 3], "seqs");
+  },
+
+  "a watcher gets the entries that were written, whole": async ({ store, thread }) => {
+    const seen = firstItems(2, store.watch(thread, { fromSeq: 0 }));
+    const { entries } = await store.append(thread, [note({ text: "\u0000 \u{1F9F6}" }, { v: 2 }), note()]);
+    equal(await seen, entries, "entries");
+  },
+
+  "a watch ends when its signal aborts": async ({ store, thread }) => {
+    await store.append(thread, notes(2));
+    const stop = new AbortController();
+    const seen: number[] = [];
+    for await (const { seq } of store.watch(thread, { fromSeq: 0, signal: stop.signal })) {
+      seen.push(seq);
+      if (seq === 1) setTimeout(() => stop.abort(), 5);
+    }
+    equal(seen, [0, 1], "seqs");
+  },
+
+  "a watch whose signal has aborted already is over": async ({ store, thread }) => {
+    await store.append(thread, notes(2));
+    equal(await allItems(store.watch(thread, { fromSeq: 0, signal: AbortSignal.abort() })), [], "entries");
+  },
+
+  "a watch ends when the store closes": async ({ open, thread }) => {
+    const store = await open();
+    await store.append(thread, notes(2));
+    const seen: Entry[] = [];
+    const watching = (async () => {
+      for await (const entry of store.watch(thread, { fromSeq: 0 })) seen.push(entry);
+    })();
+    while (seen.length < 2) await shortPause();
+    await store.close();
+    await watching;
+    equal(seqs(seen), [0, 1], "seqs");
+  },
+
+  "watchers that begin while others append miss nothing and see everything in order": async ({ open, thread }) => {
+    const [one, two] = [await open(), await open()];
+    const writing = [one, two].map(async (store, writer) => {
+      for (let n = 0; n < 20; n++) await store.append(thread, [note({ writer, n }), note({ writer, n })]);
+    });
+    const watching: Promise<Entry[]>[] = [];
+    for (let n = 0; n < 6; n++) {
+      watching.push(firstItems(80 - n, (n % 2 === 0 ? one : two).watch(thread, { fromSeq: n })));
+      await shortPause();
+    }
+    await Promise.all(writing);
+    for (const [from, seen] of (await Promise.all(watching)).entries())
+      equal(
+        seqs(seen),
+        seen.map((_, i) => from + i),
+        `seqs from ${from}`,
+      );
+  },
+
+  "more than a page is watched in order": async ({ store, thread }) => {
+    await store.append(thread, notes(1100));
+    const seen = await firstItems(1100, store.watch(thread, { fromSeq: 0 }));
+    equal(
+      seqs(seen),
+      seen.map((_, seq) => seq),
+      "seqs",
+    );
+  },
+
+  "a watch needs to know where to begin": async ({ store, thread }) => {
+    for (const fromSeq of [-1, 0.5, Number.NaN, undefined as unknown as number]) // invalid on purpose
+      await rejects(firstItems(1, store.watch(thread, { fromSeq })), { code: "invalid_options" }, `fromSeq ${fromSeq}`);
+  },
+};
+
+function seqs(entries: readonly Entry[]): number[] {
+  return entries.map(({ seq }) => seq);
+}

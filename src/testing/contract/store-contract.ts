@@ -1,0 +1,67 @@
+import { appendCases, revisionCases } from "./append-cases.ts";
+import { type ContractCase, type ContractTests, runCase, type StoreSubject } from "./case-fixture.ts";
+import { claimCases, processCases } from "./claim-cases.ts";
+import { concurrencyCases, retryCases } from "./concurrency-cases.ts";
+import { contentCases, payloadCases } from "./content-cases.ts";
+import { feedCases } from "./feed-cases.ts";
+import { forkCases } from "./fork-cases.ts";
+import { lifetimeCases } from "./lifetime-cases.ts";
+import { listCases, pageCases } from "./list-cases.ts";
+import { baseCases, loadCases } from "./load-cases.ts";
+import { nameCases, tenantCases } from "./name-cases.ts";
+import { readCases, watchCases } from "./read-cases.ts";
+import { recordCases, saveCases } from "./record-cases.ts";
+
+/** The group of cases that need `spawn`. */
+const PROCESSES = "processes";
+
+const GROUPS: Readonly<Record<string, ContractTests>> = {
+  append: appendCases,
+  revision: revisionCases,
+  retry: retryCases,
+  concurrency: concurrencyCases,
+  content: contentCases,
+  name: nameCases,
+  payload: payloadCases,
+  load: loadCases,
+  base: baseCases,
+  read: readCases,
+  watch: watchCases,
+  feed: feedCases,
+  fork: forkCases,
+  save: saveCases,
+  list: listCases,
+  page: pageCases,
+  record: recordCases,
+  claim: claimCases,
+  tenant: tenantCases,
+  life: lifetimeCases,
+  [PROCESSES]: processCases,
+};
+
+/**
+ * Returns every requirement of ThreadStore as a test case, for any test runner. Cases are independent and close the
+ * stores that they open. Each uses its own tenant, so the database may be shared and may contain data.
+ * @example
+ * const database = new MemoryDatabase();
+ * const open = (options: OpenStoreOptions) => memoryStore({ ...options, database });
+ * for (const { name, run, skip } of storeContract({ open })) test(name, { skip }, run);
+ */
+export function storeContract(subject: StoreSubject): readonly ContractCase[] {
+  const cases = Object.entries(GROUPS).flatMap(([group, tests]) =>
+    Object.entries(tests).map(([name, test]): ContractCase => {
+      const reason = subject.skip?.[name] ?? (group === PROCESSES && !subject.spawn ? "no spawn given" : undefined);
+      return { name, group, run: () => runCase(subject, test), ...(reason !== undefined && { skip: reason }) };
+    }),
+  );
+  checkSkips(subject.skip ?? {}, new Set(cases.map(({ name }) => name)));
+  return cases;
+}
+
+function checkSkips(skip: Readonly<Record<string, string>>, names: ReadonlySet<string>): void {
+  for (const [name, reason] of Object.entries(skip)) {
+    if (!names.has(name)) throw new TypeError(`skip names ${JSON.stringify(name)}, but no case has this name.`);
+    if (typeof reason !== "string" || reason.trim() === "")
+      throw new TypeError(`Give a reason for skipping ${JSON.stringify(name)}: a skip needs a text.`);
+  }
+}

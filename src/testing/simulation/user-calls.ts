@@ -1,0 +1,179 @@
+import type { ContextOperation } from "../../lanes/context-operation.ts";
+import type { AgentServer } from "../../runtime/agent-server.ts";
+import { HeddleError } from "../../thread/errors.ts";
+import type { Random } from "../random.ts";
+import { isOfStore } from "./followed-requests.ts";
+import type { SimulatedProcess } from "./simulated-process.ts";
+import { hasEntry, type SimulationLog } from "./simulation-log.ts";
+import type { SimulationState } from "./simulation-state.ts";
+
+/** With one of these codes the server no longer holds the thread: it was stopped, or another process holds the thread. */
+const NOT_HOLDER_CODES: ReadonlySet<string> = new Set(["server_stopped", "thread_held"]);
+
+/** The pending calls of the simulated user, with their expected refusals. */
+export class PendingCalls {
+  readonly #simulation: SimulationState;
+  readonly #open = new Map<Promise<void>, { readonly process: SimulatedProcess; readonly what: string }>();
+
+  constructor(simulation: SimulationState) {
+    this.#simulation = simulation;
+  }
+
+  /** Describes the pending calls in running processes. */
+  get waiting(): readonly string[] {
+    return [...this.#open.values()].filter(({ process }) => process.isAlive).map(({ what }) => what);
+  }
+
+  /** Starts a call and waits for its end. If it is refused, the code must be one of the expected codes. */
+  begin<Result>(
+    process: SimulatedProcess,
+    what: string,
+    call: () => Promise<Result>,
+    refusals: readonly string[],
+    done: (result: Result) => void = () => undefined,
+  ): void {
+    const { journal } = this.#simulation;
+    journal.note(`${process.name}: ${what}`);
+    const followed = Promise.resolve()
+      .then(call)
+      .then(
+        (result) => {
+          if (process.isAlive) done(result);
+        },
+        (error: unknown) => {
+          if (!process.isAlive) return; // a killed process gets no answer
+          const code = HeddleError.isInstance(error) ? error.code : undefined;
+          journal.note(`${process.name}: ${what} was refused: ${code ?? String(error)}`);
+          const isExpected =
+            code !== undefined && (NOT_HOLDER_CODES.has(code) || isOfStore(code) || refusals.includes(code));
+          if (!isExpected)
+            journal.reportViolation(
+              "what is refused is refused for an expected reason",
+              `${what}: ${String(error)}`,
+              error,
+            );
+          if (code !== undefined && NOT_HOLDER_CODES.has(code) && this.#simulation.current === process)
+            this.#simulation.current = undefined;
+        },
+      )
+      .finally(() => this.#open.delete(followed));
+    this.#open.set(followed, { process, what });
+  }
+}
+
+type OperationRequest = Pick<ContextOperation, "opId" | "operation"> & Partial<ContextOperation>;
+
+/** The context operations of the simulated user, and their acknowledgments. */
+export class UserOperations {
+  readonly #simulation: SimulationState;
+  readonly #random: Random;
+  readonly #pendingCalls: PendingCalls;
+  readonly #given: OperationRequest[] = [];
+  /** The ids of the requested operations in order, with repetitions. */
+  readonly #begun: string[] = [];
+  /** The deferred operation and its index in `#begun`. A later deferred operation replaces it. */
+  #deferred: { readonly opId: string; readonly at: number } | undefined;
+  #made = 0;
+  /** Processes that have not answered an operation yet. */
+  readonly #settling = new Set<{ readonly process: SimulatedProcess }>();
+
+  constructor(simulation: SimulationState, random: Random, pendingCalls: PendingCalls) {
+    this.#simulation = simulation;
+    this.#random = random;
+    this.#pendingCalls = pendingCalls;
+  }
+
+  begin(process: SimulatedProcess, server: AgentServer): void {
+    const [first, ...others] = this.#given;
+    const again = first !== undefined && this.#random.oneIn(4) ? this.#random.pick([first, ...others]) : undefined;
+    const given = again ?? this.#fresh();
+    if (again === undefined) this.#given.push(given);
+    const at = this.#begun.push(given.opId) - 1;
+    this.#pendingCalls.begin(
+      process,
+      `context operation ${given.opId}`,
+      () => server.modifyContext(given),
+      REFUSALS,
+      ({ status, settled }) => {
+        this.#simulation.journal.note(`${given.opId} is ${status}`);
+        if (status === "deferred") this.#wait(process, { opId: given.opId, at }, settled);
+        else this.#isApplied(given.opId, status);
+      },
+    );
+  }
+
+  get isSettling(): boolean {
+    return [...this.#settling].some(({ process }) => process.isAlive);
+  }
+
+  /**
+   * Checks the last deferred operation at the end: it must be applied or reported as failed. A later one may have
+   * replaced it, even if the process was killed before it answered.
+   */
+  check(log: SimulationLog): void {
+    const deferred = this.#deferred;
+    if (deferred === undefined || this.#begun.slice(deferred.at).some((begun) => isIn(log, begun))) return;
+    this.#simulation.journal.reportViolation("an operation that was deferred is applied in the end", deferred.opId);
+  }
+
+  #wait(
+    process: SimulatedProcess,
+    deferred: { readonly opId: string; readonly at: number },
+    settled: Promise<{ readonly status: string }>,
+  ): void {
+    const { opId } = deferred;
+    this.#deferred = deferred;
+    const waits = { process };
+    this.#settling.add(waits);
+    void settled.then(({ status }) => {
+      this.#settling.delete(waits);
+      if (!process.isAlive) return;
+      this.#simulation.journal.note(`${opId} is ${status} in the end`);
+      if (status === "applied") this.#isApplied(opId, status);
+      else if (this.#deferred === deferred && status === "superseded") this.#deferred = undefined;
+    });
+  }
+
+  #isApplied(opId: string, status: string): void {
+    if (status === "duplicate") return; // a duplicate may be the deferred operation
+    this.#simulation.acknowledged.add(`operation ${opId}, ${status}`, (log) => isIn(log, opId));
+  }
+
+  #fresh(): OperationRequest {
+    const random = this.#random;
+    const { lastSeq } = this.#simulation.log.thread;
+    const opId = `op${this.#made++}`;
+    const resultContext = {
+      id: `ctx_${opId}`,
+      entries: [{ role: "user", content: "The conversation before, in short." }],
+    };
+    switch (random.below(4)) {
+      case 0:
+        return { opId, operation: { type: "replace", reason: "manual", resultContext } };
+      case 1:
+        return {
+          opId,
+          operation: {
+            type: "replace",
+            reason: "compaction",
+            resultContext,
+            baseSeq: Math.max(0, lastSeq - random.below(6)),
+          },
+        };
+      case 2:
+        return { opId, contextRef: random.pick(["default", "side"]), operation: { type: "switch", reason: "manual" } };
+      default:
+        return {
+          opId,
+          operation: { type: "replace", reason: "restore", resultContext: { id: `ctx_${opId}`, entries: [] } },
+        };
+    }
+  }
+}
+
+function isIn(log: SimulationLog, opId: string): boolean {
+  return hasEntry(log, ({ kind, payload }) => kind === "ai_context_operation" && Reflect.get(payload, "opId") === opId);
+}
+
+/** Expected refusals. A retry that names no lane differs from its first attempt if the active lane has changed. */
+const REFUSALS = ["context_op_splits_exchange", "context_op_invalid", "context_op_id_reused"];

@@ -1,0 +1,33 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { publicNames } from "../../scripts/public-api.ts";
+
+/** The names that Heddle shares with the AI SDK, and the test that shows what they have in common. A name that means something else is renamed. */
+const SHARED: { readonly [name: string]: string } = {
+  hasToolCall: "same contract, tested by tests/agent/sdk-conditions.test.ts and tests/types/stop-when.test-d.ts",
+  ModelMessage: "same contract, tested by tests/types/sdk-names.test-d.ts",
+  tool: "takes the same definition, tested by tests/types/sdk-names.test-d.ts; its tool is for Heddle's agents",
+  jsonSchema: "takes the same arguments, tested by tests/types/sdk-names.test-d.ts; its schema is for Heddle's tools",
+};
+
+/** The names that the declarations of the AI SDK export. */
+function sdkNames(): ReadonlySet<string> {
+  const text = readFileSync(new URL("../../node_modules/ai/dist/index.d.ts", import.meta.url), "utf8");
+  const lists = [...text.matchAll(/^export \{([^}]*)\}/gm)].flatMap(([, list = ""]) => list.split(","));
+  const listed = lists.map((item) => item.trim().split(/\s+/).at(-1) ?? "");
+  const declared = text.matchAll(
+    /^export (?:declare )?(?:abstract )?(?:class|const|function|interface|let|type) (\w+)/gm,
+  );
+  return new Set([...listed, ...[...declared].map(([, name = ""]) => name)]);
+}
+
+test("the names of the AI SDK are found", () => {
+  const names = ["generateText", "StopCondition", "LanguageModel", "stepCountIs", "UIMessageStreamOptions"];
+  expect(names.filter((name) => !sdkNames().has(name))).toEqual([]);
+});
+
+test("a name that Heddle shares with the AI SDK has its contract", () => {
+  const sdk = sdkNames();
+  const shared = new Set(publicNames().flatMap(({ name }) => (sdk.has(name) ? [name] : [])));
+  expect([...shared].sort()).toEqual(Object.keys(SHARED).sort());
+});

@@ -1,0 +1,550 @@
+import type { RuntimePorts } from "../../../src/runtime/ports.ts";
+import { apiError } from "../../../src/scripted-model/answer.ts";
+import { THREAD_ID } from "../../../src/testing/simulation/simulation-state.ts";
+import type { Rules } from "./rule-model.ts";
+import type { Stage, Story } from "./stage.ts";
+
+/** Calls these tools first, and when it has a result, says that it is done. */
+function calling(...calls: readonly (readonly [name: string, serial: number])[]): Rules {
+  return (prompt) => (prompt.includes('"role":"tool"') ? "Done." : { calls });
+}
+
+const DONE: Rules = () => "Done.";
+const TOO_LONG = apiError({ status: 400, message: "prompt is too long: 9 > 8" });
+const LONG = "It was a long story. ".repeat(60);
+const SUMMARIZING = {
+  autoSummarize: true,
+  maxThreadTokens: 100,
+  keepLastTurns: 0,
+  summarization: "request_new",
+} as const;
+const EMPTY = { id: "ctx", entries: [] };
+
+function replace(opId: string) {
+  return { opId, operation: { type: "replace", reason: "manual", resultContext: EMPTY } } as const;
+}
+
+async function begun(stage: Stage): Promise<void> {
+  await stage.start();
+  await stage.ask("Do it.");
+}
+
+/** A call waits, the process leaves, somebody decides, and another process takes it up. */
+function decidedMeanwhile(approved: boolean) {
+  return async (stage: Stage): Promise<void> => {
+    await begun(stage);
+    await stage.waiting();
+    await stage.server.stop({ graceMs: 0 });
+    await stage.world.process().decide(THREAD_ID, { toolCallId: "call_0", approved, by: "ann" });
+    await stage.start();
+    await stage.ended();
+  };
+}
+
+const TOLD: readonly Story[] = [
+  {
+    name: "a final answer",
+    rules: DONE,
+    play: async (stage) => {
+      await begun(stage);
+      await stage.ended();
+      await stage.server.stop();
+    },
+  },
+  {
+    name: "tools in parallel",
+    rules: calling(["look", 1], ["pay", 2], ["teleport", 3], ["broken", 5]),
+    play: async (stage) => {
+      await begun(stage);
+      await stage.ended();
+    },
+  },
+  {
+    name: "only tools that are not there",
+    rules: calling(["teleport", 1]),
+    play: async (stage) => {
+      await begun(stage);
+      await stage.ended();
+    },
+  },
+  {
+    name: "a holder that renews its claim",
+    rules: calling(["slow", 1]),
+    play: async (stage) => {
+      await begun(stage);
+      await stage.ended();
+      await stage.until(() => stage.world.processes[0]?.store.writes.some(({ method }) => method === "renew") === true);
+    },
+  },
+  {
+    name: "approved",
+    rules: calling(["send", 1]),
+    play: async (stage) => {
+      await begun(stage);
+      await stage.waiting();
+      await stage.server.approve("call_0");
+      await stage.ended();
+    },
+  },
+  {
+    name: "denied while words wait",
+    rules: calling(["send", 1]),
+    play: async (stage) => {
+      await begun(stage);
+      await stage.waiting();
+      stage.server.steer("Be quick.");
+      await stage.server.deny("call_0", { note: "no" });
+      await stage.ended();
+    },
+  },
+  {
+    name: "denied at the last iteration",
+    rules: calling(["send", 1]),
+    config: { maxIterations: 1 },
+    play: async (stage) => {
+      await begun(stage);
+      await stage.waiting();
+      await stage.server.deny("call_0");
+      await stage.ended();
+    },
+  },
+  {
+    name: "approved elsewhere",
+    rules: calling(["send", 1]),
+    play: async (stage) => {
+      await begun(stage);
+      await stage.waiting();
+      await stage.world.process().decide(THREAD_ID, { toolCallId: "call_0", approved: true });
+      await stage.ended();
+    },
+  },
+  {
+    name: "denied elsewhere while words wait",
+    rules: calling(["send", 1]),
+    play: async (stage) => {
+      await begun(stage);
+      await stage.waiting();
+      stage.server.steer("Be quick.");
+      await stage.world.process().decide(THREAD_ID, { toolCallId: "call_0", approved: false });
+      await stage.ended();
+    },
+  },
+  {
+    name: "denied elsewhere at the last iteration",
+    rules: calling(["send", 1]),
+    config: { maxIterations: 1 },
+    play: async (stage) => {
+      await begun(stage);
+      await stage.waiting();
+      await stage.world.process().decide(THREAD_ID, { toolCallId: "call_0", approved: false });
+      await stage.ended();
+    },
+  },
+  { name: "approved while nobody was there", rules: calling(["send", 1]), play: decidedMeanwhile(true) },
+  { name: "denied while nobody was there", rules: calling(["send", 1]), play: decidedMeanwhile(false) },
+  {
+    name: "answered by the user while words wait",
+    rules: calling(["ask_user", 1]),
+    play: async (stage) => {
+      await begun(stage);
+      await stage.waiting();
+      stage.server.steer("Be quick.");
+      await stage.server.answer("call_0", "blue");
+      await stage.ended();
+    },
+  },
+  {
+    name: "answered by the user at the last iteration",
+    rules: calling(["ask_user", 1]),
+    config: { maxIterations: 1 },
+    play: async (stage) => {
+      await begun(stage);
+      await stage.waiting();
+      await stage.server.answer("call_0", "blue");
+      await stage.ended();
+    },
+  },
+  {
+    name: "words for the next call and words for the end",
+    rules: (prompt) =>
+      prompt.includes("And then?") || prompt.includes('"role":"tool"') ? "Done." : { calls: [["slow", 1]] },
+    play: async (stage) => {
+      await begun(stage);
+      await stage.until(() => stage.world.toolRuns.count > 0);
+      stage.server.steer("Be quick.");
+      stage.server.followUp("And then?");
+      await stage.ended();
+    },
+  },
+  {
+    name: "words before a call that is too long",
+    modelThinks: true,
+    rules: (prompt) => (prompt.includes("Be quick.") ? "Done." : { error: TOO_LONG }),
+    play: async (stage) => {
+      await stage.start();
+      const asked = stage.ask("Do it.");
+      await asked;
+      stage.server.steer("Be quick.");
+      await stage.ended();
+    },
+    ends: ["completed", "failed"],
+  },
+  {
+    name: "the last iteration",
+    rules: () => ({ calls: [["look", 1]] }),
+    config: { maxIterations: 1 },
+    play: async (stage) => {
+      await begun(stage);
+      await stage.ended();
+    },
+  },
+  {
+    name: "the last iteration, with only tools that are not there",
+    rules: () => ({ calls: [["teleport", 1]] }),
+    config: { maxIterations: 1 },
+    play: async (stage) => {
+      await begun(stage);
+      await stage.ended();
+    },
+  },
+  {
+    name: "cancelled while a tool runs",
+    rules: calling(["slow", 1], ["send", 2]),
+    play: async (stage) => {
+      await begun(stage);
+      await stage.until(() => stage.world.toolRuns.count > 0);
+      await stage.server.cancel();
+    },
+    ends: ["cancelled", "completed"],
+  },
+  {
+    name: "cancelled while it waits",
+    rules: calling(["send", 1]),
+    play: async (stage) => {
+      await begun(stage);
+      await stage.waiting();
+      await stage.server.cancel();
+    },
+    ends: ["cancelled", "completed"],
+  },
+  {
+    name: "cancelled while the model speaks",
+    rules: () => ({ silence: "Well" }),
+    config: { streamIdleTimeoutMs: 9_000 },
+    play: async (stage) => {
+      await begun(stage);
+      await stage.server.cancel();
+    },
+    ends: ["cancelled", "failed"],
+  },
+  {
+    name: "too slow",
+    rules: calling(["slow", 1], ["send", 2]),
+    config: { totalTimeoutMs: 50 },
+    play: async (stage) => {
+      await begun(stage);
+      await stage.ended();
+    },
+    ends: ["failed", "completed"],
+  },
+  {
+    name: "an operation for the end of the run, and another one after it",
+    rules: calling(["slow", 1]),
+    play: async (stage) => {
+      await begun(stage);
+      await stage.until(() => stage.world.toolRuns.count > 0);
+      await stage.server.modifyContext(replace("first"));
+      const { settled } = await stage.server.modifyContext(replace("second"));
+      await settled;
+      await stage.server.modifyContext({
+        opId: "third",
+        contextRef: "side",
+        operation: { type: "switch", reason: "manual" },
+      });
+    },
+  },
+  {
+    name: "a summary on its way",
+    rules: (prompt) => (prompt.includes("Do it again.") && prompt.includes("summar") ? "They talked." : LONG),
+    config: {
+      contextPolicy: SUMMARIZING,
+      summarizer: { summarize: async () => "They talked." },
+    },
+    play: async (stage) => {
+      await begun(stage);
+      await stage.ended();
+      await stage.ask("Do it again.");
+      await stage.ended();
+      await stage.server.summarize().catch(() => undefined);
+    },
+  },
+  {
+    name: "a summary that fails",
+    rules: () => LONG,
+    config: {
+      contextPolicy: SUMMARIZING,
+      summarizer: { summarize: async () => "" },
+    },
+    play: async (stage) => {
+      await begun(stage);
+      await stage.ended();
+      await stage.ask("Do it again.");
+      await stage.ended();
+    },
+  },
+  {
+    name: "a summary that its model refuses for good",
+    rules: () => LONG,
+    config: {
+      contextPolicy: { autoSummarize: true, keepLastTurns: 0, maxInputTokens: 1000, reserveOutputTokens: 10 },
+      summarizer: {
+        summarize: () =>
+          Promise.reject(Object.assign(new Error("flagged as potentially violating"), { statusCode: 400 })),
+      },
+    },
+    play: async (stage) => {
+      await begun(stage);
+      await stage.ended();
+      for (const text of ["Do it again.", "And again.", "Once more."]) {
+        await stage.ask(text);
+        await stage.ended();
+      }
+    },
+  },
+  {
+    name: "too long for the model, then short enough",
+    rules: (prompt) => (prompt.includes(LONG) ? { error: TOO_LONG } : prompt.includes("Again.") ? "Done." : LONG),
+    config: { summarizer: { summarize: async () => "They talked." }, contextPolicy: { keepLastTurns: 0 } },
+    play: async (stage) => {
+      await begun(stage);
+      await stage.ended();
+      await stage.ask("Again.");
+      await stage.ended();
+    },
+    ends: ["completed", "failed"],
+  },
+  {
+    name: "an answer of the wrong shape",
+    rules: (prompt) => (prompt.includes("does not have the shape") ? '{"n":4}' : "four"),
+    config: {
+      output: {
+        jsonSchema: { type: "object" },
+        validate: (value: unknown) =>
+          typeof Object(value).n === "number"
+            ? { success: true, value }
+            : { success: false, error: new Error("n is missing") },
+      },
+    },
+    play: async (stage) => {
+      await begun(stage);
+      await stage.ended();
+    },
+  },
+  {
+    name: "a model that refuses",
+    rules: () => ({ error: apiError({ status: 401, message: "invalid key" }) }),
+    play: async (stage) => {
+      await begun(stage);
+      await stage.ended();
+    },
+    ends: ["failed"],
+  },
+  {
+    name: "a stream that breaks",
+    rules: () => ({ error: new Error("socket hang up"), after: "Well" }),
+    play: async (stage) => {
+      await begun(stage);
+      await stage.ended();
+    },
+    ends: ["failed"],
+  },
+  {
+    name: "a request that is changed on its way",
+    rules: DONE,
+    config: { transformRequest: () => ({ settings: { temperature: 1 } }) },
+    play: async (stage) => {
+      await begun(stage);
+      await stage.ended();
+    },
+  },
+  {
+    name: "left behind, and closed by who comes next",
+    rules: calling(["slow", 1]),
+    play: async (stage) => {
+      await begun(stage);
+      await stage.until(() => stage.world.toolRuns.count > 0);
+      stage.die();
+      await stage.start("fail");
+    },
+    ends: ["failed", "completed"],
+  },
+  {
+    name: "left behind, and resumed by who comes next",
+    rules: calling(["slow", 1]),
+    play: async (stage) => {
+      await begun(stage);
+      await stage.until(() => stage.world.toolRuns.count > 0);
+      stage.die();
+      await stage.start();
+      await stage.ended();
+    },
+  },
+  {
+    name: "stopped while a tool runs",
+    rules: calling(["slow", 1]),
+    play: async (stage) => {
+      await begun(stage);
+      await stage.until(() => stage.world.toolRuns.count > 0);
+      await stage.server.stop({ graceMs: 0 });
+      await stage.start();
+      await stage.ended();
+    },
+  },
+  {
+    name: "stopped while it is cancelled",
+    rules: calling(["slow", 1]),
+    play: async (stage) => {
+      await begun(stage);
+      await stage.until(() => stage.world.toolRuns.count > 0);
+      const cancelled = stage.server.cancel();
+      await stage.server.stop({ graceMs: 0 });
+      await cancelled;
+    },
+    ends: ["cancelled", "completed"],
+  },
+  {
+    name: "cancelled while somebody decides who has to approve",
+    rules: calling(["look", 1], ["pay", 2]),
+    slowAppends: [3],
+    timed: (ports) => ({ guardTools: ({ name }) => (name === "look" ? "allow" : later(ports, "ask" as const)) }),
+    play: async (stage) => {
+      await begun(stage);
+      await stage.until(() => stage.world.toolRuns.count > 0);
+      await stage.server.cancel();
+    },
+    ends: ["cancelled", "completed"],
+  },
+  {
+    name: "cancelled before the user is asked",
+    rules: calling(["look", 1], ["ask_user", 2]),
+    slowAppends: [3],
+    timed: (ports) => ({ guardTools: ({ name }) => (name === "look" ? "allow" : later(ports, "allow" as const)) }),
+    play: async (stage) => {
+      await begun(stage);
+      await stage.until(() => stage.world.toolRuns.count > 0);
+      await stage.server.cancel();
+    },
+    ends: ["cancelled", "completed"],
+  },
+  {
+    name: "words while a summary is written",
+    rules: () => LONG,
+    config: { contextPolicy: SUMMARIZING },
+    timed: (ports) => ({ summarizer: { summarize: () => later(ports, "They talked.") } }),
+    play: async (stage) => {
+      await duringSummary(stage);
+      stage.server.steer("Be quick.");
+      await stage.ended();
+    },
+  },
+  {
+    name: "words while a summary fails",
+    rules: () => LONG,
+    config: { contextPolicy: SUMMARIZING },
+    timed: (ports) => ({ summarizer: { summarize: () => later(ports, "") } }),
+    play: async (stage) => {
+      await duringSummary(stage);
+      stage.server.steer("Be quick.");
+      await stage.ended();
+    },
+  },
+  {
+    name: "cancelled while a summary is written",
+    rules: () => LONG,
+    config: { contextPolicy: SUMMARIZING },
+    timed: (ports) => ({ summarizer: { summarize: () => later(ports, "They talked.") } }),
+    play: async (stage) => {
+      await duringSummary(stage);
+      await stage.server.cancel();
+    },
+    ends: ["cancelled", "completed"],
+  },
+  {
+    name: "nothing fits any more when the summary is there",
+    rules: () => LONG,
+    config: { contextPolicy: SUMMARIZING },
+    timed: (ports) => ({ summarizer: { summarize: () => later(ports, "They talked.") } }),
+    play: async (stage) => {
+      await duringSummary(stage);
+      stage.server.setContextPolicy({ maxInputTokens: 11, reserveOutputTokens: 10 });
+      await stage.ended();
+    },
+    ends: ["failed", "completed"],
+  },
+  {
+    name: "finished while it waits",
+    rules: calling(["send", 1], ["ask_user", 2]),
+    play: async (stage) => {
+      await begun(stage);
+      await stage.waiting();
+      await stage.server.finish();
+    },
+  },
+  {
+    name: "answered by the user behind a guard",
+    rules: calling(["ask_user", 1]),
+    config: { guardTools: () => "allow" },
+    play: async (stage) => {
+      await begun(stage);
+      await stage.waiting();
+      await stage.server.answer("call_0", "blue");
+      await stage.ended();
+    },
+  },
+  {
+    name: "stopped by its own word",
+    rules: () => ({ calls: [["look", 1]] }),
+    config: { stopWhen: ({ iteration }) => iteration === 2 },
+    play: async (stage) => {
+      await begun(stage);
+      await stage.ended();
+    },
+  },
+];
+
+/** Each of these ends its request by another signal; behind which ask the operation comes that waits for it. */
+const WITH_AN_OPERATION: Readonly<Record<string, number>> = {
+  "a final answer": 1,
+  "a model that refuses": 1,
+  "the last iteration": 1,
+  "denied at the last iteration": 1,
+  "denied elsewhere at the last iteration": 1,
+  "answered by the user at the last iteration": 1,
+  "cancelled while it waits": 1,
+  "stopped while it is cancelled": 1,
+  "cancelled while somebody decides who has to approve": 1,
+  "cancelled before the user is asked": 1,
+  "cancelled while a summary is written": 2,
+  "nothing fits any more when the summary is there": 2,
+  "left behind, and closed by who comes next": 1,
+  "finished while it waits": 1,
+};
+
+export const STORIES: readonly Story[] = [
+  ...TOLD,
+  ...Object.entries(WITH_AN_OPERATION).map(([name, operationBehindAsk]) => {
+    const story = TOLD.find((told) => told.name === name);
+    if (story === undefined) throw new Error(`no story is called ${name}`);
+    return { ...story, name: `${name}, and an operation waits for it`, operationBehindAsk };
+  }),
+];
+
+async function duringSummary(stage: Stage): Promise<void> {
+  await begun(stage);
+  await stage.ended();
+  await stage.ask("Do it again.");
+}
+
+function later<Value>({ after }: RuntimePorts, value: Value): Promise<Value> {
+  return new Promise((resolve) => void after(200, () => resolve(value)));
+}

@@ -1,0 +1,118 @@
+import { copyFileSync } from "node:fs";
+import type { ThreadStore } from "heddle";
+import { sqliteStore } from "heddle/sqlite";
+import { inLane, note, notes, replace } from "heddle/testing";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { fastFile } from "../../support/temp-folder.ts";
+import { tamper } from "./support/sql.ts";
+
+/** A thread of ten entries, the fourth on a lane of its own, changed by SQL behind the store's back. */
+async function tampered(...statements: readonly string[]): Promise<ThreadStore> {
+  const path = fastFile();
+  const store = sqliteStore(path);
+  await store.append("t", [...notes(3), inLane("side", note({ n: 3 })), replace("side"), ...notes(5)], {
+    metadata: { status: "open" },
+  });
+  await store.close();
+  const copy = fastFile("copy.db");
+  copyFileSync(path, copy);
+  tamper(copy, ...statements);
+  const changed = sqliteStore(copy);
+  onTestFinished(() => changed.close());
+  return changed;
+}
+
+const of = (seq: number, set: string) => `UPDATE entries SET ${set} WHERE seq = ${seq}`;
+
+describe("verify sees a change of", () => {
+  test.each([
+    ["a payload", of(6, `payload = '{"n":7}'`), 6],
+    ["a salt", of(6, "salt = 'AAAAAAAAAAAAAAAAAAAAAA'"), 6],
+    ["an id", of(6, "id = 'another'"), 6],
+    ["a time", of(6, "at = at + 1"), 6],
+    ["a kind", of(6, "kind = 'message'"), 6],
+    ["a version", of(6, "v = 2"), 6],
+    ["refs", of(6, `refs = '{"callId":"c9"}'`), 6],
+    ["a hash", of(6, "hash = (SELECT hash FROM entries WHERE seq = 5)"), 6],
+    ["a link", of(6, "prev = ''"), 6],
+    ["a digest", of(6, "digest = 'x'"), 6],
+    ["a lane", of(6, "lane = 'other'"), 6],
+    ["a measure", of(6, "measure = measure + 1"), 6],
+    ["a mark", of(6, "mark = NULL"), 6],
+    ["a track", of(6, "track = '{}'"), 6],
+    ["the absence of an entry", "DELETE FROM entries WHERE seq = 6", 6],
+    ["the absence of the last entry", "DELETE FROM entries WHERE seq = 9", 9],
+    ["an entry in another's place", of(6, "thread = 7"), 6],
+    ["the revision", "UPDATE threads SET rev = 9", -1],
+    ["the revision, upwards", "UPDATE threads SET rev = 11", 10],
+    ["the last hash", "UPDATE threads SET hash = ''", -1],
+    ["the time of creation", "UPDATE threads SET created_at = created_at - 1", -1],
+    ["the time of the last change", "UPDATE threads SET updated_at = updated_at + 1", -1],
+    ["the metadata", `UPDATE threads SET metadata = '{"status":"done"}'`, -1],
+    ["the track of the thread", `UPDATE threads SET track = '{"active":"side","lanes":{}}'`, -1],
+    ["the mark of the thread", "UPDATE threads SET mark = 'null'", -1],
+  ])("%s", async (_, statement, seq) => {
+    const store = await tampered(statement);
+    expect(await store.verify("t")).toMatchObject({ ok: false, bad: { seq } });
+  });
+});
+
+describe("a reader does not get", () => {
+  test.each([
+    ["another payload", of(6, `payload = '{"n":7}'`), 6],
+    ["a gap", "DELETE FROM entries WHERE seq = 6", 6],
+    ["a history cut short", "DELETE FROM entries WHERE seq = 9", 9],
+    ["a history cut short with its revision", "UPDATE threads SET rev = 9", -1],
+    ["a history without entries", "UPDATE threads SET rev = 0", -1],
+    ["another time of creation", "UPDATE threads SET created_at = created_at - 1", -1],
+    ["other metadata", `UPDATE threads SET metadata = '{"status":"done"}'`, -1],
+    ["a record that is not JSON", "UPDATE threads SET track = '{'", -1],
+    ["a record of another shape", `UPDATE threads SET track = '{"active":1}'`, -1],
+  ])("%s", async (_, statement, seq) => {
+    const store = await tampered(statement);
+    await expect(store.load("t")).rejects.toMatchObject({
+      name: "CorruptionError",
+      code: "corrupt",
+      threadId: "t",
+      seq,
+    });
+  });
+
+  test.each(["'{'", "'{}'", `'{"active":"default","lanes":{"side":{"measure":"much"}}}'`])(
+    "a tail whose track is %s",
+    async (track) => {
+      const store = await tampered(`UPDATE entries SET track = ${track} WHERE track IS NOT NULL`);
+      await expect(store.load("t", { last: 3 })).rejects.toMatchObject({ code: "corrupt", threadId: "t" });
+      await expect(store.fork("t", { atSeq: 8 })).rejects.toMatchObject({ code: "corrupt" });
+    },
+  );
+});
+
+test("the entries before the damage can still be read", async () => {
+  const store = await tampered(of(6, `payload = '{"n":7}'`));
+  expect((await store.load("t", { upToSeq: 5 }))?.rev).toBe(6);
+  expect(await Array.fromAsync(store.read("t", { fromSeq: 7 }))).toHaveLength(3);
+  const seen: number[] = [];
+  const reading = async () => {
+    for await (const { seq } of store.read("t")) seen.push(seq);
+  };
+  await expect(reading()).rejects.toMatchObject({ code: "corrupt", seq: 6 });
+  expect(seen).toEqual([0, 1, 2, 3, 4, 5]);
+});
+
+test("an append never seals damage: other metadata stays damaged", async () => {
+  const store = await tampered(`UPDATE threads SET metadata = '{"status":"done"}'`);
+  await expect(store.append("t", note(), { metadata: { title: "new" } })).rejects.toMatchObject({ code: "corrupt" });
+  expect(await store.verify("t")).toMatchObject({ ok: false });
+});
+
+test("checkpoints and blobs that were changed are damage, not other content", async () => {
+  const path = fastFile();
+  const store = sqliteStore(path);
+  onTestFinished(() => store.close());
+  await store.putCheckpoint("key", { step: 1 });
+  const hash = await store.putBlob({ policy: "a" });
+  tamper(path, "UPDATE records SET value = replace(replace(value, 'step', 'stop'), 'policy', 'malice')");
+  await expect(store.getCheckpoint("key")).rejects.toMatchObject({ code: "corrupt" });
+  await expect(store.getBlob(hash)).rejects.toMatchObject({ code: "corrupt" });
+});
