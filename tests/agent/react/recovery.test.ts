@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { ReactAgent } from "../../../src/agent/react/agent.ts";
 import type { EntryInput } from "../../../src/thread/entry.ts";
 import { CALCULATOR } from "../support/calculator.ts";
+import { ASKED_ELSEWHERE, endedElsewhere } from "../support/other-process.ts";
 
 const calculator = specify(CALCULATOR);
 const ask = askSignal("What's 2+2?");
@@ -149,6 +150,24 @@ describe("a process that finds a request under way", () => {
     calling("add").when(resume).then([], []);
     calculator.when(resume).then([], []);
   });
+
+  test.each(["a model call", "a summary"])(
+    "leaves the request of another process alone while it waits for %s",
+    (kind) => {
+      const contextPolicy = { autoSummarize: true, summarizeThreshold: 4, keepLastTurns: 1 };
+      const summarizing = specify({ ...CALCULATOR, summarizes: kind === "a summary", contextPolicy });
+      const answered = [1, 2].flatMap((n) => [askSignal(`Question ${n}`), modelTextSignal(`call_${n}`, "Yes.")]);
+      const waiting = summarizing.given([...answered, ask]);
+      const { flight } = waiting.when({ type: "notice" }).agent;
+      expect([flight.call !== undefined, flight.summary !== undefined]).toEqual([
+        kind === "a model call",
+        kind === "a summary",
+      ]);
+      const outcome = waiting.given([endedElsewhere(3), ASKED_ELSEWHERE]).when(resume);
+      expect(outcome.agent.state.run?.runId).toBe("run_other");
+      outcome.then([], []);
+    },
+  );
 
   test("keeps the options of the request", () => {
     const once = askSignal("Go", { options: { maxIterations: 1, allowedTools: ["add"] } });

@@ -9,6 +9,40 @@ const ask = askSignal("What's 2+2?");
 /** Two answered requests. */
 const history = [1, 2].flatMap((n) => [askSignal(`Question ${n}`), modelTextSignal(`call_${n}`, `Answer ${n}`)]);
 
+describe("after a summary that was too long for its model", () => {
+  const contextPolicy = { autoSummarize: true, maxInputTokens: 20_000, summarizeThreshold: 4, keepLastTurns: 1 };
+  const long = "word ".repeat(600);
+  const turns = [1, 2].flatMap((n) => [askSignal(`${n} ${long}`), modelTextSignal(`call_${n}`, long)]);
+  const waiting = specify({ ...CALCULATOR, summarizes: true, contextPolicy }).given([...turns, ask]);
+  const tooLong = (tokens: number) => summaryFailed(3, { code: "model_context_too_long", tokens });
+  const limits = (tokens: number) =>
+    waiting
+      .when(tooLong(tokens))
+      .directives.flatMap((directive) => (directive.type === "summarize" ? [directive.maxTokens] : []));
+
+  test("the next one has half of its tokens", () => {
+    expect(limits(6000)).toEqual([3000]);
+    expect(limits(4500)).toEqual([2250]);
+  });
+
+  test("the next one has half of the limit, if its text was longer than the limit", () => {
+    expect(limits(40_000)).toEqual([5000]);
+  });
+
+  test("the request to the summarizer keeps a lower limit", () => {
+    expect(limits(1500)).toEqual([1000]);
+    expect(limits(0)).toEqual([1000]);
+  });
+
+  test("two refusals halve the limit twice", () => {
+    const again = summaryFailed(1, { code: "model_refused", tokens: 8000 });
+    waiting
+      .given([tooLong(4000)])
+      .when(again)
+      .then([{ kind: "note" }], [{ type: "summarize", maxTokens: 1000, range: { toSeq: 0 } }]);
+  });
+});
+
 describe("a policy that wants summaries", () => {
   const policy = { autoSummarize: true, summarizeThreshold: 4, keepLastTurns: 1, summarizationModel: "test:small" };
   const thrifty = specify({ ...CALCULATOR, summarizes: true, contextPolicy: policy });
