@@ -23,12 +23,20 @@ interface Mutant {
 const MUTANTS = 60;
 
 /**
- * Which tests are run for a file or a folder: those that would be expected to notice, and that take seconds. Other folders
- * have `tests/<folder>` and the laws.
+ * Which tests are run for a file or a folder, in this order: those that would be expected to notice, and that take seconds.
+ * The fastest come first, because the first failure ends the run of a mutant. Other folders have `tests/<folder>` and the laws.
  */
 const TESTS: { readonly [path: string]: readonly string[] } = {
   "src/stores/decide": ["tests/stores", "tests/testing/contract", "tests/thread"],
-  "src/projection/window": ["tests/projection", "tests/laws/incremental-equals-scratch.test.ts"],
+  "src/projection/window": [
+    "tests/projection/ceilings.test.ts",
+    "tests/projection/clearing.test.ts",
+    "tests/projection/golden.test.ts",
+    "tests/projection/turns-and-heads.test.ts",
+    "tests/laws/engine-equals-oracle.test.ts",
+    "tests/laws/incremental-equals-scratch.test.ts",
+    "tests/projection",
+  ],
   "src/agent/react": [
     "tests/agent",
     "tests/laws/agent-on-a-tail.test.ts",

@@ -11,6 +11,8 @@ if (!Number.isInteger(seed)) throw new Error(`HEDDLE_SEED must be a whole number
 
 fc.configureGlobal({
   seed,
+  // A mutant is killed by any failing case; looking for the smallest one takes minutes.
+  endOnFailure: process.env["HEDDLE_MUTATE_TESTS"] !== undefined,
   reporter(run) {
     if (!run.failed) return;
     const message = fc.defaultReportMessage(run);
