@@ -85,8 +85,7 @@ export class EventHub {
     }
     if (!response.ok || response.body === null) throw new Error(`The stream answered ${response.status}.`);
     opened();
-    this.#isOpen = true;
-    this.#tell("open");
+    this.#tell("open", ({ threadId }) => threadId !== undefined);
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
     let rest = "";
     for (;;) {
@@ -115,13 +114,18 @@ export class EventHub {
       else if (field === "event") name = value;
       else if (field === "data") data.push(value);
     }
+    if (name === "ready") {
+      // From here on, the stream has all changes of the list.
+      this.#isOpen = true;
+      this.#tell("open", ({ threadId }) => threadId === undefined);
+    }
     const frame = data.length === 0 ? undefined : frameOf(name, JSON.parse(data.join("\n")));
     if (frame === undefined) return;
     for (const { threadId, onEvent } of [...this.#subscriptions]) if (threadId === frame.threadId) onEvent(frame.event);
   }
 
-  #tell(state: "open" | "lost" | "closed"): void {
-    for (const { onState } of [...this.#subscriptions]) onState(state);
+  #tell(state: "open" | "lost" | "closed", isMeant: (subscription: Subscription) => boolean = () => true): void {
+    for (const subscription of [...this.#subscriptions].filter(isMeant)) subscription.onState(state);
   }
 }
 

@@ -6,6 +6,7 @@ import type { LinkState, Source, SteerMode } from "../data/source.ts";
 import { EntryLog } from "./entry-log.ts";
 import { applyEvent, isResumedBy, type Live, NO_LIVE_REQUEST } from "./live.ts";
 import { failed, LOADING, type LoadState } from "./load-state.ts";
+import { coalesced } from "./reload.ts";
 import { attempt } from "./toasts.ts";
 
 const CALLS = 60;
@@ -37,6 +38,7 @@ export class OpenThread {
   #waiting: AgentEvent[] = [];
   /** The id of the last call whose answer is in the log. */
   #said: string | undefined;
+  #wasLost = false;
 
   constructor(source: Source, id: string) {
     this.source = source;
@@ -54,7 +56,7 @@ export class OpenThread {
     await Promise.all([this.refreshDetail(), this.refreshCalls()]);
   }
 
-  async refreshDetail(): Promise<void> {
+  readonly refreshDetail = coalesced(async () => {
     const before = this.live.peek();
     try {
       const detail = await this.source.thread(this.id);
@@ -67,9 +69,9 @@ export class OpenThread {
       // A thread that is already shown stays visible. The connection state shows that the server is unreachable.
       if (this.detail.peek().state !== "there") this.detail.value = failed(error);
     }
-  }
+  });
 
-  async refreshCalls(): Promise<void> {
+  readonly refreshCalls = coalesced(async () => {
     try {
       const page = await this.source.calls(this.id, { limit: CALLS });
       const known = this.calls.peek();
@@ -83,7 +85,7 @@ export class OpenThread {
     } catch (error) {
       if (this.calls.peek().state !== "there") this.calls.value = failed(error);
     }
-  }
+  });
 
   async moreCalls(): Promise<void> {
     const known = this.calls.peek();
@@ -112,12 +114,15 @@ export class OpenThread {
   }
 
   #linked(state: LinkState): void {
-    const before = this.link.peek();
+    const wasOpen = this.link.peek() === "open";
     this.link.value = state;
-    if (state !== "open" || before !== "lost") return;
+    if (state === "lost") this.#wasLost = true;
+    if (state !== "open" || wasOpen) return;
     // The stream repeats the request from its first event. After a crash, event numbers may be lower than before.
     const live = this.live.peek();
-    if (live !== undefined) this.live.value = { ...live, ...NO_LIVE_REQUEST, eventSeq: 0 };
+    if (this.#wasLost && live !== undefined) this.live.value = { ...live, ...NO_LIVE_REQUEST, eventSeq: 0 };
+    this.#wasLost = false;
+    // The stream starts now. Data that was loaded before may lack entries.
     void this.refresh();
   }
 

@@ -36,6 +36,8 @@ export const isLooking = signal(false);
 export const refusedCode = signal<string | undefined>(undefined);
 let cursor: string | undefined;
 let asked = 0;
+/** The changes that arrived during a load of the list. The loaded list may be older. */
+let changesDuringLoad: (() => void)[] | undefined;
 /** A search continues without a click until it finds `ENOUGH` threads or has sent `TRIES` requests. */
 const ENOUGH = 20;
 const TRIES = 12;
@@ -59,7 +61,8 @@ export async function start(): Promise<void> {
       if (event.event === "deleted") forget(event.deleted.id);
     },
     onState: (state) => {
-      if (state === "open" && link.peek() === "lost") void refreshList();
+      // The stream sends the changes after this moment, so the list is loaded after it.
+      if (state === "open" && link.peek() !== "open") void refreshList();
       link.value = state;
     },
   });
@@ -95,11 +98,15 @@ function noteAgents(rows: readonly ThreadRow[]): void {
 
 export async function refreshList(): Promise<void> {
   const mine = ++asked;
+  const changes: (() => void)[] = [];
+  changesDuringLoad = changes;
   isLooking.value = false;
   try {
     const page = await source.peek().threads(queryOf());
     if (mine !== asked) return; // a newer request has replaced this one
     list.value = { state: "there", value: page.threads };
+    changesDuringLoad = undefined;
+    for (const change of changes) change();
     noteAgents(page.threads);
     turn(page);
     if (searchedTo.peek() !== undefined) await searchFurther();
@@ -153,10 +160,11 @@ export async function moreThreads(): Promise<boolean> {
  * search.
  */
 export function show(row: ThreadRow): void {
+  changesDuringLoad?.push(() => show(row));
   const known = list.peek();
   if (known.state !== "there") return;
   const old = known.value.find(({ id }) => id === row.id);
-  if (old === undefined && isFiltered.peek()) return;
+  if (old === undefined ? isFiltered.peek() : old.updatedAt > row.updatedAt) return;
   const others = known.value.filter(({ id }) => id !== row.id);
   list.value = { state: "there", value: [{ ...old, ...row }, ...others].sort((a, b) => b.updatedAt - a.updatedAt) };
 }
@@ -181,6 +189,7 @@ export async function removeThread(id: string): Promise<void> {
 }
 
 function forget(id: string): void {
+  changesDuringLoad?.push(() => forget(id));
   const known = list.peek();
   if (known.state === "there") list.value = { state: "there", value: known.value.filter((row) => row.id !== id) };
   if (route.peek().threadId === id) go({});

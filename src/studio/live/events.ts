@@ -213,9 +213,10 @@ async function changes(studio: Studio, since: number | undefined, send: Send, si
     const { threads } = await studio.store.list({ limit: LIST_PAGE });
     for (const info of threads) known.set(info.id, stateOf(studio, info));
     from = threads[0]?.updatedAt ?? 0;
-    await send({ event: "ready", data: {}, id: `t${from}` });
   }
+  await send({ event: "ready", data: {}, id: `t${from}` });
   while (!signal.aborted) {
+    const seen = studio.live.changes.count;
     for (const id of studio.live.deleted.slice(deleted)) {
       deleted += 1;
       await send({ event: "deleted", data: { id } });
@@ -227,7 +228,7 @@ async function changes(studio: Studio, since: number | undefined, send: Send, si
       from = Math.max(from, info.updatedAt);
       await send({ event: "thread", data: await rowOf(studio, info), id: `t${from}` });
     }
-    await pause(studio, signal);
+    await pause(studio, signal, seen);
   }
 }
 
@@ -250,9 +251,9 @@ function stateOf({ live }: Studio, { id, rev, updatedAt, metadata }: ThreadInfo)
   return JSON.stringify([rev, updatedAt, metadata["status"], metadata["title"], live.isLive(id)]);
 }
 
-/** Waits until something changes in this process, or until the next poll is due. */
-async function pause({ ports, live }: Studio, signal: AbortSignal): Promise<void> {
+/** Waits until something has changed in this process since `seen`, or until the next poll is due. */
+async function pause({ ports, live }: Studio, signal: AbortSignal, seen: number): Promise<void> {
   const cancel = ports.after(POLL_MS, () => live.changes.notify());
-  await live.changes.next(signal);
+  await live.changes.next(signal, seen);
   cancel();
 }

@@ -123,7 +123,7 @@ export function launchBrowser(): Promise<Browser> {
 
 export async function newPage(browser: Browser, complaints: string[]): Promise<Page> {
   const page = await browser.newPage({ viewport: WIDE, colorScheme: "light" });
-  page.setDefaultTimeout(600_000); // a busy machine is slow, not wrong
+  page.setDefaultTimeout(120_000); // a busy machine is slow, not wrong
   page.on("pageerror", ({ message }) => complaints.push(message));
   page.on("console", (said) => {
     if (said.type() === "error") complaints.push(said.text());
