@@ -1,5 +1,5 @@
 // An agent that calls a tool. The model is a scripted one, so this needs no API key; put any AI SDK model in its place.
-import { AgentServer, defineAgent, jsonSchema, memoryStore, rebuildCall, tool } from "heddle";
+import { AgentServer, defineAgent, defineTool, jsonSchema, memoryStore, rebuildCall } from "heddle";
 import { scriptedModel } from "heddle/testing";
 
 const model = scriptedModel([
@@ -7,7 +7,7 @@ const model = scriptedModel([
   { text: ["2+2 ", "is 4."] },
 ]);
 
-const add = tool({
+const add = defineTool({
   description: "Adds two numbers",
   inputSchema: jsonSchema<{ a: number; b: number }>({
     type: "object",

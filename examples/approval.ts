@@ -1,8 +1,8 @@
 // A call that waits for approval, also when the process ends meanwhile.
-import { AgentServer, defineAgent, jsonSchema, memoryStore, tool } from "heddle";
+import { AgentServer, defineAgent, defineTool, jsonSchema, memoryStore } from "heddle";
 import { scriptedModel } from "heddle/testing";
 
-const transfer = tool({
+const transfer = defineTool({
   description: "Sends money",
   inputSchema: jsonSchema<{ to: string; amount: number }>({ type: "object" }),
   needsApproval: ({ amount }) => amount > 100,

@@ -1,10 +1,10 @@
 // Jobs that outlive the web request that began them, and the process that runs them.
-import { AgentHost, defineAgent, memoryStore, type ProviderModel, tool } from "heddle";
+import { AgentHost, defineAgent, defineTool, memoryStore, type ProviderModel } from "heddle";
 import { scriptedModel } from "heddle/testing";
 
 const store = memoryStore(); // in production, a store that all processes share
 
-const crawl = tool({
+const crawl = defineTool({
   description: "Reads a page",
   inputSchema: { type: "object" },
   repeatable: true, // after a kill it may run again

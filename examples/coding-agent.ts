@@ -1,10 +1,10 @@
 // Settings for an agent that works on files for hours: context, tool results, limits, approvals, steering.
-import { AgentServer, defineAgent, jsonSchema, memoryStore, rebuildCall, tool } from "heddle";
+import { AgentServer, defineAgent, defineTool, jsonSchema, memoryStore, rebuildCall } from "heddle";
 import { scriptedModel } from "heddle/testing";
 
 const files = new Map([["loom.ts", "export const warp = 1;\n".repeat(5000)]]);
 
-const read = tool({
+const read = defineTool({
   description: "Reads a file. Long files come shortened: ask for a part with `from` and `lines`.",
   inputSchema: jsonSchema<{ path: string; from?: number; lines?: number }>({ type: "object" }),
   repeatable: true, // reading twice harms nothing, so a kill does not interrupt it
@@ -15,7 +15,7 @@ const read = tool({
       .join("\n"),
 });
 
-const edit = tool({
+const edit = defineTool({
   description: "Replaces a text in a file",
   inputSchema: jsonSchema<{ path: string; old: string; new: string }>({ type: "object" }),
   needsApproval: true,
@@ -25,7 +25,7 @@ const edit = tool({
   },
 });
 
-const shell = tool({
+const shell = defineTool({
   description: "Runs a command",
   inputSchema: jsonSchema<{ command: string }>({ type: "object" }),
   timeoutMs: 600_000, // builds and tests are slow; hand `abortSignal` on to the process

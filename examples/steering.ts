@@ -1,5 +1,5 @@
 // A user who changes their mind while the agent works, and one who waits for the end.
-import { AgentServer, defineAgent, memoryStore, tool } from "heddle";
+import { AgentServer, defineAgent, defineTool, memoryStore } from "heddle";
 import { scriptedModel } from "heddle/testing";
 
 const model = scriptedModel([
@@ -8,7 +8,7 @@ const model = scriptedModel([
   { expect: { lastUser: "And a hotel?" }, text: "The Grand is free." },
 ]);
 
-const search = tool({
+const search = defineTool({
   description: "Searches",
   inputSchema: { type: "object" },
   execute: () => {

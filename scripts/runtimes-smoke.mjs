@@ -1,6 +1,6 @@
 // `npm run check:runtimes` runs this everywhere: projection, providers, the store contract on memory, an agent run.
 // It imports only the installed package, and throws when something is not as promised.
-import { AgentServer, ContextPolicy, defineAgent, jsonSchema, memoryStore, project, Thread, tool } from "heddle";
+import { AgentServer, ContextPolicy, defineAgent, defineTool, jsonSchema, memoryStore, project, Thread } from "heddle";
 import { toOpenAIChat, validateMessages } from "heddle/providers";
 import { MemoryDatabase } from "heddle/store";
 import { scriptedModel, storeContract } from "heddle/testing";
@@ -28,7 +28,7 @@ export async function smoke() {
   }
 
   const model = scriptedModel([{ calls: [{ name: "weather", arguments: { city: "Bern" } }] }, "Rain, 14 degrees."]);
-  const weather = tool({
+  const weather = defineTool({
     inputSchema: jsonSchema({ type: "object", properties: { city: { type: "string" } } }),
     execute: async ({ city }) => ({ city, sky: "rain" }),
   });

@@ -17,12 +17,12 @@ export { hasToolCall, type StopWhenCondition } from "./agent/definition/stop-whe
 export {
   type AnyTool,
   content,
+  defineTool,
   fail,
   ok,
   type Tool as TypedTool,
   type ToolOptions,
   type Tools,
-  tool,
 } from "./agent/definition/tool.ts";
 export type { AgentEvent } from "./agent/event.ts";
 export type { Usage } from "./agent/model-call.ts";

@@ -1,13 +1,13 @@
 // One life of a process on a thread: after-kill-child.ts <die | fresh | warm> <database> <threadId>
 // One process asks and is killed during a tool. The next resumes, and prints the time until it called the model.
-import { type AgentConfig, AgentServer, defineAgent, memoryStore, tool } from "heddle";
+import { type AgentConfig, AgentServer, defineAgent, defineTool, memoryStore } from "heddle";
 import { sqliteStore } from "heddle/sqlite";
 import { POLICY, SYSTEM_PROMPT, TOOL } from "./conversation.ts";
 import { instantModel } from "./model.ts";
 
 const [what, path = "", threadId = ""] = process.argv.slice(2);
 
-const deadly = tool({
+const deadly = defineTool({
   description: TOOL.description,
   inputSchema: TOOL.inputSchema,
   execute: () => {

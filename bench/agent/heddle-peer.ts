@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { AgentHost, AgentServer, defineAgent, memoryStore, type ThreadStore, tool } from "heddle";
+import { AgentHost, AgentServer, defineAgent, defineTool, memoryStore, type ThreadStore } from "heddle";
 import { sqliteStore } from "heddle/sqlite";
 import type { AgentPeer, Conversation } from "../peers/agent/peer.ts";
 import { version } from "../support/packages.ts";
@@ -93,7 +93,7 @@ async function heddleOn(
   };
 }
 
-const weather = tool({
+const weather = defineTool({
   description: TOOL.description,
   inputSchema: TOOL.inputSchema,
   execute: () => TOOL.output,

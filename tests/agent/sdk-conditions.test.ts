@@ -11,7 +11,7 @@ import {
   type ToolSet,
 } from "ai";
 import { stepCountIs as stepCountIs6 } from "ai-v6";
-import { hasToolCall, react, type StopWhenCondition, tool } from "heddle";
+import { defineTool, hasToolCall, react, type StopWhenCondition } from "heddle";
 import {
   askSignal,
   modelCallsSignal,
@@ -25,9 +25,9 @@ import { describe, expect, test } from "vitest";
 import { CALCULATOR } from "./support/calculator.ts";
 
 const inputSchema = { type: "object" } as const;
-const add = tool({ inputSchema, repeatable: true, execute: (input) => ({ sum: Number(input["a"]) + 2 }) });
-const look = tool({ inputSchema, execute: () => "seen" });
-const broken = tool({
+const add = defineTool({ inputSchema, repeatable: true, execute: (input) => ({ sum: Number(input["a"]) + 2 }) });
+const look = defineTool({ inputSchema, execute: () => "seen" });
+const broken = defineTool({
   inputSchema,
   execute: () => {
     throw new Error("No such thing.");

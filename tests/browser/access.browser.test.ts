@@ -1,4 +1,4 @@
-import { defineAgent, memoryStore, tool } from "heddle";
+import { defineAgent, defineTool, memoryStore } from "heddle";
 import { scriptedModel } from "heddle/testing";
 import { describe, expect, test } from "vitest";
 import { ask, atRest, chromium, Stage, seriousViolations, shoot, shortcut } from "./support/stage.ts";
@@ -51,7 +51,7 @@ describe.runIf(chromium)("Access", () => {
   });
 
   test("a tool that runs outside is answered by hand", async () => {
-    const pick = tool({ description: "Asks a person", inputSchema: { type: "object" } as const });
+    const pick = defineTool({ description: "Asks a person", inputSchema: { type: "object" } as const });
     const model = scriptedModel([
       { calls: [{ name: "pick", arguments: { of: ["red", "blue"] } }] },
       "You picked blue.",

@@ -2,12 +2,11 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { publicNames } from "../../scripts/public-api.ts";
 
-/** The names that Heddle shares with the AI SDK, and the test that shows what they have in common. A name that means something else is renamed. */
+/** The names that Heddle shares with the AI SDK, and the tests of their contract. A name with another contract is renamed. */
 const SHARED: { readonly [name: string]: string } = {
   hasToolCall: "same contract, tested by tests/agent/sdk-conditions.test.ts and tests/types/stop-when.test-d.ts",
   ModelMessage: "same contract, tested by tests/types/sdk-names.test-d.ts",
-  tool: "takes the same definition, tested by tests/types/sdk-names.test-d.ts; its tool is for Heddle's agents",
-  jsonSchema: "takes the same arguments, tested by tests/types/sdk-names.test-d.ts; its schema is for Heddle's tools",
+  jsonSchema: "same contract, tested by tests/agent/sdk-schemas.test.ts and tests/types/sdk-names.test-d.ts",
 };
 
 /** The names that the declarations of the AI SDK export. */
@@ -30,4 +29,5 @@ test("a name that Heddle shares with the AI SDK has its contract", () => {
   const sdk = sdkNames();
   const shared = new Set(publicNames().flatMap(({ name }) => (sdk.has(name) ? [name] : [])));
   expect([...shared].sort()).toEqual(Object.keys(SHARED).sort());
+  for (const proof of Object.values(SHARED)) expect(proof).toMatch(/^same contract, tested by tests\//);
 });

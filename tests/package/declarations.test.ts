@@ -6,7 +6,7 @@ import { inProject } from "./support/installed.ts";
 
 /** What a library on top of heddle may export without writing a type down. */
 const LIBRARY = `
-import { type AgentDefinition, AgentHost, AgentServer, type AskArguments, type ToolsContext, defineAgent, type InputSchema, type ProviderModel, memoryStore, openTelemetry, react, type RunOptions, tool, type Tools } from "heddle";
+import { type AgentDefinition, AgentHost, AgentServer, type AskArguments, type ToolsContext, defineAgent, type InputSchema, type ProviderModel, memoryStore, openTelemetry, react, type RunOptions, defineTool, type Tools } from "heddle";
 import { defineAction } from "heddle/core";
 import { chatTurn, projectionStep } from "heddle/ai-sdk";
 import { scriptedModel, specify } from "heddle/testing";
@@ -14,7 +14,7 @@ import { scriptedModel, specify } from "heddle/testing";
 declare const model: ProviderModel;
 export const withTools = <Given extends Tools>(tools: Given) => defineAgent({ model, tools });
 export const withOutput = <Schema extends InputSchema>(output: Schema) => defineAgent({ model, output });
-export const echo = <Schema extends InputSchema>(inputSchema: Schema) => tool({ inputSchema, execute: (input) => input });
+export const echo = <Schema extends InputSchema>(inputSchema: Schema) => defineTool({ inputSchema, execute: (input) => input });
 export const action = defineAction({ name: "a", inputSchema: { type: "object" }, run: () => 1 });
 export const run = <Schema extends InputSchema>(output: Schema) => react.run("Hi.", { model, output });
 type Running<Given extends Tools> = AskArguments<RunOptions<AgentDefinition<Given, ToolsContext<Given>>>>;
@@ -42,7 +42,7 @@ export const agent = react();
 /** Values that may be missing, as the flag makes them differ from options that are left out. */
 const APPLICATION = `
 import { AgentHost, ContextPolicy, createProjector, defineAgent, type ProviderModel, memoryStore, openCalls, openStore, project,
-  type ProjectionInput, react, Thread, tool } from "heddle";
+  type ProjectionInput, react, Thread, defineTool } from "heddle";
 import { chatTurn, projectionStep, toAISDKPrompt, uiMessageStreamResponse } from "heddle/ai-sdk";
 import { toAnthropic } from "heddle/providers";
 
@@ -58,7 +58,7 @@ export const anthropic = toAnthropic(messages, [], { cache: { stablePrefix: meta
 export const again = createProjector().project(input);
 export const policy = ContextPolicy.create({ maxInputTokens: count, toolResults: { maxTokens: count } });
 export const calls = openCalls(thread, { lane: text });
-export const sum = tool({ description: text, inputSchema: { type: "object" }, timeoutMs: count, execute: () => 1 });
+export const sum = defineTool({ description: text, inputSchema: { type: "object" }, timeoutMs: count, execute: () => 1 });
 export const agent = defineAgent({ name: text, model, tools: { sum }, maxIterations: count, limits: { maxTokens: count } });
 export const host = AgentHost.create({ agent, store: memoryStore({ tenant: text }), idleMs: count });
 export const asked = host.ask("thread_1", "Hi.", { requestId: text, signal, maxIterations: count });

@@ -39,12 +39,12 @@ export default function Page() {
   return <button onClick={open}>{"messages: " + project({ thread }).messages.length}</button>;
 }`;
 
-const ROUTE = `import { AgentServer, defineAgent, loadExactCounter, openStore, tool, toolSpecsOf } from "heddle";
+const ROUTE = `import { AgentServer, defineAgent, defineTool, loadExactCounter, openStore, toolSpecsOf } from "heddle";
 import { scriptedModel } from "heddle/testing";
 import * as z4 from "zod";
 import * as z3 from "zod3";
 
-const add = (z) => tool({ inputSchema: z.object({ a: z.number(), b: z.number() }), execute: ({ a, b }) => a + b });
+const add = (z) => defineTool({ inputSchema: z.object({ a: z.number(), b: z.number() }), execute: ({ a, b }) => a + b });
 
 export async function GET() {
   const model = scriptedModel([

@@ -6,12 +6,12 @@ import * as z from "zod";
 import { jsonSchema } from "../../src/agent/definition/schema.ts";
 import {
   type CombinedContext,
+  defineTool,
   type Tool,
   type ToolInput,
   type ToolOptions,
   type ToolOutput,
   type Tools,
-  tool,
 } from "../../src/agent/definition/tool.ts";
 import type { JsonObject } from "../../src/thread/json.ts";
 
@@ -19,9 +19,9 @@ interface Db {
   readonly find: (id: string) => string;
 }
 
-describe("tool() types execute by the schema", () => {
+describe("defineTool() types execute by the schema", () => {
   test("of zod, with what it transforms to", () => {
-    const made = tool({
+    const made = defineTool({
       inputSchema: z.object({ id: z.string(), days: z.string().transform(Number) }),
       needsApproval: (input) => input.days > 3,
       execute: (input, options) => {
@@ -35,13 +35,13 @@ describe("tool() types execute by the schema", () => {
   });
 
   test("of valibot and arktype", () => {
-    tool({
+    defineTool({
       inputSchema: v.object({ id: v.string() }),
       execute: (input) => {
         expectTypeOf(input).toEqualTypeOf<{ id: string }>();
       },
     });
-    tool({
+    defineTool({
       inputSchema: type({ id: "string" }),
       execute: (input) => {
         expectTypeOf(input).toEqualTypeOf<{ id: string }>();
@@ -50,28 +50,28 @@ describe("tool() types execute by the schema", () => {
   });
 
   test("of a JSON Schema, as its type argument says, and an object when nothing says more", () => {
-    tool({
+    defineTool({
       inputSchema: jsonSchema<{ id: string }>({ type: "object" }),
       execute: ({ id }) => expectTypeOf(id).toEqualTypeOf<string>(),
     });
-    tool({
+    defineTool({
       inputSchema: aiJsonSchema<{ id: string }>({ type: "object" }),
       execute: ({ id }) => expectTypeOf(id).toEqualTypeOf<string>(),
     });
-    tool({
+    defineTool({
       inputSchema: () => jsonSchema<{ id: string }>({ type: "object" }),
       execute: ({ id }) => expectTypeOf(id).toEqualTypeOf<string>(),
     });
-    tool({
+    defineTool({
       inputSchema: { type: "object", properties: {} },
       execute: (input) => expectTypeOf(input).toEqualTypeOf<JsonObject>(),
     });
   });
 
   test("promises and generators give what they hold", () => {
-    const promised = tool({ inputSchema: { type: "object" }, execute: async () => "text" });
+    const promised = defineTool({ inputSchema: { type: "object" }, execute: async () => "text" });
     expectTypeOf<ToolOutput<typeof promised>>().toEqualTypeOf<string>();
-    const generated = tool({
+    const generated = defineTool({
       inputSchema: { type: "object" },
       async *execute() {
         yield 1;
@@ -81,7 +81,7 @@ describe("tool() types execute by the schema", () => {
   });
 
   test("toModelOutput gets what execute gives", () => {
-    tool({
+    defineTool({
       inputSchema: z.object({ id: z.string() }),
       execute: async ({ id }) => ({ row: id }),
       toModelOutput: ({ output, input }) => {
@@ -94,12 +94,12 @@ describe("tool() types execute by the schema", () => {
 });
 
 describe("the context", () => {
-  const read = tool({
+  const read = defineTool({
     inputSchema: z.object({ id: z.string() }),
     execute: ({ id }, { context }: ToolOptions<{ db: Db }>) => context.db.find(id),
   });
-  const plain = tool({ inputSchema: { type: "object" }, execute: () => 1 });
-  const greet = tool({
+  const plain = defineTool({ inputSchema: { type: "object" }, execute: () => 1 });
+  const greet = defineTool({
     inputSchema: { type: "object" },
     execute: (_, { context }: ToolOptions<{ user: string }>) => context.user,
   });

@@ -3,6 +3,7 @@ import {
   type AgentRequest,
   AgentServer,
   defineAgent,
+  defineTool,
   type InferOutput,
   type InputSchema,
   type JsonObject,
@@ -11,7 +12,6 @@ import {
   type ToolOptions,
   type Tools,
   type ToolsContext,
-  tool,
 } from "heddle";
 import type { InferInput } from "heddle/core";
 import { scriptedModel } from "heddle/testing";
@@ -23,7 +23,7 @@ const store = memoryStore();
 interface Ctx {
   readonly user: string;
 }
-const look = tool({
+const look = defineTool({
   inputSchema: z.object({ id: z.string() }),
   execute: ({ id }, { context }: ToolOptions<Ctx>) => `${context.user} ${id}`,
 });
@@ -76,7 +76,7 @@ test("what is misspelt or of another kind does not compile", () => {
   // @ts-expect-error tools are named
   defineAgent({ model, tools: [look] });
   // @ts-expect-error the input has no such field
-  tool({ inputSchema: z.object({ q: z.string() }), execute: ({ p }) => p });
+  defineTool({ inputSchema: z.object({ q: z.string() }), execute: ({ p }) => p });
   // @ts-expect-error a config is no agent
   AgentServer.start({ agent: { model }, store });
   // @ts-expect-error no option of this name

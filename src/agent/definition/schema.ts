@@ -1,4 +1,5 @@
 import type { JsonObject } from "../../thread/json.ts";
+import { ToolError } from "./errors.ts";
 
 /** The result of a validation, as Standard Schema defines it. */
 export type StandardResult<Output> =
@@ -53,15 +54,73 @@ export type InferInput<Schema> = Schema extends { readonly "~standard": { readon
       ? InferInput<T>
       : JsonObject;
 
+/** The result of `jsonSchema()`. The AI SDK takes it, and any library that takes Standard JSON Schema. */
+interface SharedJsonSchema<Output> extends JsonSchema<Output> {
+  readonly jsonSchema: Readonly<Record<string, unknown>> | PromiseLike<Readonly<Record<string, unknown>>>;
+  readonly "~standard": {
+    readonly version: 1;
+    readonly vendor: "heddle";
+    readonly validate: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>;
+    readonly types?: { readonly input: unknown; readonly output: Output } | undefined;
+    readonly jsonSchema: Record<"input" | "output", (options: { readonly target: string }) => Record<string, unknown>>;
+  };
+}
+
+/** The AI SDK knows its own schemas by this mark, and so does Heddle. */
+const MARK = Symbol.for("vercel.ai.schema");
+
+/** Whether `jsonSchema()` of Heddle or of the AI SDK made it. It then has `jsonSchema` and perhaps `validate`, whatever else it has. */
+export function isMarkedSchema(schema: object): boolean {
+  return MARK in schema;
+}
+
 /**
- * A JSON Schema for a tool's input. Without `validate`, only the type "object" of the arguments is checked.
+ * A JSON Schema for a tool's input or an output. Without `validate`, only the type "object" of a tool's arguments is
+ * checked. The AI SDK takes it where it takes a schema. A function is called when the schema is first needed.
  *
  * @example
  * const place = jsonSchema<{ city: string }>({ type: "object", properties: { city: { type: "string" } }, required: ["city"] });
  */
 export function jsonSchema<Output = JsonObject>(
-  schema: object | PromiseLike<object>,
+  schema: object | PromiseLike<object> | (() => object | PromiseLike<object>),
   options: { readonly validate?: JsonSchema<Output>["validate"] } = {},
-): JsonSchema<Output> {
-  return { jsonSchema: schema, ...options };
+): SharedJsonSchema<Output> {
+  const { validate } = options;
+  let made: SharedJsonSchema<Output>["jsonSchema"] | undefined;
+  // An object that is JSON Schema is a record; the parameter is `object`, so that interfaces are taken too.
+  const plain = () => (made ??= (typeof schema === "function" ? schema() : schema) as NonNullable<typeof made>);
+  const converted = () => syncSchema(plain());
+  return {
+    [MARK]: true,
+    get jsonSchema() {
+      return plain();
+    },
+    validate, // the AI SDK asks for this key, also when it is undefined
+    "~standard": {
+      version: 1,
+      vendor: "heddle",
+      // Without `validate` the type argument is a promise of the caller.
+      validate: (value) => (validate === undefined ? { value: value as Output } : standardResult(validate(value))),
+      jsonSchema: { input: converted, output: converted },
+    },
+  } as SharedJsonSchema<Output>; // the type does not name the mark
+}
+
+/** Standard JSON Schema is synchronous. */
+function syncSchema(schema: SharedJsonSchema<unknown>["jsonSchema"]): Record<string, unknown> {
+  if (!isPromiseLike(schema)) return schema;
+  const message = "This JSON Schema is a promise. Await it before you give it to jsonSchema().";
+  throw new ToolError({ code: "tool_schema_unsupported", message });
+}
+
+function standardResult<Output>(
+  result: Validation<Output> | PromiseLike<Validation<Output>>,
+): StandardResult<Output> | Promise<StandardResult<Output>> {
+  if (isPromiseLike(result))
+    return Promise.resolve(result.then(standardResult<Output>)) as Promise<StandardResult<Output>>;
+  return result.success ? { value: result.value } : { issues: [{ message: result.error.message }] };
+}
+
+export function isPromiseLike<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
+  return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
 }

@@ -37,7 +37,7 @@ interface ToolSettings {
 
 type ExecuteReturn<Output> = Output | PromiseLike<Output> | AsyncIterable<Output>;
 
-/** A typed tool. Agents also take the tools that `tool({...})` of the AI SDK makes. */
+/** A typed tool of an agent. Agents also take tools of the AI SDK; the AI SDK does not take this one. */
 export interface Tool<Input = unknown, Output = unknown, Context = unknown> extends ToolSettings {
   /** The text from which the model knows what the tool does and when to call it. Default: none. */
   readonly description?: string | undefined;
@@ -88,17 +88,18 @@ export type CombinedContext<T extends Tools> = {
   : never;
 
 /**
- * Defines a tool whose `execute` is typed by the schema. To type the context, annotate the second parameter:
+ * Defines a tool of an agent, whose `execute` is typed by the schema. For a tool that the AI SDK runs too, use `tool` of the
+ * package `ai`; agents take it. To type the context, annotate the second parameter:
  * `execute: (input, { context }: ToolOptions<{ db: Db }>) => ...`.
  *
  * @example
- * const weather = tool({
+ * const weather = defineTool({
  *   description: "The weather of a city",
  *   inputSchema: { type: "object", properties: { city: { type: "string" } }, required: ["city"] },
  *   execute: async ({ city }) => `18 degrees in ${city}`,
  * });
  */
-export function tool<const Schema extends InputSchema, Output = never, Context = unknown>(
+export function defineTool<const Schema extends InputSchema, Output = never, Context = unknown>(
   definition: Omit<Tool<InferInput<Schema>, Output, Context>, "inputSchema"> & { readonly inputSchema: Schema },
 ): Tool<InferInput<Schema>, Output, Context> & { readonly inputSchema: Schema } {
   return definition;

@@ -1,6 +1,13 @@
 import type { EntryInput } from "../../thread/entry.ts";
 import { isPlainObject } from "../../thread/json.ts";
-import type { InputSchema, JsonSchema, SchemaIssue, StandardSchema } from "../definition/schema.ts";
+import {
+  type InputSchema,
+  isMarkedSchema,
+  isPromiseLike,
+  type JsonSchema,
+  type SchemaIssue,
+  type StandardSchema,
+} from "../definition/schema.ts";
 import type { Failure } from "../signal.ts";
 import type {
   DirectAgent,
@@ -146,15 +153,11 @@ export function checkParams(inputSchema: InputSchema, params: Params): CheckedPa
 }
 
 function isStandard(schema: object): schema is StandardSchema {
-  return "~standard" in schema;
+  return "~standard" in schema && !isMarkedSchema(schema);
 }
 
 function isJsonSchema(schema: object): schema is JsonSchema {
   return "jsonSchema" in schema;
-}
-
-function isPromiseLike<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
-  return typeof value === "object" && value !== null && "then" in value;
 }
 
 function after<T, R>(value: T | PromiseLike<T>, next: (value: T) => R): R | PromiseLike<R> {

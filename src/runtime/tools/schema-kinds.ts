@@ -1,9 +1,9 @@
-import type { JsonSchema, StandardSchema } from "../../agent/definition/schema.ts";
+import { isMarkedSchema, type JsonSchema, type StandardSchema } from "../../agent/definition/schema.ts";
 
 /** Schemas of arktype are functions, so what a value carries is asked before what it is. */
 export function isStandard(schema: unknown): schema is StandardSchema {
   const standard = fieldOf(schema, "~standard");
-  return typeof fieldOf(standard, "validate") === "function";
+  return typeof fieldOf(standard, "validate") === "function" && !isMarkedSchema(Object(schema));
 }
 
 export function isJsonSchema(schema: unknown): schema is JsonSchema {

@@ -1,4 +1,4 @@
-import { tool } from "../../agent/definition/tool.ts";
+import { defineTool } from "../../agent/definition/tool.ts";
 import type { RuntimePorts } from "../../runtime/ports.ts";
 
 /** Milliseconds that each tool takes, so that the user can see it run. */
@@ -15,7 +15,7 @@ interface Given {
 export function demoTools({ after, isSlow }: Given) {
   const work = (): Promise<void> => new Promise((resolve) => (isSlow ? after(TOOL_MS, resolve) : resolve()));
   return {
-    calculator: tool({
+    calculator: defineTool({
       description: "Evaluates an arithmetic expression of numbers, + - * / % ^ and parentheses.",
       inputSchema: objectOf({ expression: "string" }),
       repeatable: true,
@@ -24,7 +24,7 @@ export function demoTools({ after, isSlow }: Given) {
         return calculate(String(expression));
       },
     }),
-    city: tool({
+    city: defineTool({
       description: "Country, population and river of a city, from a small fixed table.",
       inputSchema: objectOf({ name: "string" }),
       repeatable: true,
@@ -33,7 +33,7 @@ export function demoTools({ after, isSlow }: Given) {
         return lookUp(CITIES, String(name)) ?? unknown("city", CITIES);
       },
     }),
-    weather: tool({
+    weather: defineTool({
       description: "The weather of a city, from a small fixed table.",
       inputSchema: objectOf({ city: "string" }),
       repeatable: true,
@@ -42,7 +42,7 @@ export function demoTools({ after, isSlow }: Given) {
         return lookUp(WEATHER, String(city)) ?? unknown("city", WEATHER);
       },
     }),
-    price: tool({
+    price: defineTool({
       description: "The price of an item in euros, from a small fixed table.",
       inputSchema: objectOf({ item: "string" }),
       repeatable: true,
@@ -51,7 +51,7 @@ export function demoTools({ after, isSlow }: Given) {
         return lookUp(PRICES, String(item)) ?? unknown("item", PRICES);
       },
     }),
-    send_money: tool({
+    send_money: defineTool({
       description: "Pretends to send money to a person. Nothing is sent. The user has to approve it first.",
       inputSchema: objectOf({ to: "string", euros: "number" }),
       needsApproval: true,
@@ -60,7 +60,7 @@ export function demoTools({ after, isSlow }: Given) {
         return { sent: Number(euros), to: String(to), reference: `demo-${Number(euros)}-${String(to).toLowerCase()}` };
       },
     }),
-    moon_sensor: tool({
+    moon_sensor: defineTool({
       description: "Reads the temperature on the moon. It is broken, to show what an error looks like.",
       inputSchema: objectOf({ crater: "string" }),
       execute: async () => {

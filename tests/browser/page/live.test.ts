@@ -1,10 +1,10 @@
-import { type AgentEvent, AgentServer, defineAgent, type Entry, memoryStore, tool } from "heddle";
+import { type AgentEvent, AgentServer, defineAgent, defineTool, type Entry, memoryStore } from "heddle";
 import { scriptedModel } from "heddle/testing";
 import { expect, test } from "vitest";
 import { applyEvent, isResumedBy, type Live } from "../../../studio-ui/state/live.ts";
 
 async function eventsOfARequest(): Promise<AgentEvent[]> {
-  const add = tool({ inputSchema: { type: "object" } as const, execute: () => 4 });
+  const add = defineTool({ inputSchema: { type: "object" } as const, execute: () => 4 });
   const model = scriptedModel([{ thinking: "hm", calls: [{ name: "add" }] }, { text: ["It ", "is 4"] }]);
   const server = await AgentServer.start({ agent: defineAgent({ model, tools: { add } }), store: memoryStore() });
   const request = await server.ask("2+2?");
@@ -14,7 +14,7 @@ async function eventsOfARequest(): Promise<AgentEvent[]> {
 }
 
 test("a call that waits for a word leaves nothing on the screen of what the model wrote for it", async () => {
-  const send = tool({ inputSchema: { type: "object" } as const, needsApproval: true, execute: () => "sent" });
+  const send = defineTool({ inputSchema: { type: "object" } as const, needsApproval: true, execute: () => "sent" });
   const model = scriptedModel([{ text: "I send it.", calls: [{ name: "send", arguments: { to: "Ada" } }] }]);
   const server = await AgentServer.start({ agent: defineAgent({ model, tools: { send } }), store: memoryStore() });
   const events: AgentEvent[] = [];

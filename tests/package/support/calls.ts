@@ -4,7 +4,7 @@ export const CALLS: { readonly [entry: string]: string } = {
     import { AgentHost, AgentServer, calibrate, calibrated, content, ContextPolicy, createProjector, defineAgent, entriesOfStep,
       explain, fail, hasToolCall, heuristic, jsonSchema, type ProviderModel, loadExactCounter, mcpTools, memoryStore, ok, openCalls,
       openStore, openTelemetry, project, projectFromStore, react, rebuildCall, resumeTokens, runTool, systemRuntimePorts, Thread,
-      tool, toolSpecsOf, transcript } from "heddle";
+      defineTool, toolSpecsOf, transcript } from "heddle";
     declare const model: ProviderModel;
     export const policy = ContextPolicy.create({ maxInputTokens: 1000 });
     export const resolved = ContextPolicy.resolve({ request: policy, model: "openai:gpt-5" });
@@ -19,9 +19,9 @@ export const CALLS: { readonly [entry: string]: string } = {
     export const items = transcript(thread);
     export const steps = entriesOfStep([], { callId: "call_1" });
     export const schema = jsonSchema<{ a: number }>({ type: "object" });
-    export const sum = tool({ inputSchema: schema, execute: ({ a }) => a + 1 });
-    export const plain = tool({ inputSchema: { type: "object", properties: { a: { type: "number" } } }, execute: () => ok(1) });
-    export const refunded = tool({ inputSchema: schema, needsApproval: true, execute: () => fail("no") });
+    export const sum = defineTool({ inputSchema: schema, execute: ({ a }) => a + 1 });
+    export const plain = defineTool({ inputSchema: { type: "object", properties: { a: { type: "number" } } }, execute: () => ok(1) });
+    export const refunded = defineTool({ inputSchema: schema, needsApproval: true, execute: () => fail("no") });
     export const page = content([{ type: "text", text: "Hi." }]);
     export const agent = defineAgent({ name: "a", model, tools: { sum, plain }, stopWhen: hasToolCall("sum") });
     export const typed = defineAgent({ model, output: schema });

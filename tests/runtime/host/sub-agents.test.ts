@@ -1,4 +1,4 @@
-import { AgentServer, tool } from "heddle";
+import { AgentServer, defineTool } from "heddle";
 import { describe, expect, test } from "vitest";
 import { agentOf, anything, house } from "./support/hosts.ts";
 
@@ -24,7 +24,7 @@ describe("a sub-agent that a tool asks with its abortSignal", () => {
     };
     const sub = await end(start());
     const reasons: unknown[] = [];
-    const review = tool({
+    const review = defineTool({
       inputSchema: anything,
       execute: async (_: unknown, { abortSignal }) => {
         abortSignal.addEventListener("abort", () => reasons.push(abortSignal.reason?.code));
@@ -48,7 +48,7 @@ describe("a sub-agent that a tool asks with its abortSignal", () => {
   test("is cancelled with the lead", async () => {
     const { host: make, end, settled, store } = await house();
     const sub = make({ agent: agentOf([{ hang: true }]) });
-    const review = tool({
+    const review = defineTool({
       inputSchema: anything,
       execute: async (_: unknown, { abortSignal }) =>
         (await (await sub.ask("sub", "x", { signal: abortSignal })).result).text,

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { tool } from "../../../src/agent/definition/tool.ts";
+import { defineTool } from "../../../src/agent/definition/tool.ts";
 import { isSoak } from "../../support/case-budget.ts";
 import { stage } from "./support/stage.ts";
 
@@ -34,7 +34,7 @@ test.each([
     const calls = Array.from({ length: perAnswer }, () => ({ name: "read", arguments: { page: asked++ } }));
     return { thinking: `Pages up to ${asked}.`, calls };
   });
-  const read = tool({
+  const read = defineTool({
     inputSchema: { type: "object", properties: { page: { type: "number" } } },
     repeatable: true,
     execute: async (input: unknown) => pageOf((input as { readonly page: number }).page),

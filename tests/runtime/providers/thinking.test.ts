@@ -3,7 +3,7 @@ import type { ProjectionView } from "heddle/core";
 import { sqliteStore } from "heddle/sqlite";
 import { describe, expect, test } from "vitest";
 import type { AgentConfig } from "../../../src/agent/definition/config.ts";
-import { tool } from "../../../src/agent/definition/tool.ts";
+import { defineTool } from "../../../src/agent/definition/tool.ts";
 import type { ApiName } from "../../support/protocol/server.ts";
 import { fastFile } from "../../support/temp-folder.ts";
 import { modelAt, SEALING, WAYS } from "./support/models.ts";
@@ -48,7 +48,7 @@ describe.each(EVERY)("$api, $way", (setting) => {
     const path = fastFile();
     const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
     let runs = 0;
-    const weather = tool({
+    const weather = defineTool({
       inputSchema: { type: "object", properties: { city: { type: "string" } } },
       repeatable: true,
       execute: async () => {
@@ -182,7 +182,7 @@ describe.each(WAYS)("anthropic, $way, with a thinking budget", ({ streaming }) =
       { text: "Sunny." },
     );
     const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
-    const hang = tool({
+    const hang = defineTool({
       inputSchema: { type: "object" },
       repeatable: true,
       execute: async () => {
@@ -190,7 +190,7 @@ describe.each(WAYS)("anthropic, $way, with a thinking budget", ({ streaming }) =
         return new Promise<string>(() => undefined);
       },
     });
-    const done = tool({ inputSchema: { type: "object" }, repeatable: true, execute: async () => "ok" });
+    const done = defineTool({ inputSchema: { type: "object" }, repeatable: true, execute: async () => "ok" });
     const first = await scene.start({
       model: modelAt(scene.provider.url, "openai-responses"),
       tools: { ...WEATHER, hang },

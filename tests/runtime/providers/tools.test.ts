@@ -1,6 +1,6 @@
 import { content, type JsonObject } from "heddle";
 import { describe, expect, test } from "vitest";
-import { tool } from "../../../src/agent/definition/tool.ts";
+import { defineTool } from "../../../src/agent/definition/tool.ts";
 import { EVERY_WAY } from "./support/models.ts";
 import { expectAccepted, proveBodies, stage, told, WEATHER, weatherIn } from "./support/stage.ts";
 
@@ -16,7 +16,7 @@ describe.each(EVERY_WAY)("$api, $way", (setting) => {
   test("parallel calls are told in their order, whichever result comes first", async () => {
     const scene = await stage(setting);
     const gates = new Map(["Bern", "Basel", "Rome"].map((city) => [city, Promise.withResolvers<void>()]));
-    const weather = tool({
+    const weather = defineTool({
       inputSchema,
       execute: async (input: unknown) => {
         const { city } = input as { readonly city: string };
@@ -74,7 +74,7 @@ describe.each(EVERY_WAY)("$api, $way", (setting) => {
       { text: "Sunny in Basel." },
     );
     const { execute } = WEATHER.weather;
-    const checked = tool({
+    const checked = defineTool({
       inputSchema: {
         "~standard": {
           version: 1,
@@ -100,7 +100,7 @@ describe.each(EVERY_WAY)("$api, $way", (setting) => {
 
   test("a picture that a tool gives is shown to the model", async () => {
     const scene = await stage(setting);
-    const radar = tool({
+    const radar = defineTool({
       inputSchema,
       execute: async () =>
         content([

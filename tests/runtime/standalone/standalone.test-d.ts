@@ -2,6 +2,7 @@ import {
   type AgentEvent,
   AgentHost,
   defineAgent,
+  defineTool,
   jsonSchema,
   memoryStore,
   type RequestResult,
@@ -9,13 +10,12 @@ import {
   type RunResult,
   react,
   type ToolOptions,
-  tool,
 } from "heddle";
 import { scriptedModel } from "heddle/testing";
 import { expectTypeOf, test } from "vitest";
 
 const model = scriptedModel([]);
-const lookUp = tool({
+const lookUp = defineTool({
   inputSchema: jsonSchema<{ id: string }>({ type: "object" }),
   execute: ({ id }, { context }: ToolOptions<{ user: string }>) => `${context.user} ${id}`,
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { ToolError } from "../../../src/agent/definition/errors.ts";
-import { type ToolOptions, tool } from "../../../src/agent/definition/tool.ts";
+import { defineTool, type ToolOptions } from "../../../src/agent/definition/tool.ts";
 import { runTool } from "../../../src/runtime/tools/run-tool.ts";
 import { StoreError } from "../../../src/stores/errors.ts";
 import { call, errorIn, object, run } from "./support/call.ts";
@@ -22,7 +22,7 @@ describe("a tool that works", () => {
   test("is told the validated input, the context under both names, the call's id and a signal", async () => {
     const told: unknown[] = [];
     const context = { user: "u1" };
-    const probe = tool({
+    const probe = defineTool({
       inputSchema: z.object({ n: z.string().transform(Number), unit: z.string().default("C") }),
       execute: (input, options: ToolOptions<{ user: string }>) => {
         told.push(input, options.context, options.experimental_context, options.toolCallId, options.abortSignal);

@@ -1,11 +1,11 @@
-import { defineAgent, type ThreadStore, tool } from "heddle";
+import { defineAgent, defineTool, type ThreadStore } from "heddle";
 import { scriptedModel } from "heddle/testing";
 
 /** An agent whose tool ends when the test lets it; it says when the tool has begun. Resuming, the call was made before. */
 export function chargingAgent({ isResuming = false } = {}) {
   const begun = Promise.withResolvers<void>();
   const charged = Promise.withResolvers<string>();
-  const charge = tool({
+  const charge = defineTool({
     inputSchema: { type: "object" } as const,
     execute: () => {
       begun.resolve();

@@ -1,4 +1,4 @@
-import { defineAgent, type ThreadStore, tool } from "heddle";
+import { defineAgent, defineTool, type ThreadStore } from "heddle";
 import { demoAgent } from "heddle/studio";
 import { scriptedModel } from "heddle/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -181,7 +181,7 @@ export function studioStories(kind: string, open: () => ThreadStore): void {
 
     test("a tool that runs outside is answered", async () => {
       const model = scriptedModel([{ calls: [{ id: "c1", name: "where" }] }, { text: "You are in Oslo." }]);
-      const where = tool({ inputSchema: { type: "object" } });
+      const where = defineTool({ inputSchema: { type: "object" } });
       const { api } = await withStore({ agent: defineAgent({ model, tools: { where } }) });
       const id = await api.newThread();
       const events = await api.events(`/threads/${id}/events`);

@@ -8,7 +8,7 @@ import { once } from "node:events";
 import { writeSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { defineAgent } from "../../../../src/agent/definition/define-agent.ts";
-import { tool } from "../../../../src/agent/definition/tool.ts";
+import { defineTool } from "../../../../src/agent/definition/tool.ts";
 import type { AgentEvent } from "../../../../src/agent/event.ts";
 import { AgentServer } from "../../../../src/runtime/agent-server.ts";
 import { sqliteStore } from "../../../../src/sqlite.ts";
@@ -35,8 +35,8 @@ const agent = defineAgent({
   systemPrompt: "Be brief.",
   streaming: streams === "true",
   tools: {
-    weather: tool({ inputSchema, repeatable: true, execute: (input) => at(input as { readonly city: string }) }),
-    book: tool({ inputSchema, execute: (input) => at(input as { readonly city: string }) }),
+    weather: defineTool({ inputSchema, repeatable: true, execute: (input) => at(input as { readonly city: string }) }),
+    book: defineTool({ inputSchema, execute: (input) => at(input as { readonly city: string }) }),
   },
 });
 const store = sqliteStore(path);

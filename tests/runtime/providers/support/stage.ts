@@ -4,7 +4,7 @@ import { memoryStore } from "heddle";
 import { expect, onTestFinished } from "vitest";
 import type { AgentConfig } from "../../../../src/agent/definition/config.ts";
 import { defineAgent } from "../../../../src/agent/definition/define-agent.ts";
-import { tool } from "../../../../src/agent/definition/tool.ts";
+import { defineTool } from "../../../../src/agent/definition/tool.ts";
 import type { AgentEvent } from "../../../../src/agent/event.ts";
 import { AgentServer } from "../../../../src/runtime/agent-server.ts";
 import { rebuildCall } from "../../../../src/runtime/calls/rebuild-call.ts";
@@ -78,7 +78,7 @@ export async function told(request: AgentRequest): Promise<readonly AgentEvent[]
 }
 
 export const WEATHER = {
-  weather: tool({
+  weather: defineTool({
     description: "The weather of a city.",
     inputSchema: { type: "object", properties: { city: { type: "string" } }, required: ["city"] },
     repeatable: true,
