@@ -51,7 +51,8 @@ describe.runIf(chromium)("A slow connection", () => {
       await page.locator(".prompt").first().click();
       await expect
         .poll(async () => {
-          const { threads } = await (await stage.fetch("/api/threads")).json();
+          const response = await stage.fetch("/api/threads");
+          const { threads } = (await response.json()) as { readonly threads: readonly { readonly status?: string }[] };
           return threads[0]?.status;
         })
         .toBe("completed");
