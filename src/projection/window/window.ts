@@ -40,8 +40,6 @@ export function decideWindow(
   const first = coverage.firstUncovered;
   const keptFrom = firstKeptBlock(history, policy, first);
   const fits = (start: number): boolean => costs.tokensFrom(start) <= freeTokens;
-  if (first >= blocks.length)
-    return { first, start: first, newest: first, keptFrom, fits: fits(first), earliestRead: first };
   const newest = Math.max(first, newestStart(history));
   const byBudget = earliestFittingStart(first, newest, fits);
   if (byBudget > newest) return { first, start: newest, newest, keptFrom, fits: false, earliestRead: newest };
