@@ -68,7 +68,7 @@ export const EQUIVALENT_MUTANTS: readonly EquivalentMutant[] = [
   },
   {
     path: "src/projection/window/window.ts",
-    line: "return shown <= maxTurns ? first : (openers[openers.length - maxTurns] ?? first);",
+    line: "const shown = openers.length - opened + (opener !== undefined && opener < first ? 1 : 0); // a turn that is shown in part counts as a turn",
     from: "opener !== undefined",
     to: "true",
     why: "`undefined < first` is false. The check is for the type.",
@@ -79,5 +79,19 @@ export const EQUIVALENT_MUTANTS: readonly EquivalentMutant[] = [
     from: "-1",
     to: "+1",
     why: "The index always names a block. The default is for the type.",
+  },
+  {
+    path: "src/projection/window/window-costs.ts",
+    line: "return (block?.earlierIds ?? -1) < start",
+    from: "block?.earlierIds",
+    to: "block.earlierIds",
+    why: "The index always names a block. The `?.` is for the type.",
+  },
+  {
+    path: "src/projection/window/window-costs.ts",
+    line: "if (index >= origin) return extended(this.#up, index - origin, (step) => this.#term(origin + step - 1));",
+    from: "index >= origin",
+    to: "index > origin",
+    why: "At the origin both lists give 0: the sum of no terms.",
   },
 ];

@@ -85,6 +85,13 @@ describe("maxMessages", () => {
     expect(projection.messages).toHaveLength(7);
   });
 
+  test("counts the placeholder before an entry that cannot be read, and does not show that entry", () => {
+    const unreadable = { kind: "message", payload: { role: "martian", content: "?" } };
+    const entries = [assistant("Welcome."), unreadable, assistant("How are you?"), user("Fine.")];
+    expect(told(shown(entries, under({ maxMessages: 2 })))).toEqual(["user: Fine."]);
+    expect(() => shown(entries, under({ maxMessages: 4 }))).toThrow(expect.objectContaining({ code: "unknown_role" }));
+  });
+
   test("does not count the system prompt and the summary", () => {
     const projection = shown([...turns(3), summary(0, 1)], { ...under({ maxMessages: 4 }), system: "Be kind." });
     expect(projection.messages).toHaveLength(6);
@@ -116,6 +123,23 @@ test("between maxTurns and keepLastTurns a stable window takes a line of the gri
   });
   expect(Math.min(...shownTurns)).toBeGreaterThanOrEqual(5);
   expect(Math.max(...shownTurns)).toBeLessThanOrEqual(8);
+});
+
+test("where the budget and maxTurns cut at the same turn, the kept turns stay", () => {
+  const alike = (count: number): EntryInput[] => turns(10 + count).slice(2 * 10); // numbers of two digits cost the same
+  const policy: ContextPolicyInput = {
+    maxTurns: 8,
+    keepLastTurns: 6,
+    maxInputTokens: shown(alike(8)).meta.estimatedTokens,
+    reserveOutputTokens: 0,
+    window: { mode: "stable", step: 1 },
+  };
+  for (let count = 9; count <= 60; count++) {
+    const { messages, meta } = shown(alike(count), { policy });
+    expect(meta.floorViolated).toBe(false);
+    expect(messages.length).toBeGreaterThanOrEqual(2 * 6);
+    expect(messages.length).toBeLessThanOrEqual(2 * 8);
+  }
 });
 
 test("a ceiling in a stable window moves in steps too, and always holds", () => {

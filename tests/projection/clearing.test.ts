@@ -143,6 +143,15 @@ describe("in a stable window", () => {
     expect(checked).toBeGreaterThan(100);
   });
 
+  test("the kept turns are counted back from the line, not from the newest turn", () => {
+    const entries = [user("go"), ...exchanges(8), assistant("so")];
+    const fine = policy(2, { ...stable, keepLastTurns: 1, window: { mode: "stable", step: 0.2 } });
+    const clearedAfter = (...rest: EntryInput[]) => shown([...entries, ...rest], { policy: fine }).meta.cleared;
+    expect(clearedAfter()).toEqual([]);
+    expect(clearedAfter(user("on"))).toEqual([]);
+    expect(clearedAfter(user("on"), assistant("y".repeat(2000)), user("and on"))).toEqual([2, 4, 6, 8, 10, 12]);
+  });
+
   test("what is pending counts for the line as if it were committed", () => {
     for (let count = 5; count <= 40; count++) {
       const thread = given(user("go"), ...exchanges(count), toolCall("last", "look", {}));

@@ -1,4 +1,5 @@
 import {
+  type ContextPolicyInput,
   calibrated,
   createProjector,
   heuristic,
@@ -34,6 +35,20 @@ describe("a projector", () => {
     expect(projector.project({ ...full, tools: [{ ...look }], policy: { maxInputTokens: 4000 } })).toBe(first);
     expect(projector.project({ ...full, system: { prompt: "Be kind." } })).toBe(first);
   });
+
+  test.each([3, 4, 5, 6, 7])(
+    "counts the messages of an exchange again when it gets more calls, up to %d",
+    (maxMessages) => {
+      const projector = createProjector();
+      const policy: ContextPolicyInput = { maxMessages, window: { mode: "sliding" } };
+      let growing = given(...["one", "two", "three"].flatMap((ask) => [user(ask), assistant("Yes.")]), user("look"));
+      for (const id of ["a", "b", "c", "d"]) {
+        growing = growing.append(toolCall(id, "look", {}));
+        const { messages } = projector.project({ thread: growing, policy });
+        expect(messages).toEqual(project({ thread: growing, policy }).messages);
+      }
+    },
+  );
 
   const upper: Reader = {
     version: 1,
