@@ -102,17 +102,20 @@ test.runIf(chromium)("a request that begins while the page is being loaded is sh
     const post = (path: string, body: object) => stage.fetch(path, { method: "POST", body: JSON.stringify(body) });
     const { id } = (await (await post("/api/threads", {})).json()) as { id: string };
     const held = Promise.withResolvers<void>();
-    await page.route(`**/api/threads/${id}`, async (route) => {
-      const answer = await route.fetch(); // tells of no request yet
-      await post(`/api/threads/${id}/ask`, { content: "Who are you?" });
-      await held.promise;
-      await route.fulfill({ response: answer });
-    });
+    await page.route(
+      `**/api/threads/${id}`,
+      async (route) => {
+        const answer = await route.fetch(); // names no request yet
+        await post(`/api/threads/${id}/ask`, { content: "Who are you?" });
+        await held.promise;
+        await route.fulfill({ response: answer });
+      },
+      { times: 1 },
+    );
     await page.goto(`${stage.origin}/#/t/${id}`);
     await page.locator(".thread-head .pill.state-running").waitFor();
     held.resolve();
     await page.locator(".turn.live", { hasText: "Waiting for the model" }).waitFor();
-    await page.unroute(`**/api/threads/${id}`);
     clock.pass(Number.POSITIVE_INFINITY);
     await atRest(page);
     expect(stage.complaints).toEqual([]);
