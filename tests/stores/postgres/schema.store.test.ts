@@ -17,18 +17,18 @@ test("many stores that start at once make one schema", async () => {
   const stores = Array.from({ length: 8 }, () => openStore({ schema, maxConnections: 3 }));
   await Promise.all(stores.map((store) => store.append("t", {})));
   expect((await stores[0]?.load("t"))?.rev).toBe(8);
-  expect(await sql`select name, value from ${sql(`${schema}.meta`)}`).toEqual([{ name: "version", value: "1" }]);
+  expect(await sql`select name, value from ${sql(`${schema}.meta`)}`).toEqual([{ name: "version", value: "2" }]);
 });
 
 test("a schema newer than this code is refused before anything is written", async () => {
   const schema = freshSchema();
   await openStore({ schema }).append("t", {});
-  await sql`update ${sql(`${schema}.meta`)} set value = '2'`;
+  await sql`update ${sql(`${schema}.meta`)} set value = '3'`;
   const store = openStore({ schema });
   await expect(store.append("t", {})).rejects.toMatchObject({ code: "store_schema_newer", retryable: false });
   await expect(store.load("t")).rejects.toMatchObject({ code: "store_schema_newer" });
   expect(await sql`select rev from ${sql(`${schema}.threads`)}`).toEqual([{ rev: 1 }]);
-  await sql`update ${sql(`${schema}.meta`)} set value = '1'`;
+  await sql`update ${sql(`${schema}.meta`)} set value = '2'`;
   expect((await store.append("t", {})).rev).toBe(2);
 });
 

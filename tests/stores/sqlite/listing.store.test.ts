@@ -36,6 +36,24 @@ const query = fc.record({
 });
 
 describe("list", () => {
+  test("reads the newest threads from an index, without sorting all", () => {
+    const plans = ["updated_at", "created_at"].map((column) => {
+      const path = fastFile();
+      const connection = plainConnect()(path);
+      migrate(connection);
+      return connection
+        .prepare(`EXPLAIN QUERY PLAN SELECT id FROM threads WHERE tenant = ? ORDER BY ${column} DESC, id LIMIT 50`)
+        .all("default")
+        .map((row) => String(row.at(-1)))
+        .join();
+    });
+    expect(plans).toEqual([
+      expect.stringMatching(/USING COVERING INDEX threads_by_update/),
+      expect.stringMatching(/USING COVERING INDEX threads_by_creation/),
+    ]);
+    expect(plans.join()).not.toContain("TEMP B-TREE");
+  });
+
   test("sorts ids by code point, as their bytes sort", async () => {
     const { store } = openBoth();
     const sorted = ["A", "a", "é", "～", "😀", "😀a"];

@@ -1,6 +1,7 @@
 import { StoreError } from "../../errors.ts";
 import type { Sql } from "../connection-pool.ts";
 import { V1 } from "./v1.ts";
+import { V2 } from "./v2.ts";
 
 /** Migrates the schema to the version of this code. Several processes may do this at the same time. */
 export async function migrate(sql: Sql, schema: string): Promise<void> {
@@ -61,4 +62,4 @@ function notHeddle(schema: string): StoreError {
 }
 
 /** The migrations in order. The first one creates the tables. */
-const MIGRATIONS: readonly string[] = [V1];
+const MIGRATIONS: readonly string[] = [V1, V2];

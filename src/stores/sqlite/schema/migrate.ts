@@ -1,12 +1,13 @@
 import { StoreError } from "../../errors.ts";
 import { rollback, type SqliteConnection } from "../connection.ts";
 import { V1 } from "./v1.ts";
+import { V2 } from "./v2.ts";
 
 /** "Hedl" in ASCII. Marks the file as a Heddle database, also for the `file` command. */
 const APPLICATION_ID = 0x48_65_64_6c;
 
 /** The migrations in order, from an empty file. Their number is the schema version. */
-const MIGRATIONS: readonly string[] = [V1];
+const MIGRATIONS: readonly string[] = [V1, V2];
 
 /** Refuses files of other programs and newer schemas, before anything is written. */
 export function checkIdentity(connection: SqliteConnection): void {
