@@ -124,6 +124,34 @@ describe("the steps of an exchange", () => {
     expect(steps?.[0]?.content.at(-1)).toMatchObject({ type: "tool-error", toolName: "broken" });
   });
 
+  test("have the files of the answer, and the tokens that are known", () => {
+    const seen: unknown[] = [];
+    const see: StopCondition<ToolSet> = ({ steps }) => {
+      seen.push(steps.map(({ files, usage }) => [files.map(({ mediaType }) => mediaType), usage.totalTokens]));
+      return false;
+    };
+    const file = { type: "file", data: { base64: "aGk=" }, mediaType: "text/plain" } as const;
+    const answers = [
+      { content: [{ type: "text", text: "Here it is." }, file], usage: { inputTokens: 3, outputTokens: 4 } },
+      { content: "Once more.", usage: { outputTokens: 5 } },
+      { content: [file, file], usage: { inputTokens: 6 } },
+      { content: "", usage: {} },
+    ] as const;
+    const signals = answers.flatMap((answer, at) => [
+      modelCallsSignal(`call_${at + 1}`, [{ id: "a", name: "add" }], answer),
+      toolResultSignal(`call_${at + 1}`, "a", "4"),
+    ]);
+    specify({ ...CALCULATOR, stopWhen: see })
+      .given([askSignal("Add."), ...signals.slice(0, -1)])
+      .when(signals.at(-1) ?? expect.fail("there are signals"));
+    expect(seen.at(-1)).toEqual([
+      [["text/plain"], 7],
+      [[], 5],
+      [["text/plain", "text/plain"], 6],
+      [[], undefined],
+    ]);
+  });
+
   test("start with the ask: an earlier request has none in them", () => {
     const counts: number[] = [];
     const count: StopCondition<ToolSet> = ({ steps }) => counts.push(steps.length) > 9;

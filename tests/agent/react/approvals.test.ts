@@ -22,6 +22,14 @@ describe("a call that needs approval", () => {
     expect(isWaiting(called.when({ type: "notice" }).agent)).toBe(false);
   });
 
+  test("is not asked for again, and not for a call that is not open", () => {
+    for (const toolCallId of ["p", "unknown"]) {
+      waiting.when({ type: "approval_needed", callId: "call_1", toolCallId }).then([], []);
+      waiting.when({ type: "answer_needed", callId: "call_1", toolCallId }).then([], []);
+    }
+    for (const type of ["approve", "deny"] as const) waiting.when({ type, toolCallId: "unknown" }).then([], []);
+  });
+
   test("runs at once when it is approved, and the log says that it has begun", () => {
     waiting.when({ type: "approve", toolCallId: "p", by: "anna" }).then(
       [{ kind: "approval_resolved", payload: { toolCallId: "p", approved: true, by: "anna", started: true } }],

@@ -1,6 +1,7 @@
 import { askSignal, modelCallsSignal, modelTextSignal, specify, toolResultSignal } from "heddle/testing";
 import { describe, expect, test } from "vitest";
 import { gapText } from "../../../src/agent/react/summary-plan.ts";
+import type { EntryInput } from "../../../src/thread/entry.ts";
 import { CALCULATOR } from "../support/calculator.ts";
 import { summaryFailed } from "../support/failed-summary.ts";
 
@@ -40,6 +41,43 @@ describe("after a summary that was too long for its model", () => {
       .given([tooLong(4000)])
       .when(again)
       .then([{ kind: "note" }], [{ type: "summarize", maxTokens: 1000, range: { toSeq: 0 } }]);
+  });
+});
+
+describe("after a failed summary", () => {
+  const contextPolicy = { autoSummarize: true, summarizeThreshold: 4, keepLastTurns: 1 };
+  const waiting = specify({ ...CALCULATOR, summarizes: true, contextPolicy }).given([...history, ask]);
+  const summaries = ({ directives }: { readonly directives: readonly { readonly type: string }[] }) =>
+    directives.filter(({ type }) => type === "summarize").length;
+
+  test.each([
+    ["model_context_too_long", 1],
+    ["model_refused", 1],
+    ["model_bad_request", 1],
+    ["model_answer_too_large", 1],
+    ["model_error", 0],
+    ["summary_not_smaller", 0],
+  ])("a smaller one is tried at once where that may help: %s", (code, tries) => {
+    const outcome = waiting.when(summaryFailed(3, { code }));
+    expect(summaries(outcome)).toBe(tries);
+    expect(outcome.directives.filter(({ type }) => type === "llm_stream")).toHaveLength(1 - tries);
+  });
+
+  test("the next one waits, unless a summary of the same lane was written since", () => {
+    const turns = [3, 4, 5].flatMap((n) => [modelTextSignal(`call_${n}`, "4"), askSignal("And 3+3?")]);
+    /** The summaries that three more turns start, after the failure and these entries. */
+    const triesAfter = (...entries: readonly EntryInput[]) => {
+      const given = waiting.given([summaryFailed(3), ...entries]);
+      const outcomes = turns.map((signal, at) => given.given(turns.slice(0, at)).when(signal));
+      return outcomes.reduce((sum, outcome) => sum + summaries(outcome), 0);
+    };
+    const written = (contextRef: object): EntryInput => {
+      return { kind: "summary", payload: { fromSeq: 0, toSeq: 1, content: "They met.", ...contextRef } };
+    };
+    expect(triesAfter()).toBe(0);
+    expect(triesAfter(written({ contextRef: "other" }))).toBe(0);
+    expect(triesAfter(written({ contextRef: "default" }))).toBe(1);
+    expect(triesAfter(written({}))).toBe(1);
   });
 });
 
