@@ -97,6 +97,7 @@ for (const { fileName, location, mutatorName, replacement, status } of results) 
   if (status === "CompileError" || !isCounted(mutatorName, from)) continue;
   if (status !== "Survived" && status !== "NoCoverage") {
     if (status === "RuntimeError") console.log(`Ended the process: ${path}:${location.start.line} ${replacement}`);
+    if (status === "Timeout") console.log(`Timed out: ${path}:${location.start.line} ${replacement}`); // on a busy machine look at it
     killed++;
     continue;
   }
