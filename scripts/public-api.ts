@@ -71,7 +71,8 @@ const NOT_OPTIONS: { readonly [name: string]: string } = {
 export function publicNames(): readonly PublicName[] {
   const entries = entryPoints();
   const files = [...entries.values()].map((file) => `${root}${file}`);
-  const program = ts.createProgram(files, compilerOptions());
+  const options = compilerOptions();
+  const program = ts.createProgram(files, options, ownFilesHost(options));
   const checker = program.getTypeChecker();
   return [...entries].flatMap(([entry, file]) => {
     const source = program.getSourceFile(`${root}${file}`);
@@ -86,7 +87,17 @@ export function publicNames(): readonly PublicName[] {
 function compilerOptions(): ts.CompilerOptions {
   const { config } = ts.readConfigFile(`${root}tsconfig.json`, (path) => readFileSync(path, "utf8"));
   const { options } = ts.convertCompilerOptionsFromJson({ ...config.compilerOptions, lib: ["esnext"] }, root);
-  return options;
+  return { ...options, types: [] };
+}
+
+/** Reads the project's own files only. The names are all there, and the types of packages take most of the time. */
+function ownFilesHost(options: ts.CompilerOptions): ts.CompilerHost {
+  const host = ts.createCompilerHost(options);
+  host.resolveModuleNameLiterals = (names, file) =>
+    names.map(({ text }) =>
+      text.startsWith(".") ? ts.resolveModuleName(text, file, options, host) : { resolvedModule: undefined },
+    );
+  return host;
 }
 
 function described(symbol: ts.Symbol, entry: string, checker: ts.TypeChecker): PublicName {

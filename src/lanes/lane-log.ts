@@ -3,7 +3,7 @@ import type { JsonValue } from "../thread/json.ts";
 import { type LaneReader, type Replace, readBranch, readReplace, summaryReach } from "../thread/lane-operations.ts";
 import type { Thread } from "../thread/thread.ts";
 import type { LaneBase, ThreadBase } from "../thread/thread-data.ts";
-import { measureOfJson } from "./measure.ts";
+import { measureOfEntry, measureOfJson } from "./measure.ts";
 
 /** One item of a lane: an entry, or one message of a replaced context. */
 export interface LaneItem {
@@ -105,7 +105,7 @@ export class LaneLog {
     if (branch !== undefined) this.#inherit(this.#foldOrigin(branch.from, branch.atSeq));
     this.#isFresh = false;
     this.#addOwn(this.#place(entry));
-    this.measure += measureOfJson(entry.payload);
+    this.measure += measureOfEntry(entry);
     const replace = isMalformed ? undefined : readReplace(entry);
     if (replace !== undefined) this.#replace(entry, replace);
   }

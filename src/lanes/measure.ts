@@ -11,6 +11,20 @@ export function measureOfJson(payload: JsonValue): number {
   return Math.floor(jsonSize(payload) / 4);
 }
 
+/** The sizes of large payloads. A payload is frozen, and each new projection of its thread needs its size again. */
+const largeSizes = new WeakMap<JsonObject, number>();
+/** A smaller size is counted sooner than it is looked up. */
+const LARGE = 500;
+
+/** The same for the payload of an entry of a thread. */
+export function measureOfEntry({ payload }: { readonly payload: JsonObject }): number {
+  const known = largeSizes.get(payload);
+  if (known !== undefined) return known;
+  const size = measureOfJson(payload);
+  if (size >= LARGE) largeSizes.set(payload, size);
+  return size;
+}
+
 /** The UTF-8 bytes of a value's JSON text, counted without building the text. */
 export function jsonSize(value: JsonValue): number {
   switch (typeof value) {

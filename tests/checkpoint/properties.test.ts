@@ -5,12 +5,13 @@ import { TokenError } from "../../src/checkpoint/error.ts";
 import { mint, verify } from "../../src/checkpoint/resume-tokens.ts";
 import type { ResumeState } from "../../src/checkpoint/state.ts";
 import type { JsonObject, JsonValue } from "../../src/thread/json.ts";
+import { codePoint } from "../support/code-point.ts";
 import { config, NOW, payloadOf } from "./support.ts";
 
-const text = fc.string({ unit: "binary" });
-const json = fc.jsonValue({ stringUnit: "binary" }) as fc.Arbitrary<JsonValue>;
+const text = fc.string({ unit: codePoint });
+const json = fc.jsonValue({ stringUnit: codePoint }) as fc.Arbitrary<JsonValue>;
 const object = fc.dictionary(text, json) as fc.Arbitrary<JsonObject>;
-const id = fc.string({ unit: "binary", minLength: 1 });
+const id = fc.string({ unit: codePoint, minLength: 1 });
 
 const point = {
   runId: id,

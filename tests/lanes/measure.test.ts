@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { measureOf } from "../../src/lanes/measure.ts";
+import { measureOf, measureOfEntry } from "../../src/lanes/measure.ts";
 import { utf8Length } from "../../src/thread/encoding.ts";
+import { codePoint } from "../support/code-point.ts";
 
 describe("the measure of a text", () => {
   test.each([
@@ -22,7 +23,7 @@ describe("the measure of a text", () => {
 
   test("is a quarter of its UTF-8 bytes, rounded down, for any text", () => {
     fc.assert(
-      fc.property(fc.string({ unit: "binary", size: "large" }), (text) => {
+      fc.property(fc.string({ unit: codePoint, size: "large" }), (text) => {
         expect(utf8Length(text)).toBe(Buffer.byteLength(text));
         expect(measureOf(text)).toBe(Math.floor(Buffer.byteLength(text) / 4));
       }),
@@ -31,10 +32,24 @@ describe("the measure of a text", () => {
 
   test("is the same for the JSON text of any value", () => {
     fc.assert(
-      fc.property(fc.jsonValue({ stringUnit: "binary" }), (value) => {
+      fc.property(fc.jsonValue({ stringUnit: codePoint }), (value) => {
         const text = JSON.stringify(value);
         expect(measureOf(text)).toBe(Math.floor(Buffer.byteLength(text) / 4));
       }),
     );
   });
+});
+
+test("a large payload is counted once, however often its thread is projected", () => {
+  let reads = 0;
+  const content = { role: "user", content: "x".repeat(4000) };
+  const payload = new Proxy(content, {
+    get(target, key) {
+      reads += 1;
+      return Reflect.get(target, key);
+    },
+  });
+  const sizes = Array.from({ length: 3 }, () => measureOfEntry({ payload }));
+  expect(new Set(sizes)).toEqual(new Set([measureOf(JSON.stringify(content))]));
+  expect(reads).toBe(2);
 });

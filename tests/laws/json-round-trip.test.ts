@@ -1,9 +1,10 @@
 import fc from "fast-check";
 import { type EntryInput, type JsonObject, type Refs, Thread } from "heddle";
 import { expect, test } from "vitest";
+import { codePoint } from "../support/code-point.ts";
 
-const unicode = { stringUnit: "binary" } as const;
-const text = fc.string({ unit: "binary" });
+const unicode = { stringUnit: codePoint } as const;
+const text = fc.string({ unit: codePoint });
 const key = text.filter((key) => key !== "__proto__");
 const proto: fc.Arbitrary<JsonObject> = fc.constantFrom(
   JSON.parse('{"__proto__":{"admin":true}}'),

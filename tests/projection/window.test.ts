@@ -19,6 +19,16 @@ function turns(count: number, from = 0): EntryInput[] {
   }).flat();
 }
 
+const grown: Thread[] = [given()];
+
+/** A thread of so many turns. It is the thread of one turn less, and one more. */
+function threadOf(count: number): Thread {
+  for (let n = grown.length; n <= count; n++) grown.push(threadOf(n - 1).append(turns(1, n - 1)));
+  const thread = grown[count];
+  if (thread === undefined) throw new Error(`There is no thread of ${count} turns.`);
+  return thread;
+}
+
 const policy = (window: ContextPolicyInput["window"], more: ContextPolicyInput = {}): ContextPolicyInput => ({
   maxInputTokens: 1000,
   reserveOutputTokens: 0,
@@ -29,7 +39,7 @@ const SLIDING = policy({ mode: "sliding" });
 const STABLE = policy({ mode: "stable", step: 0.5 });
 const startOf = ({ meta }: Projection): number | undefined => meta.view.startSeq;
 const starts = (policy: ContextPolicyInput, upTo: number): (number | undefined)[] =>
-  Array.from({ length: upTo }, (_, n) => startOf(project({ thread: given(...turns(n + 1)), policy })));
+  Array.from({ length: upTo }, (_, n) => startOf(project({ thread: threadOf(n + 1), policy })));
 const changes = (list: readonly unknown[]): number => list.filter((item, at) => at > 0 && item !== list[at - 1]).length;
 
 /** What everything from a seq on would cost. */
@@ -50,7 +60,7 @@ function onGrid(thread: Thread, from: number, unit: number): number {
 describe("a sliding window", () => {
   test("is the longest run of newest messages that fits", () => {
     for (const count of [20, 33, 50]) {
-      const thread = given(...turns(count));
+      const thread = threadOf(count);
       const { messages, meta } = project({ thread, policy: SLIDING });
       const start = meta.cutSeq ?? -1;
       expect(messages).toHaveLength(thread.rev - start);
@@ -70,7 +80,7 @@ describe("a sliding window", () => {
 
 describe("a stable window", () => {
   test("shows everything as long as everything fits", () => {
-    const { meta } = project({ thread: given(...turns(15)), policy: STABLE });
+    const { meta } = project({ thread: threadOf(15), policy: STABLE });
     expect(meta).toMatchObject({ truncated: false, messagesIncluded: 30 });
     expect(meta).not.toHaveProperty("cutSeq");
   });
@@ -87,19 +97,14 @@ describe("a stable window", () => {
     expect(moves).toEqual([...moves].sort((a, b) => b - a));
     expect(moves[0]).toBeGreaterThan(moves[2] ?? 0);
     for (let count = 1; count <= 60; count++) {
-      expect(project({ thread: given(...turns(count)), policy: STABLE }).meta.estimatedTokens).toBeLessThanOrEqual(
-        1000,
-      );
+      expect(project({ thread: threadOf(count), policy: STABLE }).meta.estimatedTokens).toBeLessThanOrEqual(1000);
     }
   });
 
   test("makes a step above a half as a whole, up to seven eighths: fewer moves, and less is shown", () => {
     const of = (step: number, rules?: "heddle/1") => {
       const input = { policy: policy({ mode: "stable", step }), rules };
-      const metas = Array.from(
-        { length: 120 },
-        (_, at) => project({ thread: given(...turns(at + 40)), ...input }).meta,
-      );
+      const metas = Array.from({ length: 120 }, (_, at) => project({ thread: threadOf(at + 40), ...input }).meta);
       const moves = changes(metas.map(({ cutSeq }) => cutSeq ?? 0));
       return { moves, shown: metas.reduce((sum, { messagesIncluded }) => sum + messagesIncluded, 0) };
     };
@@ -125,7 +130,7 @@ describe("a stable window", () => {
     "starts at the first message behind a line of the grid, or of a finer one: %d",
     (step) => {
       for (let count = 20; count <= 60; count++) {
-        const thread = given(...turns(count));
+        const thread = threadOf(count);
         const longest = startOf(project({ thread, policy: SLIDING })) ?? 0;
         const start = startOf(project({ thread, policy: policy({ mode: "stable", step }) }));
         expect(start).toBe(longest === 0 ? 0 : onGrid(thread, longest, 1000 * step));
@@ -135,7 +140,7 @@ describe("a stable window", () => {
 
   test("starts where it would start when what is pending is committed", () => {
     for (let count = 1; count <= 50; count++) {
-      const thread = given(...turns(count));
+      const thread = threadOf(count);
       const pending = project({ thread, policy: STABLE, pending: "and then?" });
       const committed = project({ thread: thread.append(user("and then?")), policy: STABLE });
       expect(startOf(pending)).toBe(startOf(committed));
@@ -144,7 +149,7 @@ describe("a stable window", () => {
   });
 
   test("starts at the same entry with a counter that has been corrected, as long as what it starts with still fits", () => {
-    const thread = given(...turns(45));
+    const thread = threadOf(45);
     const roomy = project({ thread, policy: STABLE });
     const factor = Math.floor((1000 / roomy.meta.estimatedTokens) * 100) / 100;
     expect(factor).toBeGreaterThan(1);
@@ -169,7 +174,7 @@ describe("the minimum of turns (keepLastTurns)", () => {
   });
 
   test("is not broken for the sake of the grid", () => {
-    const thread = given(...turns(40));
+    const thread = threadOf(40);
     for (const keepLastTurns of [1, 5, 10, 15]) {
       const { meta } = project({ thread, policy: policy({ mode: "stable", step: 1 }, { keepLastTurns }) });
       const sliding = project({ thread, policy: policy({ mode: "sliding" }, { keepLastTurns }) });

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { type CallSample, calibrate, calibrated } from "../../src/tokens/calibrate.ts";
 import { countMessage } from "../../src/tokens/count.ts";
 import { factsOf, heuristic } from "../../src/tokens/counter.ts";
+import { codePoint } from "../support/code-point.ts";
 
 const call = (estimated: number, reported: number, factor?: number): CallSample => ({ estimated, reported, factor });
 
@@ -77,7 +78,7 @@ describe("a calibrated counter", () => {
     fc.assert(
       fc.property(
         fc.double({ min: 0.25, max: 4, noNaN: true }),
-        fc.string({ unit: "binary" }),
+        fc.string({ unit: codePoint }),
         fc.string(),
         (factor, a, b) => {
           const counter = calibrated(heuristic, factor);

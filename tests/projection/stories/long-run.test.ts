@@ -1,4 +1,4 @@
-import { type EntryInput, type Message, type Projection, project, Thread } from "heddle";
+import { createProjector, type EntryInput, type Message, type Projection, Thread } from "heddle";
 import { type ProviderApi, validateMessages } from "heddle/providers";
 import { toolCall, toolResult, user } from "heddle/testing";
 import { describe, expect, test } from "vitest";
@@ -20,10 +20,10 @@ function exchange(step: number): EntryInput[] {
 /** What the model is shown before each call of one long run. */
 function run(mode: "stable" | "sliding"): Projection[] {
   let thread = Thread.create().append(user(question, { refs: { requestId: "r1" } }));
-  const policy = { maxInputTokens: 8000, window: { mode } };
+  const projector = createProjector({ policy: { maxInputTokens: 8000, window: { mode } } });
   return Array.from({ length: STEPS }, (_, step) => {
     thread = thread.append(exchange(step));
-    return project({ thread, policy, system: "You look after looms." });
+    return projector.project({ thread, system: "You look after looms." });
   });
 }
 

@@ -32,7 +32,7 @@ describe("a token is refused, and the error says why", () => {
     const { tools } = adder();
     const token = await stoppedAt("after_llm", cast([CALL], { tools }).agent);
     const [prefix, payload = "", signature] = token.split(".");
-    const changed = `${prefix}.${payload.slice(0, -2)}AA.${signature}`;
+    const changed = `${prefix}.${payload.slice(0, -2)}${payload.endsWith("AA") ? "BB" : "AA"}.${signature}`;
     const { agent } = cast([], { tools });
     expect(await codeOf(react.continue(changed, agent))).toMatch(/^invalid_(token_signature|base64)$/);
     expect(await codeOf(react.continue(`${prefix}.${payload}`, agent))).toBe("invalid_token_format");
