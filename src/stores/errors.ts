@@ -35,11 +35,22 @@ export class EntryIdReuseError extends StoreError {
   static override readonly className: string = "EntryIdReuseError";
   readonly entryIds: readonly string[];
 
-  constructor(threadId: string, entryIds: readonly string[], trouble: string) {
-    const message = `Thread ${threadId}: ${entryIds.join(", ")} ${trouble}. A retry must repeat the whole batch as it was.`;
+  constructor(
+    threadId: string,
+    entryIds: readonly string[],
+    trouble: string,
+    fix = "A retry must repeat the whole batch as it was.",
+  ) {
+    const message = `Thread ${threadId}: ${entryIds.join(", ")} ${trouble}. ${fix}`;
     super({ code: "entry_id_reused", threadId, message });
     this.entryIds = entryIds;
   }
+}
+
+/** The generator of ids returned one that the thread has. A new entry must not be taken for a retry. */
+export function repeatedByOption(threadId: string, entryIds: readonly string[]): EntryIdReuseError {
+  const fix = "Give the store an option ids that returns a new id at every call, or none.";
+  return new EntryIdReuseError(threadId, entryIds, "repeated by the option ids", fix);
 }
 
 /** Stored data is damaged. Restore the thread from a backup; `verify` reports how many entries are good. */

@@ -2,7 +2,7 @@ import { type Entry, isSameEntry } from "../../thread/entry.ts";
 import type { JsonObject } from "../../thread/json.ts";
 import type { Sha256 } from "../../thread/sha256.ts";
 import type { Decision, StoredRow, ThreadHead, ThreadState } from "../driver.ts";
-import { ConflictError, EntryIdReuseError, threadNotFound } from "../errors.ts";
+import { ConflictError, EntryIdReuseError, repeatedByOption, threadNotFound } from "../errors.ts";
 import type { AppendOptions, AppendResult } from "../port.ts";
 import { checkHead, type EncodedDraft, newHead, nextRow, readRow, sealHead, type Tip } from "../row-format.ts";
 import { staleHolder } from "./claim.ts";
@@ -41,6 +41,8 @@ function checkEpoch(threadId: string, epoch: number | undefined, { claim }: Thre
 function replay({ threadId, batch }: AppendRequest, known: readonly StoredRow[], sha256: Sha256): AppendResult {
   const entries = known.map((row) => readRow(threadId, row, sha256));
   const drafts = new Map(batch.map(({ draft }) => [draft.id, draft]));
+  const repeated = idsOf(entries).filter((id) => drafts.get(id)?.hasCallerId === false);
+  if (repeated.length > 0) throw repeatedByOption(threadId, repeated);
   const changed = entries.filter((entry) => {
     const draft = drafts.get(entry.id);
     return draft === undefined || !isSameEntry(entry, draft);

@@ -1,10 +1,11 @@
 import { draftEntries, isSameEntry } from "../../thread/entry.ts";
 import { copyJsonObject } from "../../thread/json.ts";
 import { checkName } from "../../thread/names.ts";
+import { systemPorts } from "../../thread/ports.ts";
 import { Thread } from "../../thread/thread.ts";
 import { decideAppend } from "../decide/append.ts";
 import type { ThreadHead } from "../driver.ts";
-import { EntryIdReuseError, StoreError } from "../errors.ts";
+import { EntryIdReuseError, repeatedByOption, StoreError } from "../errors.ts";
 import { checkOptions, checkSeq } from "../options.ts";
 import type { ThreadStore } from "../port.ts";
 import { checkHead, type EncodedDraft, encodeDraft, newHead, readRow } from "../row-format.ts";
@@ -27,7 +28,9 @@ export function appendMethods(context: StoreContext): Pick<ThreadStore, "append"
       checkBatch(threadId, batch, ports.maxEntryChars);
       const createdAt = batch[0]?.draft.at ?? ports.clock();
       const request = { threadId, batch, options: { ...copy, metadata }, createdAt, metadata: {} };
-      const ids = batch.flatMap(({ draft }) => (draft.hasCallerId ? draft.id : []));
+      // Ids of the default generator are never equal, so they need no lookup.
+      const canRepeat = ports.ids !== systemPorts.ids;
+      const ids = batch.flatMap(({ draft }) => (draft.hasCallerId || canRepeat ? draft.id : []));
       const result = await driver.transact(threadId, ids, (state) => decideAppend(request, state, ports.sha256));
       context.wakeups.wake();
       return result;
@@ -50,7 +53,10 @@ export function appendMethods(context: StoreContext): Pick<ThreadStore, "append"
 function checkBatch(threadId: string, batch: readonly EncodedDraft[], maxEntryChars: number): void {
   const ids = new Set<string>();
   for (const { draft, payload } of batch) {
-    if (ids.has(draft.id)) throw new EntryIdReuseError(threadId, [draft.id], "twice in one batch");
+    if (ids.has(draft.id)) {
+      if (!draft.hasCallerId) throw repeatedByOption(threadId, [draft.id]);
+      throw new EntryIdReuseError(threadId, [draft.id], "twice in one batch");
+    }
     ids.add(draft.id);
     if (payload.length > maxEntryChars) throw tooLarge(threadId, draft.id, payload.length, maxEntryChars);
   }

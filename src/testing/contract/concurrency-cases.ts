@@ -229,6 +229,15 @@ export const retryCases: ContractTests = {
     equal(await store.load(thread), undefined, "thread");
   },
 
+  "an id that repeats from the option ids is refused, and nothing is written": async ({ open, thread }) => {
+    const store = await open({ ids: (prefix) => `${prefix}_same`, clock: () => 1 });
+    await store.append(thread, note({ n: 1 }));
+    await refused(store, thread, note({ n: 1 }));
+    await refused(store, thread, [note({}, { id: "own" }), note()]);
+    await refused(store, thread, [note(), note()]);
+    equal((await store.append(thread, note({}, { id: "own" }))).rev, 2, "rev");
+  },
+
   "ids are unique per thread, not per store": async ({ store, thread, fresh }) => {
     await store.append(thread, batch());
     const other = await store.append(fresh("other"), batch());
