@@ -3,7 +3,7 @@ import { commitEntries, unchanged } from "../../agent/react/agent.ts";
 import { approvalResolvedEntry, foreignAnswerEntry } from "../../agent/react/entries.ts";
 import type { OpenCall, Run } from "../../agent/react/state.ts";
 import type { ToolOutcome } from "../../agent/signal.ts";
-import { ConflictError } from "../../stores/errors.ts";
+import { ConflictError, threadNotFound } from "../../stores/errors.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import type { EntryInput } from "../../thread/entry.ts";
 import type { RuntimePorts } from "../ports.ts";
@@ -36,6 +36,7 @@ export async function decideByEntry(place: Elsewhere, decision: Decision): Promi
   const settings = await settingsFor(agent);
   for (;;) {
     const before = await loadAgent(store, threadId, settings, ports);
+    if (before.thread.rev === 0) throw threadNotFound(threadId);
     const { run } = before.state;
     const isOf = run !== undefined && (requestId === undefined || run.requestId === requestId);
     const entry = isOf ? entryFor(agent, run, decision) : undefined;

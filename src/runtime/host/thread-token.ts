@@ -1,6 +1,7 @@
 import type { AnyAgent } from "../../agent/definition/config.ts";
 import type { Revocations } from "../../checkpoint/config.ts";
 import { TokenError } from "../../checkpoint/error.ts";
+import { threadNotFound } from "../../stores/errors.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import type { RuntimePorts } from "../ports.ts";
 import { settingsFor } from "../server/settings.ts";
@@ -32,7 +33,9 @@ export async function targetOf(threadIdOrToken: string, reading: Reading): Promi
   const token = await readToken(threadIdOrToken, agent, reading);
   const { threadId, state } = token;
   if (token.thread !== undefined) throw carriesItsRun();
-  checkStanding(await loadAgent(store, threadId, await settingsFor(agent), ports), token);
+  const stored = await loadAgent(store, threadId, await settingsFor(agent), ports);
+  if (stored.thread.rev === 0) throw threadNotFound(threadId);
+  checkStanding(stored, token);
   return { threadId, requestId: state.requestId };
 }
 

@@ -6,6 +6,7 @@ import type { ContextOperation } from "../../lanes/context-operation.ts";
 import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
 import { checkedInput } from "../../projection/policy/policy.ts";
 import type { ExplainedEntry } from "../../projection/projection.ts";
+import { threadNotFound } from "../../stores/errors.ts";
 import type { Content } from "../../thread/message.ts";
 import type { Thread } from "../../thread/thread.ts";
 import {
@@ -209,6 +210,7 @@ export class LiveServer<Given extends AnyAgent> implements AgentServer<Given> {
     this.#stopping.check();
     const { before, after } = await this.#live.submit(signal);
     if (after.thread.rev > before.thread.rev) return;
+    if (after.thread.rev === 0) throw threadNotFound(this.threadId); // for example deleted
     const message = `No call ${signal.toolCallId} waits for this. It was decided before, or its request has ended.`;
     throw new RequestError({ code: "not_waiting", message });
   }

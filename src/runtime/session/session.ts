@@ -3,7 +3,7 @@ import { isWaiting, type ReactAgent, type Step } from "../../agent/react/agent.t
 import { decideDurable, decideNext } from "../../agent/react/decide.ts";
 import type { Failure, Signal } from "../../agent/signal.ts";
 import { ContextOpError, type ContextOperation } from "../../lanes/context-operation.ts";
-import { ConflictError } from "../../stores/errors.ts";
+import { ConflictError, threadNotFound } from "../../stores/errors.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import type { JsonObject } from "../../thread/json.ts";
 import type { RuntimePorts } from "../ports.ts";
@@ -188,8 +188,10 @@ export class Session {
         }
         const isOthers = ConflictError.isInstance(error) && (await this.#catchUp(store));
         if (!isOthers) {
-          if (step.agent.thread.rev > before.thread.rev && type !== "worked") broken(error);
-          throw error;
+          const isDeleted = ConflictError.isInstance(error) && error.actual === 0;
+          const cause = isDeleted ? threadNotFound(before.thread.id) : error;
+          if (step.agent.thread.rev > before.thread.rev && type !== "worked") broken(cause);
+          throw cause;
         }
         // They may have decided something. What goes wrong then goes wrong again with the next signal.
         if (type !== "notice") this.submitNext({ type: "notice" }).catch(() => undefined);

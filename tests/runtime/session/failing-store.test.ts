@@ -243,7 +243,7 @@ test("a thread that was deleted under way fails the request instead of writing f
   const request = await on.end(server.ask("Hello."));
   await on.store.delete(on.threadId);
   const error = await failureOf(on.end(request.result));
-  expect(error.failure?.code).toBe("conflict");
+  expect(error.failure?.code).toBe("thread_not_found");
   expect(ConflictError.isInstance(error)).toBe(false);
   const again = await on.end(server.ask("Again."));
   expect((await on.end(again.result)).text).toBe("Hello again.");
