@@ -5,7 +5,7 @@ import { demoAgent } from "./demo/demo-agent.ts";
 import { Access, type GuardOptions, guard } from "./http/guard.ts";
 import { errorResponse, StudioError } from "./http/response.ts";
 import { route } from "./http/router.ts";
-import { checkStudioOptions, type StudioOptions } from "./options.ts";
+import { checkContext, checkStudioOptions, type StudioOptions } from "./options.ts";
 import { Page } from "./page.ts";
 import { ROUTES } from "./routes/routes.ts";
 import { Studio } from "./studio.ts";
@@ -34,8 +34,15 @@ interface Mounted {
  * console.log(response.status); // 200
  * await studio.stop();
  */
-export async function studioHandler(options: StudioOptions = {}, mounted: Mounted = {}): Promise<StudioHandler> {
-  checkStudioOptions("studioHandler", options);
+export async function studioHandler<Given extends AnyAgent = AnyAgent>(
+  options?: StudioOptions<Given>,
+): Promise<StudioHandler> {
+  return handlerOf("studioHandler", (options ?? {}) as StudioOptions); // the context is of the agent
+}
+
+/** The same for `startStudio`, which knows its hosts only after it listens. */
+export async function handlerOf(what: string, options: StudioOptions, mounted: Mounted = {}): Promise<StudioHandler> {
+  checkStudioOptions(what, options);
   const { store: given, url = "sqlite:./heddle.db", token, ui } = options;
   if (token !== undefined && !/^[\w.~+/=-]{8,}$/.test(token)) {
     const message = "token must have at least 8 characters: letters, digits, and . _ ~ + / = -";
@@ -46,6 +53,7 @@ export async function studioHandler(options: StudioOptions = {}, mounted: Mounte
     const message = "importLimit must be a whole number of bytes above 0.";
     throw new StudioError({ code: "invalid_options", status: 400, message });
   }
+  if (options.agent !== undefined) checkContext(what, options.agent, options);
   const store = given ?? (await openStore(url));
   const agent: AnyAgent = options.agent ?? demoAgent({ ports: options.ports });
   const access = token === undefined ? undefined : new Access(token);

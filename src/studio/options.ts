@@ -1,23 +1,21 @@
-import type { AnyAgent } from "../agent/definition/config.ts";
+import type { AgentContext, AnyAgent } from "../agent/definition/config.ts";
 import type { RuntimePorts } from "../runtime/ports.ts";
 import type { ThreadStore } from "../stores/port.ts";
 import { type OptionNames, refuseUnknownOptions } from "../thread/options.ts";
 import type { SuggestedPrompt } from "./contract.ts";
 import { StudioError } from "./http/response.ts";
 
-/** Options that the Studio takes. */
-export interface StudioOptions {
+/** Options that the Studio takes. `context` is required for an agent whose context cannot be undefined. */
+export type StudioOptions<Given extends AnyAgent = AnyAgent> = StudioFields & {
+  /** The agent that answers. Default: the offline demo. */
+  readonly agent?: Given | undefined;
+} & StudioContext<AgentContext<Given>>;
+
+interface StudioFields {
   /** The store of the threads. Studio does not close it. Default: the store at `url`. */
   readonly store?: ThreadStore | undefined;
   /** Used if there is no `store`: opened by Studio, and closed when it stops. Default "sqlite:./heddle.db". */
   readonly url?: string | undefined;
-  /** The agent that answers. Default: the offline demo. */
-  readonly agent?: AnyAgent | undefined;
-  /**
-   * Returns the agent's context for a request of this thread. Also called for requests resumed after a crash. Default:
-   * none.
-   */
-  readonly context?: ((threadId: string) => unknown) | undefined;
   /** Refuses every route that changes threads. Default false. */
   readonly readOnly?: boolean | undefined;
   /** The token that every API call must send. Default: a random one for `startStudio`, none for `studioHandler`. */
@@ -40,13 +38,31 @@ export interface StudioOptions {
   readonly ports?: Partial<RuntimePorts> | undefined;
 }
 
+/** Makes the context of a request of this thread. */
+type ContextFunction<Context> = (threadId: string) => Context | Promise<Context>;
+
+type StudioContext<Context> = [Context] extends [never]
+  ? {
+      /** Returns the agent's context for a request of this thread, also for one resumed after a crash. Default: none. */
+      readonly context?: ContextFunction<unknown> | undefined;
+    }
+  : undefined extends Context
+    ? {
+        /** Returns the agent's context for a request of this thread, also for one resumed after a crash. Default: none. */
+        readonly context?: ContextFunction<Context> | undefined;
+      }
+    : {
+        /** Returns the agent's context for a request of this thread, also for one resumed after a crash. Required. */
+        readonly context: ContextFunction<Context>;
+      };
+
 /** Where a Studio listens. The rest is as for `studioHandler`. */
-export interface StartOptions extends StudioOptions {
+export type StartOptions<Given extends AnyAgent = AnyAgent> = StudioOptions<Given> & {
   /** The TCP port. Default 4747; 0 takes any free port. */
   readonly port?: number | undefined;
   /** Default "127.0.0.1". */
   readonly host?: string | undefined;
-}
+};
 
 /** A Studio that accepts connections. */
 export interface RunningStudio extends AsyncDisposable {
@@ -75,6 +91,22 @@ const NAMES: OptionNames<StudioOptions> = {
   warn: true,
   ports: true,
 };
+
+/** Refuses an agent that reads a context when there is none. Types cannot check an agent of type `AnyAgent`. */
+export function checkContext(
+  what: string,
+  { name, systemPrompt, tools }: AnyAgent,
+  { context, readOnly }: StudioOptions,
+): void {
+  if (context !== undefined || readOnly === true) return;
+  const tool = Object.entries(tools).find(([, given]) => "contextSchema" in given && given.contextSchema !== undefined);
+  const isPrompt = typeof systemPrompt === "function" && systemPrompt.length > 0;
+  const reader = isPrompt ? "systemPrompt" : tool && `tool ${tool[0]}`;
+  if (reader === undefined) return;
+  const fix = `Pass ${what}({ agent, context: (threadId) => ... }), with () => undefined if the agent works without one`;
+  const message = `The agent ${name} needs a context, because its ${reader} has a parameter for it. ${fix}.`;
+  throw new StudioError({ code: "invalid_options", status: 400, message });
+}
 
 export function checkStudioOptions(what: string, options: object, more: { readonly [name: string]: true } = {}): void {
   refuseUnknownOptions(what, options, { ...NAMES, ...more }, (message) => {

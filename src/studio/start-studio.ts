@@ -2,8 +2,9 @@ import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { hostname } from "node:os";
+import type { AnyAgent } from "../agent/definition/config.ts";
 import { refuseUnknownOptions } from "../thread/options.ts";
-import { studioHandler } from "./handler.ts";
+import { handlerOf } from "./handler.ts";
 import { randomSecret } from "./http/guard.ts";
 import { errorResponse, StudioError } from "./http/response.ts";
 import { checkStudioOptions, type RunningStudio, type StartOptions } from "./options.ts";
@@ -22,7 +23,10 @@ const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1)$/;
  * console.log(info.status); // 200
  * await studio.stop();
  */
-export async function startStudio(options: StartOptions = {}): Promise<RunningStudio> {
+export async function startStudio<Given extends AnyAgent = AnyAgent>(
+  given?: StartOptions<Given>,
+): Promise<RunningStudio> {
+  const options = (given ?? {}) as StartOptions; // the context is of the agent
   checkStudioOptions("startStudio", options, { port: true, host: true });
   const { port = 4747, host = "127.0.0.1" } = options;
   const isLocal = LOOPBACK.test(host);
@@ -33,13 +37,13 @@ export async function startStudio(options: StartOptions = {}): Promise<RunningSt
   try {
     const hosts = isLocal ? [...(options.hosts ?? []), ...localHosts(bound, host)] : options.hosts;
     const { port: _port, host: _host, ...own } = options;
-    const handle = await studioHandler({ ...own, token }, { hosts: () => hosts });
+    const handle = await handlerOf("startStudio", { ...own, token }, { hosts: () => hosts });
     server.on("request", listener(handle, isLocal ? `localhost:${bound}` : `${host}:${bound}`));
     handle.resumeInterrupted(holderName(host, bound)).catch(() => undefined); // ignored: the first API call reports an unreadable store
-    const stop: RunningStudio["stop"] = async (given = {}) => {
-      refuseUnknownOptions("stop", given, { graceMs: true });
+    const stop: RunningStudio["stop"] = async (options = {}) => {
+      refuseUnknownOptions("stop", options, { graceMs: true });
       const closed = closing(server);
-      await handle.stop(given);
+      await handle.stop(options);
       server.closeAllConnections();
       await closed;
     };

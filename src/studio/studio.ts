@@ -113,8 +113,8 @@ export class Studio {
     return server;
   }
 
-  contextOf(threadId: string): never | undefined {
-    return this.#options.context?.(threadId) as never; // `context` comes with the agent, so its type fits
+  async contextOf(threadId: string): Promise<never> {
+    return (await this.#options.context?.(threadId)) as never; // `context` comes with the agent, so its type fits
   }
 
   /**

@@ -65,7 +65,7 @@ async function startRequest(studio: Studio, id: string, content: Content, option
   const name = isNamed ? "" : ((await studio.titles.firstWords(id, thread.rev)) ?? titleOf(content));
   const takeBack = isNamed || name === "" ? () => undefined : studio.titled.name(id, name);
   try {
-    const context = studio.contextOf(id);
+    const context = await studio.contextOf(id);
     const request = await studio.host.ask(id, content, { ...options, ...(context !== undefined && { context }) });
     studio.live.attach(id, request);
     return request;
