@@ -125,7 +125,7 @@ export function draftEntry(input: unknown, path: string, { clock, ids }: Ports):
   checkKind(`${path}.kind`, kind);
   return {
     id,
-    at,
+    at: at + 0, // -0 becomes 0
     v,
     kind,
     payload: payload === undefined ? EMPTY : copyJsonObject(payload, `${path}.payload`),

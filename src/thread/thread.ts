@@ -200,10 +200,10 @@ export class Thread {
    * content are already in the thread is skipped. The same id with other content is an error.
    */
   append(entries: EntryInput | readonly EntryInput[]): Thread {
-    const { ports, log, end, firstSeq } = this.#version;
+    const { ports, log, end } = this.#version;
     const fresh = this.#unknown(draftEntries(entries, ports));
     if (fresh.length === 0) return this;
-    const target = log.end === end ? log : new EntryLog(firstSeq, log.range(firstSeq, end));
+    const target = log.end === end ? log : log.branch(end);
     for (const draft of fresh) target.push(makeEntry(draft, target.end));
     return new Thread({ ...this.#version, log: target, end: target.end });
   }
@@ -337,8 +337,8 @@ export class Thread {
   }
 
   #find(id: string): Entry | undefined {
-    const seq = this.#version.log.seqOf(id);
-    return seq !== undefined && seq < this.#version.end ? this.#version.log.get(seq) : undefined;
+    const seq = this.#version.log.seqOf(id, this.#version.end);
+    return seq === undefined ? undefined : this.#version.log.get(seq);
   }
 
   #pick(seqs: readonly number[]): Entry[] {

@@ -1,5 +1,5 @@
 import { type EntryInput, Thread } from "heddle";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { assistant, countingPorts, errorOf, note, notes, textsOf, user } from "./builders.ts";
 
 describe("append", () => {
@@ -17,6 +17,34 @@ describe("append", () => {
     const thread = notes(2).append([input, { ...note("b"), seq: 0 }]);
     expect(thread.toArray().map(({ seq }) => seq)).toEqual([0, 1, 2, 3]);
     expect(textsOf(thread)).toEqual(["0", "1", "a", "b"]);
+  });
+
+  test("to a version that is not the newest does not copy the thread", () => {
+    const long = notes(10_000);
+    long.append(note("newest"));
+    const indexed = vi.spyOn(Map.prototype, "set");
+    onTestFinished(() => indexed.mockRestore());
+    const branches = [long.append(note("a")), long.append(note("b")), long.upTo(5_000).append(note("c"))];
+    expect(indexed.mock.calls.length).toBeLessThan(100);
+    expect(branches.map((branch) => textsOf(branch).slice(-2))).toEqual([
+      ["9999", "a"],
+      ["9999", "b"],
+      ["5000", "c"],
+    ]);
+  });
+
+  test("to older versions again and again keeps the cost of a query", () => {
+    let thread = notes(1_000);
+    for (let round = 0; round < 2_000; round++) {
+      thread.append(note("discarded"));
+      const count = round % 50 === 0 ? 101 : 1; // above 64 entries a branch refers to its parent
+      thread = thread.append(Array.from({ length: count }, (_, n) => note(`${round} ${n}`)));
+    }
+    const searched = vi.spyOn(Map.prototype, "get");
+    onTestFinished(() => searched.mockRestore());
+    expect(thread.append({ ...note("0"), id: "entry_missing" }).rev).toBe(thread.rev + 1);
+    expect(searched.mock.calls.length).toBeLessThan(40);
+    expect(thread.rev).toBe(1_000 + 2_000 + 40 * 100);
   });
 
   test("grows rev by the number of entries, always one past lastSeq", () => {
@@ -199,6 +227,10 @@ describe("an id that is already there", () => {
   });
 
   test("may be used again on a branch that does not have it", () => {
+    const long = notes(100);
+    long.append({ id: "e2", payload: { side: "newest" } });
+    expect(long.append({ id: "e2" }).append({ id: "e3" }).rev).toBe(102);
+    expect(long.append({ id: "e3" }).append({ id: "e2" }).rev).toBe(102);
     const left = thread.append({ id: "e2", payload: { side: "left" } });
     const right = thread.append({ id: "e2", payload: { side: "right" } });
     expect([left, right].map((side) => side.at(1)?.payload["side"])).toEqual(["left", "right"]);

@@ -1,7 +1,7 @@
 import type { EntryInput } from "../../thread/entry.ts";
 import type { JsonObject } from "../../thread/json.ts";
 import { note, user } from "../builders.ts";
-import { allItems, equal, ok, rejects, sameJsonText } from "../check.ts";
+import { allItems, equal, ok, present, rejects, sameJsonText } from "../check.ts";
 import type { CaseFixture, ContractTests } from "./case-fixture.ts";
 
 /** Cases: valid payloads are returned unchanged. */
@@ -60,8 +60,19 @@ export const contentCases: ContractTests = {
     }),
 
   "minus zero is zero, as JSON has it": async ({ store, thread }) => {
-    const { entries } = await store.append(thread, note({ zero: -0 }));
-    equal([entries[0]?.payload["zero"], (await store.load(thread))?.at(0)?.payload["zero"]], [0, 0], "zero");
+    const entry = note({ zero: -0, list: [-0] }, { at: -0, refs: { zero: -0 } });
+    const { entries } = await store.append(thread, entry, { metadata: { zero: -0 } });
+    const loaded = present(await store.load(thread), "thread");
+    for (const stored of [entries[0], loaded.at(0), ...(await allItems(store.read(thread)))])
+      equal(
+        [stored?.at, stored?.payload, stored?.refs],
+        [0, { zero: 0, list: [0] }, { zero: 0 }],
+        "entry with minus zero",
+      );
+    equal(loaded.metadata, { zero: 0 }, "metadata");
+    const hash = await store.putBlob([-0]);
+    await store.putCheckpoint(thread, -0);
+    equal([await store.getCheckpoint(thread), await store.getBlob(hash)], [0, [0]], "checkpoint and blob");
   },
 
   "empty and deeply nested values come back": ({ store, thread }) =>
