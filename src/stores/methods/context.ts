@@ -13,12 +13,23 @@ export class StoreContext {
   readonly ports: StorePorts;
   readonly wakeups = new Wakeups();
   readonly #closing = new AbortController();
-  readonly #stopListening: (() => void) | undefined;
+  #followers = 0;
+  #stopListening: (() => void) | undefined;
 
   constructor(driver: StoreDriver, ports: StorePorts) {
     this.driver = driver;
     this.ports = ports;
-    this.#stopListening = driver.onChange?.(() => this.wakeups.wake());
+  }
+
+  /**
+   * Passes the driver's notifications on until the returned function is called. A store without followers leaves nothing
+   * behind in its driver, so that it can be dropped without `close`.
+   */
+  listen(): () => void {
+    if (this.#followers++ === 0) this.#stopListening = this.driver.onChange?.(() => this.wakeups.wake());
+    return () => {
+      if (--this.#followers === 0) this.#stopListening?.();
+    };
   }
 
   /** Aborted when the store closes. */
@@ -37,7 +48,6 @@ export class StoreContext {
   async close(): Promise<void> {
     if (this.closing.aborted) return;
     this.#closing.abort();
-    this.#stopListening?.();
     this.wakeups.wake();
     await this.driver.close();
   }

@@ -48,19 +48,29 @@ async function* follow<Item>(
 ): AsyncIterable<Item> {
   context.checkOpen();
   const isOver = () => signal?.aborted === true || context.closing.aborted;
-  while (!isOver()) {
-    const seen = context.wakeups.count;
-    let isFound = false;
-    try {
-      for await (const item of next()) {
-        isFound = true;
-        yield item;
-        if (isOver()) return;
+  const stopListening = context.listen();
+  try {
+    while (!isOver()) {
+      const seen = context.wakeups.count;
+      let isFound = false;
+      try {
+        for await (const item of next()) {
+          isFound = true;
+          yield item;
+          if (isOver()) return;
+        }
+      } catch (error) {
+        if (isOver() || isClosed(error)) return;
+        if (!HeddleError.isInstance(error) || !error.retryable) throw error;
       }
-    } catch (error) {
-      if (isOver()) return;
-      if (!HeddleError.isInstance(error) || !error.retryable) throw error;
+      if (!isFound && !isOver()) await context.wakeups.wait(seen, context.ports.pollMs, [signal, context.closing]);
     }
-    if (!isFound && !isOver()) await context.wakeups.wait(seen, context.ports.pollMs, [signal, context.closing]);
+  } finally {
+    stopListening();
   }
+}
+
+/** Whether the database of this store was closed. It may be shared by several stores. */
+function isClosed(error: unknown): boolean {
+  return HeddleError.isInstance(error) && error.code === "store_closed";
 }

@@ -1,63 +1,76 @@
 import type { ClaimRecord, Decision, StoredRow, ThreadHead, ThreadState } from "../driver.ts";
 import { waitForTurns } from "./deadlines.ts";
-import { isConnectionLoss, storeError } from "./errors.ts";
+import { isConnectionLoss, isTimeout, storeError } from "./errors.ts";
 import { type EntryIdsByThread, readStates } from "./reads.ts";
-import type { Writer } from "./writer.ts";
+import type { Transaction } from "./writer.ts";
 import { type BatchWrites, batchStatements } from "./writes.ts";
 
 /** Limits the locks of one transaction, because the server's lock table has a fixed size. */
 const MAX_JOBS = 256;
 
 /**
- * Collects the jobs of one event-loop turn into a batch. Jobs that arrive while a batch runs form the next batch, so under
- * load more appends share one commit.
+ * Collects the jobs of one event-loop turn into a batch, for each tenant apart. Jobs that arrive while a batch of their
+ * tenant runs form its next batch, so under load more appends share one commit.
  */
 export class GroupCommit {
-  readonly #run: (batch: readonly Job[]) => Promise<void>;
-  readonly #waiting: Job[] = [];
-  #working: Promise<void> | undefined;
+  readonly #run: (tenant: string, batch: readonly Job[]) => Promise<void>;
+  readonly #waiting = new Map<string, Job[]>();
+  readonly #working = new Set<Promise<void>>();
 
   /** `run` must settle its jobs itself and must not reject. */
-  constructor(run: (batch: readonly Job[]) => Promise<void>) {
+  constructor(run: (tenant: string, batch: readonly Job[]) => Promise<void>) {
     this.#run = run;
   }
 
-  add(job: Job): void {
-    this.#waiting.push(job);
-    this.#working ??= this.#work();
+  add(tenant: string, job: Job): void {
+    const jobs = this.#waiting.get(tenant);
+    if (jobs !== undefined) return void jobs.push(job);
+    this.#waiting.set(tenant, [job]);
+    const working = this.#work(tenant);
+    this.#working.add(working);
+    void working.then(() => this.#working.delete(working));
   }
 
   /** Resolves when no job is waiting or running. */
   async idle(): Promise<void> {
-    await this.#working;
+    while (this.#working.size > 0) await Promise.all(this.#working);
   }
 
-  async #work(): Promise<void> {
-    while (this.#waiting.length > 0) {
+  async #work(tenant: string): Promise<void> {
+    for (;;) {
       await waitForTurns(1); // callers of the previous batch can join this one
-      await this.#run(this.#waiting.splice(0, MAX_JOBS));
+      const jobs = this.#waiting.get(tenant);
+      if (jobs === undefined || jobs.length === 0) break;
+      await this.#run(tenant, jobs.splice(0, MAX_JOBS));
     }
-    this.#working = undefined;
+    this.#waiting.delete(tenant);
   }
 }
 
+/** Runs one transaction of a tenant on a writer. */
+export type Transact = <Seen, Result>(work: Transaction<Seen, Result>) => Promise<Result>;
+
 /** Commits a batch and settles its jobs. When the batch fails, retries each job alone, so that no job fails because of another. */
-export async function commitJobs(writer: Writer, jobs: readonly Job[]): Promise<void> {
+export async function commitJobs(transact: Transact, queued: readonly Job[]): Promise<void> {
+  const jobs = queued.filter(({ isOver }) => !isOver()); // these callers already got an error
+  if (jobs.length === 0) return;
   try {
-    const answers = await commitBatch(writer, jobs);
+    const answers = await transact(batchTransaction(jobs));
     for (const answer of answers) answer();
   } catch (error) {
-    if (jobs.length === 1 || isConnectionLoss(error)) {
+    if (jobs.length === 1 || isConnectionLoss(error) || isTimeout(error)) {
       for (const { reject } of jobs) reject(storeError(error));
       return;
     }
-    for (const job of jobs) await commitJobs(writer, [job]);
+    for (const job of jobs) await commitJobs(transact, [job]);
   }
 }
 
-function commitBatch(writer: Writer, jobs: readonly Job[]): Promise<readonly (() => void)[]> {
+type Seen = ReadonlyMap<string, ThreadState>;
+
+function batchTransaction(jobs: readonly Job[]): Transaction<Seen, readonly (() => void)[]> {
   const wanted = entryIdsOf(jobs);
-  return writer.transaction({
+  return {
     threadIds: [...wanted.keys()],
     read: (scope) => readStates(scope, wanted),
     write(scope, states) {
@@ -65,7 +78,7 @@ function commitBatch(writer: Writer, jobs: readonly Job[]): Promise<readonly (()
       const announce = outcome.rows.length > 0;
       return { statements: batchStatements(scope, outcome), announce, finish: () => outcome.answers };
     },
-  });
+  };
 }
 
 /** One call of `transact`. */
@@ -79,12 +92,13 @@ export interface Job {
   readonly isOver: () => boolean;
 }
 
+/** The signal aborts when the caller has stopped waiting. */
 export function newJob<Result>(
   threadId: string,
   wantedIds: readonly string[],
   decide: (state: ThreadState) => Decision<Result>,
-): { readonly job: Job; readonly answer: Promise<Result>; readonly giveUp: () => void } {
-  let isOver = false;
+  signal: AbortSignal,
+): { readonly job: Job; readonly answer: Promise<Result> } {
   const { promise, resolve, reject } = Promise.withResolvers<Result>();
   const job: Job = {
     threadId,
@@ -94,12 +108,9 @@ export function newJob<Result>(
       return { decision, accept: () => resolve(decision.result) };
     },
     reject,
-    isOver: () => isOver,
+    isOver: () => signal.aborted,
   };
-  const giveUp = (): void => {
-    isOver = true;
-  };
-  return { job, answer: promise, giveUp };
+  return { job, answer: promise };
 }
 
 /** All writes of a batch, and the answers to its callers. */
@@ -122,7 +133,8 @@ function entryIdsOf(jobs: readonly Job[]): EntryIdsByThread {
 function decideAll(jobs: readonly Job[], states: ReadonlyMap<string, ThreadState>): BatchOutcome {
   const drafts = new Map([...states].map(([threadId, state]) => [threadId, new ThreadDraft(state)]));
   const rows: (readonly [string, StoredRow])[] = [];
-  const answers = jobs.map(({ threadId, wantedIds, decide, reject }) => {
+  const answers = jobs.map(({ threadId, wantedIds, decide, reject, isOver }) => {
+    if (isOver()) return () => {}; // its caller has an error already, so it must not be written now
     const draft = drafts.get(threadId);
     if (draft === undefined) throw new Error(`The state of thread ${threadId} was not read.`);
     try {

@@ -9,15 +9,13 @@ import { checkOptions, invalidOption, STORE_OPTIONS, type StoreOptions } from ".
  */
 export type PostgresMode = "durable" | "relaxed";
 
-/** The tenant, durability, schema, connections and deadlines of a Postgres store. */
-export interface PostgresStoreOptions extends StoreOptions {
-  /** Part of every key, so that a store has no access to other tenants. Default "default". */
-  readonly tenant?: string | undefined;
+/** The durability, schema, connections and deadlines of a Postgres database, and the ports of its stores. */
+export interface PostgresDatabaseOptions extends StoreOptions {
   /** Default "durable". */
   readonly mode?: PostgresMode | undefined;
   /** The Postgres schema for the tables. It is created when it is missing. Default "heddle". */
   readonly schema?: string | undefined;
-  /** At least 3, default 10. One connection writes, one listens, the others read. They are opened when needed. */
+  /** At least 3, default 10. A third of them write, one listens, the others read. They are opened when needed. */
   readonly maxConnections?: number | undefined;
   /**
    * How long a call may wait for Postgres, in milliseconds; default 30,000. Then the call rejects with `store_timeout`, and
@@ -26,31 +24,50 @@ export interface PostgresStoreOptions extends StoreOptions {
   readonly callTimeoutMs?: number | undefined;
 }
 
+/** The options of a Postgres database, and the tenant of the one store in it. */
+export interface PostgresStoreOptions extends PostgresDatabaseOptions {
+  /** Part of every key, so that a store has no access to other tenants. Default "default". */
+  readonly tenant?: string | undefined;
+}
+
 /** Options with every default filled in. */
 export interface PostgresSettings {
   readonly url: string;
-  readonly tenant: string;
   readonly mode: PostgresMode;
   readonly schema: string;
-  readonly maxConnections: number;
+  /** How many connections write, each for one tenant at a time. */
+  readonly writers: number;
+  /** How many connections read. One more listens for notifications. */
+  readonly readers: number;
   readonly callTimeoutMs: number;
 }
 
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
+const DATABASE_OPTIONS = ["mode", "schema", "maxConnections", "callTimeoutMs", ...STORE_OPTIONS] as const;
+
+interface CheckedOptions {
+  readonly settings: PostgresSettings;
+  readonly ports: StoreOptions;
+}
+
 export function checkPostgresOptions(
   url: string,
   options: PostgresStoreOptions,
-): { settings: PostgresSettings; ports: StoreOptions } {
+): CheckedOptions & { readonly tenant: string } {
+  const { tenant = "default", ...database } = checkOptions(options, ["tenant", ...DATABASE_OPTIONS]);
+  checkName("tenant", tenant);
+  return { tenant, ...checkDatabaseOptions(url, database) };
+}
+
+export function checkDatabaseOptions(url: string, options: PostgresDatabaseOptions): CheckedOptions {
   const {
-    tenant = "default",
     mode = "durable",
     schema = "heddle",
     maxConnections = 10,
     callTimeoutMs = 30_000,
     ...ports
-  } = checkOptions(options, ["tenant", "mode", "schema", "maxConnections", "callTimeoutMs", ...STORE_OPTIONS]);
-  checkName("tenant", tenant);
+  } = checkOptions(options, DATABASE_OPTIONS);
   if (mode !== "durable" && mode !== "relaxed") throw invalidOption("mode", '"durable" or "relaxed"');
   if (!isIdentifier(schema)) throw invalidOption("schema", "1 to 63 lower-case letters, digits and underscores");
   if (!(Number.isSafeInteger(maxConnections) && maxConnections >= 3))
@@ -58,7 +75,9 @@ export function checkPostgresOptions(
   if (!(Number.isSafeInteger(callTimeoutMs) && callTimeoutMs > 0 && callTimeoutMs <= MAX_TIMER_MS))
     throw invalidOption("callTimeoutMs", "a whole number from 1 to 2147483647");
   if (typeof url !== "string" || !/^postgres(ql)?:\/\//.test(url)) throw badUrl();
-  return { settings: { url: withoutChannelBinding(url), tenant, mode, schema, maxConnections, callTimeoutMs }, ports };
+  const writers = Math.floor(maxConnections / 3);
+  const readers = maxConnections - writers - 1;
+  return { settings: { url: withoutChannelBinding(url), mode, schema, writers, readers, callTimeoutMs }, ports };
 }
 
 /** Hosted databases add this parameter to their URLs. The library would send it to the server, which rejects it. */

@@ -1,20 +1,58 @@
+import { checkName } from "../../thread/names.ts";
 import { defineStore } from "../define-store.ts";
 import type { RecordSpace, StoreDriver } from "../driver.ts";
 import { nativeSha256 } from "../native/sha256.ts";
 import type { ThreadStore } from "../port.ts";
-import { type Database, LazyResource, openDatabase } from "./database.ts";
-import { waitAtMost, waitForTurns, withDeadline } from "./deadlines.ts";
-import { isConnectionLoss, storeError } from "./errors.ts";
-import { commitJobs, GroupCommit, newJob } from "./group-commit.ts";
-import { checkPostgresOptions, type PostgresSettings, type PostgresStoreOptions } from "./options.ts";
+import { waitAtMost, withDeadline } from "./deadlines.ts";
+import { newJob } from "./group-commit.ts";
+import {
+  checkDatabaseOptions,
+  checkPostgresOptions,
+  type PostgresDatabaseOptions,
+  type PostgresStoreOptions,
+} from "./options.ts";
 import { listThreads, readChanges, readHead, readHeads, readRows } from "./reads.ts";
+import { CLOSE_TIMEOUT_MS, SharedDatabase } from "./shared-database.ts";
 import type { Scope } from "./tables.ts";
 import type { Transaction } from "./writer.ts";
 import { copyThread, removeThread } from "./writes.ts";
 
+/** A Postgres database with the stores of many tenants. All of them share its connections. */
+export interface PostgresDatabase {
+  /**
+   * The store of one tenant. Costs no connection, so it can be made for each request. Its `close` ends its watchers and
+   * refuses further calls; the database stays open.
+   */
+  readonly tenant: (name: string) => ThreadStore;
+  /** Waits for pending appends, ends the watchers of all tenants and closes the connections. Safe to call twice. */
+  readonly close: () => Promise<void>;
+}
+
 /**
- * A store in a Postgres database, for any number of processes. The first call connects and creates or migrates the
- * tables. When that fails, the call rejects with the reason and the next call retries.
+ * A Postgres database for many tenants, with at most `maxConnections` connections in this process. The first call of a
+ * store connects and creates or migrates the tables. When that fails, the call rejects with the reason and the next call
+ * retries.
+ *
+ * @example
+ * const database = postgresDatabase("postgres://heddle:secret@localhost/heddle");
+ * await database.tenant("acme").append("thread_1", { kind: "note", payload: { text: "kept" } });
+ * await database.close();
+ */
+export function postgresDatabase(url: string, options: PostgresDatabaseOptions = {}): PostgresDatabase {
+  const { settings, ports } = checkDatabaseOptions(url, options);
+  const shared = new SharedDatabase(settings, { isShared: true });
+  return {
+    tenant(name) {
+      checkName("tenant", name);
+      return defineStore(tenantDriver(shared, name), { sha256: nativeSha256, ...ports });
+    },
+    close: () => shared.close(),
+  };
+}
+
+/**
+ * A store in a Postgres database, for any number of processes: a database with one tenant. The first call connects and
+ * creates or migrates the tables. When that fails, the call rejects with the reason and the next call retries.
  *
  * @example
  * const store = postgresStore("postgres://heddle:secret@localhost/heddle");
@@ -22,90 +60,73 @@ import { copyThread, removeThread } from "./writes.ts";
  * await store.close();
  */
 export function postgresStore(url: string, options: PostgresStoreOptions = {}): ThreadStore {
-  const { settings, ports } = checkPostgresOptions(url, options);
-  return defineStore(postgresDriver(settings), { sha256: nativeSha256, ...ports });
+  return onlyTenant(url, options).store;
 }
 
 /** Like `postgresStore`, but resolves after it has connected and migrated. */
 export async function openPostgresStore(url: string, options: PostgresStoreOptions = {}): Promise<ThreadStore> {
-  const { settings, ports } = checkPostgresOptions(url, options);
-  const driver = postgresDriver(settings);
-  await driver.open();
-  return defineStore(driver, { sha256: nativeSha256, ...ports });
+  const { store, database } = onlyTenant(url, options);
+  await database.open();
+  return store;
 }
 
-/** How long `close` waits for pending work. */
-const CLOSE_TIMEOUT_MS = 5000;
-
-interface PostgresDriver extends Required<Omit<StoreDriver, "inspect">> {
-  /** Connects and migrates. The first call of any other method does this too. */
-  readonly open: () => Promise<void>;
+/** Closing the store closes the database. */
+function onlyTenant(
+  url: string,
+  options: PostgresStoreOptions,
+): { readonly store: ThreadStore; readonly database: SharedDatabase } {
+  const { settings, ports, tenant } = checkPostgresOptions(url, options);
+  const database = new SharedDatabase(settings, { isShared: false });
+  const driver = { ...tenantDriver(database, tenant), close: () => database.close() };
+  return { store: defineStore(driver, { sha256: nativeSha256, ...ports }), database };
 }
 
-function postgresDriver(settings: PostgresSettings): PostgresDriver {
-  const wakes = new Set<() => void>();
-  const wakeAll = (): void => {
-    for (const wake of wakes) wake();
-  };
-  const database = new LazyResource({
-    open: (signal) => openDatabase(settings, wakeAll, signal),
-    end: ({ end }) => end(),
-    deadlineMs: settings.callTimeoutMs,
-  });
-  const commits = new GroupCommit(async (queued) => {
-    const jobs = queued.filter(({ isOver }) => !isOver()); // these callers already got `store_timeout`
-    if (jobs.length === 0) return;
-    await withDatabase(({ writer }) => commitJobs(writer, jobs)).catch((error: unknown) => {
-      for (const { reject } of jobs) reject(error);
-    });
-  });
+type PostgresDriver = Required<Omit<StoreDriver, "inspect">>;
 
-  async function withDatabase<Result>(work: (database: Database) => Promise<Result>): Promise<Result> {
-    try {
-      return await database.use(work);
-    } catch (error) {
-      // Between the error and the close of a socket the library still sends on it, and would wait forever.
-      if (isConnectionLoss(error)) await waitForTurns(2);
-      throw storeError(error);
-    }
+function tenantDriver(database: SharedDatabase, tenant: string): PostgresDriver {
+  const pending = new Set<Promise<unknown>>();
+
+  function track<Result>(work: Promise<Result>): Promise<Result> {
+    pending.add(work);
+    const settle = (): void => void pending.delete(work);
+    work.then(settle, settle);
+    return work;
+  }
+
+  function read<Result>(work: (scope: Scope) => Promise<Result>): Promise<Result> {
+    return database.read(tenant, work);
   }
 
   function write<Seen, Result>(work: Transaction<Seen, Result>): Promise<Result> {
-    return withDatabase(({ writer }) => writer.transaction(work));
+    return track(database.write(tenant, work));
   }
 
   return {
-    async open() {
-      await withDatabase(async () => {});
-    },
-
     transact(threadId, wantedIds, decide) {
-      const { job, answer, giveUp } = newJob(threadId, wantedIds, decide);
-      commits.add(job);
-      return withDeadline(settings.callTimeoutMs, answer).finally(giveUp);
+      const call = withDeadline(database.settings.callTimeoutMs, (signal) => {
+        const { job, answer } = newJob(threadId, wantedIds, decide, signal);
+        database.commit(tenant, job);
+        return answer;
+      });
+      return track(call);
     },
 
-    head: (threadId) => withDatabase(({ scope }) => readHead(scope, threadId)),
-    rows: (threadId, range) => withDatabase(({ scope }) => readRows(scope, threadId, range)),
-    changes: (after, limit) => withDatabase(({ scope }) => readChanges(scope, after, limit)),
-    heads: (afterId, limit) => withDatabase(({ scope }) => readHeads(scope, afterId, limit)),
-    list: (query) => withDatabase(({ scope }) => listThreads(scope, query)),
-    getRecord: (space, key) => withDatabase(({ scope }) => getRecord(scope, space, key)),
+    head: (threadId) => read((scope) => readHead(scope, threadId)),
+    rows: (threadId, range) => read((scope) => readRows(scope, threadId, range)),
+    changes: (after, limit) => read((scope) => readChanges(scope, after, limit)),
+    heads: (afterId, limit) => read((scope) => readHeads(scope, afterId, limit)),
+    list: (query) => read((scope) => listThreads(scope, query)),
+    getRecord: (space, key) => read((scope) => getRecord(scope, space, key)),
 
     remove: (threadId) => write(removeThread(threadId)),
     copy: (from, to, atSeq, head) => write(copyThread(from, to, atSeq, head)),
     putRecord: (space, key, value) => write(putRecord(space, key, value)),
     deleteRecord: (space, key) => write(deleteRecord(space, key)),
 
-    onChange(wake) {
-      wakes.add(wake);
-      return () => wakes.delete(wake);
-    },
+    onChange: (wake) => database.onChange(tenant, wake),
 
-    async close() {
-      await waitAtMost(CLOSE_TIMEOUT_MS, commits.idle());
-      await database.close(CLOSE_TIMEOUT_MS);
-    },
+    /** Leaves the database open for other tenants. */
+    close: () => waitAtMost(CLOSE_TIMEOUT_MS, Promise.allSettled(pending)),
   };
 }
 

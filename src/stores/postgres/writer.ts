@@ -1,6 +1,7 @@
 import { StoreError } from "../errors.ts";
+import { nativeSha256 } from "../native/sha256.ts";
 import type { Query, Sql } from "./connection-pool.ts";
-import { waitForTurns } from "./deadlines.ts";
+import { untilAborted, waitForTurns } from "./deadlines.ts";
 import { connectionLost, isConnectionLoss } from "./errors.ts";
 import type { PostgresSettings } from "./options.ts";
 import { type FencedScope, type Scope, tablesIn } from "./tables.ts";
@@ -33,7 +34,7 @@ const COMMITS = { durable: "on", relaxed: "off" } as const;
  * write and commit. The library's `begin` would need four.
  */
 export class Writer {
-  readonly #scope: Scope;
+  readonly #scope: Omit<Scope, "tenant">;
   readonly #settings: PostgresSettings;
   readonly #channel: string;
   #losses = 0;
@@ -43,13 +44,13 @@ export class Writer {
     const sql = connect(() => {
       this.#losses++;
     });
-    this.#scope = { sql, tables: tablesIn(settings.schema, sql), tenant: settings.tenant };
+    this.#scope = { sql, tables: tablesIn(settings.schema, sql) };
     this.#settings = settings;
     this.#channel = channel;
   }
 
-  transaction<Seen, Result>(work: Transaction<Seen, Result>): Promise<Result> {
-    const done = this.#last.then(() => this.#run(work));
+  transaction<Seen, Result>(tenant: string, work: Transaction<Seen, Result>): Promise<Result> {
+    const done = this.#last.then(() => this.#run({ ...this.#scope, tenant }, work));
     this.#last = done.catch(() => {});
     return done;
   }
@@ -58,13 +59,13 @@ export class Writer {
     await this.#scope.sql.end(options);
   }
 
-  async #run<Seen, Result>({ threadIds, read, write }: Transaction<Seen, Result>): Promise<Result> {
+  async #run<Seen, Result>(scope: Scope, { threadIds, read, write }: Transaction<Seen, Result>): Promise<Result> {
     const losses = this.#losses;
     try {
-      const [, locked, seen] = await Promise.all([this.#begin(), this.#lock(threadIds), read(this.#scope)]);
+      const [, locked, seen] = await Promise.all([this.#begin(), this.#lock(scope, threadIds), read(scope)]);
       const fence = this.#fence(locked);
-      const { statements, announce = false, finish } = write({ ...this.#scope, fence }, seen);
-      await Promise.all([...statements.map((statement) => statement.execute()), this.#commit(announce)]);
+      const { statements, announce = false, finish } = write({ ...scope, fence }, seen);
+      await Promise.all([...statements.map((statement) => statement.execute()), this.#commit(scope, announce)]);
       // The library reconnects by itself. A commit on the new connection succeeds but commits nothing.
       if (losses !== this.#losses) throw connectionLost();
       return await finish();
@@ -88,10 +89,10 @@ export class Writer {
   }
 
   /** Advisory locks work for threads that do not exist yet. Locking in key order prevents deadlocks. */
-  #lock(threadIds: readonly string[]): PromiseLike<readonly LockColumns[]> {
-    const { schema, tenant } = this.#settings;
+  #lock({ sql, tenant }: Scope, threadIds: readonly string[]): PromiseLike<readonly LockColumns[]> {
+    const { schema } = this.#settings;
     const names = threadIds.map((id) => `${schema}/${tenant}/${id}`); // none of the parts contains a slash
-    return this.#scope.sql<LockColumns[]>`
+    return sql<LockColumns[]>`
       select count(pg_advisory_xact_lock(key)) as locks, pg_current_xact_id()::text as xid,
         current_setting('synchronous_commit') as commits
       from (
@@ -104,14 +105,60 @@ export class Writer {
     return this.#scope.sql`pg_current_xact_id_if_assigned() = ${locked.xid}::xid8`;
   }
 
-  #commit(announce: boolean): PromiseLike<unknown> {
-    return this.#scope.sql.unsafe(announce ? `notify ${this.#channel}; commit` : "commit").execute();
+  #commit({ sql, tenant }: Scope, announce: boolean): PromiseLike<unknown> {
+    return sql.unsafe(announce ? `notify ${this.#channel}, '${noticeOf(tenant)}'; commit` : "commit").execute();
   }
 
   async #abandon(error: unknown): Promise<void> {
     // Between the error and the close of a socket the library still sends on it, and would wait forever.
     if (isConnectionLoss(error)) await waitForTurns(2);
     else await this.#scope.sql.unsafe("rollback").catch(() => {}); // a lost connection has rolled back already
+  }
+}
+
+/** The text of a notification. A hash, because a tenant's name may need quotes in SQL. */
+export function noticeOf(tenant: string): string {
+  return nativeSha256(tenant);
+}
+
+/** The connections that write. Each runs the transactions of one tenant at a time; they are opened when needed. */
+export class Writers {
+  readonly #connect: () => Writer;
+  readonly #idle: Writer[] = [];
+  readonly #all = new Set<Writer>();
+
+  constructor(connect: () => Writer) {
+    this.#connect = connect;
+  }
+
+  /** When the signal aborts, the connection may hang, so it is closed and never used again. */
+  async transaction<Seen, Result>(
+    tenant: string,
+    work: Transaction<Seen, Result>,
+    signal: AbortSignal,
+  ): Promise<Result> {
+    const writer = this.#idle.pop() ?? this.#open();
+    try {
+      return await untilAborted(signal, writer.transaction(tenant, work));
+    } finally {
+      if (signal.aborted) await this.#discard(writer);
+      else this.#idle.push(writer);
+    }
+  }
+
+  async end(options: { readonly timeout: number }): Promise<void> {
+    await Promise.all([...this.#all].map((writer) => writer.end(options)));
+  }
+
+  #open(): Writer {
+    const writer = this.#connect();
+    this.#all.add(writer);
+    return writer;
+  }
+
+  async #discard(writer: Writer): Promise<void> {
+    this.#all.delete(writer);
+    await writer.end({ timeout: 0 });
   }
 }
 

@@ -10,7 +10,7 @@ import { openStore, rawConnection, schema } from "./open.ts";
 test("the rest of a transaction whose connection was replaced writes nothing", async () => {
   await openStore().append("t", {}); // makes the tables
   const admin = rawConnection();
-  const { settings } = checkPostgresOptions(inject("postgresUrl"), { schema });
+  const { settings, tenant } = checkPostgresOptions(inject("postgresUrl"), { schema });
   const connect = poolFactory(postgres, settings.url, new Sockets());
   const lost = Promise.withResolvers<void>();
   const writer = new Writer(
@@ -27,7 +27,7 @@ test("the rest of a transaction whose connection was replaced writes nothing", a
   );
 
   const put = putRecord("checkpoint", "k", "never");
-  const done = writer.transaction({
+  const done = writer.transaction(tenant, {
     ...put,
     async read({ sql }) {
       const [own] = await sql<{ pid: number }[]>`select pg_backend_pid() as pid`;
@@ -38,9 +38,9 @@ test("the rest of a transaction whose connection was replaced writes nothing", a
   await expect(done).rejects.toMatchObject({ code: "store_unreachable", retryable: true });
 
   const reader = connect({ max: 1 });
-  const scope = { sql: reader, tables: tablesIn(schema, reader), tenant: settings.tenant };
+  const scope = { sql: reader, tables: tablesIn(schema, reader), tenant };
   expect(await getRecord(scope, "checkpoint", "k")).toBeUndefined();
-  await writer.transaction(putRecord("checkpoint", "k", "now")); // the writer goes on
+  await writer.transaction(tenant, putRecord("checkpoint", "k", "now")); // the writer goes on
   expect(await getRecord(scope, "checkpoint", "k")).toBe("now");
   await Promise.all([writer.end({ timeout: 0 }), reader.end({ timeout: 0 })]);
 });
