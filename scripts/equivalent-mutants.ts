@@ -94,4 +94,11 @@ export const EQUIVALENT_MUTANTS: readonly EquivalentMutant[] = [
     to: "index > origin",
     why: "At the origin both lists give 0: the sum of no terms.",
   },
+  {
+    path: "src/projection/window/window-costs.ts",
+    line: "if (earlierIds >= 0) this.#tokens.invalidate(earlierIds);",
+    from: "earlierIds >= 0",
+    to: "true",
+    why: "For a block that repeats no id, all sums are dropped and computed again with the same result.",
+  },
 ];

@@ -6,6 +6,7 @@ import {
   type Projection,
   project,
   type Thread,
+  type TokenCounter,
 } from "heddle";
 import { assistant, user } from "heddle/testing";
 import { describe, expect, test } from "vitest";
@@ -70,6 +71,16 @@ describe("a sliding window", () => {
     }
   });
 
+  test("counts no more messages of a long thread than of a short one", () => {
+    const countedIn = (count: number): number => {
+      let counted = 0;
+      const tokenCounter: TokenCounter = { count: (text) => heuristic.count(text) + 0 * counted++ };
+      project({ thread: given(...turns(count)), policy: SLIDING, tokenCounter });
+      return counted;
+    };
+    expect(countedIn(600)).toBeLessThan(1.5 * countedIn(60));
+  });
+
   test("never goes past a message that does not fit to an older one that does", () => {
     const thread = given(...turns(3), user("z".repeat(6000)), ...turns(2, 3));
     const { provenance, meta } = project({ thread, policy: SLIDING });
@@ -115,6 +126,16 @@ describe("a stable window", () => {
     expect(steps[2]?.moves).toBeLessThan((steps[0]?.moves ?? 0) * 0.75);
     expect(steps[3]).toEqual(steps[2]);
     expect(of(1, "heddle/1").moves).toBeGreaterThan((steps[3]?.moves ?? 0) * 1.3);
+  });
+
+  test("keeps a quarter of what fits when it moves by a half, where the system prompt takes half of the budget", () => {
+    const system = "s".repeat(2000);
+    const prompt = project({ thread: given(), system }).meta.estimatedTokens;
+    for (let count = 40; count < 160; count++) {
+      const thread = given(...turns(count));
+      const shownBy = (policy: ContextPolicyInput) => project({ thread, system, policy }).meta.estimatedTokens - prompt;
+      expect(shownBy(STABLE) / shownBy(SLIDING)).toBeGreaterThan(0.25);
+    }
   });
 
   test("shows all that no summary covers as long as that fits", () => {
