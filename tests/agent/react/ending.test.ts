@@ -1,5 +1,6 @@
 import { askSignal, modelCallsSignal, modelTextSignal, specify, toolResultSignal } from "heddle/testing";
 import { describe, expect, test } from "vitest";
+import type { Signal } from "../../../src/agent/signal.ts";
 import { CALCULATOR } from "../support/calculator.ts";
 import { summaryFailed } from "../support/failed-summary.ts";
 
@@ -10,6 +11,26 @@ const add = { id: "a", name: "add" };
 const pay = { id: "p", name: "pay" };
 const END = { end: { status: "cancelled", reason: "Enough." } };
 const needsApproval = { type: "approval_needed", callId: "call_1", toolCallId: "p" } as const;
+
+test.each<Signal>([
+  modelTextSignal("call_1", "4"),
+  { type: "llm_error", callId: "call_1", failure: { code: "model_error", message: "No." } },
+  toolResultSignal("call_1", "a", "4"),
+  needsApproval,
+  { type: "answer_needed", callId: "call_1", toolCallId: "a" },
+  { type: "approve", toolCallId: "p" },
+  { type: "deny", toolCallId: "p" },
+  { type: "answer", toolCallId: "a", outcome: { content: "4", isError: false } },
+  { type: "finish", terminationReason: "stopped" },
+  { type: "hand_over", begun: [] },
+  cancel,
+])("a signal that comes when no request is open changes nothing: $type", (late) => {
+  calculator.when(late).then([], []);
+  calculator
+    .given([ask, modelTextSignal("call_1", "4")])
+    .when(late)
+    .then([], []);
+});
 
 describe("a request that is cancelled", () => {
   test("while the model streams ends when the stream has ended, and keeps the text so far", () => {
