@@ -27,7 +27,7 @@ async function heddleIn(mode: "durable" | "relaxed", synchronous: string): Promi
         },
         async tail(conversation, count) {
           const thread = await store.load(conversation, { last: count });
-          return (thread?.toArray() ?? []).map(({ payload }) => String(payload["content"]));
+          return (thread?.toArray({ partial: true }) ?? []).map(({ payload }) => String(payload["content"]));
         },
         // The store reads it back itself, and does not open without it.
         durability: async () => `journal_mode=wal ${synchronous}`,

@@ -13,7 +13,7 @@ import type { Thread } from "../thread/thread.ts";
 export function activeLane(thread: Thread, rules = LANE_RULES, beforeSeq = thread.rev): string {
   const counts = (entry: Entry): boolean => !(rules.ignoresMalformed && isMalformedIn(thread, entry));
   const switched = thread
-    .filterByKind("ai_context_operation")
+    .filterByKind("ai_context_operation", { partial: true })
     .findLast((entry) => entry.seq < beforeSeq && switchTarget(entry) !== undefined && counts(entry));
   return (switched && switchTarget(switched)) ?? thread.base?.activeLane ?? DEFAULT_LANE;
 }

@@ -52,7 +52,7 @@ export function foldLane(thread: Thread, lane: string, options: { readonly atSeq
 function foldedLog(thread: Thread, lane: string, atSeq: number): LaneLog {
   const version = thread.upTo(atSeq);
   const log = createLaneLog(version, lane);
-  for (const entry of version.toArray()) log.push(entry);
+  for (const entry of version.toArray({ partial: true })) log.push(entry);
   return log;
 }
 
@@ -137,7 +137,7 @@ type EntriesByLane = ReadonlyMap<string, readonly Entry[]>;
 
 function entriesByLane(thread: Thread, reader: LaneReader): EntriesByLane {
   const entries = new Map<string, Entry[]>();
-  for (const entry of thread.toArray()) {
+  for (const entry of thread.toArray({ partial: true })) {
     const lane = reader.read(entry);
     const own = entries.get(lane);
     if (own === undefined) entries.set(lane, [entry]);

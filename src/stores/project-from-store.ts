@@ -59,6 +59,6 @@ export async function extendTail(store: Pick<ThreadStore, "load">, tail: Thread,
   const { id, createdAt, metadata, firstSeq } = tail;
   const older = await store.load(id, { last: firstSeq - fromSeq, upToSeq: firstSeq - 1 });
   if (older === undefined) throw threadNotFound(id);
-  const entries = [...older.toArray(), ...tail.toArray()];
+  const entries = [...older.toArray({ partial: true }), ...tail.toArray({ partial: true })];
   return Thread.assemble({ id, createdAt, metadata, entries, firstSeq: older.firstSeq, base: older.base });
 }

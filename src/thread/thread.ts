@@ -48,6 +48,11 @@ const brand = Symbol.for("heddle.thread");
 /** The method that Node, Deno and Bun call for console.log. */
 const inspect = Symbol.for("nodejs.util.inspect.custom");
 
+/** Whether a query may answer from a loaded tail alone. Default false. */
+interface LoadedPart {
+  readonly partial?: boolean | undefined;
+}
+
 /** The data of one version of a thread. */
 interface Version {
   readonly id: string;
@@ -162,9 +167,9 @@ export class Thread {
     return this.#version.createdAt;
   }
 
-  /** The `at` of the last entry, or `createdAt` of an empty thread. */
+  /** The `at` of the last entry, or `createdAt` when no entry is loaded. */
   get updatedAt(): number {
-    return this.last()?.at ?? this.#version.createdAt;
+    return this.#version.log.get(this.lastSeq)?.at ?? this.#version.createdAt;
   }
 
   get metadata(): JsonObject {
@@ -208,7 +213,9 @@ export class Thread {
     return new Thread({ ...this.#version, log: target, end: target.end });
   }
 
+  /** The newest entry. Undefined in an empty thread. Throws if only earlier and no loaded entries exist. */
   last(): Entry | undefined {
+    if (this.lastSeq >= 0) this.#mustBeLoaded(this.lastSeq);
     return this.#version.log.get(this.lastSeq);
   }
 
@@ -219,27 +226,35 @@ export class Thread {
     return seq < this.#version.end ? this.#version.log.get(seq) : undefined;
   }
 
-  /** All loaded entries. */
-  toArray(): Entry[] {
+  /** All entries. If only a tail is loaded, this throws `entry_not_loaded`, or with `partial: true` returns the tail. */
+  toArray(options: LoadedPart = {}): Entry[] {
+    checkLoaded(this, options.partial);
     return this.#version.log.range(this.#version.firstSeq, this.#version.end);
   }
 
-  /** The loaded entries from one seq to another, both inclusive. */
+  /** The entries from one seq to another, both inclusive. Throws before a loaded tail; `firstSeq` is where it begins. */
   slice(from: number, to: number): Entry[] {
     for (const seq of [from, to]) if (!isBound(seq)) throw seqOutOfRange(seq, "is not a whole number");
-    return this.#version.log.range(from, Math.min(to + 1, this.#version.end));
+    const first = Math.max(0, from);
+    const end = Math.min(to + 1, this.#version.end);
+    if (first < end) this.#mustBeLoaded(first);
+    return this.#version.log.range(first, end);
   }
 
-  filterByKind<Kind extends string>(kinds: Kind | readonly Kind[]): EntryByKind<Kind>[] {
+  /** The entries of one kind or several. If only a tail is loaded, this throws `entry_not_loaded` without `partial: true`. */
+  filterByKind<Kind extends string>(kinds: Kind | readonly Kind[], options: LoadedPart = {}): EntryByKind<Kind>[] {
     const { log, end } = this.#version;
+    checkLoaded(this, options.partial);
     const wanted = new Set(kindsOf(kinds));
     const seqs = [...wanted].flatMap((kind) => log.ofKind(kind, end));
     if (wanted.size > 1) seqs.sort((a, b) => a - b);
     return this.#pick(seqs) as EntryByKind<Kind>[]; // the index holds entries of these kinds only
   }
 
-  filterByRef(key: string, value: RefValue): Entry[] {
+  /** The entries with this ref. If only a tail is loaded, this throws `entry_not_loaded` without `partial: true`. */
+  filterByRef(key: string, value: RefValue, options: LoadedPart = {}): Entry[] {
     checkRef(key, value);
+    checkLoaded(this, options.partial);
     return this.#pick(this.#version.log.withRef(key, value, this.#version.end));
   }
 
@@ -254,10 +269,10 @@ export class Thread {
   /** The entries that existed when the context of a model call was made. */
   entriesBeforeCall(callId: string): Entry[] {
     checkCallId(callId);
+    this.#mustBeLoaded(0);
     const basis = callBasisSeq(this.filterByRef("callId", callId));
-    if (basis === undefined && this.firstSeq === 0) throw callNotFound(this.id, callId);
-    if (this.firstSeq > 0) this.#mustBeLoaded(0);
-    return this.slice(0, basis ?? -1);
+    if (basis === undefined) throw callNotFound(this.id, callId);
+    return this.slice(0, basis);
   }
 
   /**
@@ -303,13 +318,18 @@ export class Thread {
     refuseUnknownOptions("toMessages", fields, TO_MESSAGES_OPTIONS);
     const { format, lane, partial } = fields;
     checkLoaded(this, partial);
-    return [...messagesFromEntries(laneEntries(this.toArray(), { lane: checkLane(lane), base: this.base }), format)];
+    return [
+      ...messagesFromEntries(
+        laneEntries(this.toArray({ partial }), { lane: checkLane(lane), base: this.base }),
+        format,
+      ),
+    ];
   }
 
   /** Plain data that `fromJSON` can read. JSON.stringify uses it. */
   toJSON(): ThreadData {
     const { id, rev, createdAt, updatedAt, metadata, firstSeq, base } = this;
-    const entries = this.toArray();
+    const entries = this.toArray({ partial: true });
     return {
       format: "heddle.thread/1",
       id,

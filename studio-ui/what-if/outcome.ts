@@ -94,7 +94,7 @@ async function extended(source: Source, tail: Thread, fromSeq: number): Promise<
     const atSeq = thread.firstSeq - 1;
     const older = await source.tail(thread.id, { atSeq, last: Math.min(MOST, thread.firstSeq - fromSeq) });
     const { id, createdAt, metadata } = tail;
-    const entries = [...older.toArray(), ...thread.toArray()];
+    const entries = [...older.toArray({ partial: true }), ...thread.toArray({ partial: true })];
     thread = Thread.assemble({ id, createdAt, metadata, entries, firstSeq: older.firstSeq, base: older.base });
   }
   return thread;

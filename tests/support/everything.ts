@@ -15,7 +15,7 @@ export async function everythingIn(store: ThreadStore, { checkpoints, blobs }: N
     byUpdate: (await allThreads(store, "updated")).map(({ id }) => id),
     byCreation: (await allThreads(store, "created")).map(({ id }) => id),
     loaded: await each(threads, async ({ id }) => (await store.load(id))?.toJSON()),
-    tails: await each(threads, async ({ id }) => (await store.load(id, { last: 2 }))?.toArray()),
+    tails: await each(threads, async ({ id }) => (await store.load(id, { last: 2 }))?.toArray({ partial: true })),
     backwards: await each(threads, async ({ id }) => Array.fromAsync(store.read(id, { reverse: true }))),
     feed: await feedSoFar(store),
     checkpoints: await each(checkpoints, async (key) => (await store.getCheckpoint(key)) ?? "none"),

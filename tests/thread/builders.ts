@@ -43,7 +43,7 @@ export function tailOf(thread: Thread, count: number): Thread {
 }
 
 export function textsOf(thread: Thread): unknown[] {
-  return thread.toArray().map(({ payload }) => payload["text"]);
+  return thread.toArray({ partial: true }).map(({ payload }) => payload["text"]);
 }
 
 /** What a call threw; it must be one of Heddle's own errors. */

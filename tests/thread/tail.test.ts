@@ -13,20 +13,22 @@ describe("a thread of which only the tail is loaded", () => {
   });
 
   test("answers for what is loaded as the whole thread would", () => {
-    expect(tail.toArray()).toEqual(whole.slice(7, 10));
+    expect(tail.toArray({ partial: true })).toEqual(whole.slice(7, 10));
     expect(tail.at(7)).toEqual(whole.at(7));
     expect(tail.last()).toEqual(whole.last());
-    expect(tail.slice(0, 8)).toEqual(whole.slice(7, 8));
-    expect(tail.filterByKind("note")).toEqual(whole.slice(7, 9));
-    expect(tail.filterByRef("callId", "k")).toEqual([whole.last()]);
+    expect(tail.slice(7, 8)).toEqual(whole.slice(7, 8));
+    expect(tail.slice(7, 99)).toEqual(whole.slice(7, 99));
+    expect([tail.slice(3, 2), tail.slice(0, -1), tail.slice(11, 12)]).toEqual([[], [], []]);
+    expect(tail.filterByKind("note", { partial: true })).toEqual(whole.slice(7, 9));
+    expect(tail.filterByRef("callId", "k", { partial: true })).toEqual([whole.last()]);
     expect([tail.at(11), tail.at(-1)]).toEqual([undefined, undefined]);
   });
 
   test("continues at its true end", () => {
     const longer = tail.append([note("a"), note("b")]);
-    expect(longer.toArray().map(({ seq }) => seq)).toEqual([7, 8, 9, 10, 11, 12]);
+    expect(longer.toArray({ partial: true }).map(({ seq }) => seq)).toEqual([7, 8, 9, 10, 11, 12]);
     expect(longer).toMatchObject({ rev: 13, firstSeq: 7, base: tail.base });
-    expect(tail.append(tail.toArray())).toBe(tail);
+    expect(tail.append(tail.toArray({ partial: true }))).toBe(tail);
   });
 
   test("goes back and branches within the tail", () => {
@@ -40,7 +42,9 @@ describe("a thread of which only the tail is loaded", () => {
   test("may have nothing loaded at all", () => {
     const end = tailOf(whole, 0);
     expect(end).toMatchObject({ rev: 11, firstSeq: 11, lastSeq: 10 });
-    expect(end.last()).toBeUndefined();
+    expect(errorOf(() => end.last())).toMatchObject({ code: "entry_not_loaded", seq: 10 });
+    expect(end.slice(11, 20)).toEqual([]);
+    expect(JSON.stringify(Thread.fromJSON(end.toJSON()))).toBe(JSON.stringify(end));
     expect(end.upTo(10)).toBe(end);
     expect(end.append(note("x")).last()).toMatchObject({ seq: 11 });
     expect(errorOf(() => end.upTo(9))).toMatchObject({ code: "entry_not_loaded", seq: 9 });
@@ -51,6 +55,8 @@ describe("what lies before the tail", () => {
   test.each<[string, number, () => unknown]>([
     ["at", 6, () => tail.at(6)],
     ["at", 0, () => tail.at(0)],
+    ["slice", 6, () => tail.slice(6, 8)],
+    ["slice of all", 0, () => tail.slice(Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY)],
     ["upTo the entry before", 6, () => tail.upTo(6)],
     ["upTo", 3, () => tail.upTo(3)],
     ["upTo nothing", -1, () => tail.upTo(-1)],
@@ -62,6 +68,18 @@ describe("what lies before the tail", () => {
     const error = errorOf(call);
     expect(error).toMatchObject({ name: "ThreadError", code: "entry_not_loaded", seq });
     expect(error.message).toContain("begins at 7");
+  });
+
+  test.each<[string, () => unknown]>([
+    ["toArray", () => tail.toArray()],
+    ["filterByKind", () => tail.filterByKind("note")],
+    ["filterByKind of a kind that is loaded nowhere", () => tail.filterByKind("summary", { partial: false })],
+    ["filterByRef", () => tail.filterByRef("callId", "k")],
+    ["filterByRef of a version", () => tail.upTo(8).filterByRef("callId", "k")],
+  ])("makes an answer partial, which is refused unless a part is asked for: %s", (_, query) => {
+    const error = errorOf(query);
+    expect(error).toMatchObject({ name: "ThreadError", code: "entry_not_loaded", seq: 0 });
+    expect(error.message).toContain("partial: true");
   });
 
   test("is missing in its list of messages, which says so unless a part is asked for", () => {

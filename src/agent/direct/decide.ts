@@ -48,10 +48,11 @@ export function decideDirect<Context>(
 
 function startInstruction<Context>(
   agent: DirectAgent<Context>,
-  { action, params = {}, instructionId = agent.ports.ids("instruction") }: Instruction,
+  { action, params = {}, instructionId: chosenId }: Instruction,
   options: CommandOptions,
 ): DirectStep<Context> {
-  const failure = refusalOf(agent, action, params, instructionId);
+  const instructionId = chosenId ?? agent.ports.ids("instruction");
+  const failure = refusalOf(agent, action, params, { instructionId, isGenerated: chosenId === undefined });
   if (failure !== undefined) {
     return { agent, directives: [{ type: "emit_instruction_error", instructionId, failure }] };
   }
@@ -94,7 +95,7 @@ function refusalOf<Context>(
   agent: DirectAgent<Context>,
   name: string,
   params: Params,
-  instructionId: string,
+  { instructionId, isGenerated }: { readonly instructionId: string; readonly isGenerated: boolean },
 ): Failure | undefined {
   const action = agent.actions.find((one) => one.name === name);
   if (action === undefined) {
@@ -106,7 +107,7 @@ function refusalOf<Context>(
   }
   const isUsed =
     agent.running.some((one) => one.instructionId === instructionId) ||
-    agent.thread.filterByRef("instructionId", instructionId).length > 0;
+    agent.thread.filterByRef("instructionId", instructionId, { partial: isGenerated }).length > 0;
   if (isUsed) {
     const message = "An instruction with this id was run before. Use a new instructionId, or omit it.";
     return { code: "instruction_id_reused", message };

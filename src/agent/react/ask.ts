@@ -79,7 +79,9 @@ function askRefusal(agent: ReactAgent, ask: Ask, requestId: string): Failure | u
       message: 'The ask is empty. Pass a text, or parts such as { type: "text", text } or a file.',
     };
   }
-  if (agent.thread.filterByRef("requestId", requestId).some((entry) => runFromAsk(entry) !== undefined)) {
+  if (
+    agent.thread.filterByRef("requestId", requestId, { partial: true }).some((entry) => runFromAsk(entry) !== undefined)
+  ) {
     const message =
       "The thread already has a request with this id. Use a new requestId, or omit it. `result` returns that request's result.";
     return { code: "request_id_reused", message };

@@ -136,7 +136,7 @@ export function emitResults(step: Step, run: Run): Step {
 
 /** The committed result of a call. */
 export function committedOutcome({ thread }: ReactAgent, { callId, askSeq }: Run, toolCallId: string): ToolOutcome {
-  const entry = thread.filterByRef("toolCallId", toolCallId).findLast(({ seq, payload, refs }) => {
+  const entry = thread.filterByRef("toolCallId", toolCallId, { partial: true }).findLast(({ seq, payload, refs }) => {
     const isOfCall = refs.callId === undefined || refs.callId === callId;
     return seq > askSeq && isOfCall && "role" in payload && payload["role"] === "tool";
   });

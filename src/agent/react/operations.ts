@@ -39,7 +39,9 @@ export function applyOperation(step: Step, operation: ContextOperation): Step {
 function isKnown({ thread, flight }: ReactAgent, operation: ContextOperation): boolean {
   const { opId } = operation;
   operationId(opId); // refuse a bad id now, not at the end of the run
-  const applied = thread.filterByKind("ai_context_operation").find(({ payload }) => payload.opId === opId)?.payload;
+  const applied = thread
+    .filterByKind("ai_context_operation", { partial: true })
+    .find(({ payload }) => payload.opId === opId)?.payload;
   const known = applied ?? (flight.contextOp?.opId === opId ? flight.contextOp : undefined);
   if (known === undefined) return false;
   if (sameJson(known as JsonObject, operation as JsonObject)) return true; // every payload is a JSON object
@@ -51,7 +53,9 @@ function checkOpenCalls({ thread, state: { run } }: ReactAgent, { contextRef, op
   const edge = operation.type === "switch" ? operation.atSeq : operation.baseSeq;
   const lane = operation.type === "switch" ? operation.from : contextRef;
   if (run === undefined || edge === undefined || lane !== run.lane || openCalls(run).length === 0) return;
-  const call = thread.filterByRef("callId", run.callId ?? "").find(({ payload }) => "toolCalls" in payload);
+  const call = thread
+    .filterByRef("callId", run.callId ?? "", { partial: true })
+    .find(({ payload }) => "toolCalls" in payload);
   if (call === undefined || call.seq > edge) return;
   const message = `operation: seq ${edge} is between a call (${call.seq}) and its result, which is still pending. Use ${call.seq - 1}.`;
   throw new ContextOpError({ code: "context_op_splits_exchange", message });

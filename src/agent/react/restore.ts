@@ -75,7 +75,7 @@ function unclearLanes(): ProjectionError {
 }
 
 function operationsBefore(thread: Thread, seq: number): readonly string[] {
-  const operations = thread.filterByKind("ai_context_operation").filter((entry) => entry.seq < seq);
+  const operations = thread.filterByKind("ai_context_operation", { partial: true }).filter((entry) => entry.seq < seq);
   return operations.reduce(evolve, INITIAL_STATE).appliedContextOps;
 }
 

@@ -101,7 +101,7 @@ export function handleNotice(agent: ReactAgent): Step {
 
 /** Another writer has ended the run. Emits its end in this process. */
 function emitForeignEnd(agent: ReactAgent, runId: string): Step {
-  const { last } = agent.thread.filterByRef("runId", runId).reduce(evolve, INITIAL_STATE);
+  const { last } = agent.thread.filterByRef("runId", runId, { partial: true }).reduce(evolve, INITIAL_STATE);
   if (last === undefined) return updateFlight(unchanged(agent), NOTHING_IN_FLIGHT);
   const { run, end } = last;
   const abort = { type: "abort", requestId: run.requestId, runId, reason: "The request was ended elsewhere." } as const;
@@ -171,7 +171,7 @@ function decisionOn(
   { askSeq, callId }: Run,
   { call, status }: OpenCall,
 ): { readonly approved: boolean; readonly by?: string; readonly note?: string } {
-  const entry = thread.filterByKind("approval_resolved").findLast(({ seq, payload, refs }) => {
+  const entry = thread.filterByKind("approval_resolved", { partial: true }).findLast(({ seq, payload, refs }) => {
     return seq > askSeq && payload.toolCallId === call.id && (refs.callId ?? callId) === callId;
   });
   const { by, note } = entry?.payload ?? {};

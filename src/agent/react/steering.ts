@@ -22,7 +22,7 @@ type SteerSignal = Extract<Signal, { type: "steer" }>;
 export function handleSteer(agent: ReactAgent, { type: _type, ...input }: SteerSignal): Step {
   const { id, content } = input;
   if (agent.flight.steers.some((waiting) => waiting.id === id)) return unchanged(agent);
-  const known = agent.thread.filterByRef("signalId", id).find(isSteer);
+  const known = agent.thread.filterByRef("signalId", id, { partial: true }).find(isSteer);
   if (known !== undefined)
     return addDirectives(unchanged(agent), { type: "receipt", id, delivered: true, entryId: known.id });
   const steer: Steer = { ...input, content: typeof content === "string" ? content.trim() : content };

@@ -27,7 +27,7 @@ interface LoggedAnswer {
 export function stepsOf({ thread }: ReactAgent, { requestId, askSeq }: Run): RequestStep[] {
   const answers = new Map<string, LoggedAnswer>();
   let last: LoggedAnswer | undefined;
-  for (const entry of thread.filterByRef("requestId", requestId)) {
+  for (const entry of thread.filterByRef("requestId", requestId, { partial: true })) {
     if (entry.seq <= askSeq || entry.kind !== "ai_message") continue;
     const { role, toolCallId } = entry.payload as JsonObject; // every payload is a JSON object
     const { callId } = entry.refs;

@@ -127,10 +127,12 @@ function failuresSince(
   thread: Thread,
   lane: string,
 ): { readonly failures: readonly SummaryFailure[]; readonly before: number } {
-  const summary = thread.filterByKind("summary").findLast(({ payload: { contextRef = lane } }) => contextRef === lane);
+  const summary = thread
+    .filterByKind("summary", { partial: true })
+    .findLast(({ payload: { contextRef = lane } }) => contextRef === lane);
   const { skipped } = (summary?.payload ?? {}) as JsonObject; // every payload is a JSON object
   const before = isPlainObject(skipped) && typeof skipped["failures"] === "number" ? skipped["failures"] : 0;
-  const failures = thread.filterByKind("note").flatMap(({ seq, payload }) => {
+  const failures = thread.filterByKind("note", { partial: true }).flatMap(({ seq, payload }) => {
     const failed = payload["summaryFailed"];
     return seq > (summary?.seq ?? -1) && isPlainObject(failed) && payload["contextRef"] === lane
       ? [{ seq, ...(failed as FailedSummary) }] // the agent wrote this note

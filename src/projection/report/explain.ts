@@ -22,7 +22,7 @@ export function explainEntries(pass: RenderPass): ExplainedEntry[] {
       explanations.get(entry.seq) ?? (lane === engine.lane ? explainOnLane(pass, entry) : explainElsewhere(entry));
     return { seq: entry.seq, kind: entry.kind, ...explanation };
   };
-  const loaded = thread.toArray().map((entry) => explained(entry, reader.read(entry)));
+  const loaded = thread.toArray({ partial: true }).map((entry) => explained(entry, reader.read(entry)));
   const known = entriesOfBase(pass).map((entry) => explained(entry, namedLane(entry) ?? engine.lane));
   return thread.firstSeq === 0 ? loaded : [...withGaps(known, thread.firstSeq), ...loaded];
 }

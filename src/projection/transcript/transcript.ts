@@ -61,7 +61,7 @@ export function transcript(thread: Thread, options: TranscriptOptions = {}): Tra
   const registry = readerRegistry([...DEFAULT_KINDS, ...Object.keys(readers)], readers);
   const reader = new LaneReader(thread.base);
   const items: TranscriptItem[] = [];
-  for (const entry of thread.toArray()) {
+  for (const entry of thread.toArray({ partial: true })) {
     const lane = reader.read(entry);
     const isWanted =
       (wanted === undefined || lane === wanted) && (callId === undefined || entry.refs.callId === callId);

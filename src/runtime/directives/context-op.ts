@@ -20,7 +20,7 @@ export function applyContextOp(
 ): void {
   const { opId } = operation;
   const { kept, operations } = scene;
-  if (thread.filterByKind("ai_context_operation").some(({ payload }) => payload.opId === opId)) {
+  if (thread.filterByKind("ai_context_operation", { partial: true }).some(({ payload }) => payload.opId === opId)) {
     operations.settle(opId, { status: "applied" });
     scene.track(kept.forget(opId).catch(() => undefined)); // whoever starts next finds it in the log, and forgets it
     return;

@@ -16,7 +16,7 @@ export function stop(scene: Scene, { requestId }: Extract<Directive, { type: "st
   const { end } = last;
   switch (end.status) {
     case "completed":
-      request.complete(resultIn(agent.thread.filterByRef("requestId", requestId), last, object));
+      request.complete(resultIn(agent.thread.filterByRef("requestId", requestId, { partial: true }), last, object));
       break;
     case "failed":
       request.reject(requestFailed(requestId, end.failure, causeOf(request, end.failure)));

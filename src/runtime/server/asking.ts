@@ -121,7 +121,7 @@ export class Asking {
   /** The open request, when these are its keys and words. */
   #open(keys: readonly Key[], content: Content): AgentRequest | undefined {
     const { agent, current } = this.#live;
-    const ask = current && agent.thread.filterByRef("requestId", current.id).find(isAsk);
+    const ask = current && agent.thread.filterByRef("requestId", current.id, { partial: true }).find(isAsk);
     return ask !== undefined && hasWords(ask, content) && keys.some(([ref, value]) => ask.refs[ref] === value)
       ? current
       : undefined;

@@ -20,7 +20,7 @@ const NEXT = 1;
  * than given twice; only what was on its way, deltas and signs of life, may be told again under the same numbers.
  */
 export function nextEventSeq(thread: Thread, run: Run): number {
-  const entries = thread.filterByRef("requestId", run.requestId);
+  const entries = thread.filterByRef("requestId", run.requestId, { partial: true });
   const counted = entries.reduce((last, entry) => afterEntry(last, entry), 0);
   return Math.max(counted, toldIn(thread, run)) + 1;
 }

@@ -37,7 +37,7 @@ export async function resultOfRequest(live: LiveThread, requestId: string): Prom
  */
 export async function findAsk(live: RequestLog, ref: string, value: string): Promise<Entry | undefined> {
   const { thread } = live.agent;
-  const loaded = thread.filterByRef(ref, value).findLast(isAsk);
+  const loaded = thread.filterByRef(ref, value, { partial: true }).findLast(isAsk);
   if (loaded !== undefined) return loaded;
   // Refs are not searched, payloads are: that of an ask has its requestId, and the user's role.
   const search = ref === "requestId" ? value : "user";
@@ -94,7 +94,7 @@ async function entriesOf(
   ask: Entry,
   requestId: string,
 ): Promise<readonly Entry[]> {
-  if (ask.seq >= thread.firstSeq) return thread.filterByRef("requestId", requestId);
+  if (ask.seq >= thread.firstSeq) return thread.filterByRef("requestId", requestId, { partial: true });
   const entries: Entry[] = [];
   for await (const entry of store.read(thread.id, { fromSeq: ask.seq })) {
     if (entry.refs.requestId !== requestId) continue;

@@ -45,7 +45,7 @@ async function restored(store: ThreadStore, tail: Thread, settings: ReactSetting
 
 /** Where the request that may be open begins; -1 when none is, whatever lies before the tail. */
 async function lastAskOf(store: ThreadStore, tail: Thread): Promise<number> {
-  for (const entry of tail.toArray().toReversed()) {
+  for (const entry of tail.toArray({ partial: true }).toReversed()) {
     if (isAsk(entry)) return entry.seq;
     if (entry.refs.requestId !== undefined && readRequestEnd(entry.payload as JsonObject) !== undefined) return -1; // payloads are JSON
   }

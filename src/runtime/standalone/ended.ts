@@ -21,7 +21,7 @@ export function endedHandle<Given extends AnyAgent>(
 }
 
 async function toldAgain(definition: AnyAgent, { thread }: ReactAgent, ended: EndedRun): Promise<RunResult> {
-  const entries = thread.filterByRef("requestId", ended.run.requestId);
+  const entries = thread.filterByRef("requestId", ended.run.requestId, { partial: true });
   return Object.freeze({ ...(await pastResult(definition, entries, ended)), thread });
 }
 

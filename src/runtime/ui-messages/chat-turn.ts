@@ -103,7 +103,7 @@ async function openTurn<Given extends AnyAgent>(
 ): Promise<ChatTurn<AgentOutput<Given>> | undefined> {
   if (messageId === undefined) return undefined;
   const server = await host.get(threadId);
-  const ask = server.thread().filterByRef("messageId", messageId).find(isAsk);
+  const ask = server.thread().filterByRef("messageId", messageId, { partial: true }).find(isAsk);
   if (ask === undefined || server.request?.id !== ask.refs.requestId) return undefined;
   const isSame = sameJson((ask.payload as JsonObject)["content"], content as JsonValue);
   return isSame ? resumeTurn(host, threadId) : undefined;

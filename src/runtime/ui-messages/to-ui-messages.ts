@@ -68,7 +68,7 @@ export function toUIMessages(thread: Thread, options: ToUIMessagesOptions = {}):
     messages.push(...(taken as UIChatMessage[])); // as the format has it
     others = [];
   };
-  for (const entry of laneEntries(thread.toArray(), { lane: checkLane(lane), base: thread.base })) {
+  for (const entry of laneEntries(thread.toArray({ partial: true }), { lane: checkLane(lane), base: thread.base })) {
     const { requestId } = entry.refs;
     const end = readRequestEnd(entry.payload);
     const isRead = KINDS.has(entry.kind) || end !== undefined;

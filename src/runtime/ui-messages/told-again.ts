@@ -39,7 +39,7 @@ export function toldFromLog<Output>(request: AgentRequest<Output>, thread: () =>
     },
     async *events(options) {
       const known = new Set<string>();
-      for (const event of loggedEvents(request, thread().filterByRef("requestId", request.id))) {
+      for (const event of loggedEvents(request, thread().filterByRef("requestId", request.id, { partial: true }))) {
         known.add(keyOf(event));
         yield event;
       }

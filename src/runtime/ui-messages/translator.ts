@@ -216,7 +216,7 @@ export class Translator {
     if (thread === undefined) return [];
     return [...this.#told].flatMap(([key, { toolCallId, isDone }]) => {
       if (isDone) return [];
-      const entry = thread.filterByRef("toolCallId", toolCallId).findLast(({ payload, refs }) => {
+      const entry = thread.filterByRef("toolCallId", toolCallId, { partial: true }).findLast(({ payload, refs }) => {
         return approvalIdOf(refs.callId, toolCallId) === key && "role" in payload && payload["role"] === "tool";
       });
       if (entry === undefined) return [];
@@ -226,7 +226,7 @@ export class Translator {
   }
 
   #argumentsOf({ callId = "", toolCallId }: OfCall): JsonValue | undefined {
-    const entries = this.#options.thread?.().filterByRef("callId", callId) ?? [];
+    const entries = this.#options.thread?.().filterByRef("callId", callId, { partial: true }) ?? [];
     const calls = entries.flatMap(
       ({ payload }) => ((payload as JsonObject)["toolCalls"] as readonly JsonValue[]) ?? [],
     ); // written by us

@@ -124,7 +124,7 @@ async function entriesIn(
   if (lane !== undefined) {
     // Loads a thread and not only entries, because the lane of an entry can depend on earlier entries.
     const thread = await loadForLanes(store, threadId, { last: to - from + 1, upToSeq: to });
-    const ofLane = entriesOfLane(thread.toArray(), thread.base, lane);
+    const ofLane = entriesOfLane(thread.toArray({ partial: true }), thread.base, lane);
     return ofLane.filter((entry) => entry.seq >= from && isWanted(entry));
   }
   const found = new Map<number, Entry>();

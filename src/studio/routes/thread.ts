@@ -39,7 +39,7 @@ export async function threadDetail({ studio, param }: RouteCall): Promise<JsonRe
     openRequest(studio, thread),
     studio.forks.of(id),
   ]);
-  const lanes = lanesOf(thread.toArray(), thread.base);
+  const lanes = lanesOf(thread.toArray({ partial: true }), thread.base);
   return json<ThreadDetail>({ ...row, ...lanes, ...(request && { request }), forks });
 }
 

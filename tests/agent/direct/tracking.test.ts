@@ -176,3 +176,13 @@ describe("a schema", () => {
     expect(JSON.stringify(results)).not.toContain("1234");
   });
 });
+
+test("on the end of a long thread a chosen id is refused, because it may be taken before that end", () => {
+  const whole = Thread.create().append([{}, {}, {}]);
+  const base = { activeLane: "default", lanes: {} };
+  const tail = Thread.fromJSON({ ...whole.toJSON(), firstSeq: 2, base, entries: whole.slice(2, 2) });
+  const agent = direct({ actions, thread: tail }, numberedPorts());
+  const instruction = instruct("greet", { who: "anna" });
+  expect(cmd(agent, instruction, {}).agent.thread.rev).toBe(4);
+  expect(() => cmd(agent, { ...instruction, instructionId: "i1" }, {})).toThrow("partial: true");
+});

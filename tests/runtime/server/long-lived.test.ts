@@ -16,5 +16,5 @@ test("a server that lives long keeps only the end of its thread in memory, and t
   expect(server.thread().firstSeq).toBeGreaterThan(500);
   const log = await on.log();
   expect(log.length).toBeGreaterThan(900);
-  expect(server.thread().toArray()).toEqual(log.slice(server.thread().firstSeq));
+  expect(server.thread().toArray({ partial: true })).toEqual(log.slice(server.thread().firstSeq));
 });
