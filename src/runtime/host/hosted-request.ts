@@ -6,6 +6,8 @@ import type { RequestResult } from "../request/result.ts";
 export class HostedRequest<Output> implements AgentRequest<Output> {
   readonly #request: AgentRequest<Output>;
   #iterating = 0;
+  /** Resolves when the last reader of events leaves. */
+  #left = Promise.withResolvers<void>();
   #isAwaited = false;
 
   constructor(request: AgentRequest<Output>) {
@@ -51,12 +53,23 @@ export class HostedRequest<Output> implements AgentRequest<Output> {
     return this.state !== "done" && (this.#isAwaited || this.#iterating > 0);
   }
 
+  /** Resolves when nobody may watch it any more: at its end, or when its last reader leaves. */
+  async unwatched(): Promise<void> {
+    const ended = this.#request.result.then(
+      () => undefined,
+      () => undefined,
+    );
+    await (this.#isAwaited ? ended : Promise.race([ended, this.#left.promise]));
+  }
+
   async *#watched<Item>(items: AsyncIterable<Item>): AsyncGenerator<Item, void> {
+    if (this.#iterating === 0) this.#left = Promise.withResolvers();
     this.#iterating += 1;
     try {
       yield* items;
     } finally {
       this.#iterating -= 1;
+      if (this.#iterating === 0) this.#left.resolve();
     }
   }
 }

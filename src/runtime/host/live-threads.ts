@@ -179,8 +179,20 @@ export class LiveThreads<Given extends AnyAgent> {
   async #releaseIfIdle(threadId: string, live: Live<Given>): Promise<void> {
     const server = await live.server.catch(() => undefined);
     if (server === undefined || live.users > 0 || this.#live.get(threadId) !== live) return;
-    if (server.request?.state === "running" || live.hosted?.isWatched) this.#releaseLater(threadId, live);
+    const { request } = server;
+    if (request?.state === "running") this.#releaseAfter(request.settled(), threadId, live);
+    else if (live.hosted?.isWatched) this.#releaseAfter(live.hosted.unwatched(), threadId, live);
     else this.#release(threadId, live, { graceMs: 0 });
+  }
+
+  /** Waits for the end of the work instead of looking again and again: `idleMs` may be 0. */
+  #releaseAfter(work: Promise<unknown>, threadId: string, live: Live<Given>): void {
+    let isKept = false;
+    live.keep();
+    live.keep = () => {
+      isKept = true;
+    };
+    void work.then(() => isKept || this.#releaseLater(threadId, live));
   }
 
   #release(threadId: string, live: Live<Given>, options: StopOptions): void {
