@@ -1,6 +1,7 @@
 import { VERSION } from "../studio/version.ts";
 import { HeddleError } from "../thread/errors.ts";
-import { COMMON_OPTIONS, type Command, type CommandOptions, nearest, parseArguments } from "./command.ts";
+import { nearest } from "../thread/nearest-name.ts";
+import { COMMON_OPTIONS, type Command, type CommandOptions, parseArguments } from "./command.ts";
 import { COMMANDS, type CommandEntry } from "./commands.ts";
 import { adviceOf, BrokenPipe, badUsage, EXIT, exitOf } from "./errors.ts";
 import type { Io } from "./io.ts";

@@ -1,5 +1,6 @@
 import { ThreadError } from "./errors.ts";
 import { describe, type JsonObject } from "./json.ts";
+import { knownNames } from "./nearest-name.ts";
 import { type Clock, type Ids, type Ports, systemPorts } from "./ports.ts";
 
 /** The options of a new thread. */
@@ -33,7 +34,7 @@ export function refuseUnknownOptions(
   const trouble = isObject
     ? `has no option ${JSON.stringify(unknown?.toWellFormed())}`
     : `takes an object of options, not ${describe(options)}`;
-  throw makeError(`${what} ${trouble}. It has: ${Object.keys(names).join(", ")}.`);
+  throw makeError(`${what} ${trouble}. ${knownNames(unknown ?? "", Object.keys(names))}`);
 }
 
 /** The ports in the options, else those of the system. */

@@ -2,13 +2,13 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { AgentEvent } from "../../src/agent/event.ts";
 import { Steering } from "../../src/cli/chat-steering.ts";
-import { nearest } from "../../src/cli/command.ts";
 import { COMMANDS } from "../../src/cli/commands.ts";
 import { BrokenPipe } from "../../src/cli/errors.ts";
 import { Interrupts } from "../../src/cli/interrupts.ts";
 import type { Io } from "../../src/cli/io.ts";
 import { Output, table } from "../../src/cli/output.ts";
 import { messagesIn } from "../../src/cli/studio-requests.ts";
+import { nearest } from "../../src/thread/nearest-name.ts";
 
 interface Terminal {
   readonly io: Io;

@@ -121,6 +121,28 @@ describe("an option that is not known is refused by name, and the known ones are
   });
 });
 
+describe("a misspelled option of an ask or a host is answered with the name that was meant", () => {
+  test.each<readonly [string, (options: never) => unknown, string, string]>([
+    ["server.ask", (options) => server.ask("Hi.", options), "requestID", "requestId"],
+    ["server.ask", (options) => server.ask("Hi.", options), "maxIteration", "maxIterations"],
+    ["host.ask", (options) => host.ask("thread_2", "Hi.", options), "contxt", "context"],
+    ["AgentHost.create", (options) => AgentHost.create(options), "idle", "idleMs"],
+    ["AgentServer.start", (options) => AgentServer.start(options), "clamTtlMs", "claimTtlMs"],
+    ["server.setContextPolicy", (options) => server.setContextPolicy(options), "maxTurn", "maxTurns"],
+    ["defineAgent", (options: object) => defineAgent({ model: agent.model, ...options }), "temprature", "temperature"],
+  ])("%s", async (_, run, given, meant) => {
+    const refused = (async () => run({ [given]: 1 } as never))();
+    await expect(refused).rejects.toThrow(`Did you mean ${meant}?`);
+  });
+
+  test("a word that is like none of them, or very long, gets only the list", async () => {
+    for (const name of ["xyzzy", "idleMs".repeat(100_000)]) {
+      const refused = (async () => AgentHost.create({ agent, store, [name]: 1 } as never))();
+      await expect(refused).rejects.toThrow(/^(?!.*Did you mean).* It has: agent, store, /s);
+    }
+  });
+});
+
 async function first(items: AsyncIterable<unknown>): Promise<void> {
   for await (const _item of items) return;
 }

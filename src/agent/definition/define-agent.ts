@@ -1,5 +1,6 @@
 import { checkedInput } from "../../projection/policy/policy.ts";
 import { describe, isPlainObject } from "../../thread/json.ts";
+import { nearest } from "../../thread/nearest-name.ts";
 import type { AgentConfig, AgentDefinition, AnyAgent, InferOutput, ToolsContext } from "./config.ts";
 import { AgentError } from "./errors.ts";
 import type { ProviderModel } from "./language-model.ts";
@@ -229,7 +230,7 @@ function likeOf(field: string): string {
   const start = field.toLowerCase().slice(0, 6);
   const like = Object.hasOwn(OTHER_NAMES, field)
     ? OTHER_NAMES[field]
-    : known.find((name) => name.toLowerCase().startsWith(start));
+    : (known.find((name) => name.toLowerCase().startsWith(start)) ?? nearest(field, known));
   return like === undefined ? `It has: ${known.join(", ")}` : `Did you mean ${like}?`;
 }
 

@@ -4,6 +4,7 @@ import { draftEntry, type Entry, type EntryInput, makeEntry } from "../../thread
 import { describe, isPlainObject, type JsonObject } from "../../thread/json.ts";
 import { namedLane } from "../../thread/lane-operations.ts";
 import type { Message, ToolSpec } from "../../thread/message.ts";
+import { knownNames } from "../../thread/nearest-name.ts";
 import type { Ports } from "../../thread/ports.ts";
 import { Thread } from "../../thread/thread.ts";
 import type { TokenCounter } from "../../tokens/counter.ts";
@@ -72,7 +73,7 @@ export function knownFields<T extends object>(given: T, what: string, known: rea
   const fields = Object.entries(given);
   for (const [field, value] of fields) {
     if (value === undefined || known.includes(field)) continue;
-    const message = `${what} has no field ${field}. It has: ${known.join(", ")}.`;
+    const message = `${what} has no field ${field}. ${knownNames(field, known)}`;
     throw new ProjectionError({ code: "invalid_input", message });
   }
   return Object.fromEntries(fields.filter(([, value]) => value !== undefined)) as T; // only undefined fields are removed

@@ -1,4 +1,5 @@
 import { describe, isPlainObject } from "../../thread/json.ts";
+import { knownNames } from "../../thread/nearest-name.ts";
 import { invalidValue, PolicyError } from "./error.ts";
 
 /** Converts an input value to the value of the policy, or throws a PolicyError that names `path`. */
@@ -69,7 +70,7 @@ export function readFields(value: unknown, path: string): { readonly [name: stri
 
 function unknownField(path: string, name: string, names: readonly string[]): PolicyError {
   const where = path === "" ? name : `${path}.${name}`;
-  const message = `A context policy has no field ${where}. It has: ${names.join(", ")}.`;
+  const message = `A context policy has no field ${where}. ${knownNames(name, names)}`;
   return new PolicyError({ code: "policy_unknown_field", path: where, message });
 }
 
