@@ -1,3 +1,4 @@
+import type { AnyAgent } from "../../agent/definition/config.ts";
 import type { LlmStream } from "../../agent/directive.ts";
 import type { CallEnvironment } from "../../agent/model-call.ts";
 import type { ReactAgent } from "../../agent/react/agent.ts";
@@ -7,14 +8,19 @@ import type { ExplainedEntry } from "../../projection/projection.ts";
 import { isPlainObject, type JsonObject } from "../../thread/json.ts";
 import type { ToolSpec } from "../../thread/message.ts";
 
+/** Agents that were warned of, each once in this process, however many threads it serves. */
+const warned = new WeakSet<AnyAgent>();
+
 /** The model call that was made last here: what it was shown, and from what. */
 export class LastCall {
+  readonly #definition: AnyAgent;
   readonly #warn: (message: string) => void;
   #environment: string | undefined;
   #warned: boolean;
   #call: { readonly directive: LlmStream; readonly agent: ReactAgent } | undefined;
 
-  constructor(agent: ReactAgent, warn: (message: string) => void) {
+  constructor(agent: ReactAgent, definition: AnyAgent, warn: (message: string) => void) {
+    this.#definition = definition;
     const [newest, ...older] = environmentsIn(agent);
     this.#environment = newest;
     this.#warned = older.length > 0; // it changed before, and was warned of then
@@ -69,10 +75,11 @@ export class LastCall {
   #compare(environment: string, threadId: string): void {
     const isOther = this.#environment !== undefined && this.#environment !== environment;
     this.#environment = environment;
-    if (!isOther || this.#warned) return;
+    if (!isOther || this.#warned || warned.has(this.#definition)) return;
     this.#warned = true;
+    warned.add(this.#definition);
     this.#warn(
-      `Thread ${threadId}: the system prompt, the tools or the settings changed between two calls. ` +
+      `Agent "${this.#definition.name}", thread ${threadId}: the system prompt, the tools or the settings changed between two calls. ` +
         "The provider's prompt cache starts anew each time they do.",
     );
   }

@@ -81,7 +81,7 @@ export class LiveThread {
     this.prompt = new Prompt(definition.systemPrompt, (error) => {
       options.onError(error, { code: "system_prompt_failed", threadId });
     });
-    this.lastCall = new LastCall(agent, options.warn);
+    this.lastCall = new LastCall(agent, definition, options.warn);
     this.requests = new Requests({
       epoch: holder?.epoch,
       ports,

@@ -1,4 +1,5 @@
-import { loadExactCounter, memoryStore, RequestError, type Thread } from "heddle";
+import { AgentServer, defineAgent, loadExactCounter, memoryStore, RequestError, type Thread } from "heddle";
+import { scriptedModel } from "heddle/testing";
 import { describe, expect, test } from "vitest";
 import { anything, failureOf, gate, proveAll, stage } from "../support/stage.ts";
 
@@ -64,6 +65,26 @@ describe("the system prompt", () => {
       await on.end(server.stop());
     }
     expect(on.warnings.filter((warning) => warning.includes("prompt cache"))).toHaveLength(1);
+  });
+
+  test("that changes in many threads of an agent is warned of once, and once for another agent", async () => {
+    const store = memoryStore();
+    const warnings: string[] = [];
+    const agentOf = (name: string) =>
+      defineAgent({ name, model: scriptedModel(["1.", "2."].flatMap((text) => [text, text, text])) });
+    for (const agent of [agentOf("first"), agentOf("second")]) {
+      for (const threadId of ["a", "b", "c"]) {
+        const warn = (message: string): void => void warnings.push(message);
+        await using server = await AgentServer.start({ agent, store, threadId: `${agent.name}_${threadId}`, warn });
+        await (await server.ask("1?")).result;
+        server.setSystemPrompt("Be brief.");
+        await (await server.ask("2?")).result;
+      }
+    }
+    expect(warnings).toEqual([
+      expect.stringMatching(/^Agent "first", thread first_a: .* prompt cache/),
+      expect.stringMatching(/^Agent "second", thread second_a: .* prompt cache/),
+    ]);
   });
 
   test("whose function throws or gives no text refuses the ask", async () => {
