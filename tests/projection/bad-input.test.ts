@@ -20,7 +20,12 @@ const bad: readonly (readonly [name: string, input: unknown, code: string, messa
   ["a thread alone", thread, "invalid_input", /input must be a plain object/],
   ["no thread", {}, "invalid_input", /thread must be a Thread/],
   ["entries instead of a thread", { thread: [] }, "invalid_input", /thread must be a Thread, not an array/],
-  ["a field that does not exist", { thread, tool: [] }, "invalid_input", /no field tool\. Did you mean tools\? It has: thread/],
+  [
+    "a field that does not exist",
+    { thread, tool: [] },
+    "invalid_input",
+    /no field tool\. Did you mean tools\? It has: thread/,
+  ],
   ["an impossible policy", { thread, policy: { maxInputTokens: -1 } }, "policy_invalid_value", /maxInputTokens/],
   ["an unknown policy field", { thread, policy: { tokens: 1 } }, "policy_unknown_field", /tokens/],
   ["a system prompt that is no text", { thread, system: 4 }, "invalid_input", /system must be text or \{ prompt \}/],
@@ -82,7 +87,11 @@ test.each(["x", 0, -1, 1.5, Number.NaN, null])("a projector cannot keep %s lanes
 test.each<[string, unknown, RegExp]>([
   ["nothing", null, /options must be a plain object, not null/],
   ["a list", [], /options must be a plain object, not an array/],
-  ["a field that does not exist", { callID: "c" }, /options has no field callID\. Did you mean callId\? It has: lane, callId, readers/],
+  [
+    "a field that does not exist",
+    { callID: "c" },
+    /options has no field callID\. Did you mean callId\? It has: lane, callId, readers/,
+  ],
   ["a field of a projection", { policy: {} }, /no field policy/],
   ["a lane by number", { lane: 7 }, /lane must be a non-empty string, not a number/],
   ["a lane without a name", { lane: "" }, /lane must be a non-empty string/],
