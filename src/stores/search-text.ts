@@ -1,6 +1,6 @@
 /** Changes only A to Z to lower case, because every database can do that. */
 export function lowerAscii(text: string): string {
-  return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
+  return /^[\0-\x7f]*$/.test(text) ? text.toLowerCase() : text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
 
 /** Escapes a text as JSON does, so that a search for `say "hi"` finds it in JSON text. */

@@ -16,12 +16,17 @@ import type { SimulationLog } from "./simulation-log.ts";
 
 const PROVIDERS = ["openai-chat", "openai-responses", "anthropic", "gemini"] as const;
 const EVERYTHING = { maxInputTokens: 10_000_000, summarization: "none" } as const;
+const SMALL_WINDOW = { maxInputTokens: 2_000, reserveOutputTokens: 500, overflow: "shrink" } as const;
 
 /** Checks the laws (properties that must always hold) of a log after every step. */
 export class Laws {
   readonly #journal: Journal;
   readonly #log: SimulationLog;
-  readonly #projector = createProjector({ keep: 2 });
+  /** One projector for each policy, because a projector checks a policy again that differs from the last one. */
+  readonly #projectors = [EVERYTHING, SMALL_WINDOW].map((policy) => ({
+    policy,
+    projector: createProjector({ keep: 2, policy }),
+  }));
   /** How often a restored agent was compared with a live one. */
   compared = 0;
 
@@ -40,12 +45,9 @@ export class Laws {
 
   #legal(): void {
     const { thread } = this.#log;
-    for (const policy of [
-      EVERYTHING,
-      { maxInputTokens: 2_000, reserveOutputTokens: 500, overflow: "shrink" } as const,
-    ]) {
+    for (const { policy, projector } of this.#projectors) {
       try {
-        const { messages, meta, provenance } = this.#projector.project({ thread, policy });
+        const { messages, meta, provenance } = projector.project({ thread });
         if (provenance.length === 0) continue;
         for (const provider of PROVIDERS) {
           const broken = validateMessages(messages, provider).find(

@@ -7,7 +7,7 @@ import { stage } from "./support/stage.ts";
 
 const CALLS = 300;
 /** A soak has results of 50 kB and the window of the real model. Otherwise both are smaller by one factor. */
-const FACTOR = isSoak ? 1 : 5;
+const FACTOR = isSoak ? 1 : 10;
 const RESULT_BYTES = 50_000 / FACTOR;
 
 /** A result of so many bytes; each is another. */
