@@ -54,8 +54,15 @@ export function expectOften(seen: number, cases: number, share: number, what?: s
   expect(seen, what).toBeGreaterThan(isSoak ? wanted : wanted / 4 - 4 * Math.sqrt(wanted));
 }
 
-// `numRuns` of a property is its count in a soak; here it is the most that the budget is spent on.
-fc.installGlobalPlugin(() => {
+/** A process has one fast-check. A test that resets the modules loads this file again, but not fast-check. */
+const INSTALLED = Symbol.for("heddle.tests.case-budget");
+if (!Object.hasOwn(globalThis, INSTALLED)) {
+  Object.defineProperty(globalThis, INSTALLED, { value: true });
+  fc.installGlobalPlugin(budgetPlugin);
+}
+
+/** `numRuns` of a property is its count in a soak; here it is the most that the budget is spent on. */
+function budgetPlugin(): ReturnType<Parameters<typeof fc.installGlobalPlugin>[0]> {
   const hasTime = caseBudget();
   let cases = 0;
   let hasFailed = false; // from then on the runner looks for a smaller case, which takes the time it takes
@@ -74,4 +81,4 @@ fc.installGlobalPlugin(() => {
     else if (!fc.PreconditionFailure.isFailure(result)) hasFailed = true;
     return result;
   }
-});
+}
