@@ -1,9 +1,9 @@
 // Lists the names that each entry point exports: kind, file, whether it comes from src/runtime, whether it is documented.
 // `node scripts/public-api.ts` prints the counts, `node scripts/public-api.ts heddle` the names of one entry point.
 import { readFileSync } from "node:fs";
-import { relative } from "node:path";
+import { basename, relative } from "node:path";
 // TypeScript 7 has no stable compiler API. This package is the API of the oldest TypeScript that the README promises.
-import { ts } from "@ts-morph/common";
+import { getLibFiles, ts } from "@ts-morph/common";
 import { entryPoints } from "./entry-points.ts";
 import { root } from "./root.ts";
 
@@ -24,6 +24,8 @@ export interface PublicName {
   readonly isDocumented: boolean;
   /** Optional properties of a type that callers fill in, whose comment is missing or states no default. */
   readonly undocumentedOptions: readonly string[];
+  /** All optional properties of such a type. */
+  readonly options: readonly string[];
 }
 
 /** How a comment states a default: "Default: x", "`x` by default", "defaults to x", or that the option must be given. */
@@ -90,9 +92,19 @@ function compilerOptions(): ts.CompilerOptions {
   return { ...options, types: [] };
 }
 
+/** The libraries of TypeScript, which this package keeps in memory. Without them `Omit` and `Pick` are unknown. */
+const LIBRARIES = new Map(getLibFiles().map(({ fileName, text }) => [fileName, text]));
+
 /** Reads the project's own files only. The names are all there, and the types of packages take most of the time. */
 function ownFilesHost(options: ts.CompilerOptions): ts.CompilerHost {
   const host = ts.createCompilerHost(options);
+  const { getSourceFile } = host;
+  host.getSourceFile = (file, languageVersion, ...more) => {
+    const library = LIBRARIES.get(basename(file));
+    return library === undefined
+      ? getSourceFile(file, languageVersion, ...more)
+      : ts.createSourceFile(file, library, languageVersion);
+  };
   host.resolveModuleNameLiterals = (names, file) =>
     names.map(({ text }) =>
       text.startsWith(".") ? ts.resolveModuleName(text, file, options, host) : { resolvedModule: undefined },
@@ -106,6 +118,7 @@ function described(symbol: ts.Symbol, entry: string, checker: ts.TypeChecker): P
   const declaration = target.declarations?.[0];
   if (!declaration) throw new Error(`${entry} exports ${symbol.name}, which is declared nowhere`);
   const source = declaration.getSourceFile();
+  const options = isOptionsType(symbol.name) ? optionalProperties(target, checker) : [];
   const file = relative(root, source.fileName).replaceAll("\\", "/");
   return {
     name: symbol.name,
@@ -115,7 +128,10 @@ function described(symbol: ts.Symbol, entry: string, checker: ts.TypeChecker): P
     line: source.getLineAndCharacterOfPosition(declaration.getStart()).line + 1,
     isRuntime: file.startsWith("src/runtime/"),
     isDocumented: commentOf(target, checker) !== "",
-    undocumentedOptions: isOptionsType(symbol.name) ? optionsWithoutDefault(target, checker) : [],
+    undocumentedOptions: [
+      ...new Set(options.filter((option) => !DEFAULT_STATED.test(commentOf(option, checker))).map(nameOf)),
+    ],
+    options: [...new Set(options.map(nameOf))],
   };
 }
 
@@ -134,17 +150,20 @@ function commentOf(symbol: ts.Symbol, checker: ts.TypeChecker): string {
   return ts.displayPartsToString(symbol.getDocumentationComment(checker)).trim();
 }
 
-/** The optional properties that this project declares and whose comment is missing or states no default. */
-function optionsWithoutDefault(symbol: ts.Symbol, checker: ts.TypeChecker): readonly string[] {
+/** The optional properties that this project declares. */
+function optionalProperties(symbol: ts.Symbol, checker: ts.TypeChecker): readonly ts.Symbol[] {
+  if ((symbol.flags & ts.SymbolFlags.Type) === 0) return [];
   const type = checker.getDeclaredTypeOfSymbol(symbol);
+  if ((type.flags & ts.TypeFlags.Any) !== 0) throw new Error(`The type ${symbol.name} cannot be resolved.`);
   const objects = (type.isUnion() ? type.types : [type]).filter(({ flags }) => (flags & OBJECT) !== 0);
-  const options = objects
+  return objects
     .flatMap((object) => object.getProperties())
     .filter((option) => (option.flags & ts.SymbolFlags.Optional) !== 0)
-    .filter((option) => !option.declarations?.[0]?.getSourceFile().fileName.includes("/node_modules/"))
-    .filter((option) => !DEFAULT_STATED.test(commentOf(option, checker)))
-    .map(({ name }) => name);
-  return [...new Set(options)];
+    .filter((option) => !option.declarations?.[0]?.getSourceFile().fileName.includes("/node_modules/"));
+}
+
+function nameOf({ name }: ts.Symbol): string {
+  return name;
 }
 
 if (import.meta.main) print(publicNames(), process.argv[2]);

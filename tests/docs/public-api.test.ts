@@ -19,6 +19,16 @@ test("every public name has a doc comment", () => {
   expect(names.filter(({ isDocumented }) => !isDocumented).map(({ entry, name }) => `${entry} ${name}`)).toEqual([]);
 });
 
+test("the options that a type has from other types are checked too, and each states its default", () => {
+  const optionsOf = (wanted: string) => names.find(({ name }) => name === wanted)?.options ?? [];
+  expect(optionsOf("RunOptions")).toEqual(expect.arrayContaining(["thread", "store", "maxIterations", "signal"]));
+  expect(optionsOf("HostOptions")).toEqual(expect.arrayContaining(["idleMs", "claimTtlMs", "context", "warn"]));
+  expect(optionsOf("ContextPolicyInput")).toEqual(expect.arrayContaining(["window", "maxInputTokens"]));
+  expect(names.flatMap(({ name, undocumentedOptions }) => undocumentedOptions.map((of) => `${name}.${of}`))).toEqual(
+    [],
+  );
+});
+
 /** The names that Heddle shares with the AI SDK, and the tests of their contract. A name with another contract is renamed. */
 const SHARED: { readonly [name: string]: string } = {
   hasToolCall: "same contract, tested by tests/agent/sdk-conditions.test.ts and tests/types/stop-when.test-d.ts",

@@ -69,7 +69,9 @@ type Optional<T> = { readonly [Key in keyof T]?: T[Key] | undefined };
 
 /** Any part of a policy. Missing fields get their defaults. */
 export type ContextPolicyInput = Optional<Omit<PolicyFields, "window" | "toolResults">> & {
+  /** How the window over the history moves. Default: stable, in steps of a half. */
   readonly window?: Optional<WindowPolicy> | undefined;
+  /** How tool results are cleared and shortened. Default: not at all; for agents, results above half of the input. */
   readonly toolResults?: Optional<ToolResultsPolicy> | undefined;
 };
 
