@@ -60,7 +60,7 @@ describe("the list of commit points", () => {
     reportCases(kills);
     const killed = new Set(seen.map(({ site }) => site));
     const missing = writesInRuntime().filter((site) => !killed.has(site) && !isElsewhere(site));
-    expect(missing, "add a story to tests/simulation/kills/stories.ts in which this place writes").toEqual([]);
+    expect(missing, "add a story to tests/simulation/kills in which this place writes").toEqual([]);
   });
 
   test("every entry that a signal may write is killed in a story", () => {

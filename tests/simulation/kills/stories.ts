@@ -1,32 +1,13 @@
-import type { RuntimePorts } from "../../../src/runtime/ports.ts";
 import { apiError } from "../../../src/scripted-model/answer.ts";
 import { THREAD_ID } from "../../../src/testing/simulation/simulation-state.ts";
-import type { Rules } from "./rule-model.ts";
 import type { Stage, Story } from "./stage.ts";
+import { begun, calling, DONE, later, TOO_LONG } from "./story-parts.ts";
+import { SUMMARY_STORIES } from "./summary-stories.ts";
 
-/** Calls these tools first, and when it has a result, says that it is done. */
-function calling(...calls: readonly (readonly [name: string, serial: number])[]): Rules {
-  return (prompt) => (prompt.includes('"role":"tool"') ? "Done." : { calls });
-}
-
-const DONE: Rules = () => "Done.";
-const TOO_LONG = apiError({ status: 400, message: "prompt is too long: 9 > 8" });
-const LONG = "It was a long story. ".repeat(60);
-const SUMMARIZING = {
-  autoSummarize: true,
-  maxThreadTokens: 100,
-  keepLastTurns: 0,
-  summarization: "request_new",
-} as const;
 const EMPTY = { id: "ctx", entries: [] };
 
 function replace(opId: string) {
   return { opId, operation: { type: "replace", reason: "manual", resultContext: EMPTY } } as const;
-}
-
-async function begun(stage: Stage): Promise<void> {
-  await stage.start();
-  await stage.ask("Do it.");
 }
 
 /** A call waits, the process leaves, somebody decides, and another process takes it up. */
@@ -264,66 +245,6 @@ const TOLD: readonly Story[] = [
     },
   },
   {
-    name: "a summary on its way",
-    rules: (prompt) => (prompt.includes("Do it again.") && prompt.includes("summar") ? "They talked." : LONG),
-    config: {
-      contextPolicy: SUMMARIZING,
-      summarizer: { summarize: async () => "They talked." },
-    },
-    play: async (stage) => {
-      await begun(stage);
-      await stage.ended();
-      await stage.ask("Do it again.");
-      await stage.ended();
-      await stage.server.summarize().catch(() => undefined);
-    },
-  },
-  {
-    name: "a summary that fails",
-    rules: () => LONG,
-    config: {
-      contextPolicy: SUMMARIZING,
-      summarizer: { summarize: async () => "" },
-    },
-    play: async (stage) => {
-      await begun(stage);
-      await stage.ended();
-      await stage.ask("Do it again.");
-      await stage.ended();
-    },
-  },
-  {
-    name: "a summary that its model refuses for good",
-    rules: () => LONG,
-    config: {
-      contextPolicy: { autoSummarize: true, keepLastTurns: 0, maxInputTokens: 1000, reserveOutputTokens: 10 },
-      summarizer: {
-        summarize: () =>
-          Promise.reject(Object.assign(new Error("flagged as potentially violating"), { statusCode: 400 })),
-      },
-    },
-    play: async (stage) => {
-      await begun(stage);
-      await stage.ended();
-      for (const text of ["Do it again.", "And again.", "Once more."]) {
-        await stage.ask(text);
-        await stage.ended();
-      }
-    },
-  },
-  {
-    name: "too long for the model, then short enough",
-    rules: (prompt) => (prompt.includes(LONG) ? { error: TOO_LONG } : prompt.includes("Again.") ? "Done." : LONG),
-    config: { summarizer: { summarize: async () => "They talked." }, contextPolicy: { keepLastTurns: 0 } },
-    play: async (stage) => {
-      await begun(stage);
-      await stage.ended();
-      await stage.ask("Again.");
-      await stage.ended();
-    },
-    ends: ["completed", "failed"],
-  },
-  {
     name: "an answer of the wrong shape",
     rules: (prompt) => (prompt.includes("does not have the shape") ? '{"n":4}' : "four"),
     config: {
@@ -437,51 +358,6 @@ const TOLD: readonly Story[] = [
     ends: ["cancelled", "completed"],
   },
   {
-    name: "words while a summary is written",
-    rules: () => LONG,
-    config: { contextPolicy: SUMMARIZING },
-    timed: (ports) => ({ summarizer: { summarize: () => later(ports, "They talked.") } }),
-    play: async (stage) => {
-      await duringSummary(stage);
-      stage.server.steer("Be quick.");
-      await stage.ended();
-    },
-  },
-  {
-    name: "words while a summary fails",
-    rules: () => LONG,
-    config: { contextPolicy: SUMMARIZING },
-    timed: (ports) => ({ summarizer: { summarize: () => later(ports, "") } }),
-    play: async (stage) => {
-      await duringSummary(stage);
-      stage.server.steer("Be quick.");
-      await stage.ended();
-    },
-  },
-  {
-    name: "cancelled while a summary is written",
-    rules: () => LONG,
-    config: { contextPolicy: SUMMARIZING },
-    timed: (ports) => ({ summarizer: { summarize: () => later(ports, "They talked.") } }),
-    play: async (stage) => {
-      await duringSummary(stage);
-      await stage.server.cancel();
-    },
-    ends: ["cancelled", "completed"],
-  },
-  {
-    name: "nothing fits any more when the summary is there",
-    rules: () => LONG,
-    config: { contextPolicy: SUMMARIZING },
-    timed: (ports) => ({ summarizer: { summarize: () => later(ports, "They talked.") } }),
-    play: async (stage) => {
-      await duringSummary(stage);
-      stage.server.setContextPolicy({ maxInputTokens: 11, reserveOutputTokens: 10 });
-      await stage.ended();
-    },
-    ends: ["failed", "completed"],
-  },
-  {
     name: "finished while it waits",
     rules: calling(["send", 1], ["ask_user", 2]),
     play: async (stage) => {
@@ -510,6 +386,7 @@ const TOLD: readonly Story[] = [
       await stage.ended();
     },
   },
+  ...SUMMARY_STORIES,
 ];
 
 /** Each of these ends its request by another signal; behind which ask the operation comes that waits for it. */
@@ -538,13 +415,3 @@ export const STORIES: readonly Story[] = [
     return { ...story, name: `${name}, and an operation waits for it`, operationBehindAsk };
   }),
 ];
-
-async function duringSummary(stage: Stage): Promise<void> {
-  await begun(stage);
-  await stage.ended();
-  await stage.ask("Do it again.");
-}
-
-function later<Value>({ after }: RuntimePorts, value: Value): Promise<Value> {
-  return new Promise((resolve) => void after(200, () => resolve(value)));
-}
