@@ -1,5 +1,5 @@
 // A store of your own: an adapter for some key-value service, proven with the contract suite that Heddle's own pass.
-import type { OpenStoreOptions } from "heddle";
+import { type OpenStoreOptions, StoreError } from "heddle";
 import {
   type Change,
   type ClaimRecord,
@@ -83,6 +83,7 @@ function keyValueDriver(kv: KeyValueService, tenant: string): StoreDriver {
     },
 
     async changes(after, limit) {
+      if (after !== undefined && after !== digits(Number.parseInt(after, 10))) throw unknownCursor;
       const found: Change[] = [];
       for (const path of await kv.keys(key("log", ""), key("log", after ?? ""))) {
         const [threadId, seq, hash] = (await kv.get<[string, number, string]>(path)) ?? ["", 0, ""];
@@ -111,6 +112,8 @@ function keyValueDriver(kv: KeyValueService, tenant: string): StoreDriver {
     close: () => kv.locked(async () => {}), // waits for appends under way
   };
 }
+
+const unknownCursor = new StoreError({ code: "invalid_options", message: "after must be the cursor of a feed item." });
 
 const service = new KeyValueService();
 

@@ -147,7 +147,10 @@ export interface StoreDriver {
   /** Rows of a committed prefix of the thread. A row must not be visible before its predecessor is. */
   rows(threadId: string, range: RowRange): Promise<readonly StoredRow[]>;
 
-  /** Rows of all threads in commit order, after a cursor. Must not return a row while an earlier one can still be committed. */
+  /**
+   * Rows of all threads in commit order, after a cursor. Must not return a row while an earlier one can still be committed.
+   * Throws a StoreError with the code `invalid_options` for a text that does not look like a cursor of this driver.
+   */
   changes(after: string | undefined, limit: number): Promise<readonly Change[]>;
 
   /** Threads in the order of their ids, starting after `afterId`. */

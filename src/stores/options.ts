@@ -43,9 +43,14 @@ export function checkSeq(what: string, value: unknown): void {
     throw invalidOption(what, "a whole number from 0");
 }
 
+/** The error for a cursor that no feed has given. */
+export function invalidCursor(): StoreError {
+  return invalidOption("after", "the cursor of a feed item");
+}
+
 /** The position that a feed cursor names, for stores that number all rows. */
 export function feedPosition(cursor: string): number {
-  if (!/^\d{1,15}$/.test(cursor)) throw invalidOption("after", "the cursor of a feed item");
+  if (!/^\d{1,15}$/.test(cursor)) throw invalidCursor();
   return Number(cursor);
 }
 

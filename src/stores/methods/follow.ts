@@ -1,6 +1,6 @@
 import { HeddleError } from "../../thread/errors.ts";
 import { checkName } from "../../thread/names.ts";
-import { checkOptions, checkSeq, invalidOption } from "../options.ts";
+import { checkOptions, checkSeq, invalidCursor } from "../options.ts";
 import type { ThreadStore } from "../port.ts";
 import { readRow } from "../row-format.ts";
 import { PAGE_SIZE, rowsOf, type StoreContext } from "./context.ts";
@@ -24,7 +24,7 @@ export function followMethods(context: StoreContext): Pick<ThreadStore, "watch" 
 
     async *feed(options = {}) {
       const { after, signal } = checkOptions(options, ["after", "signal"]);
-      if (after !== undefined && typeof after !== "string") throw invalidOption("after", "the cursor of a feed item");
+      if (after !== undefined && (typeof after !== "string" || after === "")) throw invalidCursor();
       let cursor = after;
       yield* follow(context, signal, async function* () {
         for (const change of await driver.changes(cursor, PAGE_SIZE)) {

@@ -1,3 +1,4 @@
+import { checkName } from "../../thread/names.ts";
 import type { ListPosition, ListQuery, NamedHead } from "../driver.ts";
 import { checkOptions, checkSeq, invalidOption } from "../options.ts";
 import type { ListOptions, ListOrder, ThreadInfo, ThreadPage, ThreadStore } from "../port.ts";
@@ -39,10 +40,15 @@ function checkQuery(options: ListOptions): ListQuery {
 
 function readCursor(cursor: string, order: ListOrder): ListPosition {
   try {
-    const [sameOrder, value, id]: readonly unknown[] = JSON.parse(cursor);
-    if (sameOrder === order && typeof value === "number" && typeof id === "string") return { value, id };
-  } catch {} // not JSON: the same error as for a foreign cursor
+    const [sameOrder, value, id, ...rest]: readonly unknown[] = JSON.parse(cursor);
+    checkName("id", id);
+    if (sameOrder === order && isPosition(value) && rest.length === 0) return { value, id };
+  } catch {} // not JSON, or no name of a thread: the same error as for a foreign cursor
   throw invalidOption("cursor", "the cursor of a page listed in the same order");
+}
+
+function isPosition(value: unknown): value is number {
+  return Number.isSafeInteger(value);
 }
 
 /** The page made of the threads found. One thread more than the limit means that there is another page. */

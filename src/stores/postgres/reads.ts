@@ -8,6 +8,7 @@ import type {
   ThreadHead,
   ThreadState,
 } from "../driver.ts";
+import { invalidCursor } from "../options.ts";
 import { asJsonText } from "../search-text.ts";
 import type { Query } from "./connection-pool.ts";
 import {
@@ -69,7 +70,7 @@ interface ChangeColumns extends StoredRow {
  */
 export async function readChanges(scope: Scope, after: string | undefined, limit: number): Promise<readonly Change[]> {
   const { sql, tables, tenant } = scope;
-  const [xid = "0", pos = "0"] = after?.split(":") ?? [];
+  const [xid, pos] = feedPlace(after);
   const found = await sql<ChangeColumns[]>`
     select t.id as thread_id, e.xid::text as xid, e.pos, ${entryColumns(scope)}
     from ${tables.entries} e join ${tables.threads} t on t.key = e.thread
@@ -81,6 +82,15 @@ export async function readChanges(scope: Scope, after: string | undefined, limit
     row: toRow(columns.thread_id, columns),
     cursor: `${columns.xid}:${columns.pos}`,
   }));
+}
+
+const MAX_XID = 2n ** 64n - 1n;
+
+/** The transaction and the position that a cursor names. */
+function feedPlace(cursor = "0:0"): readonly [xid: string, pos: string] {
+  const [, xid = "", pos = ""] = /^(\d{1,20}):(\d{1,15})$/.exec(cursor) ?? [];
+  if (xid === "" || BigInt(xid) > MAX_XID) throw invalidCursor();
+  return [xid, pos];
 }
 
 /** The threads of a page, plus one when there is another page. */

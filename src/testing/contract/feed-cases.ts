@@ -1,6 +1,6 @@
-import type { FeedItem } from "../../stores/port.ts";
+import type { FeedItem, FeedOptions } from "../../stores/port.ts";
 import { note, notes } from "../builders.ts";
-import { allItems, equal, firstItems, ok, present, sameJsonText, shortPause } from "../check.ts";
+import { allItems, equal, firstItems, ok, present, rejects, sameJsonText, shortPause } from "../check.ts";
 import type { ContractTests } from "./case-fixture.ts";
 
 /** Cases: all threads of a tenant as one stream. */
@@ -133,6 +133,29 @@ export const feedCases: ContractTests = {
       ],
       "places",
     );
+  },
+
+  "a feed cursor that no feed has given is refused": async ({ store, thread }) => {
+    await store.append(thread, notes(2));
+    const cursor = present((await firstItems(1, store.feed()))[0], "item").cursor;
+    const wrong: readonly unknown[] = [
+      "",
+      "no cursor",
+      "-1",
+      "\u0000",
+      `${cursor} `,
+      `x${cursor}`,
+      `${cursor}:x`,
+      5,
+      null,
+    ];
+    for (const after of wrong)
+      await rejects(
+        firstItems(1, store.feed({ after } as FeedOptions)), // invalid on purpose
+        { code: "invalid_options" },
+        JSON.stringify(after),
+      );
+    equal(places(await firstItems(1, store.feed({ after: cursor }))), [[thread, 1]], "after a good one");
   },
 
   "more than a page is fed in order": async ({ store, thread, fresh }) => {

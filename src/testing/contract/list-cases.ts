@@ -187,6 +187,12 @@ export const pageCases: ContractTests = {
       { cursor: "" },
       { cursor: "[]" },
       { cursor: 5 },
+      { cursor: '["id",0,5]', order: "id" },
+      { cursor: '["id",1e300,"t"]', order: "id" },
+      { cursor: '["id","0","t"]', order: "id" },
+      { cursor: '["updated",1.5,"t"]' },
+      { cursor: '["updated",0,"\\u0000"]' },
+      { cursor: '["updated",0,"t",1]' },
       { cursor, order: "created" },
     ];
     for (const options of wrong)

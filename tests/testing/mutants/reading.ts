@@ -79,6 +79,13 @@ export const reading: Mutants = {
           .slice(0, limit);
       },
     }),
+    "takes any text for a cursor": (sound) => ({
+      changes: (after, limit) => sound.changes(/^\d+$/.test(after ?? "0") ? after : undefined, limit),
+    }),
+    "reads the number at the beginning of a cursor": (sound) => ({
+      changes: (after, limit) =>
+        sound.changes(after && Number.parseInt(after, 10) >= 0 ? String(Number.parseInt(after, 10)) : after, limit),
+    }),
     "feeds deleted threads": (_, { log }) => ({
       changes: async (after, limit) =>
         log
