@@ -1,9 +1,9 @@
-import { defineAgent, RequestError, react } from "heddle";
-import { scriptedModel } from "heddle/testing";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 
-// In a file of its own: there is one such warning in the life of a process.
-test("whoever is handed a token because a run waits is warned that no lasting secret signs it", async () => {
+test("a run that waits without tokenSecret warns that its token is valid in this process only", async () => {
+  vi.resetModules(); // the warning comes once per process, and an earlier test may have caused it
+  const { defineAgent, RequestError, react } = await import("heddle");
+  const { scriptedModel } = await import("heddle/testing");
   const warnings: string[] = [];
   const warn = (message: string) => void warnings.push(message);
   const pay = { inputSchema: { type: "object" }, needsApproval: true, execute: () => "paid" } as const;
