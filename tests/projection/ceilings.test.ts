@@ -79,6 +79,23 @@ describe("maxMessages", () => {
     expect(shown(entries, under({ maxMessages: 4 })).messages).toHaveLength(3);
   });
 
+  test("does not count a placeholder between an answer and an exchange where the window starts with the exchange", () => {
+    const entries = [
+      user("look"),
+      assistant("Well.", { refs: { callId: "call_1" } }),
+      ...exchange("a", 1),
+      ...exchange("b", 1),
+    ];
+    expect(shown(entries, under({ maxMessages: 7 })).messages).toHaveLength(7);
+    expect(told(shown(entries, under({ maxMessages: 5 })))).toEqual([
+      "user: look",
+      "assistant: -> look(a0)",
+      "tool a0: found",
+      "assistant: -> look(b0)",
+      "tool b0: found",
+    ]);
+  });
+
   test("never leaves out the newest exchange, however many messages it has", () => {
     const projection = shown([...turns(2), user("look"), ...exchange("a", 5)], under({ maxMessages: 2 }));
     expect(told(projection)[0]).toBe("user: look");
