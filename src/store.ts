@@ -21,6 +21,7 @@ export type { StoreOptions, StorePorts } from "./stores/options.ts";
 export type {
   AppendOptions,
   AppendResult,
+  CallOptions,
   ClaimOptions,
   ClaimResult,
   FeedItem,

@@ -128,6 +128,9 @@ export type RecordSpace = "checkpoint" | "blob";
 /**
  * The interface that an adapter implements; `defineStore` turns it into a ThreadStore. A driver only moves rows. Shared
  * code above it checks for invalid input, conflicts and damage. A driver serves one tenant.
+ *
+ * A `signal` is given when the caller has given one. A method may ignore it: the call rejects when the signal aborts, and
+ * no method is called after that. Use it to stop work that has not begun, such as a write that waits for its turn.
  */
 export interface StoreDriver {
   /**
@@ -140,28 +143,29 @@ export interface StoreDriver {
     threadId: string,
     wantedIds: readonly string[],
     decide: (state: ThreadState) => Decision<Result>,
+    signal?: AbortSignal,
   ): Promise<Result>;
 
-  head(threadId: string): Promise<ThreadHead | undefined>;
+  head(threadId: string, signal?: AbortSignal): Promise<ThreadHead | undefined>;
 
   /** Rows of a committed prefix of the thread. A row must not be visible before its predecessor is. */
-  rows(threadId: string, range: RowRange): Promise<readonly StoredRow[]>;
+  rows(threadId: string, range: RowRange, signal?: AbortSignal): Promise<readonly StoredRow[]>;
 
   /**
    * Rows of all threads in commit order, after a cursor. Must not return a row while an earlier one can still be committed.
    * Throws a StoreError with the code `invalid_options` for a text that does not look like a cursor of this driver.
    */
-  changes(after: string | undefined, limit: number): Promise<readonly Change[]>;
+  changes(after: string | undefined, limit: number, signal?: AbortSignal): Promise<readonly Change[]>;
 
   /** Threads in the order of their ids, starting after `afterId`. */
-  heads(afterId: string | undefined, limit: number): Promise<readonly NamedHead[]>;
+  heads(afterId: string | undefined, limit: number, signal?: AbortSignal): Promise<readonly NamedHead[]>;
 
   /** Removes rows and head. Must keep the claim, so that epochs never start at 1 again. False when there is no thread. */
-  remove(threadId: string): Promise<boolean>;
+  remove(threadId: string, signal?: AbortSignal): Promise<boolean>;
 
-  getRecord(space: RecordSpace, key: string): Promise<string | Uint8Array | undefined>;
-  putRecord(space: RecordSpace, key: string, value: string | Uint8Array): Promise<void>;
-  deleteRecord(space: RecordSpace, key: string): Promise<boolean>;
+  getRecord(space: RecordSpace, key: string, signal?: AbortSignal): Promise<string | Uint8Array | undefined>;
+  putRecord(space: RecordSpace, key: string, value: string | Uint8Array, signal?: AbortSignal): Promise<void>;
+  deleteRecord(space: RecordSpace, key: string, signal?: AbortSignal): Promise<boolean>;
 
   close(): Promise<void>;
 
@@ -169,12 +173,12 @@ export interface StoreDriver {
   onChange?(wake: () => void): () => void;
 
   /** Optional, for speed. Returns up to `limit + 1` threads; the extra one shows that there is another page. */
-  list?(query: ListQuery): Promise<readonly NamedHead[]>;
+  list?(query: ListQuery, signal?: AbortSignal): Promise<readonly NamedHead[]>;
   /**
    * Optional, for speed. Copies the rows up to `atSeq` to a new thread with this head. When the target exists: returns
    * false and writes nothing. When the source was deleted meanwhile: throws `thread_not_found` and writes nothing.
    */
-  copy?(from: string, to: string, atSeq: number, head: ThreadHead): Promise<boolean>;
+  copy?(from: string, to: string, atSeq: number, head: ThreadHead, signal?: AbortSignal): Promise<boolean>;
   /** Checks storage below the rows, such as the pages of a file. Returns a description of the damage, if any. */
-  inspect?(threadId: string): Promise<string | undefined>;
+  inspect?(threadId: string, signal?: AbortSignal): Promise<string | undefined>;
 }

@@ -2,7 +2,7 @@ import { type ErrorFacts, HeddleError } from "../thread/errors.ts";
 
 /**
  * A failure of a store, or a wrong call to it. Codes without a subclass: `thread_not_found`,
- * `thread_exists`, `thread_diverged`, `seq_out_of_range`, `not_a_thread`, `invalid_options`, `too_large`, `store_closed`, `store_busy`, `store_unreachable`, `store_timeout`,
+ * `thread_exists`, `thread_diverged`, `seq_out_of_range`, `not_a_thread`, `invalid_options`, `too_large`, `store_closed`, `store_aborted`, `store_busy`, `store_unreachable`, `store_timeout`,
  * `store_auth_failed`, `store_read_only`, `store_schema_newer`, `store_not_heddle`, `store_url_invalid`, `store_driver_missing`,
  * `store_failed`.
  */

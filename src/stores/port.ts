@@ -25,7 +25,7 @@ export interface ThreadStore {
   read(threadId: string, options?: ReadOptions): AsyncIterable<Entry>;
 
   /** Writes the entries of this thread that the store does not have yet. Writes nothing when the two histories differ. */
-  save(thread: Thread): Promise<void>;
+  save(thread: Thread, options?: CallOptions): Promise<void>;
 
   /** A page of threads, by default the latest change first. */
   list(options?: ListOptions): Promise<ThreadPage>;
@@ -34,17 +34,17 @@ export interface ThreadStore {
   feed(options?: FeedOptions): AsyncIterable<FeedItem>;
 
   /** Removes a thread and the data that only this thread refers to. Resolves to false when the thread does not exist. */
-  delete(threadId: string): Promise<boolean>;
+  delete(threadId: string, options?: CallOptions): Promise<boolean>;
 
   /** The entries from `fromSeq` on, then new entries as they are committed. Ends when `signal` aborts or the store closes. */
   watch(threadId: string, options: WatchOptions): AsyncIterable<Entry>;
 
   /** The JSON value stored under this key; undefined when there is none. */
-  getCheckpoint(key: string): Promise<JsonValue | undefined>;
+  getCheckpoint(key: string, options?: CallOptions): Promise<JsonValue | undefined>;
   /** Stores a JSON value under this key and replaces an earlier one. */
-  putCheckpoint(key: string, value: JsonValue): Promise<void>;
+  putCheckpoint(key: string, value: JsonValue, options?: CallOptions): Promise<void>;
   /** Resolves to false when there is no checkpoint with this key. */
-  deleteCheckpoint(key: string): Promise<boolean>;
+  deleteCheckpoint(key: string, options?: CallOptions): Promise<boolean>;
 
   /** Creates a new thread with the history of this one up to `atSeq`. The store copies the rows itself. */
   fork(threadId: string, options: ForkOptions): Promise<ThreadInfo>;
@@ -56,14 +56,14 @@ export interface ThreadStore {
    */
   claim(threadId: string, options: ClaimOptions): Promise<ClaimResult>;
   /** Extends the claim by `ttlMs` from now. Works on an expired claim too, unless it was released or another one was made. */
-  renew(threadId: string, epoch: number): Promise<ClaimResult>;
+  renew(threadId: string, epoch: number, options?: CallOptions): Promise<ClaimResult>;
   /** Ends the claim, so that another holder can claim the thread at once. */
-  release(threadId: string, epoch: number): Promise<void>;
+  release(threadId: string, epoch: number, options?: CallOptions): Promise<void>;
 
   /** Stores JSON or bytes under the hash of their content. Resolves to the hash. */
-  putBlob(content: JsonValue | Uint8Array): Promise<string>;
+  putBlob(content: JsonValue | Uint8Array, options?: CallOptions): Promise<string>;
   /** The content with this hash; undefined when there is none. */
-  getBlob(hash: string): Promise<JsonValue | Uint8Array | undefined>;
+  getBlob(hash: string, options?: CallOptions): Promise<JsonValue | Uint8Array | undefined>;
 
   /** Reads the whole thread from the database, checks every hash and link, and reports the first bad entry. */
   verify(threadId: string, options?: VerifyOptions): Promise<VerifyReport>;
@@ -72,8 +72,17 @@ export interface ThreadStore {
   close(): Promise<void>;
 }
 
+/** The options of every call of a store. `watch` and `feed` end without an error when their signal aborts. */
+export interface CallOptions {
+  /**
+   * Stops waiting when it aborts: the call rejects with `store_aborted`. The message says whether a write may be stored.
+   * Default: the call waits until the store answers, or until the deadline of the store.
+   */
+  readonly signal?: AbortSignal | undefined;
+}
+
 /** Conditions that an append must meet, and the metadata of the thread. */
-export interface AppendOptions {
+export interface AppendOptions extends CallOptions {
   /** Refuse the append unless the thread is at this revision; 0 means empty or missing. Default: not checked. */
   readonly expectedRev?: number | undefined;
   /** The epoch from `claim`. Refuse the append if the thread was claimed again since. Default: not checked. */
@@ -94,7 +103,7 @@ export interface AppendResult {
 }
 
 /** Which part of a thread to load. */
-export interface LoadOptions {
+export interface LoadOptions extends CallOptions {
   /** Load only this many entries, counted from the end. Default: all. */
   readonly last?: number | undefined;
   /** Load the thread as it was when this was its last entry. Default: the latest entry. */
@@ -102,7 +111,7 @@ export interface LoadOptions {
 }
 
 /** Options of `read`: a range of entries, filters and the direction. */
-export interface ReadOptions {
+export interface ReadOptions extends CallOptions {
   /** The first seq, inclusive. Default 0. */
   readonly fromSeq?: number | undefined;
   /** The last seq, inclusive. Default: the last entry. */
@@ -121,7 +130,7 @@ export interface ReadOptions {
 export type ListOrder = "updated" | "created" | "id";
 
 /** Options of `list`: filters, the order and the page. */
-export interface ListOptions {
+export interface ListOptions extends CallOptions {
   /** Only ids that begin with this. Default: all. */
   readonly prefix?: string | undefined;
   /** `updated` and `created` newest first, `id` ascending; default `updated`. */
@@ -179,7 +188,7 @@ export interface WatchOptions {
 }
 
 /** Up to which entry to copy a thread, and the id and metadata of the copy. */
-export interface ForkOptions {
+export interface ForkOptions extends CallOptions {
   /** The seq of the last entry in the fork; -1 for a fork without entries. */
   readonly atSeq: number;
   /** The id of the fork. Default: a generated id. */
@@ -189,7 +198,7 @@ export interface ForkOptions {
 }
 
 /** The holder of a claim, and how long the claim lasts without renewal. */
-export interface ClaimOptions {
+export interface ClaimOptions extends CallOptions {
   /** The name of the process or worker that runs the thread. */
   readonly holder: string;
   /** How long the claim lasts unless it is renewed, in milliseconds. */
@@ -205,7 +214,7 @@ export interface ClaimResult {
 }
 
 /** How `verify` reports its progress. */
-export interface VerifyOptions {
+export interface VerifyOptions extends CallOptions {
   /** Called every 1,000 entries with the number of good entries. Goes back to 0 when the check is repeated. Default: none. */
   readonly onProgress?: ((entries: number) => void) | undefined;
 }

@@ -13,16 +13,17 @@ import { rowsOf, type StoreContext } from "./context.ts";
 
 /** `append` and `save`: writing entries. */
 export function appendMethods(context: StoreContext): Pick<ThreadStore, "append" | "save"> {
-  const { driver, ports } = context;
+  const { ports } = context;
   return {
     async append(threadId, entries, options = {}) {
-      const copy = checkOptions(options, ["expectedRev", "epoch", "metadata", "create"]);
+      const copy = checkOptions(options, ["expectedRev", "epoch", "metadata", "create", "signal"]);
       checkName("threadId", threadId);
       checkSeq("expectedRev", copy.expectedRev);
       checkSeq("epoch", copy.epoch);
       const metadata = copy.metadata && copyJsonObject(copy.metadata, "metadata");
       const drafts = draftEntries(entries, ports);
       context.checkOpen();
+      const { driver } = context.withSignal(copy.signal);
       if (drafts.length === 0 && Object.keys(metadata ?? {}).length > 0) throw metadataWithoutEntries(threadId);
       const batch = drafts.map((draft) => encodeDraft(draft, context.salt(), ports.sha256));
       checkBatch(threadId, batch, ports.maxEntryChars);
@@ -36,15 +37,15 @@ export function appendMethods(context: StoreContext): Pick<ThreadStore, "append"
       return result;
     },
 
-    async save(thread) {
-      context.checkOpen();
+    async save(thread, options = {}) {
+      const call = context.forCall(options);
       if (!Thread.isThread(thread)) throw notAThread();
-      const head = await driver.head(thread.id);
+      const head = await call.driver.head(thread.id);
       const stored = head === undefined ? 0 : checkHead(thread.id, head, ports.sha256).rev;
       if (thread.firstSeq > 0 && thread.firstSeq >= stored) throw entriesNotLoaded(thread, stored);
-      await checkHistory(context, thread, stored);
+      await checkHistory(call, thread, stored);
       if (head !== undefined && stored >= thread.rev) return;
-      await writeMissing(context, thread, head);
+      await writeMissing(call, thread, head);
       context.wakeups.wake();
     },
   };

@@ -1,8 +1,10 @@
 import { base64url } from "../../thread/encoding.ts";
 import type { RowRange, StoreDriver, StoredRow, ThreadHead } from "../driver.ts";
 import { CorruptionError, storeClosed } from "../errors.ts";
-import type { StorePorts } from "../options.ts";
+import { checkOptions, type StorePorts } from "../options.ts";
+import type { CallOptions } from "../port.ts";
 import { payloadContains } from "../search-text.ts";
+import { abortableDriver, checkSignal } from "./abortable-driver.ts";
 
 /** The number of rows or heads to read at once. */
 export const PAGE_SIZE = 500;
@@ -11,14 +13,30 @@ export const PAGE_SIZE = 500;
 export class StoreContext {
   readonly driver: StoreDriver;
   readonly ports: StorePorts;
-  readonly wakeups = new Wakeups();
-  readonly #closing = new AbortController();
+  readonly wakeups: Wakeups;
+  readonly #closing: AbortController;
   #followers = 0;
   #stopListening: (() => void) | undefined;
 
-  constructor(driver: StoreDriver, ports: StorePorts) {
+  constructor(driver: StoreDriver, ports: StorePorts, store?: StoreContext) {
     this.driver = driver;
     this.ports = ports;
+    this.wakeups = store?.wakeups ?? new Wakeups();
+    this.#closing = store === undefined ? new AbortController() : store.#closing;
+  }
+
+  /** The context of one call. Rejects the call when its signal aborts. */
+  withSignal(signal: AbortSignal | undefined): StoreContext {
+    if (signal === undefined) return this;
+    checkSignal(signal);
+    return new StoreContext(abortableDriver(this.driver, signal), this.ports, this);
+  }
+
+  /** The same for a call whose only option is the signal. */
+  forCall(options: CallOptions): StoreContext {
+    const { signal } = checkOptions(options, ["signal"]);
+    this.checkOpen();
+    return this.withSignal(signal);
   }
 
   /**

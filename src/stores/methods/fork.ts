@@ -11,29 +11,30 @@ import { markOf, rowAt, rowsOf, type StoreContext, withConsistentHead } from "./
 
 /** `fork` and `delete`: copies and removals of whole threads. */
 export function forkMethods(context: StoreContext): Pick<ThreadStore, "fork" | "delete"> {
-  const { driver, ports, wakeups } = context;
+  const { ports, wakeups } = context;
   return {
     /** Copies the rows unchanged, so that equal hashes prove that both threads share this history. */
     async fork(threadId, options) {
-      const copy = checkOptions(options, ["atSeq", "newId", "metadata"]);
+      const copy = checkOptions(options, ["atSeq", "newId", "metadata", "signal"]);
       const metadata = copy.metadata && copyJsonObject(copy.metadata, "metadata");
       context.checkOpen();
       const { atSeq, newId = ports.ids("thread") } = copy;
       checkName("threadId", threadId);
       checkName("newId", newId);
       checkForkSeq(atSeq);
-      return withConsistentHead(context, threadId, async (parent) => {
+      const call = context.withSignal(copy.signal);
+      return withConsistentHead(call, threadId, async (parent) => {
         if (parent === undefined) throw threadNotFound(threadId);
-        const head = await headOfFork(context, threadId, newId, parent, { atSeq, metadata });
-        if (!(await writeFork(context, threadId, newId, atSeq, head))) throw threadExists(newId);
+        const head = await headOfFork(call, threadId, newId, parent, { atSeq, metadata });
+        if (!(await writeFork(call, threadId, newId, atSeq, head))) throw threadExists(newId);
         wakeups.wake();
         return threadInfo(newId, head);
       });
     },
 
-    async delete(threadId) {
+    async delete(threadId, options = {}) {
       checkName("threadId", threadId);
-      context.checkOpen();
+      const { driver } = context.forCall(options);
       return driver.remove(threadId);
     },
   };

@@ -10,10 +10,11 @@ import { PAGE_SIZE, rowsOf, type StoreContext } from "./context.ts";
 export function listMethods(context: StoreContext): Pick<ThreadStore, "list"> {
   return {
     async list(options = {}) {
-      const copy = checkOptions(options, ["prefix", "order", "status", "search", "limit", "cursor"]);
+      const copy = checkOptions(options, ["prefix", "order", "status", "search", "limit", "cursor", "signal"]);
       context.checkOpen();
       const query = checkQuery(copy);
-      const found = (await context.driver.list?.(query)) ?? (await searchHeads(context, query));
+      const call = context.withSignal(copy.signal);
+      const found = (await call.driver.list?.(query)) ?? (await searchHeads(call, query));
       const infos = found.map(({ id, head }) => threadInfo(id, checkHead(id, head, context.ports.sha256)));
       return pageOf(infos, query);
     },

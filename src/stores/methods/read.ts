@@ -15,17 +15,18 @@ import { markOf, rowAt, rowsOf, type StoreContext, withConsistentHead } from "./
 export function readMethods(context: StoreContext): Pick<ThreadStore, "load" | "read"> {
   return {
     async load(threadId, options = {}) {
-      const copy = checkOptions(options, ["last", "upToSeq"]);
+      const copy = checkOptions(options, ["last", "upToSeq", "signal"]);
       context.checkOpen();
       checkName("threadId", threadId);
       checkSeq("last", copy.last);
       checkSeq("upToSeq", copy.upToSeq);
-      return withConsistentHead(context, threadId, async (head) => head && loadAt(context, threadId, head, copy));
+      const call = context.withSignal(copy.signal);
+      return withConsistentHead(call, threadId, async (head) => head && loadAt(call, threadId, head, copy));
     },
 
     async *read(threadId, options = {}) {
       checkName("threadId", threadId);
-      checkOptions(options, ["fromSeq", "toSeq", "kinds", "search", "reverse", "limit"]);
+      checkOptions(options, ["fromSeq", "toSeq", "kinds", "search", "reverse", "limit", "signal"]);
       const {
         fromSeq = 0,
         toSeq = Number.MAX_SAFE_INTEGER,
@@ -33,6 +34,7 @@ export function readMethods(context: StoreContext): Pick<ThreadStore, "load" | "
         search = "",
         reverse = false,
         limit = Number.MAX_SAFE_INTEGER,
+        signal,
       } = options;
       checkSeq("fromSeq", fromSeq);
       checkSeq("toSeq", toSeq);
@@ -41,7 +43,7 @@ export function readMethods(context: StoreContext): Pick<ThreadStore, "load" | "
       if (typeof search !== "string") throw invalidOption("search", "text");
       const jsonText = search === "" ? undefined : asJsonText(lowerAscii(search));
       const range = { from: fromSeq, to: toSeq, kinds, search: jsonText, reverse, limit };
-      for await (const row of rowsOf(context, threadId, range)) {
+      for await (const row of rowsOf(context.withSignal(signal), threadId, range)) {
         yield readRow(threadId, row, context.ports.sha256);
       }
     },

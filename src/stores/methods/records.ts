@@ -9,10 +9,10 @@ type RecordMethods = Pick<ThreadStore, "getCheckpoint" | "putCheckpoint" | "dele
 
 /** Checkpoints, stored under a key, and blobs, stored under the hash of their content. */
 export function recordMethods(context: StoreContext): RecordMethods {
-  const { driver, ports } = context;
+  const { ports } = context;
   return {
-    async getCheckpoint(key) {
-      context.checkOpen();
+    async getCheckpoint(key, options = {}) {
+      const { driver } = context.forCall(options);
       checkName("key", key);
       const record = await driver.getRecord("checkpoint", key);
       if (record === undefined) return undefined;
@@ -21,30 +21,30 @@ export function recordMethods(context: StoreContext): RecordMethods {
       return JSON.parse(text) as JsonValue; // the hash proves that putCheckpoint wrote it
     },
 
-    async putCheckpoint(key, value) {
+    async putCheckpoint(key, value, options = {}) {
       const text = JSON.stringify(copyJson(value, "value"));
-      context.checkOpen();
+      const { driver } = context.forCall(options);
       checkName("key", key);
       await driver.putRecord("checkpoint", key, checkpointRecord(text, ports.sha256));
     },
 
-    async deleteCheckpoint(key) {
-      context.checkOpen();
+    async deleteCheckpoint(key, options = {}) {
+      const { driver } = context.forCall(options);
       checkName("key", key);
       return driver.deleteRecord("checkpoint", key);
     },
 
-    async putBlob(content) {
+    async putBlob(content, options = {}) {
       const value =
         content instanceof Uint8Array ? new Uint8Array(content) : JSON.stringify(copyJson(content, "content"));
-      context.checkOpen();
+      const { driver } = context.forCall(options);
       const hash = blobHash(value, ports.sha256);
       await driver.putRecord("blob", hash, value);
       return hash;
     },
 
-    async getBlob(hash) {
-      context.checkOpen();
+    async getBlob(hash, options = {}) {
+      const { driver } = context.forCall(options);
       checkName("hash", hash);
       const value = await driver.getRecord("blob", hash);
       if (value === undefined) return undefined;

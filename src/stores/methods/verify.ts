@@ -15,10 +15,10 @@ const PROGRESS_INTERVAL = 1000;
 export function verifyMethods(context: StoreContext): Pick<ThreadStore, "verify"> {
   return {
     async verify(threadId, options = {}) {
-      const copy = checkOptions(options, ["onProgress"]);
+      const copy = checkOptions(options, ["onProgress", "signal"]);
       context.checkOpen();
       checkName("threadId", threadId);
-      return verifyThread(context, threadId, copy);
+      return verifyThread(context.withSignal(copy.signal), threadId, copy);
     },
   };
 }

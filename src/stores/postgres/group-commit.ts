@@ -92,12 +92,12 @@ export interface Job {
   readonly isOver: () => boolean;
 }
 
-/** The signal aborts when the caller has stopped waiting. */
+/** The signals abort when the caller has stopped waiting. */
 export function newJob<Result>(
   threadId: string,
   wantedIds: readonly string[],
   decide: (state: ThreadState) => Decision<Result>,
-  signal: AbortSignal,
+  signals: readonly (AbortSignal | undefined)[],
 ): { readonly job: Job; readonly answer: Promise<Result> } {
   const { promise, resolve, reject } = Promise.withResolvers<Result>();
   const job: Job = {
@@ -108,7 +108,7 @@ export function newJob<Result>(
       return { decision, accept: () => resolve(decision.result) };
     },
     reject,
-    isOver: () => signal.aborted,
+    isOver: () => signals.some((signal) => signal?.aborted),
   };
   return { job, answer: promise };
 }

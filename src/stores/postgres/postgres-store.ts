@@ -93,35 +93,35 @@ function tenantDriver(database: SharedDatabase, tenant: string): PostgresDriver 
     return work;
   }
 
-  function read<Result>(work: (scope: Scope) => Promise<Result>): Promise<Result> {
-    return database.read(tenant, work);
+  function read<Result>(signal: AbortSignal | undefined, work: (scope: Scope) => Promise<Result>): Promise<Result> {
+    return database.read(tenant, work, signal);
   }
 
-  function write<Seen, Result>(work: Transaction<Seen, Result>): Promise<Result> {
-    return track(database.write(tenant, work));
+  function write<Seen, Result>(signal: AbortSignal | undefined, work: Transaction<Seen, Result>): Promise<Result> {
+    return track(database.write(tenant, work, signal));
   }
 
   return {
-    transact(threadId, wantedIds, decide) {
-      const call = withDeadline(database.settings.callTimeoutMs, (signal) => {
-        const { job, answer } = newJob(threadId, wantedIds, decide, signal);
+    transact(threadId, wantedIds, decide, caller) {
+      const call = withDeadline(database.settings.callTimeoutMs, (deadline) => {
+        const { job, answer } = newJob(threadId, wantedIds, decide, [deadline, caller]);
         database.commit(tenant, job);
         return answer;
       });
       return track(call);
     },
 
-    head: (threadId) => read((scope) => readHead(scope, threadId)),
-    rows: (threadId, range) => read((scope) => readRows(scope, threadId, range)),
-    changes: (after, limit) => read((scope) => readChanges(scope, after, limit)),
-    heads: (afterId, limit) => read((scope) => readHeads(scope, afterId, limit)),
-    list: (query) => read((scope) => listThreads(scope, query)),
-    getRecord: (space, key) => read((scope) => getRecord(scope, space, key)),
+    head: (threadId, signal) => read(signal, (scope) => readHead(scope, threadId)),
+    rows: (threadId, range, signal) => read(signal, (scope) => readRows(scope, threadId, range)),
+    changes: (after, limit, signal) => read(signal, (scope) => readChanges(scope, after, limit)),
+    heads: (afterId, limit, signal) => read(signal, (scope) => readHeads(scope, afterId, limit)),
+    list: (query, signal) => read(signal, (scope) => listThreads(scope, query)),
+    getRecord: (space, key, signal) => read(signal, (scope) => getRecord(scope, space, key)),
 
-    remove: (threadId) => write(removeThread(threadId)),
-    copy: (from, to, atSeq, head) => write(copyThread(from, to, atSeq, head)),
-    putRecord: (space, key, value) => write(putRecord(space, key, value)),
-    deleteRecord: (space, key) => write(deleteRecord(space, key)),
+    remove: (threadId, signal) => write(signal, removeThread(threadId)),
+    copy: (from, to, atSeq, head, signal) => write(signal, copyThread(from, to, atSeq, head)),
+    putRecord: (space, key, value, signal) => write(signal, putRecord(space, key, value)),
+    deleteRecord: (space, key, signal) => write(signal, deleteRecord(space, key)),
 
     onChange: (wake) => database.onChange(tenant, wake),
 

@@ -42,10 +42,12 @@ export class SharedDatabase {
     await withDeadline(this.settings.callTimeoutMs, (signal) => this.#use(signal, async () => {}));
   }
 
-  read<Result>(tenant: string, work: (scope: Scope) => Promise<Result>): Promise<Result> {
+  /** A read that has begun keeps its connection until it ends, also when its caller has stopped waiting. */
+  read<Result>(tenant: string, work: (scope: Scope) => Promise<Result>, caller?: AbortSignal): Promise<Result> {
     return withDeadline(this.settings.callTimeoutMs, (signal) =>
       this.#reads.run(tenant, async () => {
         signal.throwIfAborted();
+        caller?.throwIfAborted();
         return this.#use(signal, ({ scope }) => work({ ...scope, tenant }));
       }),
     );
@@ -56,13 +58,22 @@ export class SharedDatabase {
     this.#commits.add(tenant, job);
   }
 
-  write<Seen, Result>(tenant: string, work: Transaction<Seen, Result>): Promise<Result> {
-    return withDeadline(this.settings.callTimeoutMs, (signal) =>
-      this.#writes.run(tenant, async () => {
+  /** Writes nothing when the caller has stopped waiting before the write step. */
+  write<Seen, Result>(tenant: string, work: Transaction<Seen, Result>, caller?: AbortSignal): Promise<Result> {
+    return withDeadline(this.settings.callTimeoutMs, (signal) => {
+      const checkCaller = (): void => {
         signal.throwIfAborted();
-        return this.#transact(tenant, work);
-      }),
-    );
+        caller?.throwIfAborted();
+      };
+      const write: typeof work.write = (scope, seen) => {
+        checkCaller();
+        return work.write(scope, seen);
+      };
+      return this.#writes.run(tenant, async () => {
+        checkCaller();
+        return this.#transact(tenant, { ...work, write });
+      });
+    });
   }
 
   /** Calls `wake` after another process may have written entries of the tenant. */

@@ -11,6 +11,7 @@ import { baseCases, loadCases } from "./load-cases.ts";
 import { nameCases, tenantCases } from "./name-cases.ts";
 import { readCases, watchCases } from "./read-cases.ts";
 import { recordCases, saveCases } from "./record-cases.ts";
+import { signalCases } from "./signal-cases.ts";
 
 /** The group of cases that need `spawn`. */
 const PROCESSES = "processes";
@@ -34,6 +35,7 @@ const GROUPS: Readonly<Record<string, ContractTests>> = {
   page: pageCases,
   record: recordCases,
   claim: claimCases,
+  signal: signalCases,
   tenant: tenantCases,
   life: lifetimeCases,
   [PROCESSES]: processCases,

@@ -80,40 +80,44 @@ export class FaultyStore implements FaultStore {
     return this.#write(write, () => this.#store.append(threadId, entries, options));
   }
 
-  save(thread: Thread): Promise<void> {
-    return this.#write({ method: "save", name: (thread as Thread | null)?.id }, () => this.#store.save(thread));
+  save(thread: Thread, options?: Port.CallOptions): Promise<void> {
+    return this.#write({ method: "save", name: (thread as Thread | null)?.id }, () =>
+      this.#store.save(thread, options),
+    );
   }
 
-  delete(threadId: string): Promise<boolean> {
-    return this.#write({ method: "delete", name: threadId }, () => this.#store.delete(threadId));
+  delete(threadId: string, options?: Port.CallOptions): Promise<boolean> {
+    return this.#write({ method: "delete", name: threadId }, () => this.#store.delete(threadId, options));
   }
 
   fork(threadId: string, options: Port.ForkOptions): Promise<Port.ThreadInfo> {
     return this.#write({ method: "fork", name: threadId }, () => this.#store.fork(threadId, options));
   }
 
-  putCheckpoint(key: string, value: JsonValue): Promise<void> {
-    return this.#write({ method: "putCheckpoint", name: key }, () => this.#store.putCheckpoint(key, value));
+  putCheckpoint(key: string, value: JsonValue, options?: Port.CallOptions): Promise<void> {
+    return this.#write({ method: "putCheckpoint", name: key }, () => this.#store.putCheckpoint(key, value, options));
   }
 
-  deleteCheckpoint(key: string): Promise<boolean> {
-    return this.#write({ method: "deleteCheckpoint", name: key }, () => this.#store.deleteCheckpoint(key));
+  deleteCheckpoint(key: string, options?: Port.CallOptions): Promise<boolean> {
+    return this.#write({ method: "deleteCheckpoint", name: key }, () => this.#store.deleteCheckpoint(key, options));
   }
 
   claim(threadId: string, options: Port.ClaimOptions): Promise<Port.ClaimResult> {
     return this.#write({ method: "claim", name: threadId }, () => this.#store.claim(threadId, options));
   }
 
-  renew(threadId: string, epoch: number): Promise<Port.ClaimResult> {
-    return this.#write({ method: "renew", name: threadId, epoch }, () => this.#store.renew(threadId, epoch));
+  renew(threadId: string, epoch: number, options?: Port.CallOptions): Promise<Port.ClaimResult> {
+    return this.#write({ method: "renew", name: threadId, epoch }, () => this.#store.renew(threadId, epoch, options));
   }
 
-  release(threadId: string, epoch: number): Promise<void> {
-    return this.#write({ method: "release", name: threadId, epoch }, () => this.#store.release(threadId, epoch));
+  release(threadId: string, epoch: number, options?: Port.CallOptions): Promise<void> {
+    return this.#write({ method: "release", name: threadId, epoch }, () =>
+      this.#store.release(threadId, epoch, options),
+    );
   }
 
-  putBlob(content: JsonValue | Uint8Array): Promise<string> {
-    return this.#write({ method: "putBlob" }, () => this.#store.putBlob(content));
+  putBlob(content: JsonValue | Uint8Array, options?: Port.CallOptions): Promise<string> {
+    return this.#write({ method: "putBlob" }, () => this.#store.putBlob(content, options));
   }
 
   load(threadId: string, options?: Port.LoadOptions): Promise<Thread | undefined> {
@@ -124,12 +128,12 @@ export class FaultyStore implements FaultStore {
     return this.#read("list", undefined, () => this.#store.list(options));
   }
 
-  getCheckpoint(key: string): Promise<JsonValue | undefined> {
-    return this.#read("getCheckpoint", key, () => this.#store.getCheckpoint(key));
+  getCheckpoint(key: string, options?: Port.CallOptions): Promise<JsonValue | undefined> {
+    return this.#read("getCheckpoint", key, () => this.#store.getCheckpoint(key, options));
   }
 
-  getBlob(hash: string): Promise<JsonValue | Uint8Array | undefined> {
-    return this.#read("getBlob", hash, () => this.#store.getBlob(hash));
+  getBlob(hash: string, options?: Port.CallOptions): Promise<JsonValue | Uint8Array | undefined> {
+    return this.#read("getBlob", hash, () => this.#store.getBlob(hash, options));
   }
 
   verify(threadId: string, options?: Port.VerifyOptions): Promise<Port.VerifyReport> {

@@ -1,5 +1,6 @@
-import type { ThreadStore } from "heddle";
-import { postgresStore } from "heddle/postgres";
+import { Thread, type ThreadStore } from "heddle";
+import { postgresDatabase, postgresStore } from "heddle/postgres";
+import type { CallOptions } from "heddle/store";
 import { note } from "heddle/testing";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { startProxy, type TcpProxy } from "../../support/postgres/tcp-proxy.ts";
@@ -18,21 +19,39 @@ describe("a server that accepts a connection and never answers", () => {
 
   afterAll(() => silent.stop());
 
-  test.each<[name: string, call: (store: ThreadStore) => Promise<unknown>]>([
-    ["append", (store) => store.append("t", {})],
-    ["load", (store) => store.load("t")],
-    ["read", (store) => Array.fromAsync(store.read("t"))],
-    ["list", (store) => store.list()],
-    ["claim", (store) => store.claim("t", { holder: "h", ttlMs: 1000 })],
-    ["delete", (store) => store.delete("t")],
-    ["fork", (store) => store.fork("t", { atSeq: 0 })],
-    ["putCheckpoint", (store) => store.putCheckpoint("k", 1)],
-    ["getBlob", (store) => store.getBlob("x")],
-    ["verify", (store) => store.verify("t")],
-  ])("is store_timeout for %s", async (_, call) => {
+  const calls: readonly [name: string, call: (store: ThreadStore, options: CallOptions) => Promise<unknown>][] = [
+    ["append", (store, options) => store.append("t", {}, options)],
+    ["load", (store, options) => store.load("t", options)],
+    ["read", (store, options) => Array.fromAsync(store.read("t", options))],
+    ["save", (store, options) => store.save(Thread.create({ id: "t" }), options)],
+    ["list", (store, options) => store.list(options)],
+    ["claim", (store, options) => store.claim("t", { holder: "h", ttlMs: 1000, ...options })],
+    ["renew", (store, options) => store.renew("t", 1, options)],
+    ["release", (store, options) => store.release("t", 1, options)],
+    ["delete", (store, options) => store.delete("t", options)],
+    ["fork", (store, options) => store.fork("t", { atSeq: 0, ...options })],
+    ["putCheckpoint", (store, options) => store.putCheckpoint("k", 1, options)],
+    ["getCheckpoint", (store, options) => store.getCheckpoint("k", options)],
+    ["deleteCheckpoint", (store, options) => store.deleteCheckpoint("k", options)],
+    ["putBlob", (store, options) => store.putBlob("x", options)],
+    ["getBlob", (store, options) => store.getBlob("x", options)],
+    ["verify", (store, options) => store.verify("t", options)],
+  ];
+
+  test.each(calls)("is store_timeout for %s", async (_, call) => {
     const store = postgresStore(silent.url, { callTimeoutMs: 100 });
-    await expect(call(store)).rejects.toMatchObject(timedOut);
+    await expect(call(store, {})).rejects.toMatchObject(timedOut);
     await store.close();
+  });
+
+  test("is store_aborted for every call whose signal aborts while it waits", async () => {
+    const database = postgresDatabase(silent.url, { callTimeoutMs: 2 ** 31 - 1 });
+    const stop = new AbortController();
+    const pending = calls.map(([, call]) => call(database.tenant("a"), { signal: stop.signal }));
+    const aborted = pending.map((call) => expect(call).rejects.toMatchObject({ code: "store_aborted" }));
+    stop.abort();
+    await Promise.all(aborted);
+    await database.close();
   });
 
   test("lets a store close, which leaves no connection behind", async () => {
@@ -91,6 +110,36 @@ test("an append whose deadline passed while it waited for its turn is not writte
   sql.release();
   await retryUntilDone(() => store.append("third", note({}, { id: "third" }))); // its turn is after that of the second
   expect(await store.load("second")).toBeUndefined();
+});
+
+describe("a write that is aborted while it waits for a lock writes nothing:", () => {
+  test.each<[name: string, call: (store: ThreadStore, options: CallOptions) => Promise<unknown>]>([
+    ["append", (store, options) => store.append("locked", note({}, { id: "second" }), options)],
+    ["delete", (store, options) => store.delete("locked", options)],
+    ["fork", (store, options) => store.fork("locked", { atSeq: 0, newId: "copy", ...options })],
+  ])("%s", async (tenant, call) => {
+    const store = openStore({ tenant });
+    await store.append("locked", note({}, { id: "first" }));
+    const sql = await rawConnection().reserve();
+    await sql`begin`;
+    const [own] = await sql`
+      select pg_backend_pid() as pid, pg_advisory_xact_lock(hashtextextended(${`${schema}/${tenant}/locked`}, 0))`;
+    const stop = new AbortController();
+    const aborted = expect(call(store, { signal: stop.signal })).rejects.toMatchObject({
+      code: "store_aborted",
+      message: expect.stringContaining("may be stored"),
+    });
+    await until("the write waits for the lock", async () => {
+      return (await sql`select from pg_stat_activity where ${own?.["pid"]} = any(pg_blocking_pids(pid))`).length > 0;
+    });
+    stop.abort();
+    await aborted;
+    await sql`rollback`;
+    sql.release();
+    await store.append("locked", note({}, { id: "third" }));
+    expect((await store.load("locked"))?.toArray().map(({ id }) => id)).toEqual(["first", "third"]);
+    expect(await store.load("copy")).toBeUndefined();
+  });
 });
 
 test("callTimeoutMs is a whole number of milliseconds that a timer can wait", () => {

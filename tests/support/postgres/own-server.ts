@@ -20,6 +20,8 @@ export type OwnServer = {
   stop(options?: { readonly keepData?: boolean }): Promise<void>;
   /** SIGKILL to the postmaster and every backend at once, with no checkpoint. Throws when the server is not running. */
   kill(): Promise<void>;
+  /** SIGSTOP to the postmaster and every backend: connections stay open and nothing answers. Call the result to go on. */
+  freeze(): Promise<() => void>;
   /** Starts on the same data and port, through crash recovery after `kill`. A running server is stopped cleanly first. */
   restart(): Promise<void>;
 };
@@ -61,7 +63,7 @@ function lifecycle(
   first: Postmaster,
   start: () => Promise<Postmaster>,
   folder: ServerFolder,
-): Pick<OwnServer, "stop" | "kill" | "restart"> {
+): Pick<OwnServer, "stop" | "kill" | "freeze" | "restart"> {
   let postmaster = first;
   let removed = false;
   return {
@@ -74,6 +76,7 @@ function lifecycle(
     async kill() {
       await postmaster.crash();
     },
+    freeze: () => postmaster.freeze(),
     async restart() {
       if (removed) throw new Error("stop() removed the data; use stop({ keepData: true }) before a restart");
       await postmaster.shutDown();

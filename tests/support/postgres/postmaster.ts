@@ -14,6 +14,8 @@ export type Postmaster = {
   /** Fast shutdown: clients are disconnected, a checkpoint is written. Nothing happens when it is down already. */
   shutDown(): Promise<void>;
   crash(): Promise<void>;
+  /** Stops all its processes until the returned function is called. */
+  freeze(): Promise<() => void>;
 };
 
 export async function startPostmaster(
@@ -48,6 +50,7 @@ export async function startPostmaster(
       if (isDown(child)) throw new Error("there is no Postgres to kill: it is not running");
       await crash(child);
     },
+    freeze: () => freeze(child),
   };
 }
 
@@ -86,25 +89,39 @@ async function shutDown(child: ChildProcess): Promise<void> {
  * frozen first: what it has started by then is all there is, and it can tidy nothing up.
  */
 async function crash(child: ChildProcess): Promise<void> {
-  const postmaster = child.pid;
-  if (postmaster === undefined || isDown(child)) return;
+  if (child.pid === undefined || isDown(child)) return;
   child.ref();
+  const backends = await freezePostmaster(child);
+  child.kill("SIGKILL");
+  for (const pid of backends) send(pid, "SIGKILL");
+  await until("the killed server is gone", () => isDown(child) && !areAlive(backends));
+}
+
+async function freeze(child: ChildProcess): Promise<() => void> {
+  const backends = await freezePostmaster(child);
+  for (const pid of backends) send(pid, "SIGSTOP");
+  return () => {
+    for (const pid of backends) send(pid, "SIGCONT");
+    child.kill("SIGCONT");
+  };
+}
+
+/** The processes that the postmaster has started. It starts no more. */
+async function freezePostmaster(child: ChildProcess): Promise<readonly number[]> {
+  const postmaster = child.pid;
   child.kill("SIGSTOP");
   const isFrozen = () => processTable().some(({ pid, state }) => pid === postmaster && state.startsWith("T"));
   await until("the postmaster is frozen", () => isDown(child) || isFrozen());
-  const backends = processTable().flatMap(({ pid, parent }) => (parent === postmaster ? [pid] : []));
-  child.kill("SIGKILL");
-  for (const pid of backends) sendKill(pid);
-  await until("the killed server is gone", () => isDown(child) && !areAlive(backends));
+  return processTable().flatMap(({ pid, parent }) => (parent === postmaster ? [pid] : []));
 }
 
 function isDown(child: ChildProcess): boolean {
   return child.exitCode !== null || child.signalCode !== null;
 }
 
-function sendKill(pid: number): void {
+function send(pid: number, signal: NodeJS.Signals): void {
   try {
-    process.kill(pid, "SIGKILL");
+    process.kill(pid, signal);
   } catch {
     // It ended by itself in between.
   }

@@ -12,12 +12,14 @@ export type Watchdog = {
 
 // SIGQUIT is Postgres's immediate shutdown: the postmaster ends its backends, and its pid file goes last. Waiting for
 // that file also ends where nobody reaps zombies. A killed server leaves the file, whose seventh line ends with the id
-// of a small System V segment that would outlive every process.
+// of a small System V segment that would outlive every process. A test may have frozen the server: then it goes on first.
 const script = `
 pid=
 while read -r line; do pid=$line; done
 file=$1/data/postmaster.pid
 if [ -n "$pid" ]; then
+  pkill -CONT -P "$pid"
+  kill -CONT "$pid"
   kill -QUIT "$pid"
   tries=100
   while [ $tries -gt 0 ] && [ -e "$file" ] && kill -0 "$pid"; do sleep 0.1; tries=$((tries - 1)); done

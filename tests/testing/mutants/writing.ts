@@ -45,6 +45,27 @@ export const writing: Mutants = {
         }),
     }),
   },
+  signal: {
+    "loses rows of a batch that has a signal": (sound) => ({
+      transact: (id, ids, decide, signal) =>
+        sound.transact(id, ids, (state) => {
+          const decision = decide(state);
+          return signal && decision.rows ? { ...decision, rows: decision.rows.slice(0, -1) } : decision;
+        }),
+    }),
+    "repeats a batch whose signal has aborted": (sound) => ({
+      async transact(id, ids, decide, signal) {
+        const result = await sound.transact(id, ids, decide);
+        if (signal?.aborted) await sound.transact(id, [], (state) => decide({ ...state, known: [] }));
+        return result;
+      },
+    }),
+    "puts records later when there is a signal": (sound) => ({
+      async putRecord(space, key, value, signal) {
+        if (signal === undefined) await sound.putRecord(space, key, value);
+      },
+    }),
+  },
   revision: {
     "ignores the expected revision": (sound) => ({
       transact: (id, ids, decide) =>

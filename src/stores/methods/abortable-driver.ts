@@ -1,0 +1,70 @@
+import type { StoreDriver } from "../driver.ts";
+import { StoreError } from "../errors.ts";
+import { invalidOption } from "../options.ts";
+
+/** Each method must be listed, also optional ones, so that a new one cannot miss its signal. */
+type EveryMethod = { readonly [Name in keyof Required<StoreDriver>]: StoreDriver[Name] };
+
+/**
+ * The driver for one call with a signal. When the signal aborts, the call rejects with `store_aborted`, whatever the driver
+ * does; and no further method is called. A driver may use the signal to stop its work.
+ */
+export function abortableDriver(driver: StoreDriver, signal: AbortSignal): StoreDriver {
+  const read = <Result>(call: () => Promise<Result>): Promise<Result> => untilAborted(signal, call, "");
+  const write = <Result>(call: () => Promise<Result>): Promise<Result> => untilAborted(signal, call, MAY_BE_STORED);
+  const { list, copy, inspect } = driver;
+  const methods: EveryMethod = {
+    transact: (id, wantedIds, decide) => write(() => driver.transact(id, wantedIds, decide, signal)),
+    head: (id) => read(() => driver.head(id, signal)),
+    rows: (id, range) => read(() => driver.rows(id, range, signal)),
+    changes: (after, limit) => read(() => driver.changes(after, limit, signal)),
+    heads: (afterId, limit) => read(() => driver.heads(afterId, limit, signal)),
+    remove: (id) => write(() => driver.remove(id, signal)),
+    getRecord: (space, key) => read(() => driver.getRecord(space, key, signal)),
+    putRecord: (space, key, value) => write(() => driver.putRecord(space, key, value, signal)),
+    deleteRecord: (space, key) => write(() => driver.deleteRecord(space, key, signal)),
+    close: () => driver.close(),
+    onChange: driver.onChange && ((wake) => driver.onChange?.(wake) ?? (() => {})),
+    list: list && ((query) => read(() => list.call(driver, query, signal))),
+    copy: copy && ((from, to, atSeq, head) => write(() => copy.call(driver, from, to, atSeq, head, signal))),
+    inspect: inspect && ((id) => read(() => inspect.call(driver, id, signal))),
+  };
+  return methods as StoreDriver; // an optional method that is undefined is an absent one
+}
+
+const MAY_BE_STORED =
+  " The write may be stored or not. Load the thread to find out, or repeat an append that carries entry ids.";
+
+async function untilAborted<Result>(
+  signal: AbortSignal,
+  call: () => Promise<Result>,
+  consequence: string,
+): Promise<Result> {
+  checkSignal(signal);
+  const aborted = Promise.withResolvers<never>();
+  const abort = (): void => aborted.reject(callAborted(signal, consequence));
+  signal.addEventListener("abort", abort, { once: true });
+  try {
+    return await Promise.race([call(), aborted.promise]);
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
+}
+
+/** Refuses a call whose signal has aborted, before anything is read or written. */
+export function checkSignal(signal: AbortSignal): void {
+  if (!isSignal(signal)) throw invalidOption("signal", "an AbortSignal");
+  if (signal.aborted) throw callAborted(signal, " The store was not asked, so nothing was written.");
+}
+
+/** Signals of other realms and of polyfills count too. */
+function isSignal(signal: unknown): boolean {
+  const { aborted, addEventListener }: Partial<AbortSignal> =
+    typeof signal === "object" && signal !== null ? signal : {};
+  return typeof aborted === "boolean" && typeof addEventListener === "function";
+}
+
+function callAborted(signal: AbortSignal, consequence: string): StoreError {
+  const message = `The call was aborted by its signal.${consequence}`;
+  return new StoreError({ code: "store_aborted", message, cause: signal.reason });
+}
