@@ -1,6 +1,7 @@
 import type { LaneTrack } from "../lanes/track.ts";
 import type { JsonObject } from "../thread/json.ts";
 import type { ListOrder } from "./port.ts";
+import type { RefsFilter } from "./refs-filter.ts";
 
 /** An entry as it is stored. A driver must return texts unchanged, because the hashes cover them. */
 export interface StoredRow {
@@ -92,6 +93,11 @@ export interface RowRange {
    * rows that do not match: the caller filters them.
    */
   readonly search?: string | undefined;
+  /**
+   * Refs that rows must have, all of them. Read `requestId` from an index: a thread may have a million entries. A driver may
+   * also return rows that do not match: the caller filters them.
+   */
+  readonly refs?: RefsFilter | undefined;
   readonly reverse?: boolean | undefined;
   readonly limit: number;
 }
@@ -100,6 +106,8 @@ export interface RowRange {
 export interface ListQuery {
   readonly prefix: string;
   readonly order: ListOrder;
+  /** The exact reverse of the order, ids included. */
+  readonly reverse: boolean;
   readonly status: string | undefined;
   /** In lower case (A to Z); empty when there is no search. */
   readonly search: string;

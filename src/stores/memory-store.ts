@@ -14,6 +14,7 @@ import type {
 } from "./driver.ts";
 import { checkOptions, completePorts, feedPosition, STORE_OPTIONS, type StoreOptions } from "./options.ts";
 import type { ThreadStore } from "./port.ts";
+import { hasRefs, requestKey, requestKeyOf } from "./refs-filter.ts";
 import { payloadContains } from "./search-text.ts";
 
 /** The tenant and the database of a store in memory. */
@@ -46,6 +47,7 @@ interface StoredThread {
   head: ThreadHead;
   readonly rows: StoredRow[];
   readonly seqById: Map<string, number>;
+  readonly seqsByRequest: Map<string, number[]>;
 }
 
 /** The data of one tenant in memory. */
@@ -82,12 +84,18 @@ export function memoryDriver(tenant: MemoryTenant, clock: Clock): StoreDriver {
   function apply(threadId: string, { head, rows = [], claim }: Decision<unknown>): void {
     if (claim !== undefined) claims.set(threadId, claim);
     if (head === undefined) return;
-    const thread = threads.get(threadId) ?? { head, rows: [], seqById: new Map<string, number>() };
+    const thread: StoredThread = threads.get(threadId) ?? {
+      head,
+      rows: [],
+      seqById: new Map(),
+      seqsByRequest: new Map(),
+    };
     threads.set(threadId, thread);
     thread.head = head;
     for (const row of rows) {
       thread.rows.push(row);
       thread.seqById.set(row.id, row.seq);
+      indexRequest(thread, row);
       log.push({ threadId, row });
     }
   }
@@ -104,7 +112,8 @@ export function memoryDriver(tenant: MemoryTenant, clock: Clock): StoreDriver {
     },
 
     async rows(threadId, range) {
-      return selectRows(threads.get(threadId)?.rows ?? [], range);
+      const thread = threads.get(threadId);
+      return thread === undefined ? [] : selectRows(thread, range);
     },
 
     async changes(after, limit): Promise<readonly Change[]> {
@@ -146,18 +155,39 @@ export function memoryDriver(tenant: MemoryTenant, clock: Clock): StoreDriver {
   }
 }
 
-function selectRows(
-  rows: readonly StoredRow[],
-  { from, to, kinds, search, reverse = false, limit }: RowRange,
-): readonly StoredRow[] {
+function indexRequest({ seqsByRequest }: StoredThread, row: StoredRow): void {
+  const key = requestKeyOf(row);
+  if (key === undefined) return;
+  const seqs = seqsByRequest.get(key);
+  if (seqs === undefined) seqsByRequest.set(key, [row.seq]);
+  else seqs.push(row.seq);
+}
+
+function selectRows(thread: StoredThread, range: RowRange): readonly StoredRow[] {
+  const { kinds, search, refs, limit } = range;
   const found: StoredRow[] = [];
-  const last = Math.min(to, rows.length - 1);
-  for (let step = 0; step <= last - from && found.length < limit; step++) {
-    const row = rows[reverse ? last - step : from + step];
-    if (row === undefined || !(kinds === undefined || kinds.includes(row.kind))) continue;
+  for (const row of candidates(thread, range)) {
+    if (found.length >= limit) break;
+    if (!(kinds === undefined || kinds.includes(row.kind))) continue;
+    if (refs !== undefined && !hasRefs(row, refs)) continue;
     if (search === undefined || payloadContains(row, search)) found.push(row);
   }
   return found;
+}
+
+function* candidates({ rows, seqsByRequest }: StoredThread, range: RowRange): Iterable<StoredRow> {
+  const { from, refs, reverse = false } = range;
+  const key = refs && requestKey(refs);
+  const to = Math.min(range.to, rows.length - 1);
+  if (key !== undefined) {
+    const seqs = (seqsByRequest.get(key) ?? []).filter((seq) => seq >= from && seq <= to);
+    for (const seq of reverse ? seqs.toReversed() : seqs) if (rows[seq] !== undefined) yield rows[seq];
+    return;
+  }
+  for (let step = 0; step <= to - from; step++) {
+    const row = rows[reverse ? to - step : from + step];
+    if (row !== undefined) yield row;
+  }
 }
 
 function withHead(id: string, head: ThreadHead | undefined): { id: string; head: ThreadHead }[] {

@@ -1,4 +1,4 @@
-import type { Entry, EntryInput } from "../thread/entry.ts";
+import type { Entry, EntryInput, Refs } from "../thread/entry.ts";
 import type { JsonObject, JsonValue } from "../thread/json.ts";
 import type { Thread } from "../thread/thread.ts";
 
@@ -120,6 +120,8 @@ export interface ReadOptions extends CallOptions {
   readonly kinds?: readonly string[] | undefined;
   /** Only entries whose payload contains this text; the case of A to Z is ignored. Default: all. */
   readonly search?: string | undefined;
+  /** Only entries with all of these refs. `requestId` is read from an index; other refs are looked up in its entries. Default: all. */
+  readonly refs?: Refs | undefined;
   /** Newest first. Default false. */
   readonly reverse?: boolean | undefined;
   /** The largest number of entries. Default: no limit. */
@@ -135,6 +137,8 @@ export interface ListOptions extends CallOptions {
   readonly prefix?: string | undefined;
   /** `updated` and `created` newest first, `id` ascending; default `updated`. */
   readonly order?: ListOrder | undefined;
+  /** The reverse of the order: `updated` and `created` oldest first, `id` descending. Default false. */
+  readonly reverse?: boolean | undefined;
   /** Only threads whose `metadata.status` is this. Default: all. */
   readonly status?: string | undefined;
   /** Only threads with this text in the id, the metadata or a payload; the case of A to Z is ignored. Default: all. */

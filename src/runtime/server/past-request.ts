@@ -31,19 +31,15 @@ export async function resultOfRequest(live: LiveThread, requestId: string): Prom
   return pastResult(live.options.definition, entries, ended);
 }
 
-/**
- * The newest ask with this ref, for the life of the log. What is not loaded is scanned in the store: its format has no index of
- * refs.
- */
+/** The newest ask with this ref, for the life of the log. A request is found by the index of the store, other refs by a scan. */
 export async function findAsk(live: RequestLog, ref: string, value: string): Promise<Entry | undefined> {
   const { thread } = live.agent;
   const loaded = thread.filterByRef(ref, value, { partial: true }).findLast(isAsk);
   if (loaded !== undefined) return loaded;
-  // Refs are not searched, payloads are: that of an ask has its requestId, and the user's role.
-  const search = ref === "requestId" ? value : "user";
-  const is = (entry: Entry): boolean => entry.refs[ref] === value && isAsk(entry);
+  const is = (entry: Entry): boolean => entry.refs[ref] === value && isAsk(entry); // also where a store knows no option refs
   const { store, ports } = live.options;
-  return findOlderEntry({ store, ports, signal: live.stopped }, thread, { kinds: ["ai_message"], search, is });
+  const wanted = { kinds: ["ai_message"], refs: { [ref]: value }, is };
+  return findOlderEntry({ store, ports, signal: live.stopped }, thread, wanted);
 }
 
 /** A request that ended before, as the log tells of it: its events, from the first to the terminal one, and its result. */
@@ -96,8 +92,7 @@ async function entriesOf(
 ): Promise<readonly Entry[]> {
   if (ask.seq >= thread.firstSeq) return thread.filterByRef("requestId", requestId, { partial: true });
   const entries: Entry[] = [];
-  for await (const entry of store.read(thread.id, { fromSeq: ask.seq })) {
-    if (entry.refs.requestId !== requestId) continue;
+  for await (const entry of store.read(thread.id, { fromSeq: ask.seq, refs: { requestId } })) {
     entries.push(entry);
     if (readRequestEnd(entry.payload as JsonObject) !== undefined) break; // payloads are JSON
   }

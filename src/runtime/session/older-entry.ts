@@ -1,5 +1,5 @@
 import type { ThreadStore } from "../../stores/port.ts";
-import type { Entry } from "../../thread/entry.ts";
+import type { Entry, Refs } from "../../thread/entry.ts";
 import type { Thread } from "../../thread/thread.ts";
 import type { RuntimePorts } from "../ports.ts";
 import { patiently } from "./patiently.ts";
@@ -17,7 +17,9 @@ interface Place {
 interface Wanted {
   readonly kinds: readonly string[];
   /** Text that occurs in its payload: the store leaves out most of the others. */
-  readonly search: string;
+  readonly search?: string | undefined;
+  /** Refs that it has. One with a `requestId` is found in an index, so that no pages are needed. */
+  readonly refs?: Refs | undefined;
   readonly is: (entry: Entry) => boolean;
 }
 
@@ -25,11 +27,12 @@ interface Wanted {
 export async function findOlderEntry(
   { store, ports, signal }: Place,
   { id, firstSeq }: Thread,
-  { kinds, search, is }: Wanted,
+  { kinds, search, refs, is }: Wanted,
 ): Promise<Entry | undefined> {
-  for (let toSeq = firstSeq - 1; toSeq >= 0; toSeq -= PAGE) {
+  const size = refs?.requestId === undefined ? PAGE : firstSeq;
+  for (let toSeq = firstSeq - 1; toSeq >= 0; toSeq -= size) {
     signal?.throwIfAborted();
-    const page = { fromSeq: Math.max(0, toSeq - PAGE + 1), toSeq, reverse: true, kinds, search };
+    const page = { fromSeq: Math.max(0, toSeq - size + 1), toSeq, reverse: true, kinds, search, refs };
     const found = await patiently(ports, async () => {
       for await (const entry of store.read(id, page)) if (is(entry)) return entry;
       return undefined;

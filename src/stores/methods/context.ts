@@ -3,6 +3,7 @@ import type { RowRange, StoreDriver, StoredRow, ThreadHead } from "../driver.ts"
 import { CorruptionError, storeClosed } from "../errors.ts";
 import { checkOptions, type StorePorts } from "../options.ts";
 import type { CallOptions } from "../port.ts";
+import { hasRefs } from "../refs-filter.ts";
 import { payloadContains } from "../search-text.ts";
 import { abortableDriver, checkSignal } from "./abortable-driver.ts";
 
@@ -107,15 +108,16 @@ const PAGES_PER_TURN = 8;
 
 /** Reads the rows of a range in pages. Without a filter, checks that there is no gap and that each row links to the previous one. */
 export async function* rowsOf(context: StoreContext, threadId: string, range: RowRange): AsyncIterable<StoredRow> {
-  const { kinds, search, reverse = false } = range;
-  const isWhole = kinds === undefined && search === undefined;
+  const { kinds, search, refs, reverse = false } = range;
+  const isWhole = kinds === undefined && search === undefined && refs === undefined;
   let { from, to, limit } = range;
   let previous: StoredRow | undefined;
   for (let pages = 1; limit > 0 && from <= to; pages++) {
     context.checkOpen();
     const size = Math.min(PAGE_SIZE, limit);
-    const page = await context.driver.rows(threadId, { from, to, kinds, search, reverse, limit: size });
-    const matching = search === undefined ? page : page.filter((row) => payloadContains(row, search));
+    const page = await context.driver.rows(threadId, { from, to, kinds, search, refs, reverse, limit: size });
+    const mentioning = search === undefined ? page : page.filter((row) => payloadContains(row, search));
+    const matching = refs === undefined ? mentioning : mentioning.filter((row) => hasRefs(row, refs));
     for (const row of matching) {
       if (isWhole && previous !== undefined) checkLink(threadId, previous, row, reverse);
       previous = row;

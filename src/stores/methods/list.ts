@@ -10,7 +10,16 @@ import { PAGE_SIZE, rowsOf, type StoreContext } from "./context.ts";
 export function listMethods(context: StoreContext): Pick<ThreadStore, "list"> {
   return {
     async list(options = {}) {
-      const copy = checkOptions(options, ["prefix", "order", "status", "search", "limit", "cursor", "signal"]);
+      const copy = checkOptions(options, [
+        "prefix",
+        "order",
+        "reverse",
+        "status",
+        "search",
+        "limit",
+        "cursor",
+        "signal",
+      ]);
       context.checkOpen();
       const query = checkQuery(copy);
       const call = context.withSignal(copy.signal);
@@ -22,28 +31,30 @@ export function listMethods(context: StoreContext): Pick<ThreadStore, "list"> {
 }
 
 function checkQuery(options: ListOptions): ListQuery {
-  const { prefix = "", order = "updated", status, search = "", limit = 50, cursor } = options;
+  const { prefix = "", order = "updated", reverse = false, status, search = "", limit = 50, cursor } = options;
   for (const [name, value] of Object.entries({ prefix, search, status: status ?? "" })) {
     if (typeof value !== "string") throw invalidOption(name, "text");
   }
   if (!["updated", "created", "id"].includes(order)) throw invalidOption("order", '"updated", "created" or "id"');
+  if (typeof reverse !== "boolean") throw invalidOption("reverse", "true or false");
   checkSeq("limit", limit);
   if (limit < 1 || limit > 1000) throw invalidOption("limit", "from 1 to 1,000");
   return {
     prefix,
     order,
+    reverse,
     status,
     search: lowerAscii(search),
     limit,
-    after: cursor === undefined ? undefined : readCursor(cursor, order),
+    after: cursor === undefined ? undefined : readCursor(cursor, sortName({ order, reverse })),
   };
 }
 
-function readCursor(cursor: string, order: ListOrder): ListPosition {
+function readCursor(cursor: string, sort: string): ListPosition {
   try {
-    const [sameOrder, value, id, ...rest]: readonly unknown[] = JSON.parse(cursor);
+    const [sameSort, value, id, ...rest]: readonly unknown[] = JSON.parse(cursor);
     checkName("id", id);
-    if (sameOrder === order && isPosition(value) && rest.length === 0) return { value, id };
+    if (sameSort === sort && isPosition(value) && rest.length === 0) return { value, id };
   } catch {} // not JSON, or no name of a thread: the same error as for a foreign cursor
   throw invalidOption("cursor", "the cursor of a page listed in the same order");
 }
@@ -53,15 +64,22 @@ function isPosition(value: unknown): value is number {
 }
 
 /** The page made of the threads found. One thread more than the limit means that there is another page. */
-function pageOf(found: readonly ThreadInfo[], { limit, order }: ListQuery): ThreadPage {
+function pageOf(found: readonly ThreadInfo[], { limit, ...sort }: ListQuery): ThreadPage {
   const threads = found.slice(0, limit);
   const last = threads.at(-1);
-  return last === undefined || found.length <= limit ? { threads } : { threads, cursor: cursorAfter(last, order) };
+  return last === undefined || found.length <= limit ? { threads } : { threads, cursor: cursorAfter(last, sort) };
 }
 
 /** The cursor of a page that ends with this thread. */
-export function cursorAfter(info: ThreadInfo, order: ListOrder): string {
-  return JSON.stringify([order, positionOf(info, order).value, info.id]);
+export function cursorAfter(info: ThreadInfo, sort: ListSort): string {
+  return JSON.stringify([sortName(sort), positionOf(info, sort.order).value, info.id]);
+}
+
+type ListSort = Pick<ListQuery, "order" | "reverse">;
+
+/** A cursor names its sort, so that it is refused in another one. */
+function sortName({ order, reverse }: ListSort): string {
+  return reverse ? `${order} reverse` : order;
 }
 
 /** The fallback for drivers without `list`. Reads all heads, and all rows when there is a search text. */
@@ -69,7 +87,7 @@ export async function searchHeads(context: StoreContext, query: ListQuery): Prom
   const found: NamedHead[] = [];
   for await (const named of allHeads(context)) if (await isMatch(context, named, query)) found.push(named);
   const position = ({ id, head }: NamedHead) => positionOf(threadInfo(id, head), query.order);
-  return found.sort((a, b) => comparePositions(position(a), position(b), query.order)).slice(0, query.limit + 1);
+  return found.sort((a, b) => comparePositions(position(a), position(b), query)).slice(0, query.limit + 1);
 }
 
 async function* allHeads({ driver }: StoreContext): AsyncIterable<NamedHead> {
@@ -86,7 +104,7 @@ async function isMatch(context: StoreContext, { id, head }: NamedHead, query: Li
   const info = threadInfo(id, head);
   if (!id.startsWith(query.prefix) || (query.status !== undefined && info.status !== query.status)) return false;
   const isOnEarlierPage =
-    query.after !== undefined && comparePositions(positionOf(info, query.order), query.after, query.order) <= 0;
+    query.after !== undefined && comparePositions(positionOf(info, query.order), query.after, query) <= 0;
   return !isOnEarlierPage && containsText(context, info, query.search);
 }
 
@@ -106,7 +124,8 @@ function positionOf({ id, updatedAt, createdAt }: ThreadInfo, order: ListOrder):
   return { id, value: order === "updated" ? updatedAt : order === "created" ? createdAt : 0 };
 }
 
-function comparePositions(a: ListPosition, b: ListPosition, order: ListOrder): number {
+function comparePositions(a: ListPosition, b: ListPosition, { order, reverse }: ListSort): number {
+  if (reverse) return comparePositions(b, a, { order, reverse: false });
   return order === "id" ? compareText(a.id, b.id) : b.value - a.value || compareText(a.id, b.id);
 }
 

@@ -7,6 +7,7 @@ import type { StoredRow, ThreadHead } from "../driver.ts";
 import { CorruptionError, StoreError } from "../errors.ts";
 import { checkOptions, checkSeq, invalidOption } from "../options.ts";
 import type { LoadOptions, ThreadStore } from "../port.ts";
+import { checkRefs } from "../refs-filter.ts";
 import { checkHead, readRow, trackBefore } from "../row-format.ts";
 import { asJsonText, lowerAscii } from "../search-text.ts";
 import { markOf, rowAt, rowsOf, type StoreContext, withConsistentHead } from "./context.ts";
@@ -26,7 +27,7 @@ export function readMethods(context: StoreContext): Pick<ThreadStore, "load" | "
 
     async *read(threadId, options = {}) {
       checkName("threadId", threadId);
-      checkOptions(options, ["fromSeq", "toSeq", "kinds", "search", "reverse", "limit", "signal"]);
+      checkOptions(options, ["fromSeq", "toSeq", "kinds", "search", "refs", "reverse", "limit", "signal"]);
       const {
         fromSeq = 0,
         toSeq = Number.MAX_SAFE_INTEGER,
@@ -42,7 +43,8 @@ export function readMethods(context: StoreContext): Pick<ThreadStore, "load" | "
       if (kinds !== undefined && !Array.isArray(kinds)) throw invalidOption("kinds", "an array of kinds");
       if (typeof search !== "string") throw invalidOption("search", "text");
       const jsonText = search === "" ? undefined : asJsonText(lowerAscii(search));
-      const range = { from: fromSeq, to: toSeq, kinds, search: jsonText, reverse, limit };
+      const refs = checkRefs(options.refs);
+      const range = { from: fromSeq, to: toSeq, kinds, search: jsonText, refs, reverse, limit };
       for await (const row of rowsOf(context.withSignal(signal), threadId, range)) {
         yield readRow(threadId, row, context.ports.sha256);
       }

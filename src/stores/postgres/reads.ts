@@ -9,8 +9,10 @@ import type {
   ThreadState,
 } from "../driver.ts";
 import { invalidCursor } from "../options.ts";
+import { refTexts, requestKey } from "../refs-filter.ts";
 import { asJsonText } from "../search-text.ts";
 import type { Query } from "./connection-pool.ts";
+import { REQUEST_KEY_OF_ENTRY } from "./schema/v2.ts";
 import {
   entryColumns,
   type HeadColumns,
@@ -46,15 +48,21 @@ export async function readHeads(
 /** Returns committed rows without gaps: a writer holds the thread's lock until its commit, so rows appear in order. */
 export async function readRows(scope: Scope, threadId: string, range: RowRange): Promise<readonly StoredRow[]> {
   const { sql, tables, tenant } = scope;
-  const { from, to, kinds, search, reverse = false, limit } = range;
+  const { from, to, kinds, search, refs = {}, reverse = false, limit } = range;
+  const key = requestKey(refs);
+  const ofRequest = key === undefined ? sql`` : sql`and ${sql.unsafe(REQUEST_KEY_OF_ENTRY)} = ${key}`;
+  // The sum keeps Postgres from reading the whole thread in the order of its primary key.
+  const order = key === undefined ? sql`e.seq` : sql`e.seq + 0`;
+  const withRefs = [sql``, ...refTexts(refs).map((text) => sql`and strpos(e.refs, ${text}) > 0`)]; // never empty, which postgres.js refuses
   const ofKinds = kinds === undefined ? sql`` : sql`and e.kind = any(${kinds.filter(isStorable)}::text[])`;
   const mentioning =
     search === undefined ? sql`` : sql`and strpos(${lowerCase(scope, payloadOf(scope))}, ${search}) > 0`;
   const found = await sql<StoredRow[]>`
     select ${entryColumns(scope)} from ${tables.entries} e
     where e.thread = (select t.key from ${tables.threads} t where t.tenant = ${tenant} and t.id = ${threadId})
-      and e.seq between ${from}::bigint and ${to}::bigint ${ofKinds} ${mentioning}
-    order by e.seq ${reverse ? sql`desc` : sql`asc`} limit ${limit}`;
+      and e.seq between ${from}::bigint and ${to}::bigint 
+      ${ofRequest} ${withRefs} ${ofKinds} ${mentioning}
+    order by ${order} ${reverse ? sql`desc` : sql`asc`} limit ${limit}`;
   return found.map((columns) => toRow(threadId, columns));
 }
 
@@ -104,36 +112,43 @@ export async function listThreads(scope: Scope, query: ListQuery): Promise<reado
   return found.map((columns) => ({ id: columns.id, head: toHead(columns.id, columns) }));
 }
 
-function orderOf({ sql }: Scope, { order }: ListQuery): Query {
+function orderOf({ sql }: Scope, { order, reverse }: ListQuery): Query {
   switch (order) {
     case "updated":
-      return sql`t.updated_at desc, t.id`;
+      return reverse ? sql`t.updated_at, t.id desc` : sql`t.updated_at desc, t.id`;
     case "created":
-      return sql`t.created_at desc, t.id`;
+      return reverse ? sql`t.created_at, t.id desc` : sql`t.created_at desc, t.id`;
     case "id":
-      return sql`t.id`;
+      return reverse ? sql`t.id desc` : sql`t.id`;
   }
 }
 
-function conditions(scope: Scope, { prefix, status, search, order, after }: ListQuery): Query[] {
+function conditions(scope: Scope, { prefix, status, search, order, reverse, after }: ListQuery): Query[] {
   const { sql, tenant } = scope;
   return [
     sql`t.tenant = ${tenant}`,
     ...(prefix === "" ? [] : [sql`and t.id >= ${prefix} and starts_with(t.id, ${prefix})`]),
     ...(status === undefined ? [] : [sql`and t.status = ${JSON.stringify(status)}`]),
     ...(search === "" ? [] : [sql`and (${containsText(scope, search)})`]),
-    ...(after === undefined ? [] : [sql`and ${isAfter(scope, order, after)}`]),
+    ...(after === undefined ? [] : [sql`and ${isAfter(scope, order, reverse, after)}`]),
   ];
 }
 
-function isAfter({ sql }: Scope, order: ListQuery["order"], { value, id }: NonNullable<ListQuery["after"]>): Query {
+function isAfter(
+  { sql }: Scope,
+  order: ListQuery["order"],
+  reverse: boolean,
+  { value, id }: NonNullable<ListQuery["after"]>,
+): Query {
+  const less = reverse ? sql`>` : sql`<`;
+  const greater = reverse ? sql`<` : sql`>`;
   switch (order) {
     case "updated":
-      return sql`(t.updated_at < ${value} or (t.updated_at = ${value} and t.id > ${id}))`;
+      return sql`(t.updated_at ${less} ${value} or (t.updated_at = ${value} and t.id ${greater} ${id}))`;
     case "created":
-      return sql`(t.created_at < ${value} or (t.created_at = ${value} and t.id > ${id}))`;
+      return sql`(t.created_at ${less} ${value} or (t.created_at = ${value} and t.id ${greater} ${id}))`;
     case "id":
-      return sql`t.id > ${id}`;
+      return sql`t.id ${greater} ${id}`;
   }
 }
 

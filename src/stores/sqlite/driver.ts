@@ -15,10 +15,12 @@ import type {
 import { CorruptionError } from "../errors.ts";
 import { feedPosition } from "../options.ts";
 import type { ListOrder } from "../port.ts";
+import { refTexts, requestKey } from "../refs-filter.ts";
 import { asJsonText } from "../search-text.ts";
 import { rollback, type SqliteConnection, type SqliteStatement, type SqlValue } from "./connection.ts";
 import { translateErrors } from "./errors.ts";
 import { GroupCommit, type Outcome } from "./group-commit.ts";
+import { REQUEST_KEY_OF_ENTRY } from "./schema/v2.ts";
 import {
   copyThread,
   HEAD_COLUMNS,
@@ -99,6 +101,8 @@ function transactionsOf(connection: SqliteConnection) {
 
 const OF_THREAD = "e.thread = (SELECT key FROM threads WHERE tenant = ? AND id = ?)";
 const IN_RANGE = `FROM entries e WHERE ${OF_THREAD} AND e.seq BETWEEN ? AND ?`;
+const OF_REQUEST = `AND ${REQUEST_KEY_OF_ENTRY} = ?`;
+const WITH_REF = "AND instr(e.refs, ?)";
 const OF_KIND = "AND e.kind IN (SELECT value FROM json_each(?))";
 const CONTAINING = `AND instr(lower(${PAYLOAD}), ?)`;
 
@@ -115,8 +119,14 @@ class History {
     this.#sql = historyStatements(connection);
   }
 
-  rows(threadId: string, { from, to, kinds, search, reverse = false, limit }: RowRange): readonly StoredRow[] {
+  rows(
+    threadId: string,
+    { from, to, kinds, search, refs = {}, reverse = false, limit }: RowRange,
+  ): readonly StoredRow[] {
+    const key = requestKey(refs);
     const conditions = [
+      ...(key === undefined ? [] : [{ sql: OF_REQUEST, value: key }]),
+      ...refTexts(refs).map((value) => ({ sql: WITH_REF, value })),
       ...(kinds === undefined ? [] : [{ sql: OF_KIND, value: JSON.stringify(kinds) }]),
       ...(search === undefined ? [] : [{ sql: CONTAINING, value: search }]),
     ];
@@ -172,6 +182,7 @@ interface Condition {
 }
 
 const SORT_ORDER = { updated: "updated_at DESC, id", created: "created_at DESC, id", id: "id" } as const;
+const REVERSE_ORDER = { updated: "updated_at, id DESC", created: "created_at, id DESC", id: "id DESC" } as const;
 
 /** A status must be text. `json_extract` alone would also convert objects to text. */
 const STATUS = "CASE json_type(metadata, '$.status') WHEN 'text' THEN json_extract(metadata, '$.status') END";
@@ -181,25 +192,30 @@ function listThreads(connection: SqliteConnection, tenant: string, query: ListQu
   const conditions = conditionsOf(tenant, query);
   const where = conditions.map(({ sql }) => sql).join(" AND ");
   const values = conditions.flatMap((condition) => condition.values);
-  const sql = `SELECT id, ${HEAD_COLUMNS} FROM threads t WHERE ${where} ORDER BY ${SORT_ORDER[query.order]} LIMIT ?`;
+  const order = (query.reverse ? REVERSE_ORDER : SORT_ORDER)[query.order];
+  const sql = `SELECT id, ${HEAD_COLUMNS} FROM threads t WHERE ${where} ORDER BY ${order} LIMIT ?`;
   const found = connection.prepare(sql).all(...values, query.limit + 1);
   return found.map(([id, ...columns]) => ({ id: String(id), head: toHead(String(id), columns) }));
 }
 
-function conditionsOf(tenant: string, { prefix, order, status, search, after }: ListQuery): readonly Condition[] {
+function conditionsOf(
+  tenant: string,
+  { prefix, order, reverse, status, search, after }: ListQuery,
+): readonly Condition[] {
   return [
     { sql: "tenant = ?", values: [tenant] },
     ...(prefix === "" ? [] : [{ sql: "substr(id, 1, length(?)) = ?", values: [prefix, prefix] }]),
     ...(status === undefined ? [] : [{ sql: `${STATUS} = ?`, values: [status] }]),
     ...(search === "" ? [] : [containsText(search)]),
-    ...(after === undefined ? [] : [isAfter(after, order)]),
+    ...(after === undefined ? [] : [isAfter(after, order, reverse)]),
   ];
 }
 
-function isAfter({ value, id }: ListPosition, order: ListOrder): Condition {
-  if (order === "id") return { sql: "id > ?", values: [id] };
+function isAfter({ value, id }: ListPosition, order: ListOrder, reverse: boolean): Condition {
+  const [less, greater] = reverse ? [">", "<"] : ["<", ">"];
+  if (order === "id") return { sql: `id ${greater} ?`, values: [id] };
   const column = order === "updated" ? "updated_at" : "created_at";
-  return { sql: `(${column} < ? OR (${column} = ? AND id > ?))`, values: [value, value, id] };
+  return { sql: `(${column} ${less} ? OR (${column} = ? AND id ${greater} ?))`, values: [value, value, id] };
 }
 
 function containsText(search: string): Condition {

@@ -149,7 +149,7 @@ async function isInEntries(
 
 /** Makes a list cursor in the format of the store. */
 function cursorBehind(info: ThreadInfo, { order }: Pick<ListOptions, "order">): string | undefined {
-  return cursorAfter(info, order ?? "updated");
+  return cursorAfter(info, { order: order ?? "updated", reverse: false });
 }
 
 const SEARCH_PREFIX = "search:";

@@ -36,6 +36,19 @@ export const listCases: ContractTests = {
     equal(await listedIds(store, { order: "id" }), [a, b, c], "id");
   },
 
+  "in reverse the oldest comes first, and ids go down": async ({ store, fresh }) => {
+    const [a, b, c, d] = [fresh("a"), fresh("b"), fresh("c"), fresh("d")];
+    await store.append(b, note({}, { at: 100 }));
+    await store.append(c, note({}, { at: 200 }));
+    await store.append(d, note({}, { at: 200 }));
+    await store.append(a, note({}, { at: 300 }));
+    await store.append(b, note({}, { at: 400 }));
+    equal(await listedIds(store, { reverse: true }), [d, c, a, b], "by default");
+    equal(await listedIds(store, { order: "created", reverse: true }), [b, d, c, a], "created");
+    equal(await listedIds(store, { order: "id", reverse: true }), [d, c, b, a], "id");
+    equal(await listedIds(store, { order: "id", reverse: false }), [a, b, c, d], "not reversed");
+  },
+
   "among equals the id decides": async ({ store, fresh }) => {
     const ids = ["d", "b", "e", "a", "c"].map(fresh);
     for (const id of ids) await store.append(id, note({}, { at: 100 }));
@@ -117,11 +130,12 @@ const ORDERS: readonly ListOrder[] = ["updated", "created", "id"];
 export const pageCases: ContractTests = {
   "pages follow each other without gap or duplicate": async ({ store, fresh }) => {
     for (let n = 0; n < 23; n++) await store.append(fresh(`t${n}`), note({}, { at: 100 + (n % 4) }));
-    for (const order of ORDERS) {
-      const whole = (await store.list({ order })).threads;
+    for (const [order, reverse] of ORDERS.flatMap((order) => [[order, false] as const, [order, true] as const])) {
+      const whole = (await store.list({ order, reverse })).threads;
       equal(whole.length, 23, "threads");
+      if (reverse) equal(whole.toReversed(), (await store.list({ order })).threads, `${order} reversed`);
       for (const limit of [1, 5, 22, 23, 24]) {
-        const paged = await pagesOf(store, { order, limit });
+        const paged = await pagesOf(store, { order, reverse, limit });
         equal(paged.flat(), whole, `pages of ${limit} by ${order}`);
         ok(
           paged.every((page) => page.length <= limit),
@@ -194,6 +208,8 @@ export const pageCases: ContractTests = {
       { cursor: '["updated",0,"\\u0000"]' },
       { cursor: '["updated",0,"t",1]' },
       { cursor, order: "created" },
+      { cursor, order: "id", reverse: true },
+      { reverse: "yes" },
     ];
     for (const options of wrong)
       await rejects(store.list(options as ListOptions), { code: "invalid_options" }, JSON.stringify(options)); // invalid on purpose

@@ -1,5 +1,5 @@
 import type { ReadOptions } from "../../stores/port.ts";
-import type { Entry } from "../../thread/entry.ts";
+import type { Entry, Refs } from "../../thread/entry.ts";
 import { note, notes, user } from "../builders.ts";
 import { allItems, equal, firstItems, rejects, shortPause } from "../check.ts";
 import type { CaseFixture, ContractTests } from "./case-fixture.ts";
@@ -66,6 +66,93 @@ export const readCases: ContractTests = {
     await checkSeqs(store, thread, { limit: 99 }, [0, 1, 2]);
   },
 
+  "refs choose, and a value matches by its type": async ({ store, thread }) => {
+    const refs = [
+      { requestId: "r1", callId: "c1" },
+      { requestId: "r1", callId: "c2" },
+      { requestId: "r2", callId: "c1" },
+      { iteration: 1 },
+      { iteration: "1" },
+      { other: null, 'odd "key': true },
+      {},
+    ] as Refs[]; // a number and a text under one key, on purpose
+    await store.append(
+      thread,
+      refs.map((refs, n) => (n % 2 === 0 ? note({}, { refs }) : user("u", { refs }))),
+    );
+    await checkSeqs(store, thread, { refs: { requestId: "r1" } }, [0, 1]);
+    await checkSeqs(store, thread, { refs: { requestId: "r1" }, reverse: true }, [1, 0]);
+    await checkSeqs(store, thread, { refs: { requestId: "r1" }, fromSeq: 1 }, [1]);
+    await checkSeqs(store, thread, { refs: { requestId: "r1" }, kinds: ["message"] }, [1]);
+    await checkSeqs(store, thread, { refs: { requestId: "r1", callId: "c1" } }, [0]);
+    await checkSeqs(store, thread, { refs: { callId: "c1" } }, [0, 2]);
+    await checkSeqs(store, thread, { refs: { callId: "c1" }, limit: 1, reverse: true }, [2]);
+    await checkSeqs(store, thread, { refs: { iteration: 1 } }, [3]);
+    await checkSeqs(store, thread, { refs: { iteration: "1" } as unknown as Refs }, [4]); // the other type on purpose
+    await checkSeqs(store, thread, { refs: { other: null } }, [5]);
+    await checkSeqs(store, thread, { refs: { 'odd "key': true } }, [5]);
+    await checkSeqs(store, thread, { refs: {} }, [0, 1, 2, 3, 4, 5, 6]);
+    for (const none of [
+      { requestId: "r" },
+      { requestId: "r11" },
+      { requestId: "R1" },
+      { nothing: "r1" },
+      { other: "" },
+    ])
+      await checkSeqs(store, thread, { refs: none }, []);
+    await checkSeqs(store, `${thread}_missing`, { refs: { requestId: "r1" } }, []);
+  },
+
+  "a request id may be any text": async ({ store, thread }) => {
+    const long = "r".repeat(10_000);
+    const ids = [
+      `${long}1`,
+      `${long}2`,
+      "a\u0000b",
+      'a"b',
+      "a\\",
+      "\u{1F9F6}".repeat(70),
+      "{}",
+      "[",
+      ",",
+      "a b",
+      "é",
+      "ｅ",
+      "",
+    ];
+    const lookalike = { ',"requestId': "r", 'x{"requestId': "r", text: '{"requestId":"r"}', requestIdx: "r" } as Refs;
+    await store.append(
+      thread,
+      [...ids, "r"].map((requestId) => note({}, { refs: { a: 1, ...lookalike, requestId } })),
+    );
+    await store.append(thread, note({}, { refs: lookalike }));
+    for (const [seq, requestId] of [...ids, "r"].entries())
+      await checkSeqs(store, thread, { refs: { requestId } }, [seq]);
+  },
+
+  "a request of more than a page is read in order, among others": async ({ store, thread }) => {
+    const refs = (n: number): Refs => ({ requestId: `request_${n % 3}`, iteration: n % 2 });
+    await store.append(
+      thread,
+      Array.from({ length: 1800 }, (_, n) => note({}, { refs: refs(n) })),
+    );
+    const all = Array.from({ length: 600 }, (_, n) => 3 * n + 1);
+    await checkSeqs(store, thread, { refs: { requestId: "request_1" } }, all);
+    await checkSeqs(
+      store,
+      thread,
+      { refs: { requestId: "request_1" }, reverse: true, limit: 550 },
+      all.toReversed().slice(0, 550),
+    );
+    const even = all.filter((n) => n % 2 === 0);
+    await checkSeqs(store, thread, { refs: { requestId: "request_1", iteration: 0 }, limit: 299 }, even.slice(0, 299));
+    const { id } = await store.fork(thread, { atSeq: 5 });
+    await checkSeqs(store, id, { refs: { requestId: "request_1" } }, [1, 4]);
+    await store.delete(thread);
+    await store.append(thread, note({}, { refs: { requestId: "request_1" } }));
+    await checkSeqs(store, thread, { refs: { requestId: "request_1" } }, [0]);
+  },
+
   "more than a page is read in order, both ways": async ({ store, thread }) => {
     await store.append(
       thread,
@@ -112,6 +199,12 @@ export const readCases: ContractTests = {
     for (const bad of [-1, 1.5, Number.NaN])
       for (const option of ["fromSeq", "toSeq", "limit"])
         await rejects(allItems(store.read(thread, { [option]: bad })), { code: "invalid_options" }, `${option} ${bad}`);
+    for (const refs of [5, "r1", [], { requestId: undefined }, { requestId: {} }, { requestId: Number.NaN }])
+      await rejects(
+        allItems(store.read(thread, { refs: refs as Refs })), // invalid on purpose
+        { code: "invalid_options" },
+        `refs ${JSON.stringify(refs)}`,
+      );
     const kinds = "note" as unknown as string[]; // invalid on purpose
     await rejects(allItems(store.read(thread, { kinds })), { code: "invalid_options" }, "kinds");
   },

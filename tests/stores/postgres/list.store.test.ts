@@ -32,6 +32,7 @@ const query = fc.record(
     status: payloadText,
     search: fc.oneof(text, payloadText, fc.constantFrom("\ud83d", '"', "\\", "\n", "\0", "%", "é", "É")),
     limit: fc.integer({ min: 1, max: 5 }),
+    reverse: fc.boolean(),
   },
   { requiredKeys: [] },
 ) satisfies fc.Arbitrary<ListOptions>;

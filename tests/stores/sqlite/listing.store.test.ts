@@ -33,21 +33,25 @@ const query = fc.record({
   status: fc.option(status.filter((value) => typeof value === "string").map(String), { nil: undefined }),
   search: fc.oneof(fc.constant(""), text, fc.constantFrom("WOOL wool", "open", '"', "\\")),
   limit: fc.integer({ min: 1, max: 5 }),
+  reverse: fc.boolean(),
 });
 
 describe("list", () => {
-  test("reads the newest threads from an index, without sorting all", () => {
-    const plans = ["updated_at", "created_at"].map((column) => {
+  test("reads the newest and the oldest threads from an index, without sorting all", () => {
+    const orders = ["updated_at DESC, id", "created_at DESC, id", "updated_at, id DESC", "created_at, id DESC"];
+    const plans = orders.map((order) => {
       const path = fastFile();
       const connection = plainConnect()(path);
       migrate(connection);
       return connection
-        .prepare(`EXPLAIN QUERY PLAN SELECT id FROM threads WHERE tenant = ? ORDER BY ${column} DESC, id LIMIT 50`)
+        .prepare(`EXPLAIN QUERY PLAN SELECT id FROM threads WHERE tenant = ? ORDER BY ${order} LIMIT 50`)
         .all("default")
         .map((row) => String(row.at(-1)))
         .join();
     });
     expect(plans).toEqual([
+      expect.stringMatching(/USING COVERING INDEX threads_by_update/),
+      expect.stringMatching(/USING COVERING INDEX threads_by_creation/),
       expect.stringMatching(/USING COVERING INDEX threads_by_update/),
       expect.stringMatching(/USING COVERING INDEX threads_by_creation/),
     ]);

@@ -1,4 +1,4 @@
-import type { StoreDriver } from "heddle/store";
+import type { StoreDriver, StoredRow } from "heddle/store";
 import { listing, type Mutants } from "./mutation.ts";
 
 /** Careless ways to read. */
@@ -15,6 +15,46 @@ export const reading: Mutants = {
     "takes no kinds for all kinds": (sound) => ({
       rows: (id, range) => sound.rows(id, range.kinds?.length === 0 ? { ...range, kinds: undefined } : range),
     }),
+    "finds refs by their text only": (sound) => ({
+      rows: async (id, { refs, ...range }) => {
+        const rows = await sound.rows(id, { ...range, limit: Number.MAX_SAFE_INTEGER });
+        const has = (row: StoredRow, [key, value]: [string, unknown]) => JSON.parse(row.refs)[key] === `${value}`;
+        return rows.filter((row) => Object.entries(refs ?? {}).every((ref) => has(row, ref))).slice(0, range.limit);
+      },
+    }),
+    "has request ids of 64 characters": (sound) => ({
+      rows: async (id, range) => {
+        const { requestId, ...refs } = range.refs ?? {};
+        if (typeof requestId !== "string" || requestId.length < 65) return sound.rows(id, range);
+        const rows = await sound.rows(id, { ...range, refs: undefined });
+        return rows.filter((row) => JSON.parse(row.refs).requestId === requestId.slice(0, 64) && refs !== undefined);
+      },
+    }),
+    "counts before it filters refs": (sound) => ({
+      rows: async (id, { refs, ...range }) => {
+        const rows = await sound.rows(id, range);
+        return rows.filter((row) =>
+          Object.entries(refs ?? {}).every(([key, value]) => JSON.parse(row.refs)[key] === value),
+        );
+      },
+    }),
+    "keeps the request index of a deleted thread": (sound, { threads }) => {
+      const before = new Map<string, Map<string, number[]>>();
+      return {
+        async remove(id) {
+          const index = threads.get(id)?.seqsByRequest;
+          if (index !== undefined) before.set(id, index);
+          return sound.remove(id);
+        },
+        async rows(id, range) {
+          const thread = threads.get(id);
+          const stale = before.get(id);
+          if (thread === undefined || stale === undefined || range.refs === undefined) return sound.rows(id, range);
+          const seqs = stale.get(JSON.stringify(range.refs["requestId"])) ?? [];
+          return seqs.flatMap((seq) => thread.rows[seq] ?? []);
+        },
+      };
+    },
     "counts before it filters": (sound) => ({
       rows: async (id, range) => {
         const rows = await sound.rows(id, { ...range, kinds: undefined });
@@ -101,6 +141,7 @@ export const reading: Mutants = {
       list: listing(sound, (query) => ({ ...query, search: query.search.replaceAll("%", "") })),
     }),
     "finds all whatever is searched": (sound) => ({ list: listing(sound, (query) => ({ ...query, search: "" })) }),
+    "ignores reverse in a list": (sound) => ({ list: listing(sound, (query) => ({ ...query, reverse: false })) }),
     "has one order": (sound) => ({ list: listing(sound, (query) => ({ ...query, order: "updated" })) }),
   },
   page: {

@@ -1,5 +1,14 @@
+/** The index key of a request id: the first 64 characters of its JSON text. Damaged refs have none, so that the file opens. */
+const REQUEST_KEY = "CASE WHEN json_valid(refs) THEN substr(refs -> '$.requestId', 1, 64) END";
+
+/** Equal to the expression of the index, so that SQLite uses it. */
+export const REQUEST_KEY_OF_ENTRY = REQUEST_KEY.replaceAll("refs", "e.refs");
+
 /** The second schema, decided in docs/decisions/0013. It may grow until the first release with it. */
 export const V2 = `
 CREATE INDEX threads_by_update ON threads (tenant, updated_at DESC, id);
 CREATE INDEX threads_by_creation ON threads (tenant, created_at DESC, id);
+
+-- The entries of one request, in order. Entries without a request are not in it.
+CREATE INDEX entries_by_request ON entries (thread, (${REQUEST_KEY}), seq) WHERE (${REQUEST_KEY}) IS NOT NULL;
 `;
