@@ -5,9 +5,12 @@ import {
   type ClaimRecord,
   checkName,
   defineStore,
+  type InboxState,
   type StoreDriver,
+  type StoredCommand,
   type StoredRow,
   type ThreadHead,
+  type WantedInbox,
 } from "heddle/store";
 import { storeContract } from "heddle/testing";
 
@@ -50,16 +53,49 @@ function keyValueDriver(kv: KeyValueService, tenant: string): StoreDriver {
   const headOf = (threadId: string) => kv.get<ThreadHead>(key("head", threadId));
   const rowAt = (threadId: string, seq: number) => kv.get<StoredRow>(key("row", threadId, digits(seq)));
 
+  const commandAt = (threadId: string, id: string) => kv.get<StoredCommand>(key("command", threadId, id));
+
+  async function rowsWith(threadId: string, ids: readonly string[]): Promise<StoredRow[]> {
+    const seqs = await Promise.all(ids.map((id) => kv.get<number>(key("id", threadId, id))));
+    const inOrder = seqs.filter((seq) => seq !== undefined).sort((a, b) => a - b);
+    return (await Promise.all(inOrder.map((seq) => rowAt(threadId, seq)))).flatMap((row) => row ?? []);
+  }
+
+  async function pendingOf(threadId: string): Promise<StoredCommand[]> {
+    const ids = (await kv.keys(key("command", threadId, ""))).map(nameIn);
+    const all = (await Promise.all(ids.map((id) => commandAt(threadId, id)))).flatMap((command) => command ?? []);
+    return all.filter(({ outcome }) => outcome === null).sort((a, b) => a.position - b.position);
+  }
+
+  async function inboxOf({ threadId, commandIds, entryIds }: WantedInbox): Promise<[string, InboxState]> {
+    const found = await Promise.all(commandIds.map((id) => commandAt(threadId, id)));
+    const lastPosition = (await pendingOf(threadId)).at(-1)?.position ?? 0;
+    const commands = found.flatMap((command) => command ?? []);
+    return [threadId, { commands, known: await rowsWith(threadId, entryIds), lastPosition }];
+  }
+
+  /** Outcomes by time, so that old ones are found. */
+  async function purge(before: number): Promise<void> {
+    for (const path of (await kv.keys(key("outcome", ""))).slice(0, 100)) {
+      const [doneAt, threadId, id] = path.split("/").slice(-3);
+      if (Number(doneAt) < before) await kv.remove([path, key("command", `${threadId}`, `${id}`)]);
+    }
+  }
+
   return {
-    transact: (threadId, wantedIds, decide) =>
+    transact: (threadId, wantedIds, decide, inboxes = []) =>
       kv.locked(async () => {
-        const seqs = await Promise.all(wantedIds.map((id) => kv.get<number>(key("id", threadId, id))));
-        const inOrder = seqs.filter((seq) => seq !== undefined).sort((a, b) => a - b);
-        const known = (await Promise.all(inOrder.map((seq) => rowAt(threadId, seq)))).flatMap((row) => row ?? []);
+        const known = await rowsWith(threadId, wantedIds);
         const claim = await kv.get<ClaimRecord>(key("claim", threadId));
-        const state = { head: await headOf(threadId), claim, known, now: Date.now() };
-        const { head, claim: granted, rows = [], result } = decide(state);
+        const wanted = new Map(await Promise.all(inboxes.map(inboxOf)));
+        const state = { head: await headOf(threadId), claim, known, inboxes: wanted, now: Date.now() };
+        const { head, claim: granted, rows = [], commands = [], purgeBefore = 0, result } = decide(state);
+        if (purgeBefore > 0) await purge(purgeBefore);
         const writes: [key: string, value: unknown][] = head ? [[key("head", threadId), head]] : [];
+        for (const { threadId: to, command } of commands) {
+          writes.push([key("command", to, command.id), command]);
+          if (command.doneAt !== null) writes.push([key("outcome", digits(command.doneAt), to, command.id), true]);
+        }
         if (granted) writes.push([key("claim", threadId), granted]);
         let place = (await kv.get<number>(key("end of log"))) ?? 0;
         for (const row of rows) {
@@ -69,6 +105,14 @@ function keyValueDriver(kv: KeyValueService, tenant: string): StoreDriver {
         await kv.write(writes);
         return result;
       }),
+
+    pending: async (threadId, after, limit) =>
+      (await pendingOf(threadId)).filter(({ position }) => position > after).slice(0, limit),
+
+    async commands(keys) {
+      const found = await Promise.all(keys.map(({ threadId, id }) => commandAt(threadId, id)));
+      return keys.flatMap(({ threadId }, n) => (found[n] ? { threadId, command: found[n] } : []));
+    },
 
     head: headOf,
 
@@ -103,6 +147,7 @@ function keyValueDriver(kv: KeyValueService, tenant: string): StoreDriver {
     remove: (threadId) =>
       kv.locked(async () => {
         const [rows, ids] = [await kv.keys(key("row", threadId, "")), await kv.keys(key("id", threadId, ""))];
+        await kv.remove(await kv.keys(key("command", threadId, "")));
         return kv.remove([key("head", threadId), ...rows, ...ids]);
       }),
 

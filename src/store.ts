@@ -1,21 +1,34 @@
 import "./thread/node-version.ts";
 
+export type {
+  Command,
+  CommandInput,
+  CommandOutcome,
+  CommandResult,
+  ConsumedCommand,
+  PostedCommand,
+} from "./stores/command.ts";
 export { defineStore } from "./stores/define-store.ts";
 export type {
   Change,
   ClaimRecord,
+  CommandKey,
   Decision,
+  InboxCommand,
+  InboxState,
   ListPosition,
   ListQuery,
   NamedHead,
   RecordSpace,
   RowRange,
   StoreDriver,
+  StoredCommand,
   StoredRow,
   ThreadHead,
   ThreadState,
+  WantedInbox,
 } from "./stores/driver.ts";
-export { EntryIdReuseError, StoreFullError, storeClosed, threadNotFound } from "./stores/errors.ts";
+export { CommandError, EntryIdReuseError, StoreFullError, storeClosed, threadNotFound } from "./stores/errors.ts";
 export { MemoryDatabase, type MemoryStoreOptions } from "./stores/memory-store.ts";
 export type { StoreOptions, StorePorts } from "./stores/options.ts";
 export type {

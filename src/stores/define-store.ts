@@ -4,6 +4,7 @@ import { claimMethods } from "./methods/claims.ts";
 import { StoreContext } from "./methods/context.ts";
 import { followMethods } from "./methods/follow.ts";
 import { forkMethods } from "./methods/fork.ts";
+import { inboxMethods } from "./methods/inbox.ts";
 import { listMethods } from "./methods/list.ts";
 import { readMethods } from "./methods/read.ts";
 import { recordMethods } from "./methods/records.ts";
@@ -27,6 +28,7 @@ export function defineStore(driver: StoreDriver, options: StoreOptions = {}): Th
     ...followMethods(context),
     ...forkMethods(context),
     ...claimMethods(context),
+    ...inboxMethods(context),
     ...recordMethods(context),
     ...verifyMethods(context),
     close: () => context.close(),

@@ -62,12 +62,65 @@ export interface ClaimRecord {
   readonly ttlMs: number;
 }
 
+/** A command in an inbox as it is stored. A driver must return texts unchanged, because the checksum covers them. */
+export interface StoredCommand {
+  readonly id: string;
+  readonly type: string;
+  /** JSON text of the body. */
+  readonly body: string;
+  /** JSON text of the body as it was posted; null unless it was amended. */
+  readonly posted: string | null;
+  /** How often the command was amended. */
+  readonly revision: number;
+  /** The place among the pending commands of the thread. */
+  readonly position: number;
+  readonly postedAt: number;
+  /** JSON text; null while the command is pending. */
+  readonly outcome: string | null;
+  /** When the outcome was written; null while the command is pending. */
+  readonly doneAt: number | null;
+  /** A short hash of the thread id and all other fields. */
+  readonly checkSum: string;
+}
+
+/** A command, with the id of the thread that it belongs to. The thread need not exist. */
+export interface InboxCommand {
+  readonly threadId: string;
+  readonly command: StoredCommand;
+}
+
+/** The name of a command. */
+export interface CommandKey {
+  readonly threadId: string;
+  readonly id: string;
+}
+
+/** The part of an inbox that a decision needs. */
+export interface WantedInbox {
+  readonly threadId: string;
+  readonly commandIds: readonly string[];
+  /** Ids of entries of that thread. */
+  readonly entryIds: readonly string[];
+}
+
+/** The wanted part of the inbox of one thread, as it is inside the transaction. */
+export interface InboxState {
+  /** The commands with one of the wanted ids, with and without an outcome. */
+  readonly commands: readonly StoredCommand[];
+  /** The rows of the thread with one of the wanted ids, in order. */
+  readonly known: readonly StoredRow[];
+  /** No pending command of the thread has a greater position; 0 when there is none. */
+  readonly lastPosition: number;
+}
+
 /** The input of a decision: the thread as it is inside the transaction. */
 export interface ThreadState {
   readonly head: ThreadHead | undefined;
   readonly claim: ClaimRecord | undefined;
   /** The rows of the thread with one of the wanted ids, in order. */
   readonly known: readonly StoredRow[];
+  /** The wanted inboxes by thread id; empty when none are wanted. */
+  readonly inboxes: ReadonlyMap<string, InboxState>;
   /** The store's clock in milliseconds. All processes must share this clock. */
   readonly now: number;
 }
@@ -79,6 +132,10 @@ export interface Decision<Result> {
   /** New rows in order. The first one directly follows the last stored row. */
   readonly rows?: readonly StoredRow[];
   readonly claim?: ClaimRecord;
+  /** Commands to insert, or to replace by thread id and command id. Only of wanted inboxes. */
+  readonly commands?: readonly InboxCommand[];
+  /** Remove commands of the tenant, of any thread, whose outcome is older: about 100 at most. */
+  readonly purgeBefore?: number;
 }
 
 /** The rows of one thread that a driver has to read. */
@@ -145,14 +202,22 @@ export interface StoreDriver {
    * Reads the state of a thread, calls `decide` with it, and writes the returned decision in the same transaction. No
    * other writer may change the thread in between. The decision is durable when the promise resolves. When `decide`
    * throws, nothing is written and the promise rejects with that error. `decide` is pure and fast; the driver may call it
-   * again when it retries the transaction.
+   * again when it retries the transaction. `inboxes` has each thread once, and may include `threadId`. No other writer may
+   * change these inboxes in between either.
    */
   transact<Result>(
     threadId: string,
     wantedIds: readonly string[],
     decide: (state: ThreadState) => Decision<Result>,
+    inboxes?: readonly WantedInbox[],
     signal?: AbortSignal,
   ): Promise<Result>;
+
+  /** Commands without an outcome, in the order of their positions, after a position. */
+  pending(threadId: string, after: number, limit: number, signal?: AbortSignal): Promise<readonly StoredCommand[]>;
+
+  /** The commands with these ids, with and without an outcome, in any order. Those that do not exist are left out. */
+  commands(keys: readonly CommandKey[], signal?: AbortSignal): Promise<readonly InboxCommand[]>;
 
   head(threadId: string, signal?: AbortSignal): Promise<ThreadHead | undefined>;
 
@@ -168,7 +233,10 @@ export interface StoreDriver {
   /** Threads in the order of their ids, starting after `afterId`. */
   heads(afterId: string | undefined, limit: number, signal?: AbortSignal): Promise<readonly NamedHead[]>;
 
-  /** Removes rows and head. Must keep the claim, so that epochs never start at 1 again. False when there is no thread. */
+  /**
+   * Removes rows, head and all commands. Must keep the claim, so that epochs never start at 1 again. False when there is
+   * no thread; its commands are removed nevertheless.
+   */
   remove(threadId: string, signal?: AbortSignal): Promise<boolean>;
 
   getRecord(space: RecordSpace, key: string, signal?: AbortSignal): Promise<string | Uint8Array | undefined>;

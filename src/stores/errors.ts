@@ -1,10 +1,11 @@
 import { type ErrorFacts, HeddleError } from "../thread/errors.ts";
+import type { CommandOutcome } from "./command.ts";
 
 /**
  * A failure of a store, or a wrong call to it. Codes without a subclass: `thread_not_found`,
  * `thread_exists`, `thread_diverged`, `seq_out_of_range`, `not_a_thread`, `invalid_options`, `too_large`, `store_closed`, `store_aborted`, `store_busy`, `store_unreachable`, `store_timeout`,
  * `store_auth_failed`, `store_read_only`, `store_schema_newer`, `store_not_heddle`, `store_url_invalid`, `store_driver_missing`,
- * `store_failed`.
+ * `store_driver_outdated`, `store_failed`.
  */
 export class StoreError extends HeddleError {
   static override readonly className: string = "StoreError";
@@ -51,6 +52,20 @@ export class EntryIdReuseError extends StoreError {
 export function repeatedByOption(threadId: string, entryIds: readonly string[]): EntryIdReuseError {
   const fix = "Give the store an option ids that returns a new id at every call, or none.";
   return new EntryIdReuseError(threadId, entryIds, "repeated by the option ids", fix);
+}
+
+/** A command of an inbox cannot be posted, changed or consumed like this. Nothing was written. */
+export class CommandError extends StoreError {
+  static override readonly className: string = "CommandError";
+  readonly commandId: string;
+  /** The outcome that the command already has. */
+  declare readonly outcome?: CommandOutcome;
+
+  constructor(facts: ErrorFacts & { threadId: string; commandId: string; outcome?: CommandOutcome | undefined }) {
+    super(facts);
+    this.commandId = facts.commandId;
+    if (facts.outcome !== undefined) this.outcome = facts.outcome;
+  }
 }
 
 /** Stored data is damaged. Restore the thread from a backup; `verify` reports how many entries are good. */
@@ -140,4 +155,21 @@ export function threadNotFound(threadId: string): StoreError {
 /** The error of a call on a closed store. For drivers and wrappers of stores. */
 export function storeClosed(): StoreError {
   return new StoreError({ code: "store_closed", message: "This store is closed. Open it again before using it." });
+}
+
+/** The error of a driver that was written for an earlier version. */
+export function noInbox(): StoreError {
+  const message = "The driver of this store has no inboxes. Update it: see StoreDriver, transact and pending.";
+  return new StoreError({ code: "store_driver_outdated", message });
+}
+
+export function commandTooLarge(
+  threadId: string,
+  commandId: string,
+  path: string,
+  size: number,
+  limit: number,
+): CommandError {
+  const message = `Command ${commandId} has a ${path} of ${size} characters; at most ${limit} are allowed. Store large content elsewhere and pass a reference to it.`;
+  return new CommandError({ code: "too_large", threadId, commandId, message });
 }

@@ -5,12 +5,16 @@ import type {
   Change,
   ClaimRecord,
   Decision,
+  InboxCommand,
+  InboxState,
   RecordSpace,
   RowRange,
   StoreDriver,
+  StoredCommand,
   StoredRow,
   ThreadHead,
   ThreadState,
+  WantedInbox,
 } from "./driver.ts";
 import { checkOptions, completePorts, feedPosition, STORE_OPTIONS, type StoreOptions } from "./options.ts";
 import type { ThreadStore } from "./port.ts";
@@ -50,11 +54,21 @@ interface StoredThread {
   readonly seqsByRequest: Map<string, number[]>;
 }
 
+interface MemoryInbox {
+  readonly commands: Map<string, StoredCommand>;
+  /** In the order of their positions. */
+  readonly pending: Map<string, StoredCommand>;
+  lastPosition: number;
+}
+
 /** The data of one tenant in memory. */
 export class MemoryTenant {
   readonly threads = new Map<string, StoredThread>();
   readonly claims = new Map<string, ClaimRecord>();
   readonly records = new Map<string, string | Uint8Array>();
+  readonly inboxes = new Map<string, MemoryInbox>();
+  /** The commands with an outcome, in the order of the outcomes. */
+  readonly settled: InboxCommand[] = [];
   /** All rows in commit order, including rows of removed threads, so that feed cursors stay valid. */
   readonly log: Omit<Change, "cursor">[] = [];
 }
@@ -72,17 +86,62 @@ export class MemoryDatabase {
 
 /** The reference implementation of a driver: synchronous, in plain maps. */
 export function memoryDriver(tenant: MemoryTenant, clock: Clock): StoreDriver {
-  const { threads, claims, records, log } = tenant;
+  const { threads, claims, records, inboxes, settled, log } = tenant;
 
-  function stateOf(threadId: string, wantedIds: readonly string[]): ThreadState {
-    const thread = threads.get(threadId);
-    const seqs = wantedIds.flatMap((id) => thread?.seqById.get(id) ?? []).sort((a, b) => a - b);
-    const known = seqs.flatMap((seq) => thread?.rows[seq] ?? []);
-    return { head: thread?.head, claim: claims.get(threadId), known, now: clock() };
+  function stateOf(threadId: string, wantedIds: readonly string[], wanted: readonly WantedInbox[]): ThreadState {
+    return {
+      head: threads.get(threadId)?.head,
+      claim: claims.get(threadId),
+      known: rowsById(threadId, wantedIds),
+      inboxes: new Map(wanted.map((inbox) => [inbox.threadId, inboxState(inbox)])),
+      now: clock(),
+    };
   }
 
-  function apply(threadId: string, { head, rows = [], claim }: Decision<unknown>): void {
+  function rowsById(threadId: string, ids: readonly string[]): readonly StoredRow[] {
+    const thread = threads.get(threadId);
+    const seqs = ids.flatMap((id) => thread?.seqById.get(id) ?? []).sort((a, b) => a - b);
+    return seqs.flatMap((seq) => thread?.rows[seq] ?? []);
+  }
+
+  function inboxState({ threadId, commandIds, entryIds }: WantedInbox): InboxState {
+    const inbox = inboxes.get(threadId);
+    return {
+      commands: commandIds.flatMap((id) => inbox?.commands.get(id) ?? []),
+      known: rowsById(threadId, entryIds),
+      lastPosition: inbox?.lastPosition ?? 0,
+    };
+  }
+
+  function putCommand({ threadId, command }: InboxCommand): void {
+    const inbox = inboxes.get(threadId) ?? { commands: new Map(), pending: new Map(), lastPosition: 0 };
+    inboxes.set(threadId, inbox);
+    inbox.commands.set(command.id, command);
+    inbox.lastPosition = Math.max(inbox.lastPosition, command.position);
+    if (command.outcome === null) {
+      inbox.pending.set(command.id, command);
+    } else {
+      inbox.pending.delete(command.id);
+      settled.push({ threadId, command });
+    }
+  }
+
+  /** Outcomes of deleted threads are in the list too. */
+  function purge(before: number): void {
+    const end = settled.findIndex(({ command }) => command.doneAt === null || command.doneAt >= before);
+    for (const { threadId, command } of settled.splice(0, end < 0 ? settled.length : end)) {
+      const inbox = inboxes.get(threadId);
+      if (inbox?.commands.get(command.id) !== command) continue;
+      inbox.commands.delete(command.id);
+      if (inbox.commands.size === 0) inboxes.delete(threadId);
+    }
+  }
+
+  function apply(threadId: string, decision: Decision<unknown>): void {
+    const { head, rows = [], claim, commands = [], purgeBefore } = decision;
     if (claim !== undefined) claims.set(threadId, claim);
+    if (purgeBefore !== undefined) purge(purgeBefore);
+    for (const command of commands) putCommand(command);
     if (head === undefined) return;
     const thread: StoredThread = threads.get(threadId) ?? {
       head,
@@ -101,10 +160,22 @@ export function memoryDriver(tenant: MemoryTenant, clock: Clock): StoreDriver {
   }
 
   return {
-    async transact(threadId, wantedIds, decide) {
-      const decision = decide(stateOf(threadId, wantedIds));
+    async transact(threadId, wantedIds, decide, wanted = []) {
+      const decision = decide(stateOf(threadId, wantedIds, wanted));
       apply(threadId, decision);
       return decision.result;
+    },
+
+    async pending(threadId, after, limit) {
+      const pending = [...(inboxes.get(threadId)?.pending.values() ?? [])];
+      return pending.filter(({ position }) => position > after).slice(0, limit);
+    },
+
+    async commands(keys) {
+      return keys.flatMap(({ threadId, id }) => {
+        const command = inboxes.get(threadId)?.commands.get(id);
+        return command === undefined ? [] : [{ threadId, command }];
+      });
     },
 
     async head(threadId) {
@@ -132,6 +203,7 @@ export function memoryDriver(tenant: MemoryTenant, clock: Clock): StoreDriver {
     },
 
     async remove(threadId) {
+      inboxes.delete(threadId);
       return threads.delete(threadId);
     },
 

@@ -13,6 +13,8 @@ export interface StorePorts extends Ports {
   readonly pollMs: number;
   /** The largest payload of one entry, in characters of JSON text. Default 67,108,864 (64 Mi). */
   readonly maxEntryChars: number;
+  /** How long the outcomes of commands are kept, in milliseconds. Default 604,800,000 (7 days). */
+  readonly keepOutcomesMs: number;
 }
 
 /** Options of every store. Each has the default that `StorePorts` states. */
@@ -24,6 +26,7 @@ const DEFAULTS: StorePorts = {
   sha256: portableSha256,
   pollMs: 100,
   maxEntryChars: 64 * 1024 * 1024,
+  keepOutcomesMs: 7 * 24 * 60 * 60 * 1000,
 };
 
 export const STORE_OPTIONS = Object.keys(DEFAULTS) as readonly (keyof StorePorts)[]; // DEFAULTS has exactly these keys

@@ -1,6 +1,14 @@
 import type { Entry, EntryInput, Refs } from "../thread/entry.ts";
 import type { JsonObject, JsonValue } from "../thread/json.ts";
 import type { Thread } from "../thread/thread.ts";
+import type {
+  Command,
+  CommandInput,
+  CommandOutcome,
+  CommandResult,
+  ConsumedCommand,
+  PostedCommand,
+} from "./command.ts";
 
 /**
  * Stores threads. A store is opened for one tenant and has no access to other tenants. Every adapter keeps every promise
@@ -60,6 +68,21 @@ export interface ThreadStore {
   /** Ends the claim, so that another holder can claim the thread at once. */
   release(threadId: string, epoch: number, options?: CallOptions): Promise<void>;
 
+  /**
+   * Puts a command into the inbox of the thread, which need not exist yet. It is durable when the promise resolves. A retry
+   * with the same id and content is a replay and has the outcome, if there is one; other content is `command_id_reused`.
+   * After the outcome was purged, the log answers: a thread with the entry `<id>/0` has handled the command.
+   */
+  post(threadId: string, command: CommandInput, options?: CallOptions): Promise<CommandResult>;
+  /** The commands that wait in the inbox, in the order in which they were posted. */
+  pending(threadId: string, options?: CallOptions): Promise<readonly Command[]>;
+  /** Replaces the body of a pending command. With an outcome it is `command_settled`. */
+  amend(threadId: string, id: string, body: JsonObject, options?: CallOptions): Promise<CommandResult>;
+  /** Ends a pending command with the outcome `withdrawn`. With another outcome it is `command_settled`. */
+  withdraw(threadId: string, id: string, options?: CallOptions): Promise<CommandResult>;
+  /** Waits until the command has an outcome, in whatever process it is written. */
+  outcome(threadId: string, id: string, options?: CallOptions): Promise<CommandOutcome>;
+
   /** Stores JSON or bytes under the hash of their content. Resolves to the hash. */
   putBlob(content: JsonValue | Uint8Array, options?: CallOptions): Promise<string>;
   /** The content with this hash; undefined when there is none. */
@@ -91,6 +114,14 @@ export interface AppendOptions extends CallOptions {
   readonly metadata?: JsonObject | undefined;
   /** Whether to create a missing thread; default true. */
   readonly create?: boolean | undefined;
+  /**
+   * Pending commands of this thread that the append answers, each with its outcome, in the same transaction. An append without
+   * entries leaves the thread and its `updatedAt` as they were, and is fenced by `epoch`. The same call again is a replay.
+   * A command with another outcome is `command_settled`. Give the entries ids made of the command's: `<id>/0`, `<id>/1`. Default: none.
+   */
+  readonly consumes?: readonly ConsumedCommand[] | undefined;
+  /** Commands to post to other threads, or to this one, in the same transaction. Default: none. */
+  readonly posts?: readonly PostedCommand[] | undefined;
 }
 
 /** The result of `append`. */

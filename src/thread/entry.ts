@@ -1,7 +1,7 @@
 import { ThreadError } from "./errors.ts";
 import { copyJsonObject, describe, fieldsOf, type JsonObject, readSafely, sameJson } from "./json.ts";
 import type { EntryKinds } from "./kinds.ts";
-import { checkName } from "./names.ts";
+import { checkEntryId } from "./names.ts";
 import type { Ports } from "./ports.ts";
 
 interface EntryBase<Kind, Payload> {
@@ -119,7 +119,7 @@ export function draftEntry(input: unknown, path: string, { clock, ids }: Ports):
   const fields = fieldsOf(input, path, "invalid_entry");
   for (const field of Object.keys(fields)) if (!FIELDS.has(field)) throw unknownField(path, field);
   const { id = ids("entry"), at = clock(), v, kind = "note", payload, refs } = fields;
-  checkName(`${path}.id`, id);
+  checkEntryId(`${path}.id`, id);
   if (!isWholeNumber(at)) throw invalid(`${path}.at`, "must be whole milliseconds since 1970");
   if (v !== undefined && !(isWholeNumber(v) && v >= 1)) throw invalid(`${path}.v`, "must be a whole number from 1");
   checkKind(`${path}.kind`, kind);

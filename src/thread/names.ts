@@ -23,3 +23,8 @@ function troubleWith(name: string): string | undefined {
   if (!name.isWellFormed()) return "has a lone surrogate";
   return undefined;
 }
+
+/** The id of an entry is a name, or a name with a slash and a number: the answer to a command has the ids `<command>/0`, `<command>/1`. */
+export function checkEntryId(what: string, id: unknown): asserts id is string {
+  checkName(what, typeof id === "string" ? id.replace(/\/(0|[1-9]\d{0,5})$/, "") : id);
+}

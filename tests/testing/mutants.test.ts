@@ -3,12 +3,13 @@ import { checkName, defineStore, MemoryDatabase } from "heddle/store";
 import { storeContract } from "heddle/testing";
 import { describe, expect, test } from "vitest";
 import { type MemoryTenant, memoryDriver } from "../../src/stores/memory-store.ts";
+import { inboxes } from "./mutants/inboxes.ts";
 import { keeping } from "./mutants/keeping.ts";
 import type { Mutation } from "./mutants/mutation.ts";
 import { reading } from "./mutants/reading.ts";
 import { writing } from "./mutants/writing.ts";
 
-const mutants = Object.entries({ ...writing, ...reading, ...keeping });
+const mutants = Object.entries({ ...writing, ...reading, ...keeping, ...inboxes });
 
 describe.each(mutants)("the group %s finds a driver that", (group, mutations) => {
   test.each(Object.entries(mutations))("%s", async (_, mutation) => {
@@ -17,7 +18,7 @@ describe.each(mutants)("the group %s finds a driver that", (group, mutations) =>
 });
 
 describe("the group tenant finds a driver that", () => {
-  test.each(["threads", "claims", "records"] as const)("shares %s between tenants", async (part) => {
+  test.each(["threads", "claims", "records", "inboxes"] as const)("shares %s between tenants", async (part) => {
     const database = new MemoryDatabase();
     const shared = database.tenant("all");
     const tenantOf = (name: string) => ({ ...database.tenant(name), [part]: shared[part] });

@@ -31,3 +31,14 @@ describe("the id of a thread or an entry", () => {
     expect(errorOf(() => Thread.create().append({ id }))).toMatchObject({ code: "invalid_id", path: "entry.id" });
   });
 });
+
+describe("the id of an entry that answers a command", () => {
+  test.each(["c1/0", "c1/12", "x.y/999999", `${"x".repeat(256)}/0`])("may be %j", (id) => {
+    expect(Thread.create().append({ id }).last()?.id).toBe(id);
+    expect(errorOf(() => Thread.create({ id }))).toMatchObject({ code: "invalid_id" });
+  });
+
+  test.each(["/0", "c1/", "c1/x", "c1/01", "c1/-1", "c1/1000000", "a/b/0", "c1\\0", " /0"])("may not be %j", (id) => {
+    expect(errorOf(() => Thread.create().append({ id }))).toMatchObject({ code: "invalid_id", path: "entry.id" });
+  });
+});

@@ -6,11 +6,21 @@ import { ConflictError, EntryIdReuseError, repeatedByOption, threadNotFound } fr
 import type { AppendOptions, AppendResult } from "../port.ts";
 import { checkHead, type EncodedDraft, newHead, nextRow, readRow, sealHead, type Tip } from "../row-format.ts";
 import { staleHolder } from "./claim.ts";
+import {
+  decideInbox,
+  InboxDraft,
+  type InboxPorts,
+  type InboxRequest,
+  purge,
+  writeCommands,
+  writeReplayed,
+} from "./inbox.ts";
 
 export interface AppendRequest {
   readonly threadId: string;
   readonly batch: readonly EncodedDraft[];
-  readonly options: AppendOptions;
+  readonly options: Pick<AppendOptions, "expectedRev" | "epoch" | "metadata" | "create">;
+  readonly inbox: InboxRequest;
   /** Used only when this append creates the thread. */
   readonly createdAt: number;
   readonly metadata: JsonObject;
@@ -20,17 +30,39 @@ export interface AppendRequest {
  * Decides what an append writes to a thread in the given state. Checks for a retry first, so that a retry succeeds at any
  * revision. All refusals come before the first write.
  */
-export function decideAppend(request: AppendRequest, state: ThreadState, sha256: Sha256): Decision<AppendResult> {
-  const { threadId, batch, options } = request;
+export function decideAppend(request: AppendRequest, state: ThreadState, ports: InboxPorts): Decision<AppendResult> {
+  const { threadId, batch, inbox } = request;
+  const { sha256 } = ports;
   const head = state.head && checkHead(threadId, state.head, sha256);
   const rev = head?.rev ?? 0;
-  if (batch.length === 0) return { result: { rev, entries: [], replayed: false } };
-  if (state.known.length > 0) return { result: replay(request, state.known, sha256) };
+  const hasCommands = inbox.consumes.length + inbox.posts.length > 0;
+  const draft = new InboxDraft(state, sha256);
+  if (batch.length === 0) {
+    if (!hasCommands) return { result: { rev, entries: [], replayed: false } };
+    const decision = decideInbox(threadId, inbox, draft);
+    if (decision.isReplay) return { result: { rev, entries: [], replayed: true } };
+    checkThread(request, head, state);
+    return { result: { rev, entries: [], replayed: false }, commands: decision.write(), ...purge(state, ports) };
+  }
+  if (state.known.length > 0) {
+    const result = replay(request, state.known, sha256);
+    const commands = hasCommands ? writeReplayed(threadId, inbox, draft) : [];
+    if (commands.length === 0) return { result };
+    checkEpoch(threadId, request.options.epoch, state);
+    return { result, commands };
+  }
+  checkThread(request, head, state);
+  const commands = hasCommands ? writeCommands(threadId, inbox, draft, { isDoneAllowed: false }) : [];
+  const written = write(request, head, sha256);
+  return commands.length === 0 ? written : { ...written, commands, ...purge(state, ports) };
+}
+
+function checkThread({ threadId, options }: AppendRequest, head: ThreadHead | undefined, state: ThreadState): void {
+  const rev = head?.rev ?? 0;
   checkEpoch(threadId, options.epoch, state);
   if (options.expectedRev !== undefined && options.expectedRev !== rev)
     throw new ConflictError(threadId, options.expectedRev, rev);
   if (head === undefined && options.create === false) throw threadNotFound(threadId);
-  return write(request, head, sha256);
 }
 
 function checkEpoch(threadId: string, epoch: number | undefined, { claim }: ThreadState): void {

@@ -14,7 +14,9 @@ export function abortableDriver(driver: StoreDriver, signal: AbortSignal): Store
   const write = <Result>(call: () => Promise<Result>): Promise<Result> => untilAborted(signal, call, MAY_BE_STORED);
   const { list, copy, inspect } = driver;
   const methods: EveryMethod = {
-    transact: (id, wantedIds, decide) => write(() => driver.transact(id, wantedIds, decide, signal)),
+    transact: (id, wantedIds, decide, inboxes) => write(() => driver.transact(id, wantedIds, decide, inboxes, signal)),
+    pending: (id, after, limit) => read(() => driver.pending(id, after, limit, signal)),
+    commands: (keys) => read(() => driver.commands(keys, signal)),
     head: (id) => read(() => driver.head(id, signal)),
     rows: (id, range) => read(() => driver.rows(id, range, signal)),
     changes: (after, limit) => read(() => driver.changes(after, limit, signal)),
@@ -64,7 +66,7 @@ function isSignal(signal: unknown): boolean {
   return typeof aborted === "boolean" && typeof addEventListener === "function";
 }
 
-function callAborted(signal: AbortSignal, consequence: string): StoreError {
+export function callAborted(signal: AbortSignal, consequence: string): StoreError {
   const message = `The call was aborted by its signal.${consequence}`;
   return new StoreError({ code: "store_aborted", message, cause: signal.reason });
 }

@@ -4,35 +4,42 @@ import { checkName } from "../../thread/names.ts";
 import { systemPorts } from "../../thread/ports.ts";
 import { Thread } from "../../thread/thread.ts";
 import { decideAppend } from "../decide/append.ts";
+import { NO_COMMANDS } from "../decide/inbox.ts";
 import type { ThreadHead } from "../driver.ts";
 import { EntryIdReuseError, repeatedByOption, StoreError } from "../errors.ts";
 import { checkOptions, checkSeq } from "../options.ts";
 import type { ThreadStore } from "../port.ts";
 import { checkHead, type EncodedDraft, encodeDraft, newHead, readRow } from "../row-format.ts";
 import { rowsOf, type StoreContext } from "./context.ts";
+import { inboxRequest, wantedInboxes } from "./inbox.ts";
 
 /** `append` and `save`: writing entries. */
 export function appendMethods(context: StoreContext): Pick<ThreadStore, "append" | "save"> {
   const { ports } = context;
   return {
     async append(threadId, entries, options = {}) {
-      const copy = checkOptions(options, ["expectedRev", "epoch", "metadata", "create", "signal"]);
+      const copy = checkOptions(options, ["expectedRev", "epoch", "metadata", "create", "consumes", "posts", "signal"]);
       checkName("threadId", threadId);
       checkSeq("expectedRev", copy.expectedRev);
       checkSeq("epoch", copy.epoch);
       const metadata = copy.metadata && copyJsonObject(copy.metadata, "metadata");
       const drafts = draftEntries(entries, ports);
+      const inbox = inboxRequest(threadId, copy, ports.maxEntryChars);
       context.checkOpen();
       const { driver } = context.withSignal(copy.signal);
       if (drafts.length === 0 && Object.keys(metadata ?? {}).length > 0) throw metadataWithoutEntries(threadId);
       const batch = drafts.map((draft) => encodeDraft(draft, context.salt(), ports.sha256));
       checkBatch(threadId, batch, ports.maxEntryChars);
       const createdAt = batch[0]?.draft.at ?? ports.clock();
-      const request = { threadId, batch, options: { ...copy, metadata }, createdAt, metadata: {} };
+      const request = { threadId, batch, options: { ...copy, metadata }, inbox, createdAt, metadata: {} };
       // Ids of the default generator are never equal, so they need no lookup.
       const canRepeat = ports.ids !== systemPorts.ids;
       const ids = batch.flatMap(({ draft }) => (draft.hasCallerId || canRepeat ? draft.id : []));
-      const result = await driver.transact(threadId, ids, (state) => decideAppend(request, state, ports.sha256));
+      const inboxes = wantedInboxes(
+        inbox.posts,
+        inbox.consumes.map(({ id }) => ({ threadId, id })),
+      );
+      const result = await driver.transact(threadId, ids, (state) => decideAppend(request, state, ports), inboxes);
       context.wakeups.wake();
       return result;
     },
@@ -80,10 +87,11 @@ async function writeMissing(context: StoreContext, thread: Thread, head: ThreadH
   const missing = thread.slice(head?.rev ?? 0, thread.lastSeq);
   const batch = draftEntries(missing, ports).map((draft) => encodeDraft(draft, context.salt(), ports.sha256));
   checkBatch(id, batch, ports.maxEntryChars);
-  const request = { threadId: id, batch, options: { expectedRev: head?.rev ?? 0 }, createdAt, metadata };
+  const options = { expectedRev: head?.rev ?? 0 };
+  const request = { threadId: id, batch, options, inbox: NO_COMMANDS, createdAt, metadata };
   const ids = batch.map(({ draft }) => draft.id);
   await driver.transact(id, ids, (state) => {
-    if (batch.length > 0) return decideAppend(request, state, ports.sha256);
+    if (batch.length > 0) return decideAppend(request, state, ports);
     return {
       result: undefined,
       ...(state.head === undefined && { head: newHead(id, createdAt, metadata, ports.sha256) }),

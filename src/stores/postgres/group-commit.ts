@@ -1,7 +1,17 @@
-import type { ClaimRecord, Decision, StoredRow, ThreadHead, ThreadState } from "../driver.ts";
+import type {
+  ClaimRecord,
+  Decision,
+  InboxCommand,
+  InboxState,
+  StoredCommand,
+  StoredRow,
+  ThreadHead,
+  ThreadState,
+  WantedInbox,
+} from "../driver.ts";
 import { waitForTurns } from "./deadlines.ts";
 import { isConnectionLoss, isTimeout, storeError } from "./errors.ts";
-import { type EntryIdsByThread, readStates } from "./reads.ts";
+import { type ReadThread, readThreads, type WantedThread } from "./reads.ts";
 import type { Transaction } from "./writer.ts";
 import { type BatchWrites, batchStatements } from "./writes.ts";
 
@@ -66,16 +76,16 @@ export async function commitJobs(transact: Transact, queued: readonly Job[]): Pr
   }
 }
 
-type Seen = ReadonlyMap<string, ThreadState>;
+type Seen = ReadonlyMap<string, ReadThread>;
 
 function batchTransaction(jobs: readonly Job[]): Transaction<Seen, readonly (() => void)[]> {
-  const wanted = entryIdsOf(jobs);
+  const wanted = threadsOf(jobs);
   return {
     threadIds: [...wanted.keys()],
-    read: (scope) => readStates(scope, wanted),
-    write(scope, states) {
-      const outcome = decideAll(jobs, states);
-      const announce = outcome.rows.length > 0;
+    read: (scope) => readThreads(scope, wanted),
+    write(scope, threads) {
+      const outcome = decideAll(jobs, threads);
+      const announce = outcome.rows.length + outcome.commands.length > 0;
       return { statements: batchStatements(scope, outcome), announce, finish: () => outcome.answers };
     },
   };
@@ -85,6 +95,7 @@ function batchTransaction(jobs: readonly Job[]): Transaction<Seen, readonly (() 
 export interface Job {
   readonly threadId: string;
   readonly wantedIds: readonly string[];
+  readonly inboxes: readonly WantedInbox[];
   /** Returns what to write, and `accept`, which resolves the call after the commit. Throws what the caller's `decide` throws. */
   readonly decide: (state: ThreadState) => { readonly decision: Decision<unknown>; readonly accept: () => void };
   readonly reject: (error: unknown) => void;
@@ -97,12 +108,14 @@ export function newJob<Result>(
   threadId: string,
   wantedIds: readonly string[],
   decide: (state: ThreadState) => Decision<Result>,
+  inboxes: readonly WantedInbox[],
   signals: readonly (AbortSignal | undefined)[],
 ): { readonly job: Job; readonly answer: Promise<Result> } {
   const { promise, resolve, reject } = Promise.withResolvers<Result>();
   const job: Job = {
     threadId,
     wantedIds,
+    inboxes,
     decide(state) {
       const decision = decide(state);
       return { decision, accept: () => resolve(decision.result) };
@@ -119,27 +132,40 @@ interface BatchOutcome extends BatchWrites {
   readonly answers: readonly (() => void)[];
 }
 
-function entryIdsOf(jobs: readonly Job[]): EntryIdsByThread {
-  const wanted = new Map<string, Set<string>>();
-  for (const { threadId, wantedIds } of jobs) {
-    const ids = wanted.get(threadId) ?? new Set();
-    wanted.set(threadId, ids);
-    for (const id of wantedIds) ids.add(id);
+function threadsOf(jobs: readonly Job[]): ReadonlyMap<string, WantedThread> {
+  const wanted = new Map<string, WantedThread>();
+  const add = (threadId: string, entryIds: readonly string[], commandIds: readonly string[]): void => {
+    const thread = wanted.get(threadId) ?? { entryIds: new Set(), commandIds: new Set() };
+    wanted.set(threadId, thread);
+    for (const id of entryIds) thread.entryIds.add(id);
+    for (const id of commandIds) thread.commandIds.add(id);
+  };
+  for (const { threadId, wantedIds, inboxes } of jobs) {
+    add(threadId, wantedIds, []);
+    for (const inbox of inboxes) add(inbox.threadId, inbox.entryIds, inbox.commandIds);
   }
   return wanted;
 }
 
 /** Decides the jobs in order. A job sees the pending writes of earlier jobs on the same thread. */
-function decideAll(jobs: readonly Job[], states: ReadonlyMap<string, ThreadState>): BatchOutcome {
-  const drafts = new Map([...states].map(([threadId, state]) => [threadId, new ThreadDraft(state)]));
-  const rows: (readonly [string, StoredRow])[] = [];
-  const answers = jobs.map(({ threadId, wantedIds, decide, reject, isOver }) => {
-    if (isOver()) return () => {}; // its caller has an error already, so it must not be written now
+function decideAll(jobs: readonly Job[], threads: ReadonlyMap<string, ReadThread>): BatchOutcome {
+  const drafts = new Map([...threads].map(([threadId, thread]) => [threadId, new ThreadDraft(thread)]));
+  const draftOf = (threadId: string): ThreadDraft => {
     const draft = drafts.get(threadId);
     if (draft === undefined) throw new Error(`The state of thread ${threadId} was not read.`);
+    return draft;
+  };
+  const rows: (readonly [string, StoredRow])[] = [];
+  let purgeBefore: number | undefined;
+  const answers = jobs.map(({ threadId, wantedIds, inboxes, decide, reject, isOver }) => {
+    if (isOver()) return () => {}; // its caller has an error already, so it must not be written now
+    const draft = draftOf(threadId);
+    const states = new Map(inboxes.map((inbox) => [inbox.threadId, draftOf(inbox.threadId).inboxFor(inbox)]));
     try {
-      const { decision, accept } = decide(draft.stateFor(wantedIds));
+      const { decision, accept } = decide({ ...draft.stateFor(wantedIds), inboxes: states });
       for (const row of draft.apply(decision)) rows.push([threadId, row]);
+      for (const { threadId: to, command } of decision.commands ?? []) draftOf(to).put(command);
+      purgeBefore = decision.purgeBefore ?? purgeBefore;
       return accept;
     } catch (error) {
       return () => reject(error);
@@ -147,25 +173,44 @@ function decideAll(jobs: readonly Job[], states: ReadonlyMap<string, ThreadState
   });
   const heads = [...drafts].flatMap(([id, { newHead }]) => (newHead === undefined ? [] : [[id, newHead] as const]));
   const claims = [...drafts].flatMap(([id, { newClaim }]) => (newClaim === undefined ? [] : [[id, newClaim] as const]));
-  return { heads, rows, claims, answers };
+  const commands = [...drafts].flatMap(([threadId, draft]) =>
+    draft.newCommands.map((command): InboxCommand => ({ threadId, command })),
+  );
+  return { heads, rows, claims, commands, purgeBefore, answers };
 }
 
 /** The state of a thread with the pending writes of a batch. */
 class ThreadDraft {
   newHead: ThreadHead | undefined;
   newClaim: ClaimRecord | undefined;
-  readonly #state: ThreadState;
+  readonly #thread: ReadThread;
   readonly #rowsById: Map<string, StoredRow>;
+  readonly #commandsById: Map<string, StoredCommand>;
+  readonly #written = new Set<string>();
 
-  constructor(state: ThreadState) {
-    this.#state = state;
-    this.#rowsById = new Map(state.known.map((row) => [row.id, row]));
+  constructor(thread: ReadThread) {
+    this.#thread = thread;
+    this.#rowsById = new Map(thread.rows.map((row) => [row.id, row]));
+    this.#commandsById = new Map(thread.commands.map((command) => [command.id, command]));
   }
 
-  stateFor(wantedIds: readonly string[]): ThreadState {
-    const known = wantedIds.flatMap((id) => this.#rowsById.get(id) ?? []).sort((a, b) => a.seq - b.seq);
-    const { head, claim, now } = this.#state;
-    return { head: this.newHead ?? head, claim: this.newClaim ?? claim, known, now };
+  /** Each command once, as it is after the last job. */
+  get newCommands(): readonly StoredCommand[] {
+    return [...this.#written].flatMap((id) => this.#commandsById.get(id) ?? []);
+  }
+
+  stateFor(wantedIds: readonly string[]): Omit<ThreadState, "inboxes"> {
+    const { head, claim, now } = this.#thread;
+    return { head: this.newHead ?? head, claim: this.newClaim ?? claim, known: this.#rows(wantedIds), now };
+  }
+
+  inboxFor({ commandIds, entryIds }: WantedInbox): InboxState {
+    const written = [...this.#written].map((id) => this.#commandsById.get(id)?.position ?? 0);
+    return {
+      commands: commandIds.flatMap((id) => this.#commandsById.get(id) ?? []),
+      known: this.#rows(entryIds),
+      lastPosition: Math.max(this.#thread.lastPosition, ...written),
+    };
   }
 
   /** Returns the rows to write; a decision without a head has none. */
@@ -175,5 +220,14 @@ class ThreadDraft {
     this.newHead = head;
     for (const row of rows) this.#rowsById.set(row.id, row);
     return rows;
+  }
+
+  put(command: StoredCommand): void {
+    this.#commandsById.set(command.id, command);
+    this.#written.add(command.id);
+  }
+
+  #rows(ids: readonly string[]): readonly StoredRow[] {
+    return ids.flatMap((id) => this.#rowsById.get(id) ?? []).sort((a, b) => a.seq - b.seq);
   }
 }

@@ -3,6 +3,7 @@ import { defineStore } from "../define-store.ts";
 import type { RecordSpace, StoreDriver } from "../driver.ts";
 import { nativeSha256 } from "../native/sha256.ts";
 import type { ThreadStore } from "../port.ts";
+import { readCommands, readPending } from "./commands.ts";
 import { waitAtMost, withDeadline } from "./deadlines.ts";
 import { newJob } from "./group-commit.ts";
 import {
@@ -102,15 +103,17 @@ function tenantDriver(database: SharedDatabase, tenant: string): PostgresDriver 
   }
 
   return {
-    transact(threadId, wantedIds, decide, caller) {
+    transact(threadId, wantedIds, decide, inboxes = [], caller = undefined) {
       const call = withDeadline(database.settings.callTimeoutMs, (deadline) => {
-        const { job, answer } = newJob(threadId, wantedIds, decide, [deadline, caller]);
+        const { job, answer } = newJob(threadId, wantedIds, decide, inboxes, [deadline, caller]);
         database.commit(tenant, job);
         return answer;
       });
       return track(call);
     },
 
+    pending: (threadId, after, limit, signal) => read(signal, (scope) => readPending(scope, threadId, after, limit)),
+    commands: (keys, signal) => read(signal, (scope) => readCommands(scope, keys)),
     head: (threadId, signal) => read(signal, (scope) => readHead(scope, threadId)),
     rows: (threadId, range, signal) => read(signal, (scope) => readRows(scope, threadId, range)),
     changes: (after, limit, signal) => read(signal, (scope) => readChanges(scope, after, limit)),

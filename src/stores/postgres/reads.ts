@@ -4,6 +4,7 @@ import type {
   ListQuery,
   NamedHead,
   RowRange,
+  StoredCommand,
   StoredRow,
   ThreadHead,
   ThreadState,
@@ -11,6 +12,7 @@ import type {
 import { invalidCursor } from "../options.ts";
 import { refTexts, requestKey } from "../refs-filter.ts";
 import { asJsonText } from "../search-text.ts";
+import { readCommands, readLastPositions } from "./commands.ts";
 import type { Query } from "./connection-pool.ts";
 import { REQUEST_KEY_OF_ENTRY } from "./schema/v2.ts";
 import {
@@ -163,19 +165,41 @@ function containsText(scope: Scope, search: string): Query {
     )`;
 }
 
-/** The entry ids to look for, by thread id. */
-export type EntryIdsByThread = ReadonlyMap<string, ReadonlySet<string>>;
+/** The entries and commands of one thread that a batch needs. */
+export interface WantedThread {
+  readonly entryIds: Set<string>;
+  readonly commandIds: Set<string>;
+}
+
+/** One thread as it is inside the transaction of a batch. */
+export interface ReadThread extends Pick<ThreadState, "head" | "claim" | "now"> {
+  readonly rows: readonly StoredRow[];
+  readonly commands: readonly StoredCommand[];
+  readonly lastPosition: number;
+}
 
 /** Reads the threads of a batch, while it holds their locks. */
-export async function readStates(scope: Scope, wanted: EntryIdsByThread): Promise<ReadonlyMap<string, ThreadState>> {
-  const pairs = [...wanted].flatMap(([threadId, ids]) => [...ids].map((id) => ({ threadId, id })));
-  const [states, known] = await Promise.all([selectStates(scope, [...wanted.keys()]), selectKnown(scope, pairs)]);
-  const rows = Map.groupBy(known, ({ thread_id }) => thread_id);
+export async function readThreads(
+  scope: Scope,
+  wanted: ReadonlyMap<string, WantedThread>,
+): Promise<ReadonlyMap<string, ReadThread>> {
+  const entries = [...wanted].flatMap(([threadId, { entryIds }]) => [...entryIds].map((id) => ({ threadId, id })));
+  const keys = [...wanted].flatMap(([threadId, { commandIds }]) => [...commandIds].map((id) => ({ threadId, id })));
+  const [states, known, commands, positions] = await Promise.all([
+    selectStates(scope, [...wanted.keys()]),
+    selectKnown(scope, entries),
+    readCommands(scope, keys),
+    readLastPositions(scope, [...new Set(keys.map(({ threadId }) => threadId))]),
+  ]);
+  const rowsById = Map.groupBy(known, ({ thread_id }) => thread_id);
+  const commandsById = Map.groupBy(commands, ({ threadId }) => threadId);
   return new Map(
     states.map((columns) => {
       const { thread_id: id, now } = columns;
-      const rowsOfThread = (rows.get(id) ?? []).map((row) => toRow(id, row));
-      return [id, { head: headOf(columns), claim: claimOf(columns), known: rowsOfThread, now }];
+      const rows = (rowsById.get(id) ?? []).map((row) => toRow(id, row));
+      const ofThread = (commandsById.get(id) ?? []).map(({ command }) => command);
+      const lastPosition = positions.get(id) ?? 0;
+      return [id, { head: headOf(columns), claim: claimOf(columns), rows, commands: ofThread, lastPosition, now }];
     }),
   );
 }

@@ -11,6 +11,7 @@ interface Tables {
   readonly bigPayloads: postgres.Helper<string>;
   readonly records: postgres.Helper<string>;
   readonly claims: postgres.Helper<string>;
+  readonly commands: postgres.Helper<string>;
 }
 
 /** The connection, tables and tenant that a statement uses. */
@@ -34,6 +35,7 @@ export function tablesIn(schema: string, sql: Sql): Tables {
     bigPayloads: sql(`${schema}.big_payloads`),
     records: sql(`${schema}.records`),
     claims: sql(`${schema}.claims`),
+    commands: sql(`${schema}.commands`),
   };
 }
 

@@ -1,22 +1,28 @@
 import { utf8Length } from "../../thread/encoding.ts";
-import type { ClaimRecord, StoredRow, ThreadHead } from "../driver.ts";
+import type { ClaimRecord, InboxCommand, StoredRow, ThreadHead } from "../driver.ts";
 import { threadNotFound } from "../errors.ts";
 import { nativeSha256 } from "../native/sha256.ts";
+import { purgeCommands, removeCommands, upsertCommands } from "./commands.ts";
 import type { Query } from "./connection-pool.ts";
 import { readThreadKeys, type ThreadKeys } from "./reads.ts";
 import { type FencedScope, headValues } from "./tables.ts";
 import type { Transaction } from "./writer.ts";
 
-/** The new heads, rows and claims of a batch, each with its thread id. */
+/** The new heads, rows, claims and commands of a batch, each with its thread id. */
 export interface BatchWrites {
   readonly heads: readonly (readonly [threadId: string, head: ThreadHead])[];
   readonly rows: readonly (readonly [threadId: string, row: StoredRow])[];
   readonly claims: readonly (readonly [threadId: string, claim: ClaimRecord])[];
+  readonly commands: readonly InboxCommand[];
+  readonly purgeBefore: number | undefined;
 }
 
 /** The statements that write a batch. */
-export function batchStatements(scope: FencedScope, { heads, rows, claims }: BatchWrites): Query[] {
+export function batchStatements(scope: FencedScope, batch: BatchWrites): Query[] {
+  const { heads, rows, claims, commands, purgeBefore } = batch;
   return [
+    ...(purgeBefore === undefined ? [] : [purgeCommands(scope, purgeBefore)]),
+    ...splitIntoChunks(commands, ({ command }) => command.body).map((chunk) => upsertCommands(scope, chunk)),
     ...(claims.length === 0 ? [] : [upsertClaims(scope, claims)]),
     ...(heads.length === 0 ? [] : [upsertHeads(scope, heads)]),
     ...insertBigPayloads(scope, rows),
@@ -150,7 +156,7 @@ function copyRowsStatement({ sql, tables, tenant, fence }: FencedScope, rows: Qu
     order by e.seq`;
 }
 
-/** Removes a thread, its rows and the payloads that only it uses. Returns whether the thread existed. */
+/** Removes a thread, its commands, its rows and the payloads that only it uses. Returns whether the thread existed. */
 export function removeThread(threadId: string): Transaction<ThreadKeys, boolean> {
   return {
     threadIds: [threadId],
@@ -158,8 +164,9 @@ export function removeThread(threadId: string): Transaction<ThreadKeys, boolean>
     write(scope, located) {
       const { sql, tables, fence } = scope;
       const key = located.get(threadId);
-      if (key === undefined) return { statements: [], finish: () => false };
+      if (key === undefined) return { statements: [removeCommands(scope, threadId)], finish: () => false };
       const statements = [
+        removeCommands(scope, threadId),
         lockBigPayloads(scope, sql`e.thread = ${key}`),
         deleteRowsStatement(scope, key),
         sql`delete from ${tables.threads} where key = ${key} and ${fence}`,

@@ -11,12 +11,14 @@ import type {
   StoreDriver,
   StoredRow,
   ThreadState,
+  WantedInbox,
 } from "../driver.ts";
 import { CorruptionError } from "../errors.ts";
 import { feedPosition } from "../options.ts";
 import type { ListOrder } from "../port.ts";
 import { refTexts, requestKey } from "../refs-filter.ts";
 import { asJsonText } from "../search-text.ts";
+import { Commands } from "./command-table.ts";
 import { rollback, type SqliteConnection, type SqliteStatement, type SqlValue } from "./connection.ts";
 import { translateErrors } from "./errors.ts";
 import { GroupCommit, type Outcome } from "./group-commit.ts";
@@ -37,7 +39,8 @@ import {
  * so `clock` must be the machine's clock if several processes use claims.
  */
 export function sqliteDriver(connection: SqliteConnection, tenant: string, clock: Clock): StoreDriver {
-  const threads = new Threads(connection, tenant, clock);
+  const commands = new Commands(connection, tenant);
+  const threads = new Threads(connection, tenant, clock, commands);
   const history = new History(connection, tenant);
   const records = new Records(connection, tenant);
   const inspection = new FileInspection(connection);
@@ -48,9 +51,14 @@ export function sqliteDriver(connection: SqliteConnection, tenant: string, clock
   }
 
   return {
-    transact<Result>(threadId: string, wantedIds: readonly string[], decide: (state: ThreadState) => Decision<Result>) {
+    transact<Result>(
+      threadId: string,
+      wantedIds: readonly string[],
+      decide: (state: ThreadState) => Decision<Result>,
+      inboxes: readonly WantedInbox[] = [],
+    ) {
       return group.add(threadId, (): Outcome<Result> => {
-        const thread = translateErrors(() => threads.open(threadId, wantedIds));
+        const thread = translateErrors(() => threads.open(threadId, wantedIds, inboxes));
         const decided = attempt(() => decide(thread.state));
         if (!decided.ok) return decided;
         translateErrors(() => thread.apply(decided.result));
@@ -58,6 +66,8 @@ export function sqliteDriver(connection: SqliteConnection, tenant: string, clock
       });
     },
 
+    pending: async (threadId, after, limit) => translateErrors(() => commands.pending(threadId, after, limit)),
+    commands: async (keys) => translateErrors(() => commands.find(keys)),
     head: async (threadId) => translateErrors(() => threads.head(threadId)),
     rows: async (threadId, range) => translateErrors(() => history.rows(threadId, range)),
     changes: async (after, limit) => translateErrors(() => history.changes(after, limit)),

@@ -1,9 +1,10 @@
 import type { LaneTrack } from "../../lanes/track.ts";
 import { freezeJson, type JsonObject } from "../../thread/json.ts";
 import type { Clock } from "../../thread/ports.ts";
-import type { ClaimRecord, Decision, StoredRow, ThreadHead, ThreadState } from "../driver.ts";
+import type { ClaimRecord, Decision, StoredRow, ThreadHead, ThreadState, WantedInbox } from "../driver.ts";
 import { CorruptionError, threadNotFound } from "../errors.ts";
 import { nativeSha256 } from "../native/sha256.ts";
+import { type Commands, removeCommands } from "./command-table.ts";
 import type { SqliteConnection, SqlValue } from "./connection.ts";
 
 type Columns = readonly SqlValue[];
@@ -65,11 +66,13 @@ interface OpenThread {
 export class Threads {
   readonly #tenant: string;
   readonly #clock: Clock;
+  readonly #commands: Commands;
   readonly #sql: ReturnType<typeof statements>;
 
-  constructor(connection: SqliteConnection, tenant: string, clock: Clock) {
+  constructor(connection: SqliteConnection, tenant: string, clock: Clock, commands: Commands) {
     this.#tenant = tenant;
     this.#clock = clock;
+    this.#commands = commands;
     this.#sql = statements(connection);
   }
 
@@ -78,14 +81,23 @@ export class Threads {
   }
 
   /** Reads the state of a thread. `apply` writes the decision. */
-  open(threadId: string, wantedIds: readonly string[]): OpenThread {
+  open(threadId: string, wantedIds: readonly string[], wanted: readonly WantedInbox[]): OpenThread {
     const found = this.#find(threadId);
     const known = found === undefined ? [] : this.#known(found.key, wantedIds);
-    const state = { head: found?.head, claim: this.#claim(threadId), known, now: this.#clock() };
+    const inboxes = new Map(
+      wanted.map((inbox) => {
+        const key = this.#sql.key.get(this.#tenant, inbox.threadId)?.[0];
+        const rows = key === undefined ? [] : this.#known(Number(key), inbox.entryIds);
+        return [inbox.threadId, { ...this.#commands.state(inbox), known: rows }];
+      }),
+    );
+    const state = { head: found?.head, claim: this.#claim(threadId), known, inboxes, now: this.#clock() };
     return { state, apply: (decision) => this.#apply(threadId, found?.key, decision) };
   }
 
-  #apply(threadId: string, key: number | undefined, { head, rows = [], claim }: Decision<unknown>): void {
+  #apply(threadId: string, key: number | undefined, decision: Decision<unknown>): void {
+    const { head, rows = [], claim } = decision;
+    this.#commands.apply(decision);
     if (claim !== undefined)
       this.#sql.putClaim.run(this.#tenant, threadId, claim.holder, claim.epoch, claim.until, claim.ttlMs);
     if (head === undefined) return;
@@ -127,6 +139,7 @@ export class Threads {
 function statements(connection: SqliteConnection) {
   return {
     head: connection.prepare(`SELECT key, ${HEAD_COLUMNS} FROM threads WHERE tenant = ? AND id = ?`),
+    key: connection.prepare("SELECT key FROM threads WHERE tenant = ? AND id = ?"),
     claim: connection.prepare("SELECT holder, epoch, until, ttl FROM claims WHERE tenant = ? AND thread = ?"),
     byId: connection.prepare(`SELECT ${ROW_COLUMNS} FROM entries e WHERE e.id = ? AND e.thread = ?`),
     addHead: connection.prepare(`
@@ -178,8 +191,9 @@ export function copyThread(
   return true;
 }
 
-/** Removes a thread and the big payloads that only it uses. Must run inside a transaction. */
+/** Removes a thread, its commands, and the big payloads that only it uses. Must run inside a transaction. */
 export function removeThread(connection: SqliteConnection, tenant: string, threadId: string): boolean {
+  removeCommands(connection, tenant, threadId);
   const key = keyOf(connection, tenant, threadId);
   if (key === undefined) return false;
   const bigPayloads = connection

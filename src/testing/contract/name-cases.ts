@@ -145,6 +145,16 @@ export const tenantCases: ContractTests = {
     );
   },
 
+  "an inbox belongs to one tenant": async ({ store, open, thread, fresh }) => {
+    const theirs = await open({ tenant: fresh("them") });
+    await store.post(thread, { id: "c1", type: "ask" });
+    equal(await theirs.pending(thread), [], "their commands");
+    await rejects(theirs.withdraw(thread, "c1"), { code: "command_not_found" }, "withdraw");
+    equal(await theirs.post(thread, { id: "c1", type: "other" }), { replayed: false }, "post");
+    await theirs.delete(thread);
+    equal((await store.pending(thread)).length, 1, "our commands");
+  },
+
   "checkpoints, blobs and claims belong to one tenant": async ({ store, open, thread, fresh }) => {
     const theirs = await open({ tenant: fresh("them") });
     await store.putCheckpoint(fresh("c"), "ours");

@@ -84,6 +84,8 @@ async function fill({ store, thread, fresh }: CaseFixture): Promise<void> {
   await store.append(thread, notes(5));
   await store.append(fresh("other"), note());
   await store.putCheckpoint(fresh("key"), { n: 1 });
+  for (const id of ["settled", "waiting"]) await store.post(thread, { id, type: "ask" });
+  await store.withdraw(thread, "settled");
 }
 
 type Call = (options: CallOptions) => Promise<unknown>;
@@ -102,6 +104,11 @@ function calls({ store, thread, fresh }: CaseFixture): Readonly<Record<string, C
     claim: (options) => store.claim(thread, { holder: "holder", ttlMs: 60_000, ...options }),
     renew: (options) => store.renew(thread, 1, options),
     release: (options) => store.release(thread, 1, options),
+    post: (options) => store.post(thread, { id: "new", type: "ask" }, options),
+    pending: (options) => store.pending(thread, options),
+    amend: (options) => store.amend(thread, "waiting", { n: 1 }, options),
+    withdraw: (options) => store.withdraw(thread, "waiting", options),
+    outcome: (options) => store.outcome(thread, "settled", options),
     putCheckpoint: (options) => store.putCheckpoint(fresh("key"), { n: 2 }, options),
     getCheckpoint: (options) => store.getCheckpoint(fresh("key"), options),
     deleteCheckpoint: (options) => store.deleteCheckpoint(fresh("none"), options),
@@ -112,5 +119,9 @@ function calls({ store, thread, fresh }: CaseFixture): Readonly<Record<string, C
 }
 
 async function snapshot(store: ThreadStore, thread: string): Promise<unknown> {
-  return { page: await store.list(), entries: (await store.load(thread))?.toArray() };
+  return {
+    page: await store.list(),
+    commands: await store.pending(thread),
+    entries: (await store.load(thread))?.toArray(),
+  };
 }

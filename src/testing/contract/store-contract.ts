@@ -5,6 +5,7 @@ import { concurrencyCases, retryCases } from "./concurrency-cases.ts";
 import { contentCases, payloadCases } from "./content-cases.ts";
 import { feedCases } from "./feed-cases.ts";
 import { forkCases } from "./fork-cases.ts";
+import { consumeCases, inboxCases, outcomeCases } from "./inbox-cases.ts";
 import { lifetimeCases } from "./lifetime-cases.ts";
 import { listCases, pageCases } from "./list-cases.ts";
 import { baseCases, loadCases } from "./load-cases.ts";
@@ -35,6 +36,9 @@ const GROUPS: Readonly<Record<string, ContractTests>> = {
   page: pageCases,
   record: recordCases,
   claim: claimCases,
+  inbox: inboxCases,
+  consume: consumeCases,
+  outcome: outcomeCases,
   signal: signalCases,
   tenant: tenantCases,
   life: lifetimeCases,

@@ -1,9 +1,10 @@
 import { type RuntimePorts, systemRuntimePorts } from "../../runtime/ports.ts";
+import type * as Inbox from "../../stores/command.ts";
 import { StoreError } from "../../stores/errors.ts";
 import type * as Port from "../../stores/port.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import type { Entry, EntryInput } from "../../thread/entry.ts";
-import type { JsonValue } from "../../thread/json.ts";
+import type { JsonObject, JsonValue } from "../../thread/json.ts";
 import type { Thread } from "../../thread/thread.ts";
 import {
   type Fault,
@@ -118,6 +119,26 @@ export class FaultyStore implements FaultStore {
 
   putBlob(content: JsonValue | Uint8Array, options?: Port.CallOptions): Promise<string> {
     return this.#write({ method: "putBlob" }, () => this.#store.putBlob(content, options));
+  }
+
+  post(threadId: string, command: Inbox.CommandInput, options?: Port.CallOptions): Promise<Inbox.CommandResult> {
+    return this.#write({ method: "post", name: threadId }, () => this.#store.post(threadId, command, options));
+  }
+
+  amend(threadId: string, id: string, body: JsonObject, options?: Port.CallOptions): Promise<Inbox.CommandResult> {
+    return this.#write({ method: "amend", name: threadId }, () => this.#store.amend(threadId, id, body, options));
+  }
+
+  withdraw(threadId: string, id: string, options?: Port.CallOptions): Promise<Inbox.CommandResult> {
+    return this.#write({ method: "withdraw", name: threadId }, () => this.#store.withdraw(threadId, id, options));
+  }
+
+  pending(threadId: string, options?: Port.CallOptions): Promise<readonly Inbox.Command[]> {
+    return this.#read("pending", threadId, () => this.#store.pending(threadId, options));
+  }
+
+  outcome(threadId: string, id: string, options?: Port.CallOptions): Promise<Inbox.CommandOutcome> {
+    return this.#read("outcome", threadId, () => this.#store.outcome(threadId, id, options));
   }
 
   load(threadId: string, options?: Port.LoadOptions): Promise<Thread | undefined> {

@@ -16,13 +16,27 @@ export const WRITE_METHODS = [
   "renew",
   "release",
   "putBlob",
+  "post",
+  "amend",
+  "withdraw",
 ] as const;
 
 /** A method of a store that writes. */
 export type WriteMethod = (typeof WRITE_METHODS)[number];
 
 /** The methods of a store that read. */
-export const READ_METHODS = ["load", "list", "getCheckpoint", "getBlob", "verify", "read", "feed", "watch"] as const;
+export const READ_METHODS = [
+  "load",
+  "list",
+  "getCheckpoint",
+  "getBlob",
+  "verify",
+  "read",
+  "feed",
+  "watch",
+  "pending",
+  "outcome",
+] as const;
 
 /** A method of a store that reads. */
 export type ReadMethod = (typeof READ_METHODS)[number];

@@ -20,7 +20,7 @@ interface Original {
 
 /**
  * Flips single bits of a closed file. Compared is all that a reader can get: lists in every order, threads, tails,
- * checkpoints, blobs, the feed with its cursors. Not compared are claims, which guard appends and are not read, and of
+ * checkpoints, blobs, the feed with its cursors, commands and outcomes. Not compared are claims, which guard appends and are not read, and of
  * course pages that are free.
  */
 export async function flipBits({ flips, round = 0 }: { flips: number; round?: number }): Promise<readonly string[]> {
@@ -57,6 +57,7 @@ async function write(): Promise<Original> {
   const path = fastFile();
   const store = sqliteStore(path, countingPorts());
   const names = await writeSample(store);
+  await writeCommands(store);
   const everything = await read(store, names);
   const { threads } = await store.list();
   await store.close();
@@ -65,7 +66,18 @@ async function write(): Promise<Original> {
 
 /** All of it as text. An entry without a version has the first one, to readers as to its hash: it does not matter which is there. */
 async function read(store: ThreadStore, names: Names): Promise<string> {
-  return JSON.stringify(await everythingIn(store, names)).replaceAll('"v":1,', "");
+  const inboxes = [await store.pending(INBOX), await Promise.all(SETTLED.map((id) => store.outcome(INBOX, id)))];
+  return JSON.stringify([await everythingIn(store, names), inboxes]).replaceAll('"v":1,', "");
+}
+
+const INBOX = "thread with commands";
+const SETTLED = ["c0", "c3", "c6"];
+
+/** Commands that wait, that were amended, and that have outcomes. */
+async function writeCommands(store: ThreadStore): Promise<void> {
+  for (let n = 0; n < 8; n++) await store.post(INBOX, { id: `c${n}`, type: "steer", text: `${n}`.repeat(200) });
+  await store.amend(INBOX, "c1", { text: "another" });
+  await store.append(INBOX, [], { consumes: SETTLED.map((id) => ({ id, outcome: { status: "done", id } })) });
 }
 
 async function flip(original: Original, offset: number, bit: number): Promise<Ending> {

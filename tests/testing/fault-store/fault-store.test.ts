@@ -147,8 +147,8 @@ test("the same seed makes the same writes fail, until faults are stopped", async
 
 test("every method of a store that writes is one of WRITE_METHODS, and the others read", () => {
   const { prototype } = faultStore(memoryStore()).constructor;
-  const reads = ["constructor", "load", "list", "getCheckpoint", "getBlob", "verify", "read", "feed", "watch", "close"];
-  const own = ["isCrashed", "crash", "stopFaults"];
+  const reads = ["load", "list", "getCheckpoint", "getBlob", "verify", "read", "feed", "watch", "pending", "outcome"];
+  const own = ["constructor", "close", "isCrashed", "crash", "stopFaults"];
   expect(
     Object.getOwnPropertyNames(prototype)
       .filter((name) => ![...reads, ...own].includes(name))

@@ -47,14 +47,14 @@ export const writing: Mutants = {
   },
   signal: {
     "loses rows of a batch that has a signal": (sound) => ({
-      transact: (id, ids, decide, signal) =>
+      transact: (id, ids, decide, _, signal) =>
         sound.transact(id, ids, (state) => {
           const decision = decide(state);
           return signal && decision.rows ? { ...decision, rows: decision.rows.slice(0, -1) } : decision;
         }),
     }),
     "repeats a batch whose signal has aborted": (sound) => ({
-      async transact(id, ids, decide, signal) {
+      async transact(id, ids, decide, _, signal) {
         const result = await sound.transact(id, ids, decide);
         if (signal?.aborted) await sound.transact(id, [], (state) => decide({ ...state, known: [] }));
         return result;

@@ -11,6 +11,25 @@ export const REQUEST_KEY_OF_ENTRY = REQUEST_KEY.replace("refs", "e.refs");
 export const V2 = `
 create index threads_by_creation on threads (tenant, created_at desc, id);
 
+-- Inboxes. The thread is named by its id, because a command may come before the thread.
+create table commands (
+  tenant text collate "C" not null,
+  thread text collate "C" not null,
+  id text collate "C" not null,
+  type text not null,
+  body text not null,
+  posted text, -- the body as it was posted, if it was amended
+  revision bigint not null,
+  position bigint not null,
+  posted_at bigint not null,
+  outcome text,
+  done_at bigint,
+  check_sum text not null,
+  primary key (tenant, thread, id)
+);
+create index commands_pending on commands (tenant, thread, position) where done_at is null;
+create index commands_done on commands (tenant, done_at) where done_at is not null;
+
 -- The entries of one request. Without seq, so that Postgres stores the key of a request once. Others are not in it.
 create index entries_by_request on entries (thread, (${REQUEST_KEY})) where ${REQUEST_KEY} is not null;
 `;

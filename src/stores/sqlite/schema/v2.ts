@@ -9,6 +9,25 @@ export const V2 = `
 CREATE INDEX threads_by_update ON threads (tenant, updated_at DESC, id);
 CREATE INDEX threads_by_creation ON threads (tenant, created_at DESC, id);
 
+-- Inboxes. The thread is named by its id, because a command may come before the thread.
+CREATE TABLE commands (
+  tenant TEXT NOT NULL,
+  thread TEXT NOT NULL,
+  id TEXT NOT NULL,
+  type TEXT NOT NULL,
+  body TEXT NOT NULL,
+  posted TEXT, -- the body as it was posted, if it was amended
+  revision INTEGER NOT NULL,
+  position INTEGER NOT NULL,
+  posted_at INTEGER NOT NULL,
+  outcome TEXT,
+  done_at INTEGER,
+  check_sum TEXT NOT NULL,
+  PRIMARY KEY (tenant, thread, id)
+) STRICT;
+CREATE INDEX commands_pending ON commands (tenant, thread, position) WHERE done_at IS NULL;
+CREATE INDEX commands_done ON commands (tenant, done_at) WHERE done_at IS NOT NULL;
+
 -- The entries of one request, in order. Entries without a request are not in it.
 CREATE INDEX entries_by_request ON entries (thread, (${REQUEST_KEY}), seq) WHERE (${REQUEST_KEY}) IS NOT NULL;
 `;

@@ -1,0 +1,245 @@
+import { HeddleError } from "../../thread/errors.ts";
+import { copyJsonObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
+import { checkName } from "../../thread/names.ts";
+import type { Command, CommandInput, CommandOutcome, ConsumedCommand, PostedCommand } from "../command.ts";
+import { answerId, checkCommand, loggedOutcome, readCommand, readOutcome } from "../command-format.ts";
+import {
+  type CommandDraft,
+  commandNotFound,
+  decideAmend,
+  decidePost,
+  decideWithdraw,
+  type InboxRequest,
+} from "../decide/inbox.ts";
+import type { CommandKey, StoreDriver, WantedInbox } from "../driver.ts";
+import { commandTooLarge, storeClosed } from "../errors.ts";
+import { checkOptions, checkSeq, invalidOption } from "../options.ts";
+import type { AppendOptions, CallOptions, ThreadStore } from "../port.ts";
+import { callAborted } from "./abortable-driver.ts";
+import { PAGE_SIZE, type StoreContext } from "./context.ts";
+
+type InboxMethods = Pick<ThreadStore, "post" | "pending" | "amend" | "withdraw" | "outcome">;
+
+/** The inbox of a thread: commands of any process, and how each of them ended. */
+export function inboxMethods(context: StoreContext): InboxMethods {
+  const { ports } = context;
+  const outcomes = new OutcomeReader(context);
+
+  function checkCall(threadId: string, id: string, options: CallOptions): StoreDriver {
+    const { driver } = context.forCall(options);
+    checkName("threadId", threadId);
+    checkName("id", id);
+    return driver;
+  }
+
+  return {
+    async post(threadId, command, options = {}) {
+      checkName("threadId", threadId);
+      const draft = draftCommand(threadId, command, "command", ports.maxEntryChars);
+      const { driver } = context.forCall(options);
+      const inboxes = wantedInboxes([draft], []);
+      const result = await driver.transact(threadId, [], (state) => decidePost(draft, state, ports), inboxes);
+      context.wakeups.wake();
+      return result;
+    },
+
+    async pending(threadId, options = {}) {
+      const { driver } = context.forCall(options);
+      checkName("threadId", threadId);
+      const found: Command[] = [];
+      for (let after = 0; ; ) {
+        const page = await driver.pending(threadId, after, PAGE_SIZE);
+        for (const command of page) {
+          found.push(readCommand(checkCommand(threadId, command, ports.sha256)));
+          after = command.position;
+        }
+        if (page.length < PAGE_SIZE) return found;
+      }
+    },
+
+    async amend(threadId, id, body, options = {}) {
+      const copy = copyJsonObject(body, "body");
+      const driver = checkCall(threadId, id, options);
+      checkBody(threadId, id, copy, "body", ports.maxEntryChars);
+      const inboxes = wantedInboxes([{ threadId, id }], []);
+      const amended = await driver.transact(
+        threadId,
+        [],
+        (state) => decideAmend(threadId, id, copy, state, ports.sha256),
+        inboxes,
+      );
+      context.wakeups.wake();
+      return amended;
+    },
+
+    async withdraw(threadId, id, options = {}) {
+      const driver = checkCall(threadId, id, options);
+      const inboxes = wantedInboxes([{ threadId, id }], []);
+      const withdrawn = await driver.transact(
+        threadId,
+        [],
+        (state) => decideWithdraw(threadId, id, state, ports.sha256),
+        inboxes,
+      );
+      context.wakeups.wake();
+      return withdrawn;
+    },
+
+    async outcome(threadId, id, options = {}) {
+      checkCall(threadId, id, options);
+      return outcomes.wait({ threadId, id }, options.signal);
+    },
+  };
+}
+
+/** The checked commands of an append. */
+export function inboxRequest(
+  threadId: string,
+  { consumes = [], posts = [] }: Pick<AppendOptions, "consumes" | "posts">,
+  maxChars: number,
+): InboxRequest {
+  if (!Array.isArray(consumes)) throw invalidOption("consumes", "a list of { id, outcome }");
+  if (!Array.isArray(posts)) throw invalidOption("posts", "a list of { threadId, command }");
+  const consumed = consumes.map((item: ConsumedCommand, index): ConsumedCommand => {
+    const path = `consumes[${index}]`;
+    const { id, outcome, revision } = checkOptions(item, ["id", "outcome", "revision"]);
+    checkName(`${path}.id`, id);
+    checkSeq(`${path}.revision`, revision);
+    return { id, outcome: copyOutcome(threadId, id, outcome, `${path}.outcome`, maxChars), revision };
+  });
+  const posted = posts.map((item: PostedCommand, index) => {
+    const { threadId: to, command } = checkOptions(item, ["threadId", "command"]);
+    checkName(`posts[${index}].threadId`, to);
+    return draftCommand(to, command, `posts[${index}].command`, maxChars);
+  });
+  const keys = [
+    ...consumed.map(({ id }) => `consumes ${id}`),
+    ...posted.map(({ threadId: to, id }) => `posts ${to} ${id}`),
+  ];
+  if (new Set(keys).size < keys.length) throw invalidOption("consumes and posts", "lists with each command once");
+  return { consumes: consumed, posts: posted };
+}
+
+/** The inboxes that a decision needs. For posts the log is read too, in case their outcomes were purged. */
+export function wantedInboxes(
+  posts: readonly Pick<CommandDraft, "threadId" | "id">[],
+  consumes: readonly Pick<CommandDraft, "threadId" | "id">[],
+): readonly WantedInbox[] {
+  const wanted = Map.groupBy([...posts, ...consumes], ({ threadId }) => threadId);
+  return [...wanted].map(([threadId, keys]) => {
+    const commandIds = [...new Set(keys.map(({ id }) => id))];
+    return { threadId, commandIds, entryIds: commandIds.map(answerId) };
+  });
+}
+
+function draftCommand(threadId: string, command: CommandInput, path: string, maxChars: number): CommandDraft {
+  const { id, type, ...body } = copyJsonObject(command, path);
+  checkName(`${path}.id`, id);
+  if (!isType(type)) throw invalidOption(`${path}.type`, "text of 1 to 128 characters without control characters");
+  checkBody(threadId, id, body, path, maxChars);
+  return { threadId, id, type, body };
+}
+
+function isType(type: JsonValue | undefined): type is string {
+  return typeof type === "string" && type !== "" && type.length <= 128 && !/\p{Cc}/u.test(type);
+}
+
+function copyOutcome(threadId: string, id: string, outcome: unknown, path: string, maxChars: number): CommandOutcome {
+  const copy = copyJsonObject(outcome, path);
+  const { status } = copy;
+  if (typeof status !== "string" || status === "") throw invalidOption(`${path}.status`, "text");
+  checkBody(threadId, id, copy, path, maxChars);
+  return { ...copy, status };
+}
+
+function checkBody(threadId: string, id: string, body: JsonObject, path: string, maxChars: number): void {
+  const { length } = JSON.stringify(body);
+  if (length > maxChars) throw commandTooLarge(threadId, id, path, length, maxChars);
+}
+
+interface Waiter {
+  readonly key: CommandKey;
+  readonly resolve: (outcome: CommandOutcome) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Reads the outcomes that callers of this process wait for: one query for all of them. */
+class OutcomeReader {
+  readonly #context: StoreContext;
+  readonly #waiters = new Set<Waiter>();
+  #joined = new AbortController();
+  #isReading = false;
+
+  constructor(context: StoreContext) {
+    this.#context = context;
+  }
+
+  async wait(key: CommandKey, signal: AbortSignal | undefined): Promise<CommandOutcome> {
+    const { promise, resolve, reject } = Promise.withResolvers<CommandOutcome>();
+    const waiter = { key, resolve, reject };
+    const abort = (): void => signal && reject(callAborted(signal, ""));
+    signal?.addEventListener("abort", abort);
+    this.#waiters.add(waiter);
+    this.#joined.abort();
+    if (!this.#isReading) void this.#read();
+    try {
+      return await promise;
+    } finally {
+      this.#waiters.delete(waiter);
+      signal?.removeEventListener("abort", abort);
+    }
+  }
+
+  /** Looks until no caller waits. A retryable error, such as a lost connection, is not an answer. */
+  async #read(): Promise<void> {
+    const { wakeups, closing, ports } = this.#context;
+    this.#isReading = true;
+    while (this.#waiters.size > 0 && !closing.aborted) {
+      this.#joined = new AbortController();
+      const seen = wakeups.count;
+      const waiters = [...this.#waiters];
+      try {
+        for (let from = 0; from < waiters.length; from += PAGE_SIZE)
+          await this.#look(waiters.slice(from, from + PAGE_SIZE));
+      } catch (error) {
+        if (!HeddleError.isInstance(error) || !error.retryable) for (const { reject } of waiters) reject(error);
+      }
+      await Promise.resolve(); // callers that got their answer leave first
+      if (this.#waiters.size > 0) await wakeups.wait(seen, ports.pollMs, [closing, this.#joined.signal]);
+    }
+    this.#isReading = false;
+    if (closing.aborted) for (const { reject } of this.#waiters) reject(storeClosed());
+  }
+
+  async #look(waiters: readonly Waiter[]): Promise<void> {
+    const { driver, ports } = this.#context;
+    const found = await driver.commands(waiters.map(({ key }) => key));
+    const commands = new Map(found.map(({ threadId, command }) => [nameOf({ threadId, id: command.id }), command]));
+    for (const { key, resolve, reject } of waiters) {
+      const command = commands.get(nameOf(key));
+      if (command === undefined) {
+        await this.#lookInLog(key).then(resolve, reject);
+        continue;
+      }
+      try {
+        const outcome = readOutcome(checkCommand(key.threadId, command, ports.sha256));
+        if (outcome !== undefined) resolve(outcome);
+      } catch (error) {
+        reject(error);
+      }
+    }
+  }
+
+  /** The outcome may have been purged. */
+  async #lookInLog({ threadId, id }: CommandKey): Promise<CommandOutcome> {
+    const { driver } = this.#context;
+    const row = await driver.transact(threadId, [answerId(id)], ({ known }) => ({ result: known[0] }));
+    if (row === undefined) throw commandNotFound(threadId, id);
+    return loggedOutcome(row.seq);
+  }
+}
+
+/** No name contains a slash. */
+function nameOf({ threadId, id }: CommandKey): string {
+  return `${threadId}/${id}`;
+}
