@@ -38,7 +38,7 @@ export async function openStore(url: string, options: OpenStoreOptions = {}): Pr
       return (await databaseStores()).openPostgres(url, options);
     }
     default:
-      throw badUrl();
+      throw badUrl(scheme === "" ? url : undefined);
   }
 }
 
@@ -50,8 +50,9 @@ function databaseStores(): Promise<typeof databaseStoresModule> {
   return import("./database-stores.ts");
 }
 
-/** The message does not quote the URL, because it may contain a password. */
-function badUrl(): StoreError {
-  const message = 'A store URL is "memory:", "sqlite:./heddle.db" or "postgres://user@host/database".';
+/** The message quotes only a path without a scheme. A URL may contain a password. */
+function badUrl(path?: unknown): StoreError {
+  const meant = typeof path === "string" && /^[\w./-]+$/.test(path) ? ` For a file, write "sqlite:${path}".` : "";
+  const message = `A store URL is "memory:", "sqlite:./heddle.db" or "postgres://user@host/database".${meant}`;
   return new StoreError({ code: "store_url_invalid", message });
 }

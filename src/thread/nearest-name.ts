@@ -3,7 +3,7 @@ const MAX_LENGTH = 64;
 
 /**
  * Returns the name that the caller probably meant, in any case of letters. It has at most one typo for every three
- * letters, or starts with the given word.
+ * letters, starts with the given word, or ends with it: `requestId` for `id`.
  */
 export function nearest(given: string, names: readonly string[]): string | undefined {
   if (given.length > MAX_LENGTH) return undefined;
@@ -11,9 +11,14 @@ export function nearest(given: string, names: readonly string[]): string | undef
   const most = Math.max(1, Math.floor(word.length / 3));
   const ranked = names
     .map((name) => ({ name, slips: slipsBetween(word, name.toLowerCase()) }))
-    .filter(({ name, slips }) => slips <= most || (word.length > 1 && name.toLowerCase().startsWith(word)))
+    .filter(({ name, slips }) => slips <= most || isPart(word, name))
     .sort((a, b) => a.slips - b.slips);
   return ranked[0]?.name;
+}
+
+function isPart(word: string, name: string): boolean {
+  const last = word.charAt(0).toUpperCase() + word.slice(1);
+  return (word.length > 2 && name.toLowerCase().startsWith(word)) || (word.length > 1 && name.endsWith(last));
 }
 
 /** Returns the edit distance of two words: how many letters to insert, delete, change, or swap with a neighbor. */

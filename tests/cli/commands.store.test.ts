@@ -40,7 +40,7 @@ describe("usage", () => {
     [["show", "last", "--from", "-1"], /--from/],
     [["show", "last", "--json=yes"], /--json takes no value/],
     [["threads", "--order", "udpated"], /Did you mean updated/],
-    [["threads", "--store", "nonsense"], /A store URL is/],
+    [["threads", "--store", "nonsense"], /A store URL is .*write "sqlite:nonsense"/],
     [["threads", "--server", "nonsense"], /--server must be/],
     [["threads", "--server", "http://127.0.0.1:1", "--store", "memory:"], /not both/],
     [["rebuild", "last", "--provider", "antropic"], /Did you mean anthropic/],

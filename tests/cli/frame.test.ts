@@ -158,6 +158,7 @@ describe("words", () => {
       }),
     );
     expect(nearest("xyzzy", names)).toBeUndefined();
+    expect(nearest("id", ["idempotencyRef", "requestId", "refs"])).toBe("requestId");
   });
 
   test("no line of a table is wider than allowed, whatever its last column contains", () => {

@@ -9,6 +9,8 @@ import { bindProblem, MAX_TTL_MS, secretsProblem } from "./token-checks.ts";
 import type { Tools } from "./tool.ts";
 import { checkAgentTools } from "./tool-checks.ts";
 
+type SummaryConfig = Pick<AgentConfig, "summarizer" | "models">;
+
 type Check = (value: unknown) => string | undefined;
 
 const text: Check = (value) => (typeof value === "string" ? undefined : "must be text");
@@ -189,6 +191,8 @@ function complete(config: AgentConfig<Tools, never, InputSchema | undefined>): o
     throw invalid("instructions", "is another name of systemPrompt; give only one of them");
   }
   checkAgentTools(tools);
+  const policy = contextPolicy === undefined ? undefined : checkedInput(contextPolicy);
+  checkSummarizer(config, policy?.summarizationModel);
   return {
     name: UNNAMED,
     maxIterations: 100,
@@ -210,8 +214,16 @@ function complete(config: AgentConfig<Tools, never, InputSchema | undefined>): o
     toolTimeoutMs,
     ...(systemPrompt !== undefined && { systemPrompt }),
     tools: Object.freeze({ ...tools }),
-    ...(contextPolicy !== undefined && { contextPolicy: checkedInput(contextPolicy) }),
+    ...(policy !== undefined && { contextPolicy: policy }),
   };
+}
+
+/** A misspelled name would show only later, as summaries that fail. */
+function checkSummarizer({ summarizer, models = {} }: SummaryConfig, name: string | undefined): void {
+  if (name === undefined || summarizer !== undefined || Object.hasOwn(models, name)) return;
+  const meant = nearest(name, Object.keys(models));
+  const advice = meant === undefined ? `Pass models: { "${name}": model }` : `Did you mean ${meant}?`;
+  throw invalid("contextPolicy.summarizationModel", `names ${name}, which is not in models. ${advice}`);
 }
 
 /** Field names of other libraries, and the name of that field here. */

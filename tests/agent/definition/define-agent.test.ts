@@ -130,3 +130,18 @@ test.each([
     expect.objectContaining({ code: "invalid_agent", message: expect.stringContaining(message) }),
   );
 });
+
+test("a summarizationModel that is not in models is refused, unless a summarizer writes the summaries", () => {
+  const contextPolicy = { autoSummarize: true, maxInputTokens: 4000, summarizationModel: "clrk" };
+  const models = { clerk: model };
+  expect(() => define({ model, models, contextPolicy })).toThrow(
+    expect.objectContaining({
+      code: "invalid_agent",
+      path: "contextPolicy.summarizationModel",
+      message: "contextPolicy.summarizationModel names clrk, which is not in models. Did you mean clerk?",
+    }),
+  );
+  expect(() => define({ model, contextPolicy })).toThrow(expect.objectContaining({ code: "invalid_agent" }));
+  expect(() => define({ model, contextPolicy, summarizer: { summarize: () => "" } })).not.toThrow();
+  expect(() => define({ model, models: { clrk: model }, contextPolicy })).not.toThrow();
+});
