@@ -24,6 +24,7 @@ export type {
   StoreDriver,
   StoredCommand,
   StoredRow,
+  ThreadChanges,
   ThreadHead,
   ThreadState,
   WantedInbox,

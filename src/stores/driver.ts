@@ -187,6 +187,18 @@ export interface Change {
   readonly cursor: string;
 }
 
+/** The threads that have new rows, found by one look for all watchers of a store. */
+export interface ThreadChanges {
+  /** The threads with rows that were committed after the position. May name a thread twice, or one without new rows. */
+  readonly threadIds: readonly string[];
+  /** Where the next look continues. Rows that this look could not see must lie behind it. */
+  readonly position: string;
+  /** Whether commits behind this position are announced through `onChange`. Then the store looks every 5 s only. Default false. */
+  readonly isAnnounced?: boolean | undefined;
+  /** Whether `changes` still withholds a row that is committed. Absent if it never does. */
+  readonly isFeedBehind?: boolean | undefined;
+}
+
 /** The two kinds of records. Their keys are independent. */
 export type RecordSpace = "checkpoint" | "blob";
 
@@ -245,8 +257,17 @@ export interface StoreDriver {
 
   close(): Promise<void>;
 
-  /** Calls `wake` after another process may have committed rows. Without this method the store only polls. */
-  onChange?(wake: () => void): () => void;
+  /**
+   * Calls `wake` after a commit of rows by this process or another, with the ids of their threads. Without ids the store
+   * asks `changedThreads`. Without this method the store wakes the watchers of its own appends, and polls for others.
+   */
+  onChange?(wake: (threadIds?: readonly string[]) => void): () => void;
+
+  /**
+   * Optional, for speed. The threads with new rows since a position, and the new position. Without a position: no threads.
+   * May leave out what was committed through this driver. Without this method each watcher reads its thread every `pollMs`.
+   */
+  changedThreads?(after: string | undefined): Promise<ThreadChanges>;
 
   /** Optional, for speed. Returns up to `limit + 1` threads; the extra one shows that there is another page. */
   list?(query: ListQuery, signal?: AbortSignal): Promise<readonly NamedHead[]>;

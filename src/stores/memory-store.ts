@@ -197,6 +197,12 @@ export function memoryDriver(tenant: MemoryTenant, clock: Clock): StoreDriver {
       return found;
     },
 
+    async changedThreads(after) {
+      const start = after === undefined ? log.length : Number(after);
+      const threadIds = new Set(log.slice(start).map(({ threadId }) => threadId));
+      return { threadIds: [...threadIds], position: String(log.length) };
+    },
+
     async heads(afterId, limit) {
       const ids = [...threads.keys()].filter((id) => afterId === undefined || id > afterId).sort();
       return ids.slice(0, limit).flatMap((id) => withHead(id, threads.get(id)?.head));

@@ -7,14 +7,26 @@ type EveryMethod = { readonly [Name in keyof Required<StoreDriver>]: StoreDriver
 
 /**
  * The driver for one call with a signal. When the signal aborts, the call rejects with `store_aborted`, whatever the driver
- * does; and no further method is called. A driver may use the signal to stop its work.
+ * does; and no further method is called. A driver may use the signal to stop its work. Calls `landed` when entries of a
+ * thread were written after the signal had aborted.
  */
-export function abortableDriver(driver: StoreDriver, signal: AbortSignal): StoreDriver {
+export function abortableDriver(
+  driver: StoreDriver,
+  signal: AbortSignal,
+  landed: (threadId: string) => void,
+): StoreDriver {
   const read = <Result>(call: () => Promise<Result>): Promise<Result> => untilAborted(signal, call, "");
   const write = <Result>(call: () => Promise<Result>): Promise<Result> => untilAborted(signal, call, MAY_BE_STORED);
-  const { list, copy, inspect } = driver;
+  const writeTo = <Result>(threadId: string, call: () => Promise<Result>): Promise<Result> =>
+    write(async () => {
+      const result = await call();
+      if (signal.aborted) landed(threadId);
+      return result;
+    });
+  const { list, copy, inspect, changedThreads } = driver;
   const methods: EveryMethod = {
-    transact: (id, wantedIds, decide, inboxes) => write(() => driver.transact(id, wantedIds, decide, inboxes, signal)),
+    transact: (id, wantedIds, decide, inboxes) =>
+      writeTo(id, () => driver.transact(id, wantedIds, decide, inboxes, signal)),
     pending: (id, after, limit) => read(() => driver.pending(id, after, limit, signal)),
     commands: (keys) => read(() => driver.commands(keys, signal)),
     head: (id) => read(() => driver.head(id, signal)),
@@ -27,8 +39,9 @@ export function abortableDriver(driver: StoreDriver, signal: AbortSignal): Store
     deleteRecord: (space, key) => write(() => driver.deleteRecord(space, key, signal)),
     close: () => driver.close(),
     onChange: driver.onChange && ((wake) => driver.onChange?.(wake) ?? (() => {})),
+    changedThreads: changedThreads && ((after) => read(() => changedThreads.call(driver, after))),
     list: list && ((query) => read(() => list.call(driver, query, signal))),
-    copy: copy && ((from, to, atSeq, head) => write(() => copy.call(driver, from, to, atSeq, head, signal))),
+    copy: copy && ((from, to, atSeq, head) => writeTo(to, () => copy.call(driver, from, to, atSeq, head, signal))),
     inspect: inspect && ((id) => read(() => inspect.call(driver, id, signal))),
   };
   return methods as StoreDriver; // an optional method that is undefined is an absent one

@@ -40,7 +40,7 @@ export function appendMethods(context: StoreContext): Pick<ThreadStore, "append"
         inbox.consumes.map(({ id }) => ({ threadId, id })),
       );
       const result = await driver.transact(threadId, ids, (state) => decideAppend(request, state, ports), inboxes);
-      context.wakeups.wake();
+      context.wakeWatchers(threadId);
       return result;
     },
 
@@ -53,7 +53,7 @@ export function appendMethods(context: StoreContext): Pick<ThreadStore, "append"
       await checkHistory(call, thread, stored);
       if (head !== undefined && stored >= thread.rev) return;
       await writeMissing(call, thread, head);
-      context.wakeups.wake();
+      context.wakeWatchers(thread.id);
     },
   };
 }

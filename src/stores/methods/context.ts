@@ -6,6 +6,7 @@ import type { CallOptions } from "../port.ts";
 import { hasRefs } from "../refs-filter.ts";
 import { payloadContains } from "../search-text.ts";
 import { abortableDriver, checkSignal } from "./abortable-driver.ts";
+import { TailReader } from "./tail-reader.ts";
 
 /** The number of rows or heads to read at once. */
 export const PAGE_SIZE = 500;
@@ -14,15 +15,15 @@ export const PAGE_SIZE = 500;
 export class StoreContext {
   readonly driver: StoreDriver;
   readonly ports: StorePorts;
+  readonly tail: TailReader;
   readonly wakeups: Wakeups;
   readonly #closing: AbortController;
-  #followers = 0;
-  #stopListening: (() => void) | undefined;
 
   constructor(driver: StoreDriver, ports: StorePorts, store?: StoreContext) {
     this.driver = driver;
     this.ports = ports;
     this.wakeups = store?.wakeups ?? new Wakeups();
+    this.tail = store?.tail ?? new TailReader(driver, ports.pollMs);
     this.#closing = store === undefined ? new AbortController() : store.#closing;
   }
 
@@ -30,7 +31,8 @@ export class StoreContext {
   withSignal(signal: AbortSignal | undefined): StoreContext {
     if (signal === undefined) return this;
     checkSignal(signal);
-    return new StoreContext(abortableDriver(this.driver, signal), this.ports, this);
+    const driver = abortableDriver(this.driver, signal, (threadId) => this.wakeWatchers(threadId));
+    return new StoreContext(driver, this.ports, this);
   }
 
   /** The same for a call whose only option is the signal. */
@@ -40,15 +42,10 @@ export class StoreContext {
     return this.withSignal(signal);
   }
 
-  /**
-   * Passes the driver's notifications on until the returned function is called. A store without followers leaves nothing
-   * behind in its driver, so that it can be dropped without `close`.
-   */
-  listen(): () => void {
-    if (this.#followers++ === 0) this.#stopListening = this.driver.onChange?.(() => this.wakeups.wake());
-    return () => {
-      if (--this.#followers === 0) this.#stopListening?.();
-    };
+  /** Wakes readers after a commit through this store. A driver with `onChange` wakes the watchers of the thread itself. */
+  wakeWatchers(threadId: string): void {
+    this.wakeups.wake();
+    if (this.driver.onChange === undefined) this.tail.announce([threadId]);
   }
 
   /** Aborted when the store closes. */
@@ -67,12 +64,13 @@ export class StoreContext {
   async close(): Promise<void> {
     if (this.closing.aborted) return;
     this.#closing.abort();
+    this.tail.close();
     this.wakeups.wake();
     await this.driver.close();
   }
 }
 
-/** Wakes waiting readers after a write, so that they do not wait for the next poll. */
+/** Wakes readers of outcomes after a write, so that they do not wait for the next poll. */
 class Wakeups {
   readonly #waiting = new Set<() => void>();
   #count = 0;

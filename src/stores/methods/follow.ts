@@ -14,7 +14,7 @@ export function followMethods(context: StoreContext): Pick<ThreadStore, "watch" 
       checkOptions(options, ["fromSeq", "signal"]);
       checkSeq("fromSeq", options.fromSeq ?? -1);
       let from = options.fromSeq;
-      yield* follow(context, options.signal, async function* () {
+      yield* follow(context, { threadId, signal: options.signal, pageSize: PAGE_SIZE }, async function* () {
         for await (const row of rowsOf(context, threadId, { from, to: Number.MAX_SAFE_INTEGER, limit: PAGE_SIZE })) {
           from = row.seq + 1;
           yield readRow(threadId, row, ports.sha256);
@@ -26,7 +26,7 @@ export function followMethods(context: StoreContext): Pick<ThreadStore, "watch" 
       const { after, signal } = checkOptions(options, ["after", "signal"]);
       if (after !== undefined && (typeof after !== "string" || after === "")) throw invalidCursor();
       let cursor = after;
-      yield* follow(context, signal, async function* () {
+      yield* follow(context, { signal, pageSize: 1 }, async function* () {
         for (const change of await driver.changes(cursor, PAGE_SIZE)) {
           cursor = change.cursor;
           const { threadId } = change;
@@ -37,36 +37,47 @@ export function followMethods(context: StoreContext): Pick<ThreadStore, "watch" 
   };
 }
 
+interface Following {
+  /** The thread to follow; undefined for all threads. */
+  readonly threadId?: string;
+  readonly signal: AbortSignal | undefined;
+  /** Fewer items than this were the last ones. */
+  readonly pageSize: number;
+}
+
 /**
- * Calls `next` in a loop and yields its items. When there are none, waits for a wake-up or the poll interval. Retries after
- * a retryable error, such as a lost connection. Ends without an error when the signal aborts or the store closes.
+ * Calls `next` in a loop and yields its items. After the last one, waits for a change. Retries after a retryable error,
+ * such as a lost connection. Ends without an error when the signal aborts, or the store or its database closes.
  */
 async function* follow<Item>(
   context: StoreContext,
-  signal: AbortSignal | undefined,
+  { threadId, signal, pageSize }: Following,
   next: () => AsyncIterable<Item>,
 ): AsyncIterable<Item> {
   context.checkOpen();
-  const isOver = () => signal?.aborted === true || context.closing.aborted;
-  const stopListening = context.listen();
+  const { tail, closing } = context;
+  const isOver = () => signal?.aborted === true || closing.aborted;
+  const subscription = tail.subscribe(threadId);
   try {
     while (!isOver()) {
-      const seen = context.wakeups.count;
-      let isFound = false;
+      subscription.clear();
+      let found = 0;
       try {
         for await (const item of next()) {
-          isFound = true;
+          found++;
           yield item;
           if (isOver()) return;
         }
       } catch (error) {
         if (isOver() || isClosed(error)) return;
         if (!HeddleError.isInstance(error) || !error.retryable) throw error;
+        found = 0;
+        tail.fail();
       }
-      if (!isFound && !isOver()) await context.wakeups.wait(seen, context.ports.pollMs, [signal, context.closing]);
+      if (found < pageSize && !isOver()) await tail.wait(subscription, signal);
     }
   } finally {
-    stopListening();
+    tail.unsubscribe(subscription);
   }
 }
 

@@ -11,7 +11,7 @@ import { markOf, rowAt, rowsOf, type StoreContext, withConsistentHead } from "./
 
 /** `fork` and `delete`: copies and removals of whole threads. */
 export function forkMethods(context: StoreContext): Pick<ThreadStore, "fork" | "delete"> {
-  const { ports, wakeups } = context;
+  const { ports } = context;
   return {
     /** Copies the rows unchanged, so that equal hashes prove that both threads share this history. */
     async fork(threadId, options) {
@@ -27,7 +27,7 @@ export function forkMethods(context: StoreContext): Pick<ThreadStore, "fork" | "
         if (parent === undefined) throw threadNotFound(threadId);
         const head = await headOfFork(call, threadId, newId, parent, { atSeq, metadata });
         if (!(await writeFork(call, threadId, newId, atSeq, head))) throw threadExists(newId);
-        wakeups.wake();
+        context.wakeWatchers(newId);
         return threadInfo(newId, head);
       });
     },

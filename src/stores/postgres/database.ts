@@ -1,6 +1,6 @@
 import { StoreError } from "../errors.ts";
-import { nativeSha256 } from "../native/sha256.ts";
 import { loadLibrary, poolFactory, Sockets, type Sql } from "./connection-pool.ts";
+import { Notifications, type Wake } from "./notifications.ts";
 import type { PostgresSettings } from "./options.ts";
 import { migrate } from "./schema/migrate.ts";
 import { type Scope, tablesIn } from "./tables.ts";
@@ -11,16 +11,13 @@ export interface Database {
   /** For reads. Writers have connections of their own. */
   readonly scope: Omit<Scope, "tenant">;
   readonly writers: Writers;
+  readonly notifications: Notifications;
   /** Closes all connections. Pending work fails. */
   readonly end: () => Promise<void>;
 }
 
 /** Stops when the signal aborts, because a server may accept a connection and never answer. */
-export async function openDatabase(
-  settings: PostgresSettings,
-  wake: (notice?: string) => void,
-  signal: AbortSignal,
-): Promise<Database> {
+export async function openDatabase(settings: PostgresSettings, wake: Wake, signal: AbortSignal): Promise<Database> {
   const library = await loadLibrary();
   const sockets = new Sockets();
   const open = new Set<{ end: (options: { timeout: number }) => Promise<void> }>();
@@ -41,12 +38,12 @@ export async function openDatabase(
     const sql = isPooler ? pool(false) : first;
     if (isPooler) await first.end({ timeout: 0 });
     await migrate(sql, settings.schema);
-    const channel = channelOf(settings);
+    const notifications = new Notifications(sql, settings.schema, wake);
     const connectWriter = (onClose: () => void): Sql => connect({ max: 1, prepare: !isPooler, onClose });
-    const writers = new Writers(() => new Writer(connectWriter, settings, channel));
+    const writers = new Writers(() => new Writer(connectWriter, settings, notifications));
     open.add(writers);
-    if (!isPooler) listenForChanges(sql, channel, wake);
-    return { scope: { sql, tables: tablesIn(settings.schema, sql) }, writers, end };
+    if (!isPooler) notifications.listen();
+    return { scope: { sql, tables: tablesIn(settings.schema, sql) }, writers, notifications, end };
   } catch (error) {
     await end();
     throw error;
@@ -84,17 +81,4 @@ interface ServerColumns {
 
 function unsuitable(trouble: string): StoreError {
   return new StoreError({ code: "store_failed", message: `The Postgres server ${trouble}. Use another one.` });
-}
-
-/** The NOTIFY channel of one database. The name needs no quotes in SQL. */
-function channelOf({ schema }: PostgresSettings): string {
-  return `heddle_${Buffer.from(nativeSha256(schema), "base64url").toString("hex").slice(0, 32)}`;
-}
-
-/**
- * The library subscribes again after every reconnect and then calls `wake`, because notifications may have been missed.
- * Ignores errors: without LISTEN, for example behind a pooler, watchers poll.
- */
-function listenForChanges(sql: Sql, channel: string, wake: (notice?: string) => void): void {
-  sql.listen(channel, wake, () => wake()).catch(() => {});
 }

@@ -85,8 +85,15 @@ function batchTransaction(jobs: readonly Job[]): Transaction<Seen, readonly (() 
     read: (scope) => readThreads(scope, wanted),
     write(scope, threads) {
       const outcome = decideAll(jobs, threads);
-      const announce = outcome.rows.length + outcome.commands.length > 0;
-      return { statements: batchStatements(scope, outcome), announce, finish: () => outcome.answers };
+      const changed = [
+        ...outcome.rows.map(([threadId]) => threadId),
+        ...outcome.commands.map(({ threadId }) => threadId),
+      ];
+      return {
+        statements: batchStatements(scope, outcome),
+        changedIds: [...new Set(changed)],
+        finish: () => outcome.answers,
+      };
     },
   };
 }

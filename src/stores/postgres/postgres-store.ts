@@ -12,7 +12,7 @@ import {
   type PostgresDatabaseOptions,
   type PostgresStoreOptions,
 } from "./options.ts";
-import { listThreads, readChanges, readHead, readHeads, readRows } from "./reads.ts";
+import { listThreads, readChangedThreads, readChanges, readHead, readHeads, readRows } from "./reads.ts";
 import { CLOSE_TIMEOUT_MS, SharedDatabase } from "./shared-database.ts";
 import type { Scope } from "./tables.ts";
 import type { Transaction } from "./writer.ts";
@@ -117,6 +117,11 @@ function tenantDriver(database: SharedDatabase, tenant: string): PostgresDriver 
     head: (threadId, signal) => read(signal, (scope) => readHead(scope, threadId)),
     rows: (threadId, range, signal) => read(signal, (scope) => readRows(scope, threadId, range)),
     changes: (after, limit, signal) => read(signal, (scope) => readChanges(scope, after, limit)),
+    changedThreads: (after) =>
+      database.read(tenant, async (scope, notifications) => {
+        const isAnnounced = notifications.isListening; // read first: a commit after the look must be announced
+        return { ...(await readChangedThreads(scope, after)), isAnnounced };
+      }),
     heads: (afterId, limit, signal) => read(signal, (scope) => readHeads(scope, afterId, limit)),
     list: (query, signal) => read(signal, (scope) => listThreads(scope, query)),
     getRecord: (space, key, signal) => read(signal, (scope) => getRecord(scope, space, key)),

@@ -6,6 +6,7 @@ import type {
   RowRange,
   StoredCommand,
   StoredRow,
+  ThreadChanges,
   ThreadHead,
   ThreadState,
 } from "../driver.ts";
@@ -101,6 +102,38 @@ function feedPlace(cursor = "0:0"): readonly [xid: string, pos: string] {
   const [, xid = "", pos = ""] = /^(\d{1,20}):(\d{1,15})$/.exec(cursor) ?? [];
   if (xid === "" || BigInt(xid) > MAX_XID) throw invalidCursor();
   return [xid, pos];
+}
+
+interface ChangedThreadColumns {
+  readonly position: string;
+  readonly ids: readonly string[];
+  readonly is_feed_behind: boolean;
+}
+
+/**
+ * The position is a snapshot. Rows that the previous snapshot could not see come from transactions that began after it or
+ * were open in it. So an open transaction of another client delays no watcher, and no row is read twice.
+ */
+export async function readChangedThreads(scope: Scope, after: string | undefined): Promise<ThreadChanges> {
+  const { sql, tables, tenant } = scope;
+  const position = sql`${after ?? ""}::pg_snapshot`;
+  const newRows = sql`
+    select e.thread from ${tables.entries} e
+    where e.tenant = ${tenant} and e.xid >= pg_snapshot_xmax(${position})
+    union
+    select e.thread from ${tables.entries} e
+    where e.tenant = ${tenant} and e.xid = any(array(select pg_snapshot_xip(${position})))`;
+  const ids =
+    after === undefined
+      ? sql`'{}'::text[]`
+      : sql`array(select t.id from (${newRows}) as e join ${tables.threads} t on t.key = e.thread)`;
+  const [found] = await sql<ChangedThreadColumns[]>`
+    select pg_current_snapshot()::text as position, ${ids} as ids, exists (
+      select from ${tables.entries} e
+      where e.tenant = ${tenant} and e.xid >= pg_snapshot_xmin(pg_current_snapshot())
+    ) as is_feed_behind`;
+  if (found === undefined) throw new Error("The look at the changes has no answer."); // a select without a table has one row
+  return { threadIds: found.ids, position: found.position, isFeedBehind: found.is_feed_behind };
 }
 
 /** The threads of a page, plus one when there is another page. */

@@ -4,12 +4,18 @@ import { isConnectionLoss, storeError } from "./errors.ts";
 import { FairQueue } from "./fair-queue.ts";
 import { commitJobs, GroupCommit, type Job } from "./group-commit.ts";
 import { LazyResource } from "./lazy-resource.ts";
+import type { Notifications } from "./notifications.ts";
 import type { PostgresSettings } from "./options.ts";
 import type { Scope } from "./tables.ts";
-import { noticeOf, type Transaction } from "./writer.ts";
+import type { Transaction } from "./writer.ts";
 
 /** How long `close` waits for pending work. */
 export const CLOSE_TIMEOUT_MS = 5000;
+
+/** How long `close` waits for the last notification. */
+const ANNOUNCE_TIMEOUT_MS = 500;
+
+type WakeTenant = (threadIds?: readonly string[]) => void;
 
 /**
  * The connections to one database, for the stores of any number of tenants. A tenant has one transaction at a time, and
@@ -21,14 +27,19 @@ export class SharedDatabase {
   readonly #commits = new GroupCommit((tenant, jobs) => this.#commitBatch(tenant, jobs));
   readonly #writes: FairQueue;
   readonly #reads: FairQueue;
-  /** The watchers of each tenant, by its notice. */
-  readonly #wakes = new Map<string, Set<() => void>>();
+  /** The stores of each tenant that have watchers. */
+  readonly #wakes = new Map<string, Set<WakeTenant>>();
+  #notifications: Notifications | undefined;
 
   constructor(settings: PostgresSettings, { isShared }: { readonly isShared: boolean }) {
     const { writers, readers } = settings;
     this.settings = settings;
     this.#resource = new LazyResource({
-      open: (signal) => openDatabase(settings, (notice) => this.#wake(notice), signal),
+      open: async (signal) => {
+        const database = await openDatabase(settings, (tenant, threadIds) => this.#wake(tenant, threadIds), signal);
+        this.#notifications = database.notifications;
+        return database;
+      },
       end: ({ end }) => end(),
     });
     this.#writes = new FairQueue({ width: writers, perTenant: 1 });
@@ -43,12 +54,16 @@ export class SharedDatabase {
   }
 
   /** A read that has begun keeps its connection until it ends, also when its caller has stopped waiting. */
-  read<Result>(tenant: string, work: (scope: Scope) => Promise<Result>, caller?: AbortSignal): Promise<Result> {
+  read<Result>(
+    tenant: string,
+    work: (scope: Scope, notifications: Notifications) => Promise<Result>,
+    caller?: AbortSignal,
+  ): Promise<Result> {
     return withDeadline(this.settings.callTimeoutMs, (signal) =>
       this.#reads.run(tenant, async () => {
         signal.throwIfAborted();
         caller?.throwIfAborted();
-        return this.#use(signal, ({ scope }) => work({ ...scope, tenant }));
+        return this.#use(signal, ({ scope, notifications }) => work({ ...scope, tenant }, notifications));
       }),
     );
   }
@@ -76,27 +91,27 @@ export class SharedDatabase {
     });
   }
 
-  /** Calls `wake` after another process may have written entries of the tenant. */
-  onChange(tenant: string, wake: () => void): () => void {
-    const notice = noticeOf(tenant);
-    const wakes = this.#wakes.get(notice) ?? new Set();
-    this.#wakes.set(notice, wakes);
+  /** Calls `wake` after a commit of entries of the tenant, by this process or another. */
+  onChange(tenant: string, wake: WakeTenant): () => void {
+    const wakes = this.#wakes.get(tenant) ?? new Set();
+    this.#wakes.set(tenant, wakes);
     wakes.add(wake);
     return () => {
       wakes.delete(wake);
-      if (wakes.size === 0 && this.#wakes.get(notice) === wakes) this.#wakes.delete(notice);
+      if (wakes.size === 0 && this.#wakes.get(tenant) === wakes) this.#wakes.delete(tenant);
     };
   }
 
   async close(): Promise<void> {
     await waitAtMost(CLOSE_TIMEOUT_MS, this.#commits.idle());
+    if (this.#notifications !== undefined) await waitAtMost(ANNOUNCE_TIMEOUT_MS, this.#notifications.idle());
     await this.#resource.close(CLOSE_TIMEOUT_MS);
     this.#wake(); // watchers look, and end because the database is closed
   }
 
-  #wake(notice?: string): void {
-    const wakes = notice === undefined ? [...this.#wakes.values()] : [this.#wakes.get(notice) ?? []];
-    for (const wake of wakes.flatMap((set) => [...set])) wake();
+  #wake(tenant?: string, threadIds?: readonly string[]): void {
+    const wakes = tenant === undefined ? [...this.#wakes.values()] : [this.#wakes.get(tenant) ?? []];
+    for (const wake of wakes.flatMap((set) => [...set])) wake(threadIds);
   }
 
   #commitBatch(tenant: string, jobs: readonly Job[]): Promise<void> {

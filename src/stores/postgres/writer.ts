@@ -1,8 +1,8 @@
 import { StoreError } from "../errors.ts";
-import { nativeSha256 } from "../native/sha256.ts";
 import type { Query, Sql } from "./connection-pool.ts";
 import { untilAborted, waitForTurns } from "./deadlines.ts";
 import { connectionLost, isConnectionLoss } from "./errors.ts";
+import type { Notifications } from "./notifications.ts";
 import type { PostgresSettings } from "./options.ts";
 import { type FencedScope, type Scope, tablesIn } from "./tables.ts";
 
@@ -17,8 +17,8 @@ export interface Transaction<Seen, Result> {
 interface TransactionWrites<Result> {
   /** Each statement must check the fence of the scope. */
   readonly statements: readonly Query[];
-  /** Whether to send a NOTIFY, so that other processes read the new rows. Default false. */
-  readonly announce?: boolean;
+  /** The threads with new rows. They are announced after the commit. Default: none. */
+  readonly changedIds?: readonly string[];
   /** Called after the commit. */
   readonly finish: () => Result | Promise<Result>;
 }
@@ -36,17 +36,21 @@ const COMMITS = { durable: "on", relaxed: "off" } as const;
 export class Writer {
   readonly #scope: Omit<Scope, "tenant">;
   readonly #settings: PostgresSettings;
-  readonly #channel: string;
+  readonly #notifications: Pick<Notifications, "announce">;
   #losses = 0;
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(connect: (onClose: () => void) => Sql, settings: PostgresSettings, channel: string) {
+  constructor(
+    connect: (onClose: () => void) => Sql,
+    settings: PostgresSettings,
+    notifications: Pick<Notifications, "announce">,
+  ) {
     const sql = connect(() => {
       this.#losses++;
     });
     this.#scope = { sql, tables: tablesIn(settings.schema, sql) };
     this.#settings = settings;
-    this.#channel = channel;
+    this.#notifications = notifications;
   }
 
   transaction<Seen, Result>(tenant: string, work: Transaction<Seen, Result>): Promise<Result> {
@@ -64,10 +68,11 @@ export class Writer {
     try {
       const [, locked, seen] = await Promise.all([this.#begin(), this.#lock(scope, threadIds), read(scope)]);
       const fence = this.#fence(locked);
-      const { statements, announce = false, finish } = write({ ...scope, fence }, seen);
-      await Promise.all([...statements.map((statement) => statement.execute()), this.#commit(scope, announce)]);
+      const { statements, changedIds = [], finish } = write({ ...scope, fence }, seen);
+      await Promise.all([...statements.map((statement) => statement.execute()), this.#commit()]);
       // The library reconnects by itself. A commit on the new connection succeeds but commits nothing.
       if (losses !== this.#losses) throw connectionLost();
+      this.#notifications.announce(scope.tenant, changedIds);
       return await finish();
     } catch (error) {
       await this.#abandon(error);
@@ -105,8 +110,8 @@ export class Writer {
     return this.#scope.sql`pg_current_xact_id_if_assigned() = ${locked.xid}::xid8`;
   }
 
-  #commit({ sql, tenant }: Scope, announce: boolean): PromiseLike<unknown> {
-    return sql.unsafe(announce ? `notify ${this.#channel}, '${noticeOf(tenant)}'; commit` : "commit").execute();
+  #commit(): PromiseLike<unknown> {
+    return this.#scope.sql.unsafe("commit").execute();
   }
 
   async #abandon(error: unknown): Promise<void> {
@@ -114,11 +119,6 @@ export class Writer {
     if (isConnectionLoss(error)) await waitForTurns(2);
     else await this.#scope.sql.unsafe("rollback").catch(() => {}); // a lost connection has rolled back already
   }
-}
-
-/** The text of a notification. A hash, because a tenant's name may need quotes in SQL. */
-export function noticeOf(tenant: string): string {
-  return nativeSha256(tenant);
 }
 
 /** The connections that write. Each runs the transactions of one tenant at a time; they are opened when needed. */

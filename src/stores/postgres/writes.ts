@@ -134,7 +134,7 @@ export function copyThread(
         upsertHeads(scope, [[to, head]]),
         copyRowsStatement(scope, rows, to),
       ];
-      return { statements, announce: true, finish: () => true };
+      return { statements, changedIds: [to], finish: () => true };
     },
   };
 }

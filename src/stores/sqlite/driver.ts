@@ -1,7 +1,6 @@
 import { HeddleError } from "../../thread/errors.ts";
 import type { Clock } from "../../thread/ports.ts";
 import type {
-  Change,
   Decision,
   ListPosition,
   ListQuery,
@@ -14,13 +13,13 @@ import type {
   WantedInbox,
 } from "../driver.ts";
 import { CorruptionError } from "../errors.ts";
-import { feedPosition } from "../options.ts";
 import type { ListOrder } from "../port.ts";
 import { refTexts, requestKey } from "../refs-filter.ts";
 import { asJsonText } from "../search-text.ts";
 import { Commands } from "./command-table.ts";
 import { rollback, type SqliteConnection, type SqliteStatement, type SqlValue } from "./connection.ts";
 import { translateErrors } from "./errors.ts";
+import { Feed } from "./feed.ts";
 import { GroupCommit, type Outcome } from "./group-commit.ts";
 import { REQUEST_KEY_OF_ENTRY } from "./schema/v2.ts";
 import {
@@ -42,6 +41,7 @@ export function sqliteDriver(connection: SqliteConnection, tenant: string, clock
   const commands = new Commands(connection, tenant);
   const threads = new Threads(connection, tenant, clock, commands);
   const history = new History(connection, tenant);
+  const feed = new Feed(connection, tenant);
   const records = new Records(connection, tenant);
   const inspection = new FileInspection(connection);
   const group = new GroupCommit(transactionsOf(connection));
@@ -70,7 +70,8 @@ export function sqliteDriver(connection: SqliteConnection, tenant: string, clock
     commands: async (keys) => translateErrors(() => commands.find(keys)),
     head: async (threadId) => translateErrors(() => threads.head(threadId)),
     rows: async (threadId, range) => translateErrors(() => history.rows(threadId, range)),
-    changes: async (after, limit) => translateErrors(() => history.changes(after, limit)),
+    changes: async (after, limit) => translateErrors(() => feed.changes(after, limit)),
+    changedThreads: (after) => feed.changedThreads(after),
     heads: async (afterId, limit) => translateErrors(() => history.heads(afterId, limit)),
     list: async (query) => translateErrors(() => listThreads(connection, tenant, query)),
     inspect: async () => translateErrors(() => inspection.trouble()),
@@ -116,7 +117,7 @@ const WITH_REF = "AND instr(e.refs, ?)";
 const OF_KIND = "AND e.kind IN (SELECT value FROM json_each(?))";
 const CONTAINING = `AND instr(lower(${PAYLOAD}), ?)`;
 
-/** Reads committed rows, changes and heads. */
+/** Reads committed rows and heads. */
 class History {
   readonly #connection: SqliteConnection;
   readonly #tenant: string;
@@ -157,16 +158,6 @@ class History {
     return statement;
   }
 
-  /** SQLite runs one write transaction at a time, so positions are in commit order. */
-  changes(after: string | undefined, limit: number): readonly Change[] {
-    const found = this.#sql.changes.all(after === undefined ? 0 : feedPosition(after), this.#tenant, limit);
-    return found.map(([pos, threadId, ...columns]) => ({
-      cursor: String(pos),
-      threadId: String(threadId),
-      row: toRow(columns),
-    }));
-  }
-
   heads(afterId: string | undefined, limit: number): readonly NamedHead[] {
     return this.#sql.heads.all(this.#tenant, afterId ?? "", limit).map(([first, ...columns]) => {
       const id = String(first);
@@ -177,9 +168,6 @@ class History {
 
 function historyStatements(connection: SqliteConnection) {
   return {
-    changes: connection.prepare(`
-      SELECT e.pos, t.id, ${ROW_COLUMNS} FROM entries e JOIN threads t ON t.key = e.thread
-      WHERE e.pos > ? AND t.tenant = ? ORDER BY e.pos LIMIT ?`),
     heads: connection.prepare(
       `SELECT id, ${HEAD_COLUMNS} FROM threads WHERE tenant = ? AND id > ? ORDER BY id LIMIT ?`,
     ),

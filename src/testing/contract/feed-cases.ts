@@ -71,6 +71,22 @@ export const feedCases: ContractTests = {
     }
   },
 
+  "a feed that waits sees every thread that other handles append to at once": async ({ store, open, fresh }) => {
+    const others = [await open(), await open()];
+    await store.append(fresh("t0"), note());
+    const following = store.feed()[Symbol.asyncIterator]();
+    await following.next();
+    for (let round = 0; round < 5; round++) {
+      const names = [1, 2, 3, 4].map((n) => fresh(`t${n}`));
+      const next = following.next();
+      await shortPause();
+      await Promise.all(names.map((id, n) => present(others[n % 2], "handle").append(id, note())));
+      const seen = [await next, await following.next(), await following.next(), await following.next()];
+      equal(seen.map(({ value }) => value?.threadId).sort(), names, `threads of round ${round}`);
+    }
+    await following.return?.();
+  },
+
   "a cursor stays good when its thread is deleted": async ({ store, fresh }) => {
     await store.append(fresh("a"), notes(2));
     await store.append(fresh("b"), notes(2));

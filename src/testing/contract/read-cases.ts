@@ -1,7 +1,7 @@
 import type { ReadOptions } from "../../stores/port.ts";
 import type { Entry, Refs } from "../../thread/entry.ts";
 import { note, notes, user } from "../builders.ts";
-import { allItems, equal, firstItems, rejects, shortPause } from "../check.ts";
+import { allItems, equal, firstItems, present, rejects, shortPause } from "../check.ts";
 import type { CaseFixture, ContractTests } from "./case-fixture.ts";
 
 /** Cases: reading single entries and ranges. */
@@ -312,6 +312,42 @@ export const watchCases: ContractTests = {
         seqs(seen),
         seen.map((_, i) => from + i),
         `seqs from ${from}`,
+      );
+  },
+
+  "watchers that wait see every single entry of another handle": async ({ store, open, fresh }) => {
+    const other = await open();
+    const ids = [fresh("a"), fresh("b")];
+    const watchers = ids.map((id) => store.watch(id, { fromSeq: 0 })[Symbol.asyncIterator]());
+    for (let round = 0; round < 3; round++)
+      for (const [n, watcher] of watchers.entries()) {
+        const next = watcher.next();
+        await shortPause();
+        await other.append(present(ids[n], "id"), note());
+        equal((await next).value?.seq, round, `seq of round ${round}`);
+      }
+    for (const watcher of watchers) await watcher.return?.();
+  },
+
+  "watchers of several threads miss nothing while several handles append": async ({ open, fresh, random }) => {
+    const handles = [await open(), await open(), await open()] as const;
+    const ids = [fresh("a"), fresh("b"), fresh("c"), fresh("d")] as const;
+    const watching: { readonly id: string; readonly from: number; readonly seen: Promise<Entry[]> }[] = [];
+    for (let batch = 0; batch < 40; batch++) {
+      const writing = random.list(random.below(3), () => random.pick(handles).append(random.pick(ids), notes(2)));
+      const id = random.pick(ids);
+      const from = random.below(8);
+      if (batch % 4 === 0)
+        watching.push({ id, from, seen: firstItems(20, random.pick(handles).watch(id, { fromSeq: from })) });
+      if (random.oneIn(2)) await shortPause();
+      await Promise.all(writing);
+    }
+    for (const id of ids) await random.pick(handles).append(id, notes(28));
+    for (const { id, from, seen } of watching)
+      equal(
+        seqs(await seen),
+        Array.from({ length: 20 }, (_, n) => from + n),
+        `seqs of ${id}`,
       );
   },
 

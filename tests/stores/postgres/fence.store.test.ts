@@ -23,7 +23,7 @@ test("the rest of a transaction whose connection was replaced writes nothing", a
         },
       }),
     settings,
-    "unheard",
+    { announce: () => {} },
   );
 
   const put = putRecord("checkpoint", "k", "never");

@@ -1,4 +1,4 @@
-import type { StoreDriver, StoredRow } from "heddle/store";
+import type { StoreDriver, StoredRow, ThreadChanges } from "heddle/store";
 import { listing, type Mutants } from "./mutation.ts";
 
 /** Careless ways to read. */
@@ -83,7 +83,62 @@ export const reading: Mutants = {
       };
     },
   },
+  watch: {
+    "names only the first of the changed threads": (sound) => ({
+      changedThreads: async (after) => {
+        const found = await lookOf(sound, after);
+        return { ...found, threadIds: found.threadIds.slice(0, 1) };
+      },
+    }),
+    "moves the position beyond what it has read": (sound) => ({
+      changedThreads: async (after) => {
+        const found = await lookOf(sound, after);
+        return { ...found, position: String(Number(found.position) + 1) };
+      },
+    }),
+    "finds the changed threads once": (sound) => {
+      let first: ReturnType<typeof lookOf> | undefined;
+      return {
+        changedThreads(after) {
+          if (after === undefined) return lookOf(sound, after);
+          first ??= lookOf(sound, after);
+          return first;
+        },
+      };
+    },
+    "looks for threads that are new": (sound, { threads }) => {
+      const known = new Set(threads.keys());
+      return {
+        changedThreads: async (after) => {
+          const found = await lookOf(sound, after);
+          const threadIds = found.threadIds.filter((id) => !known.has(id));
+          for (const id of found.threadIds) known.add(id);
+          return { ...found, threadIds };
+        },
+      };
+    },
+    "promises announcements and makes none": (sound) => ({
+      changedThreads: async (after) => ({ ...(await lookOf(sound, after)), isAnnounced: true }),
+    }),
+    "announces other threads than those that changed": (sound) => ({
+      changedThreads: async (after) => ({ ...(await lookOf(sound, after)), threadIds: ["other"] }),
+    }),
+  },
   feed: {
+    "finds no changed threads": (sound) => ({
+      changedThreads: async (after) => ({ ...(await lookOf(sound, after)), threadIds: [] }),
+    }),
+    "does not say that its feed withholds rows": (sound, { log }) => {
+      let settled = 0; // a row is fed only if it was committed before the read before this one
+      return {
+        async changes(after, limit) {
+          const found = await sound.changes(after, limit);
+          const fed = found.filter(({ cursor }) => Number(cursor) < settled);
+          settled = log.length;
+          return fed;
+        },
+      };
+    },
     "gives every change twice": (sound) => ({
       changes: async (after, limit) => (await sound.changes(after, limit)).flatMap((change) => [change, change]),
     }),
@@ -153,3 +208,8 @@ export const reading: Mutants = {
     }),
   },
 };
+
+async function lookOf(sound: StoreDriver, after: string | undefined): Promise<ThreadChanges> {
+  if (sound.changedThreads === undefined) throw new Error("the memory driver has changedThreads");
+  return sound.changedThreads(after);
+}

@@ -1,0 +1,184 @@
+import { HeddleError } from "../../thread/errors.ts";
+import type { StoreDriver, ThreadChanges } from "../driver.ts";
+
+/** How often the reader looks when the driver announces commits, because an announcement can be lost. */
+const LOOK_MS = 5000;
+
+/** One watcher or feed. It remembers a change that comes between its read and its wait. */
+export class Subscription {
+  /** The watched thread; undefined for all threads. */
+  readonly threadId: string | undefined;
+  #isMarked = false;
+  #wake: (() => void) | undefined;
+
+  constructor(threadId: string | undefined) {
+    this.threadId = threadId;
+  }
+
+  /** Forgets earlier changes. Call it before each read. */
+  clear(): void {
+    this.#isMarked = false;
+  }
+
+  /** Reports that there may be new rows. */
+  mark(): void {
+    this.#isMarked = true;
+    this.#wake?.();
+  }
+
+  /** Resolves at the first change since `clear`, or when the signal aborts. */
+  async changed(signal: AbortSignal | undefined): Promise<void> {
+    if (this.#isMarked || signal?.aborted) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const wake = () => resolve();
+    this.#wake = wake;
+    signal?.addEventListener("abort", wake);
+    await promise;
+    signal?.removeEventListener("abort", wake);
+    this.#wake = undefined;
+  }
+}
+
+/**
+ * The only reader of new rows for all watchers and feeds of a store. It asks the driver which threads have changed since its
+ * position, and marks the subscriptions of these threads. It looks only while a subscription waits.
+ *
+ * No subscription misses a row: it subscribes before it reads, and a row that its read cannot see lies after the position.
+ */
+export class TailReader {
+  readonly #driver: StoreDriver;
+  readonly #pollMs: number;
+  readonly #watchers = new Map<string, Set<Subscription>>();
+  readonly #feeds = new Set<Subscription>();
+  #position: string | undefined;
+  #last: Pick<ThreadChanges, "isAnnounced" | "isFeedBehind"> = {};
+  /** Whether the next look that succeeds marks all: rows may have been missed. */
+  #isLost = true;
+  #isLooking = false;
+  /** Whether to look without waiting for the timer. */
+  #isWanted = true;
+  #waiting = 0;
+  #stopListening: (() => void) | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(driver: StoreDriver, pollMs: number) {
+    this.#driver = driver;
+    this.#pollMs = pollMs;
+  }
+
+  /** Subscribes to a thread, or to all threads without an id. */
+  subscribe(threadId?: string): Subscription {
+    if (this.#isUnused) this.#stopListening = this.#driver.onChange?.((threadIds) => this.announce(threadIds));
+    const subscription = new Subscription(threadId);
+    const sameThread = this.#subscriptions(threadId);
+    sameThread.add(subscription);
+    if (threadId !== undefined) this.#watchers.set(threadId, sameThread);
+    else this.#isWanted = true; // without a feed the reader does not follow up rows that `changes` withholds
+    return subscription;
+  }
+
+  unsubscribe(subscription: Subscription): void {
+    const { threadId } = subscription;
+    const sameThread = this.#subscriptions(threadId);
+    sameThread.delete(subscription);
+    if (threadId !== undefined && sameThread.size === 0) this.#watchers.delete(threadId);
+    if (!this.#isUnused) return;
+    this.#stopListening?.(); // so that a store without watchers can be dropped without `close`
+    this.#position = undefined; // the next look need not read all that was written meanwhile
+    this.#isLost = true;
+    this.#isWanted = true;
+  }
+
+  /** Waits until the subscription is marked or the signal aborts. */
+  async wait(subscription: Subscription, signal: AbortSignal | undefined): Promise<void> {
+    this.#waiting++;
+    this.#plan();
+    await subscription.changed(signal);
+    this.#waiting--;
+    if (this.#waiting === 0) this.#cancelTimer();
+  }
+
+  /** Marks the subscriptions of these threads, which have new rows. Without ids, looks which threads have changed. */
+  announce(threadIds?: readonly string[]): void {
+    if (threadIds !== undefined) this.#mark(threadIds);
+    const canFeedLag = this.#last.isFeedBehind !== undefined || this.#isLooking;
+    if (threadIds === undefined || (canFeedLag && this.#feeds.size > 0)) this.#isWanted = true;
+    if (this.#isWanted) this.#plan();
+  }
+
+  /** Reports that a subscription could not read. It is marked when the next look succeeds. */
+  fail(): void {
+    this.#isLost = true;
+    this.#cancelTimer();
+    this.#plan();
+  }
+
+  /** Marks all subscriptions, so that they see that the store has closed. */
+  close(): void {
+    this.#cancelTimer();
+    this.#markAll();
+  }
+
+  get #isUnused(): boolean {
+    return this.#watchers.size === 0 && this.#feeds.size === 0;
+  }
+
+  #subscriptions(threadId: string | undefined): Set<Subscription> {
+    return threadId === undefined ? this.#feeds : (this.#watchers.get(threadId) ?? new Set());
+  }
+
+  #mark(threadIds: readonly string[]): void {
+    for (const id of threadIds) for (const watcher of this.#watchers.get(id) ?? []) watcher.mark();
+    if (threadIds.length > 0) for (const feed of this.#feeds) feed.mark();
+  }
+
+  #markAll(): void {
+    this.#mark([...this.#watchers.keys()]);
+    for (const feed of this.#feeds) feed.mark();
+  }
+
+  /** Looks now or sets the timer of the next look, if a subscription waits. */
+  #plan(): void {
+    if (this.#waiting === 0 || this.#isLooking) return;
+    if (this.#isWanted) void this.#look();
+    else this.#timer ??= setTimeout(() => void this.#look(), this.#delay());
+  }
+
+  #delay(): number {
+    if (this.#isLost) return Math.min(this.#pollMs, LOOK_MS);
+    const { isAnnounced = false, isFeedBehind = false } = this.#last;
+    const isQuiet = isAnnounced && !(isFeedBehind && this.#feeds.size > 0);
+    return isQuiet ? Math.max(this.#pollMs, LOOK_MS) : this.#pollMs;
+  }
+
+  async #look(): Promise<void> {
+    this.#cancelTimer();
+    this.#isLooking = true;
+    this.#isWanted = false;
+    const isComplete = !this.#isLost && this.#position !== undefined;
+    this.#isLost = false;
+    try {
+      this.#take(await this.#driver.changedThreads?.(this.#position), isComplete);
+    } catch (error) {
+      this.#position = undefined; // after a failover, positions of the lost server mean nothing
+      this.#isLost = true;
+      if (!HeddleError.isInstance(error) || !error.retryable) this.#markAll(); // their own reads report it
+    }
+    this.#isLooking = false;
+    this.#plan();
+  }
+
+  /** A driver without `changedThreads` gives no changes: then all subscriptions read. */
+  #take(changes: ThreadChanges | undefined, isComplete: boolean): void {
+    if (changes === undefined || !isComplete) this.#markAll();
+    else this.#mark(changes.threadIds);
+    if (this.#last.isFeedBehind) for (const feed of this.#feeds) feed.mark();
+    this.#position = changes?.position;
+    this.#last = changes ?? {};
+  }
+
+  #cancelTimer(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+}

@@ -1,0 +1,119 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { nativeSha256 } from "../native/sha256.ts";
+import type { Sql } from "./connection-pool.ts";
+
+/** Reports new rows in these threads of a tenant. Without ids, or without a tenant, any thread may have new rows. */
+export type Wake = (tenant?: string, threadIds?: readonly string[]) => void;
+
+/** The least time between two notifications of a process, because each one wakes all listening processes. */
+const GAP_MS = 10;
+
+/** Postgres refuses a payload of 8000 bytes or more. */
+const MAX_PAYLOAD_BYTES = 7999;
+
+/**
+ * Reports to this process and others which threads have new rows. A notification is a hint. It is sent after the commit, on a
+ * connection for reads: a NOTIFY inside the transactions would make all commits of the database wait for each other.
+ */
+export class Notifications {
+  readonly #sql: Sql;
+  readonly #channel: string;
+  readonly #wake: Wake;
+  /** Names this process in its notifications, so that it can ignore them. */
+  readonly #node = randomUUID();
+  /** The threads to announce, by tenant. */
+  readonly #pending = new Map<string, Set<string>>();
+  #sending: Promise<void> | undefined;
+  #isListening = false;
+
+  constructor(sql: Sql, schema: string, wake: Wake) {
+    this.#sql = sql;
+    this.#channel = channelOf(schema);
+    this.#wake = wake;
+  }
+
+  /** Whether commits of other processes are announced from now on. */
+  get isListening(): boolean {
+    return this.#isListening;
+  }
+
+  /** Wakes watchers in this process now and those of others soon, with as few notifications as possible. */
+  announce(tenant: string, threadIds: readonly string[]): void {
+    if (threadIds.length === 0) return;
+    this.#wake(tenant, threadIds);
+    const pending = this.#pending.get(tenant) ?? new Set();
+    this.#pending.set(tenant, pending);
+    for (const id of threadIds) pending.add(id);
+    this.#sending ??= this.#send();
+  }
+
+  /** Resolves when nothing is left to send. */
+  async idle(): Promise<void> {
+    await this.#sending;
+  }
+
+  /**
+   * Wakes watchers at each notification of another process. The library subscribes again after every reconnect, and then
+   * notifications may have been missed. Ignores errors: without LISTEN the stores poll.
+   */
+  listen(): void {
+    const subscribed = (): void => {
+      this.#isListening = true;
+      this.#wake();
+    };
+    this.#sql.listen(this.#channel, (payload) => this.#receive(payload), subscribed).catch(() => {});
+  }
+
+  #receive(payload: string): void {
+    const notice = readNotice(payload);
+    if (notice === undefined) this.#wake();
+    else if (notice.node !== this.#node)
+      for (const [tenant, threadIds] of Object.entries(notice.threads)) this.#wake(tenant, threadIds ?? undefined);
+  }
+
+  async #send(): Promise<void> {
+    for (;;) {
+      const payload = noticeOf(this.#node, this.#pending);
+      this.#pending.clear();
+      await this.#sql`select pg_notify(${this.#channel}, ${payload})`.catch(() => {}); // other processes look every 5 s
+      if (this.#pending.size === 0) break;
+      await sleep(GAP_MS);
+    }
+    this.#sending = undefined;
+  }
+}
+
+interface Notice {
+  readonly node: string;
+  /** The changed threads of each tenant; null when they do not fit into a notification. */
+  readonly threads: Readonly<Record<string, readonly string[] | null>>;
+}
+
+/** Names the threads if they fit into a notification, else the tenants, else nothing. */
+function noticeOf(node: string, pending: ReadonlyMap<string, ReadonlySet<string>>): string {
+  const notices: readonly Notice[] = [
+    { node, threads: Object.fromEntries([...pending].map(([tenant, ids]) => [tenant, [...ids]])) },
+    { node, threads: Object.fromEntries([...pending.keys()].map((tenant) => [tenant, null])) },
+  ];
+  return notices.map((notice) => JSON.stringify(notice)).find(fits) ?? "";
+}
+
+function fits(payload: string): boolean {
+  return Buffer.byteLength(payload) <= MAX_PAYLOAD_BYTES;
+}
+
+/** Undefined when the payload does not say what has changed. */
+function readNotice(payload: string): Notice | undefined {
+  try {
+    const notice = JSON.parse(payload) as Partial<Notice> | null; // only stores send on this channel
+    return notice?.node !== undefined && notice.threads !== undefined ? (notice as Notice) : undefined; // has both fields
+  } catch {
+    return undefined;
+  }
+}
+
+/** The channel of one database. The name needs no quotes in SQL. */
+function channelOf(schema: string): string {
+  return `heddle_${Buffer.from(nativeSha256(schema), "base64url").toString("hex").slice(0, 32)}`;
+}

@@ -1,0 +1,96 @@
+import { sqliteStore } from "heddle/sqlite";
+import { note, notes } from "heddle/testing";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { sqliteDriver } from "../../../src/stores/sqlite/driver.ts";
+import { fastFile } from "../../support/temp-folder.ts";
+import { plainConnect, recording } from "./support/recording.ts";
+
+/** A file with the threads of two tenants. */
+async function file(): Promise<string> {
+  const path = fastFile();
+  const [store, other] = [sqliteStore(path), sqliteStore(path, { tenant: "other" })];
+  for (let n = 0; n < 20; n++) await Promise.all([store.append(`t${n}`, notes(10)), other.append("x", notes(5))]);
+  await Promise.all([store.close(), other.close()]);
+  return path;
+}
+
+/** The steps of SQLite's plan for each statement over the entries of all threads. */
+function plans(path: string): string[][] {
+  const connection = plainConnect()(path);
+  const asked: string[] = [];
+  const driver = sqliteDriver(
+    {
+      ...connection,
+      prepare(sql) {
+        asked.push(sql);
+        return connection.prepare(sql);
+      },
+    },
+    "default",
+    Date.now,
+  );
+  onTestFinished(() => driver.close());
+  return asked
+    .filter((sql) => /e\.pos > \?/.test(sql))
+    .map((sql) => {
+      const explained = connection.prepare(`EXPLAIN QUERY PLAN ${sql}`);
+      return explained.all(...Array.from(sql.matchAll(/\?/g), () => 0)).map((row) => String(row[3]));
+    });
+}
+
+describe("the rows of all threads", () => {
+  test("are read in order from the last position on, and never sorted", async () => {
+    const found = plans(await file());
+    expect(found).toHaveLength(2);
+    for (const plan of found) {
+      expect(plan[0]).toMatch(/^SEARCH e USING INTEGER PRIMARY KEY \(rowid>\?/);
+      expect(plan[1]).toBe("SEARCH t USING INTEGER PRIMARY KEY (rowid=?)");
+      expect(plan.join("; ")).not.toMatch(/SCAN|USE TEMP B-TREE FOR ORDER BY/);
+    }
+  });
+
+  test("are not read at a look while no other connection commits, also not those of this one", async () => {
+    const path = await file();
+    const { connect, ran, forget } = recording();
+    const driver = sqliteDriver(connect(path), "default", Date.now);
+    onTestFinished(() => driver.close());
+    const { position = "" } = (await driver.changedThreads?.(undefined)) ?? {};
+    forget();
+    for (let poll = 0; poll < 5; poll++)
+      expect(await driver.changedThreads?.(position)).toEqual({ threadIds: [], position });
+    expect(ran).toEqual(Array.from({ length: 5 }, () => "PRAGMA data_version"));
+  });
+
+  test("of other tenants are passed once", async () => {
+    const path = await file();
+    const { connect, forget, ran } = recording();
+    const driver = sqliteDriver(connect(path), "default", Date.now);
+    const other = sqliteStore(path, { tenant: "other" });
+    onTestFinished(async () => {
+      await Promise.all([driver.close(), other.close()]);
+    });
+    const before = await driver.changedThreads?.(undefined);
+    await other.append("x", notes(100));
+    const after = await driver.changedThreads?.(before?.position);
+    expect(after).toEqual({ threadIds: [], position: String(Number(before?.position) + 100) });
+    forget();
+    expect(await driver.changedThreads?.(after?.position)).toEqual(after);
+    expect(ran).toEqual(["PRAGMA data_version"]);
+  });
+
+  test("that came in a long gap are found in parts, each thread once", async () => {
+    const path = await file();
+    const driver = sqliteDriver(plainConnect()(path), "default", Date.now);
+    const store = sqliteStore(path);
+    onTestFinished(async () => {
+      await Promise.all([driver.close(), store.close()]);
+    });
+    const before = await driver.changedThreads?.(undefined);
+    await store.append("gap-a", note());
+    for (let part = 0; part < 3; part++) await store.append("gap-b", notes(4000));
+    await store.append("gap-c", note());
+    const found = await driver.changedThreads?.(before?.position);
+    expect(found?.threadIds.toSorted()).toEqual(["gap-a", "gap-b", "gap-c"]);
+    expect(found?.position).toBe(String(Number(before?.position) + 12_002));
+  });
+});
