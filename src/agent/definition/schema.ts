@@ -54,8 +54,11 @@ export type InferInput<Schema> = Schema extends { readonly "~standard": { readon
       ? InferInput<T>
       : JsonObject;
 
-/** The result of `jsonSchema()`. The AI SDK takes it, and any library that takes Standard JSON Schema. */
-interface SharedJsonSchema<Output> extends JsonSchema<Output> {
+/**
+ * The result of `jsonSchema()`. The AI SDK takes it, and any library that takes Standard JSON Schema. A type and not an
+ * interface, so that TypeScript can write it into the declarations of a user's module.
+ */
+type SharedJsonSchema<Output> = JsonSchema<Output> & {
   readonly jsonSchema: Readonly<Record<string, unknown>> | PromiseLike<Readonly<Record<string, unknown>>>;
   readonly "~standard": {
     readonly version: 1;
@@ -64,7 +67,7 @@ interface SharedJsonSchema<Output> extends JsonSchema<Output> {
     readonly types?: { readonly input: unknown; readonly output: Output } | undefined;
     readonly jsonSchema: Record<"input" | "output", (options: { readonly target: string }) => Record<string, unknown>>;
   };
-}
+};
 
 /** The AI SDK knows its own schemas by this mark, and so does Heddle. */
 const MARK = Symbol.for("vercel.ai.schema");

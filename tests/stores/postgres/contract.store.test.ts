@@ -6,7 +6,11 @@ import { openStore, schema } from "./open.ts";
 const spawn = spawnWorker(`${inject("postgresUrl")}#${schema}`);
 
 describe("the Postgres store keeps the contract", () => {
-  for (const { name, run, skip } of storeContract({ open: (options) => openStore(options), spawn })) {
+  for (const { name, run, skip } of storeContract({
+    open: (options) => openStore(options),
+    spawn,
+    timeoutMs: 300_000,
+  })) {
     test(name, { skip: skip !== undefined }, run);
   }
 });

@@ -49,7 +49,11 @@ describe.skipIf(isMissing)(`behind PgBouncer in transaction mode${isMissing ? ` 
 
   describe("the Postgres store keeps the contract", () => {
     const spawn = spawnWorker(`${url}#${schema}`);
-    for (const { name, run, skip } of storeContract({ open: (options) => openStore(options, url), spawn })) {
+    for (const { name, run, skip } of storeContract({
+      open: (options) => openStore(options, url),
+      spawn,
+      timeoutMs: 300_000,
+    })) {
       test(name, { skip: skip !== undefined }, run);
     }
   });

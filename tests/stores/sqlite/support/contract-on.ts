@@ -11,5 +11,5 @@ export function contractOn(library: string): readonly ContractCase[] {
   const folder = mkdtempSync(join(tmpdir(), "heddle-contract-"));
   afterAll(() => rmSync(folder, { recursive: true }));
   const url = `${library}:${join(folder, "threads.db")}`;
-  return storeContract({ open: (options) => openAt(url, options), spawn: spawnWorker(url) });
+  return storeContract({ open: (options) => openAt(url, options), spawn: spawnWorker(url), timeoutMs: 300_000 });
 }
