@@ -43,7 +43,9 @@ test.each(Object.entries(databases))(
     await child.ended;
     expect(readFileSync(file, "utf8")).toBe(before);
     const events = lines().filter(({ event }) => event !== undefined);
-    expect(events.at(-1)).toEqual({ event: "request_suspended", data: { reason: "lost", holder: "second" } });
+    // A call that was in flight when the process froze may pass its deadline before the process learns of the loss.
+    expect([{ reason: "lost", holder: "second" }, { reason: "store" }]).toContainEqual(events.at(-1)?.["data"]);
+    expect(events.at(-1)?.["event"]).toBe("request_suspended");
     expect(lines().at(-1)).toEqual({ result: "request_suspended", next: { code: "thread_held", holder: "second" } });
     const ends = events.filter(({ event }) => /^request_(completed|failed|cancelled)$/.test(String(event)));
     expect(ends).toEqual([]);
