@@ -9,11 +9,11 @@ import { seeded } from "../support/seeded.ts";
 import { tempFile } from "../support/temp-folder.ts";
 import type { Acknowledged } from "./support/commander.ts";
 
-test("commands have one outcome each, whoever is killed: SQLite", async () => {
+test("commands have one outcome each, with killed processes: SQLite", async () => {
   await killCommanders({ url: `sqlite:${tempFile()}`, tenant: "default", kills: 6 });
 });
 
-test("commands have one outcome each, whoever is killed: Postgres", async () => {
+test("commands have one outcome each, with killed processes: Postgres", async () => {
   await killCommanders({ url: inject("postgresUrl"), tenant: randomUUID(), kills: 5 });
 });
 

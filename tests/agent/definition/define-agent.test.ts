@@ -132,16 +132,16 @@ test.each([
 });
 
 test("a summarizationModel that is not in models is refused, unless a summarizer writes the summaries", () => {
-  const contextPolicy = { autoSummarize: true, maxInputTokens: 4000, summarizationModel: "clrk" };
+  const contextPolicy = { autoSummarize: true, maxInputTokens: 4000, summarizationModel: "clark" };
   const models = { clerk: model };
   expect(() => define({ model, models, contextPolicy })).toThrow(
     expect.objectContaining({
       code: "invalid_agent",
       path: "contextPolicy.summarizationModel",
-      message: "contextPolicy.summarizationModel names clrk, which is not in models. Did you mean clerk?",
+      message: "contextPolicy.summarizationModel names clark, which is not in models. Did you mean clerk?",
     }),
   );
   expect(() => define({ model, contextPolicy })).toThrow(expect.objectContaining({ code: "invalid_agent" }));
   expect(() => define({ model, contextPolicy, summarizer: { summarize: () => "" } })).not.toThrow();
-  expect(() => define({ model, models: { clrk: model }, contextPolicy })).not.toThrow();
+  expect(() => define({ model, models: { clark: model }, contextPolicy })).not.toThrow();
 });
