@@ -1,8 +1,9 @@
-import { StoreError } from "../errors.ts";
 import { loadLibrary, poolFactory, Sockets, type Sql } from "./connection-pool.ts";
+import { startListening } from "./listening.ts";
 import { Notifications, type Wake } from "./notifications.ts";
 import type { PostgresSettings } from "./options.ts";
 import { migrate } from "./schema/migrate.ts";
+import { checkServer } from "./server-check.ts";
 import { type Scope, tablesIn } from "./tables.ts";
 import { Writer, Writers } from "./writer.ts";
 
@@ -17,17 +18,29 @@ export interface Database {
 }
 
 /** Stops when the signal aborts, because a server may accept a connection and never answer. */
-export async function openDatabase(settings: PostgresSettings, wake: Wake, signal: AbortSignal): Promise<Database> {
+export async function openDatabase(
+  settings: PostgresSettings,
+  wake: Wake,
+  report: (trouble: string) => void,
+  signal: AbortSignal,
+): Promise<Database> {
   const library = await loadLibrary();
   const sockets = new Sockets();
   const open = new Set<{ end: (options: { timeout: number }) => Promise<void> }>();
+  const closed = new AbortController();
   const end = async () => {
+    closed.abort();
     await Promise.all([...open].map((pool) => pool.end({ timeout: 0 })));
     await sockets.close();
   };
   const connect = poolFactory(library, settings.url, sockets);
   const pool = (prepare: boolean): Sql => {
     const sql = connect({ max: settings.readers, prepare });
+    open.add(sql);
+    return sql;
+  };
+  const connectTo = (url: string) => (): Sql => {
+    const sql = poolFactory(library, url, sockets)({ max: 1 });
     open.add(sql);
     return sql;
   };
@@ -42,43 +55,17 @@ export async function openDatabase(settings: PostgresSettings, wake: Wake, signa
     const connectWriter = (onClose: () => void): Sql => connect({ max: 1, prepare: !isPooler, onClose });
     const writers = new Writers(() => new Writer(connectWriter, settings, notifications));
     open.add(writers);
-    if (!isPooler) notifications.listen();
+    void startListening({
+      main: sql,
+      isPooler,
+      connect: settings.listenUrl === undefined ? undefined : connectTo(settings.listenUrl),
+      listen: (listener) => notifications.listen(listener),
+      report,
+      closed: closed.signal,
+    });
     return { scope: { sql, tables: tablesIn(settings.schema, sql) }, writers, notifications, end };
   } catch (error) {
     await end();
     throw error;
   }
-}
-
-/** The feed is ordered by 64-bit transaction ids, which Postgres has since version 13. */
-const MIN_SERVER_VERSION = 130_000;
-
-interface ServerKind {
-  /**
-   * Whether a pooler answers instead of the server. Behind a pooler each transaction may use another server connection, so
-   * prepared statements and LISTEN do not work. A pooler is detected by the process id that it reports: it is its own.
-   */
-  readonly isPooler: boolean;
-}
-
-/** Checks the version and encoding of the server. */
-async function checkServer(sql: Sql): Promise<ServerKind> {
-  const rows = await sql.unsafe<ServerColumns[]>(
-    `select current_setting('server_version_num')::int as version, current_setting('server_encoding') as encoding,
-      pg_backend_pid() as pid`,
-  );
-  const [found] = rows;
-  if (found === undefined || found.version < MIN_SERVER_VERSION) throw unsuitable("is older than version 13");
-  if (found.encoding !== "UTF8") throw unsuitable(`uses the encoding ${found.encoding} for this database, not UTF8`);
-  return { isPooler: rows.state.pid !== found.pid };
-}
-
-interface ServerColumns {
-  readonly version: number;
-  readonly encoding: string;
-  readonly pid: number;
-}
-
-function unsuitable(trouble: string): StoreError {
-  return new StoreError({ code: "store_failed", message: `The Postgres server ${trouble}. Use another one.` });
 }

@@ -5,6 +5,13 @@ interface FairQueueOptions {
   readonly perTenant: number;
 }
 
+/** A task that has begun. */
+interface Turn<Result> {
+  readonly answer: Promise<Result>;
+  /** Settles when the task uses its connection no more. That may be after the answer: a deadline does not stop a statement. */
+  readonly end: Promise<unknown>;
+}
+
 interface Task {
   readonly begin: () => void;
 }
@@ -24,17 +31,18 @@ export class FairQueue {
     this.#options = options;
   }
 
-  /** Runs the task when the tenant's turn comes. `work` must settle, else its place is never free again. */
-  run<Result>(tenant: string, work: () => Promise<Result>): Promise<Result> {
-    const { promise, resolve, reject } = Promise.withResolvers<Result>();
+  /** Runs the task when the tenant's turn comes. Its place is free again at its end. */
+  run<Result>(tenant: string, start: () => Turn<Result>): Promise<Result> {
+    const { promise, resolve } = Promise.withResolvers<Result>();
+    const free = (): void => {
+      this.#count(tenant, -1);
+      this.#startNext();
+    };
     const begin = (): void => {
       this.#count(tenant, 1);
-      work()
-        .then(resolve, reject)
-        .finally(() => {
-          this.#count(tenant, -1);
-          this.#startNext();
-        });
+      const { answer, end } = start();
+      resolve(answer);
+      end.then(free, free);
     };
     const tasks = this.#waiting.get(tenant);
     if (tasks === undefined) this.#waiting.set(tenant, [{ begin }]);

@@ -54,15 +54,15 @@ export class Notifications {
   }
 
   /**
-   * Wakes watchers at each notification of another process. The library subscribes again after every reconnect, and then
+   * Wakes watchers at each notification of another process. These connections must lead to the server itself. The library subscribes again after every reconnect, and then
    * notifications may have been missed. Ignores errors: without LISTEN the stores poll.
    */
-  listen(): void {
+  listen(sql: Sql): void {
     const subscribed = (): void => {
       this.#isListening = true;
       this.#wake();
     };
-    this.#sql.listen(this.#channel, (payload) => this.#receive(payload), subscribed).catch(() => {});
+    sql.listen(this.#channel, (payload) => this.#receive(payload), subscribed).catch(() => {});
   }
 
   #receive(payload: string): void {

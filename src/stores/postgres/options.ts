@@ -15,6 +15,13 @@ export interface PostgresDatabaseOptions extends StoreOptions {
   readonly mode?: PostgresMode | undefined;
   /** The Postgres schema for the tables. It is created when it is missing. Default "heddle". */
   readonly schema?: string | undefined;
+  /**
+   * The server's own URL, when `url` leads to a pooler: notifications come over one connection there. Default: `url`. Without
+   * it, watchers behind a pooler look every `pollMs`, and a warning says so.
+   */
+  readonly listenUrl?: string | undefined;
+  /** Where warnings go. Default `console.warn`. */
+  readonly warn?: ((message: string) => void) | undefined;
   /** At least 3, default 10. A third of them write, one listens, the others read. They are opened when needed. */
   readonly maxConnections?: number | undefined;
   /**
@@ -33,6 +40,8 @@ export interface PostgresStoreOptions extends PostgresDatabaseOptions {
 /** Options with every default filled in. */
 export interface PostgresSettings {
   readonly url: string;
+  readonly listenUrl: string | undefined;
+  readonly warn: (message: string) => void;
   readonly mode: PostgresMode;
   readonly schema: string;
   /** How many connections write, each for one tenant at a time. */
@@ -44,7 +53,15 @@ export interface PostgresSettings {
 
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-const DATABASE_OPTIONS = ["mode", "schema", "maxConnections", "callTimeoutMs", ...STORE_OPTIONS] as const;
+const DATABASE_OPTIONS = [
+  "mode",
+  "schema",
+  "listenUrl",
+  "warn",
+  "maxConnections",
+  "callTimeoutMs",
+  ...STORE_OPTIONS,
+] as const;
 
 interface CheckedOptions {
   readonly settings: PostgresSettings;
@@ -64,6 +81,8 @@ export function checkDatabaseOptions(url: string, options: PostgresDatabaseOptio
   const {
     mode = "durable",
     schema = "heddle",
+    listenUrl,
+    warn = systemWarn,
     maxConnections = 10,
     callTimeoutMs = 30_000,
     ...ports
@@ -74,10 +93,18 @@ export function checkDatabaseOptions(url: string, options: PostgresDatabaseOptio
     throw invalidOption("maxConnections", "a whole number from 3");
   if (!(Number.isSafeInteger(callTimeoutMs) && callTimeoutMs > 0 && callTimeoutMs <= MAX_TIMER_MS))
     throw invalidOption("callTimeoutMs", "a whole number from 1 to 2147483647");
-  if (typeof url !== "string" || !/^postgres(ql)?:\/\//.test(url)) throw badUrl();
+  if (typeof warn !== "function") throw invalidOption("warn", "a function");
+  for (const given of listenUrl === undefined ? [url] : [url, listenUrl])
+    if (typeof given !== "string" || !/^postgres(ql)?:\/\//.test(given)) throw badUrl();
   const writers = Math.floor(maxConnections / 3);
   const readers = maxConnections - writers - 1;
-  return { settings: { url: withoutChannelBinding(url), mode, schema, writers, readers, callTimeoutMs }, ports };
+  const urls = { url: withoutChannelBinding(url), listenUrl: listenUrl && withoutChannelBinding(listenUrl) };
+  return { settings: { ...urls, warn, mode, schema, writers, readers, callTimeoutMs }, ports };
+}
+
+function systemWarn(message: string): void {
+  // biome-ignore lint/suspicious/noConsole: without the option `warn`, the console is where warnings are read
+  console.warn(message);
 }
 
 /** Hosted databases add this parameter to their URLs. The library would send it to the server, which rejects it. */

@@ -30,13 +30,17 @@ export class SharedDatabase {
   /** The stores of each tenant that have watchers. */
   readonly #wakes = new Map<string, Set<WakeTenant>>();
   #notifications: Notifications | undefined;
+  /** Why there are no notifications, until it was reported. */
+  #trouble: string | undefined;
+  #isReported = false;
 
   constructor(settings: PostgresSettings, { isShared }: { readonly isShared: boolean }) {
     const { writers, readers } = settings;
     this.settings = settings;
     this.#resource = new LazyResource({
       open: async (signal) => {
-        const database = await openDatabase(settings, (tenant, threadIds) => this.#wake(tenant, threadIds), signal);
+        const wake = this.#wake.bind(this);
+        const database = await openDatabase(settings, wake, (trouble) => this.#reportPolling(trouble), signal);
         this.#notifications = database.notifications;
         return database;
       },
@@ -53,17 +57,22 @@ export class SharedDatabase {
     await withDeadline(this.settings.callTimeoutMs, (signal) => this.#use(signal, async () => {}));
   }
 
-  /** A read that has begun keeps its connection until it ends, also when its caller has stopped waiting. */
+  /** A read that has begun keeps its place until the server has answered, also when its caller has stopped waiting. */
   read<Result>(
     tenant: string,
     work: (scope: Scope, notifications: Notifications) => Promise<Result>,
     caller?: AbortSignal,
   ): Promise<Result> {
     return withDeadline(this.settings.callTimeoutMs, (signal) =>
-      this.#reads.run(tenant, async () => {
-        signal.throwIfAborted();
-        caller?.throwIfAborted();
-        return this.#use(signal, ({ scope, notifications }) => work({ ...scope, tenant }, notifications));
+      this.#reads.run(tenant, () => {
+        let query: Promise<unknown> = Promise.resolve();
+        const begin = async ({ scope, notifications }: Database): Promise<Result> => {
+          const begun = work({ ...scope, tenant }, notifications);
+          query = begun;
+          return begun;
+        };
+        const answer = refusal(signal, caller) ?? this.#use(signal, begin);
+        return { answer, end: Promise.allSettled([answer]).then(() => query) };
       }),
     );
   }
@@ -76,17 +85,14 @@ export class SharedDatabase {
   /** Writes nothing when the caller has stopped waiting before the write step. */
   write<Seen, Result>(tenant: string, work: Transaction<Seen, Result>, caller?: AbortSignal): Promise<Result> {
     return withDeadline(this.settings.callTimeoutMs, (signal) => {
-      const checkCaller = (): void => {
+      const write: typeof work.write = (scope, seen) => {
         signal.throwIfAborted();
         caller?.throwIfAborted();
-      };
-      const write: typeof work.write = (scope, seen) => {
-        checkCaller();
         return work.write(scope, seen);
       };
-      return this.#writes.run(tenant, async () => {
-        checkCaller();
-        return this.#transact(tenant, { ...work, write });
+      return this.#writes.run(tenant, () => {
+        const answer = refusal(signal, caller) ?? this.#transact(tenant, { ...work, write });
+        return { answer, end: answer };
       });
     });
   }
@@ -96,6 +102,7 @@ export class SharedDatabase {
     const wakes = this.#wakes.get(tenant) ?? new Set();
     this.#wakes.set(tenant, wakes);
     wakes.add(wake);
+    this.#reportPolling(this.#trouble);
     return () => {
       wakes.delete(wake);
       if (wakes.size === 0 && this.#wakes.get(tenant) === wakes) this.#wakes.delete(tenant);
@@ -109,13 +116,26 @@ export class SharedDatabase {
     this.#wake(); // watchers look, and end because the database is closed
   }
 
+  /** Warns once, and only when something is watched, because nothing else needs notifications. */
+  #reportPolling(trouble: string | undefined): void {
+    this.#trouble = trouble;
+    if (trouble === undefined || this.#isReported || this.#wakes.size === 0) return;
+    this.#isReported = true;
+    try {
+      this.settings.warn(`The Postgres store has no notifications, so watchers look every pollMs: ${trouble}.`);
+    } catch {} // a warning that fails ends no watcher
+  }
+
   #wake(tenant?: string, threadIds?: readonly string[]): void {
     const wakes = tenant === undefined ? [...this.#wakes.values()] : [this.#wakes.get(tenant) ?? []];
     for (const wake of wakes.flatMap((set) => [...set])) wake(threadIds);
   }
 
   #commitBatch(tenant: string, jobs: readonly Job[]): Promise<void> {
-    return this.#writes.run(tenant, () => commitJobs((work) => this.#transact(tenant, work), jobs));
+    return this.#writes.run(tenant, () => {
+      const answer = commitJobs((work) => this.#transact(tenant, work), jobs);
+      return { answer, end: answer };
+    });
   }
 
   /** The deadline belongs to the transaction, not to its callers, because a connection is free only after it. */
@@ -134,4 +154,10 @@ export class SharedDatabase {
       throw storeError(error);
     }
   }
+}
+
+/** The error of a call whose caller has stopped waiting before it began. */
+function refusal(...signals: readonly (AbortSignal | undefined)[]): Promise<never> | undefined {
+  const aborted = signals.find((signal) => signal?.aborted);
+  return aborted && Promise.reject(aborted.reason);
 }

@@ -59,7 +59,8 @@ test("a missing database is store_unreachable, and is not retryable", async () =
 test("invalid URLs and options are refused before anything connects", () => {
   const url = inject("postgresUrl");
   for (const bad of ["mysql://localhost/x", "localhost", ""])
-    expect(() => postgresStore(bad)).toThrow(expect.objectContaining({ code: "store_url_invalid" }));
+    for (const call of [() => postgresStore(bad), () => postgresStore(url, { listenUrl: bad })])
+      expect(call).toThrow(expect.objectContaining({ code: "store_url_invalid" }));
   expect(() => postgresStore(url, { tenant: "a/b" })).toThrow(expect.objectContaining({ code: "invalid_id" }));
   for (const bad of ["", "Upper", "pg_mine", 'a"b', "a".repeat(64)])
     expect(() => postgresStore(url, { schema: bad })).toThrow(expect.objectContaining({ code: "invalid_options" }));

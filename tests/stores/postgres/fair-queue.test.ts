@@ -13,7 +13,7 @@ function startedTasks(queue: FairQueue) {
     queue.run(tenant, () => {
       const { promise, resolve } = Promise.withResolvers<string>();
       started.push({ name, finish: () => resolve(name) });
-      return promise;
+      return { answer: promise, end: promise };
     });
   const names = () => started.map(({ name }) => name);
   return { started, add, names };
@@ -44,8 +44,29 @@ test("a tenant that has its share leaves the rest to others", async () => {
 
 test("a task that fails frees its place", async () => {
   const queue = new FairQueue({ width: 1, perTenant: 1 });
-  const failed = queue.run("a", () => Promise.reject(new Error("no")));
-  const next = queue.run("a", async () => "yes");
+  const failure = Promise.reject(new Error("no"));
+  const failed = queue.run("a", () => ({ answer: failure, end: failure }));
+  const success = Promise.resolve("yes");
+  const next = queue.run("a", () => ({ answer: success, end: success }));
   await expect(failed).rejects.toThrow("no");
   expect(await next).toBe("yes");
+});
+
+test("a task keeps its place after its answer, until it has ended", async () => {
+  const { started, add } = startedTasks(new FairQueue({ width: 1, perTenant: 1 }));
+  const { promise: end, resolve } = Promise.withResolvers<void>();
+  const queue = new FairQueue({ width: 2, perTenant: 1 });
+  const late = Promise.reject(new Error("late"));
+  await expect(queue.run("slow", () => ({ answer: late, end }))).rejects.toThrow("late");
+  let isBegun = false;
+  const next = queue.run("slow", () => {
+    isBegun = true;
+    return { answer: add("slow"), end: Promise.resolve() };
+  });
+  expect(await queue.run("quick", () => ({ answer: Promise.resolve("quick"), end: Promise.resolve() }))).toBe("quick");
+  expect(isBegun).toBe(false);
+  resolve();
+  await expect.poll(() => started.length).toBe(1);
+  started[0]?.finish();
+  expect(await next).toBe("slow");
 });

@@ -1,13 +1,29 @@
-import { note, storeContract } from "heddle/testing";
-import { afterAll, describe, expect, inject, test } from "vitest";
+import { note } from "heddle/testing";
+import { afterAll, describe, expect, inject, test, vi } from "vitest";
 import { freePort } from "../../support/postgres/free-port.ts";
 import { startPooler } from "../../support/postgres/start-pooler.ts";
-import { spawnWorker } from "../../support/spawn-worker.ts";
-import { openStore, schema } from "./open.ts";
+import { openStore } from "./open.ts";
+import { pooledContract } from "./pooled-contract.ts";
 
 const pooler = await startPooler(inject("postgresUrl"));
 const isMissing = "missing" in pooler;
 const url = isMissing ? "" : pooler.url;
+
+async function deadUrl(): Promise<string> {
+  const dead = new URL(inject("postgresUrl"));
+  dead.port = String(await freePort());
+  return dead.href;
+}
+
+/** Every server has this database. */
+function otherDatabase(): string {
+  const other = new URL(inject("postgresUrl"));
+  other.pathname = "/postgres";
+  return other.href;
+}
+
+/** Groups about the content of rows, which no pooler changes. The soak test runs them behind the pooler too. */
+const ELSEWHERE = new Set(["content", "name", "payload", "base", "load", "read", "save", "list", "page"]);
 
 afterAll(async () => {
   if (!isMissing) await pooler.stop();
@@ -15,7 +31,7 @@ afterAll(async () => {
 
 describe.skipIf(isMissing)(`behind PgBouncer in transaction mode${isMissing ? ` (${pooler.missing})` : ""}`, () => {
   test("appends, reads and watches of two stores work on any server connection", async () => {
-    const [writing, watching] = [openStore({}, url), openStore({}, url)];
+    const [writing, watching] = [openStore({}, url), openStore({ warn: () => {} }, url)];
     const seen: unknown[] = [];
     const done = (async () => {
       for await (const { payload } of watching.watch("pooled", { fromSeq: 0 }))
@@ -29,10 +45,48 @@ describe.skipIf(isMissing)(`behind PgBouncer in transaction mode${isMissing ? ` 
     expect(seen).toEqual(Array.from({ length: 30 }, (_, n) => n));
   });
 
+  describe("notifications", () => {
+    /** Longer than any test, so that a watcher sees only what was announced. */
+    const pollMs = 2 ** 31 - 1;
+
+    test("come over listenUrl", async () => {
+      const warn = vi.fn();
+      const writing = openStore({ warn }, url);
+      const watching = openStore({ warn, pollMs, listenUrl: inject("postgresUrl") }, url);
+      const watcher = watching.watch("heard", { fromSeq: 0 })[Symbol.asyncIterator]();
+      for (let n = 0; n < 5; n++) {
+        const next = watcher.next();
+        await writing.append("heard", note({ n }));
+        expect((await next).value?.payload).toEqual({ n });
+      }
+      await watching.close();
+      expect(warn).not.toHaveBeenCalled();
+    });
+
+    test.each<[trouble: string, listenUrl: () => Promise<string | undefined>, words: string]>([
+      ["without listenUrl", async () => undefined, "Set the option listenUrl"],
+      ["with a listenUrl of the pooler", async () => url, "leads to a pooler"],
+      ["with a listenUrl of another database", async () => otherDatabase(), "another database"],
+      ["with a listenUrl where nothing listens", deadUrl, "does not work yet"],
+    ])("are missed %s, which is said once, and watchers poll", async (_, listenUrl, words) => {
+      const warn = vi.fn();
+      const [writing, watching] = [openStore({ warn }, url), openStore({ warn, listenUrl: await listenUrl() }, url)];
+      await writing.append("polled", note());
+      await watching.load("polled");
+      expect(warn).not.toHaveBeenCalled(); // nothing is watched yet
+      const watchers = [0, 1].map(() => watching.watch("polled", { fromSeq: 0 })[Symbol.asyncIterator]());
+      for (const watcher of watchers) await watcher.next();
+      const next = watchers.map((watcher) => watcher.next());
+      await expect.poll(() => warn.mock.calls.length).toBe(1);
+      await writing.append("polled", note({ n: 1 }));
+      for (const { value } of await Promise.all(next)) expect(value?.payload).toEqual({ n: 1 });
+      await watching.close();
+      expect(warn.mock.calls).toEqual([[expect.stringContaining(words)]]);
+    });
+  });
+
   test("a pooler that has no server is store_timeout and may be retried", async () => {
-    const dead = new URL(inject("postgresUrl"));
-    dead.port = String(await freePort());
-    const serverless = await startPooler(dead.href);
+    const serverless = await startPooler(await deadUrl());
     if ("missing" in serverless) return;
     const store = openStore({ callTimeoutMs: 2000 }, serverless.url);
     await expect(store.append("t", {})).rejects.toMatchObject({ code: "store_timeout", retryable: true });
@@ -47,14 +101,9 @@ describe.skipIf(isMissing)(`behind PgBouncer in transaction mode${isMissing ? ` 
     });
   });
 
-  describe("the Postgres store keeps the contract", () => {
-    const spawn = spawnWorker(`${url}#${schema}`);
-    for (const { name, run, skip } of storeContract({
-      open: (options) => openStore(options, url),
-      spawn,
-      timeoutMs: 300_000,
-    })) {
-      test(name, { skip: skip !== undefined }, run);
+  describe("a database for many tenants keeps the contract", () => {
+    for (const { name, group, run, skip } of pooledContract(url)) {
+      if (!ELSEWHERE.has(group)) test(name, { skip: skip !== undefined }, run);
     }
   });
 });
