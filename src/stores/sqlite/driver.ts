@@ -16,6 +16,7 @@ import { CorruptionError } from "../errors.ts";
 import type { ListOrder } from "../port.ts";
 import { refTexts, requestKey } from "../refs-filter.ts";
 import { asJsonText } from "../search-text.ts";
+import { retryBusy } from "./busy-retry.ts";
 import { Commands } from "./command-table.ts";
 import { rollback, type SqliteConnection, type SqliteStatement, type SqlValue } from "./connection.ts";
 import { translateErrors } from "./errors.ts";
@@ -66,25 +67,25 @@ export function sqliteDriver(connection: SqliteConnection, tenant: string, clock
       });
     },
 
-    pending: async (threadId, after, limit) => translateErrors(() => commands.pending(threadId, after, limit)),
-    commands: async (keys) => translateErrors(() => commands.find(keys)),
-    head: async (threadId) => translateErrors(() => threads.head(threadId)),
-    rows: async (threadId, range) => translateErrors(() => history.rows(threadId, range)),
-    changes: async (after, limit) => translateErrors(() => feed.changes(after, limit)),
+    pending: (threadId, after, limit) => retryBusy(() => commands.pending(threadId, after, limit)),
+    commands: (keys) => retryBusy(() => commands.find(keys)),
+    head: (threadId) => retryBusy(() => threads.head(threadId)),
+    rows: (threadId, range) => retryBusy(() => history.rows(threadId, range)),
+    changes: (after, limit) => retryBusy(() => feed.changes(after, limit)),
     changedThreads: (after) => feed.changedThreads(after),
-    heads: async (afterId, limit) => translateErrors(() => history.heads(afterId, limit)),
-    list: async (query) => translateErrors(() => listThreads(connection, tenant, query)),
-    inspect: async () => translateErrors(() => inspection.trouble()),
+    heads: (afterId, limit) => retryBusy(() => history.heads(afterId, limit)),
+    list: (query) => retryBusy(() => listThreads(connection, tenant, query)),
+    inspect: () => retryBusy(() => inspection.trouble()),
 
     remove: (threadId) => write(threadId, () => removeThread(connection, tenant, threadId)),
     copy: (from, to, atSeq, head) => write(to, () => copyThread(connection, tenant, { from, to, atSeq, head })),
 
-    getRecord: async (space, key) => translateErrors(() => records.get(space, key)),
+    getRecord: (space, key) => retryBusy(() => records.get(space, key)),
     putRecord: (space, key, value) => write(key, () => records.put(space, key, value)),
     deleteRecord: (space, key) => write(key, () => records.delete(space, key)),
 
     async close() {
-      group.flush();
+      await group.drain();
       translateErrors(() => connection.close());
     },
   };

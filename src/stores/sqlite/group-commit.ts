@@ -1,3 +1,5 @@
+import { BUSY_TIMEOUT_MS, BusyPauses, isBusy } from "./busy-retry.ts";
+
 /** How a job ended. `ok: false` is a refusal; a failure of the database is thrown instead. */
 export type Outcome<Result> =
   | { readonly ok: true; readonly result: Result }
@@ -6,9 +8,14 @@ export type Outcome<Result> =
 interface Job {
   readonly work: () => Outcome<unknown>;
   readonly settle: (outcome: Outcome<unknown>) => void;
+  /** When it began to wait. */
+  readonly since: number;
+  /** Whether a transaction with others has failed, so that it is retried in one of its own. */
+  readonly isAlone: boolean;
 }
 
 export interface Transactions {
+  /** Throws `store_busy` at once when another process writes. */
   begin(): void;
   commit(): void;
   rollback(): void;
@@ -19,10 +26,13 @@ const MAX_STREAK = 16;
 
 /**
  * Collects the writes of one event-loop turn into one transaction, so that many agents share one disk sync. When the
- * transaction fails, each job is retried alone, so that no job fails because of another.
+ * transaction fails, each job is retried alone, so that no job fails because of another. While another process writes,
+ * the jobs wait and the event loop is free.
  */
 export class GroupCommit {
   readonly #transactions: Transactions;
+  readonly #pauses = new BusyPauses();
+  readonly #drained: (() => void)[] = [];
   #queue: Job[] = [];
   #lastWriter = "";
   #streak = 0;
@@ -35,42 +45,81 @@ export class GroupCommit {
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
     const settle = (outcome: Outcome<unknown>) =>
       outcome.ok ? resolve(outcome.result as Result) : reject(outcome.error); // the outcome of this work
-    this.#queue.push({ work, settle });
+    this.#queue.push({ work, settle, since: performance.now(), isAlone: false });
     this.#streak = writer === this.#lastWriter ? this.#streak + 1 : 0;
     this.#lastWriter = writer;
-    if (this.#queue.length === 1) this.#schedule(() => this.flush());
+    if (this.#queue.length === 1) this.#schedule();
     return promise;
   }
 
+  /** Resolves when all queued jobs have ended. */
+  async drain(): Promise<void> {
+    this.#flush();
+    if (this.#queue.length > 0) await new Promise<void>((resolve) => this.#drained.push(resolve));
+  }
+
   /** A lone writer does not wait for other writers of this turn. */
-  #schedule(flush: () => void): void {
-    if (this.#streak % MAX_STREAK === 0) setImmediate(flush);
+  #schedule(): void {
+    const flush = (): void => this.#flush();
+    const ms = this.#pauses.first();
+    if (ms > 0) setTimeout(flush, ms);
+    else if (this.#streak % MAX_STREAK === 0) setImmediate(flush);
     else process.nextTick(flush);
   }
 
-  /** Commits all queued jobs now. */
-  flush(): void {
-    const jobs = this.#queue;
-    this.#queue = [];
-    if (jobs.length === 0) return;
-    const outcomes = this.#commit(jobs);
-    for (const [index, job] of jobs.entries()) job.settle(outcomes[index] ?? NO_OUTCOME);
+  /** Commits all queued jobs. When another process writes, tries later. */
+  #flush(): void {
+    while (this.#queue.length > 0) {
+      const batch = this.#nextBatch();
+      try {
+        this.#transactions.begin();
+      } catch (error) {
+        if (isBusy(error)) {
+          if (this.#retryLater(error)) return;
+          break;
+        }
+        this.#endFirst(batch.length, () => ({ ok: false, error })); // no retry per job: each would fail in the same way
+        continue;
+      }
+      this.#pauses.end(performance.now() - (batch[0]?.since ?? 0));
+      this.#commit(batch);
+    }
+    for (const resolve of this.#drained.splice(0)) resolve();
   }
 
-  #commit(jobs: readonly Job[]): readonly Outcome<unknown>[] {
+  /** All jobs, or the first one if it must be alone. */
+  #nextBatch(): readonly Job[] {
+    const alone = this.#queue.findIndex(({ isAlone }) => isAlone);
+    return this.#queue.slice(0, alone === 0 ? 1 : alone === -1 ? undefined : alone);
+  }
+
+  /** Ends the jobs that have waited too long. False when no job is left to wait. */
+  #retryLater(error: unknown): boolean {
+    const now = performance.now();
+    const inTime = this.#queue.findIndex(({ since }) => now - since <= BUSY_TIMEOUT_MS);
+    this.#endFirst(inTime === -1 ? this.#queue.length : inTime, () => ({ ok: false, error }));
+    const [oldest] = this.#queue;
+    if (oldest === undefined) return false;
+    setTimeout(() => this.#flush(), this.#pauses.next(now - oldest.since));
+    return true;
+  }
+
+  #commit(batch: readonly Job[]): void {
     try {
-      this.#transactions.begin();
-    } catch (error) {
-      return jobs.map(() => ({ ok: false, error })); // no retry per job: each would wait for the same lock
-    }
-    try {
-      const outcomes = jobs.map(({ work }) => work());
+      const outcomes = batch.map(({ work }) => work());
       this.#transactions.commit();
-      return outcomes;
+      this.#endFirst(batch.length, (index) => outcomes[index] ?? NO_OUTCOME);
     } catch (error) {
       this.#transactions.rollback();
-      return jobs.length === 1 ? [{ ok: false, error }] : jobs.flatMap((job) => this.#commit([job]));
+      if (batch.length === 1) this.#endFirst(1, () => ({ ok: false, error }));
+      else this.#queue = this.#queue.map((job, index) => (index < batch.length ? { ...job, isAlone: true } : job));
     }
+  }
+
+  #endFirst(count: number, outcome: (index: number) => Outcome<unknown>): void {
+    const ended = this.#queue.slice(0, count);
+    this.#queue = this.#queue.slice(count);
+    for (const [index, job] of ended.entries()) job.settle(outcome(index));
   }
 }
 

@@ -5,6 +5,7 @@ import { StoreError } from "../errors.ts";
 import { nativeSha256 } from "../native/sha256.ts";
 import { checkOptions, invalidOption, STORE_OPTIONS, type StoreOptions } from "../options.ts";
 import type { ThreadStore } from "../port.ts";
+import { BUSY_TIMEOUT_MS } from "./busy-retry.ts";
 import { findSqlite, type OpenConnection, type SqliteConnection, type SqlValue } from "./connection.ts";
 import { sqliteDriver } from "./driver.ts";
 import { translateErrors } from "./errors.ts";
@@ -64,11 +65,10 @@ function prepareDatabase(connection: SqliteConnection, mode: SqliteMode): void {
   checkIdentity(connection);
   setPragmas(connection, mode);
   migrate(connection);
+  connection.exec("PRAGMA busy_timeout = 0"); // from here on, waiting must not block the event loop
 }
 
 const SYNCHRONOUS = { durable: 2, relaxed: 1 } as const; // FULL, NORMAL
-
-const BUSY_TIMEOUT_MS = 5000;
 
 /** 16 MB of log between checkpoints. Writes to many threads change the same pages often, so fewer checkpoints are faster. */
 const CHECKPOINT_PAGES = 4096;
