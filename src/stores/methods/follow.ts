@@ -7,15 +7,15 @@ import { PAGE_SIZE, rowsOf, type StoreContext } from "./context.ts";
 
 /** `watch` and `feed`: stored entries, then new ones as they are committed. */
 export function followMethods(context: StoreContext): Pick<ThreadStore, "watch" | "feed"> {
-  const { driver, ports } = context;
+  const { ports } = context;
   return {
     async *watch(threadId, options) {
       checkName("threadId", threadId);
       checkOptions(options, ["fromSeq", "signal"]);
       checkSeq("fromSeq", options.fromSeq ?? -1);
       let from = options.fromSeq;
-      yield* follow(context, { threadId, signal: options.signal, pageSize: PAGE_SIZE }, async function* () {
-        for await (const row of rowsOf(context, threadId, { from, to: Number.MAX_SAFE_INTEGER, limit: PAGE_SIZE })) {
+      yield* follow(context, { threadId, signal: options.signal, pageSize: PAGE_SIZE }, async function* (call) {
+        for await (const row of rowsOf(call, threadId, { from, to: Number.MAX_SAFE_INTEGER, limit: PAGE_SIZE })) {
           from = row.seq + 1;
           yield readRow(threadId, row, ports.sha256);
         }
@@ -26,8 +26,8 @@ export function followMethods(context: StoreContext): Pick<ThreadStore, "watch" 
       const { after, signal } = checkOptions(options, ["after", "signal"]);
       if (after !== undefined && (typeof after !== "string" || after === "")) throw invalidCursor();
       let cursor = after;
-      yield* follow(context, { signal, pageSize: 1 }, async function* () {
-        for (const change of await driver.changes(cursor, PAGE_SIZE)) {
+      yield* follow(context, { signal, pageSize: 1 }, async function* (call) {
+        for (const change of await call.driver.changes(cursor, PAGE_SIZE)) {
           cursor = change.cursor;
           const { threadId } = change;
           yield { threadId, entry: readRow(threadId, change.row, ports.sha256), cursor };
@@ -52,18 +52,20 @@ interface Following {
 async function* follow<Item>(
   context: StoreContext,
   { threadId, signal, pageSize }: Following,
-  next: () => AsyncIterable<Item>,
+  next: (call: StoreContext) => AsyncIterable<Item>,
 ): AsyncIterable<Item> {
   context.checkOpen();
   const { tail, closing } = context;
   const isOver = () => signal?.aborted === true || closing.aborted;
+  if (isOver()) return;
+  const call = context.withSignal(signal); // so that a read that hangs ends with the signal
   const subscription = tail.subscribe(threadId);
   try {
     while (!isOver()) {
       subscription.clear();
       let found = 0;
       try {
-        for await (const item of next()) {
+        for await (const item of next(call)) {
           found++;
           yield item;
           if (isOver()) return;

@@ -53,8 +53,12 @@ describe("a server that accepts a connection and never answers", () => {
     const stop = new AbortController();
     const pending = calls.map(([, call]) => call(database.tenant("a"), { signal: stop.signal }));
     const aborted = pending.map((call) => expect(call).rejects.toMatchObject({ code: "store_aborted" }));
+    const { signal } = stop;
+    const followed = [database.tenant("a").watch("t", { fromSeq: 0, signal }), database.tenant("a").feed({ signal })];
+    const ended = followed.map((items: AsyncIterable<unknown>) => Array.fromAsync(items));
     stop.abort();
     await Promise.all(aborted);
+    expect(await Promise.all(ended)).toEqual([[], []]);
     await database.close();
   });
 
