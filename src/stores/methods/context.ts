@@ -102,7 +102,7 @@ class Wakeups {
 }
 
 /** A synchronous driver would otherwise block the event loop while a long thread is read. */
-const PAGES_PER_TURN = 8;
+const PAGES_PER_TURN = 2;
 
 /** Reads the rows of a range in pages. Without a filter, checks that there is no gap and that each row links to the previous one. */
 export async function* rowsOf(context: StoreContext, threadId: string, range: RowRange): AsyncIterable<StoredRow> {

@@ -22,6 +22,7 @@ import { rollback, type SqliteConnection, type SqliteStatement, type SqlValue } 
 import { translateErrors } from "./errors.ts";
 import { Feed } from "./feed.ts";
 import { GroupCommit, type Outcome } from "./group-commit.ts";
+import { type QueryThread, runLongQuery } from "./query-thread.ts";
 import { REQUEST_KEY_OF_ENTRY } from "./schema/v2.ts";
 import {
   copyThread,
@@ -36,15 +37,20 @@ import {
 
 /**
  * The threads of one tenant in one SQLite file. Writes are grouped; reads run immediately. SQLite has no clock of its own,
- * so `clock` must be the machine's clock if several processes use claims.
+ * so `clock` must be the machine's clock if several processes use claims. Long reads run in the thread `queries`.
  */
-export function sqliteDriver(connection: SqliteConnection, tenant: string, clock: Clock): StoreDriver {
+export function sqliteDriver(
+  connection: SqliteConnection,
+  tenant: string,
+  clock: Clock,
+  queries?: QueryThread,
+): StoreDriver {
   const commands = new Commands(connection, tenant);
   const threads = new Threads(connection, tenant, clock, commands);
   const history = new History(connection, tenant);
   const feed = new Feed(connection, tenant);
   const records = new Records(connection, tenant);
-  const inspection = new FileInspection(connection);
+  const inspection = new FileInspection(connection, queries);
   const group = new GroupCommit(transactionsOf(connection));
 
   function write<Result>(writer: string, work: () => Result): Promise<Result> {
@@ -74,8 +80,8 @@ export function sqliteDriver(connection: SqliteConnection, tenant: string, clock
     changes: (after, limit) => retryBusy(() => feed.changes(after, limit)),
     changedThreads: (after) => feed.changedThreads(after),
     heads: (afterId, limit) => retryBusy(() => history.heads(afterId, limit)),
-    list: (query) => retryBusy(() => listThreads(connection, tenant, query)),
-    inspect: () => retryBusy(() => inspection.trouble()),
+    list: (query) => listThreads(connection, tenant, query, queries),
+    inspect: () => inspection.trouble(),
 
     remove: (threadId) => write(threadId, () => removeThread(connection, tenant, threadId)),
     copy: (from, to, atSeq, head) => write(to, () => copyThread(connection, tenant, { from, to, atSeq, head })),
@@ -86,6 +92,7 @@ export function sqliteDriver(connection: SqliteConnection, tenant: string, clock
 
     async close() {
       await group.drain();
+      await queries?.close();
       translateErrors(() => connection.close());
     },
   };
@@ -187,13 +194,20 @@ const REVERSE_ORDER = { updated: "updated_at, id DESC", created: "created_at, id
 const STATUS = "CASE json_type(metadata, '$.status') WHEN 'text' THEN json_extract(metadata, '$.status') END";
 
 /** The threads of a page, plus one when there is another page. */
-function listThreads(connection: SqliteConnection, tenant: string, query: ListQuery): readonly NamedHead[] {
+async function listThreads(
+  connection: SqliteConnection,
+  tenant: string,
+  query: ListQuery,
+  queries: QueryThread | undefined,
+): Promise<readonly NamedHead[]> {
   const conditions = conditionsOf(tenant, query);
   const where = conditions.map(({ sql }) => sql).join(" AND ");
-  const values = conditions.flatMap((condition) => condition.values);
+  const values = [...conditions.flatMap((condition) => condition.values), query.limit + 1];
   const order = (query.reverse ? REVERSE_ORDER : SORT_ORDER)[query.order];
   const sql = `SELECT id, ${HEAD_COLUMNS} FROM threads t WHERE ${where} ORDER BY ${order} LIMIT ?`;
-  const found = connection.prepare(sql).all(...values, query.limit + 1);
+  const found = await (query.search === ""
+    ? retryBusy(() => connection.prepare(sql).all(...values))
+    : runLongQuery(connection, queries, sql, values)); // a search reads every payload
   return found.map(([id, ...columns]) => ({ id: String(id), head: toHead(String(id), columns) }));
 }
 
@@ -263,22 +277,27 @@ function recordStatements(connection: SqliteConnection) {
  */
 class FileInspection {
   readonly #connection: SqliteConnection;
+  readonly #queries: QueryThread | undefined;
   #state: string | undefined;
   #trouble: string | undefined;
 
-  constructor(connection: SqliteConnection) {
+  constructor(connection: SqliteConnection, queries: QueryThread | undefined) {
     this.#connection = connection;
+    this.#queries = queries;
   }
 
-  trouble(): string | undefined {
-    const state = this.#writesSoFar();
-    if (state !== this.#state) this.#trouble = this.#check();
+  async trouble(): Promise<string | undefined> {
+    const state = await retryBusy(() => this.#writesSoFar());
+    if (state === this.#state) return this.#trouble;
+    const trouble = await this.#check();
+    this.#trouble = trouble;
     this.#state = state;
-    return this.#trouble;
+    return trouble;
   }
 
-  #check(): string | undefined {
-    const found = this.#connection.prepare("PRAGMA integrity_check(1)").get()?.[0];
+  async #check(): Promise<string | undefined> {
+    const [row] = await runLongQuery(this.#connection, this.#queries, "PRAGMA integrity_check(1)");
+    const found = row?.[0];
     return found === "ok" ? undefined : `SQLite reports "${String(found)}"`;
   }
 

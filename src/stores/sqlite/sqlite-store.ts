@@ -9,6 +9,7 @@ import { BUSY_TIMEOUT_MS } from "./busy-retry.ts";
 import { findSqlite, type OpenConnection, type SqliteConnection, type SqlValue } from "./connection.ts";
 import { sqliteDriver } from "./driver.ts";
 import { translateErrors } from "./errors.ts";
+import { QueryThread } from "./query-thread.ts";
 import { checkIdentity, migrate } from "./schema/migrate.ts";
 
 /**
@@ -50,8 +51,11 @@ export function sqliteStore(path: string, options: SqliteStoreOptions = {}): Thr
   const connection = translateErrors(() => connect(path));
   try {
     translateErrors(() => prepareDatabase(connection, mode));
+    // A thread opens the file by itself, so it cannot use a connection of the caller.
+    const ownsFile = options.connect === undefined && connection.library.startsWith("node:sqlite");
+    const queries = ownsFile ? new QueryThread(path) : undefined;
     return defineStore(
-      translateErrors(() => sqliteDriver(connection, tenant, ports.clock ?? systemPorts.clock)),
+      translateErrors(() => sqliteDriver(connection, tenant, ports.clock ?? systemPorts.clock, queries)),
       { sha256: nativeSha256, ...ports },
     );
   } catch (error) {
