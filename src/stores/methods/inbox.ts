@@ -192,7 +192,10 @@ class OutcomeReader {
 
   /** Looks until no caller waits. A retryable error, such as a lost connection, is not an answer. */
   async #read(): Promise<void> {
-    const { wakeups, closing, ports } = this.#context;
+    const { driver, wakeups, closing, ports } = this.#context;
+    const stopListening = driver.onChange?.((threadIds) => {
+      if (threadIds === undefined || this.#isWaitingFor(threadIds)) wakeups.wake();
+    });
     this.#isReading = true;
     while (this.#waiters.size > 0 && !closing.aborted) {
       this.#joined = new AbortController();
@@ -208,7 +211,12 @@ class OutcomeReader {
       if (this.#waiters.size > 0) await wakeups.wait(seen, ports.pollMs, [closing, this.#joined.signal]);
     }
     this.#isReading = false;
+    stopListening?.();
     if (closing.aborted) for (const { reject } of this.#waiters) reject(storeClosed());
+  }
+
+  #isWaitingFor(threadIds: readonly string[]): boolean {
+    return [...this.#waiters].some(({ key }) => threadIds.includes(key.threadId));
   }
 
   async #look(waiters: readonly Waiter[]): Promise<void> {

@@ -31,6 +31,18 @@ test("a watcher sees the appends of another store", async () => {
   await watching.close();
 });
 
+test("an outcome that another store writes is announced", async () => {
+  const [writing, waiting] = [openStore(), openStore({ pollMs })];
+  for (const id of ["c1", "c2"]) {
+    await waiting.post("asked", { id, type: "ask" });
+    const outcome = waiting.outcome("asked", id);
+    await waiting.pending("asked"); // the first look has begun before
+    await writing.append("asked", [], { consumes: [{ id, outcome: { status: "done" } }] });
+    expect(await outcome).toEqual({ status: "done" });
+  }
+  await waiting.close();
+});
+
 test("a watcher that reconnects sees the entries announced meanwhile", async () => {
   const admin = postgres(server.url, { max: 1 });
   await admin`create role watcher superuser login password 'watches'`;
