@@ -61,9 +61,11 @@ function statements(connection: SqliteConnection) {
     find: connection.prepare(`SELECT ${COLUMNS} FROM commands WHERE tenant = ? AND thread = ? AND id = ?`),
     pending: connection.prepare(`SELECT ${COLUMNS} ${pending} AND position > ? ORDER BY position LIMIT ?`),
     lastPosition: connection.prepare(`SELECT max(position) ${pending}`),
-    put: connection.prepare(
-      `INSERT OR REPLACE INTO commands (tenant, thread, ${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    ),
+    put: connection.prepare(`
+      INSERT INTO commands (tenant, thread, ${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      ON CONFLICT (tenant, thread, id) DO UPDATE SET
+        body = excluded.body, posted = excluded.posted, revision = excluded.revision, outcome = excluded.outcome,
+        done_at = excluded.done_at, check_sum = excluded.check_sum`),
     purge: connection.prepare(`
       DELETE FROM commands WHERE rowid IN (
         SELECT rowid FROM commands WHERE tenant = ? AND done_at < ? ORDER BY done_at LIMIT ?
