@@ -6,8 +6,8 @@ import type { Sql } from "./connection-pool.ts";
 /** Reports new rows in these threads of a tenant. Without ids, or without a tenant, any thread may have new rows. */
 export type Wake = (tenant?: string, threadIds?: readonly string[]) => void;
 
-/** The least time between two notifications of a process, because each one wakes all listening processes. */
-const GAP_MS = 10;
+/** The least time between two notifications of a process, because each one costs a statement and wakes all other processes. */
+const GAP_MS = 50;
 
 /** Postgres refuses a payload of 8000 bytes or more. */
 const MAX_PAYLOAD_BYTES = 7999;
@@ -24,7 +24,9 @@ export class Notifications {
   readonly #node = randomUUID();
   /** The threads to announce, by tenant. */
   readonly #pending = new Map<string, Set<string>>();
-  #sending: Promise<void> | undefined;
+  /** The last notification, until it is sent. */
+  #sent: Promise<void> = Promise.resolve();
+  #isSending = false;
   #isListening = false;
 
   constructor(sql: Sql, schema: string, wake: Wake) {
@@ -45,12 +47,13 @@ export class Notifications {
     const pending = this.#pending.get(tenant) ?? new Set();
     this.#pending.set(tenant, pending);
     for (const id of threadIds) pending.add(id);
-    this.#sending ??= this.#send();
+    if (!this.#isSending) void this.#send();
   }
 
-  /** Resolves when nothing is left to send. */
-  async idle(): Promise<void> {
-    await this.#sending;
+  /** Sends what is left, without waiting for the gap. */
+  async flush(): Promise<void> {
+    await this.#sent;
+    if (this.#pending.size > 0) await this.#notify();
   }
 
   /**
@@ -73,14 +76,19 @@ export class Notifications {
   }
 
   async #send(): Promise<void> {
-    for (;;) {
-      const payload = noticeOf(this.#node, this.#pending);
-      this.#pending.clear();
-      await this.#sql`select pg_notify(${this.#channel}, ${payload})`.catch(() => {}); // other processes look every 5 s
-      if (this.#pending.size === 0) break;
-      await sleep(GAP_MS);
+    this.#isSending = true;
+    while (this.#pending.size > 0) {
+      this.#sent = this.#notify();
+      await this.#sent;
+      await sleep(GAP_MS, undefined, { ref: false });
     }
-    this.#sending = undefined;
+    this.#isSending = false;
+  }
+
+  async #notify(): Promise<void> {
+    const payload = noticeOf(this.#node, this.#pending);
+    this.#pending.clear();
+    await this.#sql`select pg_notify(${this.#channel}, ${payload})`.catch(() => {}); // other processes look every 5 s
   }
 }
 

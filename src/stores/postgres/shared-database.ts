@@ -111,7 +111,7 @@ export class SharedDatabase {
 
   async close(): Promise<void> {
     await waitAtMost(CLOSE_TIMEOUT_MS, this.#commits.idle());
-    if (this.#notifications !== undefined) await waitAtMost(ANNOUNCE_TIMEOUT_MS, this.#notifications.idle());
+    if (this.#notifications !== undefined) await waitAtMost(ANNOUNCE_TIMEOUT_MS, this.#notifications.flush());
     await this.#resource.close(CLOSE_TIMEOUT_MS);
     this.#wake(); // watchers look, and end because the database is closed
   }
