@@ -9,6 +9,7 @@ import { batch } from "./batch.ts";
 import type { Measurement } from "./bench.ts";
 import { bytes } from "./bytes.ts";
 import { coldOpen } from "./cold-open.ts";
+import { feed } from "./feed.ts";
 import { Fixtures } from "./fixtures.ts";
 import { HELP } from "./help.ts";
 import { last200 } from "./last-200.ts";
@@ -18,6 +19,7 @@ import { postgresAppends } from "./postgres.ts";
 import { singleAppend } from "./single-append.ts";
 import { FULL, QUICK } from "./sizes.ts";
 import { verify } from "./verify.ts";
+import { postgresWatchers, watchers } from "./watchers.ts";
 
 /** In memory first, before the process has a past. */
 const measurements: Readonly<Record<string, Measurement>> = {
@@ -29,7 +31,10 @@ const measurements: Readonly<Record<string, Measurement>> = {
   "cold-open": coldOpen,
   verify,
   bytes,
+  feed,
+  watchers,
   postgres: postgresAppends,
+  "postgres-watchers": postgresWatchers,
   peers,
 };
 

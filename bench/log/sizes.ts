@@ -9,6 +9,10 @@ export interface Sizes {
   /** Entries of the long thread on disk; the short one has 1,000. */
   readonly long: number;
   readonly opens: number;
+  /** Entries of all threads of the feed. */
+  readonly feedEntries: number;
+  /** How long watchers and feeds are observed while they wait, in milliseconds. */
+  readonly restMs: number;
   readonly verifies: number;
   /** Entries of the threads in memory. */
   readonly memory: readonly [small: number, middle: number, large: number];
@@ -25,6 +29,8 @@ export const FULL: Sizes = {
   loadsPerRound: 20,
   long: 1_000_000,
   opens: 15,
+  feedEntries: 122_000,
+  restMs: 5000,
   verifies: 3,
   memory: [1000, 100_000, 1_000_000],
   memoryRounds: 30,
@@ -41,6 +47,8 @@ export const QUICK: Sizes = {
   loadsPerRound: 5,
   long: 20_000,
   opens: 2,
+  feedEntries: 10_000,
+  restMs: 500,
   verifies: 1,
   memory: [1000, 10_000, 100_000],
   memoryRounds: 4,

@@ -1,0 +1,109 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { openStore, type ThreadStore } from "heddle";
+import { sqliteStore } from "heddle/sqlite";
+import postgres from "postgres";
+import { shareAtRest } from "../support/cpu.ts";
+import { oneByOne } from "../support/lap.ts";
+import { race } from "../support/race.ts";
+import type { Table } from "../support/table.ts";
+import type { Bench } from "./bench.ts";
+import { messageOf } from "./message.ts";
+import { postgresDatabase } from "./postgres-database.ts";
+
+const WATCHERS = 1000;
+const POSTGRES_WATCHERS = 60;
+/** An idle connection reports its statements to the server's statistics after ten seconds at most. */
+const STATISTICS_MS = 11_000;
+
+/** Appends to a thread without watchers, beside the watchers of other threads; and what these cost at rest. */
+export async function watchers({ sizes, scratch, budgets }: Bench): Promise<Table> {
+  const { rounds, appendsPerRound, restMs } = sizes;
+  const alone = sqliteStore(scratch.file("alone.db"));
+  const watched = sqliteStore(scratch.file("watched.db"));
+  const nothing = await shareAtRest(restMs);
+  const stop = new AbortController();
+  const over = watch(watched, WATCHERS, stop.signal);
+  await sleep(1000); // all watchers have read
+  const rest = await shareAtRest(restMs);
+  let appended = 0;
+  const append = (store: ThreadStore) => () =>
+    oneByOne(appendsPerRound, () => store.append("unwatched", messageOf(appended++)));
+  const results = await race({ alone: append(alone), watched: append(watched) }, { rounds: Math.max(3, rounds >> 1) });
+  stop.abort();
+  await over;
+  await Promise.all([alone.close(), watched.close()]);
+
+  const busy = Math.max(0, rest - nothing);
+  const ratio = results.watched.over(results.alone);
+  return {
+    id: "watchers",
+    title: `Single appends in SQLite, and the same beside ${WATCHERS} watchers of other threads`,
+    columns: [
+      { key: "p50", label: "p50", unit: "us" },
+      { key: "ratio", label: "to none", unit: "times" },
+      { key: "busy", label: "of a core at rest", unit: "share" },
+    ],
+    rows: [
+      { name: "no watchers", values: { p50: results.alone.p50 * 1000, ratio: 1, busy: nothing } },
+      { name: `${WATCHERS} watchers`, values: { p50: results.watched.p50 * 1000, ratio, busy: rest } },
+    ],
+    checks: [
+      budgets.atMost("appendBesideWatchers", ratio, {
+        what: `append beside ${WATCHERS} watchers to none`,
+        unit: "times",
+      }),
+      budgets.atMost("idleWatchersShare", busy, { what: `core share of ${WATCHERS} idle watchers`, unit: "share" }),
+    ],
+  };
+}
+
+/** The statements that idle watchers of one process send to Postgres. */
+export async function postgresWatchers({ sizes, budgets }: Bench): Promise<Table> {
+  const table = { id: "postgres-watchers", title: `${POSTGRES_WATCHERS} idle watchers on Postgres` };
+  const database = await postgresDatabase();
+  const store = await openStore(database.url);
+  const sql = postgres(database.url, { max: 1, onnotice: () => {} });
+  try {
+    await store.append("thread_0", messageOf(0));
+    const stop = new AbortController();
+    const over = watch(store, POSTGRES_WATCHERS, stop.signal);
+    await sleep(STATISTICS_MS); // all watchers have read, and the server has counted it
+    const before = await transactionsOf(sql);
+    const started = performance.now();
+    await sleep(sizes.restMs * 2);
+    const statements = (await transactionsOf(sql)) - before; // with one of this bench
+    const perSecond = statements / ((performance.now() - started) / 1000);
+    stop.abort();
+    await over;
+    return {
+      ...table,
+      columns: [{ key: "rate", label: "statements", unit: "per second" }],
+      rows: [{ name: `${POSTGRES_WATCHERS} watchers`, values: { rate: perSecond } }],
+      checks: [
+        budgets.atMost("idlePostgresStatements", perSecond, {
+          what: `statements of ${POSTGRES_WATCHERS} idle watchers`,
+          unit: "per second",
+        }),
+      ],
+    };
+  } finally {
+    await sql.end({ timeout: 5 });
+    await store.close();
+    await database.drop();
+  }
+}
+
+async function watch(store: ThreadStore, count: number, signal: AbortSignal): Promise<void> {
+  await Promise.all(
+    Array.from({ length: count }, async (_, n) => {
+      for await (const _entry of store.watch(`thread_${n}`, { fromSeq: 0, signal }));
+    }),
+  );
+}
+
+/** Each statement outside a transaction is one of its own. */
+async function transactionsOf(sql: postgres.Sql): Promise<number> {
+  const [found] = await sql<{ count: string }[]>`
+    select xact_commit + xact_rollback as count from pg_stat_database where datname = current_database()`;
+  return Number(found?.count);
+}
