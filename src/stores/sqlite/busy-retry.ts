@@ -21,11 +21,12 @@ export class BusyPauses {
     return this.#callsWithPause > 0 ? vary(between(1, this.#usualWaitMs / 2, 250)) : 0;
   }
 
-  /** The pause before the next try of a call that has waited so long. */
+  /** The pause before the next try of a call that has waited so long. It shrinks fast once the usual wait is over. */
   next(waitedMs: number): number {
     this.#callsWithPause = CALLS_WITH_PAUSE;
-    const usual = Math.max(this.#usualWaitMs, waitedMs / 3);
-    return vary(waitedMs < usual ? between(1, usual / 16, 25) : between(1, usual / 64, 5));
+    const usual = this.#usualWaitMs;
+    const age = usual === 0 ? 1 : Math.max(1, waitedMs / usual);
+    return vary(between(1, (usual || waitedMs) / 16 / age ** 3, 25));
   }
 
   /** A call got the lock after this time. */

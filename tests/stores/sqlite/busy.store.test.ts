@@ -81,7 +81,7 @@ test("pauses grow with the usual wait, shrink as a call waits, and end when no o
   }
   expect(pauses.first()).toBeGreaterThan(70);
   expect(pauses.next(100)).toBeGreaterThan(9);
-  expect(pauses.next(300)).toBeLessThan(4);
+  expect(pauses.next(600)).toBeLessThan(2);
   for (let call = 0; call < 8; call++) pauses.end(1);
   expect(pauses.first()).toBe(0);
 });

@@ -34,7 +34,7 @@ test("the check of a large file and a search run in a thread, and see what was j
 test("damage that the thread finds is reported", async () => {
   const { path, store, ran } = await largeFile();
   await store.close();
-  const [[root] = []] = ask(path, "SELECT rootpage FROM sqlite_schema WHERE name = 'threads_by_creation'");
+  const [[, , , root] = []] = ask(path, "SELECT * FROM sqlite_schema WHERE name = 'threads_by_creation'");
   const bytes = readFileSync(path);
   bytes.fill(0, (Number(root) - 1) * 4096 + 3, (Number(root) - 1) * 4096 + 5); // the number of cells of the index's first page
   writeFileSync(path, bytes);
