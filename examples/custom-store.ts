@@ -8,6 +8,7 @@ import {
   type InboxState,
   type StoreDriver,
   type StoredCommand,
+  type StoredLane,
   type StoredRow,
   type ThreadHead,
   type WantedInbox,
@@ -52,6 +53,11 @@ function keyValueDriver(kv: KeyValueService, tenant: string): StoreDriver {
   const nameIn = (path: string) => path.slice(path.lastIndexOf("/") + 1);
   const headOf = (threadId: string) => kv.get<ThreadHead>(key("head", threadId));
   const rowAt = (threadId: string, seq: number) => kv.get<StoredRow>(key("row", threadId, digits(seq)));
+  /** A lane may have any name, also one with a slash. */
+  const laneKey = (threadId: string, lane: string) => key("lane", threadId, encodeURIComponent(lane));
+  const lanesAt = async (paths: readonly string[]) =>
+    (await Promise.all(paths.map((path) => kv.get<StoredLane>(path)))).filter((lane) => lane !== undefined);
+  const lanesOf = (threadId: string, names: readonly string[]) => lanesAt(names.map((name) => laneKey(threadId, name)));
 
   const commandAt = (threadId: string, id: string) => kv.get<StoredCommand>(key("command", threadId, id));
 
@@ -83,13 +89,15 @@ function keyValueDriver(kv: KeyValueService, tenant: string): StoreDriver {
   }
 
   return {
-    transact: (threadId, wantedIds, decide, inboxes = []) =>
+    transact: (threadId, wanted, decide, inboxes = []) =>
       kv.locked(async () => {
-        const known = await rowsWith(threadId, wantedIds);
+        const known = await rowsWith(threadId, wanted.ids);
         const claim = await kv.get<ClaimRecord>(key("claim", threadId));
-        const wanted = new Map(await Promise.all(inboxes.map(inboxOf)));
-        const state = { head: await headOf(threadId), claim, known, inboxes: wanted, now: Date.now() };
-        const { head, claim: granted, rows = [], commands = [], purgeBefore = 0, result } = decide(state);
+        const lanes = await lanesOf(threadId, wanted.lanes);
+        const ofInboxes = new Map(await Promise.all(inboxes.map(inboxOf)));
+        const state = { head: await headOf(threadId), claim, known, lanes, inboxes: ofInboxes, now: Date.now() };
+        const decision = decide(state);
+        const { head, claim: granted, rows = [], lanes: changed = [], commands = [], purgeBefore = 0 } = decision;
         if (purgeBefore > 0) await purge(purgeBefore);
         const writes: [key: string, value: unknown][] = head ? [[key("head", threadId), head]] : [];
         for (const { threadId: to, command } of commands) {
@@ -102,8 +110,9 @@ function keyValueDriver(kv: KeyValueService, tenant: string): StoreDriver {
           writes.push([key("row", threadId, digits(row.seq)), row], [key("id", threadId, row.id), row.seq]);
           writes.push([key("log", digits(place++)), [threadId, row.seq, row.hash]], [key("end of log"), place]);
         }
+        for (const lane of changed) writes.push([laneKey(threadId, lane.lane), lane]);
         await kv.write(writes);
-        return result;
+        return decision.result;
       }),
 
     pending: async (threadId, after, limit) =>
@@ -115,6 +124,9 @@ function keyValueDriver(kv: KeyValueService, tenant: string): StoreDriver {
     },
 
     head: headOf,
+
+    lanes: async (threadId, names) =>
+      names ? lanesOf(threadId, names) : lanesAt(await kv.keys(key("lane", threadId, ""))),
 
     async rows(threadId, { from, to, kinds, reverse, limit }) {
       const last = Math.min(to, ((await headOf(threadId))?.rev ?? 0) - 1);
@@ -146,9 +158,9 @@ function keyValueDriver(kv: KeyValueService, tenant: string): StoreDriver {
 
     remove: (threadId) =>
       kv.locked(async () => {
-        const [rows, ids] = [await kv.keys(key("row", threadId, "")), await kv.keys(key("id", threadId, ""))];
+        const parts = await Promise.all(["row", "id", "lane"].map((part) => kv.keys(key(part, threadId, ""))));
         await kv.remove(await kv.keys(key("command", threadId, "")));
-        return kv.remove([key("head", threadId), ...rows, ...ids]);
+        return kv.remove([key("head", threadId), ...parts.flat()]);
       }),
 
     getRecord: (space, name) => kv.get<string | Uint8Array>(key(space, name)),

@@ -14,6 +14,8 @@ export type {
   ClaimRecord,
   CommandKey,
   Decision,
+  HeadLanes,
+  HeadTracks,
   InboxCommand,
   InboxState,
   ListPosition,
@@ -23,10 +25,12 @@ export type {
   RowRange,
   StoreDriver,
   StoredCommand,
+  StoredLane,
   StoredRow,
   ThreadChanges,
   ThreadHead,
   ThreadState,
+  Wanted,
   WantedInbox,
 } from "./stores/driver.ts";
 export { CommandError, EntryIdReuseError, StoreFullError, storeClosed, threadNotFound } from "./stores/errors.ts";

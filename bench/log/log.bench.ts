@@ -12,6 +12,7 @@ import { coldOpen } from "./cold-open.ts";
 import { feed } from "./feed.ts";
 import { Fixtures } from "./fixtures.ts";
 import { HELP } from "./help.ts";
+import { lanes } from "./lanes.ts";
 import { last200 } from "./last-200.ts";
 import { memory } from "./memory.ts";
 import { peers } from "./peers.ts";
@@ -27,6 +28,7 @@ const measurements: Readonly<Record<string, Measurement>> = {
   "single-append": singleAppend,
   agents,
   batch,
+  lanes,
   "last-200": last200,
   "cold-open": coldOpen,
   verify,

@@ -11,7 +11,7 @@ import type { Signal } from "./signal.ts";
  * each result to the agent as the next signal.
  *
  * A refused request is a directive, not an exception. This throws for a wrong call, for a malformed context operation, and
- * with `tail_too_short`: then load more of the thread and call it again.
+ * with `tail_too_short` or `lane_not_loaded`: then load more of the thread and call it again.
  *
  * @example
  * const agent = reactAgent(reactSettings({ systemPrompt: "You are a calculator." }));

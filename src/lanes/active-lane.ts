@@ -8,6 +8,7 @@ import {
   switchTarget,
 } from "../thread/lane-operations.ts";
 import type { Thread } from "../thread/thread.ts";
+import { laneBaseOf } from "../thread/thread-data.ts";
 
 /** The active lane before a seq, by default at the end. The last valid switch sets it. */
 export function activeLane(thread: Thread, rules = LANE_RULES, beforeSeq = thread.rev): string {
@@ -32,15 +33,14 @@ function isMalformedIn(thread: Thread, entry: Entry): boolean {
 /** Whether a lane has entries before a seq. Every lane except the default one has an entry that names it. */
 export function isWritten(thread: Thread, lane: string, beforeSeq = thread.rev): boolean {
   if (lane === DEFAULT_LANE) return lanesBefore(thread, beforeSeq).includes(lane);
-  if (thread.base !== undefined && Object.hasOwn(thread.base.lanes, lane)) return true;
   for (let seq = thread.firstSeq; seq < beforeSeq; seq++) {
     const entry = thread.at(seq);
     if (entry !== undefined && namedLane(entry) === lane) return true;
   }
-  return false;
+  return laneBaseOf(thread.base, lane) !== undefined;
 }
 
-/** The lanes that have entries before a seq, sorted. */
+/** The lanes that have entries before a seq, sorted. Of a tail, those that are loaded. */
 export function lanesBefore(thread: Thread, seq: number): readonly string[] {
   const { base, firstSeq } = thread;
   const reader = new LaneReader(base);

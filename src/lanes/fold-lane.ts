@@ -4,7 +4,8 @@ import { fieldsOf, freezeJson, isPlainObject, type JsonObject, type JsonValue, s
 import { type Branch, LANE_RULES, LaneReader, type LaneRules, readBranch } from "../thread/lane-operations.ts";
 import { resultText } from "../thread/result-text.ts";
 import type { Thread } from "../thread/thread.ts";
-import { type BranchOrigin, type LaneItem, LaneLog, laneBaseOf } from "./lane-log.ts";
+import { laneBaseOf } from "../thread/thread-data.ts";
+import { type BranchOrigin, type LaneItem, LaneLog } from "./lane-log.ts";
 
 /** One lane as it was at a seq. */
 export interface Context {

@@ -2,7 +2,7 @@ import type { Entry } from "../thread/entry.ts";
 import type { JsonValue } from "../thread/json.ts";
 import { type LaneReader, type Replace, readBranch, readReplace, summaryReach } from "../thread/lane-operations.ts";
 import type { Thread } from "../thread/thread.ts";
-import type { LaneBase, ThreadBase } from "../thread/thread-data.ts";
+import { type LaneBase, laneBaseOf } from "../thread/thread-data.ts";
 import { measureOfEntry, measureOfJson } from "./measure.ts";
 
 /** One item of a lane: an entry, or one message of a replaced context. */
@@ -197,11 +197,6 @@ export class LaneLog {
 interface SummaryReach {
   readonly reach: number;
   readonly at: number;
-}
-
-/** The base of a lane before the loaded tail. Uses `hasOwn`, because a lane may be named "constructor". */
-export function laneBaseOf(base: ThreadBase | undefined, lane: string): LaneBase | undefined {
-  return base !== undefined && Object.hasOwn(base.lanes, lane) ? base.lanes[lane] : undefined;
 }
 
 /** Below every valid reach. -1 is valid: such a summary covers no entry, but it is shown. */

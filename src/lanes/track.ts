@@ -10,7 +10,7 @@ import {
   switchTarget,
 } from "../thread/lane-operations.ts";
 
-/** The state of every lane after some number of entries. It is JSON, so that a store can keep it beside a row. */
+/** The state of every lane after some number of entries, as 0.1 kept it beside a row. */
 export type LaneTrack = {
   readonly active: string;
   /** True after a malformed operation. The state then holds for projector heddle/1 only, which applied it. */
@@ -42,7 +42,8 @@ export function isTrack(value: unknown): value is LaneTrack {
   return Object.values(value["lanes"]).every(isState);
 }
 
-function isState(value: unknown): boolean {
+/** Whether stored data is the state of a lane. It may be damaged, and may have fields of later versions. */
+export function isState(value: unknown): value is LaneState {
   if (!isPlainObject(value) || !Number.isSafeInteger(value["measure"])) return false;
   if (value["branched"] !== undefined && value["branched"] !== true) return false;
   return ["replaceSeq", "replaceBase", "summarySeq", "summaryTo"].every(
@@ -70,12 +71,22 @@ export function withMeasure(track: LaneTrack, lane: string, measure: number): La
 /** The track after one more entry. Malformed summaries, and operations without valid fields, count as plain entries. */
 export function advance(track: LaneTrack, entry: TrackedEntry, measure: number): LaneTrack {
   const lane = laneOf(entry, track);
-  const before = stateOf(track, lane) ?? firstState(entry);
-  const grown = { ...before, measure: before.measure + measure };
-  const lanes = { ...track.lanes, [lane]: afterEvent(grown, entry) };
+  const lanes = { ...track.lanes, [lane]: afterEntry(stateOf(track, lane), entry, measure).state };
   const active = switchTarget(entry) ?? track.active;
   const hasMalformed = track.malformed ?? isMalformedOperation(entry, (name) => stateOf(track, name) !== undefined);
   return { active, ...(hasMalformed && { malformed: true }), lanes };
+}
+
+/** The state of a lane after one more entry of it, and whether more than its measure has changed. */
+export function afterEntry(
+  state: LaneState | undefined,
+  entry: TrackedEntry,
+  measure: number,
+): { readonly state: LaneState; readonly hasChanged: boolean } {
+  const before = state ?? firstState(entry);
+  const grown = { ...before, measure: before.measure + measure };
+  const after = afterEvent(grown, entry);
+  return { state: after, hasChanged: after !== grown };
 }
 
 /** Only the first entry of a lane can make it a branch. */

@@ -1,3 +1,4 @@
+import type { ActiveState, LaneTip } from "../lanes/lane-book.ts";
 import type { LaneTrack } from "../lanes/track.ts";
 import type { JsonObject } from "../thread/json.ts";
 import type { ListOrder } from "./port.ts";
@@ -26,9 +27,17 @@ export interface StoredRow {
   readonly lane: string;
   /** The sum of measures in this lane, up to and including this entry. */
   readonly measure: number;
-  /** The seq of the latest row with a `track`, which may be this row; null when there is none. */
+  /** JSON of the active lane after this row. Null when it is the row's lane, and in rows of 0.1. */
+  readonly state: string | null;
+  /** JSON of the record of the row's lane after this row. Null when only its measure grew, and in rows of 0.1. */
+  readonly record: string | null;
+  /** The seq of the last row of the lane with a record, before this row. Null for the lane's first row, and in rows of 0.1. */
+  readonly recordSeq: number | null;
+  /** A hash of `hash` and the columns from `lane` to `recordSeq`. Null in rows of 0.1. */
+  readonly checkSum: string | null;
+  /** Only in rows of 0.1: the seq of the latest row with a `track`, which may be this row; null when there is none. */
   readonly mark: number | null;
-  /** JSON of the state of all lanes before this row. Null when it can be computed from the marked row. */
+  /** Only in rows of 0.1: JSON of the state of all lanes before this row. Null when the marked row has it. */
   readonly track: string | null;
 }
 
@@ -42,10 +51,35 @@ export interface ThreadHead {
   readonly metadata: JsonObject;
   /** A hash of the thread id and all other fields of the head. */
   readonly seal: string;
+  /** JSON data about the lanes. Store it unchanged. A head of 0.1 has tracks. */
+  readonly lanes: HeadLanes | HeadTracks;
+}
+
+/** The active lane of a thread. Its record is here and not in a StoredLane, so that most appends write no lane. */
+export type HeadLanes = ActiveState & {
+  /** The seq of the first row with a `checkSum`. The rows before it are of 0.1. */
+  readonly since: number;
+  /** The active lane after the last row; null when it has no entries. */
+  readonly tip: LaneTip | null;
+};
+
+/** The lanes of a thread as 0.1 wrote them. The next append replaces them. */
+export type HeadTracks = {
   /** The state of all lanes after the last row. */
   readonly track: LaneTrack;
   /** The latest row that has a track, and that track; null when there is none. */
   readonly mark: { readonly seq: number; readonly track: LaneTrack } | null;
+};
+
+/** The current record of one lane of a thread. Each lane has at most one; the active lane may have an older one or none. */
+export interface StoredLane {
+  readonly lane: string;
+  readonly seq: number;
+  readonly firstSeq: number;
+  readonly recordSeq: number;
+  /** JSON text. */
+  readonly record: string;
+  readonly checkSum: string;
 }
 
 /** The head of a thread, with the id of the thread. */
@@ -113,12 +147,22 @@ export interface InboxState {
   readonly lastPosition: number;
 }
 
+/** The rows and lanes of a thread that a decision needs. */
+export interface Wanted {
+  /** Ids of entries. */
+  readonly ids: readonly string[];
+  /** Names of lanes. */
+  readonly lanes: readonly string[];
+}
+
 /** The input of a decision: the thread as it is inside the transaction. */
 export interface ThreadState {
   readonly head: ThreadHead | undefined;
   readonly claim: ClaimRecord | undefined;
   /** The rows of the thread with one of the wanted ids, in order. */
   readonly known: readonly StoredRow[];
+  /** The stored lanes of the thread with one of the wanted names, in any order. */
+  readonly lanes: readonly StoredLane[];
   /** The wanted inboxes by thread id; empty when none are wanted. */
   readonly inboxes: ReadonlyMap<string, InboxState>;
   /** The store's clock in milliseconds. All processes must share this clock. */
@@ -131,6 +175,8 @@ export interface Decision<Result> {
   readonly head?: ThreadHead;
   /** New rows in order. The first one directly follows the last stored row. */
   readonly rows?: readonly StoredRow[];
+  /** Each replaces the stored lane of its name. */
+  readonly lanes?: readonly StoredLane[];
   readonly claim?: ClaimRecord;
   /** Commands to insert, or to replace by thread id and command id. Only of wanted inboxes. */
   readonly commands?: readonly InboxCommand[];
@@ -219,7 +265,7 @@ export interface StoreDriver {
    */
   transact<Result>(
     threadId: string,
-    wantedIds: readonly string[],
+    wanted: Wanted,
     decide: (state: ThreadState) => Decision<Result>,
     inboxes?: readonly WantedInbox[],
     signal?: AbortSignal,
@@ -232,6 +278,9 @@ export interface StoreDriver {
   commands(keys: readonly CommandKey[], signal?: AbortSignal): Promise<readonly InboxCommand[]>;
 
   head(threadId: string, signal?: AbortSignal): Promise<ThreadHead | undefined>;
+
+  /** The stored lanes of a thread with one of these names, in any order. Without names, all. */
+  lanes(threadId: string, names?: readonly string[], signal?: AbortSignal): Promise<readonly StoredLane[]>;
 
   /** Rows of a committed prefix of the thread. A row must not be visible before its predecessor is. */
   rows(threadId: string, range: RowRange, signal?: AbortSignal): Promise<readonly StoredRow[]>;
@@ -246,7 +295,7 @@ export interface StoreDriver {
   heads(afterId: string | undefined, limit: number, signal?: AbortSignal): Promise<readonly NamedHead[]>;
 
   /**
-   * Removes rows, head and all commands. Must keep the claim, so that epochs never start at 1 again. False when there is
+   * Removes rows, lanes, head and all commands. Must keep the claim, so that epochs never start at 1 again. False when there is
    * no thread; its commands are removed nevertheless.
    */
   remove(threadId: string, signal?: AbortSignal): Promise<boolean>;
@@ -272,10 +321,17 @@ export interface StoreDriver {
   /** Optional, for speed. Returns up to `limit + 1` threads; the extra one shows that there is another page. */
   list?(query: ListQuery, signal?: AbortSignal): Promise<readonly NamedHead[]>;
   /**
-   * Optional, for speed. Copies the rows up to `atSeq` to a new thread with this head. When the target exists: returns
-   * false and writes nothing. When the source was deleted meanwhile: throws `thread_not_found` and writes nothing.
+   * Optional, for speed. Copies the rows up to `atSeq` to a new thread with this head and these lanes. When the target
+   * exists: returns false and writes nothing. When the source was deleted meanwhile: throws `thread_not_found` and writes
+   * nothing.
    */
-  copy?(from: string, to: string, atSeq: number, head: ThreadHead, signal?: AbortSignal): Promise<boolean>;
+  copy?(
+    from: string,
+    to: string,
+    atSeq: number,
+    fork: { readonly head: ThreadHead; readonly lanes: readonly StoredLane[] },
+    signal?: AbortSignal,
+  ): Promise<boolean>;
   /** Checks storage below the rows, such as the pages of a file. Returns a description of the damage, if any. */
   inspect?(threadId: string, signal?: AbortSignal): Promise<string | undefined>;
 }

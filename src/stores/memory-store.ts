@@ -11,9 +11,11 @@ import type {
   RowRange,
   StoreDriver,
   StoredCommand,
+  StoredLane,
   StoredRow,
   ThreadHead,
   ThreadState,
+  Wanted,
   WantedInbox,
 } from "./driver.ts";
 import { checkOptions, completePorts, feedPosition, STORE_OPTIONS, type StoreOptions } from "./options.ts";
@@ -52,6 +54,7 @@ interface StoredThread {
   readonly rows: StoredRow[];
   readonly seqById: Map<string, number>;
   readonly seqsByRequest: Map<string, number[]>;
+  readonly lanes: Map<string, StoredLane>;
 }
 
 interface MemoryInbox {
@@ -88,14 +91,19 @@ export class MemoryDatabase {
 export function memoryDriver(tenant: MemoryTenant, clock: Clock): StoreDriver {
   const { threads, claims, records, inboxes, settled, log } = tenant;
 
-  function stateOf(threadId: string, wantedIds: readonly string[], wanted: readonly WantedInbox[]): ThreadState {
+  function stateOf(threadId: string, { ids, lanes }: Wanted, wanted: readonly WantedInbox[]): ThreadState {
     return {
       head: threads.get(threadId)?.head,
       claim: claims.get(threadId),
-      known: rowsById(threadId, wantedIds),
+      known: rowsById(threadId, ids),
+      lanes: lanesOf(threadId, lanes),
       inboxes: new Map(wanted.map((inbox) => [inbox.threadId, inboxState(inbox)])),
       now: clock(),
     };
+  }
+
+  function lanesOf(threadId: string, names: readonly string[]): readonly StoredLane[] {
+    return names.flatMap((name) => threads.get(threadId)?.lanes.get(name) ?? []);
   }
 
   function rowsById(threadId: string, ids: readonly string[]): readonly StoredRow[] {
@@ -138,7 +146,7 @@ export function memoryDriver(tenant: MemoryTenant, clock: Clock): StoreDriver {
   }
 
   function apply(threadId: string, decision: Decision<unknown>): void {
-    const { head, rows = [], claim, commands = [], purgeBefore } = decision;
+    const { head, rows = [], lanes = [], claim, commands = [], purgeBefore } = decision;
     if (claim !== undefined) claims.set(threadId, claim);
     if (purgeBefore !== undefined) purge(purgeBefore);
     for (const command of commands) putCommand(command);
@@ -148,6 +156,7 @@ export function memoryDriver(tenant: MemoryTenant, clock: Clock): StoreDriver {
       rows: [],
       seqById: new Map(),
       seqsByRequest: new Map(),
+      lanes: new Map(),
     };
     threads.set(threadId, thread);
     thread.head = head;
@@ -157,11 +166,12 @@ export function memoryDriver(tenant: MemoryTenant, clock: Clock): StoreDriver {
       indexRequest(thread, row);
       log.push({ threadId, row });
     }
+    for (const lane of lanes) thread.lanes.set(lane.lane, lane);
   }
 
   return {
-    async transact(threadId, wantedIds, decide, wanted = []) {
-      const decision = decide(stateOf(threadId, wantedIds, wanted));
+    async transact(threadId, wanted, decide, wantedInboxes = []) {
+      const decision = decide(stateOf(threadId, wanted, wantedInboxes));
       apply(threadId, decision);
       return decision.result;
     },
@@ -180,6 +190,10 @@ export function memoryDriver(tenant: MemoryTenant, clock: Clock): StoreDriver {
 
     async head(threadId) {
       return threads.get(threadId)?.head;
+    },
+
+    async lanes(threadId, names) {
+      return names === undefined ? [...(threads.get(threadId)?.lanes.values() ?? [])] : lanesOf(threadId, names);
     },
 
     async rows(threadId, range) {

@@ -139,6 +139,11 @@ export interface LoadOptions extends CallOptions {
   readonly last?: number | undefined;
   /** Load the thread as it was when this was its last entry. Default: the latest entry. */
   readonly upToSeq?: number | undefined;
+  /**
+   * The lanes of a tail whose earlier state is loaded too, or "all". Default: none but the active lane and those that entries
+   * of the tail use. Asking a tail for another lane throws `lane_not_loaded`.
+   */
+  readonly lanes?: readonly string[] | "all" | undefined;
 }
 
 /** Options of `read`: a range of entries, filters and the direction. */

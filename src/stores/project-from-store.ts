@@ -3,7 +3,9 @@ import { definedFields, type ProjectionInput } from "../projection/input/input.t
 import { ContextPolicy } from "../projection/policy/policy.ts";
 import type { Projection } from "../projection/projection.ts";
 import { createProjector, type Projector } from "../projection/projector.ts";
+import { ThreadError } from "../thread/errors.ts";
 import { Thread } from "../thread/thread.ts";
+import type { ThreadBase } from "../thread/thread-data.ts";
 import { threadNotFound } from "./errors.ts";
 import type { ThreadStore } from "./port.ts";
 
@@ -41,10 +43,7 @@ export async function projectFromStore(
     try {
       return projector.project({ ...rest, policy, thread });
     } catch (error) {
-      const needed =
-        ProjectionError.isInstance(error) && error.code === "tail_too_short" ? error.neededFromSeq : undefined;
-      if (needed === undefined || needed >= thread.firstSeq) throw error;
-      thread = await extendTail(store, thread, needed);
+      thread = await loadMissing(store, thread, error);
     }
   }
 }
@@ -54,11 +53,47 @@ function firstGuess({ maxInputTokens, reserveOutputTokens }: ContextPolicy): num
   return Math.min(MOST_ROWS, Math.max(LEAST_ROWS, rows));
 }
 
+/** The tail with what an error says is missing: older entries or a lane. Any other error is thrown again. */
+export async function loadMissing(store: Pick<ThreadStore, "load">, tail: Thread, error: unknown): Promise<Thread> {
+  if (ThreadError.isInstance(error) && error.code === "lane_not_loaded" && error.lane !== undefined)
+    return loadLane(store, tail, error.lane);
+  const isShort = ProjectionError.isInstance(error) && error.code === "tail_too_short";
+  if (!isShort || error.neededFromSeq === undefined || error.neededFromSeq >= tail.firstSeq) throw error;
+  return extendTail(store, tail, error.neededFromSeq);
+}
+
 /** Extends a loaded tail backwards to `fromSeq`. Reads only the missing entries: the log is append-only. */
 export async function extendTail(store: Pick<ThreadStore, "load">, tail: Thread, fromSeq: number): Promise<Thread> {
   const { id, createdAt, metadata, firstSeq } = tail;
   const older = await store.load(id, { last: firstSeq - fromSeq, upToSeq: firstSeq - 1 });
   if (older === undefined) throw threadNotFound(id);
   const entries = [...older.toArray({ partial: true }), ...tail.toArray({ partial: true })];
-  return Thread.assemble({ id, createdAt, metadata, entries, firstSeq: older.firstSeq, base: older.base });
+  const base = older.base && tail.base && joinBases(older.base, tail.base);
+  return Thread.assemble({ id, createdAt, metadata, entries, firstSeq: older.firstSeq, base });
+}
+
+/** The facts before the older entries. A lane that these do not use has the same state before and after them. */
+function joinBases(older: ThreadBase, later: ThreadBase): ThreadBase {
+  const same = Object.entries(later.lanes).filter(([lane]) => !older.unwritten?.includes(lane));
+  const lanes = Object.freeze({ ...Object.fromEntries(same), ...older.lanes });
+  if (later.unwritten === undefined) {
+    const { unwritten: _some, ...rest } = older;
+    return Object.freeze({ ...rest, lanes });
+  }
+  const unwritten = new Set([...(older.unwritten ?? []), ...later.unwritten]);
+  return Object.freeze({ ...older, lanes, unwritten: Object.freeze([...unwritten]) });
+}
+
+/** The tail with the state of one more lane before its entries. */
+async function loadLane(store: Pick<ThreadStore, "load">, tail: Thread, lane: string): Promise<Thread> {
+  const { id, createdAt, metadata, firstSeq, base } = tail;
+  const found = (await store.load(id, { last: 0, upToSeq: firstSeq - 1, lanes: [lane] }))?.base;
+  if (found === undefined || base === undefined) throw threadNotFound(id);
+  const unwritten = new Set([...(base.unwritten ?? []), ...(found.unwritten ?? [])]);
+  const merged = Object.freeze({
+    ...base,
+    lanes: Object.freeze({ ...found.lanes, ...base.lanes }),
+    unwritten: Object.freeze([...unwritten]),
+  });
+  return Thread.assemble({ id, createdAt, metadata, entries: tail.toArray({ partial: true }), firstSeq, base: merged });
 }

@@ -1,13 +1,22 @@
+import {
+  type ActiveState,
+  type LaneBook,
+  type LaneTip,
+  NO_ENTRIES,
+  readActiveState,
+  readRecord,
+} from "../lanes/lane-book.ts";
 import { measureOf } from "../lanes/measure.ts";
-import { advance, isTrack, type LaneTrack, laneOf, NO_LANES, stateOf, withMeasure } from "../lanes/track.ts";
+import type { LaneState, LaneTrack } from "../lanes/track.ts";
 import { type Entry, type EntryDraft, makeEntry, NO_REFS } from "../thread/entry.ts";
-import { freezeJson, type JsonObject, sameJson } from "../thread/json.ts";
+import { freezeJson, type JsonObject, type JsonValue } from "../thread/json.ts";
+import { namedLane } from "../thread/lane-operations.ts";
 import type { Sha256 } from "../thread/sha256.ts";
-import type { StoredRow, ThreadHead } from "./driver.ts";
+import type { HeadLanes, HeadTracks, StoredLane, StoredRow, ThreadHead } from "./driver.ts";
 import { CorruptionError } from "./errors.ts";
 import type { ThreadInfo } from "./port.ts";
 
-type DraftContent = Omit<EntryDraft, "hasCallerId" | "hasCallerAt">;
+export type DraftContent = Omit<EntryDraft, "hasCallerId" | "hasCallerAt">;
 
 /** A draft with every value that does not depend on its position in the thread. */
 export interface EncodedDraft<From extends DraftContent = EntryDraft> {
@@ -31,46 +40,78 @@ export function encodeDraft<From extends DraftContent>(draft: From, salt: string
   };
 }
 
-/** The fields of a head that the next row depends on. */
-export type Tip = Pick<ThreadHead, "rev" | "hash" | "track" | "mark">;
+/** The end of a hash chain, which the next row continues. */
+export type Tip = Pick<ThreadHead, "rev" | "hash">;
 
-export const EMPTY_TIP: Tip = { rev: 0, hash: "", track: NO_LANES, mark: null };
+export const EMPTY_TIP: Tip = { rev: 0, hash: "" };
 
-/** The row and the entry of the next draft, and the tip after it. */
-export function nextRow(
-  tip: Tip,
-  prepared: EncodedDraft<DraftContent>,
-  sha256: Sha256,
-): { row: StoredRow; entry: Entry; tip: Tip } {
-  const { draft, payload, refs, measure, salt, digest } = prepared;
+interface NextRow {
+  readonly row: StoredRow;
+  readonly entry: Entry;
+  readonly tip: Tip;
+}
+
+/** The row and the entry of the next draft, and the tip after it. Advances the book. */
+export function nextRow(tip: Tip, book: LaneBook, prepared: EncodedDraft<DraftContent>, sha256: Sha256): NextRow {
+  const { entry, stored } = nextFields(tip, prepared, sha256);
+  const columns = { ...stored, ...book.push(entry, prepared.measure) };
+  const row: StoredRow = { ...columns, checkSum: columnSum(columns, sha256), mark: null, track: null };
+  return { row, entry, tip: { rev: tip.rev + 1, hash: row.hash } };
+}
+
+type DerivedColumn = keyof CheckedColumns | "checkSum" | "mark" | "track";
+
+interface NextFields {
+  readonly entry: Entry;
+  readonly stored: Omit<StoredRow, Exclude<DerivedColumn, "hash">>;
+}
+
+/** The columns of the next row that its hash covers. */
+export function nextFields(tip: Tip, prepared: EncodedDraft<DraftContent>, sha256: Sha256): NextFields {
+  const { draft, payload, refs, salt, digest } = prepared;
   const entry = makeEntry(draft, tip.rev);
-  const lane = laneOf(entry, tip.track);
-  const before = stateOf(tip.track, lane)?.measure ?? 0;
-  const derived = withMeasure(tip.mark?.track ?? NO_LANES, lane, before);
-  const follows = sameJson(derived, tip.track);
-  const mark = follows ? tip.mark : { seq: tip.rev, track: tip.track };
   const fields = { seq: entry.seq, id: entry.id, at: entry.at, v: entry.v ?? null, kind: entry.kind, refs };
-  const row: StoredRow = {
-    ...fields,
-    payload,
-    salt,
-    digest: null,
-    prev: tip.hash,
-    hash: rowHash(tip.hash, fields, digest, sha256),
-    lane,
-    measure: before + measure,
-    mark: mark?.seq ?? null,
-    track: follows ? null : JSON.stringify(tip.track),
-  };
-  return { row, entry, tip: { rev: tip.rev + 1, hash: row.hash, track: advance(tip.track, entry, measure), mark } };
+  const hash = rowHash(tip.hash, fields, digest, sha256);
+  return { entry, stored: { ...fields, payload, salt, digest: null, prev: tip.hash, hash } };
+}
+
+type CheckedColumns = Pick<StoredRow, "hash" | "lane" | "measure" | "state" | "record" | "recordSeq">;
+
+function columnSum({ hash, lane, measure, state, record, recordSeq }: CheckedColumns, sha256: Sha256): string {
+  return shortSum(["heddle.columns/1", hash, lane, measure, state, record, recordSeq], sha256);
+}
+
+/** Detects damage. It does not protect against an attacker with write access, so 96 bits are enough. */
+function shortSum(values: readonly JsonValue[], sha256: Sha256): string {
+  return sha256(JSON.stringify(values)).slice(0, 16);
 }
 
 /** Checks the hash of a row and returns its entry. */
 export function readRow(threadId: string, row: StoredRow, sha256: Sha256): Entry {
+  checkRow(threadId, row, sha256);
+  const entry = parseRow(threadId, row);
+  const named = namedLane(entry);
+  if (named !== undefined && named !== row.lane) throw damagedColumn(threadId, row, "lane");
+  return entry;
+}
+
+/** Checks the hash and the derived columns of a row. */
+export function checkRow(threadId: string, row: StoredRow, sha256: Sha256): void {
   const digest = row.payload === null ? row.digest : sha256(row.salt + row.payload);
   if (digest === null || rowHash(row.prev, row, digest, sha256) !== row.hash)
     throw damaged(threadId, row, "its hash does not match");
-  return parseRow(threadId, row);
+  if (row.checkSum === null) checkEarlierColumns(threadId, row);
+  else if (columnSum(row, sha256) !== row.checkSum || row.mark !== null || row.track !== null)
+    throw damaged(threadId, row, "its columns do not match their checksum");
+}
+
+/** No checksum covers the columns of 0.1, so their values are compared with each other and with the payload. */
+function checkEarlierColumns(threadId: string, row: StoredRow): void {
+  const { seq, measure, payload, mark, track, state, record, recordSeq } = row;
+  if (state !== null || record !== null || recordSeq !== null) throw damagedColumn(threadId, row, "check_sum");
+  if (payload !== null && measure < measureOf(payload)) throw damagedColumn(threadId, row, "measure");
+  if (mark !== null && (mark < 0 || mark > seq)) throw damagedColumn(threadId, row, "mark");
+  if ((mark === seq) !== (track !== null)) throw damagedColumn(threadId, row, "track");
 }
 
 /** Returns the entry of a row without a check of the hash. */
@@ -86,31 +127,40 @@ export function parseRow(threadId: string, row: StoredRow): Entry {
   }
 }
 
-/** The state of all lanes before a row. `marked` is the row that its `mark` points to. */
-export function trackBefore(threadId: string, row: StoredRow, marked: StoredRow | undefined): LaneTrack {
-  if (row.track !== null) return readTrack(threadId, row, row.track);
-  const base = marked?.track == null ? NO_LANES : readTrack(threadId, marked, marked.track);
-  return withMeasure(base, row.lane, row.measure - measureOf(row.payload ?? ""));
+/** The active lane after a row with a checksum. */
+export function stateAfter(threadId: string, row: StoredRow): ActiveState {
+  const state = readActiveState(row.state, row.lane);
+  if (state === undefined) throw damagedColumn(threadId, row, "state");
+  return state;
 }
 
-/** The tip after a row. A fork at this row continues from it. */
-export function tipAfter(threadId: string, row: StoredRow, marked: StoredRow | undefined, sha256: Sha256): Tip {
-  const track = advance(
-    trackBefore(threadId, row, marked),
-    readRow(threadId, row, sha256),
-    measureOf(row.payload ?? ""),
-  );
-  const mark = marked?.track == null ? null : { seq: marked.seq, track: readTrack(threadId, marked, marked.track) };
-  return { rev: row.seq + 1, hash: row.hash, track, mark };
+/** The record of a row with a checksum. */
+export function recordOf(threadId: string, row: StoredRow): LaneState {
+  const record = readRecord(row.record);
+  if (record === undefined) throw damagedColumn(threadId, row, "record");
+  return record;
 }
 
-/** Checks only the shape of a track. No hash covers a track; `verify` checks its content. */
-function readTrack(threadId: string, row: StoredRow, text: string): LaneTrack {
-  try {
-    const track: unknown = JSON.parse(text);
-    if (isTrack(track)) return track;
-  } catch {} // damaged either way
-  throw damaged(threadId, row, "its track is not valid");
+export function storeLane(threadId: string, lane: string, tip: LaneTip, sha256: Sha256): StoredLane {
+  const { seq, firstSeq, recordSeq } = tip;
+  const record = JSON.stringify(tip.record);
+  const checkSum = laneSum(threadId, { lane, seq, firstSeq, recordSeq, record }, sha256);
+  return { lane, seq, firstSeq, recordSeq, record, checkSum };
+}
+
+/** Checks a stored lane and returns its tip. */
+export function readLane(threadId: string, stored: StoredLane, sha256: Sha256): readonly [string, LaneTip] {
+  const { lane, seq, firstSeq, recordSeq } = stored;
+  const record = readRecord(stored.record);
+  if (record !== undefined && laneSum(threadId, stored, sha256) === stored.checkSum)
+    return [lane, { firstSeq, seq, recordSeq, record }];
+  const trouble = `the record of its lane ${JSON.stringify(lane)} does not match its checksum`;
+  throw new CorruptionError({ threadId, seq: -1, trouble });
+}
+
+function laneSum(threadId: string, lane: Omit<StoredLane, "checkSum">, sha256: Sha256): string {
+  const { lane: name, seq, firstSeq, recordSeq, record } = lane;
+  return shortSum(["heddle.lane/1", threadId, name, seq, firstSeq, recordSeq, record], sha256);
 }
 
 type HashedFields = Pick<StoredRow, "seq" | "id" | "at" | "v" | "kind" | "refs">;
@@ -125,11 +175,16 @@ function damaged(threadId: string, { seq }: StoredRow, trouble: string, cause?: 
   return new CorruptionError({ threadId, seq, trouble, cause });
 }
 
+export function damagedColumn(threadId: string, row: StoredRow, column: string): CorruptionError {
+  return damaged(threadId, row, `its column ${column} is not what was written`);
+}
+
 type HeadContent = Omit<ThreadHead, "seal">;
 
 /** The head of a thread without entries. */
 export function newHead(threadId: string, createdAt: number, metadata: JsonObject, sha256: Sha256): ThreadHead {
-  return sealHead(threadId, { ...EMPTY_TIP, createdAt, updatedAt: createdAt, metadata }, sha256);
+  const lanes = { ...NO_ENTRIES, since: 0, tip: null };
+  return sealHead(threadId, { ...EMPTY_TIP, createdAt, updatedAt: createdAt, metadata, lanes }, sha256);
 }
 
 /** A head with its seal: a hash of all other fields. */
@@ -147,7 +202,32 @@ export function threadInfo(id: string, { rev, createdAt, updatedAt, metadata }: 
   return { id, rev, createdAt, updatedAt, metadata, ...(typeof status === "string" && { status }) };
 }
 
+/** The seq of the first row that has a checksum, also one that is not written yet. */
+export function firstChecked({ rev, lanes }: Pick<ThreadHead, "rev" | "lanes">): number {
+  return isEarlier(lanes) ? rev : lanes.since;
+}
+
+export function isEarlier(lanes: ThreadHead["lanes"]): lanes is HeadTracks {
+  return "track" in lanes;
+}
+
+/** The lanes of a head as two texts for storage. `mark` is null in heads since format 2. */
+export function lanesToTexts(lanes: ThreadHead["lanes"]): { readonly lanes: string; readonly mark: string | null } {
+  if (!isEarlier(lanes)) return { lanes: JSON.stringify(lanes), mark: null };
+  const { track, mark } = lanes;
+  return { lanes: JSON.stringify(track), mark: mark === null ? null : JSON.stringify(mark) };
+}
+
+/** The reverse. Throws when a text is not JSON. The casts are safe, because callers check the seal. */
+export function lanesFromTexts(lanes: string, mark: string | null): ThreadHead["lanes"] {
+  const value = JSON.parse(lanes) as HeadLanes | LaneTrack;
+  if ("since" in value) return value;
+  return { track: value, mark: mark === null ? null : (JSON.parse(mark) as HeadTracks["mark"]) };
+}
+
 function sealOf(threadId: string, head: HeadContent, sha256: Sha256): string {
-  const { rev, hash, createdAt, updatedAt, metadata, track, mark } = head;
-  return sha256(JSON.stringify(["heddle.head/1", threadId, rev, hash, createdAt, updatedAt, metadata, track, mark]));
+  const { rev, hash, createdAt, updatedAt, metadata, lanes } = head;
+  const rest = isEarlier(lanes) ? [lanes.track, lanes.mark] : [lanes];
+  const format = isEarlier(lanes) ? "heddle.head/1" : "heddle.head/2";
+  return sha256(JSON.stringify([format, threadId, rev, hash, createdAt, updatedAt, metadata, ...rest]));
 }

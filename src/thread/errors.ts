@@ -55,13 +55,16 @@ export class ThreadError extends HeddleError {
   declare readonly index?: number;
   declare readonly seq?: number;
   declare readonly entryId?: string;
+  /** The lane to load. */
+  declare readonly lane?: string;
 
-  constructor(facts: ErrorFacts & { path?: string; index?: number; seq?: number; entryId?: string }) {
+  constructor(facts: ErrorFacts & { path?: string; index?: number; seq?: number; entryId?: string; lane?: string }) {
     super(facts);
     if (facts.path !== undefined) this.path = facts.path;
     if (facts.index !== undefined) this.index = facts.index;
     if (facts.seq !== undefined) this.seq = facts.seq;
     if (facts.entryId !== undefined) this.entryId = facts.entryId;
+    if (facts.lane !== undefined) this.lane = facts.lane;
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Entry } from "./entry.ts";
 import { isPlainObject, type JsonObject, type JsonValue } from "./json.ts";
-import type { ThreadBase } from "./thread-data.ts";
+import { laneBaseOf, type ThreadBase } from "./thread-data.ts";
 
 type OperationEntry = Pick<Entry, "seq" | "kind" | "payload">;
 
@@ -124,26 +124,31 @@ export class LaneReader {
   /** Whether the base of a loaded tail was computed with other rules. */
   readonly isUncertain: boolean;
   readonly #rules: LaneRules;
-  readonly #written: Set<string>;
+  readonly #written = new Set<string>();
+  readonly #base: ThreadBase | undefined;
   readonly #malformed = new Set<Entry>();
 
   constructor(base: ThreadBase | undefined, rules = LANE_RULES) {
     this.active = base?.activeLane ?? DEFAULT_LANE;
     this.isUncertain = base?.malformed === true && rules.ignoresMalformed;
     this.#rules = rules;
-    this.#written = new Set(base === undefined ? [] : Object.keys(base.lanes));
+    this.#base = base;
   }
 
   /** The lane of the next entry. */
   read(entry: Entry): string {
     const lane = namedLane(entry) ?? this.active;
-    if (this.#rules.ignoresMalformed && isMalformedOperation(entry, (name) => this.#written.has(name))) {
+    if (this.#rules.ignoresMalformed && isMalformedOperation(entry, (name) => this.#isWritten(name))) {
       this.#malformed.add(entry);
     } else {
       this.active = switchTarget(entry) ?? this.active;
     }
     this.#written.add(lane);
     return lane;
+  }
+
+  #isWritten(lane: string): boolean {
+    return this.#written.has(lane) || laneBaseOf(this.#base, lane) !== undefined;
   }
 
   /** Whether an entry that was read is a malformed operation, which has no effect. */

@@ -10,6 +10,11 @@ export interface ThreadBase {
   /** These entries include a malformed operation. The base then holds for projector heddle/1 only, which applied it. */
   readonly malformed?: true;
   readonly lanes: { readonly [lane: string]: LaneBase };
+  /**
+   * Lanes without entries before `firstSeq`, of those that were looked up. Nothing is known of a lane that is neither here nor
+   * in `lanes`. Absent when `lanes` has all lanes.
+   */
+  readonly unwritten?: readonly string[];
 }
 
 /** Facts about the entries of one lane before `firstSeq`. */
@@ -125,13 +130,30 @@ function readEntry(value: unknown, path: string, ports: Ports): Entry {
 }
 
 function readBase(value: unknown, firstSeq: number, ports: Ports): ThreadBase {
-  const { activeLane, malformed, lanes } = fieldsOf(value, "base", "thread_corrupt");
+  const { activeLane, malformed, lanes, unwritten } = fieldsOf(value, "base", "thread_corrupt");
   if (typeof activeLane !== "string") throw bad("base.activeLane", "must be the name of a lane");
   if (malformed !== undefined && malformed !== true) throw bad("base.malformed", "must be true or absent");
   const read = Object.entries(fieldsOf(lanes, "base.lanes", "thread_corrupt")).map(
     ([lane, value]): [string, LaneBase] => [lane, readLane(value, `base.lanes.${lane}`, firstSeq, ports)],
   );
-  return Object.freeze({ activeLane, ...(malformed && { malformed }), lanes: Object.freeze(Object.fromEntries(read)) });
+  return Object.freeze({
+    activeLane,
+    ...(malformed && { malformed }),
+    lanes: Object.freeze(Object.fromEntries(read)),
+    ...(unwritten !== undefined && { unwritten: readNames(unwritten) }),
+  });
+}
+
+function readNames(value: unknown): readonly string[] {
+  const names = readSafely("base.unwritten", "thread_corrupt", () =>
+    Array.isArray(value) ? Array.from<unknown>(value) : [undefined],
+  );
+  return Object.freeze(
+    names.map((name) => {
+      if (typeof name === "string") return name;
+      throw bad("base.unwritten", "must be a list of lanes");
+    }),
+  );
 }
 
 function readLane(value: unknown, path: string, firstSeq: number, ports: Ports): LaneBase {
@@ -146,6 +168,20 @@ function readLane(value: unknown, path: string, firstSeq: number, ports: Ports):
     throw bad(`${path}.${mark}.seq`, `is not before ${firstSeq}, where the entries begin`);
   };
   return Object.freeze({ measure, ...earlier("replace"), ...earlier("summary"), ...(branched && { branched }) });
+}
+
+/** The base of a lane. Undefined when it has no entries before the tail. Throws `lane_not_loaded` when it was not looked up. */
+export function laneBaseOf(base: ThreadBase | undefined, lane: string): LaneBase | undefined {
+  if (base === undefined) return undefined;
+  if (Object.hasOwn(base.lanes, lane)) return base.lanes[lane]; // a lane may be named "constructor"
+  if (base.unwritten === undefined || base.unwritten.includes(lane)) return undefined;
+  throw laneNotLoaded(lane);
+}
+
+function laneNotLoaded(lane: string): ThreadError {
+  const name = JSON.stringify(lane);
+  const message = `The state of lane ${name} before the loaded entries is not loaded. Load the thread with \`lanes: [${name}]\`.`;
+  return new ThreadError({ code: "lane_not_loaded", lane, message });
 }
 
 function isSeq(value: unknown): value is number {

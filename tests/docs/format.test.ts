@@ -59,8 +59,15 @@ describe("the stored format", () => {
       const database = await fileWith(folder);
       const thread = database.prepare("SELECT * FROM threads WHERE id = 'thread_1'").get() as unknown as Row;
       const plain = ["id", "rev", "hash", "created_at", "updated_at"].map((column) => thread[column]);
-      const json = ["metadata", "track", "mark"].map((column): unknown => JSON.parse(String(thread[column])));
-      expect(thread["seal"]).toBe(sha256(JSON.stringify(["heddle.head/1", ...plain, ...json])));
+      const json = ["metadata", "lanes"].map((column): unknown => JSON.parse(String(thread[column])));
+      expect(thread["seal"]).toBe(sha256(JSON.stringify(["heddle.head/2", ...plain, ...json])));
+      expect(thread["earlier_mark"]).toBe("null");
+      const lanes = database.prepare("SELECT * FROM lanes WHERE thread = ?").all(thread["key"] ?? null);
+      expect(lanes.map(({ lane }) => lane)).toEqual(["research"]);
+      for (const { lane, seq, first_seq, record_seq, record, check_sum } of lanes) {
+        const hashed = ["heddle.lane/1", thread["id"], lane, seq, first_seq, record_seq, record];
+        expect(check_sum).toBe(sha256(JSON.stringify(hashed)).slice(0, 16));
+      }
       const records = database.prepare("SELECT space, key, value FROM records ORDER BY space, key").all();
       const [first, second, checkpoint] = records.toSorted((a, b) =>
         a["space"] === b["space"] ? 0 : a["space"] === "blob" ? -1 : 1,
@@ -98,6 +105,9 @@ function expectChain(rows: readonly Row[]): void {
     expect(row["hash"]).toBe(sha256(JSON.stringify(["heddle.row/1", prev, fields])));
     expect(row["salt"]).toMatch(/^[\w-]{22}$/);
     expect(row["hash"]).toMatch(/^[\w-]{43}$/);
+    const derived = ["hash", "lane", "measure", "state", "record", "record_seq"].map((column) => row[column]);
+    expect(row["check_sum"]).toBe(sha256(JSON.stringify(["heddle.columns/1", ...derived])).slice(0, 16));
+    expect([row["mark"], row["track"]]).toEqual([null, null]);
     prev = String(row["hash"]);
   }
 }

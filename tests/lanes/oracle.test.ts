@@ -1,6 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { LaneBook, NO_ENTRIES, readActiveState, readRecord } from "../../src/lanes/lane-book.ts";
 import { advance, laneOf, NO_LANES, stateOf, withMeasure } from "../../src/lanes/track.ts";
+import { namedLane, readBranch } from "../../src/thread/lane-operations.ts";
 import { type Measured, trackOf } from "./oracle.ts";
 
 const name = fc.constantFrom("default", "side", "constructor", "__proto__", "");
@@ -54,6 +56,60 @@ test("a track that advances entry by entry is the one that the rules give for th
     { numRuns: 500 },
   );
 });
+
+test("a book has the state of each lane, and what it writes beside the entries is enough to find it again", () => {
+  fc.assert(
+    fc.property(log, (log) => {
+      const book = new LaneBook(NO_ENTRIES, []);
+      const rows = log.map((entry) => ({ seq: entry.seq, ...book.push(entry, entry.measure) }));
+      for (const [index, row] of rows.entries()) {
+        const { active, malformed, lanes } = trackOf(log.slice(0, index + 1));
+        expect(readActiveState(row.state, row.lane)).toEqual({ active, ...(malformed && { malformed }) });
+        const recordSeq = row.record === null ? row.recordSeq : row.seq;
+        const record = readRecord(rows[recordSeq ?? -1]?.record ?? null);
+        expect({ ...record, measure: row.measure }).toEqual(stateOf({ active, lanes }, row.lane));
+        expect(row.recordSeq === null).toBe(stateOf(trackOf(log.slice(0, index)), row.lane) === undefined);
+      }
+      const { lanes } = trackOf(log);
+      expect([...book.lanes].sort()).toEqual(Object.keys(lanes).sort());
+      for (const lane of book.lanes) {
+        const own = rows.filter((row) => row.lane === lane);
+        const recordSeq = own.findLast(({ record }) => record !== null)?.seq;
+        const expected = {
+          firstSeq: own[0]?.seq,
+          seq: own.at(-1)?.seq,
+          recordSeq,
+          record: stateOf(trackOf(log), lane),
+        };
+        expect(book.tip(lane)).toEqual(expected);
+      }
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test("a book that knows only the lanes of the next entries writes what a whole one writes", () => {
+  fc.assert(
+    fc.property(log, log, (before, after) => {
+      const whole = new LaneBook(NO_ENTRIES, []);
+      for (const entry of before) whole.push(entry, entry.measure);
+      const next = after.map((entry, index) => ({ ...entry, seq: before.length + index }));
+      const names = new Set([whole.state.active, ...next.flatMap(namesIn)]);
+      const tips = [...names].flatMap((lane) => {
+        const tip = whole.tip(lane);
+        return tip === undefined ? [] : [[lane, tip] as const];
+      });
+      const part = new LaneBook(whole.state, tips);
+      for (const entry of next) expect(part.push(entry, entry.measure)).toEqual(whole.push(entry, entry.measure));
+      expect(part.state).toEqual(whole.state);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+function namesIn(entry: Measured): readonly string[] {
+  return [namedLane(entry), readBranch(entry)?.from].filter((name) => name !== undefined);
+}
 
 test("the lane of an entry is the lane that grows by its measure, and only that one", () => {
   fc.assert(

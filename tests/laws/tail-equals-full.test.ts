@@ -8,6 +8,7 @@ import {
   project,
   projectFromStore,
   type Thread,
+  ThreadError,
 } from "heddle";
 import { expect, test } from "vitest";
 import { anyInput } from "../projection/support/threads.ts";
@@ -31,16 +32,24 @@ test("a window read from a store is the window over the whole thread", async () 
   expectOften(seen.shown, seen.cases, 0.3);
 });
 
-test("a tail of any length gives the window of the whole thread, or says from where on it must be loaded", async () => {
-  const seen = { cases: 0, short: 0, enough: 0 };
+test("a tail of any length gives the window of the whole thread, or says what must be loaded", async () => {
+  const seen = { cases: 0, short: 0, enough: 0, lanes: 0 };
   await fc.assert(
     fc.asyncProperty(anyInput, fc.integer({ min: 1, max: 12 }), async ({ thread, ...rest }, last) => {
       fc.pre(thread.rev > 0);
       seen.cases++;
       await using store = await stored(thread);
       const expected = await outcome(() => project({ ...rest, thread }));
+      let lanes: readonly string[] = [];
       for (let rows = last; ; ) {
-        const tail = (await store.store.load(thread.id, { last: rows })) ?? expect.fail("it was stored");
+        const tail = (await store.store.load(thread.id, { last: rows, lanes })) ?? expect.fail("it was stored");
+        const lane = laneNeededBy({ ...rest, thread: tail });
+        if (lane !== undefined) {
+          expect([lane, lanes]).toEqual([rest.lane, []]);
+          lanes = [lane];
+          seen.lanes++;
+          continue;
+        }
         const needed = neededBy({ ...rest, thread: tail });
         if (needed === undefined) {
           expect(await outcome(() => project({ ...rest, thread: tail }))).toEqual(expected);
@@ -58,6 +67,7 @@ test("a tail of any length gives the window of the whole thread, or says from wh
   );
   expectOften(seen.short, seen.cases, 0.1);
   expectOften(seen.enough, seen.cases, 0.1);
+  expectOften(seen.lanes, seen.cases, 0.02);
 });
 
 /** Every entry is in one row, in order, and what is shown has the rows of the whole thread. */
@@ -91,6 +101,15 @@ function neededBy(input: ProjectionInput): number | undefined {
     project(input);
   } catch (error) {
     if (ProjectionError.isInstance(error) && error.code === "tail_too_short") return error.neededFromSeq;
+  }
+  return undefined;
+}
+
+function laneNeededBy(input: ProjectionInput): string | undefined {
+  try {
+    project(input);
+  } catch (error) {
+    if (ThreadError.isInstance(error) && error.code === "lane_not_loaded") return error.lane;
   }
   return undefined;
 }

@@ -1,4 +1,5 @@
-import { Thread } from "heddle";
+import { project, Thread } from "heddle";
+import { foldLane } from "heddle/core";
 import { describe, expect, test } from "vitest";
 import { assistant, errorOf, note, notes, tailOf, textsOf } from "./builders.ts";
 
@@ -121,7 +122,38 @@ describe("the base of a tail", () => {
     expect(JSON.stringify(Thread.fromJSON(thread.toJSON()))).toBe(JSON.stringify(thread));
   });
 
+  test("that has some lanes says of another one that it is not loaded", () => {
+    const base = { activeLane: "default", lanes: { default: { measure: 1 } }, unwritten: ["new"] };
+    const thread = Thread.fromJSON(withBase(base));
+    expect(thread.base).toEqual(base);
+    expect(Object.isFrozen(thread.base?.unwritten)).toBe(true);
+    const branch = (from: string, contextRef: string) =>
+      thread.append({
+        kind: "ai_context_operation",
+        payload: {
+          opId: "o",
+          contextRef,
+          operation: { type: "switch", reason: "manual", from, atSeq: thread.lastSeq },
+        },
+      });
+    const messages = (of: Thread) => of.toMessages({ partial: true, lane: "new" });
+    expect(messages(branch("default", "new"))).toEqual([]);
+    for (const [from, to] of [
+      ["default", "other"],
+      ["other", "new"],
+    ] as const) {
+      const error = errorOf(() => messages(branch(from, to)));
+      expect(error).toMatchObject({ name: "ThreadError", code: "lane_not_loaded", lane: "other" });
+      expect(error.message).toContain('lanes: ["other"]');
+    }
+    expect(errorOf(() => foldLane(thread, "other"))).toMatchObject({ code: "lane_not_loaded", lane: "other" });
+    expect(errorOf(() => project({ thread, lane: "other" }))).toMatchObject({ code: "lane_not_loaded", lane: "other" });
+    expect(foldLane(thread, "new").entries).toEqual([]);
+  });
+
   test.each<[string, unknown]>([
+    ["names that are no list", withBase({ activeLane: "default", lanes: {}, unwritten: "a" })],
+    ["names that are no texts", withBase({ activeLane: "default", lanes: {}, unwritten: [1] })],
     ["nothing", withBase(undefined)],
     ["null", withBase(null)],
     ["no active lane", withBase({ lanes: {} })],

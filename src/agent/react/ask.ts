@@ -22,6 +22,9 @@ import { scheduleTimeLimit } from "./time-limit.ts";
 
 type Ask = Extract<Signal, { type: "ask" }>;
 
+/** The caller loads more of the thread, then asks again. */
+const NOT_LOADED = ["tail_too_short", "lane_not_loaded"];
+
 /** Commits an ask, or refuses it and leaves the agent unchanged. */
 export function handleAsk(agent: ReactAgent, ask: Ask): Step {
   const requestId = ask.requestId ?? agent.ports.ids("req");
@@ -31,7 +34,7 @@ export function handleAsk(agent: ReactAgent, ask: Ask): Step {
     const refusal = askRefusal(agent, ask, requestId);
     return refusal === undefined ? startRequest(agent, ask, requestId) : refused(refusal);
   } catch (error) {
-    if (!HeddleError.isInstance(error) || error.code === "tail_too_short") throw error;
+    if (!HeddleError.isInstance(error) || NOT_LOADED.includes(error.code)) throw error;
     const { code, message, retryable } = error;
     return refused({ code, message, ...(retryable && { retryable }) });
   }

@@ -10,12 +10,14 @@ import { HeddleError } from "../../thread/errors.ts";
 import { type JsonObject, sameJson } from "../../thread/json.ts";
 import { checkName } from "../../thread/names.ts";
 import type { Thread } from "../../thread/thread.ts";
+import { laneBaseOf } from "../../thread/thread-data.ts";
 import { addDirectives, commitEntries, type ReactAgent, type Step, unchanged, updateFlight } from "./agent.ts";
 import { openCalls } from "./state.ts";
 
 /** Applies an operation at once when no request is open. Otherwise defers it to the end of the run; the last one wins. */
 export function handleContextOperation(agent: ReactAgent, input: ContextOperation): Step {
   const operation = checkContextOperation(input, agent.thread);
+  laneBaseOf(agent.thread.base, operation.contextRef); // the lane may become the active one
   mustReachBack(operation, agent.thread);
   if (isKnown(agent, operation)) return unchanged(agent);
   checkLanes(agent, operation);
@@ -77,7 +79,7 @@ function mustReachBack({ operation }: ContextOperation, { firstSeq }: Thread): v
 function checkLanes({ thread }: ReactAgent, operation: ContextOperation): void {
   const { base, firstSeq } = thread;
   if (operation.operation.type === "switch" && operation.operation.from !== undefined && firstSeq > 0) {
-    if (base !== undefined && Object.hasOwn(base.lanes, operation.contextRef)) {
+    if (laneBaseOf(base, operation.contextRef) !== undefined) {
       const message = `Lane ${operation.contextRef} existed before the entries loaded. Load the thread from seq 0.`;
       throw new ProjectionError({ code: "tail_too_short", message, neededFromSeq: 0 });
     }

@@ -6,12 +6,12 @@ import { isProjectorName } from "../../projection/rules.ts";
 import type { Readers } from "../../projection/transcript/entry-reader.ts";
 import { threadNotFound } from "../../stores/errors.ts";
 import type { ThreadStore } from "../../stores/port.ts";
+import { loadMissing } from "../../stores/project-from-store.ts";
 import type { JsonObject, JsonValue } from "../../thread/json.ts";
 import type { ToolSpec } from "../../thread/message.ts";
 import type { Thread } from "../../thread/thread.ts";
 import { calibrated } from "../../tokens/calibrate.ts";
 import { factsOf, heuristic, type TokenCounter } from "../../tokens/counter.ts";
-import { withMore } from "../session/load.ts";
 import { CallError } from "./call-error.ts";
 
 /** What an agent brought that is not in the log. */
@@ -65,7 +65,7 @@ export async function renderCall(
       const shown = thread;
       return { projection, policy, environment, explain: () => projector.explain({ ...input, thread: shown }) };
     } catch (error) {
-      thread = await withMore(store, thread, error);
+      thread = await loadMissing(store, thread, error);
     }
   }
 }

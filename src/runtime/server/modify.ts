@@ -1,6 +1,9 @@
 import { opIdReused } from "../../agent/react/operations.ts";
 import { type ContextOperation, checkContextOperation } from "../../lanes/context-operation.ts";
+import type { ThreadStore } from "../../stores/port.ts";
+import { loadMissing } from "../../stores/project-from-store.ts";
 import { type JsonObject, sameJson } from "../../thread/json.ts";
+import type { Thread } from "../../thread/thread.ts";
 import { findOlderEntry } from "../session/older-entry.ts";
 import type { OperationAnswer } from "../session/operation-answer.ts";
 import type { LiveThread } from "./live-thread.ts";
@@ -32,14 +35,28 @@ export async function modify(
   }
 }
 
+async function checkedOperation(
+  store: ThreadStore,
+  tail: Thread,
+  operation: ContextOperation,
+): Promise<ContextOperation> {
+  for (let thread = tail; ; ) {
+    try {
+      return checkContextOperation(operation, thread);
+    } catch (error) {
+      thread = await loadMissing(store, thread, error);
+    }
+  }
+}
+
 /** Whether the log has the operation before what is loaded: put again it would take the place of one that waits. */
 async function wasApplied(live: LiveThread, operation: ContextOperation): Promise<boolean> {
   await live.mend();
   const { thread } = live.agent;
   if (thread.firstSeq === 0) return false;
-  const payload = checkContextOperation(operation, thread);
-  const { opId } = payload;
   const { store, ports } = live.options;
+  const payload = await checkedOperation(store, thread, operation);
+  const { opId } = payload;
   const applied = await findOlderEntry({ store, ports, signal: live.stopped }, thread, {
     kinds: ["ai_context_operation"],
     search: opId,

@@ -2,12 +2,13 @@ import type { ReactAgent } from "../../agent/react/agent.ts";
 import { isAsk, restore } from "../../agent/react/restore.ts";
 import type { ReactSettings } from "../../agent/react/settings.ts";
 import { evolve, readRequestEnd } from "../../agent/react/state.ts";
-import { ProjectionError } from "../../projection/error.ts";
+import { activeLane, lanesBefore } from "../../lanes/active-lane.ts";
 import type { ThreadStore } from "../../stores/port.ts";
-import { extendTail } from "../../stores/project-from-store.ts";
+import { loadMissing } from "../../stores/project-from-store.ts";
 import { isPlainObject, type JsonObject } from "../../thread/json.ts";
 import type { Ports } from "../../thread/ports.ts";
 import { Thread } from "../../thread/thread.ts";
+import { laneBaseOf } from "../../thread/thread-data.ts";
 import type { RuntimePorts } from "../ports.ts";
 import { patiently } from "./patiently.ts";
 
@@ -38,7 +39,7 @@ async function restored(store: ThreadStore, tail: Thread, settings: ReactSetting
     try {
       return restore(settings, thread, ports, { lastAskSeq });
     } catch (error) {
-      thread = await withMore(store, thread, error);
+      thread = await loadMissing(store, thread, error);
     }
   }
 }
@@ -90,11 +91,16 @@ function shownIn(thread: Thread): number {
   return 0;
 }
 
-/** The thread with the older entries that an error asks for; any other error is thrown on. */
-export async function withMore(store: ThreadStore, thread: Thread, error: unknown): Promise<Thread> {
-  const isShort = ProjectionError.isInstance(error) && error.code === "tail_too_short";
-  if (!isShort || error.neededFromSeq === undefined || error.neededFromSeq >= thread.firstSeq) throw error;
-  return extendTail(store, thread, error.neededFromSeq);
+/** The thread with the earlier state of the lanes that its entries use. Entries of other processes may use any lane. */
+async function withLanesOf(store: ThreadStore, tail: Thread): Promise<Thread> {
+  for (let thread = tail; ; ) {
+    try {
+      for (const lane of [...lanesBefore(thread, thread.rev), activeLane(thread)]) laneBaseOf(thread.base, lane);
+      return thread;
+    } catch (error) {
+      thread = await loadMissing(store, thread, error);
+    }
+  }
 }
 
 /**
@@ -120,6 +126,10 @@ export async function caughtUp(
     const anew = await loadAgent(store, thread.id, settings, ports);
     return { ...agent, thread: anew.thread, state: anew.state };
   }
-  const grown = fresh.reduce<Thread>((before, entry) => before.append(entry), thread);
-  return { ...agent, thread: grown, state: grown.slice(thread.rev, grown.lastSeq).reduce(evolve, state) };
+  const grown = await withLanesOf(
+    store,
+    fresh.reduce<Thread>((before, entry) => before.append(entry), thread),
+  );
+  const before = { ...state, lanes: lanesBefore(grown, thread.rev) };
+  return { ...agent, thread: grown, state: grown.slice(thread.rev, grown.lastSeq).reduce(evolve, before) };
 }

@@ -2,14 +2,16 @@ import type { Directive } from "../../agent/directive.ts";
 import { isWaiting, type ReactAgent, type Step } from "../../agent/react/agent.ts";
 import { decideDurable, decideNext } from "../../agent/react/decide.ts";
 import type { Failure, Signal } from "../../agent/signal.ts";
+import { lanesBefore } from "../../lanes/active-lane.ts";
 import { ContextOpError, type ContextOperation } from "../../lanes/context-operation.ts";
 import { ConflictError, threadNotFound } from "../../stores/errors.ts";
 import type { ThreadStore } from "../../stores/port.ts";
+import { loadMissing } from "../../stores/project-from-store.ts";
 import type { JsonObject } from "../../thread/json.ts";
 import type { RuntimePorts } from "../ports.ts";
 import { commit } from "./commit.ts";
 import { Jobs } from "./jobs.ts";
-import { caughtUp, withMore } from "./load.ts";
+import { caughtUp } from "./load.ts";
 import { patiently } from "./patiently.ts";
 
 /** What a signal came to. */
@@ -201,8 +203,9 @@ export class Session {
 
   async #extend(error: unknown): Promise<void> {
     const { store, ports } = this.#options;
-    const thread = await patiently(ports, () => withMore(store, this.#agent.thread, error));
-    this.#agent = { ...this.#agent, thread };
+    const thread = await patiently(ports, () => loadMissing(store, this.#agent.thread, error));
+    const { state } = this.#agent;
+    this.#agent = { ...this.#agent, thread, state: { ...state, lanes: lanesBefore(thread, thread.rev) } };
   }
 
   /** Whether others had written anything. */

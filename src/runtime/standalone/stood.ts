@@ -2,9 +2,9 @@ import type { ReactAgent } from "../../agent/react/agent.ts";
 import { restore } from "../../agent/react/restore.ts";
 import { TokenError } from "../../checkpoint/error.ts";
 import { StoreError, threadNotFound } from "../../stores/errors.ts";
+import { loadMissing } from "../../stores/project-from-store.ts";
 import type { Thread } from "../../thread/thread.ts";
 import { settingsFor } from "../server/settings.ts";
-import { withMore } from "../session/load.ts";
 import type { Place } from "./place.ts";
 import { checkBasis, type RunToken } from "./run-token.ts";
 
@@ -22,7 +22,7 @@ export async function stoodAt(place: Place, token: RunToken): Promise<ReactAgent
       checkBasis(stood, token);
       return stood;
     } catch (error) {
-      thread = await withMore(store, thread, error);
+      thread = await loadMissing(store, thread, error);
     }
   }
 }

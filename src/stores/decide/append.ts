@@ -1,10 +1,24 @@
-import { type Entry, isSameEntry } from "../../thread/entry.ts";
+import { LaneBook } from "../../lanes/lane-book.ts";
+import { type Entry, isSameEntry, makeEntry } from "../../thread/entry.ts";
 import type { JsonObject } from "../../thread/json.ts";
+import { namedLane, readBranch } from "../../thread/lane-operations.ts";
 import type { Sha256 } from "../../thread/sha256.ts";
-import type { Decision, StoredRow, ThreadHead, ThreadState } from "../driver.ts";
+import type { Decision, HeadLanes, StoredLane, StoredRow, ThreadHead, ThreadState } from "../driver.ts";
 import { ConflictError, EntryIdReuseError, repeatedByOption, threadNotFound } from "../errors.ts";
 import type { AppendOptions, AppendResult } from "../port.ts";
-import { checkHead, type EncodedDraft, newHead, nextRow, readRow, sealHead, type Tip } from "../row-format.ts";
+import {
+  checkHead,
+  type EncodedDraft,
+  firstChecked,
+  isEarlier,
+  newHead,
+  nextRow,
+  readLane,
+  readRow,
+  sealHead,
+  storeLane,
+  type Tip,
+} from "../row-format.ts";
 import { staleHolder } from "./claim.ts";
 import {
   decideInbox,
@@ -53,7 +67,7 @@ export function decideAppend(request: AppendRequest, state: ThreadState, ports: 
   }
   checkThread(request, head, state);
   const commands = hasCommands ? writeCommands(threadId, inbox, draft, { isDoneAllowed: false }) : [];
-  const written = write(request, head, sha256);
+  const written = write(request, { ...state, head }, sha256);
   return commands.length === 0 ? written : { ...written, commands, ...purge(state, ports) };
 }
 
@@ -92,14 +106,19 @@ function idsOf(entries: readonly Entry[]): string[] {
   return entries.map(({ id }) => id);
 }
 
-function write(request: AppendRequest, before: ThreadHead | undefined, sha256: Sha256): Decision<AppendResult> {
+function write(
+  request: AppendRequest,
+  { head: before, lanes: stored }: Pick<ThreadState, "head" | "lanes">,
+  sha256: Sha256,
+): Decision<AppendResult> {
   const { threadId, batch, options, createdAt, metadata } = request;
   const start = before ?? newHead(threadId, createdAt, metadata, sha256);
+  const book = openBook(threadId, start, stored, sha256);
   const rows: StoredRow[] = [];
   const entries: Entry[] = [];
   let tip: Tip = start;
   for (const prepared of batch) {
-    const next = nextRow(tip, prepared, sha256);
+    const next = nextRow(tip, book, prepared, sha256);
     rows.push(next.row);
     entries.push(next.entry);
     tip = next.tip;
@@ -107,6 +126,47 @@ function write(request: AppendRequest, before: ThreadHead | undefined, sha256: S
   const updatedAt = entries.at(-1)?.at ?? start.updatedAt;
   const merged =
     options.metadata === undefined ? start.metadata : Object.freeze({ ...start.metadata, ...options.metadata });
-  const head = sealHead(threadId, { ...tip, createdAt: start.createdAt, updatedAt, metadata: merged }, sha256);
-  return { head, rows, result: { rev: head.rev, entries, replayed: false } };
+  const content = { ...tip, createdAt: start.createdAt, updatedAt, metadata: merged };
+  const head = sealHead(threadId, { ...content, lanes: headLanes(book, firstChecked(start)) }, sha256);
+  const lanes = closeBook(threadId, start, book, sha256);
+  return { head, rows, ...(lanes.length > 0 && { lanes }), result: { rev: head.rev, entries, replayed: false } };
+}
+
+function openBook(
+  threadId: string,
+  { rev, lanes }: ThreadHead,
+  stored: readonly StoredLane[],
+  sha256: Sha256,
+): LaneBook {
+  if (isEarlier(lanes)) return LaneBook.fromTrack(lanes.track, rev - 1);
+  const tips = stored.map((lane) => readLane(threadId, lane, sha256));
+  const { active, tip } = lanes;
+  return new LaneBook(lanes, tip === null ? tips : [...tips, [active, tip]]); // the stored lane of the active one may be old
+}
+
+/** The lanes to store: those that changed and the one that is no longer active. The active lane is in the head. */
+function closeBook(threadId: string, { lanes }: ThreadHead, book: LaneBook, sha256: Sha256): readonly StoredLane[] {
+  const left = isEarlier(lanes) ? [] : [lanes.active];
+  const names = new Set([...book.changed, ...left]);
+  names.delete(book.state.active);
+  return [...names].flatMap((lane) => {
+    const tip = book.tip(lane);
+    return tip === undefined ? [] : [storeLane(threadId, lane, tip, sha256)];
+  });
+}
+
+/** The part of a book that a head keeps. `since` is the seq of the first row of format 2. */
+export function headLanes(book: LaneBook, since: number): HeadLanes {
+  return { ...book.state, since, tip: book.tip(book.state.active) ?? null };
+}
+
+/** The lanes that these drafts may read or change, apart from the active one. */
+export function lanesNamedBy(batch: readonly EncodedDraft[]): readonly string[] {
+  const lanes = new Set<string>();
+  for (const { draft } of batch) {
+    const named = namedLane(draft);
+    const left = readBranch(makeEntry(draft, 0))?.from;
+    for (const lane of [named, left]) if (lane !== undefined) lanes.add(lane);
+  }
+  return [...lanes];
 }

@@ -25,11 +25,11 @@ export function abortableDriver(
     });
   const { list, copy, inspect, changedThreads } = driver;
   const methods: EveryMethod = {
-    transact: (id, wantedIds, decide, inboxes) =>
-      writeTo(id, () => driver.transact(id, wantedIds, decide, inboxes, signal)),
+    transact: (id, wanted, decide, inboxes) => writeTo(id, () => driver.transact(id, wanted, decide, inboxes, signal)),
     pending: (id, after, limit) => read(() => driver.pending(id, after, limit, signal)),
     commands: (keys) => read(() => driver.commands(keys, signal)),
     head: (id) => read(() => driver.head(id, signal)),
+    lanes: (id, names) => read(() => driver.lanes(id, names, signal)),
     rows: (id, range) => read(() => driver.rows(id, range, signal)),
     changes: (after, limit) => read(() => driver.changes(after, limit, signal)),
     heads: (afterId, limit) => read(() => driver.heads(afterId, limit, signal)),
@@ -41,7 +41,7 @@ export function abortableDriver(
     onChange: driver.onChange && ((wake) => driver.onChange?.(wake) ?? (() => {})),
     changedThreads: changedThreads && ((after) => read(() => changedThreads.call(driver, after))),
     list: list && ((query) => read(() => list.call(driver, query, signal))),
-    copy: copy && ((from, to, atSeq, head) => writeTo(to, () => copy.call(driver, from, to, atSeq, head, signal))),
+    copy: copy && ((from, to, atSeq, fork) => writeTo(to, () => copy.call(driver, from, to, atSeq, fork, signal))),
     inspect: inspect && ((id) => read(() => inspect.call(driver, id, signal))),
   };
   return methods as StoreDriver; // an optional method that is undefined is an absent one

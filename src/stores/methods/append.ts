@@ -3,7 +3,7 @@ import { copyJsonObject } from "../../thread/json.ts";
 import { checkName } from "../../thread/names.ts";
 import { systemPorts } from "../../thread/ports.ts";
 import { Thread } from "../../thread/thread.ts";
-import { decideAppend } from "../decide/append.ts";
+import { decideAppend, lanesNamedBy } from "../decide/append.ts";
 import { NO_COMMANDS } from "../decide/inbox.ts";
 import type { ThreadHead } from "../driver.ts";
 import { EntryIdReuseError, repeatedByOption, StoreError } from "../errors.ts";
@@ -39,7 +39,8 @@ export function appendMethods(context: StoreContext): Pick<ThreadStore, "append"
         inbox.posts,
         inbox.consumes.map(({ id }) => ({ threadId, id })),
       );
-      const result = await driver.transact(threadId, ids, (state) => decideAppend(request, state, ports), inboxes);
+      const wanted = { ids, lanes: lanesNamedBy(batch) };
+      const result = await driver.transact(threadId, wanted, (state) => decideAppend(request, state, ports), inboxes);
       context.wakeWatchers(threadId);
       return result;
     },
@@ -89,8 +90,8 @@ async function writeMissing(context: StoreContext, thread: Thread, head: ThreadH
   checkBatch(id, batch, ports.maxEntryChars);
   const options = { expectedRev: head?.rev ?? 0 };
   const request = { threadId: id, batch, options, inbox: NO_COMMANDS, createdAt, metadata };
-  const ids = batch.map(({ draft }) => draft.id);
-  await driver.transact(id, ids, (state) => {
+  const wanted = { ids: batch.map(({ draft }) => draft.id), lanes: lanesNamedBy(batch) };
+  await driver.transact(id, wanted, (state) => {
     if (batch.length > 0) return decideAppend(request, state, ports);
     return {
       result: undefined,

@@ -1,5 +1,5 @@
 import { base64url } from "../../thread/encoding.ts";
-import type { RowRange, StoreDriver, StoredRow, ThreadHead } from "../driver.ts";
+import type { RowRange, StoreDriver, StoredRow, ThreadHead, Wanted } from "../driver.ts";
 import { CorruptionError, storeClosed } from "../errors.ts";
 import { checkOptions, type StorePorts } from "../options.ts";
 import type { CallOptions } from "../port.ts";
@@ -7,6 +7,9 @@ import { hasRefs } from "../refs-filter.ts";
 import { payloadContains } from "../search-text.ts";
 import { abortableDriver, checkSignal } from "./abortable-driver.ts";
 import { TailReader } from "./tail-reader.ts";
+
+/** For transactions that need only head and claim. */
+export const NOTHING: Wanted = { ids: [], lanes: [] };
 
 /** The number of rows or heads to read at once. */
 export const PAGE_SIZE = 500;
@@ -145,12 +148,6 @@ export async function rowAt({ driver }: StoreContext, threadId: string, seq: num
   const [row] = await driver.rows(threadId, { from: seq, to: seq, limit: 1 });
   if (row === undefined) throw new CorruptionError({ threadId, seq, trouble: "it is missing" });
   return row;
-}
-
-/** The row that the `mark` of this row points to. */
-export async function markOf(context: StoreContext, threadId: string, row: StoredRow): Promise<StoredRow | undefined> {
-  if (row.mark === null) return undefined;
-  return row.mark === row.seq ? row : rowAt(context, threadId, row.mark);
 }
 
 /**

@@ -2,12 +2,13 @@ import { isAsk } from "../../agent/react/restore.ts";
 import { readRequestEnd } from "../../agent/react/state.ts";
 import { copyJsonObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
 import { checkName } from "../../thread/names.ts";
-import type { StoredRow, ThreadHead } from "../driver.ts";
+import type { StoredLane, StoredRow, ThreadHead } from "../driver.ts";
 import { CorruptionError, StoreError, threadNotFound } from "../errors.ts";
 import { checkOptions, invalidOption } from "../options.ts";
 import type { ForkOptions, ThreadStore } from "../port.ts";
-import { checkHead, newHead, readRow, sealHead, threadInfo, tipAfter } from "../row-format.ts";
-import { markOf, rowAt, rowsOf, type StoreContext, withConsistentHead } from "./context.ts";
+import { checkHead, checkRow, firstChecked, newHead, readRow, sealHead, storeLane, threadInfo } from "../row-format.ts";
+import { NOTHING, rowAt, rowsOf, type StoreContext, withConsistentHead } from "./context.ts";
+import { lanesAfter } from "./lane-tips.ts";
 
 /** `fork` and `delete`: copies and removals of whole threads. */
 export function forkMethods(context: StoreContext): Pick<ThreadStore, "fork" | "delete"> {
@@ -25,10 +26,10 @@ export function forkMethods(context: StoreContext): Pick<ThreadStore, "fork" | "
       const call = context.withSignal(copy.signal);
       return withConsistentHead(call, threadId, async (parent) => {
         if (parent === undefined) throw threadNotFound(threadId);
-        const head = await headOfFork(call, threadId, newId, parent, { atSeq, metadata });
-        if (!(await writeFork(call, threadId, newId, atSeq, head))) throw threadExists(newId);
+        const start = await startOfFork(call, threadId, newId, parent, { atSeq, metadata });
+        if (!(await writeFork(call, threadId, newId, atSeq, start))) throw threadExists(newId);
         context.wakeWatchers(newId);
-        return threadInfo(newId, head);
+        return threadInfo(newId, start.head);
       });
     },
 
@@ -40,13 +41,18 @@ export function forkMethods(context: StoreContext): Pick<ThreadStore, "fork" | "
   };
 }
 
-async function headOfFork(
+interface ForkStart {
+  readonly head: ThreadHead;
+  readonly lanes: readonly StoredLane[];
+}
+
+async function startOfFork(
   context: StoreContext,
   threadId: string,
   newId: string,
   parent: ThreadHead,
   { atSeq, metadata = {} }: ForkOptions,
-): Promise<ThreadHead> {
+): Promise<ForkStart> {
   const { clock, sha256 } = context.ports;
   const { rev, metadata: inherited } = checkHead(threadId, parent, sha256);
   if (atSeq >= rev) throw beyondEnd(threadId, atSeq, rev);
@@ -61,10 +67,16 @@ async function headOfFork(
     parentThreadId: threadId,
     forkSeq: atSeq,
   });
-  if (atSeq < 0) return newHead(newId, clock(), merged, sha256);
+  if (atSeq < 0) return { head: newHead(newId, clock(), merged, sha256), lanes: [] };
   const row = await rowAt(context, threadId, atSeq);
-  const tip = tipAfter(threadId, row, await markOf(context, threadId, row), sha256);
-  return sealHead(newId, { ...tip, createdAt: clock(), updatedAt: row.at, metadata: merged }, sha256);
+  checkRow(threadId, row, sha256);
+  const { active, tips } = await lanesAfter(context, { threadId, head: parent, row, next: [] }, () => "all");
+  const tip = tips.get(active.active) ?? null;
+  const since = Math.min(firstChecked(parent), atSeq + 1);
+  const content = { rev: atSeq + 1, hash: row.hash, createdAt: clock(), updatedAt: row.at, metadata: merged };
+  const head = sealHead(newId, { ...content, lanes: { ...active, since, tip } }, sha256);
+  const lanes = [...tips].filter(([lane]) => lane !== active.active);
+  return { head, lanes: lanes.map(([lane, tip]) => storeLane(newId, lane, tip, sha256)) };
 }
 
 /** The statuses that agents write. Any other status is the caller's own; the fork inherits it. */
@@ -105,10 +117,10 @@ async function statusAt(
 }
 
 /** Returns false and writes nothing when the target exists. A fork at -1 has no rows, so it does not use `driver.copy`. */
-function writeFork(context: StoreContext, from: string, to: string, atSeq: number, head: ThreadHead): Promise<boolean> {
+function writeFork(context: StoreContext, from: string, to: string, atSeq: number, start: ForkStart): Promise<boolean> {
   const { driver } = context;
-  if (atSeq < 0 || driver.copy === undefined) return copyRows(context, from, to, atSeq, head);
-  return driver.copy(from, to, atSeq, head);
+  if (atSeq < 0 || driver.copy === undefined) return copyRows(context, from, to, atSeq, start);
+  return driver.copy(from, to, atSeq, start);
 }
 
 /** For drivers without `copy`. */
@@ -117,14 +129,14 @@ async function copyRows(
   from: string,
   to: string,
   atSeq: number,
-  head: ThreadHead,
+  { head, lanes }: ForkStart,
 ): Promise<boolean> {
   const rows: StoredRow[] = [];
   for await (const row of rowsOf(context, from, { from: 0, to: atSeq, limit: atSeq + 1 })) rows.push(row);
   if (rows.length !== atSeq + 1 || (rows.at(-1)?.hash ?? "") !== head.hash)
     throw new CorruptionError({ threadId: from, seq: rows.length, trouble: "it is missing" });
-  return context.driver.transact(to, [], (state) =>
-    state.head === undefined ? { result: true, head, rows } : { result: false },
+  return context.driver.transact(to, NOTHING, (state) =>
+    state.head === undefined ? { result: true, head, rows, lanes } : { result: false },
   );
 }
 

@@ -16,7 +16,7 @@ import { commandTooLarge, storeClosed } from "../errors.ts";
 import { checkOptions, checkSeq, invalidOption } from "../options.ts";
 import type { AppendOptions, CallOptions, ThreadStore } from "../port.ts";
 import { callAborted } from "./abortable-driver.ts";
-import { PAGE_SIZE, type StoreContext } from "./context.ts";
+import { NOTHING, PAGE_SIZE, type StoreContext } from "./context.ts";
 
 type InboxMethods = Pick<ThreadStore, "post" | "pending" | "amend" | "withdraw" | "outcome">;
 
@@ -38,7 +38,7 @@ export function inboxMethods(context: StoreContext): InboxMethods {
       const draft = draftCommand(threadId, command, "command", ports.maxEntryChars);
       const { driver } = context.forCall(options);
       const inboxes = wantedInboxes([draft], []);
-      const result = await driver.transact(threadId, [], (state) => decidePost(draft, state, ports), inboxes);
+      const result = await driver.transact(threadId, NOTHING, (state) => decidePost(draft, state, ports), inboxes);
       context.wakeups.wake();
       return result;
     },
@@ -64,7 +64,7 @@ export function inboxMethods(context: StoreContext): InboxMethods {
       const inboxes = wantedInboxes([{ threadId, id }], []);
       const amended = await driver.transact(
         threadId,
-        [],
+        NOTHING,
         (state) => decideAmend(threadId, id, copy, state, ports.sha256),
         inboxes,
       );
@@ -77,7 +77,7 @@ export function inboxMethods(context: StoreContext): InboxMethods {
       const inboxes = wantedInboxes([{ threadId, id }], []);
       const withdrawn = await driver.transact(
         threadId,
-        [],
+        NOTHING,
         (state) => decideWithdraw(threadId, id, state, ports.sha256),
         inboxes,
       );
@@ -241,7 +241,8 @@ class OutcomeReader {
   /** The outcome may have been purged. */
   async #lookInLog({ threadId, id }: CommandKey): Promise<CommandOutcome> {
     const { driver } = this.#context;
-    const row = await driver.transact(threadId, [answerId(id)], ({ known }) => ({ result: known[0] }));
+    const wanted = { ids: [answerId(id)], lanes: [] };
+    const row = await driver.transact(threadId, wanted, ({ known }) => ({ result: known[0] }));
     if (row === undefined) throw commandNotFound(threadId, id);
     return loggedOutcome(row.seq);
   }

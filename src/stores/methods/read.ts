@@ -1,26 +1,29 @@
-import type { LaneTrack } from "../../lanes/track.ts";
 import type { Entry } from "../../thread/entry.ts";
+import { namedLane, readBranch } from "../../thread/lane-operations.ts";
 import { checkName } from "../../thread/names.ts";
 import { Thread } from "../../thread/thread.ts";
 import type { LaneBase, ThreadBase } from "../../thread/thread-data.ts";
 import type { StoredRow, ThreadHead } from "../driver.ts";
+import { NeighborCheck } from "../earlier-rows.ts";
 import { CorruptionError, StoreError } from "../errors.ts";
 import { checkOptions, checkSeq, invalidOption } from "../options.ts";
 import type { LoadOptions, ThreadStore } from "../port.ts";
 import { checkRefs } from "../refs-filter.ts";
-import { checkHead, readRow, trackBefore } from "../row-format.ts";
+import { checkHead, damagedColumn, firstChecked, readRow } from "../row-format.ts";
 import { asJsonText, lowerAscii } from "../search-text.ts";
-import { markOf, rowAt, rowsOf, type StoreContext, withConsistentHead } from "./context.ts";
+import { rowAt, rowsOf, type StoreContext, withConsistentHead } from "./context.ts";
+import { lanesAfter } from "./lane-tips.ts";
 
 /** `load` and `read`: the entries of one thread. */
 export function readMethods(context: StoreContext): Pick<ThreadStore, "load" | "read"> {
   return {
     async load(threadId, options = {}) {
-      const copy = checkOptions(options, ["last", "upToSeq", "signal"]);
+      const copy = checkOptions(options, ["last", "upToSeq", "lanes", "signal"]);
       context.checkOpen();
       checkName("threadId", threadId);
       checkSeq("last", copy.last);
       checkSeq("upToSeq", copy.upToSeq);
+      checkLanes(copy.lanes);
       const call = context.withSignal(copy.signal);
       return withConsistentHead(call, threadId, async (head) => head && loadAt(call, threadId, head, copy));
     },
@@ -45,8 +48,12 @@ export function readMethods(context: StoreContext): Pick<ThreadStore, "load" | "
       const jsonText = search === "" ? undefined : asJsonText(lowerAscii(search));
       const refs = checkRefs(options.refs);
       const range = { from: fromSeq, to: toSeq, kinds, search: jsonText, refs, reverse, limit };
+      const isWhole = kinds === undefined && jsonText === undefined && refs === undefined && !reverse;
+      const neighbors = isWhole ? new NeighborCheck(threadId) : undefined;
       for await (const row of rowsOf(context.withSignal(signal), threadId, range)) {
-        yield readRow(threadId, row, context.ports.sha256);
+        const entry = readRow(threadId, row, context.ports.sha256);
+        neighbors?.push(row, entry);
+        yield entry;
       }
     },
   };
@@ -63,15 +70,28 @@ async function loadAt(
   const end = options.upToSeq === undefined ? head.rev : options.upToSeq + 1;
   if (end > head.rev) throw beyondEnd(threadId, end - 1, head.rev);
   const firstSeq = Math.max(0, end - (options.last ?? end));
+  const from = Math.max(0, firstSeq - 1); // the row before the tail has the active lane
+  const rows: StoredRow[] = [];
   const entries: Entry[] = [];
-  let first: StoredRow | undefined;
-  for await (const row of rowsOf(context, threadId, { from: firstSeq, to: end - 1, limit: end - firstSeq })) {
-    first ??= row;
-    entries.push(readRow(threadId, row, ports.sha256));
+  const neighbors = new NeighborCheck(threadId);
+  for await (const row of rowsOf(context, threadId, { from, to: end - 1, limit: end - from })) {
+    const entry = readRow(threadId, row, ports.sha256);
+    if ((row.checkSum === null) !== row.seq < firstChecked(head)) throw damagedColumn(threadId, row, "check_sum");
+    neighbors.push(row, entry);
+    rows.push(row);
+    entries.push(entry);
   }
-  checkExtent(threadId, entries, firstSeq, end);
-  const base = firstSeq === 0 ? undefined : await baseAt(context, threadId, firstSeq, head, first);
+  checkExtent(threadId, entries, from, end);
+  const before = firstSeq === 0 ? undefined : rows.shift();
+  if (before !== undefined) entries.shift();
+  const tail = before && { threadId, head, before, rows, entries };
+  const base = tail && (await tailBase(context, tail, options.lanes ?? []));
   return Thread.assemble({ id: threadId, createdAt, metadata, entries, firstSeq, base }, ports);
+}
+
+function checkLanes(lanes: unknown): void {
+  const isList = Array.isArray(lanes) && lanes.every((lane) => typeof lane === "string" && lane !== "");
+  if (lanes !== undefined && lanes !== "all" && !isList) throw invalidOption("lanes", '"all" or a list of lanes');
 }
 
 function checkExtent(threadId: string, entries: readonly Entry[], firstSeq: number, end: number): void {
@@ -81,43 +101,50 @@ function checkExtent(threadId: string, entries: readonly Entry[], firstSeq: numb
   throw new CorruptionError({ threadId, seq, trouble: "it is missing" });
 }
 
-/** The facts about earlier entries that a tail needs. */
-async function baseAt(
+interface Tail {
+  readonly threadId: string;
+  readonly head: ThreadHead;
+  /** The row before the tail. */
+  readonly before: StoredRow;
+  readonly rows: readonly StoredRow[];
+  readonly entries: readonly Entry[];
+}
+
+/** The facts about earlier entries that a tail needs, for the lanes it uses and those asked for. */
+async function tailBase(
   context: StoreContext,
-  threadId: string,
-  seq: number,
-  head: ThreadHead,
-  first: StoredRow | undefined,
+  { threadId, head, before, rows, entries }: Tail,
+  asked: readonly string[] | "all",
 ): Promise<ThreadBase> {
-  const track = await trackAt(context, threadId, seq, head, first);
+  const used = asked === "all" ? undefined : new Set([...asked, ...lanesUsedBy(rows, entries)]);
+  const place = { threadId, head, row: before, next: rows };
+  const { active, tips } = await lanesAfter(context, place, (lane) => used?.add(lane) ?? "all");
   const lanes = await Promise.all(
-    Object.entries(track.lanes).map(
-      async ([lane, { measure, replaceSeq, summarySeq, branched }]): Promise<[string, LaneBase]> => {
-        const replace = await entryAt(context, threadId, replaceSeq);
-        const summary = await entryAt(context, threadId, summarySeq);
-        const known = { ...(replace && { replace }), ...(summary && { summary }), ...(branched && { branched }) };
-        return [lane, Object.freeze({ measure, ...known })];
-      },
-    ),
+    [...tips].map(async ([lane, { record }]): Promise<[string, LaneBase]> => {
+      const { measure, replaceSeq, summarySeq, branched } = record;
+      const replace = await entryAt(context, threadId, replaceSeq);
+      const summary = await entryAt(context, threadId, summarySeq);
+      const known = { ...(replace && { replace }), ...(summary && { summary }), ...(branched && { branched }) };
+      return [lane, Object.freeze({ measure, ...known })];
+    }),
   );
-  const { active: activeLane, malformed } = track;
+  const { active: activeLane, malformed } = active;
   return Object.freeze({
     activeLane,
     ...(malformed && { malformed }),
     lanes: Object.freeze(Object.fromEntries(lanes)),
+    ...(used && { unwritten: Object.freeze([...used].filter((lane) => !tips.has(lane))) }),
   });
 }
 
-async function trackAt(
-  context: StoreContext,
-  threadId: string,
-  seq: number,
-  head: ThreadHead,
-  first: StoredRow | undefined,
-): Promise<LaneTrack> {
-  if (seq === head.rev) return head.track;
-  const row = first ?? (await rowAt(context, threadId, seq));
-  return trackBefore(threadId, row, await markOf(context, threadId, row));
+/** The lanes of the rows, and those that their operations leave. */
+function lanesUsedBy(rows: readonly StoredRow[], entries: readonly Entry[]): ReadonlySet<string> {
+  const lanes = new Set(rows.map(({ lane }) => lane));
+  for (const entry of entries) {
+    const left = namedLane(entry) === undefined ? undefined : readBranch(entry)?.from;
+    if (left !== undefined) lanes.add(left);
+  }
+  return lanes;
 }
 
 async function entryAt(context: StoreContext, threadId: string, seq: number | undefined): Promise<Entry | undefined> {

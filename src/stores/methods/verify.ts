@@ -1,12 +1,26 @@
+import { type ActiveState, LaneBook, readActiveState } from "../../lanes/lane-book.ts";
 import type { LaneTrack } from "../../lanes/track.ts";
 import { sameJson } from "../../thread/json.ts";
 import { checkName } from "../../thread/names.ts";
 import type { Sha256 } from "../../thread/sha256.ts";
-import type { StoredRow, ThreadHead } from "../driver.ts";
+import { headLanes } from "../decide/append.ts";
+import type { HeadLanes, HeadTracks, StoredLane, StoredRow, ThreadHead } from "../driver.ts";
+import { type EarlierTip, EMPTY_EARLIER_TIP, nextEarlierRow } from "../earlier-rows.ts";
 import { CorruptionError, threadNotFound } from "../errors.ts";
 import { checkOptions } from "../options.ts";
 import type { ThreadStore, VerifyOptions, VerifyReport } from "../port.ts";
-import { checkHead, EMPTY_TIP, encodeDraft, nextRow, parseRow, type Tip } from "../row-format.ts";
+import {
+  checkHead,
+  type DraftContent,
+  EMPTY_TIP,
+  type EncodedDraft,
+  encodeDraft,
+  isEarlier,
+  nextRow,
+  parseRow,
+  readLane,
+  type Tip,
+} from "../row-format.ts";
 import { rowsOf, type StoreContext, withConsistentHead } from "./context.ts";
 
 const PROGRESS_INTERVAL = 1000;
@@ -33,39 +47,123 @@ async function verifyThread(
   { onProgress }: VerifyOptions,
 ): Promise<VerifyReport> {
   const { driver, ports } = context;
-  let tip: Tip = EMPTY_TIP;
+  let check = new ThreadCheck(threadId, ports.sha256);
   try {
     return await withConsistentHead(context, threadId, async (head) => {
       if (head === undefined) throw threadNotFound(threadId);
-      tip = EMPTY_TIP;
+      check = new ThreadCheck(threadId, ports.sha256);
       onProgress?.(0);
       for await (const row of rowsOf(context, threadId, { from: 0, to: head.rev - 1, limit: head.rev })) {
-        tip = checkRow(threadId, tip, row, ports.sha256);
-        if (tip.rev % PROGRESS_INTERVAL === 0) onProgress?.(tip.rev);
+        check.push(row);
+        if (check.tip.rev % PROGRESS_INTERVAL === 0) onProgress?.(check.tip.rev);
       }
-      checkEnd(threadId, tip, head);
+      check.checkHead(head);
       checkHead(threadId, head, ports.sha256);
+      check.checkLanes(head, await driver.lanes(threadId));
       const damage = await driver.inspect?.(threadId);
       if (damage !== undefined) throw new CorruptionError({ threadId, seq: -1, trouble: damage });
-      return { threadId, ok: true, entries: tip.rev, hash: tip.hash };
+      return { threadId, ok: true, entries: check.tip.rev, hash: check.tip.hash };
     });
   } catch (error) {
     if (!CorruptionError.isInstance(error)) throw error;
-    return { threadId, ok: false, entries: tip.rev, hash: tip.hash, bad: { seq: error.seq, reason: error.message } };
+    const { rev: entries, hash } = check.tip;
+    return { threadId, ok: false, entries, hash, bad: { seq: error.seq, reason: error.message } };
   }
 }
 
-function checkRow(threadId: string, tip: Tip, row: StoredRow, sha256: Sha256): Tip {
-  if (row.seq !== tip.rev) throw corruptRow(threadId, tip.rev, "it is missing");
-  const entry = parseRow(threadId, row);
-  const { id, at, v, kind, payload, refs } = entry;
-  const prepared = encodeDraft({ id, at, v, kind, payload, refs }, row.salt, sha256);
-  const expected = nextRow(tip, prepared, sha256);
-  const wrong = differingColumn(expected.row, row);
-  if (wrong === undefined) return expected.tip;
-  const unmarked = nextRow(withoutMalformed(tip), prepared, sha256);
-  if (differingColumn(unmarked.row, row) === undefined) return unmarked.tip;
-  throw corruptRow(threadId, row.seq, `its column ${wrong} is not what was written`);
+/** Computes the rows of a thread one by one, and compares them with the stored ones. */
+class ThreadCheck {
+  tip: Tip = EMPTY_TIP;
+  readonly #threadId: string;
+  readonly #sha256: Sha256;
+  /** The seq of the first row with a checksum. */
+  #checkedFrom: number | undefined;
+  /** Only for rows of 0.1. */
+  #earlier: EarlierTip = EMPTY_EARLIER_TIP;
+  /** From the first row with a checksum on. */
+  #book: LaneBook | undefined;
+
+  constructor(threadId: string, sha256: Sha256) {
+    this.#threadId = threadId;
+    this.#sha256 = sha256;
+  }
+
+  push(row: StoredRow): void {
+    const { rev } = this.tip;
+    if (row.seq !== rev) throw this.#corrupt(rev, "it is missing");
+    const { id, at, v, kind, payload, refs } = parseRow(this.#threadId, row);
+    const prepared = encodeDraft({ id, at, v, kind, payload, refs }, row.salt, this.#sha256);
+    if (row.checkSum !== null) this.#checkedFrom ??= rev;
+    if (this.#checkedFrom === undefined) {
+      this.#earlier = this.#pushEarlier(row, prepared);
+      this.tip = this.#earlier;
+      return;
+    }
+    this.#book ??= this.#openBook(row);
+    const expected = nextRow(this.tip, this.#book, prepared, this.#sha256);
+    this.#compare(expected.row, row);
+    this.tip = expected.tip;
+  }
+
+  #pushEarlier(row: StoredRow, prepared: EncodedDraft<DraftContent>): EarlierTip {
+    const expected = nextEarlierRow(this.#earlier, prepared, this.#sha256);
+    if (differingColumn(expected.row, row) === undefined) return expected.tip;
+    const unmarked = nextEarlierRow(withoutMalformed(this.#earlier), prepared, this.#sha256);
+    if (differingColumn(unmarked.row, row) === undefined) return unmarked.tip;
+    this.#compare(expected.row, row);
+    return expected.tip;
+  }
+
+  #compare(expected: StoredRow, row: StoredRow): void {
+    const wrong = differingColumn(expected, row);
+    if (wrong !== undefined) throw this.#corrupt(row.seq, `its column ${wrong} is not what was written`);
+  }
+
+  /** The end of the rows of 0.1. The last of them may be a malformed operation that 0.1 did not record. */
+  #openBook(row: StoredRow | undefined, state?: ActiveState): LaneBook {
+    const { track } = this.#earlier;
+    const after = row === undefined ? state : readActiveState(row.state, row.lane);
+    const isMarked = track.malformed !== true || after?.malformed === true;
+    return LaneBook.fromTrack(isMarked ? track : withoutMalformed(this.#earlier).track, this.tip.rev - 1);
+  }
+
+  checkHead({ rev, hash, lanes }: ThreadHead): void {
+    if (this.tip.rev !== rev) throw this.#corrupt(this.tip.rev, "it is missing");
+    const isEqual = hash === this.tip.hash && (isEarlier(lanes) ? this.#isEarlierEnd(lanes) : this.#isEnd(lanes));
+    if (!isEqual) throw this.#corrupt(-1, "the thread's record does not agree with its last entry");
+  }
+
+  #isEarlierEnd(lanes: HeadTracks): boolean {
+    return [this.#earlier, withoutMalformed(this.#earlier)].some(
+      ({ track, mark }) => sameJson(track, lanes.track) && sameJson(mark, lanes.mark),
+    );
+  }
+
+  #isEnd(lanes: HeadLanes): boolean {
+    this.#book ??= this.#openBook(undefined, lanes);
+    return lanes.since === (this.#checkedFrom ?? this.tip.rev) && sameJson(headLanes(this.#book, lanes.since), lanes);
+  }
+
+  /** Compares all lanes. The stored lane of the active one may be old. */
+  checkLanes({ lanes }: ThreadHead, stored: readonly StoredLane[]): void {
+    const tips = new Map(stored.map((lane) => readLane(this.#threadId, lane, this.#sha256)));
+    if (isEarlier(lanes)) {
+      if (tips.size > 0) throw this.#corrupt(-1, "it has records of lanes that were not written");
+      return;
+    }
+    const book = this.#book;
+    const names = new Set([...tips.keys(), ...(book?.lanes ?? [])]);
+    names.delete(lanes.active);
+    for (const lane of names) {
+      const [tip, written] = [tips.get(lane), book?.tip(lane)];
+      if (tip === undefined || written === undefined || !sameJson(tip, written))
+        throw this.#corrupt(-1, `the record of its lane ${JSON.stringify(lane)} does not agree with its entries`);
+    }
+  }
+
+  #corrupt(seq: number, trouble: string): CorruptionError {
+    return new CorruptionError({ threadId: this.#threadId, seq, trouble });
+  }
 }
 
 function differingColumn(a: StoredRow, b: StoredRow): keyof StoredRow | undefined {
@@ -73,20 +171,8 @@ function differingColumn(a: StoredRow, b: StoredRow): keyof StoredRow | undefine
   return columns.find((column) => a[column] !== b[column]);
 }
 
-/** The tip as earlier versions of the library wrote it: they did not record malformed operations. */
-function withoutMalformed({ track, mark, ...tip }: Tip): Tip {
+/** The tip as the first versions of the library wrote it: they did not record malformed operations. */
+function withoutMalformed({ track, mark, ...tip }: EarlierTip): EarlierTip {
   const unmarked = ({ active, lanes }: LaneTrack): LaneTrack => ({ active, lanes });
   return { ...tip, track: unmarked(track), mark: mark && { ...mark, track: unmarked(mark.track) } };
-}
-
-function checkEnd(threadId: string, tip: Tip, head: ThreadHead): void {
-  if (tip.rev !== head.rev) throw corruptRow(threadId, tip.rev, "it is missing");
-  const isEqual = ({ hash, track, mark }: Tip): boolean =>
-    hash === head.hash && sameJson(track, head.track) && sameJson(mark, head.mark);
-  if (!isEqual(tip) && !isEqual(withoutMalformed(tip)))
-    throw corruptRow(threadId, -1, "the thread's record does not agree with its last entry");
-}
-
-function corruptRow(threadId: string, seq: number, trouble: string): CorruptionError {
-  return new CorruptionError({ threadId, seq, trouble });
 }

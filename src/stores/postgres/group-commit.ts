@@ -4,9 +4,11 @@ import type {
   InboxCommand,
   InboxState,
   StoredCommand,
+  StoredLane,
   StoredRow,
   ThreadHead,
   ThreadState,
+  Wanted,
   WantedInbox,
 } from "../driver.ts";
 import { waitForTurns } from "./deadlines.ts";
@@ -101,7 +103,7 @@ function batchTransaction(jobs: readonly Job[]): Transaction<Seen, readonly (() 
 /** One call of `transact`. */
 export interface Job {
   readonly threadId: string;
-  readonly wantedIds: readonly string[];
+  readonly wanted: Wanted;
   readonly inboxes: readonly WantedInbox[];
   /** Returns what to write, and `accept`, which resolves the call after the commit. Throws what the caller's `decide` throws. */
   readonly decide: (state: ThreadState) => { readonly decision: Decision<unknown>; readonly accept: () => void };
@@ -113,7 +115,7 @@ export interface Job {
 /** The signals abort when the caller has stopped waiting. */
 export function newJob<Result>(
   threadId: string,
-  wantedIds: readonly string[],
+  wanted: Wanted,
   decide: (state: ThreadState) => Decision<Result>,
   inboxes: readonly WantedInbox[],
   signals: readonly (AbortSignal | undefined)[],
@@ -121,7 +123,7 @@ export function newJob<Result>(
   const { promise, resolve, reject } = Promise.withResolvers<Result>();
   const job: Job = {
     threadId,
-    wantedIds,
+    wanted,
     inboxes,
     decide(state) {
       const decision = decide(state);
@@ -140,18 +142,19 @@ interface BatchOutcome extends BatchWrites {
 }
 
 function threadsOf(jobs: readonly Job[]): ReadonlyMap<string, WantedThread> {
-  const wanted = new Map<string, WantedThread>();
-  const add = (threadId: string, entryIds: readonly string[], commandIds: readonly string[]): void => {
-    const thread = wanted.get(threadId) ?? { entryIds: new Set(), commandIds: new Set() };
-    wanted.set(threadId, thread);
-    for (const id of entryIds) thread.entryIds.add(id);
+  const all = new Map<string, WantedThread>();
+  const add = (threadId: string, { ids, lanes }: Wanted, commandIds: readonly string[]): void => {
+    const thread = all.get(threadId) ?? { entryIds: new Set(), lanes: new Set(), commandIds: new Set() };
+    all.set(threadId, thread);
+    for (const id of ids) thread.entryIds.add(id);
+    for (const lane of lanes) thread.lanes.add(lane);
     for (const id of commandIds) thread.commandIds.add(id);
   };
-  for (const { threadId, wantedIds, inboxes } of jobs) {
-    add(threadId, wantedIds, []);
-    for (const inbox of inboxes) add(inbox.threadId, inbox.entryIds, inbox.commandIds);
+  for (const { threadId, wanted, inboxes } of jobs) {
+    add(threadId, wanted, []);
+    for (const { threadId: to, entryIds, commandIds } of inboxes) add(to, { ids: entryIds, lanes: [] }, commandIds);
   }
-  return wanted;
+  return all;
 }
 
 /** Decides the jobs in order. A job sees the pending writes of earlier jobs on the same thread. */
@@ -164,12 +167,12 @@ function decideAll(jobs: readonly Job[], threads: ReadonlyMap<string, ReadThread
   };
   const rows: (readonly [string, StoredRow])[] = [];
   let purgeBefore: number | undefined;
-  const answers = jobs.map(({ threadId, wantedIds, inboxes, decide, reject, isOver }) => {
+  const answers = jobs.map(({ threadId, wanted, inboxes, decide, reject, isOver }) => {
     if (isOver()) return () => {}; // its caller has an error already, so it must not be written now
     const draft = draftOf(threadId);
     const states = new Map(inboxes.map((inbox) => [inbox.threadId, draftOf(inbox.threadId).inboxFor(inbox)]));
     try {
-      const { decision, accept } = decide({ ...draft.stateFor(wantedIds), inboxes: states });
+      const { decision, accept } = decide({ ...draft.stateFor(wanted), inboxes: states });
       for (const row of draft.apply(decision)) rows.push([threadId, row]);
       for (const { threadId: to, command } of decision.commands ?? []) draftOf(to).put(command);
       purgeBefore = decision.purgeBefore ?? purgeBefore;
@@ -183,21 +186,25 @@ function decideAll(jobs: readonly Job[], threads: ReadonlyMap<string, ReadThread
   const commands = [...drafts].flatMap(([threadId, draft]) =>
     draft.newCommands.map((command): InboxCommand => ({ threadId, command })),
   );
-  return { heads, rows, claims, commands, purgeBefore, answers };
+  const lanes = [...drafts].flatMap(([id, { newLanes }]) => [...newLanes.values()].map((lane) => [id, lane] as const));
+  return { heads, rows, lanes, claims, commands, purgeBefore, answers };
 }
 
 /** The state of a thread with the pending writes of a batch. */
 class ThreadDraft {
   newHead: ThreadHead | undefined;
   newClaim: ClaimRecord | undefined;
+  readonly newLanes = new Map<string, StoredLane>();
   readonly #thread: ReadThread;
   readonly #rowsById: Map<string, StoredRow>;
   readonly #commandsById: Map<string, StoredCommand>;
+  readonly #lanes: Map<string, StoredLane>;
   readonly #written = new Set<string>();
 
   constructor(thread: ReadThread) {
     this.#thread = thread;
     this.#rowsById = new Map(thread.rows.map((row) => [row.id, row]));
+    this.#lanes = new Map(thread.lanes.map((lane) => [lane.lane, lane]));
     this.#commandsById = new Map(thread.commands.map((command) => [command.id, command]));
   }
 
@@ -206,9 +213,10 @@ class ThreadDraft {
     return [...this.#written].flatMap((id) => this.#commandsById.get(id) ?? []);
   }
 
-  stateFor(wantedIds: readonly string[]): Omit<ThreadState, "inboxes"> {
+  stateFor(wanted: Wanted): Omit<ThreadState, "inboxes"> {
     const { head, claim, now } = this.#thread;
-    return { head: this.newHead ?? head, claim: this.newClaim ?? claim, known: this.#rows(wantedIds), now };
+    const lanes = wanted.lanes.flatMap((name) => this.newLanes.get(name) ?? this.#lanes.get(name) ?? []);
+    return { head: this.newHead ?? head, claim: this.newClaim ?? claim, known: this.#rows(wanted.ids), lanes, now };
   }
 
   inboxFor({ commandIds, entryIds }: WantedInbox): InboxState {
@@ -221,11 +229,12 @@ class ThreadDraft {
   }
 
   /** Returns the rows to write; a decision without a head has none. */
-  apply({ head, rows = [], claim }: Decision<unknown>): readonly StoredRow[] {
+  apply({ head, rows = [], lanes = [], claim }: Decision<unknown>): readonly StoredRow[] {
     this.newClaim = claim ?? this.newClaim;
     if (head === undefined) return [];
     this.newHead = head;
     for (const row of rows) this.#rowsById.set(row.id, row);
+    for (const lane of lanes) this.newLanes.set(lane.lane, lane);
     return rows;
   }
 

@@ -12,7 +12,7 @@ import {
   type PostgresDatabaseOptions,
   type PostgresStoreOptions,
 } from "./options.ts";
-import { listThreads, readChangedThreads, readChanges, readHead, readHeads, readRows } from "./reads.ts";
+import { listThreads, readChangedThreads, readChanges, readHead, readHeads, readLanes, readRows } from "./reads.ts";
 import { CLOSE_TIMEOUT_MS, SharedDatabase } from "./shared-database.ts";
 import type { Scope } from "./tables.ts";
 import type { Transaction } from "./writer.ts";
@@ -103,9 +103,9 @@ function tenantDriver(database: SharedDatabase, tenant: string): PostgresDriver 
   }
 
   return {
-    transact(threadId, wantedIds, decide, inboxes = [], caller = undefined) {
+    transact(threadId, wanted, decide, inboxes = [], caller = undefined) {
       const call = withDeadline(database.settings.callTimeoutMs, (deadline) => {
-        const { job, answer } = newJob(threadId, wantedIds, decide, inboxes, [deadline, caller]);
+        const { job, answer } = newJob(threadId, wanted, decide, inboxes, [deadline, caller]);
         database.commit(tenant, job);
         return answer;
       });
@@ -115,6 +115,7 @@ function tenantDriver(database: SharedDatabase, tenant: string): PostgresDriver 
     pending: (threadId, after, limit, signal) => read(signal, (scope) => readPending(scope, threadId, after, limit)),
     commands: (keys, signal) => read(signal, (scope) => readCommands(scope, keys)),
     head: (threadId, signal) => read(signal, (scope) => readHead(scope, threadId)),
+    lanes: (threadId, names, signal) => read(signal, (scope) => readLanes(scope, threadId, names)),
     rows: (threadId, range, signal) => read(signal, (scope) => readRows(scope, threadId, range)),
     changes: (after, limit, signal) => read(signal, (scope) => readChanges(scope, after, limit)),
     changedThreads: (after) =>
@@ -127,7 +128,7 @@ function tenantDriver(database: SharedDatabase, tenant: string): PostgresDriver 
     getRecord: (space, key, signal) => read(signal, (scope) => getRecord(scope, space, key)),
 
     remove: (threadId, signal) => write(signal, removeThread(threadId)),
-    copy: (from, to, atSeq, head, signal) => write(signal, copyThread(from, to, atSeq, head)),
+    copy: (from, to, atSeq, fork, signal) => write(signal, copyThread(from, to, atSeq, fork)),
     putRecord: (space, key, value, signal) => write(signal, putRecord(space, key, value)),
     deleteRecord: (space, key, signal) => write(signal, deleteRecord(space, key)),
 

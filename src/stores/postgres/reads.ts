@@ -5,6 +5,7 @@ import type {
   NamedHead,
   RowRange,
   StoredCommand,
+  StoredLane,
   StoredRow,
   ThreadChanges,
   ThreadHead,
@@ -17,14 +18,18 @@ import { readCommands, readLastPositions } from "./commands.ts";
 import type { Query } from "./connection-pool.ts";
 import { REQUEST_KEY_OF_ENTRY } from "./schema/v2.ts";
 import {
+  type EntryColumns,
   entryColumns,
   type HeadColumns,
   headColumns,
   isStorable,
+  type LaneColumns,
+  laneColumns,
   lowerCase,
   payloadOf,
   type Scope,
   toHead,
+  toLane,
   toRow,
 } from "./tables.ts";
 
@@ -48,6 +53,21 @@ export async function readHeads(
   return found.map((columns) => ({ id: columns.id, head: toHead(columns.id, columns) }));
 }
 
+/** Without names, all lanes of the thread. */
+export async function readLanes(
+  scope: Scope,
+  threadId: string,
+  names: readonly string[] | undefined,
+): Promise<readonly StoredLane[]> {
+  const { sql, tables, tenant } = scope;
+  const named =
+    names === undefined ? sql`` : sql`and l.lane = any(${names.map((name) => JSON.stringify(name))}::text[])`;
+  const found = await sql<LaneColumns[]>`
+    select ${laneColumns(scope)} from ${tables.lanes} l
+    where l.thread = (select t.key from ${tables.threads} t where t.tenant = ${tenant} and t.id = ${threadId}) ${named}`;
+  return found.map((columns) => toLane(threadId, columns));
+}
+
 /** Returns committed rows without gaps: a writer holds the thread's lock until its commit, so rows appear in order. */
 export async function readRows(scope: Scope, threadId: string, range: RowRange): Promise<readonly StoredRow[]> {
   const { sql, tables, tenant } = scope;
@@ -60,7 +80,7 @@ export async function readRows(scope: Scope, threadId: string, range: RowRange):
   const ofKinds = kinds === undefined ? sql`` : sql`and e.kind = any(${kinds.filter(isStorable)}::text[])`;
   const mentioning =
     search === undefined ? sql`` : sql`and strpos(${lowerCase(scope, payloadOf(scope))}, ${search}) > 0`;
-  const found = await sql<StoredRow[]>`
+  const found = await sql<EntryColumns[]>`
     select ${entryColumns(scope)} from ${tables.entries} e
     where e.thread = (select t.key from ${tables.threads} t where t.tenant = ${tenant} and t.id = ${threadId})
       and e.seq between ${from}::bigint and ${to}::bigint 
@@ -69,7 +89,7 @@ export async function readRows(scope: Scope, threadId: string, range: RowRange):
   return found.map((columns) => toRow(threadId, columns));
 }
 
-interface ChangeColumns extends StoredRow {
+interface ChangeColumns extends EntryColumns {
   readonly thread_id: string;
   readonly xid: string;
   readonly pos: number;
@@ -201,14 +221,21 @@ function containsText(scope: Scope, search: string): Query {
 /** The entries and commands of one thread that a batch needs. */
 export interface WantedThread {
   readonly entryIds: Set<string>;
+  readonly lanes: Set<string>;
   readonly commandIds: Set<string>;
 }
 
 /** One thread as it is inside the transaction of a batch. */
 export interface ReadThread extends Pick<ThreadState, "head" | "claim" | "now"> {
   readonly rows: readonly StoredRow[];
+  readonly lanes: readonly StoredLane[];
   readonly commands: readonly StoredCommand[];
   readonly lastPosition: number;
+}
+
+interface WantedName {
+  readonly threadId: string;
+  readonly id: string;
 }
 
 /** Reads the threads of a batch, while it holds their locks. */
@@ -216,23 +243,28 @@ export async function readThreads(
   scope: Scope,
   wanted: ReadonlyMap<string, WantedThread>,
 ): Promise<ReadonlyMap<string, ReadThread>> {
-  const entries = [...wanted].flatMap(([threadId, { entryIds }]) => [...entryIds].map((id) => ({ threadId, id })));
-  const keys = [...wanted].flatMap(([threadId, { commandIds }]) => [...commandIds].map((id) => ({ threadId, id })));
-  const [states, known, commands, positions] = await Promise.all([
+  const names = (part: keyof WantedThread): readonly WantedName[] =>
+    [...wanted].flatMap(([threadId, thread]) => [...thread[part]].map((id) => ({ threadId, id })));
+  const keys = names("commandIds");
+  const [states, known, lanes, commands, positions] = await Promise.all([
     selectStates(scope, [...wanted.keys()]),
-    selectKnown(scope, entries),
+    selectKnown(scope, names("entryIds")),
+    selectLanes(scope, names("lanes")),
     readCommands(scope, keys),
     readLastPositions(scope, [...new Set(keys.map(({ threadId }) => threadId))]),
   ]);
   const rowsById = Map.groupBy(known, ({ thread_id }) => thread_id);
+  const lanesById = Map.groupBy(lanes, ({ thread_id }) => thread_id);
   const commandsById = Map.groupBy(commands, ({ threadId }) => threadId);
   return new Map(
     states.map((columns) => {
       const { thread_id: id, now } = columns;
       const rows = (rowsById.get(id) ?? []).map((row) => toRow(id, row));
+      const lanesOfThread = (lanesById.get(id) ?? []).map((lane) => toLane(id, lane));
       const ofThread = (commandsById.get(id) ?? []).map(({ command }) => command);
       const lastPosition = positions.get(id) ?? 0;
-      return [id, { head: headOf(columns), claim: claimOf(columns), rows, commands: ofThread, lastPosition, now }];
+      const [head, claim] = [headOf(columns), claimOf(columns)];
+      return [id, { head, claim, rows, lanes: lanesOfThread, commands: ofThread, lastPosition, now }];
     }),
   );
 }
@@ -261,13 +293,28 @@ function selectStates(scope: Scope, threadIds: readonly string[]): PromiseLike<r
     left join ${tables.claims} c on c.tenant = ${tenant} and c.thread = w.id`.execute();
 }
 
-interface KnownColumns extends StoredRow {
+interface KnownColumns extends EntryColumns {
   readonly thread_id: string;
+}
+
+function selectLanes(
+  scope: Scope,
+  pairs: readonly WantedName[],
+): PromiseLike<readonly (LaneColumns & { readonly thread_id: string })[]> | readonly [] {
+  if (pairs.length === 0) return [];
+  const { sql, tables, tenant } = scope;
+  return sql<(LaneColumns & { readonly thread_id: string })[]>`
+    select t.id as thread_id, ${laneColumns(scope)}
+    from unnest(
+      ${pairs.map(({ threadId }) => threadId)}::text[], ${pairs.map(({ id }) => JSON.stringify(id))}::text[]
+    ) as w (thread_id, lane)
+    join ${tables.threads} t on t.tenant = ${tenant} and t.id = w.thread_id
+    join ${tables.lanes} l on l.thread = t.key and l.lane = w.lane`.execute();
 }
 
 function selectKnown(
   scope: Scope,
-  pairs: readonly { readonly threadId: string; readonly id: string }[],
+  pairs: readonly WantedName[],
 ): PromiseLike<readonly KnownColumns[]> | readonly KnownColumns[] {
   if (pairs.length === 0) return [];
   const { sql, tables, tenant } = scope;

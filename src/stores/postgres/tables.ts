@@ -1,13 +1,14 @@
 import type postgres from "postgres";
-import type { LaneTrack } from "../../lanes/track.ts";
 import { freezeJson, type JsonObject } from "../../thread/json.ts";
-import type { StoredRow, ThreadHead } from "../driver.ts";
+import type { StoredLane, StoredRow, ThreadHead } from "../driver.ts";
 import { CorruptionError } from "../errors.ts";
+import { lanesFromTexts, lanesToTexts } from "../row-format.ts";
 import type { Query, Sql } from "./connection-pool.ts";
 
 interface Tables {
   readonly threads: postgres.Helper<string>;
   readonly entries: postgres.Helper<string>;
+  readonly lanes: postgres.Helper<string>;
   readonly bigPayloads: postgres.Helper<string>;
   readonly records: postgres.Helper<string>;
   readonly claims: postgres.Helper<string>;
@@ -32,6 +33,7 @@ export function tablesIn(schema: string, sql: Sql): Tables {
   return {
     threads: sql(`${schema}.threads`),
     entries: sql(`${schema}.entries`),
+    lanes: sql(`${schema}.lanes`),
     bigPayloads: sql(`${schema}.big_payloads`),
     records: sql(`${schema}.records`),
     claims: sql(`${schema}.claims`),
@@ -53,14 +55,14 @@ export interface HeadColumns {
   readonly metadata: string;
   readonly status: string | null;
   readonly seal: string;
-  readonly track: string;
-  readonly mark: string | null;
+  readonly lanes: string;
+  readonly earlier_mark: string | null;
 }
 
 /** For `entries e`. A big payload is read in a subquery per row, so that no query plan reads more payloads than it returns. */
 export function entryColumns(scope: Scope): Query {
   return scope.sql`e.seq, e.id, e.at, e.v, e.kind, e.refs, ${payloadOf(scope)} as payload,
-    e.salt, e.digest, e.prev, e.hash, e.lane, e.measure, e.mark, e.track`;
+    e.salt, e.digest, e.prev, e.hash, e.lane, e.measure, e.state, e.record, e.record_seq, e.check_sum, e.mark, e.track`;
 }
 
 /** The payload of an entry, from its row or from the table of big payloads. */
@@ -76,18 +78,45 @@ export function lowerCase({ sql }: Scope, text: Query): Query {
 
 /** For `threads t`. */
 export function headColumns({ sql }: Scope): Query {
-  return sql`t.rev, t.hash, t.created_at, t.updated_at, t.metadata, t.status, t.seal, t.track, t.mark`;
+  return sql`t.rev, t.hash, t.created_at, t.updated_at, t.metadata, t.status, t.seal, t.lanes, t.earlier_mark`;
 }
 
-/** `entryColumns` selects a complete row, except that the lane is JSON text. */
-export function toRow(threadId: string, columns: StoredRow): StoredRow {
-  const { seq, id, at, v, kind, refs, payload, salt, digest, prev, hash, measure, mark, track } = columns;
+/** The columns that `entryColumns` selects. The lane is JSON text. */
+export interface EntryColumns extends Omit<StoredRow, "recordSeq" | "checkSum"> {
+  readonly record_seq: number | null;
+  readonly check_sum: string | null;
+}
+
+export function toRow(threadId: string, columns: EntryColumns): StoredRow {
+  const { seq, id, at, v, kind, refs, payload, salt, digest, prev, hash, measure } = columns;
+  const { state, record, record_seq: recordSeq, check_sum: checkSum, mark, track } = columns;
   const lane = parseColumn<string>(threadId, seq, "lane", columns.lane);
-  return { seq, id, at, v, kind, refs, payload, salt, digest, prev, hash, lane, measure, mark, track };
+  const fields = { seq, id, at, v, kind, refs, payload, salt, digest, prev, hash };
+  return { ...fields, lane, measure, state, record, recordSeq, checkSum, mark, track };
+}
+
+/** The columns of a StoredLane. The lane is JSON text. */
+export interface LaneColumns {
+  readonly lane: string;
+  readonly first_seq: number;
+  readonly seq: number;
+  readonly record_seq: number;
+  readonly record: string;
+  readonly check_sum: string;
+}
+
+/** For `lanes l`. */
+export function laneColumns({ sql }: Scope): Query {
+  return sql`l.lane, l.first_seq, l.seq, l.record_seq, l.record, l.check_sum`;
+}
+
+export function toLane(threadId: string, columns: LaneColumns): StoredLane {
+  const { first_seq: firstSeq, seq, record_seq: recordSeq, record, check_sum: checkSum } = columns;
+  return { lane: parseColumn<string>(threadId, -1, "lane", columns.lane), firstSeq, seq, recordSeq, record, checkSum };
 }
 
 export function toHead(threadId: string, columns: HeadColumns): ThreadHead {
-  const { rev, hash, created_at: createdAt, updated_at: updatedAt, seal, mark } = columns;
+  const { rev, hash, created_at: createdAt, updated_at: updatedAt, seal, earlier_mark: mark } = columns;
   return {
     rev,
     hash,
@@ -95,12 +124,12 @@ export function toHead(threadId: string, columns: HeadColumns): ThreadHead {
     updatedAt,
     metadata: freezeJson(parseColumn<JsonObject>(threadId, -1, "metadata", columns.metadata)),
     seal,
-    track: parseColumn<LaneTrack>(threadId, -1, "track", columns.track),
-    mark: mark === null ? null : parseColumn<NonNullable<ThreadHead["mark"]>>(threadId, -1, "mark", mark),
+    lanes: parsing(threadId, -1, "lanes", () => lanesFromTexts(columns.lanes, mark)),
   };
 }
 
-export function headValues({ rev, hash, createdAt, updatedAt, metadata, seal, track, mark }: ThreadHead): HeadColumns {
+export function headValues({ rev, hash, createdAt, updatedAt, metadata, seal, lanes: of }: ThreadHead): HeadColumns {
+  const { lanes, mark } = lanesToTexts(of);
   return {
     rev,
     hash,
@@ -109,15 +138,19 @@ export function headValues({ rev, hash, createdAt, updatedAt, metadata, seal, tr
     metadata: JSON.stringify(metadata),
     status: typeof metadata["status"] === "string" ? JSON.stringify(metadata["status"]) : null,
     seal,
-    track: JSON.stringify(track),
-    mark: mark === null ? null : JSON.stringify(mark),
+    lanes,
+    earlier_mark: mark,
   };
 }
 
 /** Rejects only invalid JSON. Hashes, seals and `verify` detect any other damage. */
 function parseColumn<Shape>(threadId: string, seq: number, column: string, text: string): Shape {
+  return parsing(threadId, seq, column, () => JSON.parse(text) as Shape);
+}
+
+function parsing<Shape>(threadId: string, seq: number, column: string, parse: () => Shape): Shape {
   try {
-    return JSON.parse(text) as Shape;
+    return parse();
   } catch (cause) {
     throw new CorruptionError({ threadId, seq, trouble: `its column ${column} is not JSON`, cause });
   }

@@ -1,5 +1,5 @@
 import { utf8Length } from "../../thread/encoding.ts";
-import type { ClaimRecord, InboxCommand, StoredRow, ThreadHead } from "../driver.ts";
+import type { ClaimRecord, InboxCommand, StoredLane, StoredRow, ThreadHead } from "../driver.ts";
 import { threadNotFound } from "../errors.ts";
 import { nativeSha256 } from "../native/sha256.ts";
 import { purgeCommands, removeCommands, upsertCommands } from "./commands.ts";
@@ -8,10 +8,11 @@ import { readThreadKeys, type ThreadKeys } from "./reads.ts";
 import { type FencedScope, headValues } from "./tables.ts";
 import type { Transaction } from "./writer.ts";
 
-/** The new heads, rows, claims and commands of a batch, each with its thread id. */
+/** The new heads, rows, lanes, claims and commands of a batch, each with its thread id. */
 export interface BatchWrites {
   readonly heads: readonly (readonly [threadId: string, head: ThreadHead])[];
   readonly rows: readonly (readonly [threadId: string, row: StoredRow])[];
+  readonly lanes: readonly (readonly [threadId: string, lane: StoredLane])[];
   readonly claims: readonly (readonly [threadId: string, claim: ClaimRecord])[];
   readonly commands: readonly InboxCommand[];
   readonly purgeBefore: number | undefined;
@@ -19,7 +20,7 @@ export interface BatchWrites {
 
 /** The statements that write a batch. */
 export function batchStatements(scope: FencedScope, batch: BatchWrites): Query[] {
-  const { heads, rows, claims, commands, purgeBefore } = batch;
+  const { heads, rows, lanes, claims, commands, purgeBefore } = batch;
   return [
     ...(purgeBefore === undefined ? [] : [purgeCommands(scope, purgeBefore)]),
     ...splitIntoChunks(commands, ({ command }) => command.body).map((chunk) => upsertCommands(scope, chunk)),
@@ -27,6 +28,7 @@ export function batchStatements(scope: FencedScope, batch: BatchWrites): Query[]
     ...(heads.length === 0 ? [] : [upsertHeads(scope, heads)]),
     ...insertBigPayloads(scope, rows),
     ...splitIntoChunks(rows, ([, { payload }]) => payload).map((chunk) => insertRows(scope, chunk)),
+    ...(lanes.length === 0 ? [] : [upsertLanes(scope, lanes)]),
   ];
 }
 
@@ -38,7 +40,7 @@ function upsertHeads(
   const columns = heads.map(([, head]) => headValues(head));
   return sql`
     insert into ${tables.threads}
-      (tenant, id, rev, hash, created_at, updated_at, metadata, status, seal, track, mark)
+      (tenant, id, rev, hash, created_at, updated_at, metadata, status, seal, lanes, earlier_mark)
     select ${tenant}, h.*
     from unnest(
       ${ids}::text[],
@@ -49,13 +51,37 @@ function upsertHeads(
       ${columns.map(({ metadata }) => metadata)}::text[],
       ${columns.map(({ status }) => status)}::text[],
       ${columns.map(({ seal }) => seal)}::text[],
-      ${columns.map(({ track }) => track)}::text[],
-      ${columns.map(({ mark }) => mark)}::text[]
+      ${columns.map(({ lanes }) => lanes)}::text[],
+      ${columns.map(({ earlier_mark }) => earlier_mark)}::text[]
     ) as h
     where ${fence}
     on conflict (tenant, id) do update set
       rev = excluded.rev, hash = excluded.hash, updated_at = excluded.updated_at, metadata = excluded.metadata,
-      status = excluded.status, seal = excluded.seal, track = excluded.track, mark = excluded.mark`;
+      status = excluded.status, seal = excluded.seal, lanes = excluded.lanes, earlier_mark = excluded.earlier_mark`;
+}
+
+/** Runs after the heads, because a new thread gets its key with its head. */
+function upsertLanes(
+  { sql, tables, tenant, fence }: FencedScope,
+  lanes: readonly (readonly [threadId: string, lane: StoredLane])[],
+): Query {
+  return sql`
+    insert into ${tables.lanes} (thread, lane, first_seq, seq, record_seq, record, check_sum)
+    select t.key, l.lane, l.first_seq, l.seq, l.record_seq, l.record, l.check_sum
+    from unnest(
+      ${lanes.map(([threadId]) => threadId)}::text[],
+      ${lanes.map(([, { lane }]) => JSON.stringify(lane))}::text[],
+      ${lanes.map(([, { firstSeq }]) => firstSeq)}::bigint[],
+      ${lanes.map(([, { seq }]) => seq)}::bigint[],
+      ${lanes.map(([, { recordSeq }]) => recordSeq)}::bigint[],
+      ${lanes.map(([, { record }]) => record)}::text[],
+      ${lanes.map(([, { checkSum }]) => checkSum)}::text[]
+    ) as l (thread_id, lane, first_seq, seq, record_seq, record, check_sum)
+    join ${tables.threads} t on t.tenant = ${tenant} and t.id = l.thread_id
+    where ${fence}
+    on conflict (thread, lane) do update set
+      first_seq = excluded.first_seq, seq = excluded.seq, record_seq = excluded.record_seq,
+      record = excluded.record, check_sum = excluded.check_sum`;
 }
 
 function upsertClaims(
@@ -84,10 +110,11 @@ function insertRows(
   const rows = placed.map(([, row]) => ({ ...row, lane: JSON.stringify(row.lane), big: bigHashOf(row.payload) }));
   return sql`
     insert into ${tables.entries}
-      (thread, tenant, seq, id, at, v, kind, refs, payload, big, salt, digest, prev, hash, lane, measure, mark, track)
+      (thread, tenant, seq, id, at, v, kind, refs, payload, big, salt, digest, prev, hash,
+        lane, measure, state, record, record_seq, check_sum, mark, track)
     select t.key, t.tenant,
       r.seq, r.id, r.at, r.v, r.kind, r.refs, r.payload, r.big, r.salt, r.digest, r.prev, r.hash, r.lane, r.measure,
-      r.mark, r.track
+      r.state, r.record, r.record_seq, r.check_sum, r.mark, r.track
     from unnest(
       ${placed.map(([threadId]) => threadId)}::text[],
       ${rows.map(({ seq }) => seq)}::bigint[],
@@ -104,10 +131,15 @@ function insertRows(
       ${rows.map(({ hash }) => hash)}::text[],
       ${rows.map(({ lane }) => lane)}::text[],
       ${rows.map(({ measure }) => measure)}::bigint[],
+      ${rows.map(({ state }) => state)}::text[],
+      ${rows.map(({ record }) => record)}::text[],
+      ${rows.map(({ recordSeq }) => recordSeq)}::bigint[],
+      ${rows.map(({ checkSum }) => checkSum)}::text[],
       ${rows.map(({ mark }) => mark)}::bigint[],
       ${rows.map(({ track }) => track)}::text[]
     ) with ordinality as r (
-      thread_id, seq, id, at, v, kind, refs, payload, big, salt, digest, prev, hash, lane, measure, mark, track, place
+      thread_id, seq, id, at, v, kind, refs, payload, big, salt, digest, prev, hash,
+      lane, measure, state, record, record_seq, check_sum, mark, track, place
     )
     join ${tables.threads} t on t.tenant = ${tenant} and t.id = r.thread_id
     where ${fence}
@@ -119,7 +151,7 @@ export function copyThread(
   from: string,
   to: string,
   atSeq: number,
-  head: ThreadHead,
+  { head, lanes }: { readonly head: ThreadHead; readonly lanes: readonly StoredLane[] },
 ): Transaction<ThreadKeys, boolean> {
   return {
     threadIds: [from, to],
@@ -133,6 +165,14 @@ export function copyThread(
         lockBigPayloads(scope, rows),
         upsertHeads(scope, [[to, head]]),
         copyRowsStatement(scope, rows, to),
+        ...(lanes.length === 0
+          ? []
+          : [
+              upsertLanes(
+                scope,
+                lanes.map((lane) => [to, lane] as const),
+              ),
+            ]),
       ];
       return { statements, changedIds: [to], finish: () => true };
     },
@@ -148,9 +188,10 @@ function copyRowsStatement({ sql, tables, tenant, fence }: FencedScope, rows: Qu
       where b.tenant = ${tenant} and b.hash = u.hash and ${fence}
     )
     insert into ${tables.entries}
-      (thread, tenant, seq, id, at, v, kind, refs, payload, big, salt, digest, prev, hash, lane, measure, mark, track)
+      (thread, tenant, seq, id, at, v, kind, refs, payload, big, salt, digest, prev, hash,
+        lane, measure, state, record, record_seq, check_sum, mark, track)
     select t.key, t.tenant, e.seq, e.id, e.at, e.v, e.kind, e.refs, e.payload, e.big, e.salt, e.digest, e.prev, e.hash,
-      e.lane, e.measure, e.mark, e.track
+      e.lane, e.measure, e.state, e.record, e.record_seq, e.check_sum, e.mark, e.track
     from ${tables.entries} e, ${tables.threads} t
     where ${rows} and t.tenant = ${tenant} and t.id = ${to} and ${fence}
     order by e.seq`;

@@ -10,6 +10,7 @@ import type {
   StoreDriver,
   StoredRow,
   ThreadState,
+  Wanted,
   WantedInbox,
 } from "../driver.ts";
 import { CorruptionError } from "../errors.ts";
@@ -60,12 +61,12 @@ export function sqliteDriver(
   return {
     transact<Result>(
       threadId: string,
-      wantedIds: readonly string[],
+      wanted: Wanted,
       decide: (state: ThreadState) => Decision<Result>,
       inboxes: readonly WantedInbox[] = [],
     ) {
       return group.add(threadId, (): Outcome<Result> => {
-        const thread = translateErrors(() => threads.open(threadId, wantedIds, inboxes));
+        const thread = translateErrors(() => threads.open(threadId, wanted, inboxes));
         const decided = attempt(() => decide(thread.state));
         if (!decided.ok) return decided;
         translateErrors(() => thread.apply(decided.result));
@@ -76,6 +77,7 @@ export function sqliteDriver(
     pending: (threadId, after, limit) => retryBusy(() => commands.pending(threadId, after, limit)),
     commands: (keys) => retryBusy(() => commands.find(keys)),
     head: (threadId) => retryBusy(() => threads.head(threadId)),
+    lanes: (threadId, names) => retryBusy(() => threads.lanes(threadId, names)),
     rows: (threadId, range) => retryBusy(() => history.rows(threadId, range)),
     changes: (after, limit) => retryBusy(() => feed.changes(after, limit)),
     changedThreads: (after) => feed.changedThreads(after),
@@ -84,7 +86,7 @@ export function sqliteDriver(
     inspect: () => inspection.trouble(),
 
     remove: (threadId) => write(threadId, () => removeThread(connection, tenant, threadId)),
-    copy: (from, to, atSeq, head) => write(to, () => copyThread(connection, tenant, { from, to, atSeq, head })),
+    copy: (from, to, atSeq, fork) => write(to, () => copyThread(connection, tenant, { from, to, atSeq, ...fork })),
 
     getRecord: (space, key) => retryBusy(() => records.get(space, key)),
     putRecord: (space, key, value) => write(key, () => records.put(space, key, value)),

@@ -1,9 +1,18 @@
-import type { LaneTrack } from "../../lanes/track.ts";
 import { freezeJson, type JsonObject } from "../../thread/json.ts";
 import type { Clock } from "../../thread/ports.ts";
-import type { ClaimRecord, Decision, StoredRow, ThreadHead, ThreadState, WantedInbox } from "../driver.ts";
+import type {
+  ClaimRecord,
+  Decision,
+  StoredLane,
+  StoredRow,
+  ThreadHead,
+  ThreadState,
+  Wanted,
+  WantedInbox,
+} from "../driver.ts";
 import { CorruptionError, threadNotFound } from "../errors.ts";
 import { nativeSha256 } from "../native/sha256.ts";
+import { lanesFromTexts, lanesToTexts } from "../row-format.ts";
 import { type Commands, removeCommands } from "./command-table.ts";
 import type { SqliteConnection, SqlValue } from "./connection.ts";
 
@@ -15,43 +24,53 @@ export const PAYLOAD = "coalesce(e.payload, (SELECT b.payload FROM big_payloads 
 /** The columns of a StoredRow, in the order in which `toRow` reads them. */
 export const ROW_COLUMNS =
   `e.seq, e.id, e.at, e.v, e.kind, e.refs, ${PAYLOAD}, ` +
-  "e.salt, e.digest, e.prev, e.hash, e.lane, e.measure, e.mark, e.track";
+  "e.salt, e.digest, e.prev, e.hash, e.lane, e.measure, e.state, e.record, e.record_seq, e.check_sum, e.mark, e.track";
 
 /** STRICT tables keep the type of each column, so the cast is safe. */
 export function toRow(columns: Columns): StoredRow {
-  const [seq, id, at, v, kind, refs, payload, salt, digest, prev, hash, lane, measure, mark, track] = columns;
-  return { seq, id, at, v, kind, refs, payload, salt, digest, prev, hash, lane, measure, mark, track } as StoredRow;
+  const [seq, id, at, v, kind, refs, payload, salt, digest, prev, hash, ...derived] = columns;
+  const [lane, measure, state, record, recordSeq, checkSum, mark, track] = derived;
+  const fields = { seq, id, at, v, kind, refs, payload, salt, digest, prev, hash };
+  return { ...fields, lane, measure, state, record, recordSeq, checkSum, mark, track } as StoredRow;
 }
 
 /** The values of a row, in the order of the INSERT. `big` is the key of a big payload. */
 function rowValues(row: StoredRow, big: number | null): SqlValue[] {
   const payload = big === null ? row.payload : null;
-  const { seq, id, at, v, kind, refs, salt, digest, prev, hash, lane, measure, mark, track } = row;
-  return [seq, id, at, v, kind, refs, payload, big, salt, digest, prev, hash, lane, measure, mark, track];
+  const { seq, id, at, v, kind, refs, salt, digest, prev, hash } = row;
+  const { lane, measure, state, record, recordSeq, checkSum, mark, track } = row;
+  const derived = [lane, measure, state, record, recordSeq, checkSum, mark, track];
+  return [seq, id, at, v, kind, refs, payload, big, salt, digest, prev, hash, ...derived];
 }
 
-export const HEAD_COLUMNS = "rev, hash, created_at, updated_at, metadata, seal, track, mark";
+export const HEAD_COLUMNS = "rev, hash, created_at, updated_at, metadata, seal, lanes, earlier_mark";
 
 export function toHead(threadId: string, columns: Columns): ThreadHead {
-  const [rev, hash, createdAt, updatedAt, metadata, seal, track, mark] = columns;
+  const [rev, hash, createdAt, updatedAt, metadata, seal, lanes, mark] = columns;
   try {
     return {
       ...({ rev, hash, createdAt, updatedAt, seal } as Pick<
         ThreadHead,
         "rev" | "hash" | "createdAt" | "updatedAt" | "seal"
       >),
-      // The casts are safe: callers check the seal, which covers all these fields.
+      // The cast is safe: callers check the seal, which covers all these fields.
       metadata: freezeJson(JSON.parse(String(metadata)) as JsonObject),
-      track: JSON.parse(String(track)) as LaneTrack,
-      mark: JSON.parse(String(mark)) as ThreadHead["mark"],
+      lanes: lanesFromTexts(String(lanes), String(mark)),
     };
   } catch (cause) {
     throw new CorruptionError({ threadId, seq: -1, trouble: "its record is not JSON", cause });
   }
 }
 
-function headValues({ rev, hash, createdAt, updatedAt, metadata, seal, track, mark }: ThreadHead): SqlValue[] {
-  return [rev, hash, createdAt, updatedAt, JSON.stringify(metadata), seal, JSON.stringify(track), JSON.stringify(mark)];
+function headValues(head: ThreadHead): SqlValue[] {
+  const { rev, hash, createdAt, updatedAt, metadata, seal } = head;
+  const { lanes, mark } = lanesToTexts(head.lanes);
+  return [rev, hash, createdAt, updatedAt, JSON.stringify(metadata), seal, lanes, mark ?? "null"];
+}
+
+/** STRICT tables keep the type of each column, so the cast is safe. */
+function toLane([lane, firstSeq, seq, recordSeq, record, checkSum]: Columns): StoredLane {
+  return { lane, firstSeq, seq, recordSeq, record, checkSum } as StoredLane;
 }
 
 /** Longer payloads are stored in their own table, once per text. */
@@ -81,22 +100,24 @@ export class Threads {
   }
 
   /** Reads the state of a thread. `apply` writes the decision. */
-  open(threadId: string, wantedIds: readonly string[], wanted: readonly WantedInbox[]): OpenThread {
+  open(threadId: string, wanted: Wanted, wantedInboxes: readonly WantedInbox[]): OpenThread {
     const found = this.#find(threadId);
-    const known = found === undefined ? [] : this.#known(found.key, wantedIds);
+    const known = found === undefined ? [] : this.#known(found.key, wanted.ids);
+    const lanes = found === undefined ? [] : this.#lanes(found.key, wanted.lanes);
     const inboxes = new Map(
-      wanted.map((inbox) => {
+      wantedInboxes.map((inbox) => {
         const key = this.#sql.key.get(this.#tenant, inbox.threadId)?.[0];
         const rows = key === undefined ? [] : this.#known(Number(key), inbox.entryIds);
         return [inbox.threadId, { ...this.#commands.state(inbox), known: rows }];
       }),
     );
-    const state = { head: found?.head, claim: this.#claim(threadId), known, inboxes, now: this.#clock() };
+    const claim = this.#claim(threadId);
+    const state = { head: found?.head, claim, known, lanes, inboxes, now: this.#clock() };
     return { state, apply: (decision) => this.#apply(threadId, found?.key, decision) };
   }
 
   #apply(threadId: string, key: number | undefined, decision: Decision<unknown>): void {
-    const { head, rows = [], claim } = decision;
+    const { head, rows = [], lanes = [], claim } = decision;
     this.#commands.apply(decision);
     if (claim !== undefined)
       this.#sql.putClaim.run(this.#tenant, threadId, claim.holder, claim.epoch, claim.until, claim.ttlMs);
@@ -105,6 +126,18 @@ export class Threads {
     for (const row of rows) {
       this.#sql.putRow.run(thread, ...rowValues(row, this.#putBigPayload(row.payload)));
     }
+    for (const lane of lanes) this.#sql.putLane.run(thread, ...laneValues(lane));
+  }
+
+  /** Without names, all lanes of the thread. */
+  lanes(threadId: string, names: readonly string[] | undefined): readonly StoredLane[] {
+    const key = this.#find(threadId)?.key;
+    return key === undefined ? [] : this.#lanes(key, names);
+  }
+
+  #lanes(key: number, names: readonly string[] | undefined): readonly StoredLane[] {
+    if (names === undefined) return this.#sql.lanes.all(key).map(toLane);
+    return names.flatMap((name) => this.#sql.lane.all(key, name).map(toLane));
   }
 
   #find(threadId: string): { readonly key: number; readonly head: ThreadHead } | undefined {
@@ -136,6 +169,14 @@ export class Threads {
   }
 }
 
+const LANE_COLUMNS = "lane, first_seq, seq, record_seq, record, check_sum";
+
+const PUT_LANE = `INSERT OR REPLACE INTO lanes (thread, ${LANE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)`;
+
+function laneValues({ lane, firstSeq, seq, recordSeq, record, checkSum }: StoredLane): SqlValue[] {
+  return [lane, firstSeq, seq, recordSeq, record, checkSum];
+}
+
 function statements(connection: SqliteConnection) {
   return {
     head: connection.prepare(`SELECT key, ${HEAD_COLUMNS} FROM threads WHERE tenant = ? AND id = ?`),
@@ -146,8 +187,11 @@ function statements(connection: SqliteConnection) {
       INSERT INTO threads (tenant, id, ${HEAD_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING key`),
     putHead: connection.prepare(`UPDATE threads SET (${HEAD_COLUMNS}) = (?, ?, ?, ?, ?, ?, ?, ?) WHERE key = ?`),
     putRow: connection.prepare(`
-      INSERT INTO entries (thread, seq, id, at, v, kind, refs, payload, big, salt, digest, prev, hash, lane, measure, mark, track)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
+      INSERT INTO entries (thread, ${COPIED_COLUMNS})
+      VALUES (?, ${COPIED_COLUMNS.replace(/\w+/g, "?")})`),
+    lane: connection.prepare(`SELECT ${LANE_COLUMNS} FROM lanes WHERE thread = ? AND lane = ?`),
+    lanes: connection.prepare(`SELECT ${LANE_COLUMNS} FROM lanes WHERE thread = ?`),
+    putLane: connection.prepare(PUT_LANE),
     putBig: connection.prepare(`
       INSERT INTO big_payloads (tenant, hash, payload) VALUES (?, ?, ?)
       ON CONFLICT (tenant, hash) DO UPDATE SET hash = excluded.hash RETURNING key`),
@@ -157,13 +201,17 @@ function statements(connection: SqliteConnection) {
   };
 }
 
-const COPIED_COLUMNS = "seq, id, at, v, kind, refs, payload, big, salt, digest, prev, hash, lane, measure, mark, track";
+/** The columns of an entry, in the order of `rowValues`. */
+const COPIED_COLUMNS =
+  "seq, id, at, v, kind, refs, payload, big, salt, digest, prev, hash, " +
+  "lane, measure, state, record, record_seq, check_sum, mark, track";
 
 interface ThreadCopy {
   readonly from: string;
   readonly to: string;
   readonly atSeq: number;
   readonly head: ThreadHead;
+  readonly lanes: readonly StoredLane[];
 }
 
 /**
@@ -173,7 +221,7 @@ interface ThreadCopy {
 export function copyThread(
   connection: SqliteConnection,
   tenant: string,
-  { from, to, atSeq, head }: ThreadCopy,
+  { from, to, atSeq, head, lanes }: ThreadCopy,
 ): boolean {
   if (keyOf(connection, tenant, to) !== undefined) return false;
   const source = keyOf(connection, tenant, from);
@@ -184,10 +232,13 @@ export function copyThread(
   connection
     .prepare(`INSERT INTO threads (tenant, id, ${HEAD_COLUMNS}) VALUES (?, ?, ${values.map(() => "?")})`)
     .run(tenant, to, ...values);
+  const key = Number(keyOf(connection, tenant, to));
   connection
     .prepare(`INSERT INTO entries (thread, ${COPIED_COLUMNS})
       SELECT ?, ${COPIED_COLUMNS} FROM entries WHERE thread = ? AND seq <= ? ORDER BY seq`)
-    .run(Number(keyOf(connection, tenant, to)), source, atSeq);
+    .run(key, source, atSeq);
+  const putLane = connection.prepare(PUT_LANE);
+  for (const lane of lanes) putLane.run(key, ...laneValues(lane));
   return true;
 }
 
@@ -210,7 +261,8 @@ export function removeThread(connection: SqliteConnection, tenant: string, threa
 
 /** SQLite gives a new row the greatest position plus one. A placeholder row keeps a removed position from being reused. */
 function keepPosition(connection: SqliteConnection, pos: number): void {
-  const placeholder = "0, pos, '', 0, NULL, '', '{}', NULL, NULL, '', NULL, '', '', '', 0, NULL, NULL";
+  const placeholder =
+    "0, pos, '', 0, NULL, '', '{}', NULL, NULL, '', NULL, '', '', '', 0, NULL, NULL, NULL, NULL, NULL, NULL";
   connection.prepare("DELETE FROM entries WHERE thread = 0").run();
   connection
     .prepare(`INSERT INTO entries (pos, thread, ${COPIED_COLUMNS}) SELECT pos, ${placeholder} FROM (SELECT ? AS pos)`)

@@ -7,9 +7,10 @@ import { REQUEST_INTERRUPTED } from "../../agent/react/resume.ts";
 import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
 import { ContextPolicy } from "../../projection/policy/policy.ts";
 import { createProjector } from "../../projection/projector.ts";
-import { loadAgent, withMore } from "../../runtime/session/load.ts";
+import { loadAgent } from "../../runtime/session/load.ts";
 import { threadNotFound } from "../../stores/errors.ts";
 import type { LoadOptions, ThreadInfo, ThreadStore } from "../../stores/port.ts";
+import { loadMissing } from "../../stores/project-from-store.ts";
 import type { ToolSpec } from "../../thread/message.ts";
 import { Thread } from "../../thread/thread.ts";
 import type { ThreadData } from "../../thread/thread-data.ts";
@@ -33,7 +34,7 @@ const LANES_TAIL = 64;
 /** GET /api/threads/{id} */
 export async function threadDetail({ studio, param }: RouteCall): Promise<JsonResponse<ThreadDetail>> {
   const id = param("id");
-  const thread = await loadForLanes(studio.store, id, { last: LANES_TAIL });
+  const thread = await loadForLanes(studio.store, id, { last: LANES_TAIL, lanes: "all" });
   const [row, request, forks] = await Promise.all([
     rowOf(studio, thread),
     openRequest(studio, thread),
@@ -135,7 +136,7 @@ async function statusAt(studio: Studio, id: string, atSeq: number): Promise<stri
       const { run, last } = restore(settings, thread, studio.ports).state;
       return run === undefined ? (last?.end.status ?? "completed") : "open";
     } catch (error) {
-      thread = await withMore(studio.store, thread, error);
+      thread = await loadMissing(studio.store, thread, error);
     }
   }
 }
@@ -160,21 +161,25 @@ const DEFAULT_TAIL = 200;
 export async function threadTail({ studio, query, param }: RouteCall): Promise<JsonResponse<ThreadData>> {
   const id = param("id");
   const last = Math.max(1, numberIn(query, "last", MAX_TAIL) ?? DEFAULT_TAIL);
-  const thread = await studio.store.load(id, { last, upToSeq: numberIn(query, "atSeq") });
+  const thread = await studio.store.load(id, { last, upToSeq: numberIn(query, "atSeq"), lanes: "all" });
   if (thread === undefined) throw threadNotFound(id);
   return json(thread.toJSON());
 }
 
 type RowFacts = Pick<ThreadInfo, "id" | "rev" | "createdAt" | "updatedAt" | "metadata">;
 
-export async function rowOf(studio: Studio, info: RowFacts): Promise<ThreadRow> {
+export async function rowOf(
+  studio: Studio,
+  info: RowFacts,
+  live: boolean = studio.live.isLive(info.id),
+): Promise<ThreadRow> {
   const { id, rev, createdAt, updatedAt, metadata } = info;
   const { status, agent, parentThreadId, forkSeq } = metadata;
   return {
     id,
     title: await studio.titles.of(info),
     ...(typeof status === "string" && { status }),
-    live: studio.live.isLive(id),
+    live,
     rev,
     createdAt,
     updatedAt,
@@ -186,9 +191,10 @@ export async function rowOf(studio: Studio, info: RowFacts): Promise<ThreadRow> 
 
 /** Returns the list row of one thread. Reads only its last entry. */
 export async function rowOfThread(studio: Studio, threadId: string): Promise<ThreadRow> {
+  const live = studio.live.isLive(threadId); // read first, so that a row that is not live is never older than the end
   const thread = await studio.store.load(threadId, { last: 1 });
   if (thread === undefined) throw threadNotFound(threadId);
-  return rowOf(studio, thread);
+  return rowOf(studio, thread, live);
 }
 
 const VIEW_TAIL = 200;
@@ -227,7 +233,7 @@ export async function viewThread({ studio, request, param }: RouteCall): Promise
       const projection = projector.project({ ...input, thread });
       return json<ThreadView>({ ...projection, explained: projector.explain({ ...input, thread }), policy });
     } catch (error) {
-      thread = await withMore(studio.store, thread, error);
+      thread = await loadMissing(studio.store, thread, error);
     }
   }
 }

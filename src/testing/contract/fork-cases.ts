@@ -141,7 +141,7 @@ export const forkCases: ContractTests = {
     fresh,
   }) => {
     const other = await open();
-    for (let round = 0; round < 8; round++) {
+    for (let round = 0; round < 24; round++) {
       await store.append(thread, notes(5));
       const newId = fresh(`fork${round}`);
       const forking = other.fork(thread, { atSeq: 3, newId }).catch((error: unknown) => error);

@@ -1,3 +1,4 @@
+import type { LoadOptions } from "../../stores/port.ts";
 import type { Entry, EntryInput } from "../../thread/entry.ts";
 import type { ThreadBase } from "../../thread/thread-data.ts";
 import { inLane, note, notes, replace, summary, switchTo, user } from "../builders.ts";
@@ -158,7 +159,7 @@ export const baseCases: ContractTests = {
   },
 
   "lanes may have any name": async ({ store, thread }) => {
-    const names = ["__proto__", "constructor", "toString", "1", "\u{1F9F6}", " "];
+    const names = ["__proto__", "constructor", "toString", "1", "\u{1F9F6}", " ", "Case", "case", "\0", "a/b", "%_"];
     await store.append(
       thread,
       names.flatMap((name) => [switchTo(name), user("hi"), inLane("default", user("there"))]),
@@ -167,7 +168,7 @@ export const baseCases: ContractTests = {
   },
 
   "a base is right wherever the tail begins, whatever the thread": async ({ store, random, fresh }) => {
-    for (let round = 0; round < 12; round++) {
+    for (let round = 0; round < 8; round++) {
       const id = fresh(`r${round}`);
       for (let at = 0, total = 5 + random.below(30); at < total; ) {
         const batch = random.list(1 + random.below(4), (i) => randomEntry(random, at + i));
@@ -176,6 +177,72 @@ export const baseCases: ContractTests = {
       }
       await checkBaseOf(store, id);
     }
+  },
+
+  "a tail knows the active lane, the lanes of its entries and those asked for, and no others": async ({
+    store,
+    thread,
+  }) => {
+    const branched = branch("new", "left", 1);
+    await store.append(thread, [
+      inLane("left", user("one")),
+      inLane("asked", user("two")),
+      inLane("other", user("three")),
+      switchTo("active"),
+      inLane("used", user("four")),
+      branched,
+      switchTo("active"),
+      inLane("used", user("five")),
+    ]);
+    const known = async (options: LoadOptions): Promise<unknown> => {
+      const { lanes = {}, unwritten } = (await store.load(thread, options))?.base ?? {};
+      return [Object.keys(lanes).sort(), [...(unwritten ?? [])].sort()];
+    };
+    equal(await known({ last: 0 }), [["active"], []], "no entries");
+    equal(await known({ last: 1 }), [["active", "used"], []], "the last entry");
+    equal(await known({ last: 3 }), [["active", "left", "used"], ["new"]], "a branch");
+    equal(await known({ last: 1, lanes: ["asked", "none"] }), [["active", "asked", "used"], ["none"]], "asked for");
+    equal(await known({ last: 1, upToSeq: 1, lanes: ["used"] }), [[], ["asked", "default", "used"]], "earlier");
+  },
+
+  "lanes are known by their names, however many there are": async ({ store, thread, fresh }) => {
+    const names = Array.from({ length: 120 }, (_, n) => `lane ${n}`);
+    for (const part of [names.slice(0, 70), names.slice(50)])
+      await store.append(
+        thread,
+        part.map((name) => inLane(name, user(name))),
+      );
+    const newId = fresh("fork");
+    await store.fork(thread, { atSeq: 99, newId });
+    for (const id of [thread, newId]) {
+      const { lanes } = naiveBase(present(await store.load(id), "thread").toArray());
+      equal((await store.load(id, { last: 0, lanes: "all" }))?.base?.lanes, lanes, "all lanes");
+      for (const lane of ["lane 0", "lane 60", "lane 79", "lane 119"]) {
+        const tail = await store.load(id, { last: 0, lanes: [lane] });
+        equal(tail?.base?.lanes[lane], lanes[lane], lane);
+      }
+    }
+  },
+
+  "a thread that begins anew has no lanes of the one before": async ({ store, thread }) => {
+    await store.append(thread, [inLane("a", user("one")), inLane("b", user("two"))]);
+    await store.delete(thread);
+    await store.append(thread, [inLane("b", user("three")), note()]);
+    await checkBaseOf(store, thread);
+    ok((await store.verify(thread)).ok, "verify");
+  },
+
+  "lanes that several calls change at once stay right": async ({ store, open, thread }) => {
+    const other = await open();
+    const calls = Array.from({ length: 24 }, (_, n) =>
+      (n % 2 ? store : other).append(
+        thread,
+        n % 5 === 0 ? switchTo(`lane ${n % 3}`) : inLane(`lane ${n % 4}`, note({ n })),
+      ),
+    );
+    await Promise.all(calls);
+    await checkBaseOf(store, thread);
+    ok((await store.verify(thread)).ok, "verify");
   },
 
   "a base is right after a fork and what follows it": async ({ store, random, thread, fresh }) => {
@@ -212,10 +279,23 @@ async function checkBaseOf(store: CaseFixture["store"], id: string): Promise<voi
   const all = thread.toArray();
   for (let firstSeq = 1; firstSeq <= all.length; firstSeq++) {
     const expected = naiveBase(all.slice(0, firstSeq));
-    const tail = await store.load(id, { last: all.length - firstSeq });
+    const [tail, past, part] = await Promise.all([
+      store.load(id, { last: all.length - firstSeq, lanes: "all" }),
+      store.load(id, { upToSeq: firstSeq, last: 1, lanes: "all" }).catch(() => undefined),
+      store.load(id, { upToSeq: firstSeq - 1, last: 0, lanes: ["a"] }),
+    ]);
     sameBase(tail?.base, expected, all, firstSeq);
-    const past = await store.load(id, { upToSeq: firstSeq, last: 1 }).catch(() => undefined);
     if (past !== undefined) sameBase(past.base, expected, all, firstSeq);
+    const { unwritten, lanes, ...rest } = part?.base ?? { unwritten: undefined, lanes: {} };
+    const known = new Set([...Object.keys(lanes), ...(unwritten ?? [])]);
+    const expectedLanes = Object.entries(expected.lanes).filter(([lane]) => known.has(lane));
+    equal([...known].sort(), [...new Set(["a", expected.activeLane])].sort(), "the lanes asked for");
+    sameBase(
+      { ...rest, lanes } as ThreadBase,
+      { ...expected, lanes: Object.fromEntries(expectedLanes) },
+      all,
+      firstSeq,
+    );
   }
 }
 

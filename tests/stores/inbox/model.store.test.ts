@@ -28,7 +28,7 @@ const subjects: Readonly<Record<string, () => Subject>> = {
     const store = sqliteStore(path);
     const dump = async () => {
       const tables = ask(path, "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name");
-      return JSON.stringify(tables.map(([name]) => [name, ask(path, `SELECT * FROM ${name} ORDER BY rowid`)]));
+      return JSON.stringify(tables.map(([name]) => [name, ask(path, `SELECT * FROM ${name} ORDER BY 1, 2, 3`)]));
     };
     return { store, dump, end: () => store.close() };
   },

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
-import { note } from "heddle/testing";
-import { expect, test } from "vitest";
+import { inLane, note } from "heddle/testing";
+import { expect, onTestFinished, test } from "vitest";
 import { V1 } from "../../../src/stores/postgres/schema/v1.ts";
 import { asText, everythingIn, type Names } from "../../support/everything.ts";
 import { openStore, rawConnection, schema } from "./open.ts";
@@ -17,7 +17,7 @@ test("schema 1 still creates the same tables", () => {
 });
 
 test("a database of schema 1 opens complete, and can be continued", async () => {
-  await restore();
+  await restore(schema);
   const { names, contents } = JSON.parse(golden("postgres-v1.json")) as Golden;
   const store = openStore();
   const { feed: _, ...found } = await everythingIn(store, names);
@@ -29,8 +29,32 @@ test("a database of schema 1 opens complete, and can be continued", async () => 
   }
 });
 
+test("a process of 0.1 that is connected during the upgrade can no longer read heads, so it can not append", async () => {
+  const sql = rawConnection();
+  const name = schema.replace("test_", "test_fence_");
+  onTestFinished(async () => {
+    await sql`drop schema if exists ${sql(name)} cascade`;
+  });
+  await restore(name);
+  const threads = sql(`${name}.threads`);
+  const head = () => sql`select t.key, t.seal, t.track, t.mark from ${threads} t where t.id = ${"counted"}`;
+  const key = (await head())[0]?.["key"] as number; // the golden thread has a number
+  const store = openStore({ schema: name });
+  expect(await store.verify("counted")).toMatchObject({ ok: true });
+  await expect(head()).rejects.toThrow(/track does not exist/);
+  await expect(sql`update ${threads} set track = '{}', mark = null where key = ${key}`).rejects.toThrow(
+    /does not exist/,
+  );
+  await store.append("counted", [inLane("a", note()), inLane("b", note())]);
+  const lanes = () => sql`select from ${sql(`${name}.lanes`)} where thread = ${key}`;
+  expect(await lanes()).not.toHaveLength(0);
+  await sql`delete from ${sql(`${name}.entries`)} where thread = ${key}`;
+  await sql`delete from ${threads} where key = ${key}`;
+  expect(await lanes()).toHaveLength(0);
+});
+
 /** As a dump of then would be restored: the tables as they were made, then their rows, then where counting goes on. */
-async function restore(): Promise<void> {
+async function restore(schema: string): Promise<void> {
   const sql = rawConnection();
   const tables = JSON.parse(golden("postgres-v1-tables.json")) as Readonly<Record<string, object[]>>;
   const meta = "create table meta (name text primary key, value text not null);";

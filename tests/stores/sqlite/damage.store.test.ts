@@ -38,8 +38,30 @@ describe("verify sees a change of", () => {
     ["a digest", of(6, "digest = 'x'"), 6],
     ["a lane", of(6, "lane = 'other'"), 6],
     ["a measure", of(6, "measure = measure + 1"), 6],
-    ["a mark", of(6, "mark = NULL"), 6],
+    ["a mark", of(6, "mark = 4"), 6],
     ["a track", of(6, "track = '{}'"), 6],
+    ["a state", of(6, `state = '{"active":"side"}'`), 6],
+    ["a record", of(6, `record = '{"measure":9}'`), 6],
+    ["the place of a record", of(6, "record_seq = 2"), 6],
+    ["a checksum", of(6, "check_sum = 'AAAAAAAAAAAAAAAA'"), 6],
+    ["the absence of a checksum", of(6, "check_sum = NULL"), 6],
+    [
+      "the absence of the first checksum",
+      of(0, "state = NULL, record = NULL, record_seq = NULL, check_sum = NULL"),
+      -1,
+    ],
+    [
+      "the absence of all checksums",
+      "UPDATE entries SET state = NULL, record = NULL, record_seq = NULL, check_sum = NULL",
+      3,
+    ],
+    ["a record of a lane", `UPDATE lanes SET record = '{"measure":9}'`, -1],
+    ["the lane of a record", "UPDATE lanes SET lane = 'other'", -1],
+    ["the place of a lane", "UPDATE lanes SET seq = 5", -1],
+    ["the first entry of a lane", "UPDATE lanes SET first_seq = 2", -1],
+    ["the last record of a lane", "UPDATE lanes SET record_seq = 3", -1],
+    ["the checksum of a lane", "UPDATE lanes SET check_sum = 'AAAAAAAAAAAAAAAA'", -1],
+    ["the absence of a lane", "DELETE FROM lanes", -1],
     ["the absence of an entry", "DELETE FROM entries WHERE seq = 6", 6],
     ["the absence of the last entry", "DELETE FROM entries WHERE seq = 9", 9],
     ["an entry in another's place", of(6, "thread = 7"), 6],
@@ -49,8 +71,8 @@ describe("verify sees a change of", () => {
     ["the time of creation", "UPDATE threads SET created_at = created_at - 1", -1],
     ["the time of the last change", "UPDATE threads SET updated_at = updated_at + 1", -1],
     ["the metadata", `UPDATE threads SET metadata = '{"status":"done"}'`, -1],
-    ["the track of the thread", `UPDATE threads SET track = '{"active":"side","lanes":{}}'`, -1],
-    ["the mark of the thread", "UPDATE threads SET mark = 'null'", -1],
+    ["the lanes of the thread", `UPDATE threads SET lanes = replace(lanes, '"since":0', '"since":1')`, -1],
+    ["the lanes of the thread, as of 0.1", `UPDATE threads SET lanes = '{"active":"side","lanes":{}}'`, -1],
   ])("%s", async (_, statement, seq) => {
     const store = await tampered(statement);
     expect(await store.verify("t")).toMatchObject({ ok: false, bad: { seq } });
@@ -66,8 +88,18 @@ describe("a reader does not get", () => {
     ["a history without entries", "UPDATE threads SET rev = 0", -1],
     ["another time of creation", "UPDATE threads SET created_at = created_at - 1", -1],
     ["other metadata", `UPDATE threads SET metadata = '{"status":"done"}'`, -1],
-    ["a record that is not JSON", "UPDATE threads SET track = '{'", -1],
-    ["a record of another shape", `UPDATE threads SET track = '{"active":1}'`, -1],
+    ["a record that is not JSON", "UPDATE threads SET lanes = '{'", -1],
+    ["a record of another shape", `UPDATE threads SET lanes = '{"active":1}'`, -1],
+    ["a record that is a number", "UPDATE threads SET lanes = '1'", -1],
+    ["another lane", of(6, "lane = 'other'"), 6],
+    ["another measure", of(6, "measure = measure + 1"), 6],
+    ["another state", of(6, `state = '{"active":"side"}'`), 6],
+    ["another record", of(6, `record = '{"measure":9}'`), 6],
+    ["another place of a record", of(6, "record_seq = 2"), 6],
+    ["another checksum", of(6, "check_sum = 'AAAAAAAAAAAAAAAA'"), 6],
+    ["a row without a checksum", of(6, "state = NULL, record = NULL, record_seq = NULL, check_sum = NULL"), 6],
+    ["a row with a track", of(6, "track = '{}'"), 6],
+    ["a row with a mark", of(6, "mark = 4"), 6],
   ])("%s", async (_, statement, seq) => {
     const store = await tampered(statement);
     await expect(store.load("t")).rejects.toMatchObject({
@@ -78,14 +110,21 @@ describe("a reader does not get", () => {
     });
   });
 
-  test.each(["'{'", "'{}'", `'{"active":"default","lanes":{"side":{"measure":"much"}}}'`])(
-    "a tail whose track is %s",
-    async (track) => {
-      const store = await tampered(`UPDATE entries SET track = ${track} WHERE track IS NOT NULL`);
-      await expect(store.load("t", { last: 3 })).rejects.toMatchObject({ code: "corrupt", threadId: "t" });
-      await expect(store.fork("t", { atSeq: 8 })).rejects.toMatchObject({ code: "corrupt" });
-    },
-  );
+  test.each([
+    ["the lane of an earlier row", "UPDATE entries SET record = '{}' WHERE seq = 4"],
+    ["the record of a lane", `UPDATE lanes SET record = '{"measure":9}'`],
+    ["the record of a lane, which is not JSON", "UPDATE lanes SET record = '{'"],
+    ["the checksum of a lane", "UPDATE lanes SET check_sum = 'AAAAAAAAAAAAAAAA'"],
+  ])("a tail or a fork that depends on %s", async (what, statement) => {
+    const store = await tampered(statement);
+    const isOfLane = what !== "the lane of an earlier row";
+    const options = isOfLane ? { last: 3, lanes: ["side"] } : { last: 5 };
+    await expect(store.load("t", options)).rejects.toMatchObject({ code: "corrupt", threadId: "t" });
+    if (!isOfLane) return;
+    await expect(store.fork("t", { atSeq: 8 })).rejects.toMatchObject({ code: "corrupt" });
+    await expect(store.append("t", inLane("side", note()))).rejects.toMatchObject({ code: "corrupt" });
+    expect((await store.load("t", { last: 3 }))?.rev).toBe(10); // the other lanes can still be read
+  });
 });
 
 test("the entries before the damage can still be read", async () => {

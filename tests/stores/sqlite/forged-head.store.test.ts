@@ -9,7 +9,8 @@ const FORGERIES = {
   hash: "hash = 'forged'",
   "updated at": "updated_at = updated_at + 1",
   metadata: `metadata = '{"title":"forged"}'`,
-  track: `track = '{"active":"other","lanes":{}}'`,
+  lanes: `lanes = replace(lanes, 'default', 'other')`,
+  "lanes as of 0.1": `lanes = '{"active":"other","lanes":{}}'`,
 };
 
 describe("the head of a thread, changed outside the store", () => {

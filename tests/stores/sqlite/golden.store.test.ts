@@ -1,12 +1,13 @@
 import { copyFileSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { sqliteStore } from "heddle/sqlite";
-import { note } from "heddle/testing";
+import { inLane, note } from "heddle/testing";
 import { expect, onTestFinished, test } from "vitest";
 import { V1 } from "../../../src/stores/sqlite/schema/v1.ts";
 import { asText, everythingIn, type Names } from "../../support/everything.ts";
 import { countingPorts, writeSample } from "../../support/sample.ts";
 import { fastFile } from "../../support/temp-folder.ts";
+import { plainConnect } from "./support/recording.ts";
 import { ask, tamper } from "./support/sql.ts";
 
 interface Golden {
@@ -25,6 +26,29 @@ test("a database of schema 1 opens complete, and can be continued", async () => 
     expect((await store.append(id, note())).rev).toBe(rev + 1);
     expect(await store.verify(id)).toMatchObject({ ok: true, entries: rev + 1 });
   }
+});
+
+test("a process of 0.1 that is connected during the upgrade can no longer read heads, so it can not append", async () => {
+  const path = fastFile();
+  copyFileSync(golden("sqlite-v1.db"), path);
+  const earlier = plainConnect()(path);
+  const columns = "rev, hash, created_at, updated_at, metadata, seal, track, mark";
+  const head = earlier.prepare(`SELECT key, ${columns} FROM threads WHERE tenant = ? AND id = ?`);
+  const putHead = earlier.prepare(`UPDATE threads SET (${columns}) = (?, ?, ?, ?, ?, ?, ?, ?) WHERE key = ?`);
+  const [key, ...values] = head.get("default", "counted") ?? [];
+  const store = sqliteStore(path);
+  expect(() => head.get("default", "counted")).toThrow(/no such column: track/);
+  expect(() => putHead.run(...values, key ?? 0)).toThrow(/no such column: track/);
+  expect(await store.verify("counted")).toMatchObject({ ok: true });
+  await store.append("counted", [inLane("a", note()), inLane("b", note())]);
+  expect(ask(path, `SELECT count(*) FROM lanes WHERE thread = ${key}`)).not.toEqual([[0]]);
+  earlier.prepare("DELETE FROM entries WHERE thread = ?").run(key ?? 0);
+  earlier.prepare("DELETE FROM threads WHERE key = ?").run(key ?? 0);
+  expect(ask(path, `SELECT count(*) FROM lanes WHERE thread = ${key}`)).toEqual([[0]]);
+  await store.append("counted", inLane("b", note()));
+  expect(await store.verify("counted")).toMatchObject({ ok: true, entries: 1 });
+  earlier.close();
+  await store.close();
 });
 
 test("an append made with schema 1 can still be retried", async () => {

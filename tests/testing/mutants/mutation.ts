@@ -1,4 +1,4 @@
-import type { ListQuery, StoreDriver, StoredRow, ThreadState } from "heddle/store";
+import type { ListQuery, StoreDriver, StoredRow, ThreadState, Wanted } from "heddle/store";
 import type { MemoryTenant } from "../../../src/stores/memory-store.ts";
 import { StoreContext } from "../../../src/stores/methods/context.ts";
 import { searchHeads } from "../../../src/stores/methods/list.ts";
@@ -12,10 +12,10 @@ export type Mutants = Readonly<Record<string, Readonly<Record<string, Mutation>>
 export function peek<Seen>(
   sound: StoreDriver,
   id: string,
-  ids: readonly string[],
+  wanted: Wanted,
   look: (state: ThreadState) => Seen,
 ): Promise<Seen> {
-  return sound.transact(id, ids, (state) => ({ result: look(state) }));
+  return sound.transact(id, wanted, (state) => ({ result: look(state) }));
 }
 
 export function rewriting(sound: StoreDriver, rewrite: (payload: string) => string): StoreDriver["transact"] {
@@ -55,9 +55,11 @@ export function copying(
   sound: StoreDriver,
   change: (rows: readonly StoredRow[]) => readonly StoredRow[],
 ): NonNullable<StoreDriver["copy"]> {
-  return async (from, to, atSeq, head) => {
+  return async (from, to, atSeq, start) => {
     const rows = change(await sound.rows(from, { from: 0, to: atSeq, limit: atSeq + 1 }));
-    return sound.transact(to, [], (state) => (state.head ? { result: false } : { result: true, head, rows }));
+    return sound.transact(to, { ids: [], lanes: [] }, (state) =>
+      state.head ? { result: false } : { result: true, ...start, rows },
+    );
   };
 }
 

@@ -1,4 +1,4 @@
-import type { StoreDriver, StoredRow, ThreadChanges } from "heddle/store";
+import type { StoreDriver, StoredLane, StoredRow, ThreadChanges } from "heddle/store";
 import { listing, type Mutants } from "./mutation.ts";
 
 /** Careless ways to read. */
@@ -122,6 +122,65 @@ export const reading: Mutants = {
     }),
     "announces other threads than those that changed": (sound) => ({
       changedThreads: async (after) => ({ ...(await lookOf(sound, after)), threadIds: ["other"] }),
+    }),
+  },
+  base: {
+    "forgets lanes": () => ({ lanes: async () => [] }),
+    "gives every lane whatever is asked": (sound) => ({ lanes: (id) => sound.lanes(id) }),
+    "gives no lanes without names": (sound) => ({ lanes: (id, names = []) => sound.lanes(id, names) }),
+    "gives a decision any lane, not the wanted ones": (sound, { threads }) => ({
+      transact: (id, wanted, decide) =>
+        sound.transact(id, wanted, (state) =>
+          decide({ ...state, lanes: [...(threads.get(id)?.lanes.values() ?? [])].slice(0, 1) }),
+        ),
+    }),
+    "stores lanes once": (sound, { threads }) => ({
+      transact: (id, wanted, decide) =>
+        sound.transact(id, wanted, (state) => {
+          const { lanes, ...decision } = decide(state);
+          return {
+            ...decision,
+            ...(lanes && { lanes: lanes.filter(({ lane }) => !threads.get(id)?.lanes.has(lane)) }),
+          };
+        }),
+    }),
+    "stores one lane of a call": (sound) => ({
+      transact: (id, wanted, decide) =>
+        sound.transact(id, wanted, (state) => {
+          const { lanes, ...decision } = decide(state);
+          return { ...decision, ...(lanes && { lanes: lanes.slice(0, 1) }) };
+        }),
+    }),
+    "keeps lanes of a removed thread": (sound, { threads }) => {
+      const removed = new Map<string, StoredLane[]>();
+      return {
+        remove(id) {
+          removed.set(id, [...(threads.get(id)?.lanes.values() ?? [])]);
+          return sound.remove(id);
+        },
+        transact: (id, wanted, decide) =>
+          sound.transact(id, wanted, (state) => {
+            const earlier = removed.get(id)?.filter(({ lane }) => wanted.lanes.includes(lane)) ?? [];
+            return decide({ ...state, lanes: [...earlier, ...state.lanes] });
+          }),
+      };
+    },
+    "copies no lanes": (sound) => ({
+      copy: async (from, to, atSeq, { head }) => {
+        const rows = await sound.rows(from, { from: 0, to: atSeq, limit: atSeq + 1 });
+        return sound.transact(to, { ids: [], lanes: [] }, (state) =>
+          state.head ? { result: false } : { result: true, head, rows },
+        );
+      },
+    }),
+    "loses the columns of lanes": (sound) => ({
+      rows: async (id, range) => (await sound.rows(id, range)).map((row) => ({ ...row, recordSeq: null })),
+    }),
+    "ignores the case of lanes": (sound) => ({
+      lanes: async (id, names) =>
+        (await sound.lanes(id)).filter(
+          ({ lane }) => names === undefined || names.some((name) => name.toLowerCase() === lane.toLowerCase()),
+        ),
     }),
   },
   feed: {

@@ -56,7 +56,8 @@ export const writing: Mutants = {
     "repeats a batch whose signal has aborted": (sound) => ({
       async transact(id, ids, decide, _, signal) {
         const result = await sound.transact(id, ids, decide);
-        if (signal?.aborted) await sound.transact(id, [], (state) => decide({ ...state, known: [] }));
+        if (signal?.aborted)
+          await sound.transact(id, { ids: [], lanes: [] }, (state) => decide({ ...state, known: [] }));
         return result;
       },
     }),
@@ -82,7 +83,7 @@ export const writing: Mutants = {
   },
   retry: {
     "forgets which ids it knows": (sound) => ({
-      transact: (id, _, decide) => sound.transact(id, [], decide),
+      transact: (id, wanted, decide) => sound.transact(id, { ...wanted, ids: [] }, decide),
     }),
     "knows only the last hundred ids": (sound) => ({
       transact: (id, ids, decide) =>

@@ -32,4 +32,21 @@ create index commands_done on commands (tenant, done_at) where done_at is not nu
 
 -- The entries of one request. Without seq, so that Postgres stores the key of a request once. Others are not in it.
 create index entries_by_request on entries (thread, (${REQUEST_KEY})) where ${REQUEST_KEY} is not null;
+
+-- Lanes. Processes of 0.1 that are still connected cannot read a head by the new column names, so they cannot append.
+-- They can remove threads; the foreign key then removes the lanes too.
+alter table threads rename column track to lanes;
+alter table threads rename column mark to earlier_mark;
+alter table entries add column state text, add column record text, add column record_seq bigint, add column check_sum text;
+
+create table lanes (
+  thread bigint not null references threads (key) on delete cascade,
+  lane text collate "C" not null, -- JSON text
+  first_seq bigint not null,
+  seq bigint not null,
+  record_seq bigint not null,
+  record text not null,
+  check_sum text not null,
+  primary key (thread, lane)
+);
 `;

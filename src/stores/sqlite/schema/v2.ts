@@ -30,4 +30,28 @@ CREATE INDEX commands_done ON commands (tenant, done_at) WHERE done_at IS NOT NU
 
 -- The entries of one request, in order. Entries without a request are not in it.
 CREATE INDEX entries_by_request ON entries (thread, (${REQUEST_KEY}), seq) WHERE (${REQUEST_KEY}) IS NOT NULL;
+
+-- Lanes. Processes of 0.1 that are still connected cannot read a head by the new column names, so they cannot append.
+-- They can remove threads; the trigger then removes the lanes too.
+ALTER TABLE threads RENAME COLUMN track TO lanes;
+ALTER TABLE threads RENAME COLUMN mark TO earlier_mark;
+ALTER TABLE entries ADD COLUMN state TEXT;
+ALTER TABLE entries ADD COLUMN record TEXT;
+ALTER TABLE entries ADD COLUMN record_seq INTEGER;
+ALTER TABLE entries ADD COLUMN check_sum TEXT;
+
+CREATE TABLE lanes (
+  thread INTEGER NOT NULL,
+  lane TEXT NOT NULL,
+  first_seq INTEGER NOT NULL,
+  seq INTEGER NOT NULL,
+  record_seq INTEGER NOT NULL,
+  record TEXT NOT NULL,
+  check_sum TEXT NOT NULL,
+  PRIMARY KEY (thread, lane)
+) STRICT, WITHOUT ROWID;
+
+CREATE TRIGGER remove_lanes AFTER DELETE ON threads BEGIN
+  DELETE FROM lanes WHERE thread = OLD.key;
+END;
 `;

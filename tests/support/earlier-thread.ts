@@ -1,0 +1,44 @@
+import type { EntryInput } from "heddle";
+import type { ThreadHead } from "heddle/store";
+import type { LaneTrack } from "../../src/lanes/track.ts";
+import type { StoredRow } from "../../src/stores/driver.ts";
+import { type EarlierTip, EMPTY_EARLIER_TIP, nextEarlierRow } from "../../src/stores/earlier-rows.ts";
+import type { MemoryTenant } from "../../src/stores/memory-store.ts";
+import { nativeSha256 } from "../../src/stores/native/sha256.ts";
+import { encodeDraft, sealHead } from "../../src/stores/row-format.ts";
+import { draftEntries } from "../../src/thread/entry.ts";
+import { systemPorts } from "../../src/thread/ports.ts";
+
+interface EarlierThread {
+  readonly head: ThreadHead;
+  readonly rows: readonly StoredRow[];
+}
+
+/** A thread as 0.1 wrote it; or as the versions before, which did not record malformed operations. */
+export function earlierThread(
+  threadId: string,
+  entries: readonly EntryInput[],
+  { marksMalformed = true }: { readonly marksMalformed?: boolean } = {},
+): EarlierThread {
+  const rows: StoredRow[] = [];
+  let tip: EarlierTip = EMPTY_EARLIER_TIP;
+  for (const draft of draftEntries(entries, systemPorts)) {
+    const next = nextEarlierRow(tip, encodeDraft(draft, "salt", nativeSha256), nativeSha256);
+    rows.push(next.row);
+    tip = marksMalformed ? next.tip : { ...next.tip, track: unmarked(next.tip.track) };
+  }
+  const { rev, hash, track, mark } = tip;
+  const content = { rev, hash, createdAt: 1, updatedAt: rows.at(-1)?.at ?? 1, metadata: {}, lanes: { track, mark } };
+  return { head: sealHead(threadId, content, nativeSha256), rows };
+}
+
+/** Puts such a thread into a store in memory. */
+export function putEarlierThread(tenant: MemoryTenant, threadId: string, { head, rows }: EarlierThread): void {
+  const seqById = new Map(rows.map(({ id, seq }) => [id, seq]));
+  tenant.threads.set(threadId, { head, rows: [...rows], seqById, seqsByRequest: new Map(), lanes: new Map() });
+  for (const row of rows) tenant.log.push({ threadId, row });
+}
+
+function unmarked({ active, lanes }: LaneTrack): LaneTrack {
+  return { active, lanes };
+}
