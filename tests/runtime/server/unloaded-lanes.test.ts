@@ -34,6 +34,7 @@ describe("a server that has loaded the end of a long thread", () => {
     const server = await on.start({ script: [sees("Old.", "Still there?")], contextPolicy });
     expect(Object.keys(server.thread().base?.lanes ?? {})).toEqual(["default"]);
     expect((await on.end(server.modifyContext(switchTo("old", "o1")))).status).toBe("applied");
+    expect(Object.keys(server.thread().base?.lanes ?? {}).sort()).toEqual(["default", "old"]);
     await on.end((await on.end(server.ask("Still there?"))).result);
     await proveAll(on.store, on.threadId);
   });
