@@ -84,11 +84,15 @@ export class NeighborCheck {
 
   /** The next row in order, and its entry. */
   push(row: StoredRow, entry: Entry): void {
+    if (row.checkSum !== null) {
+      this.#last = row;
+      return; // no row of 0.1 may follow
+    }
     if (row.seq === 0) {
       this.#active = DEFAULT_LANE;
       this.#isWhole = true;
     }
-    if (row.checkSum === null) this.#check(row, entry);
+    this.#check(row, entry);
     this.#last = row;
     this.#active = switchTarget(entry) ?? (namedLane(entry) === undefined ? row.lane : this.#active);
     this.#measures.set(row.lane, row.measure);

@@ -78,7 +78,8 @@ export function nextFields(tip: Tip, prepared: EncodedDraft<DraftContent>, sha25
 type CheckedColumns = Pick<StoredRow, "hash" | "lane" | "measure" | "state" | "record" | "recordSeq">;
 
 function columnSum({ hash, lane, measure, state, record, recordSeq }: CheckedColumns, sha256: Sha256): string {
-  return shortSum(["heddle.columns/1", hash, lane, measure, state, record, recordSeq], sha256);
+  const texts = `${JSON.stringify(lane)},${measure},${state && JSON.stringify(state)},${record && JSON.stringify(record)}`;
+  return sha256(`["heddle.columns/1","${hash}",${texts},${recordSeq}]`).slice(0, 16); // faster than one stringify
 }
 
 /** Detects damage. It does not protect against an attacker with write access, so 96 bits are enough. */

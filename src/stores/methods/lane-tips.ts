@@ -98,7 +98,10 @@ async function currentTips(
 async function tipBefore(context: StoreContext, place: Place, row: StoredRow): Promise<LaneTip | undefined> {
   const { recordSeq, measure, payload } = row;
   if (recordSeq === null) return undefined;
-  const record = await recordAt(context, place, row.lane, recordSeq);
+  const { lanes } = place.head;
+  const tip = isEarlier(lanes) || lanes.active !== row.lane ? null : lanes.tip;
+  const isSame = tip?.recordSeq === recordSeq; // only the measure has grown since
+  const record = isSame ? tip.record : await recordAt(context, place, row.lane, recordSeq);
   const own = measureOf(payload ?? "");
   return { firstSeq: 0, seq: place.row.seq, recordSeq, record: { ...record, measure: measure - own } };
 }
