@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import { type SqliteConnection, sqliteStore } from "heddle/sqlite";
 import { note } from "heddle/testing";
 import { describe, expect, test } from "vitest";
+import { migrate } from "../../../src/stores/sqlite/schema/migrate.ts";
 import { installedBetterSqlite3 } from "../../support/open-at.ts";
 import { fastFile, fastFolder } from "../../support/temp-folder.ts";
 import { plainConnect, recording } from "./support/recording.ts";
@@ -117,7 +118,10 @@ test("when the disk is full while the tables are made, the error says so", () =>
 });
 
 function makeEmpty(path: string): void {
-  void sqliteStore(path).close();
+  const connection = plainConnect()(path);
+  connection.exec("PRAGMA journal_mode = WAL");
+  migrate(connection);
+  connection.close();
 }
 
 function makeNewer(path: string): void {
