@@ -25,6 +25,11 @@ export async function loadLibrary(): Promise<PostgresLibrary> {
 
 const MAX_BACKOFF_SECONDS = 1;
 
+/** The object ids of types. They are the same on every server. */
+const BIGINT = 20;
+const BIGINT_ARRAY = 1016;
+const TEXT_ARRAY = 1009;
+
 interface PoolOptions {
   /** The largest number of connections. */
   readonly max: number;
@@ -46,7 +51,13 @@ export function poolFactory(library: PostgresLibrary, url: string, sockets: Sock
         onnotice: () => {},
         backoff: (retries) => (0.5 + Math.random() / 2) * Math.min(3 ** retries / 100, MAX_BACKOFF_SECONDS),
         connection: { application_name: "heddle" },
-        types: { bigint: { to: 20, from: [20], serialize: String, parse: Number } },
+        // Loading the types of the server at each connect would reject without a handler when the connection is lost.
+        fetch_types: false,
+        types: {
+          bigint: { to: BIGINT, from: [BIGINT], serialize: String, parse: Number },
+          bigints: { to: BIGINT_ARRAY, from: [], serialize: arrayLiteral, parse: String },
+          texts: { to: TEXT_ARRAY, from: [], serialize: arrayLiteral, parse: String },
+        },
         // The library's types lack `socket`. With several hosts the library itself tries one after the other.
         ...(!namesSeveralHosts(url) && {
           socket: (address: Parameters<Sockets["connect"]>[0]) => sockets.connect(address),
@@ -56,6 +67,12 @@ export function poolFactory(library: PostgresLibrary, url: string, sockets: Sock
       throw badUrl(); // the library's message quotes the URL
     }
   };
+}
+
+/** Postgres writes arrays as `{"a","b",null}`. Only parameters are arrays here; no query returns one. */
+function arrayLiteral(values: readonly (string | number | null | undefined)[]): string {
+  const items = values.map((value) => (value == null ? "null" : `"${String(value).replace(/["\\]/g, "\\$&")}"`));
+  return `{${items.join()}}`;
 }
 
 function namesSeveralHosts(url: string): boolean {

@@ -126,7 +126,8 @@ function feedPlace(cursor = "0:0"): readonly [xid: string, pos: string] {
 
 interface ChangedThreadColumns {
   readonly position: string;
-  readonly ids: readonly string[];
+  /** JSON of a list of thread ids. */
+  readonly ids: string;
   readonly is_feed_behind: boolean;
 }
 
@@ -148,12 +149,16 @@ export async function readChangedThreads(scope: Scope, after: string | undefined
       ? sql`'{}'::text[]`
       : sql`array(select t.id from (${newRows}) as e join ${tables.threads} t on t.key = e.thread)`;
   const [found] = await sql<ChangedThreadColumns[]>`
-    select pg_current_snapshot()::text as position, ${ids} as ids, exists (
+    select pg_current_snapshot()::text as position, to_json(${ids})::text as ids, exists (
       select from ${tables.entries} e
       where e.tenant = ${tenant} and e.xid >= pg_snapshot_xmin(pg_current_snapshot())
     ) as is_feed_behind`;
   if (found === undefined) throw new Error("The look at the changes has no answer."); // a select without a table has one row
-  return { threadIds: found.ids, position: found.position, isFeedBehind: found.is_feed_behind };
+  return {
+    threadIds: JSON.parse(found.ids) as readonly string[],
+    position: found.position,
+    isFeedBehind: found.is_feed_behind,
+  };
 }
 
 /** The threads of a page, plus one when there is another page. */

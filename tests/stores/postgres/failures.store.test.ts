@@ -1,8 +1,9 @@
 import { inspect } from "node:util";
 import { StoreError } from "heddle";
 import { openPostgresStore, postgresStore } from "heddle/postgres";
-import { describe, expect, inject, test } from "vitest";
+import { describe, expect, inject, test, vi } from "vitest";
 import { freePort } from "../../support/postgres/free-port.ts";
+import { startProxy } from "../../support/postgres/tcp-proxy.ts";
 import { openStore, rawConnection, schema } from "./open.ts";
 
 const secret = "correct-horse-battery";
@@ -44,6 +45,23 @@ test("a missing server is store_unreachable for every method, and can be retried
   await expect(store.delete("t")).rejects.toMatchObject(unreachable);
   await store.close();
   await expect(store.load("t")).rejects.toMatchObject({ code: "store_closed" });
+});
+
+test("a connection that is lost with its first statement rejects the call, and nothing else", async () => {
+  const proxy = await startProxy(inject("postgresUrl"), { lostAfterLogin: 3 });
+  const unhandled: unknown[] = [];
+  const note = (reason: unknown): void => void unhandled.push(reason);
+  process.on("unhandledRejection", note);
+  try {
+    const store = openStore({}, proxy.url);
+    await expect(store.append("t", {})).rejects.toMatchObject({ code: "store_unreachable", retryable: true });
+    await vi.waitFor(async () => expect((await store.append("t", { id: "one" })).rev).toBe(1), 30_000);
+    await store.close();
+    expect(unhandled).toEqual([]);
+  } finally {
+    process.off("unhandledRejection", note);
+    await proxy.stop();
+  }
 });
 
 test("a missing database is store_unreachable, and is not retryable", async () => {

@@ -12,8 +12,21 @@ export type TcpProxy = {
   stop(): Promise<void>;
 };
 
-/** With `isSilent` every connection is accepted, and nothing ever answered. */
-export async function startProxy(serverUrl: string, { isSilent = false } = {}): Promise<TcpProxy> {
+interface Faults {
+  /** Every connection is accepted, and nothing is answered. Default false. */
+  readonly isSilent?: boolean;
+  /** How many connections are lost with their first statement. Default 0. */
+  readonly lostAfterLogin?: number;
+}
+
+/** The end of a login: the message ReadyForQuery, outside of a transaction. */
+const READY = Buffer.from([0x5a, 0, 0, 0, 5, 0x49]);
+
+export async function startProxy(
+  serverUrl: string,
+  { isSilent = false, lostAfterLogin = 0 }: Faults = {},
+): Promise<TcpProxy> {
+  let losses = lostAfterLogin;
   const { hostname, port } = new URL(serverUrl);
   const inward = new Set<Socket>();
   const outward = new Set<Socket>();
@@ -24,6 +37,15 @@ export async function startProxy(serverUrl: string, { isSilent = false } = {}): 
     keep(target, outward);
     client.pipe(target);
     target.pipe(client);
+    if (losses-- > 0) {
+      target.on("data", (data) => {
+        if (data.subarray(-READY.length).equals(READY))
+          client
+            .unpipe()
+            .once("data", () => client.destroy())
+            .resume();
+      });
+    }
     for (const [from, to] of [[client, target] as const, [target, client] as const])
       from.once("close", () => to.destroy());
   });
