@@ -177,7 +177,7 @@ export class LaneLog {
     this.generation++;
   }
 
-  /** Ends summaries that reach no further than a replace, because they cover nothing of the new lane. */
+  /** Disables the summaries of messages that a replace has removed from the lane. */
   #endReaches(baseSeq: number): void {
     const ended = countUntil(this.#reaching, ({ reach }) => reach > baseSeq);
     for (const { at } of this.#reaching.splice(0, ended)) {

@@ -86,7 +86,7 @@ export interface ThreadRow {
   readonly id: string;
   readonly title: string;
   readonly status?: string;
-  /** Whether a request of this thread runs or waits in this process. */
+  /** Whether this process runs a request of this thread, or holds one that waits for an approval or an answer. */
   readonly live: boolean;
   readonly rev: number;
   readonly createdAt: number;

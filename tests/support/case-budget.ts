@@ -15,7 +15,7 @@ declare module "vitest" {
 export const isSoak: boolean = process.env["HEDDLE_SOAK"] === "1";
 
 const MIN_CASES = 20;
-const CPU_MS = process.env["HEDDLE_MUTATE_TESTS"] === undefined ? 50 : 20;
+const CPU_MS = process.env["HEDDLE_MUTATE_TESTS"] === undefined ? 30 : 20;
 
 /** Answers whether there is time for one more case. */
 function caseBudget(): (cases: number) => boolean {

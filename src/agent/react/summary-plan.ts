@@ -120,8 +120,8 @@ function isOver({ seq }: SummaryFailure, doublings: number, { lastSeq }: Thread)
 }
 
 /**
- * The failed summaries since the lane's last summary or replace. `before` counts the failures behind a synthetic gap summary.
- * Failures before a replace do not count: they concern messages that left the context, and a tail does not hold them.
+ * The failed summaries since the lane's last summary or replace. `before` counts the failures that led to
+ * that summary, if it is only a placeholder. Failures before a replace do not count, because their messages left the context.
  */
 function failuresSince(
   thread: Thread,

@@ -89,7 +89,7 @@ function blockStatus(
 
 interface PartOfBlock {
   readonly seq: number;
-  /** The index of its message in the block. */
+  /** A block has one or more messages. This is the index of the message that shows the entry. */
   readonly at: number;
   readonly tokens: number;
   readonly isRepaired: boolean;

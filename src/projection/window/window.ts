@@ -68,8 +68,8 @@ function newestStart({ blocks, turns }: History): number {
 }
 
 /**
- * Returns how many tokens must stay when the window moves, so that it does not become nearly empty. A quarter of the
- * fitting tokens, or the remainder of a larger step.
+ * Returns how many tokens must stay when the window moves, so that it does not become nearly empty: a quarter of the
+ * tokens that fit. If one step removes more than three quarters, the tokens that remain after it.
  */
 function leastMeasureKept(
   { window }: ContextPolicy,

@@ -48,12 +48,12 @@ export class HostedRequest<Output> implements AgentRequest<Output> {
     return this.#watched(this.#request.events(options));
   }
 
-  /** Whether somebody would be left alone if the request went away from here. */
+  /** Whether a reader of this process still waits for the request. */
   get isWatched(): boolean {
     return this.state !== "done" && (this.#isAwaited || this.#iterating > 0);
   }
 
-  /** Resolves when nobody may watch it any more: at its end, or when its last reader leaves. */
+  /** Resolves when the request has ended, or when its last reader has left. */
   async unwatched(): Promise<void> {
     const ended = this.#request.result.then(
       () => undefined,

@@ -10,7 +10,7 @@ export type RequestState = "running" | "waiting" | "done";
 
 /** When the iteration of `request.events()` ends. */
 export interface EventsOptions {
-  /** Ends the iteration when the request waits for somebody outside, too. Default: only when the request ends. */
+  /** `waiting` also ends the iteration when the request waits for an approval or an answer. Default: only when it ends. */
   readonly until?: "waiting" | undefined;
 }
 
@@ -21,7 +21,7 @@ export interface AgentRequest<Output = unknown> {
   readonly state: RequestState;
   /** Rejects with a RequestError: `request_failed`, `request_cancelled` or `request_suspended`. If ignored, there is no unhandled rejection. */
   readonly result: Promise<RequestResult<Output>>;
-  /** Resolves as soon as nothing is at work: the request is done, or it waits for somebody outside. */
+  /** Resolves as soon as nothing is at work: the request is done, or it waits for an approval or an answer. */
   settled(): Promise<Exclude<RequestState, "running">>;
   /** The text of the model as it comes. */
   readonly textStream: AsyncIterable<string>;

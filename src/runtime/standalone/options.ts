@@ -57,7 +57,7 @@ export interface ContinueOptions<Given extends AnyAgent>
 
 /** How `react.cancel` ends a run by its token: the store, a reason, and the list to revoke its tokens in. */
 export interface CancelOptions<Given extends AnyAgent> extends TokenOptions<Given> {
-  /** Told that the run is over: none of its tokens is accepted any more where these are asked. Default: none. */
+  /** The list that records the end of the run. Calls that check this list refuse its tokens. Default: none. */
   readonly revocations?: Revocations | undefined;
   /** Recorded in the log. Default "The run was cancelled." */
   readonly reason?: string | undefined;
@@ -70,10 +70,10 @@ export type RunResult<Output = unknown> = RequestResult<Output> & { readonly thr
 export interface RunHandle<Given extends AnyAgent = AnyAgent> {
   readonly runId: string;
   readonly requestId: string;
-  /** The last token that was told: of a run that waits, the one to continue with what was decided. */
+  /** The last token of the run. If the run waits, pass it with the decisions to continue. */
   readonly token: string | undefined;
-  /** All events from the first on, for each who iterates; they end with the terminal one, or when the run waits for somebody outside. */
+  /** All events from the first on, for each who iterates; they end with the terminal one, or when the run waits for a decision. */
   readonly events: AsyncIterable<AgentEvent>;
-  /** Rejects with a RequestError; a run that waits for somebody outside is `request_waiting`, with the token to continue. */
+  /** Rejects with a RequestError; a run that waits for a decision is `request_waiting`, with the token to continue. */
   readonly result: Promise<RunResult<AgentOutput<Given>>>;
 }

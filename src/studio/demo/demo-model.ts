@@ -105,11 +105,11 @@ function weather({ text, results }: Moment): ScriptedAnswer | undefined {
   const names = namesIn(WEATHER, text);
   if (names.length === 0 || !/\b(weather|warm|cold|rain|sun|temperature)/i.test(text)) return undefined;
   if (results.length === 0) return { calls: names.map((city) => call("weather", { city })) };
-  const told = names.map((name, index) => {
+  const sentences = names.map((name, index) => {
     const { sky, celsius } = fieldsIn(results[index]);
     return `${name} is ${sky ?? "unknown"}, ${celsius ?? "?"} °C`;
   });
-  return { text: `${told.join("; ")}.${differenceOf(names, results)}` };
+  return { text: `${sentences.join("; ")}.${differenceOf(names, results)}` };
 }
 
 function differenceOf(names: readonly string[], results: readonly RequestToolResult[]): string {
@@ -129,19 +129,19 @@ function cities({ text, results }: Moment): ScriptedAnswer | undefined {
   const names = namesIn(CITIES, text);
   if (names.length === 0) return undefined;
   if (results.length === 0) return { calls: names.map((name) => call("city", { name })) };
-  const told = names.map((name, index) => {
+  const sentences = names.map((name, index) => {
     const { country, population, river } = fieldsIn(results[index]);
     return `${name} is in ${country}, on the ${river}, and has ${Number(population).toLocaleString("en-US")} people`;
   });
-  return { text: `${told.join("; ")}.` };
+  return { text: `${sentences.join("; ")}.` };
 }
 
 function story({ text, before }: Moment): ScriptedAnswer | undefined {
   if (!/\b(story|chapter|history)\b/i.test(text)) return undefined;
-  const told = before.flatMap(({ text: line = "" }) =>
+  const chapters = before.flatMap(({ text: line = "" }) =>
     [...line.matchAll(/\bChapter (\d+)/g)].map(([, number]) => Number(number)),
   );
-  return { text: chapter(Math.max(0, ...told) + 1) };
+  return { text: chapter(Math.max(0, ...chapters) + 1) };
 }
 
 /** "And times 3?", "plus 4", "half of that": calculates with the last number of the conversation. */
@@ -244,11 +244,11 @@ const TELLING = [
 /** Returns the chapter with this number, from 1. After the last chapter, the first one follows again. */
 function chapter(number: number): string {
   const [name, what] = SCENES[(number - 1) % SCENES.length] ?? SCENES[0];
-  const told = TELLING.map((sentence) => sentence(name, what));
+  const sentences = TELLING.map((sentence) => sentence(name, what));
   const again = TELLING.slice(1, 7).map(
     (sentence) => `They say it in the next village too: ${sentence(`the cousin of ${name}`, what)}`,
   );
-  return `**Chapter ${number}: ${name}**\n\n${told.join(" ")}\n\n${again.join(" ")}`;
+  return `**Chapter ${number}: ${name}**\n\n${sentences.join(" ")}\n\n${again.join(" ")}`;
 }
 
 export const DEMO = { provider: "heddle-demo", modelId: "offline-demo" } as const;

@@ -65,10 +65,10 @@ async function* jsonOf(store: ThreadStore, head: Head): AsyncGenerator<string, v
 /** Yields one line for the thread and one for each entry. A blob comes before the first call that refers to it. */
 async function* linesOf(store: ThreadStore, head: Head): AsyncGenerator<string, void> {
   yield `${JSON.stringify(head)}\n`;
-  const told = new Set<string>();
+  const sent = new Set<string>();
   for await (const entry of entriesOf(store, head)) {
-    for (const blob of blobsIn(entry).filter((hash) => !told.has(hash))) {
-      told.add(blob);
+    for (const blob of blobsIn(entry).filter((hash) => !sent.has(hash))) {
+      sent.add(blob);
       const content = await blobOf(store, blob);
       if (content !== undefined) yield `${JSON.stringify({ blob, content })}\n`;
     }

@@ -206,7 +206,7 @@ export const consumeCases: ContractTests = {
     await store.append(thread, [], { epoch, consumes: [{ id: "c1", outcome: refused }] });
     await store.claim(thread, { holder: "ada", ttlMs: LONG_TTL_MS });
     const again = await other.append(thread, [], { epoch, consumes: [{ id: "c1", outcome: { ...refused } }] });
-    equal(again, { rev: 0, entries: [], replayed: true }, "replay, whoever holds the thread now");
+    equal(again, { rev: 0, entries: [], replayed: true }, "a replay under a new claim");
     const settled = { code: "command_settled", threadId: thread, commandId: "c1", outcome: refused };
     await rejects(other.append(thread, [], { consumes: [{ id: "c1", outcome: done }] }), settled, "another outcome");
     await rejects(store.withdraw(thread, "c1"), settled, "withdraw");
@@ -302,7 +302,7 @@ export const consumeCases: ContractTests = {
 
 /** Cases: callers wait for outcomes, which are kept for some time. */
 export const outcomeCases: ContractTests = {
-  "an outcome is waited for, whoever writes it": async ({ store, open, thread }) => {
+  "a wait gets the outcome that another store writes": async ({ store, open, thread }) => {
     const other = await open();
     for (const id of ["c1", "c2", "c3"]) await store.post(thread, { id, type: "ask" });
     const waiting = Promise.all(["c1", "c2", "c3"].map((id) => store.outcome(thread, id)));

@@ -151,7 +151,7 @@ async function untilQuiet(simulation: SimulationState, user: SimulatedUser, pend
   simulation.journal.check();
 }
 
-/** Whether a user call stays pending while a request waits: a queued request or a steer. */
+/** Whether a command of the simulated user stays pending while a request waits for an approval. Asks and steers do. */
 function isForLater(what: string): boolean {
   return what === "ask" || what.startsWith("steer");
 }

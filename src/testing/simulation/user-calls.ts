@@ -135,7 +135,7 @@ export class UserOperations {
   }
 
   #isApplied(opId: string, status: string): void {
-    if (status === "duplicate") return; // a duplicate may be the deferred operation
+    if (status === "duplicate") return; // the first one with this id is counted already, or still deferred
     this.#simulation.acknowledged.add(`operation ${opId}, ${status}`, (log) => isIn(log, opId));
   }
 
