@@ -40,13 +40,6 @@ export const EQUIVALENT_MUTANTS: readonly EquivalentMutant[] = [
   },
   {
     path: "src/stores/decide/append.ts",
-    line: "const updatedAt = entries.at(-1)?.at ?? start.updatedAt;",
-    from: "entries.at(-1)?.at",
-    to: "entries.at(-1).at",
-    why: "An empty batch returns before, so there is a last entry.",
-  },
-  {
-    path: "src/stores/decide/append.ts",
     line: "options.metadata === undefined ? start.metadata : Object.freeze({ ...start.metadata, ...options.metadata });",
     from: "options.metadata === undefined",
     to: "false",

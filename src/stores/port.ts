@@ -32,7 +32,10 @@ export interface ThreadStore {
   /** Iterates over entries, oldest first unless `reverse`. Reads them in pages. */
   read(threadId: string, options?: ReadOptions): AsyncIterable<Entry>;
 
-  /** Writes the entries of this thread that the store does not have yet. Writes nothing when the two histories differ. */
+  /**
+   * Writes the entries of this thread that the store does not have yet. Writes nothing when the two histories differ. A new
+   * thread keeps its `createdAt`.
+   */
   save(thread: Thread, options?: CallOptions): Promise<void>;
 
   /** A page of threads, by default the latest change first. */
@@ -196,7 +199,9 @@ export interface ThreadPage {
 export interface ThreadInfo {
   readonly id: string;
   readonly rev: number;
+  /** When the thread was created, by the store's clock. A saved thread keeps the time that it was created at elsewhere. */
   readonly createdAt: number;
+  /** When this store last changed the thread, by its clock. Earlier than before if that clock was set back. */
   readonly updatedAt: number;
   readonly metadata: JsonObject;
   /** `metadata.status` if it is text. */

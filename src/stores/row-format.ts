@@ -9,7 +9,7 @@ import {
 import { measureOf } from "../lanes/measure.ts";
 import type { LaneState, LaneTrack } from "../lanes/track.ts";
 import { type Entry, type EntryDraft, makeEntry, NO_REFS } from "../thread/entry.ts";
-import { freezeJson, type JsonObject, type JsonValue } from "../thread/json.ts";
+import { freezeJson, type JsonValue } from "../thread/json.ts";
 import { namedLane } from "../thread/lane-operations.ts";
 import type { Sha256 } from "../thread/sha256.ts";
 import type { HeadLanes, HeadTracks, StoredLane, StoredRow, ThreadHead } from "./driver.ts";
@@ -183,9 +183,13 @@ export function damagedColumn(threadId: string, row: StoredRow, column: string):
 type HeadContent = Omit<ThreadHead, "seal">;
 
 /** The head of a thread without entries. */
-export function newHead(threadId: string, createdAt: number, metadata: JsonObject, sha256: Sha256): ThreadHead {
+export function newHead(
+  threadId: string,
+  facts: Pick<ThreadHead, "createdAt" | "updatedAt" | "metadata">,
+  sha256: Sha256,
+): ThreadHead {
   const lanes = { ...NO_ENTRIES, since: 0, tip: null };
-  return sealHead(threadId, { ...EMPTY_TIP, createdAt, updatedAt: createdAt, metadata, lanes }, sha256);
+  return sealHead(threadId, { ...EMPTY_TIP, ...facts, lanes }, sha256);
 }
 
 /** A head with its seal: a hash of all other fields. */

@@ -35,8 +35,8 @@ export interface AppendRequest {
   readonly batch: readonly EncodedDraft[];
   readonly options: Pick<AppendOptions, "expectedRev" | "epoch" | "metadata" | "create">;
   readonly inbox: InboxRequest;
-  /** Used only when this append creates the thread. */
-  readonly createdAt: number;
+  /** Used only when this append creates the thread. Default: the store's clock. */
+  readonly createdAt?: number;
   readonly metadata: JsonObject;
 }
 
@@ -108,11 +108,11 @@ function idsOf(entries: readonly Entry[]): string[] {
 
 function write(
   request: AppendRequest,
-  { head: before, lanes: stored }: Pick<ThreadState, "head" | "lanes">,
+  { head: before, lanes: stored, now }: Pick<ThreadState, "head" | "lanes" | "now">,
   sha256: Sha256,
 ): Decision<AppendResult> {
-  const { threadId, batch, options, createdAt, metadata } = request;
-  const start = before ?? newHead(threadId, createdAt, metadata, sha256);
+  const { threadId, batch, options, createdAt = now, metadata } = request;
+  const start = before ?? newHead(threadId, { createdAt, updatedAt: now, metadata }, sha256);
   const book = openBook(threadId, start, stored, sha256);
   const rows: StoredRow[] = [];
   const entries: Entry[] = [];
@@ -123,10 +123,9 @@ function write(
     entries.push(next.entry);
     tip = next.tip;
   }
-  const updatedAt = entries.at(-1)?.at ?? start.updatedAt;
   const merged =
     options.metadata === undefined ? start.metadata : Object.freeze({ ...start.metadata, ...options.metadata });
-  const content = { ...tip, createdAt: start.createdAt, updatedAt, metadata: merged };
+  const content = { ...tip, createdAt: start.createdAt, updatedAt: now, metadata: merged };
   const head = sealHead(threadId, { ...content, lanes: headLanes(book, firstChecked(start)) }, sha256);
   const lanes = closeBook(threadId, start, book, sha256);
   return { head, rows, ...(lanes.length > 0 && { lanes }), result: { rev: head.rev, entries, replayed: false } };

@@ -30,8 +30,7 @@ export function appendMethods(context: StoreContext): Pick<ThreadStore, "append"
       if (drafts.length === 0 && Object.keys(metadata ?? {}).length > 0) throw metadataWithoutEntries(threadId);
       const batch = drafts.map((draft) => encodeDraft(draft, context.salt(), ports.sha256));
       checkBatch(threadId, batch, ports.maxEntryChars);
-      const createdAt = batch[0]?.draft.at ?? ports.clock();
-      const request = { threadId, batch, options: { ...copy, metadata }, inbox, createdAt, metadata: {} };
+      const request = { threadId, batch, options: { ...copy, metadata }, inbox, metadata: {} };
       // Ids of the default generator are never equal, so they need no lookup.
       const canRepeat = ports.ids !== systemPorts.ids;
       const ids = batch.flatMap(({ draft }) => (draft.hasCallerId || canRepeat ? draft.id : []));
@@ -95,7 +94,9 @@ async function writeMissing(context: StoreContext, thread: Thread, head: ThreadH
     if (batch.length > 0) return decideAppend(request, state, ports);
     return {
       result: undefined,
-      ...(state.head === undefined && { head: newHead(id, createdAt, metadata, ports.sha256) }),
+      ...(state.head === undefined && {
+        head: newHead(id, { createdAt, updatedAt: state.now, metadata }, ports.sha256),
+      }),
     };
   });
 }

@@ -53,7 +53,7 @@ async function startOfFork(
   parent: ThreadHead,
   { atSeq, metadata = {} }: ForkOptions,
 ): Promise<ForkStart> {
-  const { clock, sha256 } = context.ports;
+  const { sha256 } = context.ports;
   const { rev, metadata: inherited } = checkHead(threadId, parent, sha256);
   if (atSeq >= rev) throw beyondEnd(threadId, atSeq, rev);
   const status = await statusAt(context, threadId, { atSeq, rev, status: inherited["status"] });
@@ -67,16 +67,23 @@ async function startOfFork(
     parentThreadId: threadId,
     forkSeq: atSeq,
   });
-  if (atSeq < 0) return { head: newHead(newId, clock(), merged, sha256), lanes: [] };
+  const now = await storeTime(context, newId);
+  const facts = { createdAt: now, updatedAt: now, metadata: merged };
+  if (atSeq < 0) return { head: newHead(newId, facts, sha256), lanes: [] };
   const row = await rowAt(context, threadId, atSeq);
   checkRow(threadId, row, sha256);
   const { active, tips } = await lanesAfter(context, { threadId, head: parent, row, next: [] }, () => "all");
   const tip = tips.get(active.active) ?? null;
   const since = Math.min(firstChecked(parent), atSeq + 1);
-  const content = { rev: atSeq + 1, hash: row.hash, createdAt: clock(), updatedAt: row.at, metadata: merged };
+  const content = { rev: atSeq + 1, hash: row.hash, ...facts };
   const head = sealHead(newId, { ...content, lanes: { ...active, since, tip } }, sha256);
   const lanes = [...tips].filter(([lane]) => lane !== active.active);
   return { head, lanes: lanes.map(([lane, tip]) => storeLane(newId, lane, tip, sha256)) };
+}
+
+/** The store's clock, which only a transaction has. */
+function storeTime({ driver }: StoreContext, threadId: string): Promise<number> {
+  return driver.transact(threadId, NOTHING, ({ now }) => ({ result: now }));
 }
 
 /** The statuses that agents write. Any other status is the caller's own; the fork inherits it. */

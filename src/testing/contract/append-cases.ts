@@ -43,7 +43,6 @@ export const appendCases: ContractTests = {
       ],
       "entries",
     );
-    equal(loaded.createdAt, 1_234_567, "createdAt");
   },
 
   "a seq that is given is ignored: seq is position": async ({ store, thread }) => {

@@ -12,11 +12,13 @@ export const listCases: ContractTests = {
   },
 
   "a list says of each thread what there is to know": async ({ store, thread }) => {
-    await store.append(thread, note({}, { at: 100 }), { metadata: { status: "running", title: "t" } });
-    await store.append(thread, note({}, { at: 300 }));
+    await store.append(thread, note(), { metadata: { status: "running", title: "t" } });
+    await store.append(thread, note());
     const metadata = { status: "running", title: "t" };
-    const expected = { id: thread, rev: 2, createdAt: 100, updatedAt: 300, status: "running", metadata };
-    equal(await store.list(), { threads: [expected] }, "page");
+    const page = await store.list();
+    const { createdAt, updatedAt } = present(page.threads[0], "thread");
+    const expected = { id: thread, rev: 2, createdAt, updatedAt, status: "running", metadata };
+    equal(page, { threads: [expected] }, "page");
   },
 
   "a status that is no text is none": async ({ store, thread }) => {
@@ -26,10 +28,7 @@ export const listCases: ContractTests = {
 
   "threads come in the order asked for": async ({ store, fresh }) => {
     const [a, b, c] = [fresh("a"), fresh("b"), fresh("c")];
-    await store.append(b, note({}, { at: 100 }));
-    await store.append(c, note({}, { at: 200 }));
-    await store.append(a, note({}, { at: 300 }));
-    await store.append(b, note({}, { at: 400 }));
+    await appendInTurn(store, [b, c, a, b]);
     equal(await listedIds(store, {}), [b, a, c], "by default");
     equal(await listedIds(store, { order: "updated" }), [b, a, c], "updated");
     equal(await listedIds(store, { order: "created" }), [a, c, b], "created");
@@ -38,21 +37,24 @@ export const listCases: ContractTests = {
 
   "in reverse the oldest comes first, and ids go down": async ({ store, fresh }) => {
     const [a, b, c, d] = [fresh("a"), fresh("b"), fresh("c"), fresh("d")];
-    await store.append(b, note({}, { at: 100 }));
-    await store.append(c, note({}, { at: 200 }));
-    await store.append(d, note({}, { at: 200 }));
-    await store.append(a, note({}, { at: 300 }));
-    await store.append(b, note({}, { at: 400 }));
+    await appendInTurn(store, [b, d, c, a, b]);
     equal(await listedIds(store, { reverse: true }), [d, c, a, b], "by default");
     equal(await listedIds(store, { order: "created", reverse: true }), [b, d, c, a], "created");
     equal(await listedIds(store, { order: "id", reverse: true }), [d, c, b, a], "id");
     equal(await listedIds(store, { order: "id", reverse: false }), [a, b, c, d], "not reversed");
   },
 
-  "among equals the id decides": async ({ store, fresh }) => {
+  "among equals the id decides": async ({ store, open, fresh }) => {
     const ids = ["d", "b", "e", "a", "c"].map(fresh);
-    for (const id of ids) await store.append(id, note({}, { at: 100 }));
-    for (const order of LIST_ORDERS) equal(await listedIds(store, { order }), ids.toSorted(), order);
+    const sameTime = await open({ clock: () => 100 }); // a store with a clock of its own has equal times within one commit
+    await Promise.all(ids.map((id) => sameTime.append(id, note())));
+    for (const order of LIST_ORDERS) {
+      const timeOf = (info: ThreadInfo) => (order === "id" ? 0 : order === "created" ? info.createdAt : info.updatedAt);
+      const { threads } = await store.list({ order });
+      equal(threads.length, 5, "threads");
+      const sorted = threads.toSorted((a, b) => timeOf(b) - timeOf(a) || (a.id < b.id ? -1 : 1));
+      equal(threads, sorted, order);
+    }
   },
 
   "a prefix chooses": async ({ store, fresh }) => {
@@ -124,12 +126,25 @@ async function listedIds(store: CaseFixture["store"], options: ListOptions): Pro
   return (await store.list(options)).threads.map(({ id }) => id);
 }
 
+/** One append to each thread, in different milliseconds. */
+async function appendInTurn(store: CaseFixture["store"], threadIds: readonly string[]): Promise<void> {
+  for (const id of threadIds) {
+    await store.append(id, note());
+    await shortPause();
+  }
+}
+
 const ORDERS: readonly ListOrder[] = ["updated", "created", "id"];
 
 /** Cases: long lists that are read page by page. */
 export const pageCases: ContractTests = {
-  "pages follow each other without gap or duplicate": async ({ store, fresh }) => {
-    for (let n = 0; n < 23; n++) await store.append(fresh(`t${n}`), note({}, { at: 100 + (n % 4) }));
+  "pages follow each other without gap or duplicate": async ({ store, open, fresh }) => {
+    let now = 100;
+    const writer = await open({ clock: () => now });
+    for (; now < 104; now++)
+      await Promise.all(
+        Array.from({ length: 23 }, (_, n) => n % 4 === now % 4 && writer.append(fresh(`t${n}`), note())),
+      );
     for (const [order, reverse] of ORDERS.flatMap((order) => [[order, false] as const, [order, true] as const])) {
       const whole = (await store.list({ order, reverse })).threads;
       equal(whole.length, 23, "threads");

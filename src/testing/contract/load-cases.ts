@@ -18,16 +18,15 @@ export const loadCases: ContractTests = {
     await store.append(thread, notes(3, { at: 10 }), { metadata: { title: "t" } });
     await store.append(thread, note({}, { at: 25 }));
     const loaded = present(await store.load(thread), "thread");
-    const { id, rev, lastSeq, firstSeq, entryCount, createdAt, updatedAt, metadata, base } = loaded;
+    const { id, rev, lastSeq, firstSeq, entryCount, updatedAt, metadata, base } = loaded;
     equal(
-      { id, rev, lastSeq, firstSeq, entryCount, createdAt, updatedAt, metadata, base },
+      { id, rev, lastSeq, firstSeq, entryCount, updatedAt, metadata, base },
       {
         id: thread,
         rev: 4,
         lastSeq: 3,
         firstSeq: 0,
         entryCount: 4,
-        createdAt: 10,
         updatedAt: 25,
         metadata: { title: "t" },
         base: undefined,

@@ -13,6 +13,7 @@ import { nameCases, tenantCases } from "./name-cases.ts";
 import { readCases, watchCases } from "./read-cases.ts";
 import { recordCases, saveCases } from "./record-cases.ts";
 import { signalCases } from "./signal-cases.ts";
+import { timeCases } from "./time-cases.ts";
 
 /** The group of cases that need `spawn`. */
 const PROCESSES = "processes";
@@ -32,6 +33,7 @@ const GROUPS: Readonly<Record<string, ContractTests>> = {
   feed: feedCases,
   fork: forkCases,
   save: saveCases,
+  time: timeCases,
   list: listCases,
   page: pageCases,
   record: recordCases,

@@ -38,6 +38,12 @@ export const keeping: Mutants = {
       transact: (id, ids, decide) => sound.transact(id, ids, (state) => decide({ ...state, now: 1 })),
     }),
   },
+  time: {
+    "has the time of the last change for now": (sound) => ({
+      transact: (id, ids, decide) =>
+        sound.transact(id, ids, (state) => decide({ ...state, now: state.head?.updatedAt ?? state.now })),
+    }),
+  },
   record: {
     "keeps checkpoints and blobs in one place": (sound) => ({
       getRecord: (_, key) => sound.getRecord("blob", key),
