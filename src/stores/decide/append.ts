@@ -67,7 +67,7 @@ export function decideAppend(request: AppendRequest, state: ThreadState, ports: 
   }
   checkThread(request, head, state);
   const commands = hasCommands ? writeCommands(threadId, inbox, draft, { isDoneAllowed: false }) : [];
-  const written = write(request, { ...state, head }, sha256);
+  const written = write(request, head, state, sha256);
   return commands.length === 0 ? written : { ...written, commands, ...purge(state, ports) };
 }
 
@@ -79,8 +79,9 @@ function checkThread({ threadId, options }: AppendRequest, head: ThreadHead | un
   if (head === undefined && options.create === false) throw threadNotFound(threadId);
 }
 
-function checkEpoch(threadId: string, epoch: number | undefined, { claim }: ThreadState): void {
-  if (epoch !== undefined && epoch !== (claim?.epoch ?? 0)) throw staleHolder(threadId, epoch, claim);
+/** Reads the claim only for an append with an epoch, because a driver may read it when it is asked for. */
+function checkEpoch(threadId: string, epoch: number | undefined, state: ThreadState): void {
+  if (epoch !== undefined && epoch !== (state.claim?.epoch ?? 0)) throw staleHolder(threadId, epoch, state.claim);
 }
 
 /** The same result as the first append with this batch had, with `replayed: true`. */
@@ -108,7 +109,8 @@ function idsOf(entries: readonly Entry[]): string[] {
 
 function write(
   request: AppendRequest,
-  { head: before, lanes: stored, now }: Pick<ThreadState, "head" | "lanes" | "now">,
+  before: ThreadHead | undefined,
+  { lanes: stored, now }: Pick<ThreadState, "lanes" | "now">,
   sha256: Sha256,
 ): Decision<AppendResult> {
   const { threadId, batch, options, createdAt = now, metadata } = request;
@@ -164,8 +166,10 @@ export function lanesNamedBy(batch: readonly EncodedDraft[]): readonly string[] 
   const lanes = new Set<string>();
   for (const { draft } of batch) {
     const named = namedLane(draft);
+    if (named === undefined) continue; // a branch names its own lane too
+    lanes.add(named);
     const left = readBranch(makeEntry(draft, 0))?.from;
-    for (const lane of [named, left]) if (lane !== undefined) lanes.add(lane);
+    if (left !== undefined) lanes.add(left);
   }
   return [...lanes];
 }

@@ -45,6 +45,10 @@ function rowValues(row: StoredRow, big: number | null): SqlValue[] {
 
 export const HEAD_COLUMNS = "rev, hash, created_at, updated_at, metadata, seal, lanes, earlier_mark";
 
+/** Not written again, because SQLite would also rewrite its index. */
+const CREATED_AT = 2;
+const CHANGED_COLUMNS = HEAD_COLUMNS.replace("created_at, ", "");
+
 export function toHead(threadId: string, columns: Columns): ThreadHead {
   const [rev, hash, createdAt, updatedAt, metadata, seal, lanes, mark] = columns;
   try {
@@ -68,6 +72,27 @@ function headValues(head: ThreadHead): SqlValue[] {
   return [rev, hash, createdAt, updatedAt, JSON.stringify(metadata), seal, lanes, mark ?? "null"];
 }
 
+/** More heads than most processes write to at the same time. */
+const MAX_KNOWN_HEADS = 256;
+
+/** The heads that were written last, as objects and as columns. */
+class KnownHeads {
+  readonly #heads = new Map<string, { readonly head: ThreadHead; readonly values: Columns }>();
+
+  set(threadId: string, head: ThreadHead, values: Columns): void {
+    this.#heads.delete(threadId);
+    this.#heads.set(threadId, { head, values });
+    if (this.#heads.size <= MAX_KNOWN_HEADS) return;
+    for (const oldest of this.#heads.keys()) return void this.#heads.delete(oldest);
+  }
+
+  /** The head of these columns. They are read in each transaction, because another process may have changed them. */
+  read(threadId: string, columns: Columns): ThreadHead {
+    const known = this.#heads.get(threadId);
+    return known?.values.every((value, index) => value === columns[index]) ? known.head : toHead(threadId, columns);
+  }
+}
+
 /** STRICT tables keep the type of each column, so the cast is safe. */
 function toLane([lane, firstSeq, seq, recordSeq, record, checkSum]: Columns): StoredLane {
   return { lane, firstSeq, seq, recordSeq, record, checkSum } as StoredLane;
@@ -86,6 +111,7 @@ export class Threads {
   readonly #tenant: string;
   readonly #clock: Clock;
   readonly #commands: Commands;
+  readonly #heads = new KnownHeads();
   readonly #sql: ReturnType<typeof statements>;
 
   constructor(connection: SqliteConnection, tenant: string, clock: Clock, commands: Commands) {
@@ -111,8 +137,17 @@ export class Threads {
         return [inbox.threadId, { ...this.#commands.state(inbox), known: rows }];
       }),
     );
-    const claim = this.#claim(threadId);
-    const state = { head: found?.head, claim, known, lanes, inboxes, now: this.#clock() };
+    const readClaim = (): ClaimRecord | undefined => this.#claim(threadId);
+    const state: ThreadState = {
+      head: found?.head,
+      get claim() {
+        return readClaim(); // most decisions do not ask for it
+      },
+      known,
+      lanes,
+      inboxes,
+      now: this.#clock(),
+    };
     return { state, apply: (decision) => this.#apply(threadId, found?.key, decision) };
   }
 
@@ -142,12 +177,14 @@ export class Threads {
 
   #find(threadId: string): { readonly key: number; readonly head: ThreadHead } | undefined {
     const columns = this.#sql.head.get(this.#tenant, threadId);
-    return columns && { key: Number(columns[0]), head: toHead(threadId, columns.slice(1)) };
+    return columns && { key: Number(columns[0]), head: this.#heads.read(threadId, columns.slice(1)) };
   }
 
   #putHead(threadId: string, key: number | undefined, head: ThreadHead): number {
-    if (key === undefined) return Number(this.#sql.addHead.get(this.#tenant, threadId, ...headValues(head))?.[0]);
-    this.#sql.putHead.run(...headValues(head), key);
+    const values = headValues(head);
+    this.#heads.set(threadId, head, values);
+    if (key === undefined) return Number(this.#sql.addHead.get(this.#tenant, threadId, ...values)?.[0]);
+    this.#sql.putHead.run(...values.toSpliced(CREATED_AT, 1), key);
     return key;
   }
 
@@ -185,7 +222,7 @@ function statements(connection: SqliteConnection) {
     byId: connection.prepare(`SELECT ${ROW_COLUMNS} FROM entries e WHERE e.id = ? AND e.thread = ?`),
     addHead: connection.prepare(`
       INSERT INTO threads (tenant, id, ${HEAD_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING key`),
-    putHead: connection.prepare(`UPDATE threads SET (${HEAD_COLUMNS}) = (?, ?, ?, ?, ?, ?, ?, ?) WHERE key = ?`),
+    putHead: connection.prepare(`UPDATE threads SET (${CHANGED_COLUMNS}) = (?, ?, ?, ?, ?, ?, ?) WHERE key = ?`),
     putRow: connection.prepare(`
       INSERT INTO entries (thread, ${COPIED_COLUMNS})
       VALUES (?, ${COPIED_COLUMNS.replace(/\w+/g, "?")})`),
