@@ -307,8 +307,8 @@ export interface StoreDriver {
   close(): Promise<void>;
 
   /**
-   * Calls `wake` after a commit of rows by this process or another, with the ids of their threads. Without ids the store
-   * asks `changedThreads`. Without this method the store wakes the watchers of its own appends, and polls for others.
+   * Calls `wake` after a commit of rows or commands by this process or another, with the ids of their threads. Without ids the
+   * store asks `changedThreads`. Without this method the store wakes the watchers of its own appends, and polls for others.
    */
   onChange?(wake: (threadIds?: readonly string[]) => void): () => void;
 

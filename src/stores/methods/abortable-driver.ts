@@ -1,6 +1,7 @@
 import type { StoreDriver } from "../driver.ts";
 import { StoreError } from "../errors.ts";
 import { invalidOption } from "../options.ts";
+import { untilAborted } from "../until-aborted.ts";
 
 /** Each method must be listed, also optional ones, so that a new one cannot miss its signal. */
 type EveryMethod = { readonly [Name in keyof Required<StoreDriver>]: StoreDriver[Name] };
@@ -15,8 +16,12 @@ export function abortableDriver(
   signal: AbortSignal,
   landed: (threadId: string) => void,
 ): StoreDriver {
-  const read = <Result>(call: () => Promise<Result>): Promise<Result> => untilAborted(signal, call, "");
-  const write = <Result>(call: () => Promise<Result>): Promise<Result> => untilAborted(signal, call, MAY_BE_STORED);
+  const perform = async <Result>(call: () => Promise<Result>, consequence: string): Promise<Result> => {
+    checkSignal(signal);
+    return untilAborted(signal, call(), () => callAborted(signal, consequence));
+  };
+  const read = <Result>(call: () => Promise<Result>): Promise<Result> => perform(call, "");
+  const write = <Result>(call: () => Promise<Result>): Promise<Result> => perform(call, MAY_BE_STORED);
   const writeTo = <Result>(threadId: string, call: () => Promise<Result>): Promise<Result> =>
     write(async () => {
       const result = await call();
@@ -49,22 +54,6 @@ export function abortableDriver(
 
 const MAY_BE_STORED =
   " The write may be stored or not. Load the thread to find out, or repeat an append that carries entry ids.";
-
-async function untilAborted<Result>(
-  signal: AbortSignal,
-  call: () => Promise<Result>,
-  consequence: string,
-): Promise<Result> {
-  checkSignal(signal);
-  const aborted = Promise.withResolvers<never>();
-  const abort = (): void => aborted.reject(callAborted(signal, consequence));
-  signal.addEventListener("abort", abort, { once: true });
-  try {
-    return await Promise.race([call(), aborted.promise]);
-  } finally {
-    signal.removeEventListener("abort", abort);
-  }
-}
 
 /** Refuses a call whose signal has aborted, before anything is read or written. */
 export function checkSignal(signal: AbortSignal): void {

@@ -19,13 +19,11 @@ export class StoreContext {
   readonly driver: StoreDriver;
   readonly ports: StorePorts;
   readonly tail: TailReader;
-  readonly wakeups: Wakeups;
   readonly #closing: AbortController;
 
   constructor(driver: StoreDriver, ports: StorePorts, store?: StoreContext) {
     this.driver = driver;
     this.ports = ports;
-    this.wakeups = store?.wakeups ?? new Wakeups();
     this.tail = store?.tail ?? new TailReader(driver, ports.pollMs);
     this.#closing = store === undefined ? new AbortController() : store.#closing;
   }
@@ -45,9 +43,8 @@ export class StoreContext {
     return this.withSignal(signal);
   }
 
-  /** Wakes readers after a commit through this store. A driver with `onChange` wakes the watchers of the thread itself. */
+  /** Wakes subscriptions to the thread after a commit through this store. A driver with `onChange` wakes them itself. */
   wakeWatchers(threadId: string): void {
-    this.wakeups.wake();
     if (this.driver.onChange === undefined) this.tail.announce([threadId]);
   }
 
@@ -68,39 +65,7 @@ export class StoreContext {
     if (this.closing.aborted) return;
     this.#closing.abort();
     this.tail.close();
-    this.wakeups.wake();
     await this.driver.close();
-  }
-}
-
-/** Wakes readers of outcomes after a write, so that they do not wait for the next poll. */
-class Wakeups {
-  readonly #waiting = new Set<() => void>();
-  #count = 0;
-
-  /** The number of wake-ups so far. Read it before a query and pass it to `wait`, so that no wake-up is missed. */
-  get count(): number {
-    return this.#count;
-  }
-
-  wake(): void {
-    this.#count++;
-    for (const resolve of this.#waiting) resolve();
-  }
-
-  /** Resolves at the first wake-up after number `seen`, after `ms`, or when a signal aborts. */
-  async wait(seen: number, ms: number, signals: readonly (AbortSignal | undefined)[]): Promise<void> {
-    if (seen !== this.#count) return;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const done = new AbortController();
-    const timer = setTimeout(resolve, ms);
-    this.#waiting.add(resolve);
-    for (const signal of signals) signal?.addEventListener("abort", () => resolve(), { signal: done.signal });
-    if (signals.some((signal) => signal?.aborted)) resolve();
-    await promise;
-    clearTimeout(timer);
-    this.#waiting.delete(resolve);
-    done.abort();
   }
 }
 

@@ -59,7 +59,7 @@ async function* follow<Item>(
   const isOver = () => signal?.aborted === true || closing.aborted;
   if (isOver()) return;
   const call = context.withSignal(signal); // so that a read that hangs ends with the signal
-  const subscription = tail.subscribe(threadId);
+  const subscription = tail.subscribe({ threadId });
   try {
     while (!isOver()) {
       subscription.clear();

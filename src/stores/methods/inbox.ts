@@ -15,6 +15,7 @@ import type { CommandKey, StoreDriver, WantedInbox } from "../driver.ts";
 import { commandTooLarge, storeClosed } from "../errors.ts";
 import { checkOptions, checkSeq, invalidOption } from "../options.ts";
 import type { AppendOptions, CallOptions, ThreadStore } from "../port.ts";
+import { untilAborted } from "../until-aborted.ts";
 import { callAborted } from "./abortable-driver.ts";
 import { NOTHING, PAGE_SIZE, type StoreContext } from "./context.ts";
 
@@ -39,7 +40,7 @@ export function inboxMethods(context: StoreContext): InboxMethods {
       const { driver } = context.forCall(options);
       const inboxes = wantedInboxes([draft], []);
       const result = await driver.transact(threadId, NOTHING, (state) => decidePost(draft, state, ports), inboxes);
-      context.wakeups.wake();
+      context.wakeWatchers(threadId);
       return result;
     },
 
@@ -68,7 +69,7 @@ export function inboxMethods(context: StoreContext): InboxMethods {
         (state) => decideAmend(threadId, id, copy, state, ports.sha256),
         inboxes,
       );
-      context.wakeups.wake();
+      context.wakeWatchers(threadId);
       return amended;
     },
 
@@ -81,13 +82,15 @@ export function inboxMethods(context: StoreContext): InboxMethods {
         (state) => decideWithdraw(threadId, id, state, ports.sha256),
         inboxes,
       );
-      context.wakeups.wake();
+      context.wakeWatchers(threadId);
       return withdrawn;
     },
 
     async outcome(threadId, id, options = {}) {
       checkCall(threadId, id, options);
-      return outcomes.wait({ threadId, id }, options.signal);
+      const { signal } = options;
+      const outcome = outcomes.wait({ threadId, id }, signal);
+      return signal === undefined ? outcome : untilAborted(signal, outcome, () => callAborted(signal, ""));
     },
   };
 }
@@ -157,81 +160,73 @@ function checkBody(threadId: string, id: string, body: JsonObject, path: string,
   if (length > maxChars) throw commandTooLarge(threadId, id, path, length, maxChars);
 }
 
-interface Waiter {
+interface Question {
   readonly key: CommandKey;
-  readonly resolve: (outcome: CommandOutcome) => void;
+  readonly resolve: (outcome: CommandOutcome | undefined) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** Reads the outcomes that callers of this process wait for: one query for all of them. */
+/** Reads the outcomes that callers of this process wait for: one query for all that ask in the same turn. */
 class OutcomeReader {
   readonly #context: StoreContext;
-  readonly #waiters = new Set<Waiter>();
-  #joined = new AbortController();
-  #isReading = false;
+  #questions: Question[] = [];
 
   constructor(context: StoreContext) {
     this.#context = context;
   }
 
+  /** Looks until there is an outcome. A retryable error, such as a lost connection, is not an answer. */
   async wait(key: CommandKey, signal: AbortSignal | undefined): Promise<CommandOutcome> {
-    const { promise, resolve, reject } = Promise.withResolvers<CommandOutcome>();
-    const waiter = { key, resolve, reject };
-    const abort = (): void => signal && reject(callAborted(signal, ""));
-    signal?.addEventListener("abort", abort);
-    this.#waiters.add(waiter);
-    this.#joined.abort();
-    if (!this.#isReading) void this.#read();
+    const { tail, closing } = this.#context;
+    const subscription = tail.subscribe({ threadId: key.threadId, isForOutcome: true });
     try {
-      return await promise;
-    } finally {
-      this.#waiters.delete(waiter);
-      signal?.removeEventListener("abort", abort);
-    }
-  }
-
-  /** Looks until no caller waits. A retryable error, such as a lost connection, is not an answer. */
-  async #read(): Promise<void> {
-    const { driver, wakeups, closing, ports } = this.#context;
-    const stopListening = driver.onChange?.((threadIds) => {
-      if (threadIds === undefined || this.#isWaitingFor(threadIds)) wakeups.wake();
-    });
-    this.#isReading = true;
-    while (this.#waiters.size > 0 && !closing.aborted) {
-      this.#joined = new AbortController();
-      const seen = wakeups.count;
-      const waiters = [...this.#waiters];
-      try {
-        for (let from = 0; from < waiters.length; from += PAGE_SIZE)
-          await this.#look(waiters.slice(from, from + PAGE_SIZE));
-      } catch (error) {
-        if (!HeddleError.isInstance(error) || !error.retryable) for (const { reject } of waiters) reject(error);
+      for (;;) {
+        subscription.clear();
+        try {
+          const outcome = await this.#read(key);
+          if (outcome !== undefined) return outcome;
+        } catch (error) {
+          if (!closing.aborted && !(HeddleError.isInstance(error) && error.retryable)) throw error;
+          tail.fail();
+        }
+        if (closing.aborted) throw storeClosed();
+        await tail.wait(subscription, signal);
+        if (signal?.aborted) throw callAborted(signal, "");
       }
-      await Promise.resolve(); // callers that got their answer leave first
-      if (this.#waiters.size > 0) await wakeups.wait(seen, ports.pollMs, [closing, this.#joined.signal]);
+    } finally {
+      tail.unsubscribe(subscription);
     }
-    this.#isReading = false;
-    stopListening?.();
-    if (closing.aborted) for (const { reject } of this.#waiters) reject(storeClosed());
   }
 
-  #isWaitingFor(threadIds: readonly string[]): boolean {
-    return [...this.#waiters].some(({ key }) => threadIds.includes(key.threadId));
+  #read(key: CommandKey): Promise<CommandOutcome | undefined> {
+    const { promise, resolve, reject } = Promise.withResolvers<CommandOutcome | undefined>();
+    if (this.#questions.push({ key, resolve, reject }) === 1) queueMicrotask(() => this.#ask());
+    return promise;
   }
 
-  async #look(waiters: readonly Waiter[]): Promise<void> {
+  #ask(): void {
+    const questions = this.#questions;
+    this.#questions = [];
+    for (let from = 0; from < questions.length; from += PAGE_SIZE) {
+      const page = questions.slice(from, from + PAGE_SIZE);
+      this.#answer(page).catch((error: unknown) => {
+        for (const { reject } of page) reject(error);
+      });
+    }
+  }
+
+  async #answer(questions: readonly Question[]): Promise<void> {
     const { driver, ports } = this.#context;
-    const found = await driver.commands(waiters.map(({ key }) => key));
+    const found = await driver.commands(questions.map(({ key }) => key));
     const commands = new Map(found.map(({ threadId, command }) => [nameOf({ threadId, id: command.id }), command]));
-    for (const { key, resolve, reject } of waiters) {
+    for (const { key, resolve, reject } of questions) {
       const command = commands.get(nameOf(key));
       if (command === undefined) {
-        await this.#lookInLog(key).then(resolve, reject);
+        this.#lookInLog(key).then(resolve, reject);
         continue;
       }
       try {
-        const outcome = readOutcome(checkCommand(key.threadId, command, ports.sha256));
-        if (outcome !== undefined) resolve(outcome);
+        resolve(readOutcome(checkCommand(key.threadId, command, ports.sha256)));
       } catch (error) {
         reject(error);
       }

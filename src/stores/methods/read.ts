@@ -86,7 +86,17 @@ async function loadAt(
   if (before !== undefined) entries.shift();
   const tail = before && { threadId, head, before, rows, entries };
   const base = tail && (await tailBase(context, tail, options.lanes ?? []));
+  if (before !== undefined) await checkSameThread(context, threadId, before);
   return Thread.assemble({ id: threadId, createdAt, metadata, entries, firstSeq, base }, ports);
+}
+
+/**
+ * Throws when the thread was deleted and recreated after the row was read: the lanes may be those of the new thread. Salts
+ * make the hashes of two threads differ.
+ */
+async function checkSameThread(context: StoreContext, threadId: string, row: StoredRow): Promise<void> {
+  const { hash } = await rowAt(context, threadId, row.seq);
+  if (hash !== row.hash) throw new CorruptionError({ threadId, seq: row.seq, trouble: "it was replaced" });
 }
 
 function checkLanes(lanes: unknown): void {

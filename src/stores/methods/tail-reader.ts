@@ -4,15 +4,22 @@ import type { StoreDriver, ThreadChanges } from "../driver.ts";
 /** How often the reader looks when the driver announces commits, because an announcement can be lost. */
 const LOOK_MS = 5000;
 
-/** One watcher or feed. It remembers a change that comes between its read and its wait. */
+/** The thread or outcome that a subscription follows. */
+interface Followed {
+  /** The thread; undefined for all threads. */
+  readonly threadId?: string | undefined;
+  /** Whether it waits for the outcome of a command. Looks do not report outcomes, so each look marks the subscription. */
+  readonly isForOutcome?: boolean;
+}
+
+/** One watcher, feed or wait for an outcome. It remembers a change that comes between its read and its wait. */
 export class Subscription {
-  /** The watched thread; undefined for all threads. */
-  readonly threadId: string | undefined;
+  readonly followed: Followed;
   #isMarked = false;
   #wake: (() => void) | undefined;
 
-  constructor(threadId: string | undefined) {
-    this.threadId = threadId;
+  constructor(followed: Followed) {
+    this.followed = followed;
   }
 
   /** Forgets earlier changes. Call it before each read. */
@@ -20,7 +27,7 @@ export class Subscription {
     this.#isMarked = false;
   }
 
-  /** Reports that there may be new rows. */
+  /** Reports that there may be news. */
   mark(): void {
     this.#isMarked = true;
     this.#wake?.();
@@ -40,7 +47,7 @@ export class Subscription {
 }
 
 /**
- * The only reader of new rows for all watchers and feeds of a store. It asks the driver which threads have changed since its
+ * Wakes all watchers, feeds and waits for outcomes of a store. It asks the driver which threads have changed since its
  * position, and marks the subscriptions of these threads. It looks only while a subscription waits.
  *
  * No subscription misses a row: it subscribes before it reads, and a row that its read cannot see lies after the position.
@@ -50,6 +57,7 @@ export class TailReader {
   readonly #pollMs: number;
   readonly #watchers = new Map<string, Set<Subscription>>();
   readonly #feeds = new Set<Subscription>();
+  readonly #outcomes = new Set<Subscription>();
   #position: string | undefined;
   #last: Pick<ThreadChanges, "isAnnounced" | "isFeedBehind"> = {};
   /** Whether the next look that succeeds marks all: rows may have been missed. */
@@ -66,21 +74,23 @@ export class TailReader {
     this.#pollMs = pollMs;
   }
 
-  /** Subscribes to a thread, or to all threads without an id. */
-  subscribe(threadId?: string): Subscription {
+  subscribe(followed: Followed): Subscription {
     if (this.#isUnused) this.#stopListening = this.#driver.onChange?.((threadIds) => this.announce(threadIds));
-    const subscription = new Subscription(threadId);
+    const subscription = new Subscription(followed);
+    const { threadId, isForOutcome = false } = followed;
     const sameThread = this.#subscriptions(threadId);
     sameThread.add(subscription);
+    if (isForOutcome) this.#outcomes.add(subscription);
     if (threadId !== undefined) this.#watchers.set(threadId, sameThread);
     else this.#isWanted = true; // without a feed the reader does not follow up rows that `changes` withholds
     return subscription;
   }
 
   unsubscribe(subscription: Subscription): void {
-    const { threadId } = subscription;
+    const { threadId } = subscription.followed;
     const sameThread = this.#subscriptions(threadId);
     sameThread.delete(subscription);
+    this.#outcomes.delete(subscription);
     if (threadId !== undefined && sameThread.size === 0) this.#watchers.delete(threadId);
     if (!this.#isUnused) return;
     this.#stopListening?.(); // so that a store without watchers can be dropped without `close`
@@ -98,7 +108,7 @@ export class TailReader {
     if (this.#waiting === 0) this.#cancelTimer();
   }
 
-  /** Marks the subscriptions of these threads, which have new rows. Without ids, looks which threads have changed. */
+  /** Marks the subscriptions of these threads, which have changed. Without ids, looks which threads have changed. */
   announce(threadIds?: readonly string[]): void {
     if (threadIds !== undefined) this.#mark(threadIds);
     const canFeedLag = this.#last.isFeedBehind !== undefined || this.#isLooking;
@@ -172,6 +182,7 @@ export class TailReader {
   #take(changes: ThreadChanges | undefined, isComplete: boolean): void {
     if (changes === undefined || !isComplete) this.#markAll();
     else this.#mark(changes.threadIds);
+    for (const outcome of this.#outcomes) outcome.mark();
     if (this.#last.isFeedBehind) for (const feed of this.#feeds) feed.mark();
     this.#position = changes?.position;
     this.#last = changes ?? {};

@@ -1,4 +1,5 @@
 import { setImmediate as endOfTurn, setTimeout as sleep } from "node:timers/promises";
+import { untilAborted } from "../until-aborted.ts";
 import { callTimedOut } from "./errors.ts";
 
 /**
@@ -15,19 +16,6 @@ export async function withDeadline<Result>(
     return await untilAborted(call.signal, work(call.signal));
   } finally {
     clearTimeout(timer);
-  }
-}
-
-/** Rejects with the signal's reason when it aborts before the work has settled. Does not stop the work. */
-export async function untilAborted<Result>(signal: AbortSignal, work: Promise<Result>): Promise<Result> {
-  const aborted = Promise.withResolvers<never>();
-  const abort = (): void => aborted.reject(signal.reason);
-  if (signal.aborted) abort();
-  signal.addEventListener("abort", abort, { once: true });
-  try {
-    return await Promise.race([work, aborted.promise]);
-  } finally {
-    signal.removeEventListener("abort", abort);
   }
 }
 

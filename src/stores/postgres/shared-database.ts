@@ -1,6 +1,7 @@
 import { storeClosed } from "../errors.ts";
+import { untilAborted } from "../until-aborted.ts";
 import { type Database, openDatabase } from "./database.ts";
-import { untilAborted, waitAtMost, waitForTurns, withDeadline } from "./deadlines.ts";
+import { waitAtMost, waitForTurns, withDeadline } from "./deadlines.ts";
 import { isConnectionLoss, isTimeout, storeError } from "./errors.ts";
 import { FairQueue } from "./fair-queue.ts";
 import { commitJobs, GroupCommit, type Job } from "./group-commit.ts";

@@ -1,6 +1,7 @@
 import { StoreError } from "../errors.ts";
+import { untilAborted } from "../until-aborted.ts";
 import type { Query, Sql } from "./connection-pool.ts";
-import { untilAborted, waitForTurns } from "./deadlines.ts";
+import { waitForTurns } from "./deadlines.ts";
 import { connectionLost, isConnectionLoss } from "./errors.ts";
 import type { Notifications } from "./notifications.ts";
 import type { PostgresSettings } from "./options.ts";

@@ -1,0 +1,30 @@
+import type { ThreadStore } from "heddle";
+import { defineStore, MemoryDatabase, type StoreDriver } from "heddle/store";
+import { inLane, note } from "heddle/testing";
+import { expect, test } from "vitest";
+import { memoryDriver } from "../../../src/stores/memory-store.ts";
+
+test("a tail never has the lanes of a thread that was recreated between two reads of it", async () => {
+  const tenant = new MemoryDatabase().tenant("t");
+  const plain = defineStore(memoryDriver(tenant, Date.now));
+  const fill = (inSide: number) =>
+    plain.append("t", [...Array.from({ length: inSide }, () => inLane("side", note())), note(), note(), note()]);
+  const sound = memoryDriver(tenant, Date.now);
+  let recreations = 0;
+  const lanes: StoreDriver["lanes"] = async (threadId, names) => {
+    if (recreations++ === 0) {
+      await plain.delete("t");
+      await fill(3);
+    }
+    return sound.lanes(threadId, names);
+  };
+  const load = async (store: ThreadStore) => {
+    const tail = await store.load("t", { last: 2, lanes: ["side"] });
+    return { base: tail?.base, entries: tail?.toArray({ partial: true }) };
+  };
+
+  await fill(1);
+  const loaded = await load(defineStore({ ...sound, lanes }));
+  expect(recreations).toBe(2);
+  expect(loaded).toEqual(await load(plain));
+});
