@@ -329,6 +329,20 @@ export const watchCases: ContractTests = {
     for (const watcher of watchers) await watcher.return?.();
   },
 
+  "watchers see entries that another handle appends to several threads at once": async ({ store, open, fresh }) => {
+    const other = await open();
+    const ids = [fresh("a"), fresh("b"), fresh("c")];
+    const watchers = ids.map((id) => store.watch(id, { fromSeq: 0 })[Symbol.asyncIterator]());
+    // A look between the appends would name one thread only. Of several rounds, most have none.
+    for (let round = 0; round < 6; round++) {
+      const next = watchers.map((watcher) => watcher.next());
+      await shortPause();
+      await Promise.all(ids.map((id) => other.append(id, note())));
+      for (const { value } of await Promise.all(next)) equal(value?.seq, round, `seq of round ${round}`);
+    }
+    for (const watcher of watchers) await watcher.return?.();
+  },
+
   "watchers of several threads miss nothing while several handles append": async ({ open, fresh, random }) => {
     const handles = [await open(), await open(), await open()] as const;
     const ids = [fresh("a"), fresh("b"), fresh("c"), fresh("d")] as const;

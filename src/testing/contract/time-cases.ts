@@ -11,8 +11,8 @@ export const timeCases: ContractTests = {
     const start = await storeTime(store, fresh("c0"));
     const future = start + DAY;
     await store.append(thread, note({}, { at: 100 }));
+    await shortPause(); // so that the second append is in a later millisecond than the first
     const middle = await storeTime(store, fresh("c1"));
-    await shortPause();
     await store.append(thread, note({}, { at: future }));
     const end = await storeTime(store, fresh("c2"));
     const { createdAt, updatedAt } = await infoOf(store, thread);
