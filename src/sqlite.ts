@@ -6,4 +6,10 @@ export type {
   SqliteStatement,
   SqlValue,
 } from "./stores/sqlite/connection.ts";
-export { type SqliteMode, type SqliteStoreOptions, sqliteStore } from "./stores/sqlite/sqlite-store.ts";
+export {
+  type SqliteDatabaseOptions,
+  type SqliteMode,
+  type SqliteStoreOptions,
+  sqliteDatabase,
+  sqliteStore,
+} from "./stores/sqlite/sqlite-store.ts";

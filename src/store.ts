@@ -8,16 +8,21 @@ export type {
   ConsumedCommand,
   PostedCommand,
 } from "./stores/command.ts";
+export { defineDatabase, type ThreadDatabase } from "./stores/database.ts";
 export { defineStore } from "./stores/define-store.ts";
 export type {
   Change,
   ClaimRecord,
   CommandKey,
+  DatabaseDriver,
   Decision,
   HeadLanes,
   HeadTracks,
   InboxCommand,
   InboxState,
+  LeaseDecision,
+  LeaseRecord,
+  LeaseState,
   ListPosition,
   ListQuery,
   NamedHead,
@@ -33,7 +38,16 @@ export type {
   Wanted,
   WantedInbox,
 } from "./stores/driver.ts";
-export { CommandError, EntryIdReuseError, StoreFullError, storeClosed, threadNotFound } from "./stores/errors.ts";
+export {
+  CommandError,
+  EntryIdReuseError,
+  LeaseEndedError,
+  StoreFullError,
+  storeClosed,
+  threadNotFound,
+} from "./stores/errors.ts";
+export type { Lease, LeaseOptions, Leases } from "./stores/lease.ts";
+export { type MemoryDatabaseOptions, memoryDatabase } from "./stores/memory-database.ts";
 export { MemoryDatabase, type MemoryStoreOptions } from "./stores/memory-store.ts";
 export type { StoreOptions, StorePorts } from "./stores/options.ts";
 export type {
@@ -45,6 +59,7 @@ export type {
   FeedItem,
   FeedOptions,
   ForkOptions,
+  LeaseKey,
   ListOptions,
   ListOrder,
   LoadOptions,

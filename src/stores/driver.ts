@@ -1,7 +1,7 @@
 import type { ActiveState, LaneTip } from "../lanes/lane-book.ts";
 import type { LaneTrack } from "../lanes/track.ts";
 import type { JsonObject } from "../thread/json.ts";
-import type { ListOrder } from "./port.ts";
+import type { LeaseKey, ListOrder } from "./port.ts";
 import type { RefsFilter } from "./refs-filter.ts";
 
 /** An entry as it is stored. A driver must return texts unchanged, because the hashes cover them. */
@@ -94,6 +94,16 @@ export interface ClaimRecord {
   readonly epoch: number;
   readonly until: number;
   readonly ttlMs: number;
+  /** The claim lasts as long as this lease; `until` and `ttlMs` are those of the lease at the time of the claim. */
+  readonly lease?: LeaseKey | undefined;
+}
+
+/** The lease of a node. Each node has at most one. */
+export interface LeaseRecord extends LeaseKey {
+  readonly until: number;
+  readonly ttlMs: number;
+  /** An ended lease is never renewed. */
+  readonly ended: boolean;
 }
 
 /** A command in an inbox as it is stored. A driver must return texts unchanged, because the checksum covers them. */
@@ -153,6 +163,8 @@ export interface Wanted {
   readonly ids: readonly string[];
   /** Names of lanes. */
   readonly lanes: readonly string[];
+  /** Only for a driver with `scheduling`: the leases of these nodes and of the node that the thread's claim names. */
+  readonly leases?: readonly string[];
 }
 
 /** The input of a decision: the thread as it is inside the transaction. */
@@ -165,6 +177,8 @@ export interface ThreadState {
   readonly lanes: readonly StoredLane[];
   /** The wanted inboxes by thread id; empty when none are wanted. */
   readonly inboxes: ReadonlyMap<string, InboxState>;
+  /** At least the wanted leases. No other transaction may renew one of them that has expired. */
+  readonly leases?: readonly LeaseRecord[];
   /** The store's clock in milliseconds. All processes must share this clock. */
   readonly now: number;
 }
@@ -178,6 +192,8 @@ export interface Decision<Result> {
   /** Each replaces the stored lane of its name. */
   readonly lanes?: readonly StoredLane[];
   readonly claim?: ClaimRecord;
+  /** Leases to mark as ended. */
+  readonly leases?: readonly LeaseRecord[];
   /** Commands to insert, or to replace by thread id and command id. Only of wanted inboxes. */
   readonly commands?: readonly InboxCommand[];
   /** Remove commands of the tenant, of any thread, whose outcome is older: about 100 at most. */
@@ -256,6 +272,9 @@ export type RecordSpace = "checkpoint" | "blob";
  * no method is called after that. Use it to stop work that has not begun, such as a write that waits for its turn.
  */
 export interface StoreDriver {
+  /** Whether the driver keeps leases. Default false: claims with a lease are `store_unsupported`. */
+  readonly scheduling?: boolean | undefined;
+
   /**
    * Reads the state of a thread, calls `decide` with it, and writes the returned decision in the same transaction. No
    * other writer may change the thread in between. The decision is durable when the promise resolves. When `decide`
@@ -334,4 +353,35 @@ export interface StoreDriver {
   ): Promise<boolean>;
   /** Checks storage below the rows, such as the pages of a file. Returns a description of the damage, if any. */
   inspect?(threadId: string, signal?: AbortSignal): Promise<string | undefined>;
+}
+
+/** The input of a decision about a lease. */
+export interface LeaseState {
+  readonly lease: LeaseRecord | undefined;
+  /** The database's clock in milliseconds. */
+  readonly now: number;
+}
+
+/** The lease to write. */
+export interface LeaseDecision<Result> {
+  readonly result: Result;
+  /** Replaces the lease of its node. */
+  readonly lease?: LeaseRecord;
+  /** Remove leases whose `until` is less. */
+  readonly purgeBefore?: number;
+}
+
+/** A database with the stores of many tenants; `defineDatabase` turns it into a ThreadDatabase. */
+export interface DatabaseDriver {
+  /** The driver of one tenant. Has `scheduling`. Its `close` leaves the database open. */
+  tenant(name: string): StoreDriver;
+
+  /** Reads the lease of a node, calls `decide`, and writes the decision in one transaction. No other writer may change it in between. */
+  lease<Result>(
+    node: string,
+    decide: (state: LeaseState) => LeaseDecision<Result>,
+    signal?: AbortSignal,
+  ): Promise<Result>;
+
+  close(): Promise<void>;
 }

@@ -1,11 +1,12 @@
 import { type ErrorFacts, HeddleError } from "../thread/errors.ts";
 import type { CommandOutcome } from "./command.ts";
+import type { LeaseKey } from "./port.ts";
 
 /**
  * A failure of a store, or a wrong call to it. Codes without a subclass: `thread_not_found`,
  * `thread_exists`, `thread_diverged`, `seq_out_of_range`, `not_a_thread`, `invalid_options`, `too_large`, `store_closed`, `store_aborted`, `store_busy`, `store_unreachable`, `store_timeout`,
  * `store_auth_failed`, `store_read_only`, `store_schema_newer`, `store_not_heddle`, `store_url_invalid`, `store_driver_missing`,
- * `store_driver_outdated`, `store_failed`.
+ * `store_driver_outdated`, `store_unsupported`, `store_failed`.
  */
 export class StoreError extends HeddleError {
   static override readonly className: string = "StoreError";
@@ -129,6 +130,20 @@ export class StaleHolderError extends StoreError {
   }
 }
 
+/** The lease of this node is over, so it holds no threads any more. Stop its work, and start a new lease. */
+export class LeaseEndedError extends StoreError {
+  static override readonly className: string = "LeaseEndedError";
+  readonly node: string;
+  readonly incarnation: number;
+
+  constructor({ node, incarnation }: LeaseKey) {
+    const message = `The lease ${incarnation} of node ${node} has ended, so other nodes can take its threads. Stop its work, and start a new lease.`;
+    super({ code: "lease_ended", message });
+    this.node = node;
+    this.incarnation = incarnation;
+  }
+}
+
 /** The disk is full. Nothing of the append was written. Reads still work; appends work again when there is space. */
 export class StoreFullError extends StoreError {
   static override readonly className: string = "StoreFullError";
@@ -161,6 +176,12 @@ export function storeClosed(): StoreError {
 export function noInbox(): StoreError {
   const message = "The driver of this store has no inboxes. Update it: see StoreDriver, transact and pending.";
   return new StoreError({ code: "store_driver_outdated", message });
+}
+
+/** The error of a call that the driver of this store does not support. */
+export function unsupported(what: string): StoreError {
+  const message = `The driver of this store does not support ${what}. Use a store of heddle, or declare and implement \`scheduling\` in your StoreDriver.`;
+  return new StoreError({ code: "store_unsupported", message });
 }
 
 export function commandTooLarge(

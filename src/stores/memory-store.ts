@@ -7,6 +7,7 @@ import type {
   Decision,
   InboxCommand,
   InboxState,
+  LeaseRecord,
   RecordSpace,
   RowRange,
   StoreDriver,
@@ -74,15 +75,22 @@ export class MemoryTenant {
   readonly settled: InboxCommand[] = [];
   /** All rows in commit order, including rows of removed threads, so that feed cursors stay valid. */
   readonly log: Omit<Change, "cursor">[] = [];
+  /** By node. All tenants of a database share them. */
+  readonly leases: Map<string, LeaseRecord>;
+
+  constructor(leases: Map<string, LeaseRecord> = new Map()) {
+    this.leases = leases;
+  }
 }
 
 /** Keeps threads in the memory of this process. Pass one database to several stores to share it. */
 export class MemoryDatabase {
-  readonly #tenants = new Map<string, MemoryTenant>();
+  readonly tenants: Map<string, MemoryTenant> = new Map();
+  readonly leases: Map<string, LeaseRecord> = new Map();
 
   tenant(name: string): MemoryTenant {
-    const tenant = this.#tenants.get(name) ?? new MemoryTenant();
-    this.#tenants.set(name, tenant);
+    const tenant = this.tenants.get(name) ?? new MemoryTenant(this.leases);
+    this.tenants.set(name, tenant);
     return tenant;
   }
 }
@@ -91,10 +99,11 @@ export class MemoryDatabase {
 export function memoryDriver(tenant: MemoryTenant, clock: Clock): StoreDriver {
   const { threads, claims, records, inboxes, settled, log } = tenant;
 
-  function stateOf(threadId: string, { ids, lanes }: Wanted, wanted: readonly WantedInbox[]): ThreadState {
+  function stateOf(threadId: string, { ids, lanes, leases }: Wanted, wanted: readonly WantedInbox[]): ThreadState {
     return {
       head: threads.get(threadId)?.head,
       claim: claims.get(threadId),
+      ...(leases && { leases: [...tenant.leases.values()] }),
       known: rowsById(threadId, ids),
       lanes: lanesOf(threadId, lanes),
       inboxes: new Map(wanted.map((inbox) => [inbox.threadId, inboxState(inbox)])),
@@ -146,8 +155,9 @@ export function memoryDriver(tenant: MemoryTenant, clock: Clock): StoreDriver {
   }
 
   function apply(threadId: string, decision: Decision<unknown>): void {
-    const { head, rows = [], lanes = [], claim, commands = [], purgeBefore } = decision;
+    const { head, rows = [], lanes = [], claim, leases = [], commands = [], purgeBefore } = decision;
     if (claim !== undefined) claims.set(threadId, claim);
+    for (const lease of leases) tenant.leases.set(lease.node, lease);
     if (purgeBefore !== undefined) purge(purgeBefore);
     for (const command of commands) putCommand(command);
     if (head === undefined) return;
@@ -170,6 +180,8 @@ export function memoryDriver(tenant: MemoryTenant, clock: Clock): StoreDriver {
   }
 
   return {
+    scheduling: true,
+
     async transact(threadId, wanted, decide, wantedInboxes = []) {
       const decision = decide(stateOf(threadId, wanted, wantedInboxes));
       apply(threadId, decision);

@@ -46,6 +46,10 @@ export function checkSeq(what: string, value: unknown): void {
     throw invalidOption(what, "a whole number from 0");
 }
 
+export function checkTtl(ttlMs: unknown): asserts ttlMs is number {
+  if (!(Number.isSafeInteger(ttlMs) && Number(ttlMs) > 0)) throw invalidOption("ttlMs", "a whole number above 0");
+}
+
 /** The error for a cursor that no feed has given. */
 export function invalidCursor(): StoreError {
   return invalidOption("after", "the cursor of a feed item");

@@ -61,12 +61,15 @@ export interface ThreadStore {
   fork(threadId: string, options: ForkOptions): Promise<ThreadInfo>;
 
   /**
-   * Makes `holder` the only holder of the thread for `ttlMs`, by the store's clock. Each claim has a higher epoch than the
+   * Makes `holder` the only holder of the thread for `ttlMs`, or while its lease lasts, by the store's clock. Each claim has a higher epoch than the
    * one before. An append with an older epoch is refused. A new claim by the same holder ends the earlier one. The thread
    * need not exist yet.
    */
   claim(threadId: string, options: ClaimOptions): Promise<ClaimResult>;
-  /** Extends the claim by `ttlMs` from now. Works on an expired claim too, unless it was released or another one was made. */
+  /**
+   * Extends the claim by `ttlMs` from now. Works on an expired claim too, unless it was released or another one was made. A
+   * claim with a lease is only checked: renew the lease.
+   */
   renew(threadId: string, epoch: number, options?: CallOptions): Promise<ClaimResult>;
   /** Ends the claim, so that another holder can claim the thread at once. */
   release(threadId: string, epoch: number, options?: CallOptions): Promise<void>;
@@ -242,12 +245,24 @@ export interface ForkOptions extends CallOptions {
   readonly metadata?: JsonObject | undefined;
 }
 
-/** The holder of a claim, and how long the claim lasts without renewal. */
+/** The holder of a claim, and how long the claim lasts: `ttlMs` or `lease`, one of them. */
 export interface ClaimOptions extends CallOptions {
   /** The name of the process or worker that runs the thread. */
   readonly holder: string;
-  /** How long the claim lasts unless it is renewed, in milliseconds. */
-  readonly ttlMs: number;
+  /** How long the claim lasts unless it is renewed, in milliseconds. Default: as long as `lease`. */
+  readonly ttlMs?: number | undefined;
+  /**
+   * The lease of this node, from `leases.start` of the database: the claim lasts as long as that and needs no renewal of its
+   * own. Throws `lease_ended` when the lease is over. Default: the claim lasts for `ttlMs`.
+   */
+  readonly lease?: LeaseKey | undefined;
+}
+
+/** Names one life of a node. A node that starts again has a greater incarnation. */
+export interface LeaseKey {
+  /** The name of a process, such as its pod: 1 to 128 characters, as other names. */
+  readonly node: string;
+  readonly incarnation: number;
 }
 
 /** The claim that `claim` made or `renew` extended. */

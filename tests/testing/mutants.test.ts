@@ -1,12 +1,21 @@
 import type { OpenStoreOptions } from "heddle";
-import { checkName, defineStore, MemoryDatabase } from "heddle/store";
+import {
+  checkName,
+  defineDatabase,
+  defineStore,
+  MemoryDatabase,
+  type StoreOptions,
+  type ThreadDatabase,
+} from "heddle/store";
 import { storeContract } from "heddle/testing";
 import { describe, expect, test } from "vitest";
+import { memoryDatabaseDriver } from "../../src/stores/memory-database.ts";
 import { type MemoryTenant, memoryDriver } from "../../src/stores/memory-store.ts";
 import { inboxes } from "./mutants/inboxes.ts";
 import { keeping } from "./mutants/keeping.ts";
 import type { Mutation } from "./mutants/mutation.ts";
 import { reading } from "./mutants/reading.ts";
+import { type DatabaseMutation, scheduling } from "./mutants/scheduling.ts";
 import { writing } from "./mutants/writing.ts";
 
 const mutants = Object.entries({ ...writing, ...reading, ...keeping, ...inboxes });
@@ -47,9 +56,27 @@ describe("the group append finds a driver that", () => {
   });
 });
 
-test("the suite says nothing against a sound driver", async () => {
-  expect(await brokenPromises(openMutant(soundly))).toEqual([]);
+describe.each(Object.entries(scheduling))("the group %s finds a driver of a database that", (group, mutations) => {
+  test.each(Object.entries(mutations))("%s", async (_, mutation) => {
+    expect(await brokenPromises(openMutant(soundly), group, databaseMutant(mutation))).not.toEqual([]);
+  });
 });
+
+test("the suite says nothing against a sound driver", async () => {
+  expect(
+    await brokenPromises(
+      openMutant(soundly),
+      undefined,
+      databaseMutant(() => ({})),
+    ),
+  ).toEqual([]);
+});
+
+function databaseMutant(mutation: DatabaseMutation): (options: StoreOptions) => ThreadDatabase {
+  const database = new MemoryDatabase();
+  const sound = memoryDatabaseDriver(database, Date.now);
+  return (options) => defineDatabase({ ...sound, ...mutation(sound, database) }, options);
+}
 
 type Open = (options: OpenStoreOptions) => ReturnType<typeof defineStore>;
 
@@ -72,9 +99,17 @@ function open(tenantOf: (name: string) => MemoryTenant, mutation: Mutation): Ope
 }
 
 /** The names of the cases that fail; of a group only the first that does. */
-async function brokenPromises(open: Open, only?: string): Promise<string[]> {
+async function brokenPromises(
+  open: Open,
+  only?: string,
+  openDatabase?: (options: StoreOptions) => ThreadDatabase,
+): Promise<string[]> {
   const broken: string[] = [];
-  for (const { name, group, run, skip } of storeContract({ open, timeoutMs: only === undefined ? 10_000 : 1_000 })) {
+  for (const { name, group, run, skip } of storeContract({
+    open,
+    openDatabase,
+    timeoutMs: only === undefined ? 10_000 : 1_000,
+  })) {
     if (skip !== undefined || (only !== undefined && group !== only)) continue;
     await run().catch(() => broken.push(name));
     if (only !== undefined && broken.length > 0) break;

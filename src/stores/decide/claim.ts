@@ -1,22 +1,46 @@
 import type { ClaimRecord, Decision, ThreadState } from "../driver.ts";
-import { StaleHolderError, ThreadHeldError } from "../errors.ts";
-import type { ClaimOptions, ClaimResult } from "../port.ts";
+import { LeaseEndedError, StaleHolderError, ThreadHeldError } from "../errors.ts";
+import type { ClaimResult, LeaseKey } from "../port.ts";
+import { expiredLeases, keyOf, liveLease } from "./lease.ts";
 
-export function decideClaim(
-  threadId: string,
-  { holder, ttlMs }: ClaimOptions,
-  { claim, now }: ThreadState,
-): Decision<ClaimResult> {
-  if (claim !== undefined && claim.until > now && claim.holder !== holder) {
-    throw new ThreadHeldError(threadId, claim.holder, claim.until);
-  }
-  return granted({ holder, ttlMs, epoch: (claim?.epoch ?? 0) + 1, until: endOf(now, ttlMs) });
+/** The checked options of a claim: it lasts for a time of its own, or as long as a lease. */
+export type ClaimRequest = { readonly holder: string } & (
+  | { readonly ttlMs: number; readonly lease?: undefined }
+  | { readonly lease: LeaseKey; readonly ttlMs?: undefined }
+);
+
+export function decideClaim(threadId: string, request: ClaimRequest, state: ThreadState): Decision<ClaimResult> {
+  const { claim, now, leases = [] } = state;
+  const next = newClaim(request, (claim?.epoch ?? 0) + 1, state);
+  const heldUntil = claim && endOfClaim(claim, state);
+  if (claim !== undefined && heldUntil !== undefined && heldUntil > now && claim.holder !== request.holder)
+    throw new ThreadHeldError(threadId, claim.holder, heldUntil);
+  const ended = claim === undefined ? [] : expiredLeases(claim, leases, now);
+  return { ...granted(next), ...(ended.length > 0 && { leases: ended }) };
 }
 
-export function decideRenew(threadId: string, epoch: number, { claim, now }: ThreadState): Decision<ClaimResult> {
-  const current = held(threadId, epoch, claim);
+function newClaim(request: ClaimRequest, epoch: number, { leases = [], now }: ThreadState): ClaimRecord {
+  const { holder } = request;
+  if (request.lease === undefined) return { holder, epoch, until: endOf(now, request.ttlMs), ttlMs: request.ttlMs };
+  const lease = liveLease(request.lease, leases, now);
+  if (lease === undefined) throw new LeaseEndedError(request.lease);
+  return { holder, epoch, until: lease.until, ttlMs: lease.ttlMs, lease: keyOf(lease) };
+}
+
+/** When the claim ends; undefined when it was released or its lease is over. */
+function endOfClaim(claim: ClaimRecord, { leases = [], now }: ThreadState): number | undefined {
+  if (claim.until === RELEASED) return undefined;
+  return claim.lease === undefined ? claim.until : liveLease(claim.lease, leases, now)?.until;
+}
+
+/** A claim that names a lease lasts as long as that. */
+export function decideRenew(threadId: string, epoch: number, state: ThreadState): Decision<ClaimResult> {
+  const current = held(threadId, epoch, state.claim);
   if (current.until === RELEASED) throw new StaleHolderError(threadId, epoch, epoch);
-  return granted({ ...current, until: endOf(now, current.ttlMs) });
+  if (current.lease === undefined) return granted({ ...current, until: endOf(state.now, current.ttlMs) });
+  const until = endOfClaim(current, state);
+  if (until === undefined) throw new LeaseEndedError(current.lease);
+  return { result: { epoch, until } };
 }
 
 /** Keeps the record and its epoch, because each claim needs a higher epoch than all before. */

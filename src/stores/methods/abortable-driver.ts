@@ -30,6 +30,7 @@ export function abortableDriver(
     });
   const { list, copy, inspect, changedThreads } = driver;
   const methods: EveryMethod = {
+    scheduling: driver.scheduling,
     transact: (id, wanted, decide, inboxes) => writeTo(id, () => driver.transact(id, wanted, decide, inboxes, signal)),
     pending: (id, after, limit) => read(() => driver.pending(id, after, limit, signal)),
     commands: (keys) => read(() => driver.commands(keys, signal)),
@@ -52,7 +53,7 @@ export function abortableDriver(
   return methods as StoreDriver; // an optional method that is undefined is an absent one
 }
 
-const MAY_BE_STORED =
+export const MAY_BE_STORED =
   " The write may be stored or not. Load the thread to find out, or repeat an append that carries entry ids.";
 
 /** Refuses a call whose signal has aborted, before anything is read or written. */

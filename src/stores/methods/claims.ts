@@ -1,8 +1,10 @@
+import { isPlainObject } from "../../thread/json.ts";
 import { checkName } from "../../thread/names.ts";
-import { decideClaim, decideRelease, decideRenew } from "../decide/claim.ts";
-import type { StoreDriver } from "../driver.ts";
-import { checkOptions, checkSeq, invalidOption } from "../options.ts";
-import type { CallOptions, ThreadStore } from "../port.ts";
+import { type ClaimRequest, decideClaim, decideRelease, decideRenew } from "../decide/claim.ts";
+import type { StoreDriver, Wanted } from "../driver.ts";
+import { unsupported } from "../errors.ts";
+import { checkOptions, checkSeq, checkTtl, invalidOption } from "../options.ts";
+import type { CallOptions, ClaimOptions, LeaseKey, ThreadStore } from "../port.ts";
 import { NOTHING, type StoreContext } from "./context.ts";
 
 /** `claim`, `renew` and `release`: which holder runs a thread. */
@@ -16,23 +18,48 @@ export function claimMethods(context: StoreContext): Pick<ThreadStore, "claim" |
 
   return {
     async claim(threadId, options) {
-      const copy = checkOptions(options, ["holder", "ttlMs", "signal"]);
+      const { signal, ...copy } = checkOptions<ClaimOptions>(options, ["holder", "ttlMs", "lease", "signal"]);
       context.checkOpen();
       checkName("holder", copy.holder);
-      if (!(Number.isSafeInteger(copy.ttlMs) && copy.ttlMs > 0)) throw invalidOption("ttlMs", "a whole number above 0");
+      const request = claimRequest(copy);
       checkName("threadId", threadId);
-      const { driver } = context.withSignal(copy.signal);
-      return driver.transact(threadId, NOTHING, (state) => decideClaim(threadId, copy, state));
+      const { driver } = context.withSignal(signal);
+      if (request.lease !== undefined && !driver.scheduling) throw unsupported("claims with a lease");
+      const wanted = wantedLeases(driver, request.lease);
+      return driver.transact(threadId, wanted, (state) => decideClaim(threadId, request, state));
     },
 
     async renew(threadId, epoch, options = {}) {
       const driver = checkCall(threadId, epoch, options);
-      return driver.transact(threadId, NOTHING, (state) => decideRenew(threadId, epoch, state));
+      return driver.transact(threadId, wantedLeases(driver), (state) => decideRenew(threadId, epoch, state));
     },
 
     async release(threadId, epoch, options = {}) {
       const driver = checkCall(threadId, epoch, options);
-      return driver.transact(threadId, NOTHING, (state) => decideRelease(threadId, epoch, state));
+      await driver.transact(threadId, NOTHING, (state) => decideRelease(threadId, epoch, state));
     },
   };
+}
+
+function claimRequest({ holder, ttlMs, lease }: ClaimOptions): ClaimRequest {
+  if (lease === undefined) {
+    checkTtl(ttlMs);
+    return { holder, ttlMs };
+  }
+  if (ttlMs !== undefined) throw invalidOption("A claim", "one with ttlMs or one with a lease");
+  return { holder, lease: checkLease(lease) };
+}
+
+/** The key of a lease, which may be the whole lease. */
+export function checkLease(lease: LeaseKey): LeaseKey {
+  if (!isPlainObject(lease)) throw invalidOption("lease", "what leases.start() returned");
+  const { node, incarnation } = lease;
+  checkName("lease.node", node);
+  if (!(Number.isSafeInteger(incarnation) && incarnation > 0))
+    throw invalidOption("lease.incarnation", "a whole number above 0");
+  return { node, incarnation };
+}
+
+function wantedLeases(driver: StoreDriver, lease?: LeaseKey): Wanted {
+  return driver.scheduling ? { ...NOTHING, leases: lease === undefined ? [] : [lease.node] } : NOTHING;
 }

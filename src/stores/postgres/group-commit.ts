@@ -3,6 +3,7 @@ import type {
   Decision,
   InboxCommand,
   InboxState,
+  LeaseRecord,
   StoredCommand,
   StoredLane,
   StoredRow,
@@ -143,11 +144,17 @@ interface BatchOutcome extends BatchWrites {
 
 function threadsOf(jobs: readonly Job[]): ReadonlyMap<string, WantedThread> {
   const all = new Map<string, WantedThread>();
-  const add = (threadId: string, { ids, lanes }: Wanted, commandIds: readonly string[]): void => {
-    const thread = all.get(threadId) ?? { entryIds: new Set(), lanes: new Set(), commandIds: new Set() };
+  const add = (threadId: string, { ids, lanes, leases }: Wanted, commandIds: readonly string[]): void => {
+    const thread = all.get(threadId) ?? {
+      entryIds: new Set(),
+      lanes: new Set(),
+      commandIds: new Set(),
+      nodes: undefined,
+    };
     all.set(threadId, thread);
     for (const id of ids) thread.entryIds.add(id);
     for (const lane of lanes) thread.lanes.add(lane);
+    if (leases !== undefined) thread.nodes = new Set([...(thread.nodes ?? []), ...leases]);
     for (const id of commandIds) thread.commandIds.add(id);
   };
   for (const { threadId, wanted, inboxes } of jobs) {
@@ -166,15 +173,18 @@ function decideAll(jobs: readonly Job[], threads: ReadonlyMap<string, ReadThread
     return draft;
   };
   const rows: (readonly [string, StoredRow])[] = [];
+  const ended = new Map<string, LeaseRecord>();
   let purgeBefore: number | undefined;
   const answers = jobs.map(({ threadId, wanted, inboxes, decide, reject, isOver }) => {
     if (isOver()) return () => {}; // its caller has an error already, so it must not be written now
     const draft = draftOf(threadId);
     const states = new Map(inboxes.map((inbox) => [inbox.threadId, draftOf(inbox.threadId).inboxFor(inbox)]));
     try {
-      const { decision, accept } = decide({ ...draft.stateFor(wanted), inboxes: states });
+      const leases = draft.leases.map((lease) => ended.get(lease.node) ?? lease);
+      const { decision, accept } = decide({ ...draft.stateFor(wanted), leases, inboxes: states });
       for (const row of draft.apply(decision)) rows.push([threadId, row]);
       for (const { threadId: to, command } of decision.commands ?? []) draftOf(to).put(command);
+      for (const lease of decision.leases ?? []) ended.set(lease.node, lease);
       purgeBefore = decision.purgeBefore ?? purgeBefore;
       return accept;
     } catch (error) {
@@ -187,7 +197,7 @@ function decideAll(jobs: readonly Job[], threads: ReadonlyMap<string, ReadThread
     draft.newCommands.map((command): InboxCommand => ({ threadId, command })),
   );
   const lanes = [...drafts].flatMap(([id, { newLanes }]) => [...newLanes.values()].map((lane) => [id, lane] as const));
-  return { heads, rows, lanes, claims, commands, purgeBefore, answers };
+  return { heads, rows, lanes, claims, leases: [...ended.values()], commands, purgeBefore, answers };
 }
 
 /** The state of a thread with the pending writes of a batch. */
@@ -206,6 +216,10 @@ class ThreadDraft {
     this.#rowsById = new Map(thread.rows.map((row) => [row.id, row]));
     this.#lanes = new Map(thread.lanes.map((lane) => [lane.lane, lane]));
     this.#commandsById = new Map(thread.commands.map((command) => [command.id, command]));
+  }
+
+  get leases(): readonly LeaseRecord[] {
+    return this.#thread.leases;
   }
 
   /** Each command once, as it is after the last job. */

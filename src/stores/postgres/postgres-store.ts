@@ -1,11 +1,12 @@
-import { checkName } from "../../thread/names.ts";
+import { defineDatabase, type ThreadDatabase } from "../database.ts";
 import { defineStore } from "../define-store.ts";
-import type { RecordSpace, StoreDriver } from "../driver.ts";
+import type { DatabaseDriver, RecordSpace, StoreDriver } from "../driver.ts";
 import { nativeSha256 } from "../native/sha256.ts";
 import type { ThreadStore } from "../port.ts";
 import { readCommands, readPending } from "./commands.ts";
 import { waitAtMost, withDeadline } from "./deadlines.ts";
 import { newJob } from "./group-commit.ts";
+import { changeLease } from "./leases.ts";
 import {
   checkDatabaseOptions,
   checkPostgresOptions,
@@ -18,17 +19,6 @@ import type { Scope } from "./tables.ts";
 import type { Transaction } from "./writer.ts";
 import { copyThread, removeThread } from "./writes.ts";
 
-/** A Postgres database with the stores of many tenants. All of them share its connections. */
-export interface PostgresDatabase {
-  /**
-   * The store of one tenant. Costs no connection, so it can be made for each request. Its `close` ends its watchers and
-   * refuses further calls; the database stays open.
-   */
-  readonly tenant: (name: string) => ThreadStore;
-  /** Waits for pending appends, ends the watchers of all tenants and closes the connections. Safe to call twice. */
-  readonly close: () => Promise<void>;
-}
-
 /**
  * A Postgres database for many tenants, with at most `maxConnections` connections in this process. The first call of a
  * store connects and creates or migrates the tables. When that fails, the call rejects with the reason and the next call
@@ -39,17 +29,19 @@ export interface PostgresDatabase {
  * await database.tenant("acme").append("thread_1", { kind: "note", payload: { text: "kept" } });
  * await database.close();
  */
-export function postgresDatabase(url: string, options: PostgresDatabaseOptions = {}): PostgresDatabase {
+export function postgresDatabase(url: string, options: PostgresDatabaseOptions = {}): ThreadDatabase {
   const { settings, ports } = checkDatabaseOptions(url, options);
   const shared = new SharedDatabase(settings, { isShared: true });
-  return {
-    tenant(name) {
-      checkName("tenant", name);
-      return defineStore(tenantDriver(shared, name), { sha256: nativeSha256, ...ports });
-    },
+  const driver: DatabaseDriver = {
+    tenant: (name) => tenantDriver(shared, name),
+    lease: (node, decide, signal) => shared.write(NO_TENANT, changeLease(node, decide), signal),
     close: () => shared.close(),
   };
+  return defineDatabase(driver, { sha256: nativeSha256, ...ports });
 }
+
+/** No tenant has this name. */
+const NO_TENANT = "";
 
 /**
  * A store in a Postgres database, for any number of processes: a database with one tenant. The first call connects and
@@ -103,6 +95,8 @@ function tenantDriver(database: SharedDatabase, tenant: string): PostgresDriver 
   }
 
   return {
+    scheduling: true,
+
     transact(threadId, wanted, decide, inboxes = [], caller = undefined) {
       const call = withDeadline(database.settings.callTimeoutMs, (deadline) => {
         const { job, answer } = newJob(threadId, wanted, decide, inboxes, [deadline, caller]);

@@ -1,6 +1,7 @@
 import type {
   Change,
   ClaimRecord,
+  LeaseRecord,
   ListQuery,
   NamedHead,
   RowRange,
@@ -16,6 +17,7 @@ import { refTexts, requestKey } from "../refs-filter.ts";
 import { asJsonText } from "../search-text.ts";
 import { readCommands, readLastPositions } from "./commands.ts";
 import type { Query } from "./connection-pool.ts";
+import { readLeases, serverClock } from "./leases.ts";
 import { REQUEST_KEY_OF_ENTRY } from "./schema/v2.ts";
 import {
   type EntryColumns,
@@ -228,6 +230,8 @@ export interface WantedThread {
   readonly entryIds: Set<string>;
   readonly lanes: Set<string>;
   readonly commandIds: Set<string>;
+  /** The nodes whose leases are read beside that of the claim; undefined when no lease is. */
+  nodes: Set<string> | undefined;
 }
 
 /** One thread as it is inside the transaction of a batch. */
@@ -236,6 +240,8 @@ export interface ReadThread extends Pick<ThreadState, "head" | "claim" | "now"> 
   readonly lanes: readonly StoredLane[];
   readonly commands: readonly StoredCommand[];
   readonly lastPosition: number;
+  /** All leases that the batch needs. */
+  readonly leases: readonly LeaseRecord[];
 }
 
 interface WantedName {
@@ -248,15 +254,23 @@ export async function readThreads(
   scope: Scope,
   wanted: ReadonlyMap<string, WantedThread>,
 ): Promise<ReadonlyMap<string, ReadThread>> {
-  const names = (part: keyof WantedThread): readonly WantedName[] =>
+  const names = (part: "entryIds" | "lanes" | "commandIds"): readonly WantedName[] =>
     [...wanted].flatMap(([threadId, thread]) => [...thread[part]].map((id) => ({ threadId, id })));
   const keys = names("commandIds");
-  const [states, known, lanes, commands, positions] = await Promise.all([
+  const withLeases = [...wanted].flatMap(([threadId, { nodes }]) => (nodes === undefined ? [] : [{ threadId, nodes }]));
+  const [states, known, lanes, commands, positions, leases] = await Promise.all([
     selectStates(scope, [...wanted.keys()]),
     selectKnown(scope, names("entryIds")),
     selectLanes(scope, names("lanes")),
     readCommands(scope, keys),
     readLastPositions(scope, [...new Set(keys.map(({ threadId }) => threadId))]),
+    withLeases.length === 0
+      ? []
+      : readLeases(
+          scope,
+          withLeases.map(({ threadId }) => threadId),
+          withLeases.flatMap(({ nodes }) => [...nodes]),
+        ),
   ]);
   const rowsById = Map.groupBy(known, ({ thread_id }) => thread_id);
   const lanesById = Map.groupBy(lanes, ({ thread_id }) => thread_id);
@@ -269,7 +283,7 @@ export async function readThreads(
       const ofThread = (commandsById.get(id) ?? []).map(({ command }) => command);
       const lastPosition = positions.get(id) ?? 0;
       const [head, claim] = [headOf(columns), claimOf(columns)];
-      return [id, { head, claim, rows, lanes: lanesOfThread, commands: ofThread, lastPosition, now }];
+      return [id, { head, claim, rows, lanes: lanesOfThread, commands: ofThread, lastPosition, leases, now }];
     }),
   );
 }
@@ -284,6 +298,8 @@ interface ClaimColumns {
   readonly epoch: number;
   readonly until: number;
   readonly ttl: number;
+  readonly node: string | null;
+  readonly incarnation: number | null;
 }
 
 type Nullable<Columns> = { readonly [Name in keyof Columns]: Columns[Name] | null };
@@ -291,8 +307,8 @@ type Nullable<Columns> = { readonly [Name in keyof Columns]: Columns[Name] | nul
 function selectStates(scope: Scope, threadIds: readonly string[]): PromiseLike<readonly StateColumns[]> {
   const { sql, tables, tenant } = scope;
   return sql<StateColumns[]>`
-    select w.id as thread_id, floor(extract(epoch from clock_timestamp()) * 1000)::bigint as now,
-      ${headColumns(scope)}, c.holder, c.epoch, c.until, c.ttl
+    select w.id as thread_id, ${serverClock(scope)} as now,
+      ${headColumns(scope)}, c.holder, c.epoch, c.until, c.ttl, c.node, c.incarnation
     from unnest(${threadIds}::text[]) as w (id)
     left join ${tables.threads} t on t.tenant = ${tenant} and t.id = w.id
     left join ${tables.claims} c on c.tenant = ${tenant} and c.thread = w.id`.execute();
@@ -342,9 +358,10 @@ function isComplete(columns: StateColumns): columns is StateColumns & HeadColumn
   return columns.rev !== null;
 }
 
-function claimOf({ holder, epoch, until, ttl }: StateColumns): ClaimRecord | undefined {
+function claimOf({ holder, epoch, until, ttl, node, incarnation }: StateColumns): ClaimRecord | undefined {
   if (holder === null || epoch === null || until === null || ttl === null) return undefined;
-  return { holder, epoch, until, ttlMs: ttl };
+  const lease = node === null || incarnation === null ? undefined : { node, incarnation };
+  return { holder, epoch, until, ttlMs: ttl, lease };
 }
 
 /** The keys of the threads that exist, by thread id. */

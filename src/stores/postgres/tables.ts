@@ -13,6 +13,7 @@ interface Tables {
   readonly records: postgres.Helper<string>;
   readonly claims: postgres.Helper<string>;
   readonly commands: postgres.Helper<string>;
+  readonly leases: postgres.Helper<string>;
 }
 
 /** The connection, tables and tenant that a statement uses. */
@@ -38,6 +39,7 @@ export function tablesIn(schema: string, sql: Sql): Tables {
     records: sql(`${schema}.records`),
     claims: sql(`${schema}.claims`),
     commands: sql(`${schema}.commands`),
+    leases: sql(`${schema}.leases`),
   };
 }
 

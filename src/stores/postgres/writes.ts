@@ -1,9 +1,10 @@
 import { utf8Length } from "../../thread/encoding.ts";
-import type { ClaimRecord, InboxCommand, StoredLane, StoredRow, ThreadHead } from "../driver.ts";
+import type { ClaimRecord, InboxCommand, LeaseRecord, StoredLane, StoredRow, ThreadHead } from "../driver.ts";
 import { threadNotFound } from "../errors.ts";
 import { nativeSha256 } from "../native/sha256.ts";
 import { purgeCommands, removeCommands, upsertCommands } from "./commands.ts";
 import type { Query } from "./connection-pool.ts";
+import { endLeases } from "./leases.ts";
 import { readThreadKeys, type ThreadKeys } from "./reads.ts";
 import { type FencedScope, headValues } from "./tables.ts";
 import type { Transaction } from "./writer.ts";
@@ -14,17 +15,20 @@ export interface BatchWrites {
   readonly rows: readonly (readonly [threadId: string, row: StoredRow])[];
   readonly lanes: readonly (readonly [threadId: string, lane: StoredLane])[];
   readonly claims: readonly (readonly [threadId: string, claim: ClaimRecord])[];
+  /** To mark as ended. */
+  readonly leases: readonly LeaseRecord[];
   readonly commands: readonly InboxCommand[];
   readonly purgeBefore: number | undefined;
 }
 
 /** The statements that write a batch. */
 export function batchStatements(scope: FencedScope, batch: BatchWrites): Query[] {
-  const { heads, rows, lanes, claims, commands, purgeBefore } = batch;
+  const { heads, rows, lanes, claims, leases, commands, purgeBefore } = batch;
   return [
     ...(purgeBefore === undefined ? [] : [purgeCommands(scope, purgeBefore)]),
     ...splitIntoChunks(commands, ({ command }) => command.body).map((chunk) => upsertCommands(scope, chunk)),
     ...(claims.length === 0 ? [] : [upsertClaims(scope, claims)]),
+    ...(leases.length === 0 ? [] : [endLeases(scope, leases)]),
     ...(heads.length === 0 ? [] : [upsertHeads(scope, heads)]),
     ...insertBigPayloads(scope, rows),
     ...splitIntoChunks(rows, ([, { payload }]) => payload).map((chunk) => insertRows(scope, chunk)),
@@ -89,18 +93,21 @@ function upsertClaims(
   claims: readonly (readonly [threadId: string, claim: ClaimRecord])[],
 ): Query {
   return sql`
-    insert into ${tables.claims} (tenant, thread, holder, epoch, until, ttl)
+    insert into ${tables.claims} (tenant, thread, holder, epoch, until, ttl, node, incarnation)
     select ${tenant}, c.*
     from unnest(
       ${claims.map(([id]) => id)}::text[],
       ${claims.map(([, { holder }]) => holder)}::text[],
       ${claims.map(([, { epoch }]) => epoch)}::bigint[],
       ${claims.map(([, { until }]) => until)}::bigint[],
-      ${claims.map(([, { ttlMs }]) => ttlMs)}::bigint[]
+      ${claims.map(([, { ttlMs }]) => ttlMs)}::bigint[],
+      ${claims.map(([, { lease }]) => lease?.node ?? null)}::text[],
+      ${claims.map(([, { lease }]) => lease?.incarnation ?? null)}::bigint[]
     ) as c
     where ${fence}
     on conflict (tenant, thread) do update set
-      holder = excluded.holder, epoch = excluded.epoch, until = excluded.until, ttl = excluded.ttl`;
+      holder = excluded.holder, epoch = excluded.epoch, until = excluded.until, ttl = excluded.ttl,
+      node = excluded.node, incarnation = excluded.incarnation`;
 }
 
 function insertRows(

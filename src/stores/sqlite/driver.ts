@@ -1,7 +1,10 @@
 import { HeddleError } from "../../thread/errors.ts";
 import type { Clock } from "../../thread/ports.ts";
 import type {
+  DatabaseDriver,
   Decision,
+  LeaseDecision,
+  LeaseState,
   ListPosition,
   ListQuery,
   NamedHead,
@@ -23,6 +26,7 @@ import { rollback, type SqliteConnection, type SqliteStatement, type SqlValue } 
 import { translateErrors } from "./errors.ts";
 import { Feed } from "./feed.ts";
 import { GroupCommit, type Outcome } from "./group-commit.ts";
+import { LeaseTable } from "./lease-table.ts";
 import { type QueryThread, runLongQuery } from "./query-thread.ts";
 import { REQUEST_KEY_OF_ENTRY } from "./schema/v2.ts";
 import {
@@ -45,6 +49,7 @@ export function sqliteDriver(
   tenant: string,
   clock: Clock,
   queries?: QueryThread,
+  group: GroupCommit = groupCommit(connection),
 ): StoreDriver {
   const commands = new Commands(connection, tenant);
   const threads = new Threads(connection, tenant, clock, commands);
@@ -52,13 +57,14 @@ export function sqliteDriver(
   const feed = new Feed(connection, tenant);
   const records = new Records(connection, tenant);
   const inspection = new FileInspection(connection, queries);
-  const group = new GroupCommit(transactionsOf(connection));
 
   function write<Result>(writer: string, work: () => Result): Promise<Result> {
     return group.add(writer, () => ({ ok: true, result: translateErrors(work) }));
   }
 
   return {
+    scheduling: true,
+
     transact<Result>(
       threadId: string,
       wanted: Wanted,
@@ -100,6 +106,43 @@ export function sqliteDriver(
   };
 }
 
+/** All tenants of one SQLite file. They share its connection and its transactions. */
+export function sqliteDatabaseDriver(
+  connection: SqliteConnection,
+  clock: Clock,
+  queries?: QueryThread,
+): DatabaseDriver {
+  const group = groupCommit(connection);
+  const leases = new LeaseTable(connection);
+
+  return {
+    tenant(name) {
+      const driver = sqliteDriver(connection, name, clock, queries, group);
+      return { ...driver, close: () => group.drain() };
+    },
+
+    lease<Result>(node: string, decide: (state: LeaseState) => LeaseDecision<Result>) {
+      return group.add(`node ${node}`, (): Outcome<Result> => {
+        const lease = translateErrors(() => leases.find(node));
+        const decided = attempt(() => decide({ lease, now: clock() }));
+        if (!decided.ok) return decided;
+        const { result, lease: written, purgeBefore } = decided.result;
+        translateErrors(() => {
+          if (purgeBefore !== undefined) leases.purge(purgeBefore);
+          if (written !== undefined) leases.put(written);
+        });
+        return { ok: true, result };
+      });
+    },
+
+    async close() {
+      await group.drain();
+      await queries?.close();
+      translateErrors(() => connection.close());
+    },
+  };
+}
+
 /** A HeddleError is a refusal and settles only this job. Any other error is a bug and fails the transaction. */
 function attempt<Result>(decide: () => Result): Outcome<Result> {
   try {
@@ -108,6 +151,11 @@ function attempt<Result>(decide: () => Result): Outcome<Result> {
     if (HeddleError.isInstance(error)) return { ok: false, error };
     throw error;
   }
+}
+
+/** The writes of all tenants of a connection share its transactions. */
+function groupCommit(connection: SqliteConnection): GroupCommit {
+  return new GroupCommit(transactionsOf(connection));
 }
 
 function transactionsOf(connection: SqliteConnection) {

@@ -1,5 +1,6 @@
 import { checkName } from "../../thread/names.ts";
 import { systemPorts } from "../../thread/ports.ts";
+import { defineDatabase, type ThreadDatabase } from "../database.ts";
 import { defineStore } from "../define-store.ts";
 import { StoreError } from "../errors.ts";
 import { nativeSha256 } from "../native/sha256.ts";
@@ -7,7 +8,7 @@ import { checkOptions, invalidOption, STORE_OPTIONS, type StoreOptions } from ".
 import type { ThreadStore } from "../port.ts";
 import { BUSY_TIMEOUT_MS } from "./busy-retry.ts";
 import { findSqlite, type OpenConnection, type SqliteConnection, type SqlValue } from "./connection.ts";
-import { sqliteDriver } from "./driver.ts";
+import { sqliteDatabaseDriver, sqliteDriver } from "./driver.ts";
 import { translateErrors } from "./errors.ts";
 import { QueryThread } from "./query-thread.ts";
 import { checkIdentity, migrate } from "./schema/migrate.ts";
@@ -18,14 +19,18 @@ import { checkIdentity, migrate } from "./schema/migrate.ts";
  */
 export type SqliteMode = "durable" | "relaxed";
 
-/** The tenant, the durability and the driver of a SQLite store. */
-export interface SqliteStoreOptions extends StoreOptions {
-  /** Part of every key, so that a store has no access to other tenants. Default "default". */
-  readonly tenant?: string | undefined;
+/** The durability and the driver of a SQLite file, and the ports of its stores. */
+export interface SqliteDatabaseOptions extends StoreOptions {
   /** Default "durable". */
   readonly mode?: SqliteMode | undefined;
   /** Opens the file with another SQLite library. Default: Node's SQLite if it is safe, else better-sqlite3. */
   readonly connect?: OpenConnection | undefined;
+}
+
+/** The options of a SQLite file, and the tenant of the one store in it. */
+export interface SqliteStoreOptions extends SqliteDatabaseOptions {
+  /** Part of every key, so that a store has no access to other tenants. Default "default". */
+  readonly tenant?: string | undefined;
 }
 
 /**
@@ -37,27 +42,59 @@ export interface SqliteStoreOptions extends StoreOptions {
  * await store.close();
  */
 export function sqliteStore(path: string, options: SqliteStoreOptions = {}): ThreadStore {
-  const {
-    tenant = "default",
-    mode = "durable",
-    connect = findSqlite(),
-    ...ports
-  } = checkOptions(options, ["tenant", "mode", "connect", ...STORE_OPTIONS]);
+  const { tenant = "default", ...others } = checkOptions(options, ["tenant", ...DATABASE_OPTIONS]);
   checkName("tenant", tenant);
+  const { connection, queries, ports } = openFile(path, others);
+  return inOpenFile(connection, () =>
+    defineStore(sqliteDriver(connection, tenant, ports.clock ?? systemPorts.clock, queries), ports),
+  );
+}
+
+/**
+ * A SQLite file with the stores of many tenants, for any number of processes on one machine. It is created when it is
+ * missing.
+ *
+ * @example
+ * const database = sqliteDatabase("./heddle.db");
+ * await database.tenant("acme").append("thread_1", { kind: "note", payload: { text: "kept" } });
+ * await database.close();
+ */
+export function sqliteDatabase(path: string, options: SqliteDatabaseOptions = {}): ThreadDatabase {
+  const { connection, queries, ports } = openFile(path, checkOptions(options, DATABASE_OPTIONS));
+  return inOpenFile(connection, () =>
+    defineDatabase(sqliteDatabaseDriver(connection, ports.clock ?? systemPorts.clock, queries), ports),
+  );
+}
+
+const DATABASE_OPTIONS = ["mode", "connect", ...STORE_OPTIONS] as const;
+
+interface OpenFile {
+  readonly connection: SqliteConnection;
+  readonly queries: QueryThread | undefined;
+  readonly ports: StoreOptions;
+}
+
+/** Opens the file and migrates it. */
+function openFile(path: string, options: SqliteDatabaseOptions): OpenFile {
+  const { mode = "durable", connect = findSqlite(), ...ports } = options;
   if (mode !== "durable" && mode !== "relaxed") throw invalidOption("mode", '"durable" or "relaxed"');
   if (typeof path !== "string" || path === "" || path.includes("\0")) throw invalidOption("path", "the path of a file");
   if (path.includes(":memory:"))
     throw invalidOption("path", "the path of a file; for threads in memory use memoryStore()");
   const connection = translateErrors(() => connect(path));
-  try {
-    translateErrors(() => prepareDatabase(connection, mode));
+  return inOpenFile(connection, () => {
+    prepareDatabase(connection, mode);
     // A thread opens the file by itself, so it cannot use a connection of the caller.
     const ownsFile = options.connect === undefined && connection.library.startsWith("node:sqlite");
     const queries = ownsFile ? new QueryThread(path) : undefined;
-    return defineStore(
-      translateErrors(() => sqliteDriver(connection, tenant, ports.clock ?? systemPorts.clock, queries)),
-      { sha256: nativeSha256, ...ports },
-    );
+    return { connection, queries, ports: { sha256: nativeSha256, ...ports } };
+  });
+}
+
+/** Closes the connection when the work fails. */
+function inOpenFile<Result>(connection: SqliteConnection, work: () => Result): Result {
+  try {
+    return translateErrors(work);
   } catch (error) {
     connection.close();
     throw error;

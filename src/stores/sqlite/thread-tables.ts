@@ -3,6 +3,7 @@ import type { Clock } from "../../thread/ports.ts";
 import type {
   ClaimRecord,
   Decision,
+  LeaseRecord,
   StoredLane,
   StoredRow,
   ThreadHead,
@@ -12,9 +13,11 @@ import type {
 } from "../driver.ts";
 import { CorruptionError, threadNotFound } from "../errors.ts";
 import { nativeSha256 } from "../native/sha256.ts";
+import type { LeaseKey } from "../port.ts";
 import { lanesFromTexts, lanesToTexts } from "../row-format.ts";
 import { type Commands, removeCommands } from "./command-table.ts";
 import type { SqliteConnection, SqlValue } from "./connection.ts";
+import { LeaseTable } from "./lease-table.ts";
 
 type Columns = readonly SqlValue[];
 
@@ -112,12 +115,14 @@ export class Threads {
   readonly #clock: Clock;
   readonly #commands: Commands;
   readonly #heads = new KnownHeads();
+  readonly #leases: LeaseTable;
   readonly #sql: ReturnType<typeof statements>;
 
   constructor(connection: SqliteConnection, tenant: string, clock: Clock, commands: Commands) {
     this.#tenant = tenant;
     this.#clock = clock;
     this.#commands = commands;
+    this.#leases = new LeaseTable(connection);
     this.#sql = statements(connection);
   }
 
@@ -143,6 +148,7 @@ export class Threads {
       get claim() {
         return readClaim(); // most decisions do not ask for it
       },
+      ...(wanted.leases && { leases: this.#wantedLeases(wanted.leases, readClaim()) }),
       known,
       lanes,
       inboxes,
@@ -151,11 +157,15 @@ export class Threads {
     return { state, apply: (decision) => this.#apply(threadId, found?.key, decision) };
   }
 
+  #wantedLeases(nodes: readonly string[], claim: ClaimRecord | undefined): readonly LeaseRecord[] {
+    return [...nodes, ...(claim?.lease ? [claim.lease.node] : [])].flatMap((node) => this.#leases.find(node) ?? []);
+  }
+
   #apply(threadId: string, key: number | undefined, decision: Decision<unknown>): void {
-    const { head, rows = [], lanes = [], claim } = decision;
+    const { head, rows = [], lanes = [], claim, leases = [] } = decision;
     this.#commands.apply(decision);
-    if (claim !== undefined)
-      this.#sql.putClaim.run(this.#tenant, threadId, claim.holder, claim.epoch, claim.until, claim.ttlMs);
+    for (const lease of leases) this.#leases.put(lease);
+    if (claim !== undefined) this.#sql.putClaim.run(this.#tenant, threadId, ...claimValues(claim));
     if (head === undefined) return;
     const thread = this.#putHead(threadId, key, head);
     for (const row of rows) {
@@ -196,14 +206,22 @@ export class Threads {
   #claim(threadId: string): ClaimRecord | undefined {
     const columns = this.#sql.claim.get(this.#tenant, threadId);
     if (columns === undefined) return undefined;
-    const [holder, epoch, until, ttlMs] = columns;
-    return { holder, epoch, until, ttlMs } as ClaimRecord; // a STRICT table
+    const [holder, epoch, until, ttlMs, node, incarnation] = columns;
+    // The casts are safe: a STRICT table, and a claim has both columns or none.
+    const lease = node === null ? undefined : ({ node, incarnation } as LeaseKey);
+    return { holder, epoch, until, ttlMs, lease } as ClaimRecord;
   }
 
   #putBigPayload(payload: string | null): number | null {
     if (payload === null || payload.length <= BIG_PAYLOAD_CHARS) return null;
     return Number(this.#sql.putBig.get(this.#tenant, nativeSha256(payload), payload)?.[0]);
   }
+}
+
+const CLAIM_COLUMNS = "holder, epoch, until, ttl, node, incarnation";
+
+function claimValues({ holder, epoch, until, ttlMs, lease }: ClaimRecord): SqlValue[] {
+  return [holder, epoch, until, ttlMs, lease?.node ?? null, lease?.incarnation ?? null];
 }
 
 const LANE_COLUMNS = "lane, first_seq, seq, record_seq, record, check_sum";
@@ -218,7 +236,7 @@ function statements(connection: SqliteConnection) {
   return {
     head: connection.prepare(`SELECT key, ${HEAD_COLUMNS} FROM threads WHERE tenant = ? AND id = ?`),
     key: connection.prepare("SELECT key FROM threads WHERE tenant = ? AND id = ?"),
-    claim: connection.prepare("SELECT holder, epoch, until, ttl FROM claims WHERE tenant = ? AND thread = ?"),
+    claim: connection.prepare(`SELECT ${CLAIM_COLUMNS} FROM claims WHERE tenant = ? AND thread = ?`),
     byId: connection.prepare(`SELECT ${ROW_COLUMNS} FROM entries e WHERE e.id = ? AND e.thread = ?`),
     addHead: connection.prepare(`
       INSERT INTO threads (tenant, id, ${HEAD_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING key`),
@@ -233,7 +251,7 @@ function statements(connection: SqliteConnection) {
       INSERT INTO big_payloads (tenant, hash, payload) VALUES (?, ?, ?)
       ON CONFLICT (tenant, hash) DO UPDATE SET hash = excluded.hash RETURNING key`),
     putClaim: connection.prepare(
-      "INSERT OR REPLACE INTO claims (tenant, thread, holder, epoch, until, ttl) VALUES (?, ?, ?, ?, ?, ?)",
+      `INSERT OR REPLACE INTO claims (tenant, thread, ${CLAIM_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
     ),
   };
 }

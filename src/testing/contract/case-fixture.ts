@@ -1,4 +1,6 @@
+import type { ThreadDatabase } from "../../stores/database.ts";
 import type { OpenStoreOptions } from "../../stores/open-store.ts";
+import type { StoreOptions } from "../../stores/options.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import { ContractFailure } from "../check.ts";
 import { freshName, freshSeed, Random } from "../random.ts";
@@ -16,6 +18,11 @@ export interface StoreSubject {
    * skipped.
    */
   readonly spawn?: ((job: WorkerJob) => Promise<WorkerResult>) | undefined;
+  /**
+   * Opens the database of `open` for all tenants, with a new handle at each call. The case closes them. Default: the cases
+   * with leases are skipped.
+   */
+  readonly openDatabase?: ((options: StoreOptions) => ThreadDatabase) | undefined;
   /** Maps names of cases to skip to the reason. Throws for an unknown name or an empty reason. Default: none. */
   readonly skip?: Readonly<Record<string, string>> | undefined;
   /** The seed of the random cases. A failure prints it. Default: a random seed. */
@@ -45,6 +52,8 @@ export interface CaseFixture {
   fresh(name: string): string;
   /** Opens another store, by default for the same tenant. It is closed at the end of the case. */
   open(options?: OpenStoreOptions): Promise<ThreadStore>;
+  /** Opens the database for all tenants, in a handle of its own. It is closed at the end of the case. */
+  database(options?: StoreOptions): ThreadDatabase;
   /** The random generator. If a case that used it fails, the message shows the seed. */
   readonly random: Random;
   spawn(job: Omit<WorkerJob, "tenant">): Promise<WorkerResult>;
@@ -61,7 +70,7 @@ const POLL_MS = 20;
 
 export async function runCase(subject: StoreSubject, test: ContractTest): Promise<void> {
   const { timeoutMs = CASE_TIMEOUT_MS, seed } = subject;
-  const handles: ThreadStore[] = [];
+  const handles: Pick<ThreadStore, "close">[] = [];
   let random: Random | undefined;
   const name = freshName();
   const tenant = `${name}_tenant`;
@@ -77,6 +86,12 @@ export async function runCase(subject: StoreSubject, test: ContractTest): Promis
       store: await open(),
       thread: `${name}_thread`,
       fresh: (suffix) => `${name}_${suffix}`,
+      database: (options = {}) => {
+        if (subject.openDatabase === undefined) throw new ContractFailure("no openDatabase given");
+        const database = subject.openDatabase({ pollMs: POLL_MS, ...options });
+        handles.push(database);
+        return database;
+      },
       get random() {
         random ??= new Random(seed ?? freshSeed());
         return random;

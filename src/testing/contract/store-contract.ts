@@ -6,6 +6,7 @@ import { contentCases, payloadCases } from "./content-cases.ts";
 import { feedCases } from "./feed-cases.ts";
 import { forkCases } from "./fork-cases.ts";
 import { consumeCases, inboxCases, outcomeCases } from "./inbox-cases.ts";
+import { leaseCases } from "./lease-cases.ts";
 import { lifetimeCases } from "./lifetime-cases.ts";
 import { listCases, pageCases } from "./list-cases.ts";
 import { baseCases, loadCases } from "./load-cases.ts";
@@ -17,6 +18,9 @@ import { timeCases } from "./time-cases.ts";
 
 /** The group of cases that need `spawn`. */
 const PROCESSES = "processes";
+
+/** The groups of cases that need `openDatabase`. */
+const DATABASES: Readonly<Record<string, ContractTests>> = { lease: leaseCases };
 
 const GROUPS: Readonly<Record<string, ContractTests>> = {
   append: appendCases,
@@ -45,6 +49,7 @@ const GROUPS: Readonly<Record<string, ContractTests>> = {
   tenant: tenantCases,
   life: lifetimeCases,
   [PROCESSES]: processCases,
+  ...DATABASES,
 };
 
 /**
@@ -58,12 +63,18 @@ const GROUPS: Readonly<Record<string, ContractTests>> = {
 export function storeContract(subject: StoreSubject): readonly ContractCase[] {
   const cases = Object.entries(GROUPS).flatMap(([group, tests]) =>
     Object.entries(tests).map(([name, test]): ContractCase => {
-      const reason = subject.skip?.[name] ?? (group === PROCESSES && !subject.spawn ? "no spawn given" : undefined);
+      const reason = subject.skip?.[name] ?? missingPart(subject, group);
       return { name, group, run: () => runCase(subject, test), ...(reason !== undefined && { skip: reason }) };
     }),
   );
   checkSkips(subject.skip ?? {}, new Set(cases.map(({ name }) => name)));
   return cases;
+}
+
+/** Why the cases of this group cannot run. */
+function missingPart({ spawn, openDatabase }: StoreSubject, group: string): string | undefined {
+  if (group === PROCESSES && spawn === undefined) return "no spawn given";
+  return group in DATABASES && openDatabase === undefined ? "no openDatabase given" : undefined;
 }
 
 function checkSkips(skip: Readonly<Record<string, string>>, names: ReadonlySet<string>): void {

@@ -1,6 +1,12 @@
 import { randomUUID } from "node:crypto";
 import type { ThreadStore } from "heddle";
-import { type PostgresStoreOptions, postgresStore } from "heddle/postgres";
+import {
+  type PostgresDatabaseOptions,
+  type PostgresStoreOptions,
+  postgresDatabase,
+  postgresStore,
+} from "heddle/postgres";
+import type { ThreadDatabase } from "heddle/store";
 import postgres from "postgres";
 import { afterAll, inject } from "vitest";
 
@@ -21,6 +27,13 @@ export function openStore(options: PostgresStoreOptions = {}, url = inject("post
   const store = postgresStore(url, { schema, ...options });
   closing.push(() => store.close());
   return store;
+}
+
+/** The same for all tenants. */
+export function openDatabase(options: PostgresDatabaseOptions = {}, url = inject("postgresUrl")): ThreadDatabase {
+  const database = postgresDatabase(url, { schema, ...options });
+  closing.push(() => database.close());
+  return database;
 }
 
 /** Behind the store's back; tables are found without naming the schema. */

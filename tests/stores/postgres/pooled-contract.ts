@@ -7,7 +7,12 @@ import { schema } from "./open.ts";
 /** The contract for stores whose URL leads to a pooler. */
 export function pooledContract(url: string): readonly ContractCase[] {
   const spawn = spawnWorker(`${url}#${schema}`);
-  return storeContract({ open: (options) => openInDatabase(url, options), spawn, timeoutMs: 300_000 });
+  return storeContract({
+    open: (options) => openInDatabase(url, options),
+    openDatabase: (options) => postgresDatabase(url, { schema, warn: () => {}, ...options }),
+    spawn,
+    timeoutMs: 300_000,
+  });
 }
 
 /** A store of a database for many tenants. Closing it closes the database, as a process of its own does when it ends. */

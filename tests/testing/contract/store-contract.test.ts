@@ -1,10 +1,11 @@
 import { memoryStore, type OpenStoreOptions, type ThreadStore } from "heddle";
-import { MemoryDatabase } from "heddle/store";
+import { MemoryDatabase, memoryDatabase } from "heddle/store";
 import { type ContractCase, ContractFailure, type StoreSubject, storeContract } from "heddle/testing";
 import { describe, expect, test } from "vitest";
 
 const open = inOneDatabase();
 const cases = storeContract({ open });
+const openDatabase = () => memoryDatabase();
 
 describe("the list of cases", () => {
   test("has a name of its own for each", () => {
@@ -18,16 +19,21 @@ describe("the list of cases", () => {
   });
 
   test("skips what needs other processes when there is no spawn, and says so", () => {
-    const skipped = cases.filter(({ skip }) => skip !== undefined);
+    const skipped = storeContract({ open, openDatabase }).filter(({ skip }) => skip !== undefined);
     expect(skipped.map(({ skip }) => skip)).toEqual(skipped.map(() => "no spawn given"));
     expect(new Set(skipped.map(({ group }) => group))).toEqual(new Set(["processes"]));
     const spawn = async () => ({ acknowledged: [], conflicts: 0 });
-    expect(storeContract({ open, spawn }).filter(({ skip }) => skip !== undefined)).toEqual([]);
+    expect(storeContract({ open, openDatabase, spawn }).filter(({ skip }) => skip !== undefined)).toEqual([]);
+  });
+
+  test("skips what needs a database for all tenants when there is none, and says so", () => {
+    const skipped = cases.filter(({ skip }) => skip === "no openDatabase given");
+    expect(new Set(skipped.map(({ group }) => group))).toEqual(new Set(["lease"]));
   });
 
   test("skips a case for a reason", () => {
     const name = "metadata is merged by append";
-    const [skipped, ...more] = storeContract({ open, skip: { [name]: "it has none" } }).filter(
+    const [skipped, ...more] = storeContract({ open, openDatabase, skip: { [name]: "it has none" } }).filter(
       ({ skip }) => skip !== undefined && skip !== "no spawn given",
     );
     expect(skipped).toMatchObject({ name, skip: "it has none" });

@@ -49,4 +49,16 @@ create table lanes (
   check_sum text not null,
   primary key (thread, lane)
 );
+
+-- Leases of nodes, by the clock of the server. A claim that names a lease lasts as long as that.
+create table leases (
+  node text collate "C" primary key,
+  incarnation bigint not null,
+  until bigint not null,
+  ttl bigint not null,
+  ended boolean not null
+);
+create index leases_until on leases (until);
+alter table claims add column node text collate "C", add column incarnation bigint;
+create index claims_by_node on claims (node, incarnation) where node is not null;
 `;

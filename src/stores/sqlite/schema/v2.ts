@@ -54,4 +54,17 @@ CREATE TABLE lanes (
 CREATE TRIGGER remove_lanes AFTER DELETE ON threads BEGIN
   DELETE FROM lanes WHERE thread = OLD.key;
 END;
+
+-- Leases of nodes, by the machine's clock. A claim that names a lease lasts as long as that.
+CREATE TABLE leases (
+  node TEXT PRIMARY KEY,
+  incarnation INTEGER NOT NULL,
+  until INTEGER NOT NULL,
+  ttl INTEGER NOT NULL,
+  ended INTEGER NOT NULL
+) STRICT;
+CREATE INDEX leases_until ON leases (until);
+ALTER TABLE claims ADD COLUMN node TEXT;
+ALTER TABLE claims ADD COLUMN incarnation INTEGER;
+CREATE INDEX claims_by_node ON claims (node, incarnation) WHERE node IS NOT NULL;
 `;

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type ContractCase, storeContract } from "heddle/testing";
 import { afterAll } from "vitest";
-import { openAt } from "../../../support/open-at.ts";
+import { openAt, openDatabaseAt } from "../../../support/open-at.ts";
 import { spawnWorker } from "../../../support/spawn-worker.ts";
 
 /** The contract's cases on one file, with a library named as `openAt` names it, and with real processes. */
@@ -11,5 +11,10 @@ export function contractOn(library: string): readonly ContractCase[] {
   const folder = mkdtempSync(join(tmpdir(), "heddle-contract-"));
   afterAll(() => rmSync(folder, { recursive: true }));
   const url = `${library}:${join(folder, "threads.db")}`;
-  return storeContract({ open: (options) => openAt(url, options), spawn: spawnWorker(url), timeoutMs: 300_000 });
+  return storeContract({
+    open: (options) => openAt(url, options),
+    openDatabase: (options) => openDatabaseAt(url, options),
+    spawn: spawnWorker(url),
+    timeoutMs: 300_000,
+  });
 }

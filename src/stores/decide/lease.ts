@@ -1,0 +1,53 @@
+import type { ClaimRecord, LeaseDecision, LeaseRecord, LeaseState } from "../driver.ts";
+import { LeaseEndedError } from "../errors.ts";
+import type { Lease } from "../lease.ts";
+import type { LeaseKey } from "../port.ts";
+
+/** A lease that was over for so long is removed. A claim that names it is over too. */
+const KEEP_LEASES_MS = 7 * 24 * 60 * 60 * 1000;
+
+export function decideStart(node: string, ttlMs: number, { lease, now }: LeaseState): LeaseDecision<Lease> {
+  // Never an incarnation of a lease that was removed: they grow with the clock.
+  const incarnation = Math.max(now, (lease?.incarnation ?? 0) + 1);
+  return written({ node, incarnation, until: now + ttlMs, ttlMs, ended: false }, now - KEEP_LEASES_MS);
+}
+
+/** An expired lease is renewed too, unless another node has seen that it was expired. */
+export function decideRenewLease(key: LeaseKey, { lease, now }: LeaseState): LeaseDecision<Lease> {
+  if (lease === undefined || lease.ended || !isSameLease(lease, key)) throw new LeaseEndedError(key);
+  return written({ ...lease, until: now + lease.ttlMs });
+}
+
+export function decideEndLease(key: LeaseKey, { lease }: LeaseState): LeaseDecision<undefined> {
+  if (lease === undefined || lease.ended || !isSameLease(lease, key)) return { result: undefined };
+  return { result: undefined, lease: { ...lease, ended: true } };
+}
+
+function written(lease: LeaseRecord, purgeBefore?: number): LeaseDecision<Lease> {
+  const { node, incarnation, until } = lease;
+  return { result: { node, incarnation, until }, lease, ...(purgeBefore !== undefined && { purgeBefore }) };
+}
+
+export function keyOf({ node, incarnation }: LeaseKey): LeaseKey {
+  return { node, incarnation };
+}
+
+function isSameLease(a: LeaseKey, b: LeaseKey): boolean {
+  return a.node === b.node && a.incarnation === b.incarnation;
+}
+
+/** The lease with this key while it lasts. One that is missing was removed after its end. */
+export function liveLease(key: LeaseKey, leases: readonly LeaseRecord[], now: number): LeaseRecord | undefined {
+  return leases.find((lease) => isSameLease(lease, key) && !lease.ended && lease.until > now);
+}
+
+/** The lease of a claim that has expired. It is marked as ended with the next claim, so that it is never renewed. */
+export function expiredLeases(
+  { lease: key }: Pick<ClaimRecord, "lease">,
+  leases: readonly LeaseRecord[],
+  now: number,
+): readonly LeaseRecord[] {
+  if (key === undefined) return [];
+  const found = leases.filter((lease) => isSameLease(lease, key) && !lease.ended && lease.until <= now);
+  return found.map((lease) => ({ ...lease, ended: true }));
+}

@@ -1,0 +1,31 @@
+import type { CallOptions, LeaseKey } from "./port.ts";
+
+/** The lease of a node. Pass it to `claim`, `renew` and `end`. */
+export interface Lease extends LeaseKey {
+  /** When the lease ends unless it is renewed, in milliseconds since 1970, by the database's clock. */
+  readonly until: number;
+}
+
+/** A node, and how long its lease lasts without renewal. */
+export interface LeaseOptions extends CallOptions {
+  /** The name of the process. Use one that no other running process has: a new lease ends the earlier one of its node. */
+  readonly node: string;
+  /** How long the lease lasts unless it is renewed, in milliseconds. Renew it at a third of that time. */
+  readonly ttlMs: number;
+}
+
+/**
+ * The leases of the nodes that share a database. One renewal keeps all claims that name the lease, of all tenants. Only the
+ * database's clock counts. The end of a lease refuses no append: the epoch of a claim does, once another node has claimed.
+ */
+export interface Leases {
+  /** Starts a lease with a new incarnation. An earlier lease of the node has ended. */
+  readonly start: (options: LeaseOptions) => Promise<Lease>;
+  /**
+   * Extends the lease by its `ttlMs` from now, also after `until`. Throws `lease_ended` once another node has taken over a
+   * thread of it: then stop, and start a new lease.
+   */
+  readonly renew: (lease: LeaseKey, options?: CallOptions) => Promise<Lease>;
+  /** Ends the lease, so that other nodes can claim its threads at once. Does nothing when it has ended. */
+  readonly end: (lease: LeaseKey, options?: CallOptions) => Promise<void>;
+}
