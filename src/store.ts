@@ -72,4 +72,4 @@ export type {
 } from "./stores/port.ts";
 export type { StoreProjectionInput } from "./stores/project-from-store.ts";
 export { checkName } from "./thread/names.ts";
-export type { LaneBase, ThreadBase } from "./thread/thread-data.ts";
+export type { LaneBase, LaneBaseOrigin, ThreadBase } from "./thread/thread-data.ts";

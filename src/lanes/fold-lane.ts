@@ -5,7 +5,7 @@ import { type Branch, LANE_RULES, LaneReader, type LaneRules, readBranch } from 
 import { resultText } from "../thread/result-text.ts";
 import type { Thread } from "../thread/thread.ts";
 import { laneBaseOf } from "../thread/thread-data.ts";
-import { type BranchOrigin, type LaneItem, LaneLog } from "./lane-log.ts";
+import { type BranchOrigin, type LaneItem, LaneLog, UNKNOWN_ORIGIN } from "./lane-log.ts";
 
 /** One lane as it was at a seq. */
 export interface Context {
@@ -76,7 +76,7 @@ function originOf(thread: Thread, branchPoint: Branch, rules: LaneRules): Branch
   const entries = entriesByLane(thread, reader);
   const branchAt = beginnings(thread, reader, entries);
   const branch = rules.followsOrigins ? ownerBranch(branchPoint, branchAt) : branchPoint;
-  if (!isLoaded(thread, branch)) return NOT_LOADED;
+  if (!isLoaded(thread, branch)) return UNKNOWN_ORIGIN;
   const origins = [branch];
   for (let at: Branch = branch; ; ) {
     const left = branchAt(at.from);
@@ -127,12 +127,10 @@ function ownerBranch({ from, atSeq }: Branch, branchAt: BranchAt): Branch {
   return held;
 }
 
-/** Whether the beginning of the branch is loaded. */
+/** Whether the position of the branch is loaded, or the one directly before, where the base has the state of the lane. */
 function isLoaded({ firstSeq }: Thread, { atSeq }: Branch): boolean {
-  return firstSeq === 0 || atSeq >= firstSeq;
+  return firstSeq === 0 || atSeq >= firstSeq - 1;
 }
-
-const NOT_LOADED: BranchOrigin = { items: [], measure: 0, complete: false };
 
 type EntriesByLane = ReadonlyMap<string, readonly Entry[]>;
 

@@ -1,7 +1,14 @@
 import type { Entry } from "../thread/entry.ts";
 import { isPlainObject } from "../thread/json.ts";
-import { DEFAULT_LANE, isMalformedOperation, namedLane, switchTarget } from "../thread/lane-operations.ts";
-import { afterEntry, isState, type LaneState, type LaneTrack } from "./track.ts";
+import {
+  type Branch,
+  DEFAULT_LANE,
+  isMalformedOperation,
+  namedLane,
+  readBranch,
+  switchTarget,
+} from "../thread/lane-operations.ts";
+import { afterEntry, isState, type LaneOrigin, type LaneState, type LaneTrack } from "./track.ts";
 
 /** A lane after its last entry. It is JSON, so that a store can keep it. */
 export type LaneTip = {
@@ -33,6 +40,8 @@ export interface LaneChange {
   /** The seq of the lane's last record before this entry. Null for the first entry of a lane. */
   readonly recordSeq: number | null;
 }
+
+type TrackedEntry = Pick<Entry, "seq" | "kind" | "payload">;
 
 export const NO_ENTRIES: ActiveState = Object.freeze({ active: DEFAULT_LANE });
 
@@ -74,11 +83,19 @@ export class LaneBook {
     return this.#changed;
   }
 
-  push(entry: Pick<Entry, "seq" | "kind" | "payload">, measure: number): LaneChange {
+  /** The branch that the next entry begins, if any. Undefined after a malformed operation: then no origin is recorded. */
+  branchOf(entry: TrackedEntry): Branch | undefined {
+    const branch = readBranch(entry);
+    const lane = branch && namedLane(entry);
+    return lane === undefined || this.#tips.has(lane) || this.#isMalformedAfter(entry) ? undefined : branch;
+  }
+
+  /** `origin` is that of the branch which the entry begins, if it is known. */
+  push(entry: TrackedEntry, measure: number, origin?: LaneOrigin): LaneChange {
     const lane = namedLane(entry) ?? this.#state.active;
     const before = this.#tips.get(lane);
-    const isMalformed = this.#state.malformed ?? isMalformedOperation(entry, (name) => this.#tips.has(name));
-    const { state: record, hasChanged } = afterEntry(before?.record, entry, measure);
+    const isMalformed = this.#isMalformedAfter(entry);
+    const { state: record, hasChanged } = afterEntry(before?.record, entry, measure, origin);
     const isRecord = before === undefined || hasChanged;
     this.#tips.set(lane, {
       firstSeq: before?.firstSeq ?? entry.seq,
@@ -96,6 +113,10 @@ export class LaneBook {
       record: isRecord ? JSON.stringify(record) : null,
       recordSeq: before?.recordSeq ?? null,
     };
+  }
+
+  #isMalformedAfter(entry: TrackedEntry): boolean {
+    return this.#state.malformed ?? isMalformedOperation(entry, (name) => this.#tips.has(name));
   }
 }
 

@@ -24,6 +24,8 @@ export interface BranchOrigin {
   readonly items: readonly LaneItem[];
   readonly measure: number;
   readonly complete: boolean;
+  /** Summary and prompt of that lane are not known. */
+  readonly lacksOrigin: boolean;
   readonly systemPrompt?: string | undefined;
 }
 
@@ -51,7 +53,8 @@ export class LaneLog {
   #items: LaneItem[] = [];
   #taken = 0;
   #baseSeq = NO_BASE;
-  #branched = false;
+  /** The lane began as a branch, and what it inherited is not known. */
+  #lacksInherited = false;
   /** The lane has no entries yet, so it may still begin as a branch. */
   #isFresh = true;
   #isComplete = true;
@@ -116,35 +119,46 @@ export class LaneLog {
    */
   continueAs(lane: string): void {
     this.#items = this.items;
+    this.#lacksInherited = this.lacksOrigin;
     this.lane = lane;
     this.anchor = undefined;
     this.#own = [];
     this.#reaching = [];
     this.#taken = 0;
     this.#baseSeq = NO_BASE;
-    this.#branched = false;
     this.#isFresh = false;
     this.generation++;
   }
 
   /**
-   * True if the beginning of the lane is unknown. Either the lane began as a branch before the loaded tail, so that only its
-   * origin has the summary and prompt. Or the base of the tail was computed with other rules.
+   * True if the beginning of the lane is unknown. Either the lane began as a branch, and the summary and prompt that it
+   * inherited are before the loaded tail. Or the base of the tail was computed with other rules.
    */
   get lacksOrigin(): boolean {
-    return this.#reader.isUncertain || (this.#branched && this.anchor === undefined);
+    return this.#reader.isUncertain || (this.#lacksInherited && this.anchor === undefined);
   }
 
-  #goOnFrom({ measure, replace: anchor, summary, branched }: LaneBase): void {
+  #goOnFrom({ measure, replace: anchor, summary, branched, origin }: LaneBase): void {
     this.measure = measure;
-    this.#branched = branched === true;
     this.#isFresh = false;
+    if (branched) this.#inherit(this.#originIn(origin));
     this.#isComplete = false;
     const replace = anchor && readReplace(anchor);
     if (anchor !== undefined && replace !== undefined) this.#replace(anchor, replace);
     const reach = summary && summaryReach(summary);
     if (summary === undefined || reach === undefined) return;
     this.#addOwn({ entry: summary, open: summary.seq, position: measure, reach });
+  }
+
+  /** The summary and prompt that a branch inherited before the loaded tail. */
+  #originIn(origin: LaneBase["origin"]): BranchOrigin {
+    if (origin === undefined || (origin.followed && !this.#reader.followsOrigins)) return UNKNOWN_ORIGIN;
+    const { replace, summary } = origin;
+    const reach = summary && summaryReach(summary);
+    const isSummary = summary !== undefined && reach !== undefined;
+    const items = isSummary ? [{ entry: summary, open: summary.seq, position: 0, reach }] : [];
+    const systemPrompt = replace && readReplace(replace)?.systemPrompt;
+    return { items, measure: 0, complete: false, lacksOrigin: false, systemPrompt };
   }
 
   #addOwn(item: LaneItem): void {
@@ -186,13 +200,17 @@ export class LaneLog {
     }
   }
 
-  #inherit({ items, measure, complete, systemPrompt }: BranchOrigin): void {
+  #inherit({ items, measure, complete, lacksOrigin, systemPrompt }: BranchOrigin): void {
     this.#items = items.map((item) => ({ ...item, position: item.position - measure }));
     this.#isComplete = complete;
+    this.#lacksInherited = lacksOrigin;
     this.systemPrompt = systemPrompt;
     this.generation++;
   }
 }
+
+/** The origin of a branch that left its lane before the loaded entries. */
+export const UNKNOWN_ORIGIN: BranchOrigin = { items: [], measure: 0, complete: false, lacksOrigin: true };
 
 interface SummaryReach {
   readonly reach: number;

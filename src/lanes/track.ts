@@ -27,8 +27,26 @@ export type LaneState = {
   /** The seq and reach of the summary that reaches furthest. Absent when a replace has ended it. */
   readonly summarySeq?: number;
   readonly summaryTo?: number;
-  /** The lane began as a branch, and no replace has replaced its beginning. */
+  /** The lane began as a branch whose origin is not recorded, and no replace has replaced its beginning. */
   readonly branched?: true;
+  /** The lane began as a branch. */
+  readonly origin?: LaneOrigin;
+};
+
+/** The beginning of a branch: the position that it left, and the state of that lane there. */
+export type LaneOrigin = {
+  /** The lane whose own entries hold the position. */
+  readonly lane: string;
+  readonly seq: number;
+  /** The measure of that lane at the position, plus that of its own origin. The branch's own measure begins at 0. */
+  readonly measure: number;
+  /** The seq of the replace that the branch inherits. */
+  readonly replaceSeq?: number;
+  /** The seq and reach of the summary that the branch inherits. */
+  readonly summarySeq?: number;
+  readonly summaryTo?: number;
+  /** A position before the beginning of a lane was followed to its origin. Projector heddle/1 does not do that. */
+  readonly followed?: true;
 };
 
 export const NO_LANES: LaneTrack = Object.freeze({ active: DEFAULT_LANE, lanes: Object.freeze({}) });
@@ -46,7 +64,18 @@ export function isTrack(value: unknown): value is LaneTrack {
 export function isState(value: unknown): value is LaneState {
   if (!isPlainObject(value) || !Number.isSafeInteger(value["measure"])) return false;
   if (value["branched"] !== undefined && value["branched"] !== true) return false;
+  if (value["origin"] !== undefined && !isOrigin(value["origin"])) return false;
   return ["replaceSeq", "replaceBase", "summarySeq", "summaryTo"].every(
+    (name) => value[name] === undefined || Number.isSafeInteger(value[name]),
+  );
+}
+
+/** Whether stored data is an origin. It may be damaged, and may have fields of later versions. */
+function isOrigin(value: unknown): value is LaneOrigin {
+  if (!isPlainObject(value) || typeof value["lane"] !== "string") return false;
+  if (!Number.isSafeInteger(value["seq"]) || !Number.isSafeInteger(value["measure"])) return false;
+  if (value["followed"] !== undefined && value["followed"] !== true) return false;
+  return ["replaceSeq", "summarySeq", "summaryTo"].every(
     (name) => value[name] === undefined || Number.isSafeInteger(value[name]),
   );
 }
@@ -77,21 +106,26 @@ export function advance(track: LaneTrack, entry: TrackedEntry, measure: number):
   return { active, ...(hasMalformed && { malformed: true }), lanes };
 }
 
-/** The state of a lane after one more entry of it, and whether more than its measure has changed. */
+/**
+ * The state of a lane after one more entry of it, and whether more than its measure has changed. `origin` is that of the
+ * branch which the entry begins, if it is known.
+ */
 export function afterEntry(
   state: LaneState | undefined,
   entry: TrackedEntry,
   measure: number,
+  origin?: LaneOrigin,
 ): { readonly state: LaneState; readonly hasChanged: boolean } {
-  const before = state ?? firstState(entry);
+  const before = state ?? firstState(entry, origin);
   const grown = { ...before, measure: before.measure + measure };
   const after = afterEvent(grown, entry);
   return { state: after, hasChanged: after !== grown };
 }
 
 /** Only the first entry of a lane can make it a branch. */
-function firstState(entry: TrackedEntry): LaneState {
-  return readBranch(entry) !== undefined ? { measure: 0, branched: true } : { measure: 0 };
+function firstState(entry: TrackedEntry, origin: LaneOrigin | undefined): LaneState {
+  if (readBranch(entry) === undefined) return { measure: 0 };
+  return origin === undefined ? { measure: 0, branched: true } : { measure: 0, origin };
 }
 
 function afterEvent(state: LaneState, entry: TrackedEntry): LaneState {

@@ -7,7 +7,7 @@ import {
   readRecord,
 } from "../lanes/lane-book.ts";
 import { measureOf } from "../lanes/measure.ts";
-import type { LaneState, LaneTrack } from "../lanes/track.ts";
+import type { LaneOrigin, LaneState, LaneTrack } from "../lanes/track.ts";
 import { type Entry, type EntryDraft, makeEntry, NO_REFS } from "../thread/entry.ts";
 import { freezeJson, type JsonValue } from "../thread/json.ts";
 import { namedLane } from "../thread/lane-operations.ts";
@@ -52,9 +52,15 @@ interface NextRow {
 }
 
 /** The row and the entry of the next draft, and the tip after it. Advances the book. */
-export function nextRow(tip: Tip, book: LaneBook, prepared: EncodedDraft<DraftContent>, sha256: Sha256): NextRow {
+export function nextRow(
+  tip: Tip,
+  book: LaneBook,
+  prepared: EncodedDraft<DraftContent>,
+  sha256: Sha256,
+  origin?: LaneOrigin,
+): NextRow {
   const { entry, stored } = nextFields(tip, prepared, sha256);
-  const columns = { ...stored, ...book.push(entry, prepared.measure) };
+  const columns = { ...stored, ...book.push(entry, prepared.measure, origin) };
   const row: StoredRow = { ...columns, checkSum: columnSum(columns, sha256), mark: null, track: null };
   return { row, entry, tip: { rev: tip.rev + 1, hash: row.hash } };
 }

@@ -123,6 +123,7 @@ export class LaneReader {
   active: string;
   /** Whether the base of a loaded tail was computed with other rules. */
   readonly isUncertain: boolean;
+  readonly followsOrigins: boolean;
   readonly #rules: LaneRules;
   readonly #written = new Set<string>();
   readonly #base: ThreadBase | undefined;
@@ -131,6 +132,7 @@ export class LaneReader {
   constructor(base: ThreadBase | undefined, rules = LANE_RULES) {
     this.active = base?.activeLane ?? DEFAULT_LANE;
     this.isUncertain = base?.malformed === true && rules.ignoresMalformed;
+    this.followsOrigins = rules.followsOrigins;
     this.#rules = rules;
     this.#base = base;
   }

@@ -27,6 +27,24 @@ export interface LaneBase {
   readonly summary?: Entry;
   /** The lane began as a branch, and no replace has replaced its beginning. */
   readonly branched?: true;
+  /** Where the lane began as a branch. Absent when it is not a branch, or when it began in a store of version 0.1. */
+  readonly origin?: LaneBaseOrigin;
+}
+
+/** The beginning of a branch: the position that it left, and what it inherited from there. */
+export interface LaneBaseOrigin {
+  /** The lane whose own entries hold the position. */
+  readonly lane: string;
+  /** The position: the branch inherits the entries of that lane up to this seq. -1 for none. */
+  readonly seq: number;
+  /** The measure of that lane at the position, plus that of its own origin. */
+  readonly measure: number;
+  /** The inherited `replace` operation, while the branch has none of its own. */
+  readonly replace?: Entry;
+  /** The inherited summary, while the branch has no `replace` of its own. */
+  readonly summary?: Entry;
+  /** The position was before the beginning of the lane that the branch names. Projector heddle/1 does not follow it. */
+  readonly followed?: true;
 }
 
 /** A thread as plain data. */
@@ -157,17 +175,46 @@ function readNames(value: unknown): readonly string[] {
 }
 
 function readLane(value: unknown, path: string, firstSeq: number, ports: Ports): LaneBase {
-  const { measure, ...marks } = fieldsOf(value, path, "thread_corrupt");
+  const { measure, branched, origin, ...marks } = fieldsOf(value, path, "thread_corrupt");
   if (!isSeq(measure)) throw bad(`${path}.measure`, "must be a whole number from 0");
-  const { branched } = marks;
   if (branched !== undefined && branched !== true) throw bad(`${path}.branched`, "must be true or absent");
-  const earlier = (mark: "replace" | "summary"): { [key in typeof mark]?: Entry } => {
+  return Object.freeze({
+    measure,
+    ...readMarks(marks, path, firstSeq, ports),
+    ...(branched && { branched }),
+    ...(origin !== undefined && { origin: readOrigin(origin, `${path}.origin`, firstSeq, ports) }),
+  });
+}
+
+function readOrigin(value: unknown, path: string, firstSeq: number, ports: Ports): LaneBaseOrigin {
+  const { lane, seq, measure, followed, ...marks } = fieldsOf(value, path, "thread_corrupt");
+  if (typeof lane !== "string") throw bad(`${path}.lane`, "must be the name of a lane");
+  if (seq !== -1 && !isSeq(seq)) throw bad(`${path}.seq`, "must be a seq or -1");
+  if (!isSeq(measure)) throw bad(`${path}.measure`, "must be a whole number from 0");
+  if (followed !== undefined && followed !== true) throw bad(`${path}.followed`, "must be true or absent");
+  return Object.freeze({
+    lane,
+    seq,
+    measure,
+    ...readMarks(marks, path, firstSeq, ports),
+    ...(followed && { followed }),
+  });
+}
+
+interface Marks {
+  readonly replace?: Entry;
+  readonly summary?: Entry;
+}
+
+/** The replace and the summary before a tail. */
+function readMarks(marks: Readonly<Record<string, unknown>>, path: string, firstSeq: number, ports: Ports): Marks {
+  const earlier = (mark: keyof Marks): Marks => {
     if (marks[mark] === undefined) return {};
     const entry = readEntry(marks[mark], `${path}.${mark}`, ports);
     if (entry.seq < firstSeq) return { [mark]: entry };
     throw bad(`${path}.${mark}.seq`, `is not before ${firstSeq}, where the entries begin`);
   };
-  return Object.freeze({ measure, ...earlier("replace"), ...earlier("summary"), ...(branched && { branched }) });
+  return { ...earlier("replace"), ...earlier("summary") };
 }
 
 /** The base of a lane. Undefined when it has no entries before the tail. Throws `lane_not_loaded` when it was not looked up. */

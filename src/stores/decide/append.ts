@@ -1,4 +1,5 @@
 import { LaneBook } from "../../lanes/lane-book.ts";
+import type { LaneOrigin } from "../../lanes/track.ts";
 import { type Entry, isSameEntry, makeEntry } from "../../thread/entry.ts";
 import type { JsonObject } from "../../thread/json.ts";
 import { namedLane, readBranch } from "../../thread/lane-operations.ts";
@@ -8,6 +9,7 @@ import { ConflictError, EntryIdReuseError, repeatedByOption, threadNotFound } fr
 import type { AppendOptions, AppendResult } from "../port.ts";
 import {
   checkHead,
+  EMPTY_TIP,
   type EncodedDraft,
   firstChecked,
   isEarlier,
@@ -35,16 +37,31 @@ export interface AppendRequest {
   readonly batch: readonly EncodedDraft[];
   readonly options: Pick<AppendOptions, "expectedRev" | "epoch" | "metadata" | "create">;
   readonly inbox: InboxRequest;
+  /** The branches that the batch begins. Absent when there is none, or when their origins could not be found. */
+  readonly branches?: BranchOrigins | undefined;
   /** Used only when this append creates the thread. Default: the store's clock. */
   readonly createdAt?: number;
   readonly metadata: JsonObject;
 }
 
+/** The origins of the branches of a batch, found before the transaction. */
+export interface BranchOrigins {
+  /** The hash of the last row when they were found. They are valid only while the thread ends with it. */
+  readonly tipHash: string;
+  /** By the index of the entry in the batch. */
+  readonly byIndex: ReadonlyMap<number, LaneOrigin>;
+}
+
 /**
  * Decides what an append writes to a thread in the given state. Checks for a retry first, so that a retry succeeds at any
- * revision. All refusals come before the first write.
+ * revision. All refusals come before the first write. The result is undefined when the origins of the branches are no longer
+ * valid. Then nothing is written.
  */
-export function decideAppend(request: AppendRequest, state: ThreadState, ports: InboxPorts): Decision<AppendResult> {
+export function decideAppend(
+  request: AppendRequest,
+  state: ThreadState,
+  ports: InboxPorts,
+): Decision<AppendResult | undefined> {
   const { threadId, batch, inbox } = request;
   const { sha256 } = ports;
   const head = state.head && checkHead(threadId, state.head, sha256);
@@ -66,6 +83,8 @@ export function decideAppend(request: AppendRequest, state: ThreadState, ports: 
     return { result, commands };
   }
   checkThread(request, head, state);
+  const { branches } = request;
+  if (branches !== undefined && branches.tipHash !== (head?.hash ?? EMPTY_TIP.hash)) return { result: undefined };
   const commands = hasCommands ? writeCommands(threadId, inbox, draft, { isDoneAllowed: false }) : [];
   const written = write(request, head, state, sha256);
   return commands.length === 0 ? written : { ...written, commands, ...purge(state, ports) };
@@ -113,14 +132,14 @@ function write(
   { lanes: stored, now }: Pick<ThreadState, "lanes" | "now">,
   sha256: Sha256,
 ): Decision<AppendResult> {
-  const { threadId, batch, options, createdAt = now, metadata } = request;
+  const { threadId, batch, branches, options, createdAt = now, metadata } = request;
   const start = before ?? newHead(threadId, { createdAt, updatedAt: now, metadata }, sha256);
   const book = openBook(threadId, start, stored, sha256);
   const rows: StoredRow[] = [];
   const entries: Entry[] = [];
   let tip: Tip = start;
-  for (const prepared of batch) {
-    const next = nextRow(tip, book, prepared, sha256);
+  for (const [index, prepared] of batch.entries()) {
+    const next = nextRow(tip, book, prepared, sha256, branches?.byIndex.get(index));
     rows.push(next.row);
     entries.push(next.entry);
     tip = next.tip;
@@ -133,9 +152,9 @@ function write(
   return { head, rows, ...(lanes.length > 0 && { lanes }), result: { rev: head.rev, entries, replayed: false } };
 }
 
-function openBook(
+export function openBook(
   threadId: string,
-  { rev, lanes }: ThreadHead,
+  { rev, lanes }: Pick<ThreadHead, "rev" | "lanes">,
   stored: readonly StoredLane[],
   sha256: Sha256,
 ): LaneBook {

@@ -10,6 +10,7 @@ import { EntryIdReuseError, repeatedByOption, StoreError } from "../errors.ts";
 import { checkOptions, checkSeq } from "../options.ts";
 import type { ThreadStore } from "../port.ts";
 import { checkHead, type EncodedDraft, encodeDraft, newHead, readRow } from "../row-format.ts";
+import { withBranches } from "./branch-origins.ts";
 import { rowsOf, type StoreContext } from "./context.ts";
 import { inboxRequest, wantedInboxes } from "./inbox.ts";
 
@@ -26,7 +27,7 @@ export function appendMethods(context: StoreContext): Pick<ThreadStore, "append"
       const drafts = draftEntries(entries, ports);
       const inbox = inboxRequest(threadId, copy, ports.maxEntryChars);
       context.checkOpen();
-      const { driver } = context.withSignal(copy.signal);
+      const call = context.withSignal(copy.signal);
       if (drafts.length === 0 && Object.keys(metadata ?? {}).length > 0) throw metadataWithoutEntries(threadId);
       const batch = drafts.map((draft) => encodeDraft(draft, context.salt(), ports.sha256));
       checkBatch(threadId, batch, ports.maxEntryChars);
@@ -39,7 +40,14 @@ export function appendMethods(context: StoreContext): Pick<ThreadStore, "append"
         inbox.consumes.map(({ id }) => ({ threadId, id })),
       );
       const wanted = { ids, lanes: lanesNamedBy(batch) };
-      const result = await driver.transact(threadId, wanted, (state) => decideAppend(request, state, ports), inboxes);
+      const result = await withBranches(call, request, (branches) =>
+        call.driver.transact(
+          threadId,
+          wanted,
+          (state) => decideAppend({ ...request, branches }, state, ports),
+          inboxes,
+        ),
+      );
       context.wakeWatchers(threadId);
       return result;
     },
@@ -90,15 +98,16 @@ async function writeMissing(context: StoreContext, thread: Thread, head: ThreadH
   const options = { expectedRev: head?.rev ?? 0 };
   const request = { threadId: id, batch, options, inbox: NO_COMMANDS, createdAt, metadata };
   const wanted = { ids: batch.map(({ draft }) => draft.id), lanes: lanesNamedBy(batch) };
-  await driver.transact(id, wanted, (state) => {
-    if (batch.length > 0) return decideAppend(request, state, ports);
-    return {
-      result: undefined,
-      ...(state.head === undefined && {
-        head: newHead(id, { createdAt, updatedAt: state.now, metadata }, ports.sha256),
-      }),
-    };
-  });
+  if (batch.length > 0) {
+    await withBranches(context, request, (branches) =>
+      driver.transact(id, wanted, (state) => decideAppend({ ...request, branches }, state, ports)),
+    );
+    return;
+  }
+  await driver.transact(id, wanted, ({ head, now }) => ({
+    result: undefined,
+    ...(head === undefined && { head: newHead(id, { createdAt, updatedAt: now, metadata }, ports.sha256) }),
+  }));
 }
 
 /** The head is written only together with entries, so metadata alone would be lost. */

@@ -76,6 +76,18 @@ function firstRows(rows: readonly StoredRow[]): ReadonlyMap<string, StoredRow> {
   return first;
 }
 
+/** The newest tip of one lane. */
+export async function tipOf(
+  { driver, ports }: StoreContext,
+  { threadId, head: { lanes, rev } }: Pick<Place, "threadId" | "head">,
+  lane: string,
+): Promise<LaneTip | undefined> {
+  if (isEarlier(lanes)) return new Map(tipsOfTrack(lanes.track, rev - 1)).get(lane);
+  if (lanes.active === lane) return lanes.tip ?? undefined;
+  const [stored] = await driver.lanes(threadId, [lane]);
+  return stored && readLane(threadId, stored, ports.sha256)[1];
+}
+
 /** The tips at the end of the thread, or later ones if it has grown since. Lanes with rows that are known are left out. */
 async function currentTips(
   { driver, ports }: StoreContext,

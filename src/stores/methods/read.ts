@@ -1,8 +1,9 @@
+import type { LaneOrigin } from "../../lanes/track.ts";
 import type { Entry } from "../../thread/entry.ts";
 import { namedLane, readBranch } from "../../thread/lane-operations.ts";
 import { checkName } from "../../thread/names.ts";
 import { Thread } from "../../thread/thread.ts";
-import type { LaneBase, ThreadBase } from "../../thread/thread-data.ts";
+import type { LaneBase, LaneBaseOrigin, ThreadBase } from "../../thread/thread-data.ts";
 import type { StoredRow, ThreadHead } from "../driver.ts";
 import { NeighborCheck } from "../earlier-rows.ts";
 import { CorruptionError, StoreError } from "../errors.ts";
@@ -131,11 +132,18 @@ async function tailBase(
   const { active, tips } = await lanesAfter(context, place, (lane) => used?.add(lane) ?? "all");
   const lanes = await Promise.all(
     [...tips].map(async ([lane, { record }]): Promise<[string, LaneBase]> => {
-      const { measure, replaceSeq, summarySeq, branched } = record;
-      const replace = await entryAt(context, threadId, replaceSeq);
-      const summary = await entryAt(context, threadId, summarySeq);
-      const known = { ...(replace && { replace }), ...(summary && { summary }), ...(branched && { branched }) };
-      return [lane, Object.freeze({ measure, ...known })];
+      const { measure, origin, replaceSeq } = record;
+      const marks = await marksOf(context, threadId, record);
+      const branched = record.branched === true || (origin !== undefined && replaceSeq === undefined);
+      return [
+        lane,
+        Object.freeze({
+          measure,
+          ...marks,
+          ...(branched && { branched }),
+          ...(origin && { origin: await originBase(context, threadId, origin, branched) }),
+        }),
+      ];
     }),
   );
   const { active: activeLane, malformed } = active;
@@ -145,6 +153,28 @@ async function tailBase(
     lanes: Object.freeze(Object.fromEntries(lanes)),
     ...(used && { unwritten: Object.freeze([...used].filter((lane) => !tips.has(lane))) }),
   });
+}
+
+/** Loads the inherited entries only while the branch has no replace of its own. */
+async function originBase(
+  context: StoreContext,
+  threadId: string,
+  origin: LaneOrigin,
+  branched: boolean,
+): Promise<LaneBaseOrigin> {
+  const { lane, seq, measure, followed } = origin;
+  const marks = branched ? await marksOf(context, threadId, origin) : {};
+  return Object.freeze({ lane, seq, measure, ...marks, ...(followed && { followed }) });
+}
+
+async function marksOf(
+  context: StoreContext,
+  threadId: string,
+  { replaceSeq, summarySeq }: Pick<LaneOrigin, "replaceSeq" | "summarySeq">,
+): Promise<Pick<LaneBase, "replace" | "summary">> {
+  const replace = await entryAt(context, threadId, replaceSeq);
+  const summary = await entryAt(context, threadId, summarySeq);
+  return { ...(replace && { replace }), ...(summary && { summary }) };
 }
 
 /** The lanes of the rows, and those that their operations leave. */

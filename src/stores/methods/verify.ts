@@ -1,5 +1,5 @@
-import { type ActiveState, LaneBook, readActiveState } from "../../lanes/lane-book.ts";
-import type { LaneTrack } from "../../lanes/track.ts";
+import { type ActiveState, LaneBook, readActiveState, readRecord } from "../../lanes/lane-book.ts";
+import type { LaneOrigin, LaneTrack } from "../../lanes/track.ts";
 import { sameJson } from "../../thread/json.ts";
 import { checkName } from "../../thread/names.ts";
 import type { Sha256 } from "../../thread/sha256.ts";
@@ -15,12 +15,14 @@ import {
   EMPTY_TIP,
   type EncodedDraft,
   encodeDraft,
+  firstChecked,
   isEarlier,
   nextRow,
   parseRow,
   readLane,
   type Tip,
 } from "../row-format.ts";
+import { findOrigin, storedStateAt } from "./branch-origins.ts";
 import { rowsOf, type StoreContext, withConsistentHead } from "./context.ts";
 
 const PROGRESS_INTERVAL = 1000;
@@ -54,7 +56,7 @@ async function verifyThread(
       check = new ThreadCheck(threadId, ports.sha256);
       onProgress?.(0);
       for await (const row of rowsOf(context, threadId, { from: 0, to: head.rev - 1, limit: head.rev })) {
-        check.push(row);
+        check.push(row, await originOf(context, { threadId, head, row, check }));
         if (check.tip.rev % PROGRESS_INTERVAL === 0) onProgress?.(check.tip.rev);
       }
       check.checkHead(head);
@@ -69,6 +71,32 @@ async function verifyThread(
     const { rev: entries, hash } = check.tip;
     return { threadId, ok: false, entries, hash, bad: { seq: error.seq, reason: error.message } };
   }
+}
+
+interface CheckedRow {
+  readonly threadId: string;
+  readonly head: ThreadHead;
+  readonly row: StoredRow;
+  readonly check: ThreadCheck;
+}
+
+/**
+ * The origin of the branch that a row begins, from the rows before it, which are checked already. Undefined when the row has
+ * a record without an origin, as earlier versions wrote it.
+ */
+async function originOf(
+  context: StoreContext,
+  { threadId, head, row, check }: CheckedRow,
+): Promise<LaneOrigin | undefined> {
+  if (row.record === null || row.recordSeq !== null || readRecord(row.record)?.branched) return undefined;
+  const book = check.bookAt(row);
+  const branch = book.branchOf(parseRow(threadId, row));
+  if (branch === undefined) return undefined;
+  return findOrigin(branch, {
+    since: firstChecked(head),
+    tipOf: async (lane) => book.tip(lane),
+    stateAt: (lane, seq) => storedStateAt(context, threadId, head, lane, seq),
+  });
 }
 
 /** Computes the rows of a thread one by one, and compares them with the stored ones. */
@@ -88,7 +116,7 @@ class ThreadCheck {
     this.#sha256 = sha256;
   }
 
-  push(row: StoredRow): void {
+  push(row: StoredRow, origin: LaneOrigin | undefined): void {
     const { rev } = this.tip;
     if (row.seq !== rev) throw this.#corrupt(rev, "it is missing");
     const { id, at, v, kind, payload, refs } = parseRow(this.#threadId, row);
@@ -99,10 +127,15 @@ class ThreadCheck {
       this.tip = this.#earlier;
       return;
     }
-    this.#book ??= this.#openBook(row);
-    const expected = nextRow(this.tip, this.#book, prepared, this.#sha256);
+    const expected = nextRow(this.tip, this.bookAt(row), prepared, this.#sha256, origin);
     this.#compare(expected.row, row);
     this.tip = expected.tip;
+  }
+
+  /** The lanes before a row with a checksum, which is the next one. */
+  bookAt(row: StoredRow): LaneBook {
+    this.#book ??= this.#openBook(row);
+    return this.#book;
   }
 
   #pushEarlier(row: StoredRow, prepared: EncodedDraft<DraftContent>): EarlierTip {

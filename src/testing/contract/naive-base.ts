@@ -1,13 +1,12 @@
 import type { Entry } from "../../thread/entry.ts";
 import { isPlainObject } from "../../thread/json.ts";
-import type { LaneBase, ThreadBase } from "../../thread/thread-data.ts";
+import type { LaneBase, LaneBaseOrigin, ThreadBase } from "../../thread/thread-data.ts";
 
 /** Computes the base slowly and simply. The contract compares it with the base that stores compute while they write. */
 export function naiveBase(entries: readonly Entry[]): ThreadBase {
   const owners = entries.map((entry, index) => laneOf(entry, entries.slice(0, index)));
-  const lanes = [...new Set(owners)].map(
-    (lane) => [lane, baseOf(entries.filter((_, i) => owners[i] === lane))] as const,
-  );
+  const log = { entries, owners };
+  const lanes = [...new Set(owners)].map((lane) => [lane, baseOf(lane, log)] as const);
   const malformed = entries.some((entry, index) => isMalformed(entry, owners.slice(0, index)));
   return { activeLane: activeAfter(entries), ...(malformed && { malformed }), lanes: Object.fromEntries(lanes) };
 }
@@ -42,19 +41,72 @@ function activeAfter(entries: readonly Entry[]): string {
   return targets.at(-1) ?? "default";
 }
 
-function baseOf(lane: readonly Entry[]): LaneBase {
-  const measure = lane.reduce((sum, { payload }) => sum + Math.floor(bytesOf(payload) / 4), 0);
-  const replace = lane.findLast((entry) => anchorOf(entry) !== undefined);
-  const summary = bestSummary(lane);
-  const branched = replace === undefined && isBranch(lane[0]);
-  return { measure, ...(replace && { replace }), ...(summary && { summary }), ...(branched && { branched }) };
+interface Log {
+  readonly entries: readonly Entry[];
+  /** The lane of each entry. */
+  readonly owners: readonly string[];
 }
 
-/** Whether the first entry of a lane is a switch that creates a branch: it names the source lane and a seq. */
-function isBranch(first: Entry | undefined): boolean {
+function baseOf(lane: string, log: Log): LaneBase {
+  const own = log.entries.filter((_, index) => log.owners[index] === lane);
+  const { replace, ...base } = ownBase(own);
+  const branched = replace === undefined && branchIn(own[0]) !== undefined;
+  const origin = originOf(lane, log);
+  if (origin === undefined) return { ...base, ...(replace && { replace }), ...(branched && { branched }) };
+  if (branched) return { ...base, branched, origin };
+  const { replace: _replace, summary: _summary, ...position } = origin;
+  return { ...base, ...(replace && { replace }), origin: position };
+}
+
+function ownBase(own: readonly Entry[]): Pick<LaneBase, "measure" | "replace" | "summary"> {
+  const measure = own.reduce((sum, { payload }) => sum + Math.floor(bytesOf(payload) / 4), 0);
+  const replace = own.findLast((entry) => anchorOf(entry) !== undefined);
+  const summary = bestSummary(own);
+  return { measure, ...(replace && { replace }), ...(summary && { summary }) };
+}
+
+/** Where a lane began as a branch. Unknown if the branch or an operation before it is malformed. */
+function originOf(lane: string, { entries, owners }: Log): LaneBaseOrigin | undefined {
+  const start = owners.indexOf(lane);
+  const before = { entries: entries.slice(0, start), owners: owners.slice(0, start) };
+  const isBroken = entries.slice(0, start + 1).some((entry, index) => isMalformed(entry, owners.slice(0, index)));
+  let position = isBroken ? undefined : branchIn(entries[start]);
+  if (position === undefined) return undefined;
+  let isFollowed = false;
+  for (let last = start; ; isFollowed = true) {
+    const first = before.owners.indexOf(position.from);
+    const origin = branchIn(before.entries[first]);
+    if (origin === undefined || first <= position.atSeq || first >= last) break;
+    position = { from: origin.from, atSeq: Math.min(position.atSeq, origin.atSeq) };
+    last = first;
+  }
+  const { from, atSeq } = position;
+  const { followed = isFollowed, ...inherited } = stateAt(from, atSeq, before);
+  return { lane: from, seq: atSeq, ...inherited, ...(followed && { followed }) };
+}
+
+/** The state of a lane at a seq: its own summary and replace, and without a replace those of its origin. */
+function stateAt(lane: string, atSeq: number, { entries, owners }: Log): Omit<LaneBaseOrigin, "lane" | "seq"> {
+  const own = ownBase(entries.filter(({ seq }) => seq <= atSeq && owners[seq] === lane));
+  const isWritten = owners.slice(0, atSeq + 1).includes(lane);
+  const origin = isWritten ? originOf(lane, { entries, owners }) : undefined;
+  if (origin === undefined) return own;
+  const measure = own.measure + origin.measure;
+  if (own.replace !== undefined) return { ...own, measure };
+  const { replace, followed } = origin;
+  const reach = (entry: Entry | undefined): number => (entry && reachOf(entry)) ?? -2;
+  const summary = reach(own.summary) >= reach(origin.summary) ? own.summary : origin.summary;
+  return { measure, ...(replace && { replace }), ...(summary && { summary }), ...(followed && { followed }) };
+}
+
+/** The branch that a lane begins with, if its first entry is a switch that names the source lane and a seq. */
+function branchIn(first: Entry | undefined): { readonly from: string; readonly atSeq: number } | undefined {
   const { type, from, atSeq } = (first && operationOf(first)) ?? {};
-  const names = nameIn(first?.payload["contextRef"]) !== undefined;
-  return type === "switch" && names && nameIn(from) !== undefined && Number.isSafeInteger(atSeq) && Number(atSeq) >= -1;
+  const source = nameIn(from);
+  const isBranch = type === "switch" && nameIn(first?.payload["contextRef"]) !== undefined && source !== undefined;
+  return isBranch && Number.isSafeInteger(atSeq) && Number(atSeq) >= -1
+    ? { from: source, atSeq: Number(atSeq) }
+    : undefined;
 }
 
 /**

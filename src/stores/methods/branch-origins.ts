@@ -1,0 +1,125 @@
+import type { LaneTip } from "../../lanes/lane-book.ts";
+import { originAt } from "../../lanes/lane-origin.ts";
+import type { LaneOrigin, LaneState } from "../../lanes/track.ts";
+import { makeEntry } from "../../thread/entry.ts";
+import { type Branch, readBranch } from "../../thread/lane-operations.ts";
+import { type AppendRequest, type BranchOrigins, lanesNamedBy, openBook } from "../decide/append.ts";
+import type { ThreadHead } from "../driver.ts";
+import { checkHead, firstChecked, newHead } from "../row-format.ts";
+import { rowAt, type StoreContext, withConsistentHead } from "./context.ts";
+import { lanesAfter, tipOf } from "./lane-tips.ts";
+
+/** A thread that other writers extend all the time gets a branch without an origin, which projects from its beginning only. */
+const ATTEMPTS = 5;
+
+type Batch = Pick<AppendRequest, "threadId" | "batch">;
+
+/**
+ * Calls `append` with the origins of the branches that a batch begins. They are found before the transaction, because that
+ * may read rows. Calls it again when it returns undefined: the thread has grown meanwhile.
+ */
+export async function withBranches<Result>(
+  context: StoreContext,
+  request: Batch,
+  append: (branches: BranchOrigins | undefined) => Promise<Result | undefined>,
+): Promise<Result> {
+  const mayBranch = request.batch.some(
+    ({ draft }) => draft.kind === "ai_context_operation" && readBranch(makeEntry(draft, 0)) !== undefined,
+  );
+  for (let attempt = 0; ; attempt++) {
+    const branches = mayBranch && attempt < ATTEMPTS ? await findBranches(context, request) : undefined;
+    const result = await append(branches);
+    // Without origins the result is not undefined.
+    if (result !== undefined || branches === undefined) return result as Result;
+  }
+}
+
+function findBranches(context: StoreContext, { threadId, batch }: Batch): Promise<BranchOrigins> {
+  const { driver, ports } = context;
+  return withConsistentHead(context, threadId, async (stored) => {
+    const head = stored && checkHead(threadId, stored, ports.sha256);
+    const start = head ?? newHead(threadId, { createdAt: 0, updatedAt: 0, metadata: {} }, ports.sha256);
+    const lanes = head === undefined ? [] : await driver.lanes(threadId, lanesNamedBy(batch));
+    const book = openBook(threadId, start, lanes, ports.sha256);
+    const states = new StateHistory();
+    const source: OriginSource = {
+      since: firstChecked(start),
+      tipOf: async (lane) => book.tip(lane) ?? (head && tipOf(context, { threadId, head }, lane)),
+      stateAt: async (lane, seq) => states.at(lane, seq) ?? (head && storedStateAt(context, threadId, head, lane, seq)),
+    };
+    const byIndex = new Map<number, LaneOrigin>();
+    for (const [index, { draft, measure }] of batch.entries()) {
+      const entry = makeEntry(draft, start.rev + index);
+      const branch = book.branchOf(entry);
+      const origin = branch && (await findOrigin(branch, source));
+      if (origin !== undefined) byIndex.set(index, origin);
+      const { lane } = book.push(entry, measure, origin);
+      states.add(lane, entry.seq, book.tip(lane)?.record);
+    }
+    return { tipHash: start.hash, byIndex };
+  });
+}
+
+/** The states of lanes after the entries of a batch. */
+class StateHistory {
+  readonly #lanes = new Map<string, { readonly seq: number; readonly state: LaneState }[]>();
+
+  add(lane: string, seq: number, state: LaneState | undefined): void {
+    if (state === undefined) return;
+    const states = this.#lanes.get(lane);
+    if (states === undefined) this.#lanes.set(lane, [{ seq, state }]);
+    else states.push({ seq, state });
+  }
+
+  at(lane: string, seq: number): LaneState | undefined {
+    return this.#lanes.get(lane)?.findLast((known) => known.seq <= seq)?.state;
+  }
+}
+
+/** The facts from which the origin of a branch is found. */
+export interface OriginSource {
+  /** The seq of the first row of format 2. */
+  readonly since: number;
+  /** The newest tip of a lane, or a later one than at the branch. */
+  readonly tipOf: (lane: string) => Promise<LaneTip | undefined>;
+  /** The state of a lane after its last entry up to a seq. Undefined when it has none there. */
+  readonly stateAt: (lane: string, seq: number) => Promise<LaneState | undefined>;
+}
+
+/** Finds the origin of a branch. Undefined when rows of 0.1 do not say it. */
+export async function findOrigin({ from, atSeq }: Branch, source: OriginSource): Promise<LaneOrigin | undefined> {
+  let lane = from;
+  let seq = atSeq;
+  let before = Number.POSITIVE_INFINITY; // guards against a cycle, as in the fold of a lane
+  for (let isFollowed = false; ; isFollowed = true) {
+    const state = await source.stateAt(lane, seq);
+    const tip = state === undefined ? await source.tipOf(lane) : undefined;
+    if (tip === undefined) return originAt({ lane, seq, isFollowed }, state);
+    const { record, firstSeq } = tip;
+    const { origin } = record;
+    if (origin === undefined) {
+      // A lane of 0.1 may have begun as a branch. Its first entry and a replaced beginning are not in its record.
+      const isUnknown = record.branched || (source.since > 0 && firstSeq === 0 && record.replaceSeq !== undefined);
+      return isUnknown ? undefined : originAt({ lane, seq, isFollowed }, undefined);
+    }
+    if (firstSeq >= before) return originAt({ lane, seq, isFollowed }, undefined);
+    before = firstSeq;
+    lane = origin.lane;
+    seq = Math.min(seq, origin.seq);
+  }
+}
+
+/** The state of a lane after its last stored entry up to a seq. It is near that row, or it is the newest one. */
+export async function storedStateAt(
+  context: StoreContext,
+  threadId: string,
+  head: ThreadHead,
+  lane: string,
+  seq: number,
+): Promise<LaneState | undefined> {
+  const last = Math.min(seq, head.rev - 1);
+  if (last < 0) return undefined;
+  const row = await rowAt(context, threadId, last);
+  const { tips } = await lanesAfter(context, { threadId, head, row, next: [] }, () => new Set([lane]));
+  return tips.get(lane)?.record;
+}
