@@ -71,5 +71,6 @@ export type {
   WatchOptions,
 } from "./stores/port.ts";
 export type { StoreProjectionInput } from "./stores/project-from-store.ts";
+export type { OnUpgrade, UpgradeProgress } from "./stores/upgrade.ts";
 export { checkName } from "./thread/names.ts";
 export type { LaneBase, LaneBaseOrigin, ThreadBase } from "./thread/thread-data.ts";

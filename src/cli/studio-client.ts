@@ -5,6 +5,7 @@ import { threadNotFound } from "../stores/errors.ts";
 import { memoryStore } from "../stores/memory-store.ts";
 import { openStore } from "../stores/open-store.ts";
 import type { ThreadStore } from "../stores/port.ts";
+import type { OnUpgrade } from "../stores/upgrade.ts";
 import { route } from "../studio/http/router.ts";
 import { ROUTES } from "../studio/routes/routes.ts";
 import { Studio } from "../studio/studio.ts";
@@ -211,6 +212,7 @@ export async function openNamedStore(io: Io, wanted: NamedStore, creates: boolea
   const url = wanted.store ?? (io.env["HEDDLE_STORE"] || "sqlite:./heddle.db");
   const tenant = wanted.tenant ?? (io.env["HEDDLE_TENANT"] || undefined);
   const options = tenant === undefined ? {} : { tenant };
+  const durable = { ...options, onUpgrade: upgradeReport(io) };
   const [scheme = ""] = url.split(":", 1);
   const rest = url.slice(scheme.length + 1);
   switch (url.includes(":") ? scheme : "") {
@@ -221,14 +223,25 @@ export async function openNamedStore(io: Io, wanted: NamedStore, creates: boolea
       if (rest === "") break;
       const path = resolve(io.cwd, rest.replace(/^\/\/(?=\/)/, ""));
       if (!creates && !existsSync(path)) throw missingStore(rest);
-      return { store: await openStore(`sqlite:${path}`, options), label: "sqlite" };
+      return { store: await openStore(`sqlite:${path}`, durable), label: "sqlite" };
     }
     case "postgres":
     case "postgresql":
-      return { store: await openStore(url, options), label: "postgres" };
+      return { store: await openStore(url, durable), label: "postgres" };
     default:
   }
   return { store: await openStore(url), label: "" }; // for an invalid URL, `openStore` throws an error that shows valid ones
+}
+
+/** Writes the progress of an upgrade, one line for each ten percent, because an upgrade of a large database takes minutes. */
+function upgradeReport(io: Io): OnUpgrade {
+  let next = 0;
+  return ({ to, entries, done, steps }) => {
+    const percent = Math.floor((100 * done) / steps);
+    if (percent < next) return;
+    next = percent - (percent % 10) + 10;
+    void io.stderr.write(`Upgrading the database to schema ${to}: ${entries} entries, ${percent} %\n`).catch(() => {});
+  };
 }
 
 function missingStore(path: string): CliError {

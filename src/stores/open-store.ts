@@ -3,6 +3,7 @@ import { StoreError } from "./errors.ts";
 import { memoryStore } from "./memory-store.ts";
 import type { StoreOptions } from "./options.ts";
 import type { ThreadStore } from "./port.ts";
+import type { OnUpgrade } from "./upgrade.ts";
 
 /** Options of `openStore`, for every kind of store. */
 export interface OpenStoreOptions extends StoreOptions {
@@ -10,6 +11,8 @@ export interface OpenStoreOptions extends StoreOptions {
   readonly tenant?: string | undefined;
   /** Whether a crash may lose the last appends; see the modes of the stores. A memory store ignores it. Default "durable". */
   readonly mode?: "durable" | "relaxed" | undefined;
+  /** Gets the progress while a database of an earlier version is upgraded. A memory store ignores it. Default: none. */
+  readonly onUpgrade?: OnUpgrade | undefined;
 }
 
 /**
@@ -24,7 +27,7 @@ export async function openStore(url: string, options: OpenStoreOptions = {}): Pr
   const scheme = typeof url === "string" ? url.slice(0, Math.max(0, url.indexOf(":"))) : "";
   switch (scheme) {
     case "memory": {
-      const { mode: _, ...rest } = options;
+      const { mode: _mode, onUpgrade: _onUpgrade, ...rest } = options;
       return memoryStore(rest);
     }
     case "sqlite":

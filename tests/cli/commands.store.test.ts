@@ -1,4 +1,4 @@
-import { appendFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { resumeTokens } from "heddle";
@@ -411,4 +411,14 @@ describe("token", () => {
     });
     expect(await run(["token", "rt1.a.b"], { cwd })).toMatchObject({ code: 2 });
   });
+});
+
+test("the upgrade of a database is reported to stderr", async () => {
+  const cwd = fastFolder();
+  copyFileSync(new URL("../golden/sqlite-v1.db", import.meta.url), join(cwd, "heddle.db"));
+  const { code, stdout, stderr } = await run(["threads", "--json"], { cwd });
+  expect(code).toBe(0);
+  expect(JSON.parse(stdout)).toBeDefined();
+  expect(stderr).toMatch(/^Upgrading the database to schema 2: \d+ entries, 0 %\n(.*\n)*.* 100 %\n$/);
+  expect((await run(["threads", "--json"], { cwd })).stderr).toBe("");
 });

@@ -21,15 +21,30 @@ export function earlierThread(
   { marksMalformed = true }: { readonly marksMalformed?: boolean } = {},
 ): EarlierThread {
   const rows: StoredRow[] = [];
+  const head = writeEarlierRows(threadId, entries, (row) => rows.push(row), { marksMalformed });
+  return { head, rows };
+}
+
+/** Gives the rows of such a thread to `write` one after the other, for threads that do not fit into memory. Returns the head. */
+export function writeEarlierRows(
+  threadId: string,
+  entries: Iterable<EntryInput>,
+  write: (row: StoredRow) => void,
+  { marksMalformed = true }: { readonly marksMalformed?: boolean } = {},
+): ThreadHead {
   let tip: EarlierTip = EMPTY_EARLIER_TIP;
-  for (const draft of draftEntries(entries, systemPorts)) {
-    const next = nextEarlierRow(tip, encodeDraft(draft, "salt", nativeSha256), nativeSha256);
-    rows.push(next.row);
-    tip = marksMalformed ? next.tip : { ...next.tip, track: unmarked(next.tip.track) };
+  let updatedAt = 1;
+  for (const entry of entries) {
+    for (const draft of draftEntries([entry], systemPorts)) {
+      const next = nextEarlierRow(tip, encodeDraft(draft, "salt", nativeSha256), nativeSha256);
+      write(next.row);
+      updatedAt = next.row.at;
+      tip = marksMalformed ? next.tip : { ...next.tip, track: unmarked(next.tip.track) };
+    }
   }
   const { rev, hash, track, mark } = tip;
-  const content = { rev, hash, createdAt: 1, updatedAt: rows.at(-1)?.at ?? 1, metadata: {}, lanes: { track, mark } };
-  return { head: sealHead(threadId, content, nativeSha256), rows };
+  const content = { rev, hash, createdAt: 1, updatedAt, metadata: {}, lanes: { track, mark } };
+  return sealHead(threadId, content, nativeSha256);
 }
 
 /** Puts such a thread into a store in memory. */

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { StoreError } from "../errors.ts";
+import type { OnUpgrade } from "../upgrade.ts";
 import { loadLibrary, poolFactory, Sockets, type Sql } from "./connection-pool.ts";
 import { storeError } from "./errors.ts";
 import { Notifications, type Wake } from "./notifications.ts";
@@ -23,6 +24,7 @@ export async function openDatabase(
   settings: PostgresSettings,
   wake: Wake,
   report: (trouble: string) => void,
+  onUpgrade: OnUpgrade,
   signal: AbortSignal,
 ): Promise<Database> {
   const library = await loadLibrary();
@@ -51,7 +53,7 @@ export async function openDatabase(
     const { isPooler } = await checkServer(first);
     const sql = isPooler ? pool(false) : first;
     if (isPooler) await first.end({ timeout: 0 });
-    await migrate(sql, settings.schema);
+    await migrate(sql, settings.schema, { connect: () => pool(!isPooler), onUpgrade });
     const notifications = new Notifications(sql, settings.schema, wake);
     const connectWriter = (onClose: () => void): Sql => connect({ max: 1, prepare: !isPooler, onClose });
     const writers = new Writers(() => new Writer(connectWriter, settings, notifications));

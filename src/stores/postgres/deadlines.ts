@@ -3,15 +3,16 @@ import { untilAborted } from "../until-aborted.ts";
 import { callTimedOut } from "./errors.ts";
 
 /**
- * Runs one call with a deadline. When it passes, the call rejects with `store_timeout` and the signal that `work` gets
+ * Runs one call with a deadline. When it passes, the call rejects with `store_timeout`, or the error of `reasonOf`, and the signal that `work` gets
  * aborts with the same error. Does not wait until the work has stopped.
  */
 export async function withDeadline<Result>(
   ms: number,
   work: (signal: AbortSignal) => Promise<Result>,
+  reasonOf: () => unknown = () => callTimedOut(ms),
 ): Promise<Result> {
   const call = new AbortController();
-  const timer = setTimeout(() => call.abort(callTimedOut(ms)), ms);
+  const timer = setTimeout(() => call.abort(reasonOf()), ms);
   try {
     return await untilAborted(call.signal, work(call.signal));
   } finally {

@@ -1,6 +1,7 @@
 import { checkName } from "../../thread/names.ts";
 import { StoreError } from "../errors.ts";
-import { checkOptions, invalidOption, STORE_OPTIONS, type StoreOptions } from "../options.ts";
+import { checkCallback, checkOptions, invalidOption, STORE_OPTIONS, type StoreOptions } from "../options.ts";
+import type { OnUpgrade } from "../upgrade.ts";
 
 /**
  * "durable": an acknowledged append survives a crash of the server and a power failure. "relaxed"
@@ -20,6 +21,11 @@ export interface PostgresDatabaseOptions extends StoreOptions {
    * it, watchers behind a pooler look every `pollMs`, and a warning says so.
    */
   readonly listenUrl?: string | undefined;
+  /**
+   * Gets the progress while a database of an earlier version is upgraded, by this process or another. Default: none. Calls
+   * wait for the upgrade as long as for any answer; then they reject with `store_busy`, and the upgrade continues.
+   */
+  readonly onUpgrade?: OnUpgrade | undefined;
   /** Where warnings go. Default `console.warn`. */
   readonly warn?: ((message: string) => void) | undefined;
   /** At least 3, default 10. A third of them write, one listens, the others read. They are opened when needed. */
@@ -41,6 +47,7 @@ export interface PostgresStoreOptions extends PostgresDatabaseOptions {
 export interface PostgresSettings {
   readonly url: string;
   readonly listenUrl: string | undefined;
+  readonly onUpgrade: OnUpgrade | undefined;
   readonly warn: (message: string) => void;
   readonly mode: PostgresMode;
   readonly schema: string;
@@ -57,6 +64,7 @@ const DATABASE_OPTIONS = [
   "mode",
   "schema",
   "listenUrl",
+  "onUpgrade",
   "warn",
   "maxConnections",
   "callTimeoutMs",
@@ -82,6 +90,7 @@ export function checkDatabaseOptions(url: string, options: PostgresDatabaseOptio
     mode = "durable",
     schema = "heddle",
     listenUrl,
+    onUpgrade,
     warn = systemWarn,
     maxConnections = 10,
     callTimeoutMs = 30_000,
@@ -93,13 +102,14 @@ export function checkDatabaseOptions(url: string, options: PostgresDatabaseOptio
     throw invalidOption("maxConnections", "a whole number from 3");
   if (!(Number.isSafeInteger(callTimeoutMs) && callTimeoutMs > 0 && callTimeoutMs <= MAX_TIMER_MS))
     throw invalidOption("callTimeoutMs", "a whole number from 1 to 2147483647");
-  if (typeof warn !== "function") throw invalidOption("warn", "a function");
+  checkCallback("warn", warn);
+  checkCallback("onUpgrade", onUpgrade);
   for (const given of listenUrl === undefined ? [url] : [url, listenUrl])
     if (typeof given !== "string" || !/^postgres(ql)?:\/\//.test(given)) throw badUrl();
   const writers = Math.floor(maxConnections / 3);
   const readers = maxConnections - writers - 1;
   const urls = { url: withoutChannelBinding(url), listenUrl: listenUrl && withoutChannelBinding(listenUrl) };
-  return { settings: { ...urls, warn, mode, schema, writers, readers, callTimeoutMs }, ports };
+  return { settings: { ...urls, onUpgrade, warn, mode, schema, writers, readers, callTimeoutMs }, ports };
 }
 
 function systemWarn(message: string): void {

@@ -4,7 +4,7 @@ import type { DatabaseDriver, RecordSpace, StoreDriver } from "../driver.ts";
 import { nativeSha256 } from "../native/sha256.ts";
 import type { ThreadStore } from "../port.ts";
 import { readCommands, readPending } from "./commands.ts";
-import { waitAtMost, withDeadline } from "./deadlines.ts";
+import { waitAtMost } from "./deadlines.ts";
 import { newJob } from "./group-commit.ts";
 import { changeLease } from "./leases.ts";
 import {
@@ -98,7 +98,7 @@ function tenantDriver(database: SharedDatabase, tenant: string): PostgresDriver 
     scheduling: true,
 
     transact(threadId, wanted, decide, inboxes = [], caller = undefined) {
-      const call = withDeadline(database.settings.callTimeoutMs, (deadline) => {
+      const call = database.withDeadline((deadline) => {
         const { job, answer } = newJob(threadId, wanted, decide, inboxes, [deadline, caller]);
         database.commit(tenant, job);
         return answer;

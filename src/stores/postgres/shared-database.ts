@@ -1,8 +1,9 @@
 import { storeClosed } from "../errors.ts";
 import { untilAborted } from "../until-aborted.ts";
+import { reportUpgrade, type UpgradeProgress, upgradeRuns } from "../upgrade.ts";
 import { type Database, openDatabase } from "./database.ts";
-import { waitAtMost, waitForTurns, withDeadline } from "./deadlines.ts";
-import { isConnectionLoss, isTimeout, storeError } from "./errors.ts";
+import { withDeadline as runWithDeadline, waitAtMost, waitForTurns } from "./deadlines.ts";
+import { callTimedOut, isConnectionLoss, isTimeout, storeError } from "./errors.ts";
 import { FairQueue } from "./fair-queue.ts";
 import { commitJobs, GroupCommit, type Job } from "./group-commit.ts";
 import type { Notifications } from "./notifications.ts";
@@ -15,6 +16,9 @@ export const CLOSE_TIMEOUT_MS = 5000;
 
 /** How long `close` waits for the last notification. */
 const ANNOUNCE_TIMEOUT_MS = 500;
+
+/** How long an upgrade may give no sign of life before a call fails as with any silent server. */
+const UPGRADE_SILENCE_MS = 10_000;
 
 type WakeTenant = (threadIds?: readonly string[]) => void;
 
@@ -31,6 +35,8 @@ export class SharedDatabase {
   /** The stores of each tenant that have watchers. */
   readonly #wakes = new Map<string, Set<WakeTenant>>();
   #notifications: Notifications | undefined;
+  /** The upgrade that runs, and when the server last reported it. */
+  #upgrade: { readonly progress: UpgradeProgress; readonly seenAt: number } | undefined;
   /** Why there are no notifications, until it was reported. */
   #trouble: string | undefined;
   #isReported = false;
@@ -41,9 +47,15 @@ export class SharedDatabase {
     this.#resource = new LazyResource({
       open: async (signal) => {
         const wake = this.#wake.bind(this);
-        const database = await openDatabase(settings, wake, (trouble) => this.#reportPolling(trouble), signal);
-        this.#notifications = database.notifications;
-        return database;
+        const report = (trouble: string): void => this.#reportPolling(trouble);
+        const onUpgrade = (progress: UpgradeProgress): void => this.#reportUpgrade(progress);
+        try {
+          const database = await openDatabase(settings, wake, report, onUpgrade, signal);
+          this.#notifications = database.notifications;
+          return database;
+        } finally {
+          this.#upgrade = undefined;
+        }
       },
       end: ({ end }) => end(),
     });
@@ -53,9 +65,15 @@ export class SharedDatabase {
     this.#reads = new FairQueue(isShared ? { width: readers, perTenant: Math.max(1, readers - 1) } : unlimited);
   }
 
-  /** Connects and migrates. The first call of any other method does this too. */
+  /** Connects and migrates. The first call of any other method does this too. Waits for an upgrade as long as it takes. */
   async open(): Promise<void> {
-    await withDeadline(this.settings.callTimeoutMs, (signal) => this.#use(signal, async () => {}));
+    for (;;) {
+      try {
+        return await this.withDeadline((signal) => this.#use(signal, async () => {}));
+      } catch (error) {
+        if (this.#runningUpgrade() === undefined) throw error;
+      }
+    }
   }
 
   /** A read that has begun keeps its place until the server has answered, also when its caller has stopped waiting. */
@@ -64,7 +82,7 @@ export class SharedDatabase {
     work: (scope: Scope, notifications: Notifications) => Promise<Result>,
     caller?: AbortSignal,
   ): Promise<Result> {
-    return withDeadline(this.settings.callTimeoutMs, (signal) =>
+    return this.withDeadline((signal) =>
       this.#reads.run(tenant, () => {
         let query: Promise<unknown> = Promise.resolve();
         const begin = async ({ scope, notifications }: Database): Promise<Result> => {
@@ -85,7 +103,7 @@ export class SharedDatabase {
 
   /** Writes nothing when the caller has stopped waiting before the write step. */
   write<Seen, Result>(tenant: string, work: Transaction<Seen, Result>, caller?: AbortSignal): Promise<Result> {
-    return withDeadline(this.settings.callTimeoutMs, (signal) => {
+    return this.withDeadline((signal) => {
       const write: typeof work.write = (scope, seen) => {
         signal.throwIfAborted();
         caller?.throwIfAborted();
@@ -141,9 +159,28 @@ export class SharedDatabase {
 
   /** The deadline belongs to the transaction, not to its callers, because a connection is free only after it. */
   #transact<Seen, Result>(tenant: string, work: Transaction<Seen, Result>): Promise<Result> {
-    return withDeadline(this.settings.callTimeoutMs, (signal) =>
-      this.#use(signal, ({ writers }) => writers.transaction(tenant, work, signal)),
-    );
+    return this.withDeadline((signal) => this.#use(signal, ({ writers }) => writers.transaction(tenant, work, signal)));
+  }
+
+  #reportUpgrade(progress: UpgradeProgress): void {
+    if (progress.done !== this.#upgrade?.progress.done) reportUpgrade(this.settings.onUpgrade, progress);
+    this.#upgrade = { progress, seenAt: performance.now() };
+  }
+
+  /** A call that cannot wait for an upgrade leaves it running. */
+  withDeadline<Result>(work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
+    const { callTimeoutMs } = this.settings;
+    return runWithDeadline(callTimeoutMs, work, () => {
+      const upgrade = this.#runningUpgrade();
+      if (upgrade === undefined) return callTimedOut(callTimeoutMs);
+      const { entries, done, steps } = upgrade;
+      return upgradeRuns(` (about ${entries} entries, ${Math.round((100 * done) / steps)} % of the steps are done)`);
+    });
+  }
+
+  #runningUpgrade(): UpgradeProgress | undefined {
+    const { progress, seenAt = 0 } = this.#upgrade ?? {};
+    return performance.now() - seenAt > UPGRADE_SILENCE_MS ? undefined : progress;
   }
 
   async #use<Result>(signal: AbortSignal, work: (database: Database) => Promise<Result>): Promise<Result> {

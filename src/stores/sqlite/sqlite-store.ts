@@ -4,8 +4,9 @@ import { defineDatabase, type ThreadDatabase } from "../database.ts";
 import { defineStore } from "../define-store.ts";
 import { StoreError } from "../errors.ts";
 import { nativeSha256 } from "../native/sha256.ts";
-import { checkOptions, invalidOption, STORE_OPTIONS, type StoreOptions } from "../options.ts";
+import { checkCallback, checkOptions, invalidOption, STORE_OPTIONS, type StoreOptions } from "../options.ts";
 import type { ThreadStore } from "../port.ts";
+import type { OnUpgrade } from "../upgrade.ts";
 import { BUSY_TIMEOUT_MS } from "./busy-retry.ts";
 import { findSqlite, type OpenConnection, type SqliteConnection, type SqlValue } from "./connection.ts";
 import { sqliteDatabaseDriver, sqliteDriver } from "./driver.ts";
@@ -23,6 +24,8 @@ export type SqliteMode = "durable" | "relaxed";
 export interface SqliteDatabaseOptions extends StoreOptions {
   /** Default "durable". */
   readonly mode?: SqliteMode | undefined;
+  /** Gets the progress while a file of an earlier version is upgraded, before the call returns. Default: none. */
+  readonly onUpgrade?: OnUpgrade | undefined;
   /** Opens the file with another SQLite library. Default: Node's SQLite if it is safe, else better-sqlite3. */
   readonly connect?: OpenConnection | undefined;
 }
@@ -66,7 +69,7 @@ export function sqliteDatabase(path: string, options: SqliteDatabaseOptions = {}
   );
 }
 
-const DATABASE_OPTIONS = ["mode", "connect", ...STORE_OPTIONS] as const;
+const DATABASE_OPTIONS = ["mode", "connect", "onUpgrade", ...STORE_OPTIONS] as const;
 
 interface OpenFile {
   readonly connection: SqliteConnection;
@@ -76,14 +79,15 @@ interface OpenFile {
 
 /** Opens the file and migrates it. */
 function openFile(path: string, options: SqliteDatabaseOptions): OpenFile {
-  const { mode = "durable", connect = findSqlite(), ...ports } = options;
+  const { mode = "durable", connect = findSqlite(), onUpgrade, ...ports } = options;
   if (mode !== "durable" && mode !== "relaxed") throw invalidOption("mode", '"durable" or "relaxed"');
+  checkCallback("onUpgrade", onUpgrade);
   if (typeof path !== "string" || path === "" || path.includes("\0")) throw invalidOption("path", "the path of a file");
   if (path.includes(":memory:"))
     throw invalidOption("path", "the path of a file; for threads in memory use memoryStore()");
   const connection = translateErrors(() => connect(path));
   return inOpenFile(connection, () => {
-    prepareDatabase(connection, mode);
+    prepareDatabase(connection, mode, onUpgrade);
     // A thread opens the file by itself, so it cannot use a connection of the caller.
     const ownsFile = options.connect === undefined && connection.library.startsWith("node:sqlite");
     const queries = ownsFile ? new QueryThread(path) : undefined;
@@ -101,11 +105,11 @@ function inOpenFile<Result>(connection: SqliteConnection, work: () => Result): R
   }
 }
 
-function prepareDatabase(connection: SqliteConnection, mode: SqliteMode): void {
+function prepareDatabase(connection: SqliteConnection, mode: SqliteMode, onUpgrade: OnUpgrade | undefined): void {
   connection.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`); // another process may be opening the same file
   checkIdentity(connection);
   setPragmas(connection, mode);
-  migrate(connection);
+  migrate(connection, onUpgrade);
   connection.exec("PRAGMA busy_timeout = 0"); // from here on, waiting must not block the event loop
 }
 

@@ -1,14 +1,64 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { StoreError } from "../../errors.ts";
+import { type OnUpgrade, stepsOf } from "../../upgrade.ts";
 import type { Sql } from "../connection-pool.ts";
 import { V1 } from "./v1.ts";
 import { V2 } from "./v2.ts";
 
+interface Following {
+  /** Opens connections, because the upgrade occupies its own. */
+  readonly connect: () => Sql;
+  readonly onUpgrade: OnUpgrade;
+}
+
 /** Migrates the schema to the version of this code. Several processes may do this at the same time. */
-export async function migrate(sql: Sql, schema: string): Promise<void> {
+export async function migrate(sql: Sql, schema: string, following: Following): Promise<void> {
   const before = await versionOf(sql, schema);
-  if (before < MIGRATIONS.length) await sql.unsafe(migrationScript(schema));
-  const after = before < MIGRATIONS.length ? await versionOf(sql, schema) : before;
+  if (before === MIGRATIONS.length) return;
+  if (before === 0) await sql.unsafe(migrationScript(schema));
+  if (before > 0 && before < MIGRATIONS.length) await upgrade(sql, schema, before, following);
+  const after = await versionOf(sql, schema);
   if (after > MIGRATIONS.length) throw newerSchema(schema, after);
+}
+
+const LOOK_MS = 500;
+
+/** Migrates, and reports the progress, also while another process migrates. */
+async function upgrade(sql: Sql, schema: string, from: number, { connect, onUpgrade }: Following): Promise<void> {
+  const steps = stepsOf(MIGRATIONS.slice(from)).length;
+  const [found] = await sql<{ readonly entries: number }[]>`
+    select greatest(reltuples, pg_stat_get_live_tuples(oid))::float8 as entries
+    from pg_class where oid = to_regclass(${`${schema}.entries`})`; // a count would wait for the locks of the upgrade
+  const entries = Math.max(0, Math.round(found?.entries ?? 0));
+  const report = (done: number): void => onUpgrade({ from, to: MIGRATIONS.length, entries, done, steps });
+  const over = new AbortController();
+  report(0);
+  const looking = look(connect(), schema, report, over.signal);
+  try {
+    await sql.unsafe(migrationScript(schema));
+    report(steps);
+  } finally {
+    over.abort();
+    await looking;
+  }
+}
+
+/** The application name of the upgrade says how many steps are done. Of an index, the server reports how much is built. */
+async function look(sql: Sql, schema: string, report: (done: number) => void, signal: AbortSignal): Promise<void> {
+  for (let last = 0; !signal.aborted; ) {
+    const [found] = await sql<{ readonly done: string | null; readonly part: number | null }[]>`
+      select substring(a.application_name from '^heddle upgrade (\\d+)') as done,
+        p.blocks_done::float8 / nullif(p.blocks_total, 0) as part
+      from pg_locks l join pg_stat_activity a using (pid) left join pg_stat_progress_create_index p using (pid)
+      where l.locktype = 'advisory' and l.granted and a.datname = current_database()
+        and (l.classid::bigint << 32 | l.objid::bigint) = hashtextextended(${lockName(schema)}, 0)`.catch(() => []);
+    if (found?.done != null && !signal.aborted) {
+      last = Math.max(last, Number(found.done) + Math.min(0.99, found.part ?? 0)); // the last part of an index has none
+      report(last);
+    }
+    await sleep(LOOK_MS, undefined, { ref: false, signal }).catch(() => {});
+  }
+  await sql.end({ timeout: 0 });
 }
 
 /** The version of the schema; 0 when it has no tables yet. */
@@ -35,12 +85,12 @@ function migrationScript(schema: string): string {
   const steps = MIGRATIONS.map(
     (ddl, before) => `
       if (select value from meta where name = 'version') = '${before}' then
-        ${ddl}
+        ${stepsOf([ddl]).map(announced).join("\n")}
         update meta set value = '${before + 1}' where name = 'version';
       end if;`,
   );
   return `
-    select pg_advisory_xact_lock(hashtextextended('heddle/migrate/${schema}', 0));
+    select pg_advisory_xact_lock(hashtextextended('${lockName(schema)}', 0));
     do $heddle$ begin
       if to_regnamespace('${schema}') is null then create schema ${schema}; end if;
     end $heddle$;
@@ -49,6 +99,16 @@ function migrationScript(schema: string): string {
     insert into meta (name, value) values ('version', '0') on conflict (name) do nothing;
     do $heddle$ begin ${steps.join("")}
     end $heddle$;`;
+}
+
+/** The advisory lock of all processes that migrate the schema. */
+function lockName(schema: string): string {
+  return `heddle/migrate/${schema}`;
+}
+
+/** Other connections can read the application name while the transaction runs. */
+function announced(step: string, done: number): string {
+  return `perform set_config('application_name', 'heddle upgrade ${done}', true);\n${step}`;
 }
 
 function newerSchema(schema: string, version: number): StoreError {

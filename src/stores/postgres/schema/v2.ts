@@ -7,7 +7,7 @@ const REQUEST_KEY = String.raw`left(substring(refs from '[{,]"requestId":("(?:[^
 /** Equal to the expression of the index, so that Postgres uses it. */
 export const REQUEST_KEY_OF_ENTRY = REQUEST_KEY.replace("refs", "e.refs");
 
-/** The second schema, decided in docs/decisions/0013. It may grow until the first release with it. */
+/** The second schema, decided in docs/decisions/0013. It may grow until the first release with it. A blank line begins a step. */
 export const V2 = `
 create index threads_by_creation on threads (tenant, created_at desc, id);
 

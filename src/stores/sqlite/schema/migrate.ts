@@ -1,5 +1,8 @@
 import { StoreError } from "../../errors.ts";
+import { type OnUpgrade, reportUpgrade, stepsOf, upgradeRuns } from "../../upgrade.ts";
+import { isBusy } from "../busy-retry.ts";
 import { rollback, type SqliteConnection } from "../connection.ts";
+import { translateErrors } from "../errors.ts";
 import { V1 } from "./v1.ts";
 import { V2 } from "./v2.ts";
 
@@ -22,18 +25,48 @@ export function checkIdentity(connection: SqliteConnection): void {
   }
 }
 
-export function migrate(connection: SqliteConnection): void {
-  if (userVersion(connection) === MIGRATIONS.length) return;
-  connection.exec("BEGIN IMMEDIATE");
+/** One transaction, so that a crash leaves the schema of before. Several processes may do this at the same time. */
+export function migrate(connection: SqliteConnection, onUpgrade?: OnUpgrade): void {
+  const found = userVersion(connection);
+  if (found === MIGRATIONS.length) return;
+  begin(connection, found > 0);
   try {
-    const version = userVersion(connection); // another process may have migrated meanwhile
-    if (version > MIGRATIONS.length) throw newerSchema(version);
-    for (const step of MIGRATIONS.slice(version)) connection.exec(step);
+    const from = userVersion(connection); // another process may have migrated meanwhile
+    if (from > MIGRATIONS.length) throw newerSchema(from);
+    const report = reporter(connection, from, onUpgrade);
+    for (const [done, step] of stepsOf(MIGRATIONS.slice(from)).entries()) {
+      report(done);
+      connection.exec(step);
+    }
     connection.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${MIGRATIONS.length}; COMMIT`);
+    if (from < MIGRATIONS.length) report(stepsOf(MIGRATIONS.slice(from)).length);
   } catch (error) {
     rollback(connection);
     throw error;
   }
+}
+
+/** Waits for a process that upgrades the file, as long as for any lock. */
+function begin(connection: SqliteConnection, isUpgrade: boolean): void {
+  try {
+    translateErrors(() => connection.exec("BEGIN IMMEDIATE"));
+  } catch (error) {
+    throw isUpgrade && isBusy(error)
+      ? upgradeRuns(" by another process, or another process writes to it", error)
+      : error;
+  }
+}
+
+/** Reports the number of steps that are done. A new file is not an upgrade. */
+function reporter(
+  connection: SqliteConnection,
+  from: number,
+  onUpgrade: OnUpgrade | undefined,
+): (done: number) => void {
+  if (from === 0 || onUpgrade === undefined) return () => {};
+  const steps = stepsOf(MIGRATIONS.slice(from)).length;
+  const entries = Number(connection.prepare("SELECT count(*) FROM entries").get()?.[0]);
+  return (done) => reportUpgrade(onUpgrade, { from, to: MIGRATIONS.length, entries, done, steps });
 }
 
 function userVersion(connection: SqliteConnection): number {

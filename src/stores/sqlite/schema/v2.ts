@@ -4,7 +4,7 @@ const REQUEST_KEY = "CASE WHEN json_valid(refs) THEN substr(refs -> '$.requestId
 /** Equal to the expression of the index, so that SQLite uses it. */
 export const REQUEST_KEY_OF_ENTRY = REQUEST_KEY.replaceAll("refs", "e.refs");
 
-/** The second schema, decided in docs/decisions/0013. It may grow until the first release with it. */
+/** The second schema, decided in docs/decisions/0013. It may grow until the first release with it. A blank line begins a step. */
 export const V2 = `
 CREATE INDEX threads_by_update ON threads (tenant, updated_at DESC, id);
 CREATE INDEX threads_by_creation ON threads (tenant, created_at DESC, id);
@@ -35,9 +35,14 @@ CREATE INDEX entries_by_request ON entries (thread, (${REQUEST_KEY}), seq) WHERE
 -- They can remove threads; the trigger then removes the lanes too.
 ALTER TABLE threads RENAME COLUMN track TO lanes;
 ALTER TABLE threads RENAME COLUMN mark TO earlier_mark;
+
+-- SQLite reads the whole table for each new column, because the table is strict. So each one is a step of its own.
 ALTER TABLE entries ADD COLUMN state TEXT;
+
 ALTER TABLE entries ADD COLUMN record TEXT;
+
 ALTER TABLE entries ADD COLUMN record_seq INTEGER;
+
 ALTER TABLE entries ADD COLUMN check_sum TEXT;
 
 CREATE TABLE lanes (
