@@ -188,14 +188,16 @@ export function damagedColumn(threadId: string, row: StoredRow, column: string):
 
 type HeadContent = Omit<ThreadHead, "seal">;
 
+/** The lanes of a thread without entries. */
+export const NO_LANES_YET: HeadLanes = Object.freeze({ ...NO_ENTRIES, since: 0, tip: null });
+
 /** The head of a thread without entries. */
 export function newHead(
   threadId: string,
   facts: Pick<ThreadHead, "createdAt" | "updatedAt" | "metadata">,
   sha256: Sha256,
 ): ThreadHead {
-  const lanes = { ...NO_ENTRIES, since: 0, tip: null };
-  return sealHead(threadId, { ...EMPTY_TIP, ...facts, lanes }, sha256);
+  return sealHead(threadId, { ...EMPTY_TIP, ...facts, lanes: NO_LANES_YET }, sha256);
 }
 
 /** The heads that were sealed here, with their threads. A driver that returns the same object again saves the check. */

@@ -1,26 +1,12 @@
-import { LaneBook } from "../../lanes/lane-book.ts";
-import type { LaneOrigin } from "../../lanes/track.ts";
 import { type Entry, isSameEntry, makeEntry } from "../../thread/entry.ts";
 import type { JsonObject } from "../../thread/json.ts";
 import { namedLane, readBranch } from "../../thread/lane-operations.ts";
 import type { Sha256 } from "../../thread/sha256.ts";
-import type { Decision, HeadLanes, StoredLane, StoredRow, ThreadHead, ThreadState } from "../driver.ts";
+import type { Decision, StoredRow, ThreadHead, ThreadState } from "../driver.ts";
 import { ConflictError, EntryIdReuseError, repeatedByOption, threadNotFound } from "../errors.ts";
 import type { AppendOptions, AppendResult } from "../port.ts";
-import {
-  checkHead,
-  EMPTY_TIP,
-  type EncodedDraft,
-  firstChecked,
-  isEarlier,
-  newHead,
-  nextRow,
-  readLane,
-  readRow,
-  sealHead,
-  storeLane,
-  type Tip,
-} from "../row-format.ts";
+import { checkHead, EMPTY_TIP, type EncodedDraft, newHead, readRow, sealHead } from "../row-format.ts";
+import { BatchRows, type BranchOrigins } from "./batch-rows.ts";
 import { staleHolder } from "./claim.ts";
 import {
   decideInbox,
@@ -39,17 +25,11 @@ export interface AppendRequest {
   readonly inbox: InboxRequest;
   /** The branches that the batch begins. Absent when there is none, or when their origins could not be found. */
   readonly branches?: BranchOrigins | undefined;
+  /** The rows of the batch, if they were made for the head that the thread still has. */
+  readonly made?: BatchRows;
   /** Used only when this append creates the thread. Default: the store's clock. */
   readonly createdAt?: number;
   readonly metadata: JsonObject;
-}
-
-/** The origins of the branches of a batch, found before the transaction. */
-export interface BranchOrigins {
-  /** The hash of the last row when they were found. They are valid only while the thread ends with it. */
-  readonly tipHash: string;
-  /** By the index of the entry in the batch. */
-  readonly byIndex: ReadonlyMap<number, LaneOrigin>;
 }
 
 /**
@@ -134,50 +114,14 @@ function write(
 ): Decision<AppendResult> {
   const { threadId, batch, branches, options, createdAt = now, metadata } = request;
   const start = before ?? newHead(threadId, { createdAt, updatedAt: now, metadata }, sha256);
-  const book = openBook(threadId, start, stored, sha256);
-  const rows: StoredRow[] = [];
-  const entries: Entry[] = [];
-  let tip: Tip = start;
-  for (const [index, prepared] of batch.entries()) {
-    const next = nextRow(tip, book, prepared, sha256, branches?.byIndex.get(index));
-    rows.push(next.row);
-    entries.push(next.entry);
-    tip = next.tip;
-  }
+  const made = request.made ?? new BatchRows(threadId, before, stored, sha256, branches).pushAll(batch);
+  const { rows, entries, tip } = made;
   const merged =
     options.metadata === undefined ? start.metadata : Object.freeze({ ...start.metadata, ...options.metadata });
   const content = { ...tip, createdAt: start.createdAt, updatedAt: now, metadata: merged };
-  const head = sealHead(threadId, { ...content, lanes: headLanes(book, firstChecked(start)) }, sha256);
-  const lanes = closeBook(threadId, start, book, sha256);
+  const head = sealHead(threadId, { ...content, lanes: made.headLanes }, sha256);
+  const lanes = made.lanesToStore();
   return { head, rows, ...(lanes.length > 0 && { lanes }), result: { rev: head.rev, entries, replayed: false } };
-}
-
-export function openBook(
-  threadId: string,
-  { rev, lanes }: Pick<ThreadHead, "rev" | "lanes">,
-  stored: readonly StoredLane[],
-  sha256: Sha256,
-): LaneBook {
-  if (isEarlier(lanes)) return LaneBook.fromTrack(lanes.track, rev - 1);
-  const tips = stored.map((lane) => readLane(threadId, lane, sha256));
-  const { active, tip } = lanes;
-  return new LaneBook(lanes, tip === null ? tips : [...tips, [active, tip]]); // the stored lane of the active one may be old
-}
-
-/** The lanes to store: those that changed and the one that is no longer active. The active lane is in the head. */
-function closeBook(threadId: string, { lanes }: ThreadHead, book: LaneBook, sha256: Sha256): readonly StoredLane[] {
-  const left = isEarlier(lanes) ? [] : [lanes.active];
-  const names = new Set([...book.changed, ...left]);
-  names.delete(book.state.active);
-  return [...names].flatMap((lane) => {
-    const tip = book.tip(lane);
-    return tip === undefined ? [] : [storeLane(threadId, lane, tip, sha256)];
-  });
-}
-
-/** The part of a book that a head keeps. `since` is the seq of the first row of format 2. */
-export function headLanes(book: LaneBook, since: number): HeadLanes {
-  return { ...book.state, since, tip: book.tip(book.state.active) ?? null };
 }
 
 /** The lanes that these drafts may read or change, apart from the active one. */

@@ -1,17 +1,18 @@
-import { draftEntries, isSameEntry } from "../../thread/entry.ts";
-import { copyJsonObject } from "../../thread/json.ts";
+import { draftEntries, draftEntry, isSameEntry } from "../../thread/entry.ts";
+import { copyJsonObject, readSafely } from "../../thread/json.ts";
 import { checkName } from "../../thread/names.ts";
 import { systemPorts } from "../../thread/ports.ts";
 import { Thread } from "../../thread/thread.ts";
-import { decideAppend, lanesNamedBy } from "../decide/append.ts";
+import { type AppendRequest, decideAppend, lanesNamedBy } from "../decide/append.ts";
+import { BatchRows, type BranchOrigins } from "../decide/batch-rows.ts";
 import { NO_COMMANDS } from "../decide/inbox.ts";
-import type { ThreadHead } from "../driver.ts";
+import type { Decision, ThreadHead, ThreadState, WantedInbox } from "../driver.ts";
 import { EntryIdReuseError, repeatedByOption, StoreError } from "../errors.ts";
-import { checkOptions, checkSeq } from "../options.ts";
-import type { ThreadStore } from "../port.ts";
+import { checkOptions, checkSeq, type StorePorts } from "../options.ts";
+import type { AppendResult, ThreadStore } from "../port.ts";
 import { checkHead, type EncodedDraft, encodeDraft, newHead, readRow } from "../row-format.ts";
 import { withBranches } from "./branch-origins.ts";
-import { rowsOf, type StoreContext } from "./context.ts";
+import { nextTurn, rowsOf, type StoreContext } from "./context.ts";
 import { inboxRequest, wantedInboxes } from "./inbox.ts";
 
 /** `append` and `save`: writing entries. */
@@ -24,22 +25,28 @@ export function appendMethods(context: StoreContext): Pick<ThreadStore, "append"
       checkSeq("expectedRev", copy.expectedRev);
       checkSeq("epoch", copy.epoch);
       const metadata = copy.metadata && copyJsonObject(copy.metadata, "metadata");
-      const drafts = draftEntries(entries, ports);
+      const large = copyLargeBatch(entries);
+      const drafts = large === undefined ? draftEntries(entries, ports) : [];
       const inbox = inboxRequest(threadId, copy, ports.maxEntryChars);
       context.checkOpen();
       const call = context.withSignal(copy.signal);
+      const content = { threadId, options: { ...copy, metadata }, inbox, metadata: {} };
+      if (large !== undefined) {
+        const result = await context.writeOrder.run(threadId, () => appendLarge(call, content, large));
+        context.wakeWatchers(threadId);
+        return result;
+      }
       if (drafts.length === 0 && Object.keys(metadata ?? {}).length > 0) throw metadataWithoutEntries(threadId);
       const batch = drafts.map((draft) => encodeDraft(draft, context.salt(), ports.sha256));
       checkBatch(threadId, batch, ports.maxEntryChars);
-      const request = { threadId, batch, options: { ...copy, metadata }, inbox, metadata: {} };
-      // Ids of the default generator are never equal, so they need no lookup.
-      const canRepeat = ports.ids !== systemPorts.ids;
-      const ids = batch.flatMap(({ draft }) => (draft.hasCallerId || canRepeat ? draft.id : []));
-      const inboxes = wantedInboxes(
-        inbox.posts,
-        inbox.consumes.map(({ id }) => ({ threadId, id })),
-      );
-      const wanted = { ids, lanes: lanesNamedBy(batch) };
+      const before = context.writeOrder.before(threadId);
+      if (before !== undefined) {
+        await before;
+        context.checkOpen();
+      }
+      const request = { ...content, batch };
+      const wanted = { ids: idsThatMayRepeat(batch, ports), lanes: lanesNamedBy(batch) };
+      const inboxes = inboxesOf(content);
       const result = await withBranches(call, request, (branches) =>
         call.driver.transact(
           threadId,
@@ -64,6 +71,116 @@ export function appendMethods(context: StoreContext): Pick<ThreadStore, "append"
       context.wakeWatchers(thread.id);
     },
   };
+}
+
+/** More entries are prepared in several turns of the event loop. */
+const LARGE_BATCH = 1000;
+
+/** The list of a large batch, so that the caller may change its own. */
+function copyLargeBatch(entries: unknown): readonly unknown[] | undefined {
+  return readSafely("entry", "invalid_entry", () =>
+    Array.isArray(entries) && entries.length > LARGE_BATCH ? Array.from<unknown>(entries) : undefined,
+  );
+}
+
+/** How long one turn of the event loop prepares entries. */
+const TURN_MS = 8;
+
+/** Lets the event loop turn when this code has used it for some time. */
+class Turns {
+  #since = performance.now();
+
+  async next(): Promise<void> {
+    if (performance.now() - this.#since < TURN_MS) return;
+    await nextTurn();
+    this.#since = performance.now();
+  }
+}
+
+/** How often the rows are made again when another process has written to the thread meanwhile. */
+const MAX_TRIES = 3;
+/** Ids that one transaction looks up. */
+const IDS_PER_LOOKUP = 200;
+/** Entries between two looks at the time. */
+const ENTRIES_PER_LOOK = 20;
+
+type AppendContent = Omit<AppendRequest, "batch" | "made">;
+
+/**
+ * Appends a large batch in one transaction. Everything that can be computed before it is, in slices: the rows for the head
+ * that the thread has now. The transaction uses them if it still has that head.
+ */
+async function appendLarge(
+  context: StoreContext,
+  content: AppendContent,
+  entries: readonly unknown[],
+): Promise<AppendResult> {
+  const { driver, ports } = context;
+  const { threadId } = content;
+  const turns = new Turns();
+  const batch: EncodedDraft[] = [];
+  for (const [index, input] of entries.entries()) {
+    const draft = draftEntry(input, `entries[${index}]`, ports);
+    batch.push(encodeDraft(draft, context.salt(), ports.sha256));
+    if (index % ENTRIES_PER_LOOK === 0) await turns.next();
+  }
+  checkBatch(threadId, batch, ports.maxEntryChars);
+  context.checkOpen();
+  const request = { ...content, batch };
+  const ids = idsThatMayRepeat(batch, ports);
+  const lanes = lanesNamedBy(batch);
+  const inboxes = inboxesOf(content);
+  return withBranches(context, request, async (branches) => {
+    for (let tries = 0; tries < MAX_TRIES; tries++) {
+      const head = await driver.head(threadId);
+      if (head !== undefined && (await hasAny(context, threadId, ids))) break;
+      const made = await makeRows(context, request, head, lanes, branches);
+      const decide = (state: ThreadState): Decision<AppendResult | undefined> =>
+        made.fits(state.head) ? decideAppend({ ...request, branches, made }, state, ports) : { result: undefined };
+      const result = await driver.transact(threadId, { ids: [], lanes: [] }, decide, inboxes);
+      if (result !== undefined || branches !== undefined) return result; // origins are found again
+    }
+    const decide = (state: ThreadState) => decideAppend({ ...request, branches }, state, ports);
+    return driver.transact(threadId, { ids, lanes }, decide, inboxes);
+  });
+}
+
+async function hasAny({ driver }: StoreContext, threadId: string, ids: readonly string[]): Promise<boolean> {
+  const turns = new Turns();
+  for (let from = 0; from < ids.length; from += IDS_PER_LOOKUP) {
+    const wanted = { ids: ids.slice(from, from + IDS_PER_LOOKUP), lanes: [] };
+    if (await driver.transact(threadId, wanted, ({ known }) => ({ result: known.length > 0 }))) return true;
+    await turns.next();
+  }
+  return false;
+}
+
+async function makeRows(
+  { driver, ports: { sha256 } }: StoreContext,
+  { threadId, batch }: AppendRequest,
+  head: ThreadHead | undefined,
+  lanes: readonly string[],
+  branches: BranchOrigins | undefined,
+): Promise<BatchRows> {
+  const stored = head === undefined || lanes.length === 0 ? [] : await driver.lanes(threadId, lanes);
+  const turns = new Turns();
+  const made = new BatchRows(threadId, head && checkHead(threadId, head, sha256), stored, sha256, branches);
+  for (const [index, prepared] of batch.entries()) {
+    made.push(prepared);
+    if (index % ENTRIES_PER_LOOK === 0) await turns.next();
+  }
+  return made;
+}
+
+/** Ids of the default generator are never equal, so they need no lookup. */
+function idsThatMayRepeat(batch: readonly EncodedDraft[], { ids }: StorePorts): readonly string[] {
+  const canRepeat = ids !== systemPorts.ids;
+  return batch.flatMap(({ draft }) => (draft.hasCallerId || canRepeat ? draft.id : []));
+}
+
+function inboxesOf({ threadId, inbox }: AppendContent): readonly WantedInbox[] {
+  const keys = inbox.consumes.map(({ id }) => ({ threadId, id }));
+  return wantedInboxes(inbox.posts, keys);
 }
 
 function checkBatch(threadId: string, batch: readonly EncodedDraft[], maxEntryChars: number): void {

@@ -19,11 +19,13 @@ export class StoreContext {
   readonly driver: StoreDriver;
   readonly ports: StorePorts;
   readonly tail: TailReader;
+  readonly writeOrder: WriteOrder;
   readonly #closing: AbortController;
 
   constructor(driver: StoreDriver, ports: StorePorts, store?: StoreContext) {
     this.driver = driver;
     this.ports = ports;
+    this.writeOrder = store?.writeOrder ?? new WriteOrder();
     this.tail = store?.tail ?? new TailReader(driver, ports.pollMs);
     this.#closing = store === undefined ? new AbortController() : store.#closing;
   }
@@ -69,8 +71,28 @@ export class StoreContext {
   }
 }
 
-/** A synchronous driver would otherwise block the event loop while a long thread is read. */
-const PAGES_PER_TURN = 2;
+/** Large appends take several turns of the event loop. Later writes of the same thread wait for them, so that order is kept. */
+class WriteOrder {
+  readonly #last = new Map<string, Promise<unknown>>();
+
+  /** Resolves when the large appends so far have ended. Undefined when there is none. */
+  before(threadId: string): Promise<unknown> | undefined {
+    return this.#last.get(threadId);
+  }
+
+  async run<Result>(threadId: string, work: () => Promise<Result>): Promise<Result> {
+    const before = this.#last.get(threadId);
+    const result = (async () => {
+      await before;
+      return work();
+    })();
+    const end = result.catch(() => {}); // the caller gets the error
+    this.#last.set(threadId, end);
+    await end;
+    if (this.#last.get(threadId) === end) this.#last.delete(threadId);
+    return result;
+  }
+}
 
 /** Reads the rows of a range in pages. Without a filter, checks that there is no gap and that each row links to the previous one. */
 export async function* rowsOf(context: StoreContext, threadId: string, range: RowRange): AsyncIterable<StoredRow> {
@@ -78,7 +100,7 @@ export async function* rowsOf(context: StoreContext, threadId: string, range: Ro
   const isWhole = kinds === undefined && search === undefined && refs === undefined;
   let { from, to, limit } = range;
   let previous: StoredRow | undefined;
-  for (let pages = 1; limit > 0 && from <= to; pages++) {
+  while (limit > 0 && from <= to) {
     context.checkOpen();
     const size = Math.min(PAGE_SIZE, limit);
     const page = await context.driver.rows(threadId, { from, to, kinds, search, refs, reverse, limit: size });
@@ -94,7 +116,7 @@ export async function* rowsOf(context: StoreContext, threadId: string, range: Ro
     limit -= matching.length;
     if (reverse) to = last.seq - 1;
     else from = last.seq + 1;
-    if (pages % PAGES_PER_TURN === 0) await nextTurn();
+    await nextTurn(); // a synchronous driver would otherwise block the event loop
   }
 }
 
@@ -104,7 +126,7 @@ function checkLink(threadId: string, previous: StoredRow, row: StoredRow, revers
   throw new CorruptionError({ threadId, seq: earlier.seq + 1, trouble: "it does not follow from the entry before" });
 }
 
-function nextTurn(): Promise<void> {
+export function nextTurn(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve));
 }
 

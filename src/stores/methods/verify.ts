@@ -3,7 +3,7 @@ import type { LaneOrigin, LaneTrack } from "../../lanes/track.ts";
 import { sameJson } from "../../thread/json.ts";
 import { checkName } from "../../thread/names.ts";
 import type { Sha256 } from "../../thread/sha256.ts";
-import { headLanes } from "../decide/append.ts";
+import { headLanes } from "../decide/batch-rows.ts";
 import type { HeadLanes, HeadTracks, StoredLane, StoredRow, ThreadHead } from "../driver.ts";
 import { type EarlierTip, EMPTY_EARLIER_TIP, nextEarlierRow } from "../earlier-rows.ts";
 import { CorruptionError, threadNotFound } from "../errors.ts";

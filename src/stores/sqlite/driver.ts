@@ -27,7 +27,6 @@ import { translateErrors } from "./errors.ts";
 import { Feed } from "./feed.ts";
 import { GroupCommit, type Outcome } from "./group-commit.ts";
 import { LeaseTable } from "./lease-table.ts";
-import { type QueryThread, runLongQuery } from "./query-thread.ts";
 import { REQUEST_KEY_OF_ENTRY } from "./schema/v2.ts";
 import {
   copyThread,
@@ -39,16 +38,26 @@ import {
   toHead,
   toRow,
 } from "./thread-tables.ts";
+import { runLongQuery, type WorkerConnection, type WriteScript } from "./worker-connection.ts";
+
+/** Second connections to the file. The writer is not shared with long queries, so that a write need not wait for one. */
+export interface Workers {
+  readonly queries?: WorkerConnection | undefined;
+  readonly writer?: WorkerConnection | undefined;
+}
+
+/** Decisions with more rows are written by the worker. */
+const LARGE_DECISION = 1000;
 
 /**
  * The threads of one tenant in one SQLite file. Writes are grouped; reads run immediately. SQLite has no clock of its own,
- * so `clock` must be the machine's clock if several processes use claims. Long reads run in the thread `queries`.
+ * so `clock` must be the machine's clock if several processes use claims. Long reads and large writes run in the workers.
  */
 export function sqliteDriver(
   connection: SqliteConnection,
   tenant: string,
   clock: Clock,
-  queries?: QueryThread,
+  { queries, writer }: Workers = {},
   group: GroupCommit = groupCommit(connection),
 ): StoreDriver {
   const commands = new Commands(connection, tenant);
@@ -62,23 +71,40 @@ export function sqliteDriver(
     return group.add(writer, () => ({ ok: true, result: translateErrors(work) }));
   }
 
+  function transact<Result>(
+    threadId: string,
+    wanted: Wanted,
+    decide: (state: ThreadState) => Decision<Result>,
+    inboxes: readonly WantedInbox[] = [],
+  ): Promise<Result> {
+    let large: LargeWrite | undefined;
+    const result = group.add(threadId, (): Outcome<Result> => {
+      const thread = translateErrors(() => threads.open(threadId, wanted, inboxes));
+      const decided = attempt(() => decide(thread.state));
+      if (!decided.ok) return decided;
+      const { head, rows, result } = decided.result;
+      const script = isLarge(rows) && writer?.isUsable ? thread.script(decided.result) : undefined;
+      large = head && script && { seal: head.seal, script };
+      if (large === undefined) translateErrors(() => thread.apply(decided.result));
+      return { ok: true, result };
+    });
+    return result.then(async (value) => {
+      if (large === undefined) return value;
+      const isWritten = await group.track(writeLarge(threadId, large));
+      return isWritten ? value : transact(threadId, wanted, decide, inboxes);
+    });
+  }
+
+  /** False when nothing was written, because the thread has changed or the worker was lost. */
+  async function writeLarge(threadId: string, { script, seal }: LargeWrite): Promise<boolean> {
+    const isApplied = await writer?.write(script, (work) => group.hold(work));
+    return isApplied ?? (await retryBusy(() => threads.head(threadId)?.seal === seal));
+  }
+
   return {
     scheduling: true,
 
-    transact<Result>(
-      threadId: string,
-      wanted: Wanted,
-      decide: (state: ThreadState) => Decision<Result>,
-      inboxes: readonly WantedInbox[] = [],
-    ) {
-      return group.add(threadId, (): Outcome<Result> => {
-        const thread = translateErrors(() => threads.open(threadId, wanted, inboxes));
-        const decided = attempt(() => decide(thread.state));
-        if (!decided.ok) return decided;
-        translateErrors(() => thread.apply(decided.result));
-        return { ok: true, result: decided.result.result };
-      });
-    },
+    transact,
 
     pending: (threadId, after, limit) => retryBusy(() => commands.pending(threadId, after, limit)),
     commands: (keys) => retryBusy(() => commands.find(keys)),
@@ -100,7 +126,7 @@ export function sqliteDriver(
 
     async close() {
       await group.drain();
-      await queries?.close();
+      await closeWorkers({ queries, writer });
       translateErrors(() => connection.close());
     },
   };
@@ -110,14 +136,14 @@ export function sqliteDriver(
 export function sqliteDatabaseDriver(
   connection: SqliteConnection,
   clock: Clock,
-  queries?: QueryThread,
+  workers: Workers = {},
 ): DatabaseDriver {
   const group = groupCommit(connection);
   const leases = new LeaseTable(connection);
 
   return {
     tenant(name) {
-      const driver = sqliteDriver(connection, name, clock, queries, group);
+      const driver = sqliteDriver(connection, name, clock, workers, group);
       return { ...driver, close: () => group.drain() };
     },
 
@@ -137,10 +163,25 @@ export function sqliteDatabaseDriver(
 
     async close() {
       await group.drain();
-      await queries?.close();
+      await closeWorkers(workers);
       translateErrors(() => connection.close());
     },
   };
+}
+
+async function closeWorkers({ queries, writer }: Workers): Promise<void> {
+  await queries?.close();
+  await writer?.close();
+}
+
+interface LargeWrite {
+  /** The seal of the head that it writes. */
+  readonly seal: string;
+  readonly script: WriteScript;
+}
+
+function isLarge(rows: readonly StoredRow[] | undefined): boolean {
+  return rows !== undefined && rows.length > LARGE_DECISION;
 }
 
 /** A HeddleError is a refusal and settles only this job. Any other error is a bug and fails the transaction. */
@@ -248,7 +289,7 @@ async function listThreads(
   connection: SqliteConnection,
   tenant: string,
   query: ListQuery,
-  queries: QueryThread | undefined,
+  queries: WorkerConnection | undefined,
 ): Promise<readonly NamedHead[]> {
   const conditions = conditionsOf(tenant, query);
   const where = conditions.map(({ sql }) => sql).join(" AND ");
@@ -327,11 +368,11 @@ function recordStatements(connection: SqliteConnection) {
  */
 class FileInspection {
   readonly #connection: SqliteConnection;
-  readonly #queries: QueryThread | undefined;
+  readonly #queries: WorkerConnection | undefined;
   #state: string | undefined;
   #trouble: string | undefined;
 
-  constructor(connection: SqliteConnection, queries: QueryThread | undefined) {
+  constructor(connection: SqliteConnection, queries: WorkerConnection | undefined) {
     this.#connection = connection;
     this.#queries = queries;
   }

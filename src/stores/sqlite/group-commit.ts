@@ -36,6 +36,8 @@ export class GroupCommit {
   #queue: Job[] = [];
   #lastWriter = "";
   #streak = 0;
+  #holds = 0;
+  readonly #tracked = new Set<Promise<unknown>>();
 
   constructor(transactions: Transactions) {
     this.#transactions = transactions;
@@ -52,10 +54,31 @@ export class GroupCommit {
     return promise;
   }
 
-  /** Resolves when all queued jobs have ended. */
+  /** While this work writes over another connection, the jobs wait. */
+  async hold(work: () => Promise<unknown>): Promise<void> {
+    this.#holds++;
+    try {
+      await work();
+    } finally {
+      this.#holds--;
+      this.#flush();
+    }
+  }
+
+  /** `drain` waits for this work too. */
+  track<Result>(work: Promise<Result>): Promise<Result> {
+    this.#tracked.add(work);
+    return work.finally(() => this.#tracked.delete(work));
+  }
+
+  /** Resolves when all queued jobs and all tracked work have ended. */
   async drain(): Promise<void> {
-    this.#flush();
-    if (this.#queue.length > 0) await new Promise<void>((resolve) => this.#drained.push(resolve));
+    do {
+      this.#flush();
+      if (this.#queue.length > 0) await new Promise<void>((resolve) => this.#drained.push(resolve));
+      await Promise.resolve(); // a job that has just ended may begin tracked work
+      await Promise.allSettled(this.#tracked);
+    } while (this.#queue.length > 0 || this.#tracked.size > 0);
   }
 
   /** A lone writer does not wait for other writers of this turn. */
@@ -69,6 +92,7 @@ export class GroupCommit {
 
   /** Commits all queued jobs. When another process writes, tries later. */
   #flush(): void {
+    if (this.#holds > 0) return;
     while (this.#queue.length > 0) {
       const batch = this.#nextBatch();
       try {

@@ -9,10 +9,10 @@ import type { ThreadStore } from "../port.ts";
 import type { OnUpgrade } from "../upgrade.ts";
 import { BUSY_TIMEOUT_MS } from "./busy-retry.ts";
 import { findSqlite, type OpenConnection, type SqliteConnection, type SqlValue } from "./connection.ts";
-import { sqliteDatabaseDriver, sqliteDriver } from "./driver.ts";
+import { sqliteDatabaseDriver, sqliteDriver, type Workers } from "./driver.ts";
 import { translateErrors } from "./errors.ts";
-import { QueryThread } from "./query-thread.ts";
 import { checkIdentity, migrate } from "./schema/migrate.ts";
+import { WorkerConnection } from "./worker-connection.ts";
 
 /**
  * "durable": an acknowledged append survives a power failure. "relaxed": it survives a crash of the process, but a power
@@ -47,9 +47,9 @@ export interface SqliteStoreOptions extends SqliteDatabaseOptions {
 export function sqliteStore(path: string, options: SqliteStoreOptions = {}): ThreadStore {
   const { tenant = "default", ...others } = checkOptions(options, ["tenant", ...DATABASE_OPTIONS]);
   checkName("tenant", tenant);
-  const { connection, queries, ports } = openFile(path, others);
+  const { connection, workers, ports } = openFile(path, others);
   return inOpenFile(connection, () =>
-    defineStore(sqliteDriver(connection, tenant, ports.clock ?? systemPorts.clock, queries), ports),
+    defineStore(sqliteDriver(connection, tenant, ports.clock ?? systemPorts.clock, workers), ports),
   );
 }
 
@@ -63,9 +63,9 @@ export function sqliteStore(path: string, options: SqliteStoreOptions = {}): Thr
  * await database.close();
  */
 export function sqliteDatabase(path: string, options: SqliteDatabaseOptions = {}): ThreadDatabase {
-  const { connection, queries, ports } = openFile(path, checkOptions(options, DATABASE_OPTIONS));
+  const { connection, workers, ports } = openFile(path, checkOptions(options, DATABASE_OPTIONS));
   return inOpenFile(connection, () =>
-    defineDatabase(sqliteDatabaseDriver(connection, ports.clock ?? systemPorts.clock, queries), ports),
+    defineDatabase(sqliteDatabaseDriver(connection, ports.clock ?? systemPorts.clock, workers), ports),
   );
 }
 
@@ -73,7 +73,7 @@ const DATABASE_OPTIONS = ["mode", "connect", "onUpgrade", ...STORE_OPTIONS] as c
 
 interface OpenFile {
   readonly connection: SqliteConnection;
-  readonly queries: QueryThread | undefined;
+  readonly workers: Workers;
   readonly ports: StoreOptions;
 }
 
@@ -90,8 +90,9 @@ function openFile(path: string, options: SqliteDatabaseOptions): OpenFile {
     prepareDatabase(connection, mode, onUpgrade);
     // A thread opens the file by itself, so it cannot use a connection of the caller.
     const ownsFile = options.connect === undefined && connection.library.startsWith("node:sqlite");
-    const queries = ownsFile ? new QueryThread(path) : undefined;
-    return { connection, queries, ports: { sha256: nativeSha256, ...ports } };
+    const newWorker = (): WorkerConnection => new WorkerConnection(path, setUpOf(mode));
+    const workers = ownsFile ? { queries: newWorker(), writer: newWorker() } : {};
+    return { connection, workers, ports: { sha256: nativeSha256, ...ports } };
   });
 }
 
@@ -118,9 +119,10 @@ const SYNCHRONOUS = { durable: 2, relaxed: 1 } as const; // FULL, NORMAL
 /** 16 MB of log between checkpoints. Writes to many threads change the same pages often, so fewer checkpoints are faster. */
 const CHECKPOINT_PAGES = 4096;
 
-/** Sets the pragmas for durability and reads them back, because SQLite ignores unknown pragmas and values. */
-function setPragmas(connection: SqliteConnection, mode: SqliteMode): void {
-  const wanted: readonly (readonly [name: string, set: string | number, read: SqlValue])[] = [
+type Pragma = readonly [name: string, set: string | number, read: SqlValue];
+
+function pragmasFor(mode: SqliteMode): readonly Pragma[] {
+  return [
     ["busy_timeout", BUSY_TIMEOUT_MS, BUSY_TIMEOUT_MS],
     ["journal_mode", "wal", "wal"],
     ["synchronous", SYNCHRONOUS[mode], SYNCHRONOUS[mode]],
@@ -130,6 +132,17 @@ function setPragmas(connection: SqliteConnection, mode: SqliteMode): void {
     ["cell_size_check", 1, 1],
     ["trusted_schema", 0, 0],
   ];
+}
+
+function setUpOf(mode: SqliteMode): string {
+  return pragmasFor(mode)
+    .map(([name, set]) => `PRAGMA ${name} = ${set};`)
+    .join("");
+}
+
+/** Sets the pragmas for durability and reads them back, because SQLite ignores unknown pragmas and values. */
+function setPragmas(connection: SqliteConnection, mode: SqliteMode): void {
+  const wanted = pragmasFor(mode);
   for (const [name, set] of wanted) connection.exec(`PRAGMA ${name} = ${set}`);
   for (const [name, , read] of wanted) {
     const [value] = connection.prepare(`PRAGMA ${name}`).get() ?? [];

@@ -18,6 +18,7 @@ import { lanesFromTexts, lanesToTexts } from "../row-format.ts";
 import { type Commands, removeCommands } from "./command-table.ts";
 import type { SqliteConnection, SqlValue } from "./connection.ts";
 import { LeaseTable } from "./lease-table.ts";
+import type { NestedQuery, ScriptValue, WriteScript } from "./worker-connection.ts";
 
 type Columns = readonly SqlValue[];
 
@@ -38,7 +39,7 @@ export function toRow(columns: Columns): StoredRow {
 }
 
 /** The values of a row, in the order of the INSERT. `big` is the key of a big payload. */
-function rowValues(row: StoredRow, big: number | null): SqlValue[] {
+function rowValues<Big extends ScriptValue>(row: StoredRow, big: Big): (SqlValue | Big)[] {
   const payload = big === null ? row.payload : null;
   const { seq, id, at, v, kind, refs, salt, digest, prev, hash } = row;
   const { lane, measure, state, record, recordSeq, checkSum, mark, track } = row;
@@ -104,9 +105,15 @@ function toLane([lane, firstSeq, seq, recordSeq, record, checkSum]: Columns): St
 /** Longer payloads are stored in their own table, once per text. */
 const BIG_PAYLOAD_CHARS = 32 * 1024;
 
+function isBig(payload: string | null): payload is string {
+  return payload !== null && payload.length > BIG_PAYLOAD_CHARS;
+}
+
 interface OpenThread {
   readonly state: ThreadState;
   apply(decision: Decision<unknown>): void;
+  /** The same writes as data, so that another connection can apply them. Undefined when the decision has other writes than entries. */
+  script(decision: Decision<unknown>): WriteScript | undefined;
 }
 
 /** Reads and writes the state of one thread. The caller must have begun a transaction, except for `head`. */
@@ -154,7 +161,35 @@ export class Threads {
       inboxes,
       now: this.#clock(),
     };
-    return { state, apply: (decision) => this.#apply(threadId, found?.key, decision) };
+    return {
+      state,
+      apply: (decision) => this.#apply(threadId, found?.key, decision),
+      script: (decision) => this.#script(threadId, found?.key, decision),
+    };
+  }
+
+  #script(threadId: string, key: number | undefined, decision: Decision<unknown>): WriteScript | undefined {
+    const { result: _, head, rows = [], lanes = [], ...others } = decision;
+    if (head === undefined || Object.keys(others).length > 0) return undefined;
+    const values = headValues(head);
+    const place = [this.#tenant, threadId];
+    const bigOf = (payload: string | null): NestedQuery | null =>
+      isBig(payload) ? { sql: PUT_BIG, values: [this.#tenant, nativeSha256(payload), payload] } : null;
+    return {
+      unchanged: [
+        { sql: FIND_HEAD, values: place, rows: this.#sql.head.all(...place) },
+        { sql: FIND_CLAIM, values: place, rows: this.#sql.claim.all(...place) },
+      ],
+      head:
+        key === undefined
+          ? { sql: ADD_HEAD, values: [...place, ...values] }
+          : { sql: `${PUT_HEAD} RETURNING key`, values: [...values.toSpliced(CREATED_AT, 1), key] },
+      putRow: PUT_ROW,
+      rows: (from, to) => rows.slice(from, to).map((row) => rowValues(row, bigOf(row.payload))),
+      rowCount: rows.length,
+      putLane: PUT_LANE,
+      lanes: lanes.map(laneValues),
+    };
   }
 
   #wantedLeases(nodes: readonly string[], claim: ClaimRecord | undefined): readonly LeaseRecord[] {
@@ -213,7 +248,7 @@ export class Threads {
   }
 
   #putBigPayload(payload: string | null): number | null {
-    if (payload === null || payload.length <= BIG_PAYLOAD_CHARS) return null;
+    if (!isBig(payload)) return null;
     return Number(this.#sql.putBig.get(this.#tenant, nativeSha256(payload), payload)?.[0]);
   }
 }
@@ -232,34 +267,38 @@ function laneValues({ lane, firstSeq, seq, recordSeq, record, checkSum }: Stored
   return [lane, firstSeq, seq, recordSeq, record, checkSum];
 }
 
+/** The columns of an entry, in the order of `rowValues`. */
+const COPIED_COLUMNS =
+  "seq, id, at, v, kind, refs, payload, big, salt, digest, prev, hash, " +
+  "lane, measure, state, record, record_seq, check_sum, mark, track";
+
+const FIND_HEAD = `SELECT key, ${HEAD_COLUMNS} FROM threads WHERE tenant = ? AND id = ?`;
+const FIND_CLAIM = `SELECT ${CLAIM_COLUMNS} FROM claims WHERE tenant = ? AND thread = ?`;
+const ADD_HEAD = `INSERT INTO threads (tenant, id, ${HEAD_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING key`;
+const PUT_HEAD = `UPDATE threads SET (${CHANGED_COLUMNS}) = (?, ?, ?, ?, ?, ?, ?) WHERE key = ?`;
+const PUT_ROW = `INSERT INTO entries (thread, ${COPIED_COLUMNS}) VALUES (?, ${COPIED_COLUMNS.replace(/\w+/g, "?")})`;
+const PUT_BIG = `
+  INSERT INTO big_payloads (tenant, hash, payload) VALUES (?, ?, ?)
+  ON CONFLICT (tenant, hash) DO UPDATE SET hash = excluded.hash RETURNING key`;
+
 function statements(connection: SqliteConnection) {
   return {
-    head: connection.prepare(`SELECT key, ${HEAD_COLUMNS} FROM threads WHERE tenant = ? AND id = ?`),
+    head: connection.prepare(FIND_HEAD),
     key: connection.prepare("SELECT key FROM threads WHERE tenant = ? AND id = ?"),
-    claim: connection.prepare(`SELECT ${CLAIM_COLUMNS} FROM claims WHERE tenant = ? AND thread = ?`),
+    claim: connection.prepare(FIND_CLAIM),
     byId: connection.prepare(`SELECT ${ROW_COLUMNS} FROM entries e WHERE e.id = ? AND e.thread = ?`),
-    addHead: connection.prepare(`
-      INSERT INTO threads (tenant, id, ${HEAD_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING key`),
-    putHead: connection.prepare(`UPDATE threads SET (${CHANGED_COLUMNS}) = (?, ?, ?, ?, ?, ?, ?) WHERE key = ?`),
-    putRow: connection.prepare(`
-      INSERT INTO entries (thread, ${COPIED_COLUMNS})
-      VALUES (?, ${COPIED_COLUMNS.replace(/\w+/g, "?")})`),
+    addHead: connection.prepare(ADD_HEAD),
+    putHead: connection.prepare(PUT_HEAD),
+    putRow: connection.prepare(PUT_ROW),
     lane: connection.prepare(`SELECT ${LANE_COLUMNS} FROM lanes WHERE thread = ? AND lane = ?`),
     lanes: connection.prepare(`SELECT ${LANE_COLUMNS} FROM lanes WHERE thread = ?`),
     putLane: connection.prepare(PUT_LANE),
-    putBig: connection.prepare(`
-      INSERT INTO big_payloads (tenant, hash, payload) VALUES (?, ?, ?)
-      ON CONFLICT (tenant, hash) DO UPDATE SET hash = excluded.hash RETURNING key`),
+    putBig: connection.prepare(PUT_BIG),
     putClaim: connection.prepare(
       `INSERT OR REPLACE INTO claims (tenant, thread, ${CLAIM_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
     ),
   };
 }
-
-/** The columns of an entry, in the order of `rowValues`. */
-const COPIED_COLUMNS =
-  "seq, id, at, v, kind, refs, payload, big, salt, digest, prev, hash, " +
-  "lane, measure, state, record, record_seq, check_sum, mark, track";
 
 interface ThreadCopy {
   readonly from: string;

@@ -15,3 +15,40 @@ test("a read of a long thread yields to the event loop", async () => {
   }
   await store.close();
 });
+
+test("a large append yields to the event loop, and later writes of its thread come after it", async () => {
+  const store = memoryStore();
+  let hasTurned = false;
+  const list = notes(5000);
+  const large = store.append("long", list);
+  list.length = 0;
+  const later = [store.append("long", {}), store.append("long", notes(2000)), store.append("long", {})];
+  setTimeout(() => {
+    hasTurned = true;
+  });
+  await store.append("other", {});
+  expect(hasTurned).toBe(false);
+  expect(await large).toMatchObject({ rev: 5000 });
+  expect(hasTurned).toBe(true);
+  expect((await Promise.all(later)).map(({ rev }) => rev)).toEqual([5001, 7001, 7002]);
+  expect(await store.verify("long")).toMatchObject({ ok: true, entries: 7002 });
+  await store.close();
+});
+
+test("a large append is refused as a whole, and the next one is not", async () => {
+  const store = memoryStore();
+  const wrong = store.append("long", [...notes(5000), { payload: { at: Number.NaN } }]);
+  const next = store.append("long", {});
+  await expect(wrong).rejects.toMatchObject({ code: "not_json", path: "entries[5000].payload.at" });
+  expect(await next).toMatchObject({ rev: 1 });
+  await store.close();
+});
+
+test("a large append whose ids are stored is a replay", async () => {
+  const store = memoryStore();
+  const entries = notes(3000).map((entry, index) => ({ ...entry, id: `entry_${index}` }));
+  const first = await store.append("long", entries);
+  await store.append("long", {});
+  expect(await store.append("long", entries)).toEqual({ ...first, replayed: true });
+  await store.close();
+});

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { sqliteStore } from "heddle/sqlite";
 import { note } from "heddle/testing";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { QueryThread } from "../../../src/stores/sqlite/query-thread.ts";
+import { WorkerConnection } from "../../../src/stores/sqlite/worker-connection.ts";
 import { fastFile } from "../../support/temp-folder.ts";
 import { ask } from "./support/sql.ts";
 
@@ -14,7 +14,7 @@ async function largeFile() {
   const text = "wool ".repeat(6_000);
   for (let n = 0; n < 200; n++) await store.append(`thread_${n}`, note({ n, text }));
   await store.append("needle", note({ text: "a needle" }));
-  const ran = vi.spyOn(QueryThread.prototype, "run");
+  const ran = vi.spyOn(WorkerConnection.prototype, "run");
   onTestFinished(() => ran.mockRestore());
   return { path, store, ran };
 }
@@ -45,7 +45,7 @@ test("damage that the thread finds is reported", async () => {
 });
 
 test("a query whose thread cannot open the file is run without it", async () => {
-  const thread = new QueryThread("/missing/folder/file.db");
+  const thread = new WorkerConnection("/missing/folder/file.db", "");
   expect(await thread.run("SELECT 1", [])).toBeUndefined();
   expect(await thread.run("SELECT 1", [])).toBeUndefined();
   await thread.close();
@@ -53,7 +53,7 @@ test("a query whose thread cannot open the file is run without it", async () => 
 
 test("an error of SQLite in the thread is a StoreError", async () => {
   const { path } = await largeFile();
-  const thread = new QueryThread(path);
+  const thread = new WorkerConnection(path, "");
   onTestFinished(() => thread.close());
   await expect(thread.run("SELECT nothing", [])).rejects.toMatchObject({ code: "store_failed" });
   expect(await thread.run("SELECT ?", ["x"])).toEqual([["x"]]);
