@@ -30,6 +30,7 @@ export type { Failure } from "./agent/signal.ts";
 export type { TokenConfig } from "./checkpoint/config.ts";
 export { TokenError } from "./checkpoint/error.ts";
 export { resumeTokens } from "./checkpoint/resume-tokens.ts";
+export { type BranchOptions, branch } from "./lanes/branch.ts";
 export { ContextOpError, type ContextOperation } from "./lanes/context-operation.ts";
 export { ProjectionError } from "./projection/error.ts";
 export type { ProjectionInput } from "./projection/input/input.ts";

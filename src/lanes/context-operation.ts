@@ -2,8 +2,9 @@ import type { Entry } from "../thread/entry.ts";
 import { type ErrorFacts, HeddleError } from "../thread/errors.ts";
 import { copyJsonObject, isPlainObject, type JsonObject, type JsonValue } from "../thread/json.ts";
 import type { AiContextOperationPayload } from "../thread/kinds.ts";
-import { DEFAULT_LANE, namedLane, OPERATION_REASONS } from "../thread/lane-operations.ts";
+import { type Branch, DEFAULT_LANE, LaneReader, namedLane, OPERATION_REASONS } from "../thread/lane-operations.ts";
 import type { Thread } from "../thread/thread.ts";
+import { laneBaseOf } from "../thread/thread-data.ts";
 import { isWritten } from "./active-lane.ts";
 import { findOwnerBranch } from "./fold-lane.ts";
 
@@ -17,6 +18,10 @@ export type ContextOpErrorCode =
   | "context_op_splits_exchange"
   /** The lane in `from` has no entries. */
   | "context_op_lane_unknown"
+  /** The lane in `from` has no entries up to `atSeq`, and no origin. */
+  | "context_op_position_unknown"
+  /** The thread has no entry with the id in `at` or `before`. */
+  | "context_op_entry_unknown"
   /** The lane to create by a branch exists already. */
   | "context_op_lane_exists"
   /** This opId was applied before with other content. */
@@ -80,9 +85,24 @@ export function checkBranch({ contextRef, operation }: AiContextOperationPayload
     const message = `operation.from: lane "${from}" does not exist. Name the lane to branch from.`;
     throw new ContextOpError({ code: "context_op_lane_unknown", path: "operation.from", message });
   }
+  checkPosition(thread, from, operation.atSeq ?? -1);
   if (!isWritten(thread, contextRef)) return;
   const message = `contextRef: lane "${contextRef}" exists already. Leave out from and atSeq to switch to it, or branch into a new lane.`;
   throw new ContextOpError({ code: "context_op_lane_exists", path: "contextRef", message });
+}
+
+/** A branch from a position without entries would be empty, which is probably a mistake. -1 asks for that. */
+function checkPosition(thread: Thread, from: string, atSeq: number): void {
+  if (hasPosition(thread, findOwnerBranch(thread, { from, atSeq }))) return;
+  const message = `operation.atSeq: lane "${from}" has no entries up to seq ${atSeq}. Use a later seq, or -1 for a branch without entries.`;
+  throw new ContextOpError({ code: "context_op_position_unknown", path: "operation.atSeq", message });
+}
+
+/** Whether a lane has entries up to a seq of the loaded part. -1 is before all of them. */
+export function hasPosition(thread: Thread, { from, atSeq }: Branch): boolean {
+  if (atSeq < 0 || laneBaseOf(thread.base, from) !== undefined) return true;
+  const reader = new LaneReader(thread.base);
+  return thread.toArray({ partial: true }).some((entry) => reader.read(entry) === from && entry.seq <= atSeq);
 }
 
 /** Gives a resultContext without an id one made from the opId, so that a retry has equal content. */

@@ -119,6 +119,10 @@ export function checkContextOperation(operation: object): void {
   checkNames("modifyContext", operation, { opId: true, contextRef: true, operation: true });
 }
 
+export function checkBranchOptions(options: object): void {
+  checkNames("branch", options, { at: true, before: true, lane: true, opId: true });
+}
+
 /** Of a stream. A turn of `chatTurn` may be passed as it is: its thread is an option, its request the stream's source. */
 export function checkStreamOptions(what: string, options: object, names: { readonly [name: string]: true }): void {
   const { request: _source, ...own } = options as { readonly request?: unknown };

@@ -1,8 +1,11 @@
 import { opIdReused } from "../../agent/react/operations.ts";
+import { type BranchOptions, branchId, branchPosition } from "../../lanes/branch.ts";
 import { type ContextOperation, checkContextOperation } from "../../lanes/context-operation.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import { loadMissing } from "../../stores/project-from-store.ts";
+import type { Entry } from "../../thread/entry.ts";
 import { type JsonObject, sameJson } from "../../thread/json.ts";
+import type { Branch } from "../../thread/lane-operations.ts";
 import type { Thread } from "../../thread/thread.ts";
 import { findOlderEntry } from "../session/older-entry.ts";
 import type { OperationAnswer } from "../session/operation-answer.ts";
@@ -33,6 +36,19 @@ export async function modify(
     if (!isWaited) operations.settle(opId, { status: "failed", error });
     throw error;
   }
+}
+
+/** The lane and the seq that a branch leaves. The entry may be before those that are loaded. */
+export async function findBranchPosition(live: LiveThread, point: BranchOptions): Promise<Branch> {
+  const id = branchId(point);
+  await live.mend();
+  const { thread } = live.agent;
+  const { store, ports } = live.options;
+  const is = (entry: Entry): boolean => entry.id === id;
+  const isLoaded = thread.toArray({ partial: true }).some(is);
+  const older = isLoaded ? undefined : await findOlderEntry({ store, ports, signal: live.stopped }, thread, { is });
+  const place = older && (await store.load(thread.id, { last: 1, upToSeq: older.seq }));
+  return branchPosition(place ?? thread, point);
 }
 
 async function checkedOperation(

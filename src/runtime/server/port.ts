@@ -1,6 +1,7 @@
 import type { AgentContext, AgentOutput, AnyAgent } from "../../agent/definition/config.ts";
 import type { AnyTool } from "../../agent/definition/tool.ts";
 import type { WaitingCall } from "../../agent/react/agent.ts";
+import type { BranchOptions } from "../../lanes/branch.ts";
 import type { ContextOperation } from "../../lanes/context-operation.ts";
 import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
 import type { ExplainedEntry } from "../../projection/projection.ts";
@@ -62,6 +63,11 @@ export interface AgentServer<Given extends AnyAgent = AnyAgent> extends AsyncDis
 
   /** Changes what a lane shows; while a request runs it waits, and the last one wins. */
   modifyContext(operation: Partial<ContextOperation> & Pick<ContextOperation, "operation">): Promise<OperationAnswer>;
+  /**
+   * Begins a new lane at an entry, on the lane of that entry, and makes it active: a second attempt, or a message written
+   * again. Waits for a running request, as `modifyContext` does.
+   */
+  branch(options: BranchOptions): Promise<OperationAnswer & { readonly lane: string }>;
   /** The model forgets what was; the thread does not. */
   reset(): Promise<OperationAnswer>;
   /** Has a summary written of what stands up to `toSeq`; default all but the turns that the policy keeps. */

@@ -2,6 +2,7 @@ import type { AgentContext, AgentOutput, AnyAgent } from "../../agent/definition
 import type { AnyTool } from "../../agent/definition/tool.ts";
 import { type WaitingCall, waitingCalls } from "../../agent/react/agent.ts";
 import type { Signal, SteerKind } from "../../agent/signal.ts";
+import type { BranchOptions } from "../../lanes/branch.ts";
 import type { ContextOperation } from "../../lanes/context-operation.ts";
 import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
 import { checkedInput } from "../../projection/policy/policy.ts";
@@ -11,6 +12,7 @@ import type { Content } from "../../thread/message.ts";
 import type { Thread } from "../../thread/thread.ts";
 import {
   checkAskOptions,
+  checkBranchOptions,
   checkContextOperation,
   checkDecider,
   checkSteerOptions,
@@ -26,7 +28,7 @@ import { answeredWith } from "../tools/result.ts";
 import type { Asking } from "./asking.ts";
 import { ensureCounter, lacksCounter } from "./exact-counter.ts";
 import type { LiveThread } from "./live-thread.ts";
-import { modify } from "./modify.ts";
+import { findBranchPosition, modify } from "./modify.ts";
 import type { AskArguments, AskOptions, Decider, SteerOptions, StopOptions } from "./options.ts";
 import { resultOfRequest } from "./past-request.ts";
 import type { AgentServer } from "./port.ts";
@@ -148,6 +150,15 @@ export class LiveServer<Given extends AnyAgent> implements AgentServer<Given> {
     this.#stopping.check();
     checkContextOperation(operation);
     return modify(this.#live, operation);
+  }
+
+  async branch(options: BranchOptions): Promise<OperationAnswer & { readonly lane: string }> {
+    this.#stopping.check();
+    checkBranchOptions(options);
+    const { lane = this.#live.options.ports.ids("lane"), opId, ...point } = options;
+    const operation = { type: "switch", reason: "manual", ...(await findBranchPosition(this.#live, point)) } as const;
+    const answer = await this.modifyContext({ ...(opId !== undefined && { opId }), contextRef: lane, operation });
+    return { ...answer, lane };
   }
 
   reset(): Promise<OperationAnswer> {

@@ -15,7 +15,8 @@ interface Place {
 }
 
 interface Wanted {
-  readonly kinds: readonly string[];
+  /** Default: all kinds. */
+  readonly kinds?: readonly string[] | undefined;
   /** Text that occurs in its payload: the store leaves out most of the others. */
   readonly search?: string | undefined;
   /** Refs that it has. One with a `requestId` is found in an index, so that no pages are needed. */

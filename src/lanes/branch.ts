@@ -1,0 +1,81 @@
+import type { Entry } from "../thread/entry.ts";
+import { fieldsOf } from "../thread/json.ts";
+import { type Branch, LaneReader } from "../thread/lane-operations.ts";
+import { refuseUnknownOptions } from "../thread/options.ts";
+import type { Thread } from "../thread/thread.ts";
+import {
+  ContextOpError,
+  type ContextOperation,
+  checkBranch,
+  checkContextOperation,
+  hasPosition,
+} from "./context-operation.ts";
+import { findOwnerBranch } from "./fold-lane.ts";
+
+/** A branch from an entry: one of `at` and `before` names it. */
+export interface BranchOptions {
+  /** The id of the last entry that the branch has. Default: none. */
+  readonly at?: string | undefined;
+  /** The id of the first entry that the branch does not have, for example a message to write again. Default: none. */
+  readonly before?: string | undefined;
+  /** The new lane. Default, of an agent: a new name. */
+  readonly lane?: string | undefined;
+  /** The id of the operation, so that a retry is applied once. Default: `branch_` and the lane. */
+  readonly opId?: string | undefined;
+}
+
+/**
+ * The payload of an `ai_context_operation` that begins a new lane at an entry, on the lane of that entry.
+ *
+ * @example
+ * const say = (id: string, content: string) => ({ id, kind: "message", payload: { role: "user", content } });
+ * const thread = Thread.create().append([say("m1", "Plan my trip."), say("m2", "By car.")]);
+ * const payload = branch(thread, { before: "m2", lane: "second try" });
+ * const next = thread.append([{ kind: "ai_context_operation", payload }, say("m3", "By train.")]);
+ * project({ thread: next }).messages.length; // 2
+ */
+export function branch(thread: Thread, options: BranchOptions & { readonly lane: string }): ContextOperation {
+  const given = fieldsOf(options, "options", "invalid_options");
+  refuseUnknownOptions("branch", given, BRANCH_OPTIONS);
+  const { lane, opId = `branch_${lane}` } = given;
+  const position = branchPosition(thread, given);
+  const operation = { type: "switch", reason: "manual", ...position } as const;
+  const payload = checkContextOperation({ opId, contextRef: lane, operation }, thread);
+  checkBranch(payload, thread);
+  return payload;
+}
+
+const BRANCH_OPTIONS = { at: true, before: true, lane: true, opId: true } as const;
+
+/** The lane and the seq that a branch leaves. A position before the beginning of a branch is on its origin. */
+export function branchPosition(thread: Thread, { at, before }: BranchOptions): Branch {
+  const id = branchId({ at, before });
+  const reader = new LaneReader(thread.base);
+  for (const entry of thread.toArray({ partial: true })) {
+    const lane = reader.read(entry);
+    if (entry.id !== id) continue;
+    return at === id ? { from: lane, atSeq: entry.seq } : positionBefore(thread, lane, entry);
+  }
+  throw entryUnknown(at === id ? "at" : "before", id, thread);
+}
+
+/** The id that a branch point names. */
+export function branchId({ at, before }: BranchOptions): string {
+  const id = at ?? before;
+  if (typeof id === "string" && id !== "" && (at === undefined) !== (before === undefined)) return id;
+  const message =
+    "A branch needs the id of an entry: either `at`, its last entry, or `before`, the first one it lacks.";
+  throw new ContextOpError({ code: "context_op_invalid", path: "at", message });
+}
+
+/** A lane without entries before the given one begins with it: then the branch is empty. */
+function positionBefore(thread: Thread, lane: string, { seq }: Entry): Branch {
+  const held = findOwnerBranch(thread, { from: lane, atSeq: seq - 1 });
+  return hasPosition(thread, held) ? held : { from: held.from, atSeq: -1 };
+}
+
+function entryUnknown(path: "at" | "before", id: string, { id: threadId, firstSeq }: Thread): ContextOpError {
+  const part = firstSeq === 0 ? "" : ` from seq ${firstSeq} on, which is what is loaded`;
+  const message = `${path}: thread ${threadId} has no entry ${JSON.stringify(id)}${part}.`;
+  return new ContextOpError({ code: "context_op_entry_unknown", path, message });
+}
