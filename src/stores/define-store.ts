@@ -6,6 +6,7 @@ import { followMethods } from "./methods/follow.ts";
 import { forkMethods } from "./methods/fork.ts";
 import { inboxMethods } from "./methods/inbox.ts";
 import { listMethods } from "./methods/list.ts";
+import { ownerMethods } from "./methods/owner.ts";
 import { readMethods } from "./methods/read.ts";
 import { recordMethods } from "./methods/records.ts";
 import { verifyMethods } from "./methods/verify.ts";
@@ -27,6 +28,7 @@ export function defineStore(driver: StoreDriver, options: StoreOptions = {}): Th
     ...listMethods(context),
     ...followMethods(context),
     ...forkMethods(context),
+    ...ownerMethods(context),
     ...claimMethods(context),
     ...inboxMethods(context),
     ...recordMethods(context),

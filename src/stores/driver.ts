@@ -49,6 +49,8 @@ export interface ThreadHead {
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly metadata: JsonObject;
+  /** The name of the thread's owner; null when it has none. */
+  readonly owner: string | null;
   /** A hash of the thread id and all other fields of the head. */
   readonly seal: string;
   /** JSON data about the lanes. Store it unchanged. A head of 0.1 has tracks. */
@@ -82,10 +84,24 @@ export interface StoredLane {
   readonly checkSum: string;
 }
 
+/** A value of a thread's metadata that threads can be listed by. A thread has each name at most once. */
+export interface ThreadField {
+  readonly name: string;
+  /** JSON text of at most 800 bytes. Null removes the field. */
+  readonly value: string | null;
+}
+
 /** The head of a thread, with the id of the thread. */
 export interface NamedHead {
   readonly id: string;
   readonly head: ThreadHead;
+}
+
+/** The beginning of a fork, apart from its rows. */
+export interface ThreadStart {
+  readonly head: ThreadHead;
+  readonly lanes: readonly StoredLane[];
+  readonly fields: readonly ThreadField[];
 }
 
 /** The last claim of a thread. It is kept after its end, so that epochs only grow. */
@@ -187,6 +203,8 @@ export interface ThreadState {
 export interface Decision<Result> {
   readonly result: Result;
   readonly head?: ThreadHead;
+  /** Fields of the thread that change. A driver without its own `list` need not store them. */
+  readonly fields?: readonly ThreadField[];
   /** New rows in order. The first one directly follows the last stored row. */
   readonly rows?: readonly StoredRow[];
   /** Each replaces the stored lane of its name. */
@@ -228,6 +246,15 @@ export interface ListQuery {
   /** The exact reverse of the order, ids included. */
   readonly reverse: boolean;
   readonly status: string | undefined;
+  readonly owner: string | undefined;
+  /** The fields that a thread must have, all of them. */
+  readonly fields: readonly ThreadField[];
+  /** The first `updatedAt` and `createdAt`, inclusive. */
+  readonly updatedSince: number | undefined;
+  readonly createdSince: number | undefined;
+  /** The last ones, exclusive. */
+  readonly updatedBefore: number | undefined;
+  readonly createdBefore: number | undefined;
   /** In lower case (A to Z); empty when there is no search. */
   readonly search: string;
   readonly limit: number;
@@ -340,17 +367,13 @@ export interface StoreDriver {
   /** Optional, for speed. Returns up to `limit + 1` threads; the extra one shows that there is another page. */
   list?(query: ListQuery, signal?: AbortSignal): Promise<readonly NamedHead[]>;
   /**
-   * Optional, for speed. Copies the rows up to `atSeq` to a new thread with this head and these lanes. When the target
+   * Optional, for speed. Copies the rows up to `atSeq` to a new thread with this head, these lanes and fields. When the target
    * exists: returns false and writes nothing. When the source was deleted meanwhile: throws `thread_not_found` and writes
    * nothing.
    */
-  copy?(
-    from: string,
-    to: string,
-    atSeq: number,
-    fork: { readonly head: ThreadHead; readonly lanes: readonly StoredLane[] },
-    signal?: AbortSignal,
-  ): Promise<boolean>;
+  copy?(from: string, to: string, atSeq: number, fork: ThreadStart, signal?: AbortSignal): Promise<boolean>;
+  /** Optional, for `verify`. The stored fields of a thread, in any order. */
+  fields?(threadId: string, signal?: AbortSignal): Promise<readonly ThreadField[]>;
   /** Checks storage below the rows, such as the pages of a file. Returns a description of the damage, if any. */
   inspect?(threadId: string, signal?: AbortSignal): Promise<string | undefined>;
 }

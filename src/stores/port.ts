@@ -57,6 +57,14 @@ export interface ThreadStore {
   /** Resolves to false when there is no checkpoint with this key. */
   deleteCheckpoint(key: string, options?: CallOptions): Promise<boolean>;
 
+  /**
+   * Gives the thread another owner, without an entry. To set the first owner and to check it, pass `owner` to `append`.
+   *
+   * @example
+   * const { owner } = await store.setOwner("thread_1", "ada");
+   */
+  setOwner(threadId: string, owner: string, options?: CallOptions): Promise<ThreadInfo>;
+
   /** Creates a new thread with the history of this one up to `atSeq`. The store copies the rows itself. */
   fork(threadId: string, options: ForkOptions): Promise<ThreadInfo>;
 
@@ -116,8 +124,16 @@ export interface AppendOptions extends CallOptions {
   readonly expectedRev?: number | undefined;
   /** The epoch from `claim`. Refuse the append if the thread was claimed again since. Default: not checked. */
   readonly epoch?: number | undefined;
-  /** Merged into the thread's metadata in the same transaction. Default: none. Needs an entry, else `metadata_without_entries`. */
+  /**
+   * Merged into the thread's metadata in the same transaction. Without entries, `rev`, entries and feed stay as they are.
+   * Default: none.
+   */
   readonly metadata?: JsonObject | undefined;
+  /**
+   * The name of the user or customer that the thread belongs to. It is set when the thread has no owner. With another one the
+   * append is refused as `owner_mismatch`. Default: not checked, and a new thread has no owner.
+   */
+  readonly owner?: string | undefined;
   /** Whether to create a missing thread; default true. */
   readonly create?: boolean | undefined;
   /**
@@ -183,6 +199,25 @@ export interface ListOptions extends CallOptions {
   readonly reverse?: boolean | undefined;
   /** Only threads whose `metadata.status` is this. Default: all. */
   readonly status?: string | undefined;
+  /** Only threads of this owner, from an index. Default: all. */
+  readonly owner?: string | undefined;
+  /**
+   * Only threads whose metadata has all of these values, from an index: texts of up to 798 bytes, numbers and booleans
+   * directly in the metadata. Default: all.
+   */
+  readonly metadata?: { readonly [name: string]: string | number | boolean } | undefined;
+  /** Only forks of this thread: `metadata.parentThreadId`. Default: all. */
+  readonly forkOf?: string | undefined;
+  /** Only threads that an agent started from this one: `metadata.parent`, which your tool writes. Default: all. */
+  readonly parent?: string | undefined;
+  /** Only threads with this `updatedAt` or a later one. Default: all. */
+  readonly updatedSince?: number | undefined;
+  /** Only threads with an earlier `updatedAt`. Default: all. */
+  readonly updatedBefore?: number | undefined;
+  /** Only threads with this `createdAt` or a later one. Default: all. */
+  readonly createdSince?: number | undefined;
+  /** Only threads with an earlier `createdAt`. Default: all. */
+  readonly createdBefore?: number | undefined;
   /** Only threads with this text in the id, the metadata or a payload; the case of A to Z is ignored. Default: all. */
   readonly search?: string | undefined;
   /** 1 to 1,000, default 50. */
@@ -209,6 +244,8 @@ export interface ThreadInfo {
   readonly metadata: JsonObject;
   /** `metadata.status` if it is text. */
   readonly status?: string;
+  /** Absent when the thread has no owner. */
+  readonly owner?: string;
 }
 
 /** Where a feed starts, and the signal that ends it. */
@@ -243,6 +280,8 @@ export interface ForkOptions extends CallOptions {
   readonly newId?: string | undefined;
   /** Merged over the metadata that the fork inherits. Default: none. */
   readonly metadata?: JsonObject | undefined;
+  /** Must be the owner of the thread, which the fork inherits, else it is `owner_mismatch`. Default: not checked. */
+  readonly owner?: string | undefined;
 }
 
 /** The holder of a claim, and how long the claim lasts: `ttlMs` or `lease`, one of them. */

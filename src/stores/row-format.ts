@@ -194,7 +194,7 @@ export const NO_LANES_YET: HeadLanes = Object.freeze({ ...NO_ENTRIES, since: 0, 
 /** The head of a thread without entries. */
 export function newHead(
   threadId: string,
-  facts: Pick<ThreadHead, "createdAt" | "updatedAt" | "metadata">,
+  facts: Pick<ThreadHead, "createdAt" | "updatedAt" | "metadata" | "owner">,
   sha256: Sha256,
 ): ThreadHead {
   return sealHead(threadId, { ...EMPTY_TIP, ...facts, lanes: NO_LANES_YET }, sha256);
@@ -215,9 +215,10 @@ export function checkHead(threadId: string, head: ThreadHead, sha256: Sha256): T
   throw new CorruptionError({ threadId, seq: -1, trouble: "its record does not match its seal" });
 }
 
-export function threadInfo(id: string, { rev, createdAt, updatedAt, metadata }: ThreadHead): ThreadInfo {
+export function threadInfo(id: string, { rev, createdAt, updatedAt, metadata, owner }: ThreadHead): ThreadInfo {
   const { status } = metadata;
-  return { id, rev, createdAt, updatedAt, metadata, ...(typeof status === "string" && { status }) };
+  const more = { ...(typeof status === "string" && { status }), ...(owner !== null && { owner }) };
+  return { id, rev, createdAt, updatedAt, metadata, ...more };
 }
 
 /** The seq of the first row that has a checksum, also one that is not written yet. */
@@ -244,8 +245,9 @@ export function lanesFromTexts(lanes: string, mark: string | null): ThreadHead["
 }
 
 function sealOf(threadId: string, head: HeadContent, sha256: Sha256): string {
-  const { rev, hash, createdAt, updatedAt, metadata, lanes } = head;
+  const { rev, hash, createdAt, updatedAt, metadata, lanes, owner } = head;
   const rest = isEarlier(lanes) ? [lanes.track, lanes.mark] : [lanes];
   const format = isEarlier(lanes) ? "heddle.head/1" : "heddle.head/2";
-  return sha256(JSON.stringify([format, threadId, rev, hash, createdAt, updatedAt, metadata, ...rest]));
+  const later = owner === null ? [] : [{ owner }]; // absent in earlier heads, whose seals stay valid
+  return sha256(JSON.stringify([format, threadId, rev, hash, createdAt, updatedAt, metadata, ...rest, ...later]));
 }

@@ -43,7 +43,7 @@ export function writeEarlierRows(
     }
   }
   const { rev, hash, track, mark } = tip;
-  const content = { rev, hash, createdAt: 1, updatedAt, metadata: {}, lanes: { track, mark } };
+  const content = { rev, hash, createdAt: 1, updatedAt, metadata: {}, owner: null, lanes: { track, mark } };
   return sealHead(threadId, content, nativeSha256);
 }
 

@@ -3,9 +3,10 @@ import type { JsonObject } from "../../thread/json.ts";
 import { namedLane, readBranch } from "../../thread/lane-operations.ts";
 import type { Sha256 } from "../../thread/sha256.ts";
 import type { Decision, StoredRow, ThreadHead, ThreadState } from "../driver.ts";
-import { ConflictError, EntryIdReuseError, repeatedByOption, threadNotFound } from "../errors.ts";
+import { ConflictError, EntryIdReuseError, repeatedByOption, StoreError, threadNotFound } from "../errors.ts";
 import type { AppendOptions, AppendResult } from "../port.ts";
 import { checkHead, EMPTY_TIP, type EncodedDraft, newHead, readRow, sealHead } from "../row-format.ts";
+import { changedFields } from "../thread-fields.ts";
 import { BatchRows, type BranchOrigins } from "./batch-rows.ts";
 import { staleHolder } from "./claim.ts";
 import {
@@ -21,7 +22,7 @@ import {
 export interface AppendRequest {
   readonly threadId: string;
   readonly batch: readonly EncodedDraft[];
-  readonly options: Pick<AppendOptions, "expectedRev" | "epoch" | "metadata" | "create">;
+  readonly options: Pick<AppendOptions, "expectedRev" | "epoch" | "metadata" | "owner" | "create">;
   readonly inbox: InboxRequest;
   /** The branches that the batch begins. Absent when there is none, or when their origins could not be found. */
   readonly branches?: BranchOrigins | undefined;
@@ -49,11 +50,13 @@ export function decideAppend(
   const hasCommands = inbox.consumes.length + inbox.posts.length > 0;
   const draft = new InboxDraft(state, sha256);
   if (batch.length === 0) {
-    if (!hasCommands) return { result: { rev, entries: [], replayed: false } };
-    const decision = decideInbox(threadId, inbox, draft);
-    if (decision.isReplay) return { result: { rev, entries: [], replayed: true } };
+    const result = { rev, entries: [], replayed: false };
+    const described = changesHead(request) ? describe(request, head, state.now, sha256) : undefined;
+    if (!hasCommands && described === undefined) return { result };
+    const decision = hasCommands ? decideInbox(threadId, inbox, draft) : undefined;
+    if (decision?.isReplay) return { result: { ...result, replayed: true } };
     checkThread(request, head, state);
-    return { result: { rev, entries: [], replayed: false }, commands: decision.write(), ...purge(state, ports) };
+    return { result, ...described, ...(decision && { commands: decision.write(), ...purge(state, ports) }) };
   }
   if (state.known.length > 0) {
     const result = replay(request, state.known, sha256);
@@ -76,6 +79,49 @@ function checkThread({ threadId, options }: AppendRequest, head: ThreadHead | un
   if (options.expectedRev !== undefined && options.expectedRev !== rev)
     throw new ConflictError(threadId, options.expectedRev, rev);
   if (head === undefined && options.create === false) throw threadNotFound(threadId);
+  checkOwner(threadId, head, options.owner);
+}
+
+/** Any owner fits a thread without one. */
+export function checkOwner(threadId: string, head: ThreadHead | undefined, owner: string | undefined): void {
+  if (owner === undefined || (head?.owner ?? owner) === owner) return;
+  const message = `Thread ${threadId} has another owner than ${owner}. Nothing was written; setOwner() changes the owner.`;
+  throw new StoreError({ code: "owner_mismatch", threadId, message });
+}
+
+function changesHead({ options: { metadata = {}, owner } }: AppendRequest): boolean {
+  return owner !== undefined || Object.keys(metadata).length > 0;
+}
+
+/** The head after an append without entries. */
+function describe(
+  request: AppendRequest,
+  head: ThreadHead | undefined,
+  now: number,
+  sha256: Sha256,
+): Pick<Decision<unknown>, "head" | "fields"> {
+  const { threadId } = request;
+  const start = head ?? startOf(request, now, sha256);
+  const { metadata, owner, fields } = descriptionOf(request, head);
+  return { head: sealHead(threadId, { ...start, updatedAt: now, metadata, owner }, sha256), ...fields };
+}
+
+function startOf({ threadId, createdAt, metadata }: AppendRequest, now: number, sha256: Sha256): ThreadHead {
+  return newHead(threadId, { createdAt: createdAt ?? now, updatedAt: now, metadata, owner: null }, sha256);
+}
+
+interface Description extends Pick<ThreadHead, "metadata" | "owner"> {
+  /** Absent when no field changes. */
+  readonly fields: Pick<Decision<unknown>, "fields">;
+}
+
+/** Metadata and owner after the append. */
+function descriptionOf({ options, metadata: initial }: AppendRequest, head: ThreadHead | undefined): Description {
+  const before = head?.metadata ?? initial;
+  const metadata = options.metadata === undefined ? before : Object.freeze({ ...before, ...options.metadata });
+  const isSame = head !== undefined && metadata === before;
+  const fields = isSame ? [] : changedFields(head?.metadata ?? {}, metadata);
+  return { metadata, owner: head?.owner ?? options.owner ?? null, fields: fields.length === 0 ? {} : { fields } };
 }
 
 /** Reads the claim only for an append with an epoch, because a driver may read it when it is asked for. */
@@ -112,16 +158,16 @@ function write(
   { lanes: stored, now }: Pick<ThreadState, "lanes" | "now">,
   sha256: Sha256,
 ): Decision<AppendResult> {
-  const { threadId, batch, branches, options, createdAt = now, metadata } = request;
-  const start = before ?? newHead(threadId, { createdAt, updatedAt: now, metadata }, sha256);
+  const { threadId, batch, branches } = request;
+  const start = before ?? startOf(request, now, sha256);
   const made = request.made ?? new BatchRows(threadId, before, stored, sha256, branches).pushAll(batch);
   const { rows, entries, tip } = made;
-  const merged =
-    options.metadata === undefined ? start.metadata : Object.freeze({ ...start.metadata, ...options.metadata });
-  const content = { ...tip, createdAt: start.createdAt, updatedAt: now, metadata: merged };
+  const { metadata, owner, fields } = descriptionOf(request, before);
+  const content = { ...tip, createdAt: start.createdAt, updatedAt: now, metadata, owner };
   const head = sealHead(threadId, { ...content, lanes: made.headLanes }, sha256);
   const lanes = made.lanesToStore();
-  return { head, rows, ...(lanes.length > 0 && { lanes }), result: { rev: head.rev, entries, replayed: false } };
+  const result = { rev: head.rev, entries, replayed: false };
+  return { head, rows, ...fields, ...(lanes.length > 0 && { lanes }), result };
 }
 
 /** The lanes that these drafts may read or change, apart from the active one. */

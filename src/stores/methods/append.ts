@@ -11,6 +11,7 @@ import { EntryIdReuseError, repeatedByOption, StoreError } from "../errors.ts";
 import { checkOptions, checkSeq, type StorePorts } from "../options.ts";
 import type { AppendResult, ThreadStore } from "../port.ts";
 import { checkHead, type EncodedDraft, encodeDraft, newHead, readRow } from "../row-format.ts";
+import { changedFields } from "../thread-fields.ts";
 import { withBranches } from "./branch-origins.ts";
 import { nextTurn, rowsOf, type StoreContext } from "./context.ts";
 import { inboxRequest, wantedInboxes } from "./inbox.ts";
@@ -20,10 +21,20 @@ export function appendMethods(context: StoreContext): Pick<ThreadStore, "append"
   const { ports } = context;
   return {
     async append(threadId, entries, options = {}) {
-      const copy = checkOptions(options, ["expectedRev", "epoch", "metadata", "create", "consumes", "posts", "signal"]);
+      const copy = checkOptions(options, [
+        "expectedRev",
+        "epoch",
+        "metadata",
+        "owner",
+        "create",
+        "consumes",
+        "posts",
+        "signal",
+      ]);
       checkName("threadId", threadId);
       checkSeq("expectedRev", copy.expectedRev);
       checkSeq("epoch", copy.epoch);
+      if (copy.owner !== undefined) checkName("owner", copy.owner);
       const metadata = copy.metadata && copyJsonObject(copy.metadata, "metadata");
       const large = copyLargeBatch(entries);
       const drafts = large === undefined ? draftEntries(entries, ports) : [];
@@ -36,7 +47,6 @@ export function appendMethods(context: StoreContext): Pick<ThreadStore, "append"
         context.wakeWatchers(threadId);
         return result;
       }
-      if (drafts.length === 0 && Object.keys(metadata ?? {}).length > 0) throw metadataWithoutEntries(threadId);
       const batch = drafts.map((draft) => encodeDraft(draft, context.salt(), ports.sha256));
       checkBatch(threadId, batch, ports.maxEntryChars);
       const before = context.writeOrder.before(threadId);
@@ -221,17 +231,11 @@ async function writeMissing(context: StoreContext, thread: Thread, head: ThreadH
     );
     return;
   }
-  await driver.transact(id, wanted, ({ head, now }) => ({
-    result: undefined,
-    ...(head === undefined && { head: newHead(id, { createdAt, updatedAt: now, metadata }, ports.sha256) }),
-  }));
-}
-
-/** The head is written only together with entries, so metadata alone would be lost. */
-function metadataWithoutEntries(threadId: string): StoreError {
-  const message =
-    "Metadata is written only together with entries, and this append has none. Pass the metadata with the next entry.";
-  return new StoreError({ code: "metadata_without_entries", threadId, message });
+  await driver.transact(id, wanted, (state) => {
+    if (state.head !== undefined) return { result: undefined };
+    const head = newHead(id, { createdAt, updatedAt: state.now, metadata, owner: null }, ports.sha256);
+    return { result: undefined, head, fields: changedFields({}, metadata) };
+  });
 }
 
 function tooLarge(threadId: string, entryId: string, size: number, limit: number): StoreError {

@@ -39,7 +39,7 @@ function findBranches(context: StoreContext, { threadId, batch }: Batch): Promis
   const { driver, ports } = context;
   return withConsistentHead(context, threadId, async (stored) => {
     const head = stored && checkHead(threadId, stored, ports.sha256);
-    const start = head ?? newHead(threadId, { createdAt: 0, updatedAt: 0, metadata: {} }, ports.sha256);
+    const start = head ?? newHead(threadId, { createdAt: 0, updatedAt: 0, metadata: {}, owner: null }, ports.sha256);
     const lanes = head === undefined ? [] : await driver.lanes(threadId, lanesNamedBy(batch));
     const book = openBook(threadId, start, lanes, ports.sha256);
     const states = new StateHistory();

@@ -153,7 +153,7 @@ export async function withConsistentHead<Result>(
     } catch (error) {
       if (!CorruptionError.isInstance(error)) throw error;
       const now = await driver.head(threadId);
-      if (now?.hash === head?.hash && now?.createdAt === head?.createdAt) throw error;
+      if (now?.seal === head?.seal) throw error;
       head = now;
     }
   }

@@ -2,11 +2,13 @@ import { isAsk } from "../../agent/react/restore.ts";
 import { readRequestEnd } from "../../agent/react/state.ts";
 import { copyJsonObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
 import { checkName } from "../../thread/names.ts";
-import type { StoredLane, StoredRow, ThreadHead } from "../driver.ts";
+import { checkOwner } from "../decide/append.ts";
+import type { StoredRow, ThreadHead, ThreadStart } from "../driver.ts";
 import { CorruptionError, StoreError, threadNotFound } from "../errors.ts";
 import { checkOptions, invalidOption } from "../options.ts";
 import type { ForkOptions, ThreadStore } from "../port.ts";
 import { checkHead, checkRow, firstChecked, newHead, readRow, sealHead, storeLane, threadInfo } from "../row-format.ts";
+import { changedFields } from "../thread-fields.ts";
 import { NOTHING, rowAt, rowsOf, type StoreContext, withConsistentHead } from "./context.ts";
 import { lanesAfter } from "./lane-tips.ts";
 
@@ -16,17 +18,18 @@ export function forkMethods(context: StoreContext): Pick<ThreadStore, "fork" | "
   return {
     /** Copies the rows unchanged, so that equal hashes prove that both threads share this history. */
     async fork(threadId, options) {
-      const copy = checkOptions(options, ["atSeq", "newId", "metadata", "signal"]);
+      const copy = checkOptions(options, ["atSeq", "newId", "metadata", "owner", "signal"]);
       const metadata = copy.metadata && copyJsonObject(copy.metadata, "metadata");
       context.checkOpen();
       const { atSeq, newId = ports.ids("thread") } = copy;
       checkName("threadId", threadId);
       checkName("newId", newId);
+      if (copy.owner !== undefined) checkName("owner", copy.owner);
       checkForkSeq(atSeq);
       const call = context.withSignal(copy.signal);
       return withConsistentHead(call, threadId, async (parent) => {
         if (parent === undefined) throw threadNotFound(threadId);
-        const start = await startOfFork(call, threadId, newId, parent, { atSeq, metadata });
+        const start = await startOfFork(call, threadId, newId, parent, { ...copy, metadata });
         if (!(await writeFork(call, threadId, newId, atSeq, start))) throw threadExists(newId);
         context.wakeWatchers(newId);
         return threadInfo(newId, start.head);
@@ -41,20 +44,16 @@ export function forkMethods(context: StoreContext): Pick<ThreadStore, "fork" | "
   };
 }
 
-interface ForkStart {
-  readonly head: ThreadHead;
-  readonly lanes: readonly StoredLane[];
-}
-
 async function startOfFork(
   context: StoreContext,
   threadId: string,
   newId: string,
   parent: ThreadHead,
-  { atSeq, metadata = {} }: ForkOptions,
-): Promise<ForkStart> {
+  { atSeq, metadata = {}, owner }: ForkOptions,
+): Promise<ThreadStart> {
   const { sha256 } = context.ports;
   const { rev, metadata: inherited } = checkHead(threadId, parent, sha256);
+  checkOwner(threadId, parent, owner);
   if (atSeq >= rev) throw beyondEnd(threadId, atSeq, rev);
   const status = await statusAt(context, threadId, { atSeq, rev, status: inherited["status"] });
   // The keys keep their order: metadata is stored as text.
@@ -68,8 +67,9 @@ async function startOfFork(
     forkSeq: atSeq,
   });
   const now = await storeTime(context, newId);
-  const facts = { createdAt: now, updatedAt: now, metadata: merged };
-  if (atSeq < 0) return { head: newHead(newId, facts, sha256), lanes: [] };
+  const facts = { createdAt: now, updatedAt: now, metadata: merged, owner: parent.owner ?? owner ?? null };
+  const fields = changedFields({}, merged);
+  if (atSeq < 0) return { head: newHead(newId, facts, sha256), lanes: [], fields };
   const row = await rowAt(context, threadId, atSeq);
   checkRow(threadId, row, sha256);
   const { active, tips } = await lanesAfter(context, { threadId, head: parent, row, next: [] }, () => "all");
@@ -78,7 +78,7 @@ async function startOfFork(
   const content = { rev: atSeq + 1, hash: row.hash, ...facts };
   const head = sealHead(newId, { ...content, lanes: { ...active, since, tip } }, sha256);
   const lanes = [...tips].filter(([lane]) => lane !== active.active);
-  return { head, lanes: lanes.map(([lane, tip]) => storeLane(newId, lane, tip, sha256)) };
+  return { head, lanes: lanes.map(([lane, tip]) => storeLane(newId, lane, tip, sha256)), fields };
 }
 
 /** The store's clock, which only a transaction has. */
@@ -124,7 +124,13 @@ async function statusAt(
 }
 
 /** Returns false and writes nothing when the target exists. A fork at -1 has no rows, so it does not use `driver.copy`. */
-function writeFork(context: StoreContext, from: string, to: string, atSeq: number, start: ForkStart): Promise<boolean> {
+function writeFork(
+  context: StoreContext,
+  from: string,
+  to: string,
+  atSeq: number,
+  start: ThreadStart,
+): Promise<boolean> {
   const { driver } = context;
   if (atSeq < 0 || driver.copy === undefined) return copyRows(context, from, to, atSeq, start);
   return driver.copy(from, to, atSeq, start);
@@ -136,14 +142,14 @@ async function copyRows(
   from: string,
   to: string,
   atSeq: number,
-  { head, lanes }: ForkStart,
+  start: ThreadStart,
 ): Promise<boolean> {
   const rows: StoredRow[] = [];
   for await (const row of rowsOf(context, from, { from: 0, to: atSeq, limit: atSeq + 1 })) rows.push(row);
-  if (rows.length !== atSeq + 1 || (rows.at(-1)?.hash ?? "") !== head.hash)
+  if (rows.length !== atSeq + 1 || (rows.at(-1)?.hash ?? "") !== start.head.hash)
     throw new CorruptionError({ threadId: from, seq: rows.length, trouble: "it is missing" });
   return context.driver.transact(to, NOTHING, (state) =>
-    state.head === undefined ? { result: true, head, rows, lanes } : { result: false },
+    state.head === undefined ? { result: true, ...start, rows } : { result: false },
   );
 }
 

@@ -1,9 +1,10 @@
 import { checkName } from "../../thread/names.ts";
-import type { ListPosition, ListQuery, NamedHead } from "../driver.ts";
+import type { ListPosition, ListQuery, NamedHead, ThreadField } from "../driver.ts";
 import { checkOptions, checkSeq, invalidOption } from "../options.ts";
 import type { ListOptions, ListOrder, ThreadInfo, ThreadPage, ThreadStore } from "../port.ts";
 import { checkHead, threadInfo } from "../row-format.ts";
 import { asJsonText, lowerAscii } from "../search-text.ts";
+import { checkField, checkFields, hasFields } from "../thread-fields.ts";
 import { PAGE_SIZE, rowsOf, type StoreContext } from "./context.ts";
 
 /** `list`: pages of threads, in an order, with filters and a text search. */
@@ -15,6 +16,14 @@ export function listMethods(context: StoreContext): Pick<ThreadStore, "list"> {
         "order",
         "reverse",
         "status",
+        "owner",
+        "metadata",
+        "forkOf",
+        "parent",
+        "updatedSince",
+        "updatedBefore",
+        "createdSince",
+        "createdBefore",
         "search",
         "limit",
         "cursor",
@@ -32,11 +41,17 @@ export function listMethods(context: StoreContext): Pick<ThreadStore, "list"> {
 
 function checkQuery(options: ListOptions): ListQuery {
   const { prefix = "", order = "updated", reverse = false, status, search = "", limit = 50, cursor } = options;
+  const { owner, updatedSince, updatedBefore, createdSince, createdBefore } = options;
   for (const [name, value] of Object.entries({ prefix, search, status: status ?? "" })) {
     if (typeof value !== "string") throw invalidOption(name, "text");
   }
   if (!["updated", "created", "id"].includes(order)) throw invalidOption("order", '"updated", "created" or "id"');
   if (typeof reverse !== "boolean") throw invalidOption("reverse", "true or false");
+  for (const [name, value] of Object.entries({ owner, forkOf: options.forkOf, parent: options.parent }))
+    if (value !== undefined) checkName(name, value);
+  const times = { updatedSince, updatedBefore, createdSince, createdBefore };
+  for (const [name, time] of Object.entries(times))
+    if (time !== undefined && !isPosition(time)) throw invalidOption(name, "whole milliseconds since 1970");
   checkSeq("limit", limit);
   if (limit < 1 || limit > 1000) throw invalidOption("limit", "from 1 to 1,000");
   return {
@@ -44,10 +59,21 @@ function checkQuery(options: ListOptions): ListQuery {
     order,
     reverse,
     status,
+    owner,
+    fields: fieldsWanted(options),
+    ...times,
     search: lowerAscii(search),
     limit,
     after: cursor === undefined ? undefined : readCursor(cursor, sortName({ order, reverse })),
   };
+}
+
+function fieldsWanted({ metadata, forkOf, parent }: ListOptions): readonly ThreadField[] {
+  return [
+    ...checkFields(metadata),
+    ...(forkOf === undefined ? [] : [checkField("forkOf", "parentThreadId", forkOf)]),
+    ...(parent === undefined ? [] : [checkField("parent", "parent", parent)]),
+  ];
 }
 
 function readCursor(cursor: string, sort: string): ListPosition {
@@ -103,9 +129,18 @@ async function* allHeads({ driver }: StoreContext): AsyncIterable<NamedHead> {
 async function isMatch(context: StoreContext, { id, head }: NamedHead, query: ListQuery): Promise<boolean> {
   const info = threadInfo(id, head);
   if (!id.startsWith(query.prefix) || (query.status !== undefined && info.status !== query.status)) return false;
+  if (query.owner !== undefined && info.owner !== query.owner) return false;
+  if (!isAtTime(info, query) || !hasFields(info.metadata, query.fields)) return false;
   const isOnEarlierPage =
     query.after !== undefined && comparePositions(positionOf(info, query.order), query.after, query) <= 0;
   return !isOnEarlierPage && containsText(context, info, query.search);
+}
+
+function isAtTime({ updatedAt, createdAt }: ThreadInfo, query: ListQuery): boolean {
+  const { updatedSince = updatedAt, updatedBefore = updatedAt + 1 } = query;
+  const { createdSince = createdAt, createdBefore = createdAt + 1 } = query;
+  const isUpdated = updatedSince <= updatedAt && updatedAt < updatedBefore;
+  return isUpdated && createdSince <= createdAt && createdAt < createdBefore;
 }
 
 async function containsText(

@@ -4,7 +4,7 @@ import { sameJson } from "../../thread/json.ts";
 import { checkName } from "../../thread/names.ts";
 import type { Sha256 } from "../../thread/sha256.ts";
 import { headLanes } from "../decide/batch-rows.ts";
-import type { HeadLanes, HeadTracks, StoredLane, StoredRow, ThreadHead } from "../driver.ts";
+import type { HeadLanes, HeadTracks, StoredLane, StoredRow, ThreadField, ThreadHead } from "../driver.ts";
 import { type EarlierTip, EMPTY_EARLIER_TIP, nextEarlierRow } from "../earlier-rows.ts";
 import { CorruptionError, threadNotFound } from "../errors.ts";
 import { checkOptions } from "../options.ts";
@@ -22,6 +22,7 @@ import {
   readLane,
   type Tip,
 } from "../row-format.ts";
+import { fieldsOf } from "../thread-fields.ts";
 import { findOrigin, storedStateAt } from "./branch-origins.ts";
 import { rowsOf, type StoreContext, withConsistentHead } from "./context.ts";
 
@@ -62,6 +63,7 @@ async function verifyThread(
       check.checkHead(head);
       checkHead(threadId, head, ports.sha256);
       check.checkLanes(head, await driver.lanes(threadId));
+      checkFields(threadId, head, await driver.fields?.(threadId));
       const damage = await driver.inspect?.(threadId);
       if (damage !== undefined) throw new CorruptionError({ threadId, seq: -1, trouble: damage });
       return { threadId, ok: true, entries: check.tip.rev, hash: check.tip.hash };
@@ -197,6 +199,13 @@ class ThreadCheck {
   #corrupt(seq: number, trouble: string): CorruptionError {
     return new CorruptionError({ threadId: this.#threadId, seq, trouble });
   }
+}
+
+function checkFields(threadId: string, { metadata }: ThreadHead, stored: readonly ThreadField[] | undefined): void {
+  const texts = (fields: readonly ThreadField[]) =>
+    fields.map(({ name, value }) => JSON.stringify([name, value])).sort();
+  if (stored === undefined || sameJson(texts(stored), texts(fieldsOf(metadata)))) return;
+  throw new CorruptionError({ threadId, seq: -1, trouble: "its fields for lists do not agree with its metadata" });
 }
 
 function differingColumn(a: StoredRow, b: StoredRow): keyof StoredRow | undefined {

@@ -7,6 +7,7 @@ import type {
   StoredCommand,
   StoredLane,
   StoredRow,
+  ThreadField,
   ThreadHead,
   ThreadState,
   Wanted,
@@ -197,7 +198,10 @@ function decideAll(jobs: readonly Job[], threads: ReadonlyMap<string, ReadThread
     draft.newCommands.map((command): InboxCommand => ({ threadId, command })),
   );
   const lanes = [...drafts].flatMap(([id, { newLanes }]) => [...newLanes.values()].map((lane) => [id, lane] as const));
-  return { heads, rows, lanes, claims, leases: [...ended.values()], commands, purgeBefore, answers };
+  const fields = [...drafts].flatMap(([id, { newFields }]) =>
+    [...newFields.values()].map((field) => [id, field] as const),
+  );
+  return { heads, rows, lanes, fields, claims, leases: [...ended.values()], commands, purgeBefore, answers };
 }
 
 /** The state of a thread with the pending writes of a batch. */
@@ -205,6 +209,7 @@ class ThreadDraft {
   newHead: ThreadHead | undefined;
   newClaim: ClaimRecord | undefined;
   readonly newLanes = new Map<string, StoredLane>();
+  readonly newFields = new Map<string, ThreadField>();
   readonly #thread: ReadThread;
   readonly #rowsById: Map<string, StoredRow>;
   readonly #commandsById: Map<string, StoredCommand>;
@@ -243,12 +248,13 @@ class ThreadDraft {
   }
 
   /** Returns the rows to write; a decision without a head has none. */
-  apply({ head, rows = [], lanes = [], claim }: Decision<unknown>): readonly StoredRow[] {
+  apply({ head, fields = [], rows = [], lanes = [], claim }: Decision<unknown>): readonly StoredRow[] {
     this.newClaim = claim ?? this.newClaim;
     if (head === undefined) return [];
     this.newHead = head;
     for (const row of rows) this.#rowsById.set(row.id, row);
     for (const lane of lanes) this.newLanes.set(lane.lane, lane);
+    for (const field of fields) this.newFields.set(field.name, field);
     return rows;
   }
 

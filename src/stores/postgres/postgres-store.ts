@@ -5,6 +5,7 @@ import { nativeSha256 } from "../native/sha256.ts";
 import type { ThreadStore } from "../port.ts";
 import { readCommands, readPending } from "./commands.ts";
 import { waitAtMost } from "./deadlines.ts";
+import { readFields } from "./fields.ts";
 import { newJob } from "./group-commit.ts";
 import { changeLease } from "./leases.ts";
 import {
@@ -118,6 +119,7 @@ function tenantDriver(database: SharedDatabase, tenant: string): PostgresDriver 
         return { ...(await readChangedThreads(scope, after)), isAnnounced };
       }),
     heads: (afterId, limit, signal) => read(signal, (scope) => readHeads(scope, afterId, limit)),
+    fields: (threadId, signal) => read(signal, (scope) => readFields(scope, threadId)),
     list: (query, signal) => read(signal, (scope) => listThreads(scope, query)),
     getRecord: (space, key, signal) => read(signal, (scope) => getRecord(scope, space, key)),
 

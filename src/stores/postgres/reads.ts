@@ -185,12 +185,25 @@ function orderOf({ sql }: Scope, { order, reverse }: ListQuery): Query {
   }
 }
 
-function conditions(scope: Scope, { prefix, status, search, order, reverse, after }: ListQuery): Query[] {
-  const { sql, tenant } = scope;
+function conditions(scope: Scope, query: ListQuery): Query[] {
+  const { prefix, status, owner, fields, search, order, reverse, after } = query;
+  const { updatedSince, updatedBefore, createdSince, createdBefore } = query;
+  const { sql, tables, tenant } = scope;
   return [
     sql`t.tenant = ${tenant}`,
     ...(prefix === "" ? [] : [sql`and t.id >= ${prefix} and starts_with(t.id, ${prefix})`]),
     ...(status === undefined ? [] : [sql`and t.status = ${JSON.stringify(status)}`]),
+    ...(owner === undefined ? [] : [sql`and t.owner = ${owner}`]),
+    ...fields.map(
+      ({ name, value }) => sql`and t.key in (
+        select f.thread from ${tables.threadFields} f
+        where f.tenant = ${tenant} and f.name = ${name} and f.value = ${value}
+      )`,
+    ),
+    ...(updatedSince === undefined ? [] : [sql`and t.updated_at >= ${updatedSince}`]),
+    ...(updatedBefore === undefined ? [] : [sql`and t.updated_at < ${updatedBefore}`]),
+    ...(createdSince === undefined ? [] : [sql`and t.created_at >= ${createdSince}`]),
+    ...(createdBefore === undefined ? [] : [sql`and t.created_at < ${createdBefore}`]),
     ...(search === "" ? [] : [sql`and (${containsText(scope, search)})`]),
     ...(after === undefined ? [] : [sql`and ${isAfter(scope, order, reverse, after)}`]),
   ];

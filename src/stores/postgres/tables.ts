@@ -9,6 +9,7 @@ interface Tables {
   readonly threads: postgres.Helper<string>;
   readonly entries: postgres.Helper<string>;
   readonly lanes: postgres.Helper<string>;
+  readonly threadFields: postgres.Helper<string>;
   readonly bigPayloads: postgres.Helper<string>;
   readonly records: postgres.Helper<string>;
   readonly claims: postgres.Helper<string>;
@@ -35,6 +36,7 @@ export function tablesIn(schema: string, sql: Sql): Tables {
     threads: sql(`${schema}.threads`),
     entries: sql(`${schema}.entries`),
     lanes: sql(`${schema}.lanes`),
+    threadFields: sql(`${schema}.thread_fields`),
     bigPayloads: sql(`${schema}.big_payloads`),
     records: sql(`${schema}.records`),
     claims: sql(`${schema}.claims`),
@@ -59,6 +61,7 @@ export interface HeadColumns {
   readonly seal: string;
   readonly lanes: string;
   readonly earlier_mark: string | null;
+  readonly owner: string | null;
 }
 
 /** For `entries e`. A big payload is read in a subquery per row, so that no query plan reads more payloads than it returns. */
@@ -80,7 +83,8 @@ export function lowerCase({ sql }: Scope, text: Query): Query {
 
 /** For `threads t`. */
 export function headColumns({ sql }: Scope): Query {
-  return sql`t.rev, t.hash, t.created_at, t.updated_at, t.metadata, t.status, t.seal, t.lanes, t.earlier_mark`;
+  return sql`t.rev, t.hash, t.created_at, t.updated_at, t.metadata, t.status, t.seal, t.lanes, t.earlier_mark,
+    t.owner`;
 }
 
 /** The columns that `entryColumns` selects. The lane is JSON text. */
@@ -118,19 +122,21 @@ export function toLane(threadId: string, columns: LaneColumns): StoredLane {
 }
 
 export function toHead(threadId: string, columns: HeadColumns): ThreadHead {
-  const { rev, hash, created_at: createdAt, updated_at: updatedAt, seal, earlier_mark: mark } = columns;
+  const { rev, hash, created_at: createdAt, updated_at: updatedAt, seal, earlier_mark: mark, owner } = columns;
   return {
     rev,
     hash,
     createdAt,
     updatedAt,
     metadata: freezeJson(parseColumn<JsonObject>(threadId, -1, "metadata", columns.metadata)),
+    owner,
     seal,
     lanes: parsing(threadId, -1, "lanes", () => lanesFromTexts(columns.lanes, mark)),
   };
 }
 
-export function headValues({ rev, hash, createdAt, updatedAt, metadata, seal, lanes: of }: ThreadHead): HeadColumns {
+export function headValues(head: ThreadHead): HeadColumns {
+  const { rev, hash, createdAt, updatedAt, metadata, seal, lanes: of, owner } = head;
   const { lanes, mark } = lanesToTexts(of);
   return {
     rev,
@@ -142,6 +148,7 @@ export function headValues({ rev, hash, createdAt, updatedAt, metadata, seal, la
     seal,
     lanes,
     earlier_mark: mark,
+    owner,
   };
 }
 

@@ -1,9 +1,19 @@
 import { utf8Length } from "../../thread/encoding.ts";
-import type { ClaimRecord, InboxCommand, LeaseRecord, StoredLane, StoredRow, ThreadHead } from "../driver.ts";
+import type {
+  ClaimRecord,
+  InboxCommand,
+  LeaseRecord,
+  StoredLane,
+  StoredRow,
+  ThreadField,
+  ThreadHead,
+  ThreadStart,
+} from "../driver.ts";
 import { threadNotFound } from "../errors.ts";
 import { nativeSha256 } from "../native/sha256.ts";
 import { purgeCommands, removeCommands, upsertCommands } from "./commands.ts";
 import type { Query } from "./connection-pool.ts";
+import { fieldStatements } from "./fields.ts";
 import { endLeases } from "./leases.ts";
 import { readThreadKeys, type ThreadKeys } from "./reads.ts";
 import { type FencedScope, headValues } from "./tables.ts";
@@ -14,6 +24,7 @@ export interface BatchWrites {
   readonly heads: readonly (readonly [threadId: string, head: ThreadHead])[];
   readonly rows: readonly (readonly [threadId: string, row: StoredRow])[];
   readonly lanes: readonly (readonly [threadId: string, lane: StoredLane])[];
+  readonly fields: readonly (readonly [threadId: string, field: ThreadField])[];
   readonly claims: readonly (readonly [threadId: string, claim: ClaimRecord])[];
   /** To mark as ended. */
   readonly leases: readonly LeaseRecord[];
@@ -23,7 +34,7 @@ export interface BatchWrites {
 
 /** The statements that write a batch. */
 export function batchStatements(scope: FencedScope, batch: BatchWrites): Query[] {
-  const { heads, rows, lanes, claims, leases, commands, purgeBefore } = batch;
+  const { heads, rows, lanes, fields, claims, leases, commands, purgeBefore } = batch;
   return [
     ...(purgeBefore === undefined ? [] : [purgeCommands(scope, purgeBefore)]),
     ...splitIntoChunks(commands, ({ command }) => command.body).map((chunk) => upsertCommands(scope, chunk)),
@@ -33,6 +44,7 @@ export function batchStatements(scope: FencedScope, batch: BatchWrites): Query[]
     ...insertBigPayloads(scope, rows),
     ...splitIntoChunks(rows, ([, { payload }]) => payload).map((chunk) => insertRows(scope, chunk)),
     ...(lanes.length === 0 ? [] : [upsertLanes(scope, lanes)]),
+    ...fieldStatements(scope, fields),
   ];
 }
 
@@ -44,7 +56,7 @@ function upsertHeads(
   const columns = heads.map(([, head]) => headValues(head));
   return sql`
     insert into ${tables.threads}
-      (tenant, id, rev, hash, created_at, updated_at, metadata, status, seal, lanes, earlier_mark)
+      (tenant, id, rev, hash, created_at, updated_at, metadata, status, seal, lanes, earlier_mark, owner)
     select ${tenant}, h.*
     from unnest(
       ${ids}::text[],
@@ -56,12 +68,14 @@ function upsertHeads(
       ${columns.map(({ status }) => status)}::text[],
       ${columns.map(({ seal }) => seal)}::text[],
       ${columns.map(({ lanes }) => lanes)}::text[],
-      ${columns.map(({ earlier_mark }) => earlier_mark)}::text[]
+      ${columns.map(({ earlier_mark }) => earlier_mark)}::text[],
+      ${columns.map(({ owner }) => owner)}::text[]
     ) as h
     where ${fence}
     on conflict (tenant, id) do update set
       rev = excluded.rev, hash = excluded.hash, updated_at = excluded.updated_at, metadata = excluded.metadata,
-      status = excluded.status, seal = excluded.seal, lanes = excluded.lanes, earlier_mark = excluded.earlier_mark`;
+      status = excluded.status, seal = excluded.seal, lanes = excluded.lanes, earlier_mark = excluded.earlier_mark,
+      owner = excluded.owner`;
 }
 
 /** Runs after the heads, because a new thread gets its key with its head. */
@@ -158,7 +172,7 @@ export function copyThread(
   from: string,
   to: string,
   atSeq: number,
-  { head, lanes }: { readonly head: ThreadHead; readonly lanes: readonly StoredLane[] },
+  { head, lanes, fields }: ThreadStart,
 ): Transaction<ThreadKeys, boolean> {
   return {
     threadIds: [from, to],
@@ -180,6 +194,10 @@ export function copyThread(
                 lanes.map((lane) => [to, lane] as const),
               ),
             ]),
+        ...fieldStatements(
+          scope,
+          fields.map((field) => [to, field] as const),
+        ),
       ];
       return { statements, changedIds: [to], finish: () => true };
     },

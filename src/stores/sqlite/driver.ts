@@ -5,8 +5,6 @@ import type {
   Decision,
   LeaseDecision,
   LeaseState,
-  ListPosition,
-  ListQuery,
   NamedHead,
   RecordSpace,
   RowRange,
@@ -17,9 +15,7 @@ import type {
   WantedInbox,
 } from "../driver.ts";
 import { CorruptionError } from "../errors.ts";
-import type { ListOrder } from "../port.ts";
 import { refTexts, requestKey } from "../refs-filter.ts";
-import { asJsonText } from "../search-text.ts";
 import { retryBusy } from "./busy-retry.ts";
 import { Commands } from "./command-table.ts";
 import { rollback, type SqliteConnection, type SqliteStatement, type SqlValue } from "./connection.ts";
@@ -27,6 +23,7 @@ import { translateErrors } from "./errors.ts";
 import { Feed } from "./feed.ts";
 import { GroupCommit, type Outcome } from "./group-commit.ts";
 import { LeaseTable } from "./lease-table.ts";
+import { listThreads } from "./list.ts";
 import { REQUEST_KEY_OF_ENTRY } from "./schema/v2.ts";
 import {
   copyThread,
@@ -114,6 +111,7 @@ export function sqliteDriver(
     changes: (after, limit) => retryBusy(() => feed.changes(after, limit)),
     changedThreads: (after) => feed.changedThreads(after),
     heads: (afterId, limit) => retryBusy(() => history.heads(afterId, limit)),
+    fields: (threadId) => retryBusy(() => threads.fields(threadId)),
     list: (query) => listThreads(connection, tenant, query, queries),
     inspect: () => inspection.trouble(),
 
@@ -271,61 +269,6 @@ function historyStatements(connection: SqliteConnection) {
       `SELECT id, ${HEAD_COLUMNS} FROM threads WHERE tenant = ? AND id > ? ORDER BY id LIMIT ?`,
     ),
   };
-}
-
-interface Condition {
-  readonly sql: string;
-  readonly values: readonly SqlValue[];
-}
-
-const SORT_ORDER = { updated: "updated_at DESC, id", created: "created_at DESC, id", id: "id" } as const;
-const REVERSE_ORDER = { updated: "updated_at, id DESC", created: "created_at, id DESC", id: "id DESC" } as const;
-
-/** A status must be text. `json_extract` alone would also convert objects to text. */
-const STATUS = "CASE json_type(metadata, '$.status') WHEN 'text' THEN json_extract(metadata, '$.status') END";
-
-/** The threads of a page, plus one when there is another page. */
-async function listThreads(
-  connection: SqliteConnection,
-  tenant: string,
-  query: ListQuery,
-  queries: WorkerConnection | undefined,
-): Promise<readonly NamedHead[]> {
-  const conditions = conditionsOf(tenant, query);
-  const where = conditions.map(({ sql }) => sql).join(" AND ");
-  const values = [...conditions.flatMap((condition) => condition.values), query.limit + 1];
-  const order = (query.reverse ? REVERSE_ORDER : SORT_ORDER)[query.order];
-  const sql = `SELECT id, ${HEAD_COLUMNS} FROM threads t WHERE ${where} ORDER BY ${order} LIMIT ?`;
-  const found = await (query.search === ""
-    ? retryBusy(() => connection.prepare(sql).all(...values))
-    : runLongQuery(connection, queries, sql, values)); // a search reads every payload
-  return found.map(([id, ...columns]) => ({ id: String(id), head: toHead(String(id), columns) }));
-}
-
-function conditionsOf(
-  tenant: string,
-  { prefix, order, reverse, status, search, after }: ListQuery,
-): readonly Condition[] {
-  return [
-    { sql: "tenant = ?", values: [tenant] },
-    ...(prefix === "" ? [] : [{ sql: "substr(id, 1, length(?)) = ?", values: [prefix, prefix] }]),
-    ...(status === undefined ? [] : [{ sql: `${STATUS} = ?`, values: [status] }]),
-    ...(search === "" ? [] : [containsText(search)]),
-    ...(after === undefined ? [] : [isAfter(after, order, reverse)]),
-  ];
-}
-
-function isAfter({ value, id }: ListPosition, order: ListOrder, reverse: boolean): Condition {
-  const [less, greater] = reverse ? [">", "<"] : ["<", ">"];
-  if (order === "id") return { sql: `id ${greater} ?`, values: [id] };
-  const column = order === "updated" ? "updated_at" : "created_at";
-  return { sql: `(${column} ${less} ? OR (${column} = ? AND id ${greater} ?))`, values: [value, value, id] };
-}
-
-function containsText(search: string): Condition {
-  const inEntries = `EXISTS (SELECT 1 FROM entries e WHERE e.thread = t.key AND instr(lower(${PAYLOAD}), ?))`;
-  const text = asJsonText(search);
-  return { sql: `(instr(lower(id), ?) OR instr(lower(metadata), ?) OR ${inEntries})`, values: [search, text, text] };
 }
 
 /** Checkpoints and blobs by key. Texts are stored as TEXT, bytes as BLOB. */

@@ -6,7 +6,9 @@ import type {
   LeaseRecord,
   StoredLane,
   StoredRow,
+  ThreadField,
   ThreadHead,
+  ThreadStart,
   ThreadState,
   Wanted,
   WantedInbox,
@@ -47,19 +49,19 @@ function rowValues<Big extends ScriptValue>(row: StoredRow, big: Big): (SqlValue
   return [seq, id, at, v, kind, refs, payload, big, salt, digest, prev, hash, ...derived];
 }
 
-export const HEAD_COLUMNS = "rev, hash, created_at, updated_at, metadata, seal, lanes, earlier_mark";
+export const HEAD_COLUMNS = "rev, hash, created_at, updated_at, metadata, seal, lanes, earlier_mark, owner";
 
 /** Not written again, because SQLite would also rewrite its index. */
 const CREATED_AT = 2;
 const CHANGED_COLUMNS = HEAD_COLUMNS.replace("created_at, ", "");
 
 export function toHead(threadId: string, columns: Columns): ThreadHead {
-  const [rev, hash, createdAt, updatedAt, metadata, seal, lanes, mark] = columns;
+  const [rev, hash, createdAt, updatedAt, metadata, seal, lanes, mark, owner] = columns;
   try {
     return {
-      ...({ rev, hash, createdAt, updatedAt, seal } as Pick<
+      ...({ rev, hash, createdAt, updatedAt, seal, owner } as Pick<
         ThreadHead,
-        "rev" | "hash" | "createdAt" | "updatedAt" | "seal"
+        "rev" | "hash" | "createdAt" | "updatedAt" | "seal" | "owner"
       >),
       // The cast is safe: callers check the seal, which covers all these fields.
       metadata: freezeJson(JSON.parse(String(metadata)) as JsonObject),
@@ -71,9 +73,9 @@ export function toHead(threadId: string, columns: Columns): ThreadHead {
 }
 
 function headValues(head: ThreadHead): SqlValue[] {
-  const { rev, hash, createdAt, updatedAt, metadata, seal } = head;
+  const { rev, hash, createdAt, updatedAt, metadata, seal, owner } = head;
   const { lanes, mark } = lanesToTexts(head.lanes);
-  return [rev, hash, createdAt, updatedAt, JSON.stringify(metadata), seal, lanes, mark ?? "null"];
+  return [rev, hash, createdAt, updatedAt, JSON.stringify(metadata), seal, lanes, mark ?? "null", owner];
 }
 
 /** More heads than most processes write to at the same time. */
@@ -197,7 +199,7 @@ export class Threads {
   }
 
   #apply(threadId: string, key: number | undefined, decision: Decision<unknown>): void {
-    const { head, rows = [], lanes = [], claim, leases = [] } = decision;
+    const { head, fields = [], rows = [], lanes = [], claim, leases = [] } = decision;
     this.#commands.apply(decision);
     for (const lease of leases) this.#leases.put(lease);
     if (claim !== undefined) this.#sql.putClaim.run(this.#tenant, threadId, ...claimValues(claim));
@@ -207,6 +209,16 @@ export class Threads {
       this.#sql.putRow.run(thread, ...rowValues(row, this.#putBigPayload(row.payload)));
     }
     for (const lane of lanes) this.#sql.putLane.run(thread, ...laneValues(lane));
+    for (const { name, value } of fields) {
+      if (value === null) this.#sql.removeField.run(thread, name);
+      else this.#sql.putField.run(this.#tenant, name, value, thread);
+    }
+  }
+
+  fields(threadId: string): readonly ThreadField[] {
+    return this.#sql.fields
+      .all(this.#tenant, threadId)
+      .map(([name, value]) => ({ name: String(name), value: String(value) }));
   }
 
   /** Without names, all lanes of the thread. */
@@ -263,6 +275,8 @@ const LANE_COLUMNS = "lane, first_seq, seq, record_seq, record, check_sum";
 
 const PUT_LANE = `INSERT OR REPLACE INTO lanes (thread, ${LANE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)`;
 
+const PUT_FIELD = "INSERT OR REPLACE INTO thread_fields (tenant, name, value, thread) VALUES (?, ?, ?, ?)";
+
 function laneValues({ lane, firstSeq, seq, recordSeq, record, checkSum }: StoredLane): SqlValue[] {
   return [lane, firstSeq, seq, recordSeq, record, checkSum];
 }
@@ -274,8 +288,8 @@ const COPIED_COLUMNS =
 
 const FIND_HEAD = `SELECT key, ${HEAD_COLUMNS} FROM threads WHERE tenant = ? AND id = ?`;
 const FIND_CLAIM = `SELECT ${CLAIM_COLUMNS} FROM claims WHERE tenant = ? AND thread = ?`;
-const ADD_HEAD = `INSERT INTO threads (tenant, id, ${HEAD_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING key`;
-const PUT_HEAD = `UPDATE threads SET (${CHANGED_COLUMNS}) = (?, ?, ?, ?, ?, ?, ?) WHERE key = ?`;
+const ADD_HEAD = `INSERT INTO threads (tenant, id, ${HEAD_COLUMNS}) VALUES (?, ?, ${HEAD_COLUMNS.replace(/\w+/g, "?")}) RETURNING key`;
+const PUT_HEAD = `UPDATE threads SET (${CHANGED_COLUMNS}) = (${CHANGED_COLUMNS.replace(/\w+/g, "?")}) WHERE key = ?`;
 const PUT_ROW = `INSERT INTO entries (thread, ${COPIED_COLUMNS}) VALUES (?, ${COPIED_COLUMNS.replace(/\w+/g, "?")})`;
 const PUT_BIG = `
   INSERT INTO big_payloads (tenant, hash, payload) VALUES (?, ?, ?)
@@ -289,6 +303,10 @@ function statements(connection: SqliteConnection) {
     byId: connection.prepare(`SELECT ${ROW_COLUMNS} FROM entries e WHERE e.id = ? AND e.thread = ?`),
     addHead: connection.prepare(ADD_HEAD),
     putHead: connection.prepare(PUT_HEAD),
+    putField: connection.prepare(PUT_FIELD),
+    removeField: connection.prepare("DELETE FROM thread_fields WHERE thread = ? AND name = ?"),
+    fields: connection.prepare(`
+      SELECT name, value FROM thread_fields WHERE thread = (SELECT key FROM threads WHERE tenant = ? AND id = ?)`),
     putRow: connection.prepare(PUT_ROW),
     lane: connection.prepare(`SELECT ${LANE_COLUMNS} FROM lanes WHERE thread = ? AND lane = ?`),
     lanes: connection.prepare(`SELECT ${LANE_COLUMNS} FROM lanes WHERE thread = ?`),
@@ -300,12 +318,10 @@ function statements(connection: SqliteConnection) {
   };
 }
 
-interface ThreadCopy {
+interface ThreadCopy extends ThreadStart {
   readonly from: string;
   readonly to: string;
   readonly atSeq: number;
-  readonly head: ThreadHead;
-  readonly lanes: readonly StoredLane[];
 }
 
 /**
@@ -315,7 +331,7 @@ interface ThreadCopy {
 export function copyThread(
   connection: SqliteConnection,
   tenant: string,
-  { from, to, atSeq, head, lanes }: ThreadCopy,
+  { from, to, atSeq, head, lanes, fields }: ThreadCopy,
 ): boolean {
   if (keyOf(connection, tenant, to) !== undefined) return false;
   const source = keyOf(connection, tenant, from);
@@ -333,6 +349,8 @@ export function copyThread(
     .run(key, source, atSeq);
   const putLane = connection.prepare(PUT_LANE);
   for (const lane of lanes) putLane.run(key, ...laneValues(lane));
+  const putField = connection.prepare(PUT_FIELD);
+  for (const { name, value } of fields) putField.run(tenant, name, value, key);
   return true;
 }
 

@@ -91,17 +91,6 @@ export const appendCases: ContractTests = {
     equal((await store.load(thread))?.rev, 3, "rev");
   },
 
-  "metadata without an entry is refused, and the thread stays as it was": async ({ store, thread }) => {
-    const facts = { code: "metadata_without_entries", threadId: thread };
-    await rejects(store.append(thread, [], { metadata: { title: "News" } }), facts, "append to no thread");
-    equal(await store.load(thread), undefined, "thread");
-    await store.append(thread, note(), { metadata: { title: "Weather" } });
-    for (const expectedRev of [undefined, 1])
-      await rejects(store.append(thread, [], { expectedRev, metadata: { title: "News" } }), facts, "append");
-    equal((await store.load(thread))?.metadata, { title: "Weather" }, "metadata");
-    equal((await store.append(thread, [], { metadata: {} })).rev, 1, "nothing to set");
-  },
-
   "a thread is not created when create is false": async ({ store, thread }) => {
     const missing = { code: "thread_not_found", threadId: thread };
     await rejects(store.append(thread, note(), { create: false }), missing, "append");

@@ -11,6 +11,7 @@ import { lifetimeCases } from "./lifetime-cases.ts";
 import { listCases, pageCases } from "./list-cases.ts";
 import { baseCases, loadCases } from "./load-cases.ts";
 import { nameCases, tenantCases } from "./name-cases.ts";
+import { filterCases, ownerCases } from "./owner-cases.ts";
 import { readCases, watchCases } from "./read-cases.ts";
 import { recordCases, saveCases } from "./record-cases.ts";
 import { signalCases } from "./signal-cases.ts";
@@ -38,7 +39,9 @@ const GROUPS: Readonly<Record<string, ContractTests>> = {
   fork: forkCases,
   save: saveCases,
   time: timeCases,
+  owner: ownerCases,
   list: listCases,
+  filter: filterCases,
   page: pageCases,
   record: recordCases,
   claim: claimCases,

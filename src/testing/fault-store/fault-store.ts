@@ -95,6 +95,10 @@ export class FaultyStore implements FaultStore {
     return this.#write({ method: "fork", name: threadId }, () => this.#store.fork(threadId, options));
   }
 
+  setOwner(threadId: string, owner: string, options?: Port.CallOptions): Promise<Port.ThreadInfo> {
+    return this.#write({ method: "setOwner", name: threadId }, () => this.#store.setOwner(threadId, owner, options));
+  }
+
   putCheckpoint(key: string, value: JsonValue, options?: Port.CallOptions): Promise<void> {
     return this.#write({ method: "putCheckpoint", name: key }, () => this.#store.putCheckpoint(key, value, options));
   }

@@ -10,6 +10,7 @@ export const WRITE_METHODS = [
   "save",
   "delete",
   "fork",
+  "setOwner",
   "putCheckpoint",
   "deleteCheckpoint",
   "claim",

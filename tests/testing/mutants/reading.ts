@@ -248,6 +248,24 @@ export const reading: Mutants = {
           .slice(0, limit),
     }),
   },
+  filter: {
+    "lists the threads of all owners": (sound) => ({
+      list: listing(sound, (query) => ({ ...query, owner: undefined })),
+    }),
+    "lists whatever the metadata": (sound) => ({ list: listing(sound, (query) => ({ ...query, fields: [] })) }),
+    "looks at one value of the metadata": (sound) => ({
+      list: listing(sound, (query) => ({ ...query, fields: query.fields.slice(0, 1) })),
+    }),
+    "ignores the time of creation": (sound) => ({
+      list: listing(sound, (query) => ({ ...query, createdSince: undefined, createdBefore: undefined })),
+    }),
+    "lists threads updated at the limit of time": (sound) => ({
+      list: listing(sound, (query) => ({
+        ...query,
+        ...(query.updatedBefore && { updatedBefore: query.updatedBefore + 1 }),
+      })),
+    }),
+  },
   list: {
     "lists every status": (sound) => ({ list: listing(sound, (query) => ({ ...query, status: undefined })) }),
     "lists every prefix": (sound) => ({ list: listing(sound, (query) => ({ ...query, prefix: "" })) }),

@@ -45,6 +45,21 @@ export const writing: Mutants = {
         }),
     }),
   },
+  owner: {
+    "writes a head only with rows": (sound) => ({
+      transact: (id, ids, decide) =>
+        sound.transact(id, ids, (state) => {
+          const { head, ...decision } = decide(state);
+          return state.head && !decision.rows ? decision : { ...decision, ...(head && { head }) };
+        }),
+    }),
+    "forgets the owner": (sound) => ({
+      async heads(after, limit) {
+        const found = await sound.heads(after, limit);
+        return found.map(({ id, head }) => ({ id, head: { ...head, owner: null } }));
+      },
+    }),
+  },
   signal: {
     "loses rows of a batch that has a signal": (sound) => ({
       transact: (id, ids, decide, _, signal) =>

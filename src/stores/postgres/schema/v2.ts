@@ -30,6 +30,32 @@ create table commands (
 create index commands_pending on commands (tenant, thread, position) where done_at is null;
 create index commands_done on commands (tenant, done_at) where done_at is not null;
 
+-- Owners, and values of the metadata that threads are listed by.
+alter table threads add column owner text collate "C";
+create index threads_by_owner on threads (tenant, owner, updated_at desc, id) where owner is not null;
+
+create table thread_fields (
+  tenant text collate "C" not null,
+  name text collate "C" not null,
+  value text collate "C" not null, -- JSON text
+  thread bigint not null references threads (key) on delete cascade,
+  primary key (thread, name)
+);
+create index thread_fields_by_value on thread_fields (tenant, name, value, thread);
+
+-- The fields of earlier threads, as thread-fields.ts makes them: JSON.stringify escapes no character of the name. Postgres
+-- reads no JSON with the escape of a zero byte. There, the escape of U+E000 stands for it, which JSON.stringify never makes.
+insert into thread_fields (tenant, name, value, thread)
+select t.tenant, f.name, f.value, t.key
+from (select *, position('\\u0000' in metadata) > 0 as has_zero from threads) t
+cross join lateral (
+  select j.key as name, json_typeof(j.value) as type,
+    case when t.has_zero then replace(j.value::text, '\\ue000', '\\u0000') else j.value::text end as value
+  from json_each(case when t.has_zero then replace(t.metadata, '\\u0000', '\\ue000') else t.metadata end::json) j
+) f
+where f.type in ('string', 'number', 'boolean') and octet_length(f.name) between 1 and 256 and octet_length(f.value) <= 800
+  and f.name !~ '[\\u0001-\\u001f"\\\\]' and not (t.has_zero and f.name ~ '\\ue000');
+
 -- The entries of one request. Without seq, so that Postgres stores the key of a request once. Others are not in it.
 create index entries_by_request on entries (thread, (${REQUEST_KEY})) where ${REQUEST_KEY} is not null;
 

@@ -28,6 +28,31 @@ CREATE TABLE commands (
 CREATE INDEX commands_pending ON commands (tenant, thread, position) WHERE done_at IS NULL;
 CREATE INDEX commands_done ON commands (tenant, done_at) WHERE done_at IS NOT NULL;
 
+-- Owners, and values of the metadata that threads are listed by.
+ALTER TABLE threads ADD COLUMN owner TEXT;
+CREATE INDEX threads_by_owner ON threads (tenant, owner, updated_at DESC, id) WHERE owner IS NOT NULL;
+
+CREATE TABLE thread_fields (
+  tenant TEXT NOT NULL,
+  name TEXT NOT NULL,
+  value TEXT NOT NULL, -- JSON text
+  thread INTEGER NOT NULL,
+  PRIMARY KEY (thread, name)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX thread_fields_by_value ON thread_fields (tenant, name, value);
+
+-- The fields of earlier threads, as thread-fields.ts makes them: JSON.stringify escapes no character of the name.
+INSERT INTO thread_fields
+SELECT t.tenant, f.key, t.metadata -> f.fullkey, t.key
+FROM threads t, json_each(CASE WHEN json_valid(t.metadata) THEN t.metadata ELSE '{}' END) f
+WHERE f.type IN ('text', 'integer', 'real', 'true', 'false')
+  AND length(CAST(f.key AS BLOB)) BETWEEN 1 AND 256 AND instr(f.key, char(0)) = 0 AND instr(f.key, '"') = 0 AND instr(f.key, char(92)) = 0
+  AND f.key NOT GLOB '*[' || char(1) || '-' || char(31) || ']*' AND length(CAST(t.metadata -> f.fullkey AS BLOB)) <= 800;
+
+CREATE TRIGGER remove_fields AFTER DELETE ON threads BEGIN
+  DELETE FROM thread_fields WHERE thread = OLD.key;
+END;
+
 -- The entries of one request, in order. Entries without a request are not in it.
 CREATE INDEX entries_by_request ON entries (thread, (${REQUEST_KEY}), seq) WHERE (${REQUEST_KEY}) IS NOT NULL;
 

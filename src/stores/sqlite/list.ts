@@ -1,0 +1,108 @@
+import type { ListPosition, ListQuery, NamedHead, ThreadField } from "../driver.ts";
+import type { ListOrder } from "../port.ts";
+import { asJsonText } from "../search-text.ts";
+import { fieldsOf } from "../thread-fields.ts";
+import { retryBusy } from "./busy-retry.ts";
+import type { SqliteConnection, SqlValue } from "./connection.ts";
+import { HEAD_COLUMNS, PAYLOAD, toHead } from "./thread-tables.ts";
+import { runLongQuery, type WorkerConnection } from "./worker-connection.ts";
+
+interface Condition {
+  readonly sql: string;
+  readonly values: readonly SqlValue[];
+}
+
+const SORT_ORDER = { updated: "updated_at DESC, id", created: "created_at DESC, id", id: "id" } as const;
+const REVERSE_ORDER = { updated: "updated_at, id DESC", created: "created_at, id DESC", id: "id DESC" } as const;
+
+/** A status must be text. `json_extract` alone would also convert objects to text. */
+const STATUS = "CASE json_type(metadata, '$.status') WHEN 'text' THEN json_extract(metadata, '$.status') END";
+
+/** The threads of a page, plus one when there is another page. */
+export async function listThreads(
+  connection: SqliteConnection,
+  tenant: string,
+  query: ListQuery,
+  queries: WorkerConnection | undefined,
+): Promise<readonly NamedHead[]> {
+  const fields = [...query.fields, ...(query.status === undefined ? [] : fieldsOf({ status: query.status }))];
+  const first = await retryBusy(() => rarestField(connection, tenant, fields));
+  const conditions = conditionsOf(tenant, { ...query, fields }, first);
+  const where = conditions.map(({ sql }) => sql).join(" AND ");
+  const values = [...conditions.flatMap((condition) => condition.values), query.limit + 1];
+  const order = (query.reverse ? REVERSE_ORDER : SORT_ORDER)[query.order];
+  const tables = first === undefined ? "threads t" : "thread_fields f CROSS JOIN threads t";
+  const sql = `SELECT id, ${HEAD_COLUMNS} FROM ${tables} WHERE ${where} ORDER BY ${order} LIMIT ?`;
+  const rows = await (query.search === ""
+    ? retryBusy(() => connection.prepare(sql).all(...values))
+    : runLongQuery(connection, queries, sql, values)); // a search reads every payload
+  return rows.map(([id, ...columns]) => ({ id: String(id), head: toHead(String(id), columns) }));
+}
+
+/** With more threads than this, reading them in their order finds a page sooner than sorting them. */
+const MAX_SORTED = 2000;
+
+/**
+ * The field that the fewest threads have, if they are few enough to be sorted. SQLite has no statistics, so it cannot choose
+ * by itself between the index of the field and that of the order.
+ */
+function rarestField(
+  connection: SqliteConnection,
+  tenant: string,
+  fields: readonly ThreadField[],
+): ThreadField | undefined {
+  const count = connection.prepare(
+    `SELECT count(*) FROM (SELECT 1 FROM thread_fields WHERE tenant = ? AND name = ? AND value = ? LIMIT ${MAX_SORTED})`,
+  );
+  const counted = fields.map((field) => ({ field, threads: Number(count.get(tenant, field.name, field.value)?.[0]) }));
+  const [rarest] = counted.sort((a, b) => a.threads - b.threads);
+  return rarest !== undefined && rarest.threads < MAX_SORTED ? rarest.field : undefined;
+}
+
+/** `first` is the field whose index is read. The others are looked up for each thread. */
+function conditionsOf(tenant: string, query: ListQuery, first: ThreadField | undefined): readonly Condition[] {
+  const { prefix, order, reverse, status, owner, fields, search, after } = query;
+  const others = fields.filter((field) => field !== first);
+  return [
+    ...(first === undefined ? [] : [isFirst(tenant, first)]),
+    { sql: "t.tenant = ?", values: [tenant] },
+    ...(owner === undefined ? [] : [{ sql: "owner = ?", values: [owner] }]),
+    ...others.map(hasField),
+    ...timesOf(query),
+    ...(prefix === "" ? [] : [{ sql: "substr(id, 1, length(?)) = ?", values: [prefix, prefix] }]),
+    ...(status === undefined ? [] : [{ sql: `${STATUS} = ?`, values: [status] }]),
+    ...(search === "" ? [] : [containsText(search)]),
+    ...(after === undefined ? [] : [isAfter(after, order, reverse)]),
+  ];
+}
+
+function isFirst(tenant: string, { name, value }: ThreadField): Condition {
+  return { sql: "f.tenant = ? AND f.name = ? AND f.value = ? AND t.key = f.thread", values: [tenant, name, value] };
+}
+
+function hasField({ name, value }: ThreadField): Condition {
+  const sql = "EXISTS (SELECT 1 FROM thread_fields o WHERE o.thread = t.key AND o.name = ? AND o.value = ?)";
+  return { sql, values: [name, value] };
+}
+
+function timesOf({ updatedSince, updatedBefore, createdSince, createdBefore }: ListQuery): readonly Condition[] {
+  return [
+    ...(updatedSince === undefined ? [] : [{ sql: "updated_at >= ?", values: [updatedSince] }]),
+    ...(updatedBefore === undefined ? [] : [{ sql: "updated_at < ?", values: [updatedBefore] }]),
+    ...(createdSince === undefined ? [] : [{ sql: "created_at >= ?", values: [createdSince] }]),
+    ...(createdBefore === undefined ? [] : [{ sql: "created_at < ?", values: [createdBefore] }]),
+  ];
+}
+
+function isAfter({ value, id }: ListPosition, order: ListOrder, reverse: boolean): Condition {
+  const [less, greater] = reverse ? [">", "<"] : ["<", ">"];
+  if (order === "id") return { sql: `id ${greater} ?`, values: [id] };
+  const column = order === "updated" ? "updated_at" : "created_at";
+  return { sql: `(${column} ${less} ? OR (${column} = ? AND id ${greater} ?))`, values: [value, value, id] };
+}
+
+function containsText(search: string): Condition {
+  const inEntries = `EXISTS (SELECT 1 FROM entries e WHERE e.thread = t.key AND instr(lower(${PAYLOAD}), ?))`;
+  const text = asJsonText(search);
+  return { sql: `(instr(lower(id), ?) OR instr(lower(metadata), ?) OR ${inEntries})`, values: [search, text, text] };
+}
