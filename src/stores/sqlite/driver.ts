@@ -28,9 +28,10 @@ import { REQUEST_KEY_OF_ENTRY } from "./schema/v2.ts";
 import {
   copyThread,
   HEAD_COLUMNS,
+  hideOrRemoveThread,
   PAYLOAD,
   ROW_COLUMNS,
-  removeThread,
+  removeHidden,
   Threads,
   toHead,
   toRow,
@@ -98,6 +99,11 @@ export function sqliteDriver(
     return isApplied ?? (await retryBusy(() => threads.head(threadId)?.seal === seal));
   }
 
+  /** In slices, so that the event loop turns between them. Also removes what a process has left that died meanwhile. */
+  async function removeHiddenRows(): Promise<void> {
+    while (await write("", () => removeHidden(connection))) await new Promise((resolve) => setImmediate(resolve));
+  }
+
   return {
     scheduling: true,
 
@@ -115,7 +121,11 @@ export function sqliteDriver(
     list: (query) => listThreads(connection, tenant, query, queries),
     inspect: () => inspection.trouble(),
 
-    remove: (threadId) => write(threadId, () => removeThread(connection, tenant, threadId)),
+    async remove(threadId) {
+      const isRemoved = await write(threadId, () => hideOrRemoveThread(connection, tenant, threadId));
+      await group.track(removeHiddenRows());
+      return isRemoved;
+    },
     copy: (from, to, atSeq, fork) => write(to, () => copyThread(connection, tenant, { from, to, atSeq, ...fork })),
 
     getRecord: (space, key) => retryBusy(() => records.get(space, key)),

@@ -355,19 +355,57 @@ export function copyThread(
 }
 
 /** Removes a thread, its commands, and the big payloads that only it uses. Must run inside a transaction. */
-export function removeThread(connection: SqliteConnection, tenant: string, threadId: string): boolean {
+function removeThread(connection: SqliteConnection, tenant: string, threadId: string): boolean {
   removeCommands(connection, tenant, threadId);
   const key = keyOf(connection, tenant, threadId);
   if (key === undefined) return false;
+  removeRows(connection, key, Number.MAX_SAFE_INTEGER);
+  connection.prepare("DELETE FROM threads WHERE key = ?").run(key);
+  return true;
+}
+
+/** Removes the rows of a thread up to a seq, and the big payloads that only they use. */
+function removeRows(connection: SqliteConnection, key: SqlValue, toSeq: number): void {
+  const range = [key, toSeq];
   const bigPayloads = connection
-    .prepare("SELECT DISTINCT big FROM entries WHERE thread = ? AND big IS NOT NULL")
-    .all(key);
+    .prepare("SELECT DISTINCT big FROM entries WHERE thread = ? AND seq <= ? AND big IS NOT NULL")
+    .all(...range);
   const last = lastPosition(connection);
-  connection.prepare("DELETE FROM entries WHERE thread = ?").run(key);
+  connection.prepare("DELETE FROM entries WHERE thread = ? AND seq <= ?").run(...range);
   if (last !== lastPosition(connection)) keepPosition(connection, Number(last));
   const drop = "DELETE FROM big_payloads WHERE key = ?1 AND NOT EXISTS (SELECT 1 FROM entries WHERE big = ?1)";
   for (const big of bigPayloads) connection.prepare(drop).run(...big);
-  connection.prepare("DELETE FROM threads WHERE key = ?").run(key);
+}
+
+/** The tenant of threads whose rows are being removed. No tenant has a slash in its name. */
+const REMOVED = "/removed";
+
+/** Threads with fewer rows are removed in one transaction. */
+const ROWS_PER_REMOVAL = 500;
+
+/**
+ * Removes a thread, or hides one with many rows. Then it is gone for all readers, and `removeHidden` removes its rows. Must
+ * run inside a transaction.
+ */
+export function hideOrRemoveThread(connection: SqliteConnection, tenant: string, threadId: string): boolean {
+  const [key, rev] =
+    connection.prepare("SELECT key, rev FROM threads WHERE tenant = ? AND id = ?").get(tenant, threadId) ?? [];
+  if (key === undefined || Number(rev) <= ROWS_PER_REMOVAL) return removeThread(connection, tenant, threadId);
+  removeCommands(connection, tenant, threadId);
+  // The key is a unique id: a thread with this id may be hidden already.
+  connection.prepare("UPDATE threads SET tenant = ?, id = ? WHERE key = ?").run(REMOVED, String(key), key);
+  return true;
+}
+
+/** Removes some rows of a hidden thread, of any process. False when there is none. Must run inside a transaction. */
+export function removeHidden(connection: SqliteConnection): boolean {
+  const [key, id] = connection.prepare("SELECT key, id FROM threads WHERE tenant = ? LIMIT 1").get(REMOVED) ?? [];
+  if (key === undefined) return false;
+  const [first] = connection.prepare("SELECT min(seq) FROM entries WHERE thread = ?").get(key) ?? [];
+  const toSeq = Number(first ?? 0) + ROWS_PER_REMOVAL - 1;
+  removeRows(connection, key, toSeq);
+  const isEmpty = connection.prepare("SELECT 1 FROM entries WHERE thread = ? LIMIT 1").get(key) === undefined;
+  if (isEmpty) removeThread(connection, REMOVED, String(id));
   return true;
 }
 
