@@ -171,7 +171,7 @@ export class Threads {
   }
 
   #script(threadId: string, key: number | undefined, decision: Decision<unknown>): WriteScript | undefined {
-    const { result: _, head, rows = [], lanes = [], ...others } = decision;
+    const { result: _, head, fields = [], rows = [], lanes = [], ...others } = decision;
     if (head === undefined || Object.keys(others).length > 0) return undefined;
     const values = headValues(head);
     const place = [this.#tenant, threadId];
@@ -189,8 +189,11 @@ export class Threads {
       putRow: PUT_ROW,
       rows: (from, to) => rows.slice(from, to).map((row) => rowValues(row, bigOf(row.payload))),
       rowCount: rows.length,
-      putLane: PUT_LANE,
-      lanes: lanes.map(laneValues),
+      parts: [
+        { sql: PUT_LANE, rows: lanes.map(laneValues) },
+        { sql: PUT_FIELD, rows: fields.flatMap((field) => (field.value === null ? [] : [this.#fieldValues(field)])) },
+        { sql: REMOVE_FIELD, rows: fields.flatMap(({ name, value }) => (value === null ? [[name]] : [])) },
+      ],
     };
   }
 
@@ -209,10 +212,14 @@ export class Threads {
       this.#sql.putRow.run(thread, ...rowValues(row, this.#putBigPayload(row.payload)));
     }
     for (const lane of lanes) this.#sql.putLane.run(thread, ...laneValues(lane));
-    for (const { name, value } of fields) {
-      if (value === null) this.#sql.removeField.run(thread, name);
-      else this.#sql.putField.run(this.#tenant, name, value, thread);
+    for (const field of fields) {
+      if (field.value === null) this.#sql.removeField.run(thread, field.name);
+      else this.#sql.putField.run(thread, ...this.#fieldValues(field));
     }
+  }
+
+  #fieldValues({ name, value }: ThreadField): SqlValue[] {
+    return [this.#tenant, name, value];
   }
 
   fields(threadId: string): readonly ThreadField[] {
@@ -275,7 +282,8 @@ const LANE_COLUMNS = "lane, first_seq, seq, record_seq, record, check_sum";
 
 const PUT_LANE = `INSERT OR REPLACE INTO lanes (thread, ${LANE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)`;
 
-const PUT_FIELD = "INSERT OR REPLACE INTO thread_fields (tenant, name, value, thread) VALUES (?, ?, ?, ?)";
+const PUT_FIELD = "INSERT OR REPLACE INTO thread_fields (thread, tenant, name, value) VALUES (?, ?, ?, ?)";
+const REMOVE_FIELD = "DELETE FROM thread_fields WHERE thread = ? AND name = ?";
 
 function laneValues({ lane, firstSeq, seq, recordSeq, record, checkSum }: StoredLane): SqlValue[] {
   return [lane, firstSeq, seq, recordSeq, record, checkSum];
@@ -304,7 +312,7 @@ function statements(connection: SqliteConnection) {
     addHead: connection.prepare(ADD_HEAD),
     putHead: connection.prepare(PUT_HEAD),
     putField: connection.prepare(PUT_FIELD),
-    removeField: connection.prepare("DELETE FROM thread_fields WHERE thread = ? AND name = ?"),
+    removeField: connection.prepare(REMOVE_FIELD),
     fields: connection.prepare(`
       SELECT name, value FROM thread_fields WHERE thread = (SELECT key FROM threads WHERE tenant = ? AND id = ?)`),
     putRow: connection.prepare(PUT_ROW),
@@ -350,7 +358,7 @@ export function copyThread(
   const putLane = connection.prepare(PUT_LANE);
   for (const lane of lanes) putLane.run(key, ...laneValues(lane));
   const putField = connection.prepare(PUT_FIELD);
-  for (const { name, value } of fields) putField.run(tenant, name, value, key);
+  for (const { name, value } of fields) putField.run(key, tenant, name, value);
   return true;
 }
 

@@ -24,7 +24,7 @@ function query({ sql, values }) {
   return { rows: prepare(reader, sql).all(...values) };
 }
 
-function apply({ unchanged, head, putRow, putLane, lanes }) {
+function apply({ unchanged, head, putRow, parts }) {
   const nested = new Map();
   const valueOf = (value) => {
     if (typeof value !== "object" || value === null || value instanceof Uint8Array) return value;
@@ -37,8 +37,10 @@ function apply({ unchanged, head, putRow, putLane, lanes }) {
   const [key] = prepare(writer, head.sql).get(...head.values);
   const row = writer.prepare(putRow);
   for (const values of rows) row.run(key, ...values.map(valueOf));
-  const lane = writer.prepare(putLane);
-  for (const values of lanes) lane.run(key, ...values);
+  for (const { sql, rows } of parts) {
+    const part = writer.prepare(sql);
+    for (const values of rows) part.run(key, ...values);
+  }
   return true;
 }
 
@@ -86,14 +88,14 @@ export type ScriptValue = SqlValue | NestedQuery;
 /** A transaction as data. It writes nothing when one of the `unchanged` queries has other rows. */
 export interface WriteScript {
   readonly unchanged: readonly (NestedQuery & { readonly rows: Rows })[];
-  /** Returns the key of the thread, which is the first value of each row and lane. */
+  /** Returns the key of the thread, which is the first value of each row and of each part. */
   readonly head: NestedQuery;
   readonly putRow: string;
   readonly rowCount: number;
   /** The values of the rows from an index up to another. */
   readonly rows: (from: number, to: number) => readonly (readonly ScriptValue[])[];
-  readonly putLane: string;
-  readonly lanes: Rows;
+  /** Statements to run after the rows, each once for each list of values. */
+  readonly parts: readonly { readonly sql: string; readonly rows: Rows }[];
 }
 
 interface Answer {

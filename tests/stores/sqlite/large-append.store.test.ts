@@ -35,12 +35,16 @@ test("a worker writes a large append, and what memory would hold", async () => {
     payload: { contextRef: "side", operation: { type: "switch", reason: "manual" } },
   };
   const entries = [...notes(COUNT), switched, note({ text }), note({ text })];
-  await store.append("thread_1", note({ n: "first" }), { metadata: { title: "a" } });
-  const { entries: written, rev } = await store.append("thread_1", entries, { metadata: { title: "b" } });
+  await store.append("thread_1", note({ n: "first" }), { metadata: { title: "a", project: "x" } });
+  const { entries: written, rev } = await store.append("thread_1", entries, {
+    metadata: { title: "b", project: [] },
+  });
   expect(rev).toBe(COUNT + 4);
   expect(write).toHaveBeenCalledTimes(1);
   const loaded = await other.load("thread_1");
-  expect(loaded?.metadata).toEqual({ title: "b" });
+  expect(loaded?.metadata).toEqual({ title: "b", project: [] });
+  expect((await other.list({ metadata: { title: "b" } })).threads).toHaveLength(1);
+  expect((await other.list({ metadata: { project: "x" } })).threads).toHaveLength(0);
   expect(loaded?.slice(1, rev - 1)).toEqual(written);
   expect(await other.verify("thread_1")).toMatchObject({ ok: true, entries: rev });
   expect(await store.append("thread_1", {})).toMatchObject({ rev: rev + 1 });
