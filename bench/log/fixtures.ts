@@ -1,3 +1,4 @@
+import type { EntryInput } from "heddle";
 import { sqliteStore } from "heddle/sqlite";
 import type { Scratch } from "../support/scratch.ts";
 import { Baseline } from "./baseline.ts";
@@ -7,6 +8,13 @@ import { messages, payloadOf } from "./message.ts";
 export const THREAD = "thread_bench";
 
 const BATCH = 1000;
+
+export const ENTRIES_PER_REQUEST = 10;
+
+/** The request of entry `seq` in the fixture `requests`. */
+export function requestOf(seq: number): string {
+  return `request_${Math.floor(seq / ENTRIES_PER_REQUEST)}`;
+}
 
 /** Database files of one long thread, made when first asked for, closed, and shared by the measurements of a run. */
 export class Fixtures {
@@ -23,6 +31,24 @@ export class Fixtures {
       const store = sqliteStore(path);
       for (let from = 0; from < entries; from += BATCH)
         await store.append(THREAD, messages(from, Math.min(BATCH, entries - from)));
+      await store.close();
+    });
+  }
+
+  /** A file of heddle/sqlite with small entries, each of a request. */
+  requests(entries: number): Promise<string> {
+    return this.#once(`requests-${entries}.db`, async (path) => {
+      const store = sqliteStore(path, { mode: "relaxed" });
+      const entry = (seq: number): EntryInput => ({
+        kind: "note",
+        payload: { seq },
+        refs: { requestId: requestOf(seq) },
+      });
+      for (let from = 0; from < entries; from += BATCH)
+        await store.append(
+          THREAD,
+          Array.from({ length: Math.min(BATCH, entries - from) }, (_, n) => entry(from + n)),
+        );
       await store.close();
     });
   }

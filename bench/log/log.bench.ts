@@ -17,8 +17,11 @@ import { last200 } from "./last-200.ts";
 import { memory } from "./memory.ts";
 import { peers } from "./peers.ts";
 import { postgresAppends } from "./postgres.ts";
+import { processes } from "./processes.ts";
+import { requests } from "./requests.ts";
 import { singleAppend } from "./single-append.ts";
 import { FULL, QUICK } from "./sizes.ts";
+import { tenants } from "./tenants.ts";
 import { verify } from "./verify.ts";
 import { postgresWatchers, watchers } from "./watchers.ts";
 
@@ -34,9 +37,12 @@ const measurements: Readonly<Record<string, Measurement>> = {
   verify,
   bytes,
   feed,
+  requests,
   watchers,
+  processes,
   postgres: postgresAppends,
   "postgres-watchers": postgresWatchers,
+  tenants,
   peers,
 };
 

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { openStore, type ThreadStore } from "heddle";
+import { postgresStore } from "heddle/postgres";
 import { sqliteStore } from "heddle/sqlite";
 import postgres from "postgres";
 import { shareAtRest } from "../support/cpu.ts";
@@ -9,6 +10,7 @@ import type { Table } from "../support/table.ts";
 import type { Bench } from "./bench.ts";
 import { messageOf } from "./message.ts";
 import { postgresDatabase } from "./postgres-database.ts";
+import type { Sizes } from "./sizes.ts";
 
 const WATCHERS = 1000;
 const POSTGRES_WATCHERS = 60;
@@ -57,9 +59,12 @@ export async function watchers({ sizes, scratch, budgets }: Bench): Promise<Tabl
   };
 }
 
-/** The statements that idle watchers of one process send to Postgres. */
+/** The statements that idle watchers of one process send to Postgres, and appends beside watchers of other threads. */
 export async function postgresWatchers({ sizes, budgets }: Bench): Promise<Table> {
-  const table = { id: "postgres-watchers", title: `${POSTGRES_WATCHERS} idle watchers on Postgres` };
+  const table = {
+    id: "postgres-watchers",
+    title: "Watchers on Postgres: statements at rest, and single appends beside them",
+  };
   const database = await postgresDatabase();
   const store = await openStore(database.url);
   const sql = postgres(database.url, { max: 1, onnotice: () => {} });
@@ -75,11 +80,22 @@ export async function postgresWatchers({ sizes, budgets }: Bench): Promise<Table
     const perSecond = statements / ((performance.now() - started) / 1000);
     stop.abort();
     await over;
+    const ratio = await appendBesidePostgresWatchers(database.url, sizes);
     return {
       ...table,
-      columns: [{ key: "rate", label: "statements", unit: "per second" }],
-      rows: [{ name: `${POSTGRES_WATCHERS} watchers`, values: { rate: perSecond } }],
+      columns: [
+        { key: "rate", label: "statements", unit: "per second" },
+        { key: "ratio", label: "append, to none", unit: "times" },
+      ],
+      rows: [
+        { name: `${POSTGRES_WATCHERS} watchers`, values: { rate: perSecond } },
+        { name: `${WATCHERS} watchers`, values: { ratio } },
+      ],
       checks: [
+        budgets.atMost("postgresAppendBesideWatchers", ratio, {
+          what: `Postgres, append beside ${WATCHERS} watchers to none`,
+          unit: "times",
+        }),
         budgets.atMost("idlePostgresStatements", perSecond, {
           what: `statements of ${POSTGRES_WATCHERS} idle watchers`,
           unit: "per second",
@@ -91,6 +107,23 @@ export async function postgresWatchers({ sizes, budgets }: Bench): Promise<Table
     await store.close();
     await database.drop();
   }
+}
+
+/** In two schemas of one database. How many times as long as without watchers an append takes. */
+async function appendBesidePostgresWatchers(url: string, { rounds, appendsPerRound }: Sizes): Promise<number> {
+  const alone = postgresStore(url, { schema: "alone" });
+  const watched = postgresStore(url, { schema: "watched" });
+  const stop = new AbortController();
+  const over = watch(watched, WATCHERS, stop.signal);
+  await watched.append("unwatched", messageOf(0)); // after the first reads of the watchers
+  let appended = 0;
+  const append = (store: ThreadStore) => () =>
+    oneByOne(appendsPerRound, () => store.append("unwatched", messageOf(appended++)));
+  const results = await race({ alone: append(alone), watched: append(watched) }, { rounds: Math.max(3, rounds >> 1) });
+  stop.abort();
+  await over;
+  await Promise.all([alone.close(), watched.close()]);
+  return results.watched.over(results.alone);
 }
 
 async function watch(store: ThreadStore, count: number, signal: AbortSignal): Promise<void> {
