@@ -28,10 +28,12 @@ export type {
   NamedHead,
   RecordSpace,
   RowRange,
+  RunnableRow,
   StoreDriver,
   StoredCommand,
   StoredLane,
   StoredRow,
+  TakeQuery,
   ThreadChanges,
   ThreadField,
   ThreadHead,
@@ -65,6 +67,8 @@ export type {
   ListOptions,
   ListOrder,
   LoadOptions,
+  NextRun,
+  PostOptions,
   ReadOptions,
   ThreadInfo,
   ThreadPage,
@@ -73,6 +77,7 @@ export type {
   WatchOptions,
 } from "./stores/port.ts";
 export type { StoreProjectionInput } from "./stores/project-from-store.ts";
+export type { Runnable, TakenThread, TakeOptions } from "./stores/runnable.ts";
 export type { OnUpgrade, UpgradeProgress } from "./stores/upgrade.ts";
 export { checkName } from "./thread/names.ts";
 export type { LaneBase, LaneBaseOrigin, ThreadBase } from "./thread/thread-data.ts";

@@ -51,4 +51,6 @@ export interface ConsumedCommand {
 export interface PostedCommand {
   readonly threadId: string;
   readonly command: CommandInput;
+  /** As in `post`. Default: not known. */
+  readonly agent?: string | undefined;
 }

@@ -1,13 +1,14 @@
 import { checkName } from "../thread/names.ts";
 import { decideEndLease, decideRenewLease, decideStart } from "./decide/lease.ts";
 import { defineStore } from "./define-store.ts";
-import type { DatabaseDriver, LeaseDecision, LeaseState, StoreDriver } from "./driver.ts";
-import { storeClosed } from "./errors.ts";
+import type { DatabaseDriver, LeaseDecision, LeaseState, StoreDriver, TakeQuery } from "./driver.ts";
+import { LeaseEndedError, storeClosed } from "./errors.ts";
 import type { Leases } from "./lease.ts";
 import { callAborted, checkSignal, MAY_BE_STORED } from "./methods/abortable-driver.ts";
 import { checkLease } from "./methods/claims.ts";
-import { checkOptions, checkTtl, type StoreOptions } from "./options.ts";
+import { checkOptions, checkTtl, invalidOption, type StoreOptions } from "./options.ts";
 import type { CallOptions, ThreadStore } from "./port.ts";
+import type { Runnable, TakenThread, TakeOptions } from "./runnable.ts";
 import { untilAborted } from "./until-aborted.ts";
 
 /** A database with the stores of many tenants, and what the processes that share it need to divide the work. */
@@ -19,6 +20,8 @@ export interface ThreadDatabase {
   readonly tenant: (name: string) => ThreadStore;
   /** Which processes live. */
   readonly leases: Leases;
+  /** Which threads of all tenants have something to do. */
+  readonly runnable: Runnable;
   /** Waits for pending appends, ends the watchers of all tenants and closes the file or the connections. Safe to call twice. */
   readonly close: () => Promise<void>;
 }
@@ -47,6 +50,8 @@ export function defineDatabase(driver: DatabaseDriver, options: StoreOptions = {
     return call(options, () => driver.lease(node, decide, options.signal));
   }
 
+  let afterTenant = "";
+
   return {
     tenant(name) {
       checkName("tenant", name);
@@ -73,6 +78,16 @@ export function defineDatabase(driver: DatabaseDriver, options: StoreOptions = {
       },
     },
 
+    runnable: {
+      async take(options) {
+        const { signal, ...query } = takeQuery(options, afterTenant);
+        const taken = await call({ signal }, () => driver.take(query, signal));
+        if (taken === undefined) throw new LeaseEndedError(query.lease);
+        afterTenant = lastTurn(taken, afterTenant);
+        return taken;
+      },
+    },
+
     async close() {
       if (isClosed) return;
       isClosed = true;
@@ -91,4 +106,23 @@ function refuseIf(isClosed: () => boolean, driver: StoreDriver): StoreDriver {
         isClosed() ? Promise.reject(storeClosed()) : Reflect.apply(member, target, values);
     },
   });
+}
+
+function takeQuery(options: TakeOptions, afterTenant: string): TakeQuery & CallOptions {
+  const names = ["lease", "holder", "agents", "limit", "perTenant", "signal"] as const;
+  const { agents, limit = 1, perTenant = Number.MAX_SAFE_INTEGER, signal, ...rest } = checkOptions(options, names);
+  const lease = checkLease(rest.lease);
+  const { holder = lease.node } = rest;
+  checkName("holder", holder);
+  if (!(agents === undefined || Array.isArray(agents))) throw invalidOption("agents", "a list of names");
+  for (const agent of agents ?? []) checkName("agents", agent);
+  if (!(Number.isSafeInteger(limit) && limit >= 1 && limit <= 1000)) throw invalidOption("limit", "from 1 to 1,000");
+  if (!(Number.isSafeInteger(perTenant) && perTenant >= 1)) throw invalidOption("perTenant", "a whole number above 0");
+  return { lease, holder, agents, limit, perTenant, afterTenant, signal };
+}
+
+/** The tenant that had the last turn: the next call begins behind it. */
+function lastTurn(taken: readonly TakenThread[], before: string): string {
+  const tenants = taken.map(({ tenant }) => tenant).sort();
+  return tenants.findLast((tenant) => tenant <= before) ?? tenants.at(-1) ?? before;
 }

@@ -3,6 +3,7 @@ import type { LaneTrack } from "../lanes/track.ts";
 import type { JsonObject } from "../thread/json.ts";
 import type { LeaseKey, ListOrder } from "./port.ts";
 import type { RefsFilter } from "./refs-filter.ts";
+import type { TakenThread } from "./runnable.ts";
 
 /** An entry as it is stored. A driver must return texts unchanged, because the hashes cover them. */
 export interface StoredRow {
@@ -122,6 +123,15 @@ export interface LeaseRecord extends LeaseKey {
   readonly ended: boolean;
 }
 
+/** When a thread has something to do. Each thread has at most one; it is kept when there is nothing to do. */
+export interface RunnableRow {
+  /** The name of the agent; null when it is not known. */
+  readonly agent: string | null;
+  /** Null when there is nothing to do. */
+  readonly dueAt: number | null;
+  readonly priority: number;
+}
+
 /** A command in an inbox as it is stored. A driver must return texts unchanged, because the checksum covers them. */
 export interface StoredCommand {
   readonly id: string;
@@ -161,6 +171,8 @@ export interface WantedInbox {
   readonly commandIds: readonly string[];
   /** Ids of entries of that thread. */
   readonly entryIds: readonly string[];
+  /** Only for a driver with `scheduling`: also the thread's runnable row, and with "pending" all of its pending commands. */
+  readonly runnable?: "row" | "pending";
 }
 
 /** The wanted part of the inbox of one thread, as it is inside the transaction. */
@@ -171,6 +183,10 @@ export interface InboxState {
   readonly known: readonly StoredRow[];
   /** No pending command of the thread has a greater position; 0 when there is none. */
   readonly lastPosition: number;
+  /** Null when there is none. Absent when it is not wanted. */
+  readonly runnable?: RunnableRow | null;
+  /** All pending commands. Absent when they are not wanted. */
+  readonly pending?: readonly Pick<StoredCommand, "id" | "revision">[];
 }
 
 /** The rows and lanes of a thread that a decision needs. */
@@ -214,6 +230,8 @@ export interface Decision<Result> {
   readonly leases?: readonly LeaseRecord[];
   /** Commands to insert, or to replace by thread id and command id. Only of wanted inboxes. */
   readonly commands?: readonly InboxCommand[];
+  /** Each replaces the runnable row of its thread. Only of wanted inboxes. */
+  readonly runnable?: readonly { readonly threadId: string; readonly row: RunnableRow }[];
   /** Remove commands of the tenant, of any thread, whose outcome is older: about 100 at most. */
   readonly purgeBefore?: number;
 }
@@ -299,7 +317,7 @@ export type RecordSpace = "checkpoint" | "blob";
  * no method is called after that. Use it to stop work that has not begun, such as a write that waits for its turn.
  */
 export interface StoreDriver {
-  /** Whether the driver keeps leases. Default false: claims with a lease are `store_unsupported`. */
+  /** Whether the driver keeps leases and runnable rows. Default false: calls that need them are `store_unsupported`. */
   readonly scheduling?: boolean | undefined;
 
   /**
@@ -341,7 +359,7 @@ export interface StoreDriver {
   heads(afterId: string | undefined, limit: number, signal?: AbortSignal): Promise<readonly NamedHead[]>;
 
   /**
-   * Removes rows, lanes, head and all commands. Must keep the claim, so that epochs never start at 1 again. False when there is
+   * Removes rows, lanes, head, runnable row and all commands. Must keep the claim, so that epochs never start at 1 again. False when there is
    * no thread; its commands are removed nevertheless.
    */
   remove(threadId: string, signal?: AbortSignal): Promise<boolean>;
@@ -394,6 +412,18 @@ export interface LeaseDecision<Result> {
   readonly purgeBefore?: number;
 }
 
+/** The checked options of `take`, with all defaults. */
+export interface TakeQuery {
+  readonly lease: LeaseKey;
+  readonly holder: string;
+  readonly agents: readonly string[] | undefined;
+  readonly limit: number;
+  /** How many threads of one tenant the lease may hold, those that it holds already included. */
+  readonly perTenant: number;
+  /** It is the turn of the tenants behind this one, in the order of their names; then of the others. */
+  readonly afterTenant: string;
+}
+
 /** A database with the stores of many tenants; `defineDatabase` turns it into a ThreadDatabase. */
 export interface DatabaseDriver {
   /** The driver of one tenant. Has `scheduling`. Its `close` leaves the database open. */
@@ -405,6 +435,13 @@ export interface DatabaseDriver {
     decide: (state: LeaseState) => LeaseDecision<Result>,
     signal?: AbortSignal,
   ): Promise<Result>;
+
+  /**
+   * Claims threads that are due and that no claim holds, in one transaction, and marks expired leases of other nodes as ended.
+   * The threads of a tenant are numbered by priority and `dueAt`, behind those that the lease holds. Lower numbers come first,
+   * then the turn of the tenant. Skips threads that another transaction has locked. Undefined when the lease is over.
+   */
+  take(query: TakeQuery, signal?: AbortSignal): Promise<readonly TakenThread[] | undefined>;
 
   close(): Promise<void>;
 }

@@ -10,6 +10,7 @@ import type {
   LeaseRecord,
   RecordSpace,
   RowRange,
+  RunnableRow,
   StoreDriver,
   StoredCommand,
   StoredLane,
@@ -75,6 +76,7 @@ export class MemoryTenant {
   readonly settled: InboxCommand[] = [];
   /** All rows in commit order, including rows of removed threads, so that feed cursors stay valid. */
   readonly log: Omit<Change, "cursor">[] = [];
+  readonly runnable: Map<string, RunnableRow> = new Map();
   /** By node. All tenants of a database share them. */
   readonly leases: Map<string, LeaseRecord>;
 
@@ -121,9 +123,11 @@ export function memoryDriver(tenant: MemoryTenant, clock: Clock): StoreDriver {
     return seqs.flatMap((seq) => thread?.rows[seq] ?? []);
   }
 
-  function inboxState({ threadId, commandIds, entryIds }: WantedInbox): InboxState {
+  function inboxState({ threadId, commandIds, entryIds, runnable }: WantedInbox): InboxState {
     const inbox = inboxes.get(threadId);
     return {
+      ...(runnable !== undefined && { runnable: tenant.runnable.get(threadId) ?? null }),
+      ...(runnable === "pending" && { pending: [...(inbox?.pending.values() ?? [])] }),
       commands: commandIds.flatMap((id) => inbox?.commands.get(id) ?? []),
       known: rowsById(threadId, entryIds),
       lastPosition: inbox?.lastPosition ?? 0,
@@ -155,9 +159,10 @@ export function memoryDriver(tenant: MemoryTenant, clock: Clock): StoreDriver {
   }
 
   function apply(threadId: string, decision: Decision<unknown>): void {
-    const { head, rows = [], lanes = [], claim, leases = [], commands = [], purgeBefore } = decision;
+    const { head, rows = [], lanes = [], claim, leases = [], runnable = [], commands = [], purgeBefore } = decision;
     if (claim !== undefined) claims.set(threadId, claim);
     for (const lease of leases) tenant.leases.set(lease.node, lease);
+    for (const { threadId: of, row } of runnable) tenant.runnable.set(of, row);
     if (purgeBefore !== undefined) purge(purgeBefore);
     for (const command of commands) putCommand(command);
     if (head === undefined) return;
@@ -236,6 +241,7 @@ export function memoryDriver(tenant: MemoryTenant, clock: Clock): StoreDriver {
 
     async remove(threadId) {
       inboxes.delete(threadId);
+      tenant.runnable.delete(threadId);
       return threads.delete(threadId);
     },
 

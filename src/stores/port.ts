@@ -87,7 +87,7 @@ export interface ThreadStore {
    * with the same id and content is a replay and has the outcome, if there is one; other content is `command_id_reused`.
    * After the outcome was purged, the log answers: a thread with the entry `<id>/0` has handled the command.
    */
-  post(threadId: string, command: CommandInput, options?: CallOptions): Promise<CommandResult>;
+  post(threadId: string, command: CommandInput, options?: PostOptions): Promise<CommandResult>;
   /** The commands that wait in the inbox, in the order in which they were posted. */
   pending(threadId: string, options?: CallOptions): Promise<readonly Command[]>;
   /** Replaces the body of a pending command. With an outcome it is `command_settled`. */
@@ -144,6 +144,30 @@ export interface AppendOptions extends CallOptions {
   readonly consumes?: readonly ConsumedCommand[] | undefined;
   /** Commands to post to other threads, or to this one, in the same transaction. Default: none. */
   readonly posts?: readonly PostedCommand[] | undefined;
+  /**
+   * When the thread has something to do again, for `runnable.take`; null when it waits for commands only. Pass your `epoch`. A
+   * pending command that `waitsFor` does not name makes the thread due at once. Written also without entries, but not by a
+   * replay. Default: as it was.
+   */
+  readonly next?: NextRun | null | undefined;
+}
+
+/** When a thread has something to do again. */
+export interface NextRun {
+  /** The name of the agent that runs it. Default: the name that the store knows. */
+  readonly agent?: string | undefined;
+  /** How long from now, by the store's clock, in milliseconds. Default 0: at once, if this holder ends. */
+  readonly dueInMs?: number | undefined;
+  /** A thread with a greater one is taken first. Default: as it was, at first 0. */
+  readonly priority?: number | undefined;
+  /** Pending commands that may wait until then, as `pending` returned them. One that was amended since does not wait. Default: none. */
+  readonly waitsFor?: readonly { readonly id: string; readonly revision: number }[] | undefined;
+}
+
+/** Options of `post`. */
+export interface PostOptions extends CallOptions {
+  /** The agent that the command is for. Used when the store knows none for this thread. Default: not known. */
+  readonly agent?: string | undefined;
 }
 
 /** The result of `append`. */

@@ -4,7 +4,7 @@ import { namedLane, readBranch } from "../../thread/lane-operations.ts";
 import type { Sha256 } from "../../thread/sha256.ts";
 import type { Decision, StoredRow, ThreadHead, ThreadState } from "../driver.ts";
 import { ConflictError, EntryIdReuseError, repeatedByOption, StoreError, threadNotFound } from "../errors.ts";
-import type { AppendOptions, AppendResult } from "../port.ts";
+import type { AppendOptions, AppendResult, NextRun } from "../port.ts";
 import { checkHead, EMPTY_TIP, type EncodedDraft, newHead, readRow, sealHead } from "../row-format.ts";
 import { changedFields } from "../thread-fields.ts";
 import { BatchRows, type BranchOrigins } from "./batch-rows.ts";
@@ -28,6 +28,7 @@ export interface AppendRequest {
   readonly branches?: BranchOrigins | undefined;
   /** The rows of the batch, if they were made for the head that the thread still has. */
   readonly made?: BatchRows;
+  readonly next?: NextRun | null | undefined;
   /** Used only when this append creates the thread. Default: the store's clock. */
   readonly createdAt?: number;
   readonly metadata: JsonObject;
@@ -43,7 +44,7 @@ export function decideAppend(
   state: ThreadState,
   ports: InboxPorts,
 ): Decision<AppendResult | undefined> {
-  const { threadId, batch, inbox } = request;
+  const { threadId, batch, inbox, next } = request;
   const { sha256 } = ports;
   const head = state.head && checkHead(threadId, state.head, sha256);
   const rev = head?.rev ?? 0;
@@ -52,11 +53,13 @@ export function decideAppend(
   if (batch.length === 0) {
     const result = { rev, entries: [], replayed: false };
     const described = changesHead(request) ? describe(request, head, state.now, sha256) : undefined;
-    if (!hasCommands && described === undefined) return { result };
+    if (!hasCommands && next === undefined && described === undefined) return { result };
     const decision = hasCommands ? decideInbox(threadId, inbox, draft) : undefined;
     if (decision?.isReplay) return { result: { ...result, replayed: true } };
     checkThread(request, head, state);
-    return { result, ...described, ...(decision && { commands: decision.write(), ...purge(state, ports) }) };
+    const commands = decision?.write();
+    if (next !== undefined) draft.setNext(threadId, next);
+    return { result, ...described, ...(commands && { commands, ...purge(state, ports) }), ...draft.runnable };
   }
   if (state.known.length > 0) {
     const result = replay(request, state.known, sha256);
@@ -69,7 +72,8 @@ export function decideAppend(
   const { branches } = request;
   if (branches !== undefined && branches.tipHash !== (head?.hash ?? EMPTY_TIP.hash)) return { result: undefined };
   const commands = hasCommands ? writeCommands(threadId, inbox, draft, { isDoneAllowed: false }) : [];
-  const written = write(request, head, state, sha256);
+  if (next !== undefined) draft.setNext(threadId, next);
+  const written = { ...write(request, head, state, sha256), ...draft.runnable };
   return commands.length === 0 ? written : { ...written, commands, ...purge(state, ports) };
 }
 

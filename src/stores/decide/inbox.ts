@@ -2,8 +2,9 @@ import type { JsonObject } from "../../thread/json.ts";
 import type { Sha256 } from "../../thread/sha256.ts";
 import type { CommandOutcome, CommandResult, ConsumedCommand } from "../command.ts";
 import { answerId, checkCommand, isStoredAs, loggedOutcome, readOutcome, sealCommand } from "../command-format.ts";
-import type { Decision, InboxCommand, InboxState, StoredCommand, ThreadState } from "../driver.ts";
+import type { Decision, InboxCommand, InboxState, RunnableRow, StoredCommand, ThreadState } from "../driver.ts";
 import { CommandError, noInbox } from "../errors.ts";
+import type { NextRun } from "../port.ts";
 
 /** A checked command that is to be posted. */
 export interface CommandDraft {
@@ -11,6 +12,7 @@ export interface CommandDraft {
   readonly id: string;
   readonly type: string;
   readonly body: JsonObject;
+  readonly agent?: string | undefined;
 }
 
 /** The commands that an append consumes and posts. */
@@ -27,6 +29,7 @@ export class InboxDraft {
   readonly #sha256: Sha256;
   readonly #written: InboxCommand[] = [];
   readonly #posted = new Map<string, number>();
+  readonly #runnable = new Map<string, RunnableRow>();
 
   constructor(state: ThreadState, sha256: Sha256) {
     this.#state = state;
@@ -36,6 +39,12 @@ export class InboxDraft {
   /** The commands to write, in the order of the changes. */
   get written(): readonly InboxCommand[] {
     return this.#written;
+  }
+
+  /** The runnable rows to write; empty for a driver that keeps none. */
+  get runnable(): Pick<Decision<unknown>, "runnable"> {
+    const runnable = [...this.#runnable].map(([threadId, row]) => ({ threadId, row }));
+    return runnable.length === 0 ? {} : { runnable };
   }
 
   find(threadId: string, id: string): StoredCommand | undefined {
@@ -61,7 +70,8 @@ export class InboxDraft {
   }
 
   /** Adds a new command behind those that wait. */
-  add({ threadId, id, type, body }: CommandDraft): void {
+  add({ threadId, id, type, body, agent }: CommandDraft): void {
+    this.wake(threadId, agent);
     const earlier = this.#posted.get(threadId) ?? 0;
     this.#posted.set(threadId, earlier + 1);
     this.put(threadId, {
@@ -79,6 +89,45 @@ export class InboxDraft {
 
   settle(threadId: string, command: StoredCommand, outcome: CommandOutcome): void {
     this.put(threadId, { ...command, outcome: JSON.stringify(outcome), doneAt: this.#state.now });
+  }
+
+  /** Makes the thread due now, because it got something to do. */
+  wake(threadId: string, agent: string | undefined): void {
+    const row = this.#rowOf(threadId);
+    if (row === undefined) return;
+    const dueAt = Math.min(row?.dueAt ?? this.#state.now, this.#state.now);
+    const known = row?.agent ?? agent ?? null;
+    if (row?.dueAt !== dueAt || row.agent !== known)
+      this.#runnable.set(threadId, { agent: known, dueAt, priority: row?.priority ?? 0 });
+  }
+
+  /** Sets when the thread is due, as its holder says. A command that it does not name makes the thread due now. */
+  setNext(threadId: string, next: NextRun | null): void {
+    const { now } = this.#state;
+    const row = this.#rowOf(threadId);
+    const seen = new Map(next?.waitsFor?.map(({ id, revision }) => [id, revision]));
+    const mustRun = this.#pending(threadId).some(({ id, revision }) => seen.get(id) !== revision);
+    const saidAt = next === null ? null : now + (next.dueInMs ?? 0);
+    this.#runnable.set(threadId, {
+      agent: next?.agent ?? row?.agent ?? null,
+      dueAt: mustRun ? now : saidAt,
+      priority: next?.priority ?? row?.priority ?? 0,
+    });
+  }
+
+  #rowOf(threadId: string): RunnableRow | null | undefined {
+    return this.#runnable.get(threadId) ?? this.#inbox(threadId).runnable;
+  }
+
+  /** The pending commands, with the changes of this decision. */
+  #pending(threadId: string): readonly Pick<StoredCommand, "id" | "revision">[] {
+    const pending = new Map(this.#inbox(threadId).pending?.map((command) => [command.id, command]));
+    for (const { threadId: of, command } of this.#written) {
+      if (of !== threadId) continue;
+      if (command.outcome === null) pending.set(command.id, command);
+      else pending.delete(command.id);
+    }
+    return [...pending.values()];
   }
 
   put(threadId: string, command: Omit<StoredCommand, "checkSum">): void {
@@ -99,7 +148,7 @@ export function decidePost(command: CommandDraft, state: ThreadState, ports: Inb
   const known = draft.replayed(command);
   if (known !== undefined) return { result: known };
   draft.add(command);
-  return { result: { replayed: false }, commands: draft.written, ...purge(state, ports) };
+  return { result: { replayed: false }, commands: draft.written, ...draft.runnable, ...purge(state, ports) };
 }
 
 /** The hash, and how long outcomes are kept. */
@@ -128,7 +177,8 @@ export function decideAmend(
     posted: command.posted ?? command.body,
     revision: command.revision + 1,
   });
-  return { result: { replayed: false }, commands: draft.written };
+  draft.wake(threadId, undefined);
+  return { result: { replayed: false }, commands: draft.written, ...draft.runnable };
 }
 
 const WITHDRAWN: CommandOutcome = Object.freeze({ status: "withdrawn" });

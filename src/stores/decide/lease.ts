@@ -32,7 +32,7 @@ export function keyOf({ node, incarnation }: LeaseKey): LeaseKey {
   return { node, incarnation };
 }
 
-function isSameLease(a: LeaseKey, b: LeaseKey): boolean {
+export function isSameLease(a: LeaseKey, b: LeaseKey): boolean {
   return a.node === b.node && a.incarnation === b.incarnation;
 }
 

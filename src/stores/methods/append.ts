@@ -6,15 +6,15 @@ import { Thread } from "../../thread/thread.ts";
 import { type AppendRequest, decideAppend, lanesNamedBy } from "../decide/append.ts";
 import { BatchRows, type BranchOrigins } from "../decide/batch-rows.ts";
 import { NO_COMMANDS } from "../decide/inbox.ts";
-import type { Decision, ThreadHead, ThreadState, WantedInbox } from "../driver.ts";
-import { EntryIdReuseError, repeatedByOption, StoreError } from "../errors.ts";
+import type { Decision, StoreDriver, ThreadHead, ThreadState, WantedInbox } from "../driver.ts";
+import { EntryIdReuseError, repeatedByOption, StoreError, unsupported } from "../errors.ts";
 import { checkOptions, checkSeq, type StorePorts } from "../options.ts";
 import type { AppendResult, ThreadStore } from "../port.ts";
 import { checkHead, type EncodedDraft, encodeDraft, newHead, readRow } from "../row-format.ts";
 import { changedFields } from "../thread-fields.ts";
 import { withBranches } from "./branch-origins.ts";
 import { nextTurn, rowsOf, type StoreContext } from "./context.ts";
-import { inboxRequest, wantedInboxes } from "./inbox.ts";
+import { checkNext, inboxRequest, wantedInboxes } from "./inbox.ts";
 
 /** `append` and `save`: writing entries. */
 export function appendMethods(context: StoreContext): Pick<ThreadStore, "append" | "save"> {
@@ -29,6 +29,7 @@ export function appendMethods(context: StoreContext): Pick<ThreadStore, "append"
         "create",
         "consumes",
         "posts",
+        "next",
         "signal",
       ]);
       checkName("threadId", threadId);
@@ -39,9 +40,11 @@ export function appendMethods(context: StoreContext): Pick<ThreadStore, "append"
       const large = copyLargeBatch(entries);
       const drafts = large === undefined ? draftEntries(entries, ports) : [];
       const inbox = inboxRequest(threadId, copy, ports.maxEntryChars);
+      const next = copy.next && checkNext(copy.next);
       context.checkOpen();
       const call = context.withSignal(copy.signal);
-      const content = { threadId, options: { ...copy, metadata }, inbox, metadata: {} };
+      const content = { threadId, options: { ...copy, metadata }, inbox, next, metadata: {} };
+      checkScheduling(content, call.driver);
       if (large !== undefined) {
         const result = await context.writeOrder.run(threadId, () => appendLarge(call, content, large));
         context.wakeWatchers(threadId);
@@ -56,7 +59,7 @@ export function appendMethods(context: StoreContext): Pick<ThreadStore, "append"
       }
       const request = { ...content, batch };
       const wanted = { ids: idsThatMayRepeat(batch, ports), lanes: lanesNamedBy(batch) };
-      const inboxes = inboxesOf(content);
+      const inboxes = inboxesOf(content, call.driver);
       const result = await withBranches(call, request, (branches) =>
         call.driver.transact(
           threadId,
@@ -139,7 +142,7 @@ async function appendLarge(
   const request = { ...content, batch };
   const ids = idsThatMayRepeat(batch, ports);
   const lanes = lanesNamedBy(batch);
-  const inboxes = inboxesOf(content);
+  const inboxes = inboxesOf(content, driver);
   return withBranches(context, request, async (branches) => {
     for (let tries = 0; tries < MAX_TRIES; tries++) {
       const head = await driver.head(threadId);
@@ -188,9 +191,15 @@ function idsThatMayRepeat(batch: readonly EncodedDraft[], { ids }: StorePorts): 
   return batch.flatMap(({ draft }) => (draft.hasCallerId || canRepeat ? draft.id : []));
 }
 
-function inboxesOf({ threadId, inbox }: AppendContent): readonly WantedInbox[] {
+function inboxesOf({ threadId, inbox, next }: AppendContent, driver: StoreDriver): readonly WantedInbox[] {
   const keys = inbox.consumes.map(({ id }) => ({ threadId, id }));
-  return wantedInboxes(inbox.posts, keys);
+  return wantedInboxes(inbox.posts, keys, { driver, nextOf: next === undefined ? undefined : threadId });
+}
+
+function checkScheduling({ inbox, next }: AppendContent, { scheduling }: StoreDriver): void {
+  if (scheduling) return;
+  if (next !== undefined) throw unsupported("next");
+  if (inbox.posts.some(({ agent }) => agent !== undefined)) throw unsupported("agents of commands");
 }
 
 function checkBatch(threadId: string, batch: readonly EncodedDraft[], maxEntryChars: number): void {

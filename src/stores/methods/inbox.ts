@@ -12,9 +12,9 @@ import {
   type InboxRequest,
 } from "../decide/inbox.ts";
 import type { CommandKey, StoreDriver, WantedInbox } from "../driver.ts";
-import { commandTooLarge, storeClosed } from "../errors.ts";
+import { commandTooLarge, storeClosed, unsupported } from "../errors.ts";
 import { checkOptions, checkSeq, invalidOption } from "../options.ts";
-import type { AppendOptions, CallOptions, ThreadStore } from "../port.ts";
+import type { AppendOptions, CallOptions, NextRun, PostOptions, ThreadStore } from "../port.ts";
 import { untilAborted } from "../until-aborted.ts";
 import { callAborted } from "./abortable-driver.ts";
 import { NOTHING, PAGE_SIZE, type StoreContext } from "./context.ts";
@@ -36,9 +36,11 @@ export function inboxMethods(context: StoreContext): InboxMethods {
   return {
     async post(threadId, command, options = {}) {
       checkName("threadId", threadId);
-      const draft = draftCommand(threadId, command, "command", ports.maxEntryChars);
-      const { driver } = context.forCall(options);
-      const inboxes = wantedInboxes([draft], []);
+      const { agent, signal } = checkOptions<PostOptions>(options, ["agent", "signal"]);
+      const draft = draftCommand(threadId, command, "command", ports.maxEntryChars, agent);
+      const { driver } = context.forCall({ signal });
+      if (agent !== undefined && !driver.scheduling) throw unsupported("agents of commands");
+      const inboxes = wantedInboxes([draft], [], { driver });
       const result = await driver.transact(threadId, NOTHING, (state) => decidePost(draft, state, ports), inboxes);
       context.wakeWatchers(threadId);
       return result;
@@ -62,7 +64,7 @@ export function inboxMethods(context: StoreContext): InboxMethods {
       const copy = copyJsonObject(body, "body");
       const driver = checkCall(threadId, id, options);
       checkBody(threadId, id, copy, "body", ports.maxEntryChars);
-      const inboxes = wantedInboxes([{ threadId, id }], []);
+      const inboxes = wantedInboxes([{ threadId, id }], [], { driver });
       const amended = await driver.transact(
         threadId,
         NOTHING,
@@ -75,7 +77,7 @@ export function inboxMethods(context: StoreContext): InboxMethods {
 
     async withdraw(threadId, id, options = {}) {
       const driver = checkCall(threadId, id, options);
-      const inboxes = wantedInboxes([{ threadId, id }], []);
+      const inboxes = wantedInboxes([{ threadId, id }], [], {});
       const withdrawn = await driver.transact(
         threadId,
         NOTHING,
@@ -111,9 +113,9 @@ export function inboxRequest(
     return { id, outcome: copyOutcome(threadId, id, outcome, `${path}.outcome`, maxChars), revision };
   });
   const posted = posts.map((item: PostedCommand, index) => {
-    const { threadId: to, command } = checkOptions(item, ["threadId", "command"]);
+    const { threadId: to, command, agent } = checkOptions(item, ["threadId", "command", "agent"]);
     checkName(`posts[${index}].threadId`, to);
-    return draftCommand(to, command, `posts[${index}].command`, maxChars);
+    return draftCommand(to, command, `posts[${index}].command`, maxChars, agent);
   });
   const keys = [
     ...consumed.map(({ id }) => `consumes ${id}`),
@@ -123,24 +125,59 @@ export function inboxRequest(
   return { consumes: consumed, posts: posted };
 }
 
+/** The checked `next` of an append. */
+export function checkNext(next: NextRun): NextRun {
+  const { agent, dueInMs, priority, waitsFor } = checkOptions(next, ["agent", "dueInMs", "priority", "waitsFor"]);
+  if (agent !== undefined) checkName("next.agent", agent);
+  checkSeq("next.dueInMs", dueInMs);
+  if (!(priority === undefined || Number.isSafeInteger(priority)))
+    throw invalidOption("next.priority", "a whole number");
+  if (!(waitsFor === undefined || Array.isArray(waitsFor))) throw invalidOption("next.waitsFor", "a list of commands");
+  for (const { id, revision } of waitsFor ?? []) {
+    checkName("next.waitsFor.id", id);
+    if (revision === undefined) throw invalidOption("next.waitsFor.revision", "that of the command");
+    checkSeq("next.waitsFor.revision", revision);
+  }
+  return { agent, dueInMs, priority, waitsFor };
+}
+
+interface RunnableWish {
+  /** The driver of the call, if runnable rows are read. */
+  readonly driver?: StoreDriver;
+  /** The thread whose holder says `next`. */
+  readonly nextOf?: string | undefined;
+}
+
 /** The inboxes that a decision needs. For posts the log is read too, in case their outcomes were purged. */
 export function wantedInboxes(
   posts: readonly Pick<CommandDraft, "threadId" | "id">[],
   consumes: readonly Pick<CommandDraft, "threadId" | "id">[],
+  { driver, nextOf }: RunnableWish,
 ): readonly WantedInbox[] {
   const wanted = Map.groupBy([...posts, ...consumes], ({ threadId }) => threadId);
-  return [...wanted].map(([threadId, keys]) => {
+  if (nextOf !== undefined && !wanted.has(nextOf)) wanted.set(nextOf, []);
+  return [...wanted].map(([threadId, keys]): WantedInbox => {
     const commandIds = [...new Set(keys.map(({ id }) => id))];
-    return { threadId, commandIds, entryIds: commandIds.map(answerId) };
+    const inbox = { threadId, commandIds, entryIds: commandIds.map(answerId) };
+    if (threadId === nextOf) return { ...inbox, runnable: "pending" };
+    const isPosted = driver?.scheduling && posts.some((post) => post.threadId === threadId);
+    return isPosted ? { ...inbox, runnable: "row" } : inbox;
   });
 }
 
-function draftCommand(threadId: string, command: CommandInput, path: string, maxChars: number): CommandDraft {
+function draftCommand(
+  threadId: string,
+  command: CommandInput,
+  path: string,
+  maxChars: number,
+  agent: string | undefined,
+): CommandDraft {
+  if (agent !== undefined) checkName("agent", agent);
   const { id, type, ...body } = copyJsonObject(command, path);
   checkName(`${path}.id`, id);
   if (!isType(type)) throw invalidOption(`${path}.type`, "text of 1 to 128 characters without control characters");
   checkBody(threadId, id, body, path, maxChars);
-  return { threadId, id, type, body };
+  return { threadId, id, type, body, agent };
 }
 
 function isType(type: JsonValue | undefined): type is string {

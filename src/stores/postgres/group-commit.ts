@@ -4,6 +4,7 @@ import type {
   InboxCommand,
   InboxState,
   LeaseRecord,
+  RunnableRow,
   StoredCommand,
   StoredLane,
   StoredRow,
@@ -145,22 +146,27 @@ interface BatchOutcome extends BatchWrites {
 
 function threadsOf(jobs: readonly Job[]): ReadonlyMap<string, WantedThread> {
   const all = new Map<string, WantedThread>();
-  const add = (threadId: string, { ids, lanes, leases }: Wanted, commandIds: readonly string[]): void => {
+  const add = (threadId: string, { ids, lanes, leases }: Wanted, commandIds: readonly string[]): WantedThread => {
     const thread = all.get(threadId) ?? {
       entryIds: new Set(),
       lanes: new Set(),
       commandIds: new Set(),
       nodes: undefined,
+      runnable: undefined,
     };
     all.set(threadId, thread);
     for (const id of ids) thread.entryIds.add(id);
     for (const lane of lanes) thread.lanes.add(lane);
     if (leases !== undefined) thread.nodes = new Set([...(thread.nodes ?? []), ...leases]);
     for (const id of commandIds) thread.commandIds.add(id);
+    return thread;
   };
   for (const { threadId, wanted, inboxes } of jobs) {
     add(threadId, wanted, []);
-    for (const { threadId: to, entryIds, commandIds } of inboxes) add(to, { ids: entryIds, lanes: [] }, commandIds);
+    for (const { threadId: to, entryIds, commandIds, runnable } of inboxes) {
+      const thread = add(to, { ids: entryIds, lanes: [] }, commandIds);
+      if (thread.runnable !== "pending") thread.runnable = runnable ?? thread.runnable;
+    }
   }
   return all;
 }
@@ -185,6 +191,7 @@ function decideAll(jobs: readonly Job[], threads: ReadonlyMap<string, ReadThread
       const { decision, accept } = decide({ ...draft.stateFor(wanted), leases, inboxes: states });
       for (const row of draft.apply(decision)) rows.push([threadId, row]);
       for (const { threadId: to, command } of decision.commands ?? []) draftOf(to).put(command);
+      for (const { threadId: to, row } of decision.runnable ?? []) draftOf(to).newRunnable = row;
       for (const lease of decision.leases ?? []) ended.set(lease.node, lease);
       purgeBefore = decision.purgeBefore ?? purgeBefore;
       return accept;
@@ -201,13 +208,17 @@ function decideAll(jobs: readonly Job[], threads: ReadonlyMap<string, ReadThread
   const fields = [...drafts].flatMap(([id, { newFields }]) =>
     [...newFields.values()].map((field) => [id, field] as const),
   );
-  return { heads, rows, lanes, fields, claims, leases: [...ended.values()], commands, purgeBefore, answers };
+  const runnable = [...drafts].flatMap(([threadId, { newRunnable: row }]) =>
+    row === undefined ? [] : [{ threadId, row }],
+  );
+  return { heads, rows, lanes, fields, claims, runnable, leases: [...ended.values()], commands, purgeBefore, answers };
 }
 
 /** The state of a thread with the pending writes of a batch. */
 class ThreadDraft {
   newHead: ThreadHead | undefined;
   newClaim: ClaimRecord | undefined;
+  newRunnable: RunnableRow | undefined;
   readonly newLanes = new Map<string, StoredLane>();
   readonly newFields = new Map<string, ThreadField>();
   readonly #thread: ReadThread;
@@ -238,13 +249,21 @@ class ThreadDraft {
     return { head: this.newHead ?? head, claim: this.newClaim ?? claim, known: this.#rows(wanted.ids), lanes, now };
   }
 
-  inboxFor({ commandIds, entryIds }: WantedInbox): InboxState {
+  inboxFor({ commandIds, entryIds, runnable: wanted }: WantedInbox): InboxState {
+    const { runnable = null } = this.#thread;
     const written = [...this.#written].map((id) => this.#commandsById.get(id)?.position ?? 0);
     return {
       commands: commandIds.flatMap((id) => this.#commandsById.get(id) ?? []),
       known: this.#rows(entryIds),
       lastPosition: Math.max(this.#thread.lastPosition, ...written),
+      ...(wanted !== undefined && { runnable: this.newRunnable ?? runnable }),
+      ...(wanted === "pending" && { pending: this.#pending() }),
     };
+  }
+
+  #pending(): NonNullable<InboxState["pending"]> {
+    const stored = this.#thread.pending.filter(({ id }) => !this.#written.has(id));
+    return [...stored, ...this.newCommands.filter(({ outcome }) => outcome === null)];
   }
 
   /** Returns the rows to write; a decision without a head has none. */

@@ -15,6 +15,7 @@ import {
   type PostgresStoreOptions,
 } from "./options.ts";
 import { listThreads, readChangedThreads, readChanges, readHead, readHeads, readLanes, readRows } from "./reads.ts";
+import { takeThreads } from "./runnable.ts";
 import { CLOSE_TIMEOUT_MS, SharedDatabase } from "./shared-database.ts";
 import type { Scope } from "./tables.ts";
 import type { Transaction } from "./writer.ts";
@@ -36,6 +37,7 @@ export function postgresDatabase(url: string, options: PostgresDatabaseOptions =
   const driver: DatabaseDriver = {
     tenant: (name) => tenantDriver(shared, name),
     lease: (node, decide, signal) => shared.write(NO_TENANT, changeLease(node, decide), signal),
+    take: (query, signal) => shared.write(NO_TENANT, takeThreads(settings.schema, query), signal),
     close: () => shared.close(),
   };
   return defineDatabase(driver, { sha256: nativeSha256, ...ports });

@@ -5,12 +5,14 @@ import type {
   ListQuery,
   NamedHead,
   RowRange,
+  RunnableRow,
   StoredCommand,
   StoredLane,
   StoredRow,
   ThreadChanges,
   ThreadHead,
   ThreadState,
+  WantedInbox,
 } from "../driver.ts";
 import { invalidCursor } from "../options.ts";
 import { refTexts, requestKey } from "../refs-filter.ts";
@@ -18,6 +20,7 @@ import { asJsonText } from "../search-text.ts";
 import { readCommands, readLastPositions } from "./commands.ts";
 import type { Query } from "./connection-pool.ts";
 import { readLeases, serverClock } from "./leases.ts";
+import { type PendingCommand, readPendingIds, readRunnable } from "./runnable.ts";
 import { REQUEST_KEY_OF_ENTRY } from "./schema/v2.ts";
 import {
   type EntryColumns,
@@ -245,6 +248,8 @@ export interface WantedThread {
   readonly commandIds: Set<string>;
   /** The nodes whose leases are read beside that of the claim; undefined when no lease is. */
   nodes: Set<string> | undefined;
+  /** As in a WantedInbox. */
+  runnable: WantedInbox["runnable"];
 }
 
 /** One thread as it is inside the transaction of a batch. */
@@ -255,6 +260,9 @@ export interface ReadThread extends Pick<ThreadState, "head" | "claim" | "now"> 
   readonly lastPosition: number;
   /** All leases that the batch needs. */
   readonly leases: readonly LeaseRecord[];
+  /** Undefined when it was not read. */
+  readonly runnable: RunnableRow | null | undefined;
+  readonly pending: readonly PendingCommand[];
 }
 
 interface WantedName {
@@ -271,7 +279,9 @@ export async function readThreads(
     [...wanted].flatMap(([threadId, thread]) => [...thread[part]].map((id) => ({ threadId, id })));
   const keys = names("commandIds");
   const withLeases = [...wanted].flatMap(([threadId, { nodes }]) => (nodes === undefined ? [] : [{ threadId, nodes }]));
-  const [states, known, lanes, commands, positions, leases] = await Promise.all([
+  const withRunnable = [...wanted].flatMap(([threadId, { runnable }]) => (runnable === undefined ? [] : [threadId]));
+  const withPending = withRunnable.filter((threadId) => wanted.get(threadId)?.runnable === "pending");
+  const [states, known, lanes, commands, positions, leases, runnable, pending] = await Promise.all([
     selectStates(scope, [...wanted.keys()]),
     selectKnown(scope, names("entryIds")),
     selectLanes(scope, names("lanes")),
@@ -284,9 +294,12 @@ export async function readThreads(
           withLeases.map(({ threadId }) => threadId),
           withLeases.flatMap(({ nodes }) => [...nodes]),
         ),
+    readRunnable(scope, withRunnable),
+    readPendingIds(scope, withPending),
   ]);
   const rowsById = Map.groupBy(known, ({ thread_id }) => thread_id);
   const lanesById = Map.groupBy(lanes, ({ thread_id }) => thread_id);
+  const pendingById = Map.groupBy(pending, ({ thread }) => thread);
   const commandsById = Map.groupBy(commands, ({ threadId }) => threadId);
   return new Map(
     states.map((columns) => {
@@ -296,7 +309,12 @@ export async function readThreads(
       const ofThread = (commandsById.get(id) ?? []).map(({ command }) => command);
       const lastPosition = positions.get(id) ?? 0;
       const [head, claim] = [headOf(columns), claimOf(columns)];
-      return [id, { head, claim, rows, lanes: lanesOfThread, commands: ofThread, lastPosition, leases, now }];
+      const scheduling = {
+        leases,
+        runnable: withRunnable.includes(id) ? (runnable.get(id) ?? null) : undefined,
+        pending: pendingById.get(id) ?? [],
+      };
+      return [id, { head, claim, rows, lanes: lanesOfThread, commands: ofThread, lastPosition, ...scheduling, now }];
     }),
   );
 }

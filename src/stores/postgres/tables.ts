@@ -15,6 +15,7 @@ interface Tables {
   readonly claims: postgres.Helper<string>;
   readonly commands: postgres.Helper<string>;
   readonly leases: postgres.Helper<string>;
+  readonly runnable: postgres.Helper<string>;
 }
 
 /** The connection, tables and tenant that a statement uses. */
@@ -42,6 +43,7 @@ export function tablesIn(schema: string, sql: Sql): Tables {
     claims: sql(`${schema}.claims`),
     commands: sql(`${schema}.commands`),
     leases: sql(`${schema}.leases`),
+    runnable: sql(`${schema}.runnable`),
   };
 }
 

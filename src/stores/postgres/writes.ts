@@ -1,6 +1,7 @@
 import { utf8Length } from "../../thread/encoding.ts";
 import type {
   ClaimRecord,
+  Decision,
   InboxCommand,
   LeaseRecord,
   StoredLane,
@@ -16,6 +17,7 @@ import type { Query } from "./connection-pool.ts";
 import { fieldStatements } from "./fields.ts";
 import { endLeases } from "./leases.ts";
 import { readThreadKeys, type ThreadKeys } from "./reads.ts";
+import { removeRunnable, upsertRunnable } from "./runnable.ts";
 import { type FencedScope, headValues } from "./tables.ts";
 import type { Transaction } from "./writer.ts";
 
@@ -28,18 +30,20 @@ export interface BatchWrites {
   readonly claims: readonly (readonly [threadId: string, claim: ClaimRecord])[];
   /** To mark as ended. */
   readonly leases: readonly LeaseRecord[];
+  readonly runnable: NonNullable<Decision<unknown>["runnable"]>;
   readonly commands: readonly InboxCommand[];
   readonly purgeBefore: number | undefined;
 }
 
 /** The statements that write a batch. */
 export function batchStatements(scope: FencedScope, batch: BatchWrites): Query[] {
-  const { heads, rows, lanes, fields, claims, leases, commands, purgeBefore } = batch;
+  const { heads, rows, lanes, fields, claims, leases, runnable, commands, purgeBefore } = batch;
   return [
     ...(purgeBefore === undefined ? [] : [purgeCommands(scope, purgeBefore)]),
     ...splitIntoChunks(commands, ({ command }) => command.body).map((chunk) => upsertCommands(scope, chunk)),
     ...(claims.length === 0 ? [] : [upsertClaims(scope, claims)]),
     ...(leases.length === 0 ? [] : [endLeases(scope, leases)]),
+    ...(runnable.length === 0 ? [] : [upsertRunnable(scope, runnable)]),
     ...(heads.length === 0 ? [] : [upsertHeads(scope, heads)]),
     ...insertBigPayloads(scope, rows),
     ...splitIntoChunks(rows, ([, { payload }]) => payload).map((chunk) => insertRows(scope, chunk)),
@@ -230,9 +234,10 @@ export function removeThread(threadId: string): Transaction<ThreadKeys, boolean>
     write(scope, located) {
       const { sql, tables, fence } = scope;
       const key = located.get(threadId);
-      if (key === undefined) return { statements: [removeCommands(scope, threadId)], finish: () => false };
+      const inbox = [removeCommands(scope, threadId), removeRunnable(scope, threadId)];
+      if (key === undefined) return { statements: inbox, finish: () => false };
       const statements = [
-        removeCommands(scope, threadId),
+        ...inbox,
         lockBigPayloads(scope, sql`e.thread = ${key}`),
         deleteRowsStatement(scope, key),
         sql`delete from ${tables.threads} where key = ${key} and ${fence}`,

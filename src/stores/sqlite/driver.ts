@@ -1,21 +1,25 @@
 import { HeddleError } from "../../thread/errors.ts";
 import type { Clock } from "../../thread/ports.ts";
+import { liveLease } from "../decide/lease.ts";
 import type {
   DatabaseDriver,
   Decision,
   LeaseDecision,
+  LeaseRecord,
   LeaseState,
   NamedHead,
   RecordSpace,
   RowRange,
   StoreDriver,
   StoredRow,
+  TakeQuery,
   ThreadState,
   Wanted,
   WantedInbox,
 } from "../driver.ts";
 import { CorruptionError } from "../errors.ts";
 import { refTexts, requestKey } from "../refs-filter.ts";
+import type { TakenThread } from "../runnable.ts";
 import { retryBusy } from "./busy-retry.ts";
 import { Commands } from "./command-table.ts";
 import { rollback, type SqliteConnection, type SqliteStatement, type SqlValue } from "./connection.ts";
@@ -24,6 +28,7 @@ import { Feed } from "./feed.ts";
 import { GroupCommit, type Outcome } from "./group-commit.ts";
 import { LeaseTable } from "./lease-table.ts";
 import { listThreads } from "./list.ts";
+import { DueThreads } from "./runnable-table.ts";
 import { REQUEST_KEY_OF_ENTRY } from "./schema/v2.ts";
 import {
   copyThread,
@@ -148,6 +153,11 @@ export function sqliteDatabaseDriver(
 ): DatabaseDriver {
   const group = groupCommit(connection);
   const leases = new LeaseTable(connection);
+  const threads = new DueThreads(connection);
+  const ownLease = ({ lease }: TakeQuery): LeaseRecord | undefined => {
+    const found = leases.find(lease.node);
+    return found && liveLease(lease, [found], clock());
+  };
 
   return {
     tenant(name) {
@@ -167,6 +177,19 @@ export function sqliteDatabaseDriver(
         });
         return { ok: true, result };
       });
+    },
+
+    async take(query) {
+      const isDue = await retryBusy(() => threads.find(query, clock()).length > 0);
+      if (!isDue && ownLease(query) !== undefined) return [];
+      return group.add(
+        "take",
+        (): Outcome<readonly TakenThread[] | undefined> =>
+          translateErrors(() => {
+            const own = ownLease(query);
+            return { ok: true, result: own && threads.take(query, own, clock()) };
+          }),
+      );
     },
 
     async close() {

@@ -20,6 +20,7 @@ import { lanesFromTexts, lanesToTexts } from "../row-format.ts";
 import { type Commands, removeCommands } from "./command-table.ts";
 import type { SqliteConnection, SqlValue } from "./connection.ts";
 import { LeaseTable } from "./lease-table.ts";
+import { RunnableRows, removeRunnable } from "./runnable-table.ts";
 import type { NestedQuery, ScriptValue, WriteScript } from "./worker-connection.ts";
 
 type Columns = readonly SqlValue[];
@@ -125,6 +126,7 @@ export class Threads {
   readonly #commands: Commands;
   readonly #heads = new KnownHeads();
   readonly #leases: LeaseTable;
+  readonly #runnable: RunnableRows;
   readonly #sql: ReturnType<typeof statements>;
 
   constructor(connection: SqliteConnection, tenant: string, clock: Clock, commands: Commands) {
@@ -132,6 +134,7 @@ export class Threads {
     this.#clock = clock;
     this.#commands = commands;
     this.#leases = new LeaseTable(connection);
+    this.#runnable = new RunnableRows(connection, tenant);
     this.#sql = statements(connection);
   }
 
@@ -148,7 +151,7 @@ export class Threads {
       wantedInboxes.map((inbox) => {
         const key = this.#sql.key.get(this.#tenant, inbox.threadId)?.[0];
         const rows = key === undefined ? [] : this.#known(Number(key), inbox.entryIds);
-        return [inbox.threadId, { ...this.#commands.state(inbox), known: rows }];
+        return [inbox.threadId, { ...this.#commands.state(inbox), ...this.#runnable.state(inbox), known: rows }];
       }),
     );
     const readClaim = (): ClaimRecord | undefined => this.#claim(threadId);
@@ -204,6 +207,7 @@ export class Threads {
   #apply(threadId: string, key: number | undefined, decision: Decision<unknown>): void {
     const { head, fields = [], rows = [], lanes = [], claim, leases = [] } = decision;
     this.#commands.apply(decision);
+    this.#runnable.apply(decision);
     for (const lease of leases) this.#leases.put(lease);
     if (claim !== undefined) this.#sql.putClaim.run(this.#tenant, threadId, ...claimValues(claim));
     if (head === undefined) return;
@@ -365,6 +369,7 @@ export function copyThread(
 /** Removes a thread, its commands, and the big payloads that only it uses. Must run inside a transaction. */
 function removeThread(connection: SqliteConnection, tenant: string, threadId: string): boolean {
   removeCommands(connection, tenant, threadId);
+  removeRunnable(connection, tenant, threadId);
   const key = keyOf(connection, tenant, threadId);
   if (key === undefined) return false;
   removeRows(connection, key, Number.MAX_SAFE_INTEGER);

@@ -14,6 +14,7 @@ import { nameCases, tenantCases } from "./name-cases.ts";
 import { filterCases, ownerCases } from "./owner-cases.ts";
 import { readCases, watchCases } from "./read-cases.ts";
 import { recordCases, saveCases } from "./record-cases.ts";
+import { runnableCases } from "./runnable-cases.ts";
 import { signalCases } from "./signal-cases.ts";
 import { timeCases } from "./time-cases.ts";
 
@@ -21,7 +22,7 @@ import { timeCases } from "./time-cases.ts";
 const PROCESSES = "processes";
 
 /** The groups of cases that need `openDatabase`. */
-const DATABASES: Readonly<Record<string, ContractTests>> = { lease: leaseCases };
+const DATABASES: Readonly<Record<string, ContractTests>> = { lease: leaseCases, runnable: runnableCases };
 
 const GROUPS: Readonly<Record<string, ContractTests>> = {
   append: appendCases,

@@ -1,5 +1,13 @@
 import { StaleHolderError } from "heddle";
-import type { DatabaseDriver, Decision, MemoryDatabase, StoreDriver, ThreadState } from "heddle/store";
+import {
+  type DatabaseDriver,
+  type Decision,
+  type InboxState,
+  MemoryDatabase,
+  type StoreDriver,
+  type TakenThread,
+  type ThreadState,
+} from "heddle/store";
 import { memoryDatabaseDriver } from "../../../src/stores/memory-database.ts";
 
 /** The operations of a sound driver of a database that are done wrongly. */
@@ -59,7 +67,142 @@ export const scheduling: Readonly<Record<string, Readonly<Record<string, Databas
         sound.lease(node, (state) => ({ ...decide(state), purgeBefore: Number.MAX_SAFE_INTEGER })),
     }),
   },
+  runnable: {
+    "hides a command that is newer than what the holder has seen": (sound) => ({
+      tenant: (name) =>
+        transacting(
+          sound.tenant(name),
+          (decide) => (state) =>
+            decide({ ...state, inboxes: changed(state.inboxes, (inbox) => ({ ...inbox, pending: [] })) }),
+        ),
+    }),
+    "does not write what a post changes": (sound) => ({
+      tenant: (name) =>
+        transacting(sound.tenant(name), (decide) => (state) => {
+          const { runnable = [], ...decision } = decide(state);
+          return { ...decision, runnable: decision.rows === undefined ? [] : runnable };
+        }),
+    }),
+    "does not write what a holder says without entries": (sound) => ({
+      tenant: (name) =>
+        transacting(sound.tenant(name), (decide) => (state) => {
+          const { runnable = [], ...decision } = decide(state);
+          const isNext = decision.rows === undefined && decision.commands === undefined;
+          return { ...decision, runnable: isNext ? [] : runnable };
+        }),
+    }),
+    "writes runnable rows of the thread of the append only": (sound) => ({
+      tenant(name) {
+        const driver = sound.tenant(name);
+        return {
+          ...driver,
+          transact: (id, wanted, decide, inboxes) =>
+            driver.transact(
+              id,
+              wanted,
+              (state) => {
+                const decision = decide(state);
+                const runnable = decision.runnable?.filter(({ threadId }) => threadId === id) ?? [];
+                return { ...decision, runnable };
+              },
+              inboxes,
+            ),
+        };
+      },
+    }),
+    "forgets the agent of a thread with nothing to do": (sound) => ({
+      tenant: (name) =>
+        transacting(sound.tenant(name), (decide) => (state) => {
+          const { runnable = [], ...decision } = decide(state);
+          const rows = runnable.map(({ threadId, row }) => ({
+            threadId,
+            row: row.dueAt === null ? { ...row, agent: null } : row,
+          }));
+          return { ...decision, runnable: rows };
+        }),
+    }),
+    "keeps the row of a deleted thread": (sound, database) => ({
+      tenant: (name) => {
+        const driver = sound.tenant(name);
+        return {
+          ...driver,
+          async remove(id) {
+            const row = database.tenant(name).runnable.get(id);
+            const removed = await driver.remove(id);
+            if (row !== undefined) database.tenant(name).runnable.set(id, row);
+            return removed;
+          },
+        };
+      },
+    }),
+    "gives one thread to two nodes": (sound, database) => ({
+      async take(query) {
+        const taken = await sound.take(query);
+        for (const { tenant, threadId } of taken ?? []) database.tenant(tenant).claims.delete(threadId);
+        return taken;
+      },
+    }),
+    "does not claim with the lease": (sound, database) => ({
+      async take(query) {
+        const taken = await sound.take(query);
+        for (const { tenant, threadId } of taken ?? []) {
+          const { claims } = database.tenant(tenant);
+          const claim = claims.get(threadId);
+          if (claim) claims.set(threadId, { ...claim, lease: undefined });
+        }
+        return taken;
+      },
+    }),
+    "takes with a lease that is over": (sound) => ({
+      take: async (query) => (await sound.take(query)) ?? [],
+    }),
+    "takes threads that are not due yet": (_, database) => ({
+      take: memoryDatabaseDriver(database, () => Date.now() + 3_600_000).take,
+      lease: memoryDatabaseDriver(database, () => Date.now() + 3_600_000).lease,
+    }),
+    "takes threads of any agent": (sound) => ({ take: (query) => sound.take({ ...query, agents: undefined }) }),
+    "takes no thread of a lease that has expired": (sound, database) => ({
+      async take(query) {
+        const expired = [...database.leases.values()].filter(({ ended, until }) => !ended && until <= Date.now());
+        for (const lease of expired) database.leases.set(lease.node, { ...lease, until: Number.MAX_SAFE_INTEGER });
+        return sound.take(query);
+      },
+    }),
+    "takes all threads of one tenant first": (_, database) => ({
+      async take(query) {
+        const taken: TakenThread[] = [];
+        for (const [name, data] of database.tenants) {
+          const one = new MemoryDatabase();
+          one.tenants.set(name, data);
+          for (const [node, lease] of database.leases) one.leases.set(node, lease);
+          const limit = query.limit - taken.length;
+          const part = limit === 0 ? [] : await memoryDatabaseDriver(one, Date.now).take({ ...query, limit });
+          if (part === undefined) return undefined;
+          taken.push(...part);
+        }
+        return taken;
+      },
+    }),
+    "begins each call with the same tenant": (sound) => ({
+      take: (query) => sound.take({ ...query, afterTenant: "" }),
+    }),
+    "gives a tenant more than its share": (sound) => ({
+      take: (query) => sound.take({ ...query, perTenant: Number.MAX_SAFE_INTEGER }),
+    }),
+    "ignores priorities": (sound) => ({
+      tenant: (name) =>
+        transacting(sound.tenant(name), (decide) => (state) => {
+          const { runnable = [], ...decision } = decide(state);
+          const rows = runnable.map(({ threadId, row }) => ({ threadId, row: { ...row, priority: 0 } }));
+          return { ...decision, runnable: rows };
+        }),
+    }),
+  },
 };
+
+function changed(inboxes: ThreadState["inboxes"], change: (inbox: InboxState) => InboxState): ThreadState["inboxes"] {
+  return new Map([...inboxes].map(([id, inbox]) => [id, change(inbox)]));
+}
 
 function transacting(
   sound: StoreDriver,

@@ -87,4 +87,15 @@ create table leases (
 create index leases_until on leases (until);
 alter table claims add column node text collate "C", add column incarnation bigint;
 create index claims_by_node on claims (node, incarnation) where node is not null;
+
+-- When a thread has something to do, beside its claim. The thread need not exist. A process of 0.1 posts no commands.
+create table runnable (
+  tenant text collate "C" not null,
+  thread text collate "C" not null,
+  agent text collate "C",
+  due_at bigint, -- null when there is nothing to do
+  priority bigint not null,
+  primary key (tenant, thread)
+);
+create index runnable_due on runnable (due_at) where due_at is not null;
 `;

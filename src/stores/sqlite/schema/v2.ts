@@ -97,4 +97,15 @@ CREATE INDEX leases_until ON leases (until);
 ALTER TABLE claims ADD COLUMN node TEXT;
 ALTER TABLE claims ADD COLUMN incarnation INTEGER;
 CREATE INDEX claims_by_node ON claims (node, incarnation) WHERE node IS NOT NULL;
+
+-- When a thread has something to do, beside its claim. The thread need not exist. A process of 0.1 posts no commands.
+CREATE TABLE runnable (
+  tenant TEXT NOT NULL,
+  thread TEXT NOT NULL,
+  agent TEXT,
+  due_at INTEGER, -- null when there is nothing to do
+  priority INTEGER NOT NULL,
+  PRIMARY KEY (tenant, thread)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX runnable_due ON runnable (due_at) WHERE due_at IS NOT NULL;
 `;
