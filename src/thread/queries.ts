@@ -70,7 +70,7 @@ export function entryNotLoaded(seq: number, firstSeq: number): ThreadError {
 /** Refuses a tail where the whole thread is needed, unless the caller accepts a part. */
 export function checkLoaded({ firstSeq }: { readonly firstSeq: number }, partial: boolean | undefined): void {
   if (firstSeq === 0 || partial === true) return;
-  const message = `Only the entries from seq ${firstSeq} on are loaded. Load all with \`await store.load(id)\`, or pass \`partial: true\` to use only these.`;
+  const message = `Only the entries from seq ${firstSeq} on are loaded. Query the store with \`store.read(id, { kinds, refs })\`, load all with \`await store.load(id)\`, or pass \`partial: true\` to use only these.`;
   throw new ThreadError({ code: "entry_not_loaded", seq: 0, message });
 }
 

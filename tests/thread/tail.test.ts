@@ -81,6 +81,7 @@ describe("what lies before the tail", () => {
     const error = errorOf(query);
     expect(error).toMatchObject({ name: "ThreadError", code: "entry_not_loaded", seq: 0 });
     expect(error.message).toContain("partial: true");
+    expect(error.message).toContain("store.read(id, { kinds, refs })");
   });
 
   test("is missing in its list of messages, which says so unless a part is asked for", () => {

@@ -31,7 +31,7 @@ export interface AgentServer<Given extends AnyAgent = AnyAgent> extends AsyncDis
    * its own `result` does, and with `request_waiting` or `request_not_found`.
    */
   result(requestId: string): Promise<RequestResult<AgentOutput<Given>>>;
-  /** The thread as it is now; of a long one the end. */
+  /** The thread as it is now. Of a long one only the end: query all of it with `store.read(threadId, { kinds, refs })`. */
   thread(): Thread;
   /**
    * What became of every entry in the view of the last model call; before the first of this server, in the view that it would have.
