@@ -6,6 +6,7 @@ import { Report } from "../support/report.ts";
 import { Scratch } from "../support/scratch.ts";
 import { afterKill } from "./after-kill.ts";
 import type { Measurement } from "./bench.ts";
+import { branches } from "./branches.ts";
 import { growingText, growingTool } from "./growing.ts";
 import { HELP } from "./help.ts";
 import { idle } from "./idle.ts";
@@ -24,6 +25,7 @@ const measurements: Readonly<Record<string, Measurement>> = {
   idle,
   live,
   "after-kill": afterKill,
+  branches,
 };
 
 const options = readOptions(process.argv.slice(2), HELP);

@@ -12,6 +12,8 @@ export interface Sizes {
   /** Entries of the threads whose process is killed. */
   readonly entries: readonly [few: number, many: number, most: number];
   readonly kills: number;
+  /** Of one thread with a branch in the middle. */
+  readonly branchedTurns: number;
 }
 
 export const FULL: Sizes = {
@@ -24,6 +26,7 @@ export const FULL: Sizes = {
   liveRequests: 8000,
   entries: [10, 1000, 100_000],
   kills: 7,
+  branchedTurns: 3000,
 };
 
 /** To see that everything runs. */
@@ -37,4 +40,5 @@ export const QUICK: Sizes = {
   liveRequests: 500,
   entries: [10, 1000, 5000],
   kills: 3,
+  branchedTurns: 600,
 };
