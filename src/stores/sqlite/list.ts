@@ -4,7 +4,7 @@ import { asJsonText } from "../search-text.ts";
 import { fieldsOf } from "../thread-fields.ts";
 import { retryBusy } from "./busy-retry.ts";
 import type { SqliteConnection, SqlValue } from "./connection.ts";
-import { HEAD_COLUMNS, PAYLOAD, toHead } from "./thread-tables.ts";
+import { HEAD_COLUMNS, PAYLOAD, slotOf, toHead } from "./thread-tables.ts";
 import { runLongQuery, type WorkerConnection } from "./worker-connection.ts";
 
 interface Condition {
@@ -12,8 +12,17 @@ interface Condition {
   readonly values: readonly SqlValue[];
 }
 
-const SORT_ORDER = { updated: "updated_at DESC, id", created: "created_at DESC, id", id: "id" } as const;
-const REVERSE_ORDER = { updated: "updated_at, id DESC", created: "created_at, id DESC", id: "id DESC" } as const;
+// The index has the slots; SQLite sorts the threads of one slot.
+const SORT_ORDER = {
+  updated: "update_slot DESC, updated_at DESC, id",
+  created: "created_at DESC, id",
+  id: "id",
+} as const;
+const REVERSE_ORDER = {
+  updated: "update_slot, updated_at, id DESC",
+  created: "created_at, id DESC",
+  id: "id DESC",
+} as const;
 
 /** A status must be text. `json_extract` alone would also convert objects to text. */
 const STATUS = "CASE json_type(metadata, '$.status') WHEN 'text' THEN json_extract(metadata, '$.status') END";
@@ -87,8 +96,12 @@ function hasField({ name, value }: ThreadField): Condition {
 
 function timesOf({ updatedSince, updatedBefore, createdSince, createdBefore }: ListQuery): readonly Condition[] {
   return [
-    ...(updatedSince === undefined ? [] : [{ sql: "updated_at >= ?", values: [updatedSince] }]),
-    ...(updatedBefore === undefined ? [] : [{ sql: "updated_at < ?", values: [updatedBefore] }]),
+    ...(updatedSince === undefined
+      ? []
+      : [{ sql: "updated_at >= ? AND update_slot >= ?", values: [updatedSince, slotOf(updatedSince)] }]),
+    ...(updatedBefore === undefined
+      ? []
+      : [{ sql: "updated_at < ? AND update_slot <= ?", values: [updatedBefore, slotOf(updatedBefore)] }]),
     ...(createdSince === undefined ? [] : [{ sql: "created_at >= ?", values: [createdSince] }]),
     ...(createdBefore === undefined ? [] : [{ sql: "created_at < ?", values: [createdBefore] }]),
   ];
@@ -98,7 +111,9 @@ function isAfter({ value, id }: ListPosition, order: ListOrder, reverse: boolean
   const [less, greater] = reverse ? [">", "<"] : ["<", ">"];
   if (order === "id") return { sql: `id ${greater} ?`, values: [id] };
   const column = order === "updated" ? "updated_at" : "created_at";
-  return { sql: `(${column} ${less} ? OR (${column} = ? AND id ${greater} ?))`, values: [value, value, id] };
+  const sql = `(${column} ${less} ? OR (${column} = ? AND id ${greater} ?))`;
+  if (order === "created") return { sql, values: [value, value, id] };
+  return { sql: `update_slot ${less}= ? AND ${sql}`, values: [slotOf(value), value, value, id] };
 }
 
 function containsText(search: string): Condition {

@@ -52,9 +52,25 @@ function rowValues<Big extends ScriptValue>(row: StoredRow, big: Big): (SqlValue
 
 export const HEAD_COLUMNS = "rev, hash, created_at, updated_at, metadata, seal, lanes, earlier_mark, owner";
 
-/** Not written again, because SQLite would also rewrite its index. */
-const CREATED_AT = 2;
-const CHANGED_COLUMNS = HEAD_COLUMNS.replace("created_at, ", "");
+/** The columns that seldom change are written apart, because SQLite would also rewrite their indexes. */
+const NEW_COLUMNS = `${HEAD_COLUMNS}, update_slot`;
+const MOVED_COLUMNS = NEW_COLUMNS.replace("created_at, ", "");
+const CHANGED_COLUMNS = MOVED_COLUMNS.replace(", owner, update_slot", "");
+
+/** The column `update_slot` for a time. */
+export function slotOf(updatedAt: number): number {
+  return Math.floor(updatedAt / 1024);
+}
+
+/** The values of the columns for a new thread, for one whose indexes change, and for any other. */
+function columnValues(
+  head: ThreadHead,
+  values = headValues(head),
+): Record<"added" | "moved" | "changed", readonly SqlValue[]> {
+  const added = [...values, slotOf(head.updatedAt)];
+  const moved = added.toSpliced(2, 1);
+  return { added, moved, changed: moved.slice(0, -2) };
+}
 
 export function toHead(threadId: string, columns: Columns): ThreadHead {
   const [rev, hash, createdAt, updatedAt, metadata, seal, lanes, mark, owner] = columns;
@@ -110,6 +126,11 @@ const BIG_PAYLOAD_CHARS = 32 * 1024;
 
 function isBig(payload: string | null): payload is string {
   return payload !== null && payload.length > BIG_PAYLOAD_CHARS;
+}
+
+interface FoundThread {
+  readonly key: number;
+  readonly head: ThreadHead;
 }
 
 interface OpenThread {
@@ -168,7 +189,7 @@ export class Threads {
     };
     return {
       state,
-      apply: (decision) => this.#apply(threadId, found?.key, decision),
+      apply: (decision) => this.#apply(threadId, found, decision),
       script: (decision) => this.#script(threadId, found?.key, decision),
     };
   }
@@ -176,7 +197,7 @@ export class Threads {
   #script(threadId: string, key: number | undefined, decision: Decision<unknown>): WriteScript | undefined {
     const { result: _, head, fields = [], rows = [], lanes = [], ...others } = decision;
     if (head === undefined || Object.keys(others).length > 0) return undefined;
-    const values = headValues(head);
+    const values = columnValues(head);
     const place = [this.#tenant, threadId];
     const bigOf = (payload: string | null): NestedQuery | null =>
       isBig(payload) ? { sql: PUT_BIG, values: [this.#tenant, nativeSha256(payload), payload] } : null;
@@ -187,8 +208,8 @@ export class Threads {
       ],
       head:
         key === undefined
-          ? { sql: ADD_HEAD, values: [...place, ...values] }
-          : { sql: `${PUT_HEAD} RETURNING key`, values: [...values.toSpliced(CREATED_AT, 1), key] },
+          ? { sql: ADD_HEAD, values: [...place, ...values.added] }
+          : { sql: `${MOVE_HEAD} RETURNING key`, values: [...values.moved, key] },
       putRow: PUT_ROW,
       rows: (from, to) => rows.slice(from, to).map((row) => rowValues(row, bigOf(row.payload))),
       rowCount: rows.length,
@@ -204,14 +225,14 @@ export class Threads {
     return [...nodes, ...(claim?.lease ? [claim.lease.node] : [])].flatMap((node) => this.#leases.find(node) ?? []);
   }
 
-  #apply(threadId: string, key: number | undefined, decision: Decision<unknown>): void {
+  #apply(threadId: string, found: FoundThread | undefined, decision: Decision<unknown>): void {
     const { head, fields = [], rows = [], lanes = [], claim, leases = [] } = decision;
     this.#commands.apply(decision);
     this.#runnable.apply(decision);
     for (const lease of leases) this.#leases.put(lease);
     if (claim !== undefined) this.#sql.putClaim.run(this.#tenant, threadId, ...claimValues(claim));
     if (head === undefined) return;
-    const thread = this.#putHead(threadId, key, head);
+    const thread = this.#putHead(threadId, found, head);
     for (const row of rows) {
       this.#sql.putRow.run(thread, ...rowValues(row, this.#putBigPayload(row.payload)));
     }
@@ -243,16 +264,20 @@ export class Threads {
     return names.flatMap((name) => this.#sql.lane.all(key, name).map(toLane));
   }
 
-  #find(threadId: string): { readonly key: number; readonly head: ThreadHead } | undefined {
+  #find(threadId: string): FoundThread | undefined {
     const columns = this.#sql.head.get(this.#tenant, threadId);
     return columns && { key: Number(columns[0]), head: this.#heads.read(threadId, columns.slice(1)) };
   }
 
-  #putHead(threadId: string, key: number | undefined, head: ThreadHead): number {
-    const values = headValues(head);
-    this.#heads.set(threadId, head, values);
-    if (key === undefined) return Number(this.#sql.addHead.get(this.#tenant, threadId, ...values)?.[0]);
-    this.#sql.putHead.run(...values.toSpliced(CREATED_AT, 1), key);
+  #putHead(threadId: string, found: FoundThread | undefined, head: ThreadHead): number {
+    const columns = headValues(head);
+    this.#heads.set(threadId, head, columns);
+    const values = columnValues(head, columns);
+    if (found === undefined) return Number(this.#sql.addHead.get(this.#tenant, threadId, ...values.added)?.[0]);
+    const { key, head: before } = found;
+    const isMoved = slotOf(head.updatedAt) !== slotOf(before.updatedAt) || head.owner !== before.owner;
+    if (isMoved) this.#sql.moveHead.run(...values.moved, key);
+    else this.#sql.putHead.run(...values.changed, key);
     return key;
   }
 
@@ -300,7 +325,8 @@ const COPIED_COLUMNS =
 
 const FIND_HEAD = `SELECT key, ${HEAD_COLUMNS} FROM threads WHERE tenant = ? AND id = ?`;
 const FIND_CLAIM = `SELECT ${CLAIM_COLUMNS} FROM claims WHERE tenant = ? AND thread = ?`;
-const ADD_HEAD = `INSERT INTO threads (tenant, id, ${HEAD_COLUMNS}) VALUES (?, ?, ${HEAD_COLUMNS.replace(/\w+/g, "?")}) RETURNING key`;
+const ADD_HEAD = `INSERT INTO threads (tenant, id, ${NEW_COLUMNS}) VALUES (?, ?, ${NEW_COLUMNS.replace(/\w+/g, "?")}) RETURNING key`;
+const MOVE_HEAD = `UPDATE threads SET (${MOVED_COLUMNS}) = (${MOVED_COLUMNS.replace(/\w+/g, "?")}) WHERE key = ?`;
 const PUT_HEAD = `UPDATE threads SET (${CHANGED_COLUMNS}) = (${CHANGED_COLUMNS.replace(/\w+/g, "?")}) WHERE key = ?`;
 const PUT_ROW = `INSERT INTO entries (thread, ${COPIED_COLUMNS}) VALUES (?, ${COPIED_COLUMNS.replace(/\w+/g, "?")})`;
 const PUT_BIG = `
@@ -314,6 +340,7 @@ function statements(connection: SqliteConnection) {
     claim: connection.prepare(FIND_CLAIM),
     byId: connection.prepare(`SELECT ${ROW_COLUMNS} FROM entries e WHERE e.id = ? AND e.thread = ?`),
     addHead: connection.prepare(ADD_HEAD),
+    moveHead: connection.prepare(MOVE_HEAD),
     putHead: connection.prepare(PUT_HEAD),
     putField: connection.prepare(PUT_FIELD),
     removeField: connection.prepare(REMOVE_FIELD),
@@ -350,10 +377,7 @@ export function copyThread(
   if (source === undefined) throw threadNotFound(from);
   const last = connection.prepare("SELECT hash FROM entries WHERE thread = ? AND seq = ?").get(source, atSeq);
   if (last?.[0] !== head.hash) throw new CorruptionError({ threadId: from, seq: atSeq, trouble: "it is missing" });
-  const values = headValues(head);
-  connection
-    .prepare(`INSERT INTO threads (tenant, id, ${HEAD_COLUMNS}) VALUES (?, ?, ${values.map(() => "?")})`)
-    .run(tenant, to, ...values);
+  connection.prepare(ADD_HEAD).get(tenant, to, ...columnValues(head).added);
   const key = Number(keyOf(connection, tenant, to));
   connection
     .prepare(`INSERT INTO entries (thread, ${COPIED_COLUMNS})

@@ -7,7 +7,7 @@ import { fastFile } from "../../support/temp-folder.ts";
 const FORGERIES = {
   rev: "rev = rev - 1",
   hash: "hash = 'forged'",
-  "updated at": "updated_at = updated_at + 1",
+  "updated at": "updated_at = updated_at + 1 - 2 * (updated_at & 1)",
   metadata: `metadata = '{"title":"forged"}'`,
   lanes: `lanes = replace(lanes, 'default', 'other')`,
   "lanes as of 0.1": `lanes = '{"active":"other","lanes":{}}'`,
