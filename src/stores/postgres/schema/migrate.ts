@@ -35,11 +35,26 @@ async function upgrade(sql: Sql, schema: string, from: number, { connect, onUpgr
   report(0);
   const looking = look(connect(), schema, report, over.signal);
   try {
-    await sql.unsafe(migrationScript(schema));
+    await withoutDeadlock(() => sql.unsafe(migrationScript(schema)));
     report(steps);
   } finally {
     over.abort();
     await looking;
+  }
+}
+
+const ATTEMPTS = 5;
+
+/** An old process may lock the same tables in another order. Postgres then aborts one of the two, which may be the upgrade. */
+async function withoutDeadlock(work: () => Promise<unknown>): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await work();
+      return;
+    } catch (error) {
+      const isDeadlock = error instanceof Error && "code" in error && error.code === "40P01";
+      if (!isDeadlock || attempt === ATTEMPTS) throw error;
+    }
   }
 }
 
@@ -85,6 +100,7 @@ function migrationScript(schema: string): string {
   const steps = MIGRATIONS.map(
     (ddl, before) => `
       if (select value from meta where name = 'version') = '${before}' then
+        ${before === 0 ? "" : announced(LOCK_TABLES, 0)}
         ${stepsOf([ddl]).map(announced).join("\n")}
         update meta set value = '${before + 1}' where name = 'version';
       end if;`,
@@ -100,6 +116,12 @@ function migrationScript(schema: string): string {
     do $heddle$ begin ${steps.join("")}
     end $heddle$;`;
 }
+
+/**
+ * An upgrade locks the tables before it changes any, in the order in which an append uses them. Otherwise it would hold a
+ * weak lock of one, wait for the strong lock of another, and so deadlock with appends of old processes.
+ */
+const LOCK_TABLES = "lock table threads, entries, claims in access exclusive mode;";
 
 /** The advisory lock of all processes that migrate the schema. */
 function lockName(schema: string): string {
