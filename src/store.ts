@@ -33,12 +33,16 @@ export type {
   StoredCommand,
   StoredLane,
   StoredRow,
+  StoredWaiting,
   TakeQuery,
   ThreadChanges,
   ThreadField,
   ThreadHead,
   ThreadStart,
   ThreadState,
+  ThreadWaiting,
+  WaitingPosition,
+  WaitingQuery,
   Wanted,
   WantedInbox,
 } from "./stores/driver.ts";
@@ -74,10 +78,12 @@ export type {
   ThreadPage,
   VerifyOptions,
   VerifyReport,
+  WaitingOptions,
   WatchOptions,
 } from "./stores/port.ts";
 export type { StoreProjectionInput } from "./stores/project-from-store.ts";
 export type { Runnable, TakenThread, TakeOptions } from "./stores/runnable.ts";
 export type { OnUpgrade, UpgradeProgress } from "./stores/upgrade.ts";
+export type { WaitingCall, WaitingCallInput, WaitingPage } from "./stores/waiting-call.ts";
 export { checkName } from "./thread/names.ts";
 export type { LaneBase, LaneBaseOrigin, ThreadBase } from "./thread/thread-data.ts";

@@ -10,6 +10,7 @@ import { ownerMethods } from "./methods/owner.ts";
 import { readMethods } from "./methods/read.ts";
 import { recordMethods } from "./methods/records.ts";
 import { verifyMethods } from "./methods/verify.ts";
+import { waitingMethods } from "./methods/waiting.ts";
 import { completePorts, type StoreOptions } from "./options.ts";
 import type { ThreadStore } from "./port.ts";
 
@@ -33,6 +34,7 @@ export function defineStore(driver: StoreDriver, options: StoreOptions = {}): Th
     ...inboxMethods(context),
     ...recordMethods(context),
     ...verifyMethods(context),
+    ...waitingMethods(context),
     close: () => context.close(),
   };
 }

@@ -132,6 +132,34 @@ export interface RunnableRow {
   readonly priority: number;
 }
 
+/** A waiting call as it is stored. */
+export interface StoredWaiting {
+  readonly callId: string;
+  readonly kind: string;
+  readonly since: number;
+  readonly deadline: number | null;
+  /** JSON text. */
+  readonly body: string;
+}
+
+/** A waiting call, with the id of its thread. */
+export interface ThreadWaiting {
+  readonly threadId: string;
+  readonly call: StoredWaiting;
+}
+
+/** The place of a waiting call in the order: by `since`, then by thread id, then by call id. */
+export interface WaitingPosition extends Pick<StoredWaiting, "since" | "callId"> {
+  readonly threadId: string;
+}
+
+/** The checked options of `waiting`, with all defaults. */
+export interface WaitingQuery {
+  readonly kind: string | undefined;
+  readonly after: WaitingPosition | undefined;
+  readonly limit: number;
+}
+
 /** A command in an inbox as it is stored. A driver must return texts unchanged, because the checksum covers them. */
 export interface StoredCommand {
   readonly id: string;
@@ -197,6 +225,8 @@ export interface Wanted {
   readonly lanes: readonly string[];
   /** Only for a driver with `scheduling`: the leases of these nodes and of the node that the thread's claim names. */
   readonly leases?: readonly string[];
+  /** Only for a driver with `scheduling`: the waiting calls of the thread. */
+  readonly waiting?: boolean;
 }
 
 /** The input of a decision: the thread as it is inside the transaction. */
@@ -211,6 +241,8 @@ export interface ThreadState {
   readonly inboxes: ReadonlyMap<string, InboxState>;
   /** At least the wanted leases. No other transaction may renew one of them that has expired. */
   readonly leases?: readonly LeaseRecord[];
+  /** All waiting calls of the thread. Absent when they are not wanted. */
+  readonly waiting?: readonly StoredWaiting[];
   /** The store's clock in milliseconds. All processes must share this clock. */
   readonly now: number;
 }
@@ -232,6 +264,8 @@ export interface Decision<Result> {
   readonly commands?: readonly InboxCommand[];
   /** Each replaces the runnable row of its thread. Only of wanted inboxes. */
   readonly runnable?: readonly { readonly threadId: string; readonly row: RunnableRow }[];
+  /** Replaces all waiting calls of the thread. */
+  readonly waiting?: readonly StoredWaiting[];
   /** Remove commands of the tenant, of any thread, whose outcome is older: about 100 at most. */
   readonly purgeBefore?: number;
 }
@@ -317,7 +351,7 @@ export type RecordSpace = "checkpoint" | "blob";
  * no method is called after that. Use it to stop work that has not begun, such as a write that waits for its turn.
  */
 export interface StoreDriver {
-  /** Whether the driver keeps leases and runnable rows. Default false: calls that need them are `store_unsupported`. */
+  /** Whether the driver keeps leases, runnable rows and waiting calls. Default false: calls that need them are `store_unsupported`. */
   readonly scheduling?: boolean | undefined;
 
   /**
@@ -359,7 +393,7 @@ export interface StoreDriver {
   heads(afterId: string | undefined, limit: number, signal?: AbortSignal): Promise<readonly NamedHead[]>;
 
   /**
-   * Removes rows, lanes, head, runnable row and all commands. Must keep the claim, so that epochs never start at 1 again. False when there is
+   * Removes rows, lanes, head, runnable row, waiting calls and all commands. Must keep the claim, so that epochs never start at 1 again. False when there is
    * no thread; its commands are removed nevertheless.
    */
   remove(threadId: string, signal?: AbortSignal): Promise<boolean>;
@@ -392,6 +426,8 @@ export interface StoreDriver {
   copy?(from: string, to: string, atSeq: number, fork: ThreadStart, signal?: AbortSignal): Promise<boolean>;
   /** Optional, for `verify`. The stored fields of a thread, in any order. */
   fields?(threadId: string, signal?: AbortSignal): Promise<readonly ThreadField[]>;
+  /** Only with `scheduling`: waiting calls of all threads of the tenant, in the order of their positions. */
+  waiting?(query: WaitingQuery, signal?: AbortSignal): Promise<readonly ThreadWaiting[]>;
   /** Checks storage below the rows, such as the pages of a file. Returns a description of the damage, if any. */
   inspect?(threadId: string, signal?: AbortSignal): Promise<string | undefined>;
 }

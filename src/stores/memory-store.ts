@@ -15,6 +15,7 @@ import type {
   StoredCommand,
   StoredLane,
   StoredRow,
+  StoredWaiting,
   ThreadHead,
   ThreadState,
   Wanted,
@@ -77,6 +78,7 @@ export class MemoryTenant {
   /** All rows in commit order, including rows of removed threads, so that feed cursors stay valid. */
   readonly log: Omit<Change, "cursor">[] = [];
   readonly runnable: Map<string, RunnableRow> = new Map();
+  readonly waiting: Map<string, readonly StoredWaiting[]> = new Map();
   /** By node. All tenants of a database share them. */
   readonly leases: Map<string, LeaseRecord>;
 
@@ -101,11 +103,16 @@ export class MemoryDatabase {
 export function memoryDriver(tenant: MemoryTenant, clock: Clock): StoreDriver {
   const { threads, claims, records, inboxes, settled, log } = tenant;
 
-  function stateOf(threadId: string, { ids, lanes, leases }: Wanted, wanted: readonly WantedInbox[]): ThreadState {
+  function stateOf(
+    threadId: string,
+    { ids, lanes, leases, waiting }: Wanted,
+    wanted: readonly WantedInbox[],
+  ): ThreadState {
     return {
       head: threads.get(threadId)?.head,
       claim: claims.get(threadId),
       ...(leases && { leases: [...tenant.leases.values()] }),
+      ...(waiting && { waiting: tenant.waiting.get(threadId) ?? [] }),
       known: rowsById(threadId, ids),
       lanes: lanesOf(threadId, lanes),
       inboxes: new Map(wanted.map((inbox) => [inbox.threadId, inboxState(inbox)])),
@@ -163,6 +170,7 @@ export function memoryDriver(tenant: MemoryTenant, clock: Clock): StoreDriver {
     if (claim !== undefined) claims.set(threadId, claim);
     for (const lease of leases) tenant.leases.set(lease.node, lease);
     for (const { threadId: of, row } of runnable) tenant.runnable.set(of, row);
+    if (decision.waiting !== undefined) tenant.waiting.set(threadId, decision.waiting);
     if (purgeBefore !== undefined) purge(purgeBefore);
     for (const command of commands) putCommand(command);
     if (head === undefined) return;
@@ -242,7 +250,17 @@ export function memoryDriver(tenant: MemoryTenant, clock: Clock): StoreDriver {
     async remove(threadId) {
       inboxes.delete(threadId);
       tenant.runnable.delete(threadId);
+      tenant.waiting.delete(threadId);
       return threads.delete(threadId);
+    },
+
+    async waiting({ kind, after, limit }) {
+      return [...tenant.waiting]
+        .flatMap(([threadId, calls]) => calls.map((call) => ({ threadId, call })))
+        .filter(({ call }) => kind === undefined || call.kind === kind)
+        .sort(compareWaiting)
+        .filter((found) => after === undefined || compareWaiting(found, { threadId: after.threadId, call: after }) > 0)
+        .slice(0, limit);
     },
 
     async getRecord(space, key) {
@@ -263,6 +281,17 @@ export function memoryDriver(tenant: MemoryTenant, clock: Clock): StoreDriver {
   function isStored({ threadId, row }: Omit<Change, "cursor">): boolean {
     return threads.get(threadId)?.rows[row.seq] === row;
   }
+}
+
+interface WaitingPlace {
+  readonly threadId: string;
+  readonly call: Pick<StoredWaiting, "since" | "callId">;
+}
+
+function compareWaiting(a: WaitingPlace, b: WaitingPlace): number {
+  if (a.call.since !== b.call.since) return a.call.since - b.call.since;
+  if (a.threadId !== b.threadId) return a.threadId < b.threadId ? -1 : 1;
+  return a.call.callId < b.call.callId ? -1 : a.call.callId === b.call.callId ? 0 : 1;
 }
 
 function indexRequest({ seqsByRequest }: StoredThread, row: StoredRow): void {

@@ -9,6 +9,7 @@ import type {
   ConsumedCommand,
   PostedCommand,
 } from "./command.ts";
+import type { WaitingCallInput, WaitingPage } from "./waiting-call.ts";
 
 /**
  * Stores threads. A store is opened for one tenant and has no access to other tenants. Every adapter keeps every promise
@@ -97,6 +98,12 @@ export interface ThreadStore {
   /** Waits until the command has an outcome, in whatever process it is written. */
   outcome(threadId: string, id: string, options?: CallOptions): Promise<CommandOutcome>;
 
+  /**
+   * A page of the calls of all threads that wait for people or other processes, as their holders named them in `append`: the
+   * one that waits longest first. Reads no entries and needs no claims.
+   */
+  waiting(options?: WaitingOptions): Promise<WaitingPage>;
+
   /** Stores JSON or bytes under the hash of their content. Resolves to the hash. */
   putBlob(content: JsonValue | Uint8Array, options?: CallOptions): Promise<string>;
   /** The content with this hash; undefined when there is none. */
@@ -150,6 +157,21 @@ export interface AppendOptions extends CallOptions {
    * replay. Default: as it was.
    */
   readonly next?: NextRun | null | undefined;
+  /**
+   * All calls of this thread that wait for a person or another process, for `waiting`; they replace the earlier ones. Pass your
+   * `epoch`. Written also without entries, but not by a replay. Default: as they were.
+   */
+  readonly waiting?: readonly WaitingCallInput[] | undefined;
+}
+
+/** Options of `waiting`: a filter and the page. */
+export interface WaitingOptions extends CallOptions {
+  /** Only calls of this kind. Default: all. */
+  readonly kind?: string | undefined;
+  /** 1 to 1,000, default 50. */
+  readonly limit?: number | undefined;
+  /** The cursor of the previous page. Default: the first page. */
+  readonly cursor?: string | undefined;
 }
 
 /** When a thread has something to do again. */

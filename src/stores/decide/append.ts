@@ -2,7 +2,7 @@ import { type Entry, isSameEntry, makeEntry } from "../../thread/entry.ts";
 import type { JsonObject } from "../../thread/json.ts";
 import { namedLane, readBranch } from "../../thread/lane-operations.ts";
 import type { Sha256 } from "../../thread/sha256.ts";
-import type { Decision, StoredRow, ThreadHead, ThreadState } from "../driver.ts";
+import type { Decision, StoredRow, StoredWaiting, ThreadHead, ThreadState } from "../driver.ts";
 import { ConflictError, EntryIdReuseError, repeatedByOption, StoreError, threadNotFound } from "../errors.ts";
 import type { AppendOptions, AppendResult, NextRun } from "../port.ts";
 import { checkHead, EMPTY_TIP, type EncodedDraft, newHead, readRow, sealHead } from "../row-format.ts";
@@ -29,6 +29,7 @@ export interface AppendRequest {
   /** The rows of the batch, if they were made for the head that the thread still has. */
   readonly made?: BatchRows;
   readonly next?: NextRun | null | undefined;
+  readonly waiting?: readonly Omit<StoredWaiting, "since">[] | undefined;
   /** Used only when this append creates the thread. Default: the store's clock. */
   readonly createdAt?: number;
   readonly metadata: JsonObject;
@@ -44,7 +45,7 @@ export function decideAppend(
   state: ThreadState,
   ports: InboxPorts,
 ): Decision<AppendResult | undefined> {
-  const { threadId, batch, inbox, next } = request;
+  const { threadId, batch, inbox, next, waiting } = request;
   const { sha256 } = ports;
   const head = state.head && checkHead(threadId, state.head, sha256);
   const rev = head?.rev ?? 0;
@@ -53,13 +54,19 @@ export function decideAppend(
   if (batch.length === 0) {
     const result = { rev, entries: [], replayed: false };
     const described = changesHead(request) ? describe(request, head, state.now, sha256) : undefined;
-    if (!hasCommands && next === undefined && described === undefined) return { result };
+    if (!hasCommands && next === undefined && waiting === undefined && described === undefined) return { result };
     const decision = hasCommands ? decideInbox(threadId, inbox, draft) : undefined;
     if (decision?.isReplay) return { result: { ...result, replayed: true } };
     checkThread(request, head, state);
     const commands = decision?.write();
     if (next !== undefined) draft.setNext(threadId, next);
-    return { result, ...described, ...(commands && { commands, ...purge(state, ports) }), ...draft.runnable };
+    return {
+      result,
+      ...described,
+      ...(commands && { commands, ...purge(state, ports) }),
+      ...draft.runnable,
+      ...replaceWaiting(request, state),
+    };
   }
   if (state.known.length > 0) {
     const result = replay(request, state.known, sha256);
@@ -73,8 +80,25 @@ export function decideAppend(
   if (branches !== undefined && branches.tipHash !== (head?.hash ?? EMPTY_TIP.hash)) return { result: undefined };
   const commands = hasCommands ? writeCommands(threadId, inbox, draft, { isDoneAllowed: false }) : [];
   if (next !== undefined) draft.setNext(threadId, next);
-  const written = { ...write(request, head, state, sha256), ...draft.runnable };
+  const written = { ...write(request, head, state, sha256), ...draft.runnable, ...replaceWaiting(request, state) };
   return commands.length === 0 ? written : { ...written, commands, ...purge(state, ports) };
+}
+
+/** A call keeps the time since when it waits. Calls that wait already are not written again. */
+function replaceWaiting(
+  { waiting }: AppendRequest,
+  { waiting: before = [], now }: ThreadState,
+): Pick<Decision<unknown>, "waiting"> {
+  if (waiting === undefined) return {};
+  const since = new Map(before.map((call) => [call.callId, call.since]));
+  const calls = waiting.map((call): StoredWaiting => ({ ...call, since: since.get(call.callId) ?? now }));
+  const isSame =
+    calls.length === before.length && calls.every((call) => before.some((earlier) => isSameCall(call, earlier)));
+  return isSame ? {} : { waiting: calls };
+}
+
+function isSameCall(a: StoredWaiting, b: StoredWaiting): boolean {
+  return a.callId === b.callId && a.kind === b.kind && a.deadline === b.deadline && a.body === b.body;
 }
 
 function checkThread({ threadId, options }: AppendRequest, head: ThreadHead | undefined, state: ThreadState): void {

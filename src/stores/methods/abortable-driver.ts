@@ -28,7 +28,7 @@ export function abortableDriver(
       if (signal.aborted) landed(threadId);
       return result;
     });
-  const { list, copy, fields, inspect, changedThreads } = driver;
+  const { list, copy, fields, inspect, waiting, changedThreads } = driver;
   const methods: EveryMethod = {
     scheduling: driver.scheduling,
     transact: (id, wanted, decide, inboxes) => writeTo(id, () => driver.transact(id, wanted, decide, inboxes, signal)),
@@ -49,6 +49,7 @@ export function abortableDriver(
     list: list && ((query) => read(() => list.call(driver, query, signal))),
     copy: copy && ((from, to, atSeq, fork) => writeTo(to, () => copy.call(driver, from, to, atSeq, fork, signal))),
     fields: fields && ((id) => read(() => fields.call(driver, id, signal))),
+    waiting: waiting && ((query) => read(() => waiting.call(driver, query, signal))),
     inspect: inspect && ((id) => read(() => inspect.call(driver, id, signal))),
   };
   return methods as StoreDriver; // an optional method that is undefined is an absent one

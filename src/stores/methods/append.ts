@@ -6,15 +6,16 @@ import { Thread } from "../../thread/thread.ts";
 import { type AppendRequest, decideAppend, lanesNamedBy } from "../decide/append.ts";
 import { BatchRows, type BranchOrigins } from "../decide/batch-rows.ts";
 import { NO_COMMANDS } from "../decide/inbox.ts";
-import type { Decision, StoreDriver, ThreadHead, ThreadState, WantedInbox } from "../driver.ts";
+import type { Decision, StoreDriver, ThreadHead, ThreadState, Wanted, WantedInbox } from "../driver.ts";
 import { EntryIdReuseError, repeatedByOption, StoreError, unsupported } from "../errors.ts";
 import { checkOptions, checkSeq, type StorePorts } from "../options.ts";
 import type { AppendResult, ThreadStore } from "../port.ts";
 import { checkHead, type EncodedDraft, encodeDraft, newHead, readRow } from "../row-format.ts";
 import { changedFields } from "../thread-fields.ts";
 import { withBranches } from "./branch-origins.ts";
-import { nextTurn, rowsOf, type StoreContext } from "./context.ts";
+import { NOTHING, nextTurn, rowsOf, type StoreContext } from "./context.ts";
 import { checkNext, inboxRequest, wantedInboxes } from "./inbox.ts";
+import { draftWaiting } from "./waiting.ts";
 
 /** `append` and `save`: writing entries. */
 export function appendMethods(context: StoreContext): Pick<ThreadStore, "append" | "save"> {
@@ -30,6 +31,7 @@ export function appendMethods(context: StoreContext): Pick<ThreadStore, "append"
         "consumes",
         "posts",
         "next",
+        "waiting",
         "signal",
       ]);
       checkName("threadId", threadId);
@@ -41,9 +43,10 @@ export function appendMethods(context: StoreContext): Pick<ThreadStore, "append"
       const drafts = large === undefined ? draftEntries(entries, ports) : [];
       const inbox = inboxRequest(threadId, copy, ports.maxEntryChars);
       const next = copy.next && checkNext(copy.next);
+      const waiting = copy.waiting && draftWaiting(copy.waiting, ports.maxEntryChars);
       context.checkOpen();
       const call = context.withSignal(copy.signal);
-      const content = { threadId, options: { ...copy, metadata }, inbox, next, metadata: {} };
+      const content = { threadId, options: { ...copy, metadata }, inbox, next, waiting, metadata: {} };
       checkScheduling(content, call.driver);
       if (large !== undefined) {
         const result = await context.writeOrder.run(threadId, () => appendLarge(call, content, large));
@@ -58,7 +61,7 @@ export function appendMethods(context: StoreContext): Pick<ThreadStore, "append"
         context.checkOpen();
       }
       const request = { ...content, batch };
-      const wanted = { ids: idsThatMayRepeat(batch, ports), lanes: lanesNamedBy(batch) };
+      const wanted = { ids: idsThatMayRepeat(batch, ports), lanes: lanesNamedBy(batch), ...waitingOf(content) };
       const inboxes = inboxesOf(content, call.driver);
       const result = await withBranches(call, request, (branches) =>
         call.driver.transact(
@@ -150,11 +153,11 @@ async function appendLarge(
       const made = await makeRows(context, request, head, lanes, branches);
       const decide = (state: ThreadState): Decision<AppendResult | undefined> =>
         made.fits(state.head) ? decideAppend({ ...request, branches, made }, state, ports) : { result: undefined };
-      const result = await driver.transact(threadId, { ids: [], lanes: [] }, decide, inboxes);
+      const result = await driver.transact(threadId, { ...NOTHING, ...waitingOf(content) }, decide, inboxes);
       if (result !== undefined || branches !== undefined) return result; // origins are found again
     }
     const decide = (state: ThreadState) => decideAppend({ ...request, branches }, state, ports);
-    return driver.transact(threadId, { ids, lanes }, decide, inboxes);
+    return driver.transact(threadId, { ids, lanes, ...waitingOf(content) }, decide, inboxes);
   });
 }
 
@@ -196,9 +199,14 @@ function inboxesOf({ threadId, inbox, next }: AppendContent, driver: StoreDriver
   return wantedInboxes(inbox.posts, keys, { driver, nextOf: next === undefined ? undefined : threadId });
 }
 
-function checkScheduling({ inbox, next }: AppendContent, { scheduling }: StoreDriver): void {
+function waitingOf({ waiting }: AppendContent): Pick<Wanted, "waiting"> {
+  return waiting === undefined ? {} : { waiting: true };
+}
+
+function checkScheduling({ inbox, next, waiting }: AppendContent, { scheduling }: StoreDriver): void {
   if (scheduling) return;
   if (next !== undefined) throw unsupported("next");
+  if (waiting !== undefined) throw unsupported("waiting calls");
   if (inbox.posts.some(({ agent }) => agent !== undefined)) throw unsupported("agents of commands");
 }
 

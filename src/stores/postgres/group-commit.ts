@@ -8,6 +8,7 @@ import type {
   StoredCommand,
   StoredLane,
   StoredRow,
+  StoredWaiting,
   ThreadField,
   ThreadHead,
   ThreadState,
@@ -146,17 +147,23 @@ interface BatchOutcome extends BatchWrites {
 
 function threadsOf(jobs: readonly Job[]): ReadonlyMap<string, WantedThread> {
   const all = new Map<string, WantedThread>();
-  const add = (threadId: string, { ids, lanes, leases }: Wanted, commandIds: readonly string[]): WantedThread => {
+  const add = (
+    threadId: string,
+    { ids, lanes, leases, waiting = false }: Wanted,
+    commandIds: readonly string[],
+  ): WantedThread => {
     const thread = all.get(threadId) ?? {
       entryIds: new Set(),
       lanes: new Set(),
       commandIds: new Set(),
       nodes: undefined,
       runnable: undefined,
+      waiting: false,
     };
     all.set(threadId, thread);
     for (const id of ids) thread.entryIds.add(id);
     for (const lane of lanes) thread.lanes.add(lane);
+    thread.waiting ||= waiting;
     if (leases !== undefined) thread.nodes = new Set([...(thread.nodes ?? []), ...leases]);
     for (const id of commandIds) thread.commandIds.add(id);
     return thread;
@@ -208,10 +215,23 @@ function decideAll(jobs: readonly Job[], threads: ReadonlyMap<string, ReadThread
   const fields = [...drafts].flatMap(([id, { newFields }]) =>
     [...newFields.values()].map((field) => [id, field] as const),
   );
+  const waiting = [...drafts].flatMap(([id, { newWaiting }]) => (newWaiting ? [[id, newWaiting] as const] : []));
   const runnable = [...drafts].flatMap(([threadId, { newRunnable: row }]) =>
     row === undefined ? [] : [{ threadId, row }],
   );
-  return { heads, rows, lanes, fields, claims, runnable, leases: [...ended.values()], commands, purgeBefore, answers };
+  return {
+    heads,
+    rows,
+    lanes,
+    fields,
+    claims,
+    runnable,
+    waiting,
+    leases: [...ended.values()],
+    commands,
+    purgeBefore,
+    answers,
+  };
 }
 
 /** The state of a thread with the pending writes of a batch. */
@@ -219,6 +239,7 @@ class ThreadDraft {
   newHead: ThreadHead | undefined;
   newClaim: ClaimRecord | undefined;
   newRunnable: RunnableRow | undefined;
+  newWaiting: readonly StoredWaiting[] | undefined;
   readonly newLanes = new Map<string, StoredLane>();
   readonly newFields = new Map<string, ThreadField>();
   readonly #thread: ReadThread;
@@ -246,7 +267,9 @@ class ThreadDraft {
   stateFor(wanted: Wanted): Omit<ThreadState, "inboxes"> {
     const { head, claim, now } = this.#thread;
     const lanes = wanted.lanes.flatMap((name) => this.newLanes.get(name) ?? this.#lanes.get(name) ?? []);
-    return { head: this.newHead ?? head, claim: this.newClaim ?? claim, known: this.#rows(wanted.ids), lanes, now };
+    const waiting = this.newWaiting ?? this.#thread.waiting;
+    const known = this.#rows(wanted.ids);
+    return { head: this.newHead ?? head, claim: this.newClaim ?? claim, known, lanes, waiting, now };
   }
 
   inboxFor({ commandIds, entryIds, runnable: wanted }: WantedInbox): InboxState {
@@ -267,7 +290,8 @@ class ThreadDraft {
   }
 
   /** Returns the rows to write; a decision without a head has none. */
-  apply({ head, fields = [], rows = [], lanes = [], claim }: Decision<unknown>): readonly StoredRow[] {
+  apply({ head, fields = [], rows = [], lanes = [], claim, waiting }: Decision<unknown>): readonly StoredRow[] {
+    this.newWaiting = waiting ?? this.newWaiting;
     this.newClaim = claim ?? this.newClaim;
     if (head === undefined) return [];
     this.newHead = head;

@@ -18,6 +18,7 @@ import { listThreads, readChangedThreads, readChanges, readHead, readHeads, read
 import { takeThreads } from "./runnable.ts";
 import { CLOSE_TIMEOUT_MS, SharedDatabase } from "./shared-database.ts";
 import type { Scope } from "./tables.ts";
+import { listWaiting } from "./waiting.ts";
 import type { Transaction } from "./writer.ts";
 import { copyThread, removeThread } from "./writes.ts";
 
@@ -110,6 +111,7 @@ function tenantDriver(database: SharedDatabase, tenant: string): PostgresDriver 
     },
 
     pending: (threadId, after, limit, signal) => read(signal, (scope) => readPending(scope, threadId, after, limit)),
+    waiting: (query, signal) => read(signal, (scope) => listWaiting(scope, query)),
     commands: (keys, signal) => read(signal, (scope) => readCommands(scope, keys)),
     head: (threadId, signal) => read(signal, (scope) => readHead(scope, threadId)),
     lanes: (threadId, names, signal) => read(signal, (scope) => readLanes(scope, threadId, names)),

@@ -9,6 +9,7 @@ import type {
   StoredCommand,
   StoredLane,
   StoredRow,
+  StoredWaiting,
   ThreadChanges,
   ThreadHead,
   ThreadState,
@@ -37,6 +38,7 @@ import {
   toLane,
   toRow,
 } from "./tables.ts";
+import { readWaiting } from "./waiting.ts";
 
 export async function readHead(scope: Scope, threadId: string): Promise<ThreadHead | undefined> {
   const { sql, tables, tenant } = scope;
@@ -250,6 +252,7 @@ export interface WantedThread {
   nodes: Set<string> | undefined;
   /** As in a WantedInbox. */
   runnable: WantedInbox["runnable"];
+  waiting: boolean;
 }
 
 /** One thread as it is inside the transaction of a batch. */
@@ -263,6 +266,7 @@ export interface ReadThread extends Pick<ThreadState, "head" | "claim" | "now"> 
   /** Undefined when it was not read. */
   readonly runnable: RunnableRow | null | undefined;
   readonly pending: readonly PendingCommand[];
+  readonly waiting: readonly StoredWaiting[];
 }
 
 interface WantedName {
@@ -281,7 +285,7 @@ export async function readThreads(
   const withLeases = [...wanted].flatMap(([threadId, { nodes }]) => (nodes === undefined ? [] : [{ threadId, nodes }]));
   const withRunnable = [...wanted].flatMap(([threadId, { runnable }]) => (runnable === undefined ? [] : [threadId]));
   const withPending = withRunnable.filter((threadId) => wanted.get(threadId)?.runnable === "pending");
-  const [states, known, lanes, commands, positions, leases, runnable, pending] = await Promise.all([
+  const [states, known, lanes, commands, positions, leases, runnable, pending, waiting] = await Promise.all([
     selectStates(scope, [...wanted.keys()]),
     selectKnown(scope, names("entryIds")),
     selectLanes(scope, names("lanes")),
@@ -296,6 +300,10 @@ export async function readThreads(
         ),
     readRunnable(scope, withRunnable),
     readPendingIds(scope, withPending),
+    readWaiting(
+      scope,
+      [...wanted].flatMap(([threadId, thread]) => (thread.waiting ? [threadId] : [])),
+    ),
   ]);
   const rowsById = Map.groupBy(known, ({ thread_id }) => thread_id);
   const lanesById = Map.groupBy(lanes, ({ thread_id }) => thread_id);
@@ -313,6 +321,7 @@ export async function readThreads(
         leases,
         runnable: withRunnable.includes(id) ? (runnable.get(id) ?? null) : undefined,
         pending: pendingById.get(id) ?? [],
+        waiting: waiting.flatMap(({ threadId, call }) => (threadId === id ? [call] : [])),
       };
       return [id, { head, claim, rows, lanes: lanesOfThread, commands: ofThread, lastPosition, ...scheduling, now }];
     }),

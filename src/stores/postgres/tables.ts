@@ -16,6 +16,7 @@ interface Tables {
   readonly commands: postgres.Helper<string>;
   readonly leases: postgres.Helper<string>;
   readonly runnable: postgres.Helper<string>;
+  readonly waiting: postgres.Helper<string>;
 }
 
 /** The connection, tables and tenant that a statement uses. */
@@ -44,6 +45,7 @@ export function tablesIn(schema: string, sql: Sql): Tables {
     commands: sql(`${schema}.commands`),
     leases: sql(`${schema}.leases`),
     runnable: sql(`${schema}.runnable`),
+    waiting: sql(`${schema}.waiting`),
   };
 }
 

@@ -19,6 +19,7 @@ import { endLeases } from "./leases.ts";
 import { readThreadKeys, type ThreadKeys } from "./reads.ts";
 import { removeRunnable, upsertRunnable } from "./runnable.ts";
 import { type FencedScope, headValues } from "./tables.ts";
+import { type NewWaiting, removeWaiting, replaceWaiting } from "./waiting.ts";
 import type { Transaction } from "./writer.ts";
 
 /** The new heads, rows, lanes, claims and commands of a batch, each with its thread id. */
@@ -31,19 +32,21 @@ export interface BatchWrites {
   /** To mark as ended. */
   readonly leases: readonly LeaseRecord[];
   readonly runnable: NonNullable<Decision<unknown>["runnable"]>;
+  readonly waiting: NewWaiting;
   readonly commands: readonly InboxCommand[];
   readonly purgeBefore: number | undefined;
 }
 
 /** The statements that write a batch. */
 export function batchStatements(scope: FencedScope, batch: BatchWrites): Query[] {
-  const { heads, rows, lanes, fields, claims, leases, runnable, commands, purgeBefore } = batch;
+  const { heads, rows, lanes, fields, claims, leases, runnable, waiting, commands, purgeBefore } = batch;
   return [
     ...(purgeBefore === undefined ? [] : [purgeCommands(scope, purgeBefore)]),
     ...splitIntoChunks(commands, ({ command }) => command.body).map((chunk) => upsertCommands(scope, chunk)),
     ...(claims.length === 0 ? [] : [upsertClaims(scope, claims)]),
     ...(leases.length === 0 ? [] : [endLeases(scope, leases)]),
     ...(runnable.length === 0 ? [] : [upsertRunnable(scope, runnable)]),
+    ...(waiting.length === 0 ? [] : replaceWaiting(scope, waiting)),
     ...(heads.length === 0 ? [] : [upsertHeads(scope, heads)]),
     ...insertBigPayloads(scope, rows),
     ...splitIntoChunks(rows, ([, { payload }]) => payload).map((chunk) => insertRows(scope, chunk)),
@@ -234,7 +237,11 @@ export function removeThread(threadId: string): Transaction<ThreadKeys, boolean>
     write(scope, located) {
       const { sql, tables, fence } = scope;
       const key = located.get(threadId);
-      const inbox = [removeCommands(scope, threadId), removeRunnable(scope, threadId)];
+      const inbox = [
+        removeCommands(scope, threadId),
+        removeRunnable(scope, threadId),
+        removeWaiting(scope, [threadId]),
+      ];
       if (key === undefined) return { statements: inbox, finish: () => false };
       const statements = [
         ...inbox,

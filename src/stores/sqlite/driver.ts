@@ -41,6 +41,7 @@ import {
   toHead,
   toRow,
 } from "./thread-tables.ts";
+import { WaitingCalls } from "./waiting-table.ts";
 import { runLongQuery, type WorkerConnection, type WriteScript } from "./worker-connection.ts";
 
 /** Second connections to the file. The writer is not shared with long queries, so that a write need not wait for one. */
@@ -67,6 +68,7 @@ export function sqliteDriver(
   const threads = new Threads(connection, tenant, clock, commands);
   const history = new History(connection, tenant);
   const feed = new Feed(connection, tenant);
+  const waiting = new WaitingCalls(connection, tenant);
   const records = new Records(connection, tenant);
   const inspection = new FileInspection(connection, queries);
 
@@ -115,6 +117,7 @@ export function sqliteDriver(
     transact,
 
     pending: (threadId, after, limit) => retryBusy(() => commands.pending(threadId, after, limit)),
+    waiting: (query) => retryBusy(() => waiting.find(query)),
     commands: (keys) => retryBusy(() => commands.find(keys)),
     head: (threadId) => retryBusy(() => threads.head(threadId)),
     lanes: (threadId, names) => retryBusy(() => threads.lanes(threadId, names)),

@@ -21,6 +21,7 @@ import { type Commands, removeCommands } from "./command-table.ts";
 import type { SqliteConnection, SqlValue } from "./connection.ts";
 import { LeaseTable } from "./lease-table.ts";
 import { RunnableRows, removeRunnable } from "./runnable-table.ts";
+import { removeWaiting, WaitingCalls } from "./waiting-table.ts";
 import type { NestedQuery, ScriptValue, WriteScript } from "./worker-connection.ts";
 
 type Columns = readonly SqlValue[];
@@ -148,6 +149,7 @@ export class Threads {
   readonly #heads = new KnownHeads();
   readonly #leases: LeaseTable;
   readonly #runnable: RunnableRows;
+  readonly #waiting: WaitingCalls;
   readonly #sql: ReturnType<typeof statements>;
 
   constructor(connection: SqliteConnection, tenant: string, clock: Clock, commands: Commands) {
@@ -156,6 +158,7 @@ export class Threads {
     this.#commands = commands;
     this.#leases = new LeaseTable(connection);
     this.#runnable = new RunnableRows(connection, tenant);
+    this.#waiting = new WaitingCalls(connection, tenant);
     this.#sql = statements(connection);
   }
 
@@ -181,6 +184,7 @@ export class Threads {
       get claim() {
         return readClaim(); // most decisions do not ask for it
       },
+      ...(wanted.waiting && { waiting: this.#waiting.of(threadId) }),
       ...(wanted.leases && { leases: this.#wantedLeases(wanted.leases, readClaim()) }),
       known,
       lanes,
@@ -229,6 +233,7 @@ export class Threads {
     const { head, fields = [], rows = [], lanes = [], claim, leases = [] } = decision;
     this.#commands.apply(decision);
     this.#runnable.apply(decision);
+    if (decision.waiting !== undefined) this.#waiting.replace(threadId, decision.waiting);
     for (const lease of leases) this.#leases.put(lease);
     if (claim !== undefined) this.#sql.putClaim.run(this.#tenant, threadId, ...claimValues(claim));
     if (head === undefined) return;
@@ -394,6 +399,7 @@ export function copyThread(
 function removeThread(connection: SqliteConnection, tenant: string, threadId: string): boolean {
   removeCommands(connection, tenant, threadId);
   removeRunnable(connection, tenant, threadId);
+  removeWaiting(connection, tenant, threadId);
   const key = keyOf(connection, tenant, threadId);
   if (key === undefined) return false;
   removeRows(connection, key, Number.MAX_SAFE_INTEGER);

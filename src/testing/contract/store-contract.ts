@@ -17,12 +17,17 @@ import { recordCases, saveCases } from "./record-cases.ts";
 import { runnableCases } from "./runnable-cases.ts";
 import { signalCases } from "./signal-cases.ts";
 import { timeCases } from "./time-cases.ts";
+import { waitingCases } from "./waiting-cases.ts";
 
 /** The group of cases that need `spawn`. */
 const PROCESSES = "processes";
 
 /** The groups of cases that need `openDatabase`. */
-const DATABASES: Readonly<Record<string, ContractTests>> = { lease: leaseCases, runnable: runnableCases };
+const DATABASES: Readonly<Record<string, ContractTests>> = {
+  lease: leaseCases,
+  runnable: runnableCases,
+  waiting: waitingCases,
+};
 
 const GROUPS: Readonly<Record<string, ContractTests>> = {
   append: appendCases,

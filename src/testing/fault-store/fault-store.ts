@@ -3,6 +3,7 @@ import type * as Inbox from "../../stores/command.ts";
 import { StoreError } from "../../stores/errors.ts";
 import type * as Port from "../../stores/port.ts";
 import type { ThreadStore } from "../../stores/port.ts";
+import type { WaitingPage } from "../../stores/waiting-call.ts";
 import type { Entry, EntryInput } from "../../thread/entry.ts";
 import type { JsonObject, JsonValue } from "../../thread/json.ts";
 import type { Thread } from "../../thread/thread.ts";
@@ -151,6 +152,10 @@ export class FaultyStore implements FaultStore {
 
   list(options?: Port.ListOptions): Promise<Port.ThreadPage> {
     return this.#read("list", undefined, () => this.#store.list(options));
+  }
+
+  waiting(options?: Port.WaitingOptions): Promise<WaitingPage> {
+    return this.#read("waiting", undefined, () => this.#store.waiting(options));
   }
 
   getCheckpoint(key: string, options?: Port.CallOptions): Promise<JsonValue | undefined> {

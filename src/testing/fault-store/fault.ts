@@ -37,6 +37,7 @@ export const READ_METHODS = [
   "watch",
   "pending",
   "outcome",
+  "waiting",
 ] as const;
 
 /** A method of a store that reads. */

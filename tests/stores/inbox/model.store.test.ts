@@ -39,7 +39,7 @@ const subjects: Readonly<Record<string, () => Subject>> = {
   },
 };
 
-const TABLES = ["threads", "entries", "big_payloads", "records", "claims", "commands", "runnable"];
+const TABLES = ["threads", "entries", "big_payloads", "records", "claims", "commands", "runnable", "waiting"];
 let raw: ReturnType<typeof rawConnection> | undefined;
 
 /** One query, because there is one before and one after each call. */

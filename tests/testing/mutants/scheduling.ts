@@ -7,6 +7,7 @@ import {
   type StoreDriver,
   type TakenThread,
   type ThreadState,
+  type ThreadWaiting,
 } from "heddle/store";
 import { memoryDatabaseDriver } from "../../../src/stores/memory-database.ts";
 
@@ -198,7 +199,84 @@ export const scheduling: Readonly<Record<string, Readonly<Record<string, Databas
         }),
     }),
   },
+  waiting: {
+    "adds waiting calls and removes none": (sound) => ({
+      tenant: (name) =>
+        transacting(sound.tenant(name), (decide) => (state) => {
+          const { waiting, ...decision } = decide(state);
+          return { ...decision, ...(waiting && { waiting: [...(state.waiting ?? []), ...waiting] }) };
+        }),
+    }),
+    "forgets since when a call waits": (sound) => ({
+      tenant: (name) => transacting(sound.tenant(name), (decide) => (state) => decide({ ...state, waiting: [] })),
+    }),
+    "writes no waiting calls without entries": (sound) => ({
+      tenant: (name) =>
+        transacting(sound.tenant(name), (decide) => (state) => {
+          const { waiting, ...decision } = decide(state);
+          return { ...decision, ...(waiting && decision.rows && { waiting }) };
+        }),
+    }),
+    "keeps the waiting calls of a deleted thread": (sound, database) => ({
+      tenant(name) {
+        const driver = sound.tenant(name);
+        return {
+          ...driver,
+          async remove(id) {
+            const calls = database.tenant(name).waiting.get(id);
+            const removed = await driver.remove(id);
+            if (calls !== undefined) database.tenant(name).waiting.set(id, calls);
+            return removed;
+          },
+        };
+      },
+    }),
+    "lists the calls of a thread together": (sound) => ({
+      tenant: (name) =>
+        listing(sound.tenant(name), (calls) => calls.toSorted((a, b) => (a.threadId < b.threadId ? -1 : 1))),
+    }),
+    "lists calls of every kind": (sound) => ({
+      tenant(name) {
+        const driver = sound.tenant(name);
+        return { ...driver, waiting: async (query) => (await driver.waiting?.({ ...query, kind: undefined })) ?? [] };
+      },
+    }),
+    "begins each page with the first call": (sound) => ({
+      tenant(name) {
+        const driver = sound.tenant(name);
+        return { ...driver, waiting: async (query) => (await driver.waiting?.({ ...query, after: undefined })) ?? [] };
+      },
+    }),
+    "continues a page by time only": (sound) => ({
+      tenant(name) {
+        const driver = sound.tenant(name);
+        return {
+          ...driver,
+          waiting: async ({ after, ...query }) => {
+            const calls = (await driver.waiting?.({ ...query, after: undefined, limit: 1000 })) ?? [];
+            return calls.filter(({ call }) => after === undefined || call.since > after.since).slice(0, query.limit);
+          },
+        };
+      },
+    }),
+    "lists the calls of all tenants": (sound, database) => ({
+      tenant: (name) => ({
+        ...sound.tenant(name),
+        waiting: async (query) =>
+          (
+            await Promise.all([...database.tenants.keys()].map((other) => sound.tenant(other).waiting?.(query) ?? []))
+          ).flat(),
+      }),
+    }),
+  },
 };
+
+function listing(
+  driver: StoreDriver,
+  change: (calls: readonly ThreadWaiting[]) => readonly ThreadWaiting[],
+): StoreDriver {
+  return { ...driver, waiting: async (query) => change((await driver.waiting?.(query)) ?? []) };
+}
 
 function changed(inboxes: ThreadState["inboxes"], change: (inbox: InboxState) => InboxState): ThreadState["inboxes"] {
   return new Map([...inboxes].map(([id, inbox]) => [id, change(inbox)]));

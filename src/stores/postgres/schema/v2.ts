@@ -98,4 +98,27 @@ create table runnable (
   primary key (tenant, thread)
 );
 create index runnable_due on runnable (due_at) where due_at is not null;
+
+-- Calls that wait for people or other processes, of all threads.
+create table waiting (
+  tenant text collate "C" not null,
+  thread text collate "C" not null,
+  call_id text collate "C" not null,
+  kind text not null,
+  since bigint not null,
+  deadline bigint,
+  body text not null,
+  primary key (tenant, thread, call_id)
+);
+create index waiting_by_time on waiting (tenant, since, thread, call_id);
+
+-- Counters that several nodes share, such as a cap for a model key. No code uses it yet.
+create table counters (
+  tenant text collate "C" not null,
+  name text collate "C" not null,
+  node text collate "C" not null,
+  amount bigint not null,
+  until bigint not null,
+  primary key (tenant, name, node)
+);
 `;

@@ -111,4 +111,27 @@ CREATE TABLE runnable (
   PRIMARY KEY (tenant, thread)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX runnable_due ON runnable (due_at) WHERE due_at IS NOT NULL;
+
+-- Calls that wait for people or other processes, of all threads.
+CREATE TABLE waiting (
+  tenant TEXT NOT NULL,
+  thread TEXT NOT NULL,
+  call_id TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  since INTEGER NOT NULL,
+  deadline INTEGER,
+  body TEXT NOT NULL,
+  PRIMARY KEY (tenant, thread, call_id)
+) STRICT;
+CREATE INDEX waiting_by_time ON waiting (tenant, since, thread, call_id);
+
+-- Counters that several nodes share, such as a cap for a model key. No code uses it yet.
+CREATE TABLE counters (
+  tenant TEXT NOT NULL,
+  name TEXT NOT NULL,
+  node TEXT NOT NULL,
+  amount INTEGER NOT NULL,
+  until INTEGER NOT NULL,
+  PRIMARY KEY (tenant, name, node)
+) STRICT;
 `;
