@@ -130,19 +130,16 @@ export const writing: Mutants = {
       },
     }),
     "fails the neighbors of a failing append": (sound) => {
-      let failed: unknown;
+      const sameTurn = new Set<Promise<unknown>>();
       return {
         async transact(id, ids, decide) {
-          try {
-            if (failed !== undefined) throw failed;
-            return await sound.transact(id, ids, decide);
-          } catch (error) {
-            failed = error;
-            setTimeout(() => {
-              failed = undefined;
-            });
-            throw error;
-          }
+          const written = sound.transact(id, ids, decide);
+          sameTurn.add(written);
+          await Promise.allSettled([written]);
+          await new Promise((resolve) => setTimeout(resolve, 1));
+          setTimeout(() => sameTurn.delete(written), 1);
+          await Promise.all(sameTurn);
+          return written;
         },
       };
     },
