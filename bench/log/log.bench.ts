@@ -21,6 +21,7 @@ import { processes } from "./processes.ts";
 import { requests } from "./requests.ts";
 import { singleAppend } from "./single-append.ts";
 import { FULL, QUICK } from "./sizes.ts";
+import { stalls } from "./stalls.ts";
 import { tenants } from "./tenants.ts";
 import { verify } from "./verify.ts";
 import { postgresWatchers, watchers } from "./watchers.ts";
@@ -39,6 +40,7 @@ const measurements: Readonly<Record<string, Measurement>> = {
   feed,
   requests,
   watchers,
+  stalls,
   processes,
   postgres: postgresAppends,
   "postgres-watchers": postgresWatchers,

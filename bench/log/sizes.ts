@@ -9,6 +9,8 @@ export interface Sizes {
   /** Entries of the long thread on disk; the short one has 1,000. */
   readonly long: number;
   readonly opens: number;
+  /** Entries that are appended, verified and deleted at once. */
+  readonly stallEntries: number;
   /** Entries of all threads of the feed. */
   readonly feedEntries: number;
   /** How long watchers and feeds are observed while they wait, in milliseconds. */
@@ -29,6 +31,7 @@ export const FULL: Sizes = {
   loadsPerRound: 20,
   long: 1_000_000,
   opens: 15,
+  stallEntries: 50_000,
   feedEntries: 122_000,
   restMs: 5000,
   verifies: 3,
@@ -47,6 +50,7 @@ export const QUICK: Sizes = {
   loadsPerRound: 5,
   long: 20_000,
   opens: 2,
+  stallEntries: 5000,
   feedEntries: 10_000,
   restMs: 500,
   verifies: 1,

@@ -135,12 +135,15 @@ async function appendLarge(
   const { threadId } = content;
   const turns = new Turns();
   const batch: EncodedDraft[] = [];
+  const known = new Set<string>();
   for (const [index, input] of entries.entries()) {
     const draft = draftEntry(input, `entries[${index}]`, ports);
-    batch.push(encodeDraft(draft, context.salt(), ports.sha256));
+    const prepared = encodeDraft(draft, context.salt(), ports.sha256);
+    checkDraft(threadId, prepared, known, ports.maxEntryChars);
+    batch.push(prepared);
     if (index % ENTRIES_PER_LOOK === 0) await turns.next();
   }
-  checkBatch(threadId, batch, ports.maxEntryChars);
+  await nextTurn();
   context.checkOpen();
   const request = { ...content, batch };
   const ids = idsThatMayRepeat(batch, ports);
@@ -212,14 +215,17 @@ function checkScheduling({ inbox, next, waiting }: AppendContent, { scheduling }
 
 function checkBatch(threadId: string, batch: readonly EncodedDraft[], maxEntryChars: number): void {
   const ids = new Set<string>();
-  for (const { draft, payload } of batch) {
-    if (ids.has(draft.id)) {
-      if (!draft.hasCallerId) throw repeatedByOption(threadId, [draft.id]);
-      throw new EntryIdReuseError(threadId, [draft.id], "twice in one batch");
-    }
-    ids.add(draft.id);
-    if (payload.length > maxEntryChars) throw tooLarge(threadId, draft.id, payload.length, maxEntryChars);
+  for (const prepared of batch) checkDraft(threadId, prepared, ids, maxEntryChars);
+}
+
+/** `ids` are those of the drafts before it in the batch. */
+function checkDraft(threadId: string, { draft, payload }: EncodedDraft, ids: Set<string>, maxEntryChars: number): void {
+  if (ids.has(draft.id)) {
+    if (!draft.hasCallerId) throw repeatedByOption(threadId, [draft.id]);
+    throw new EntryIdReuseError(threadId, [draft.id], "twice in one batch");
   }
+  ids.add(draft.id);
+  if (payload.length > maxEntryChars) throw tooLarge(threadId, draft.id, payload.length, maxEntryChars);
 }
 
 /** The entries that both histories have must be equal. */
