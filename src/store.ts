@@ -11,6 +11,7 @@ export type {
 export { defineDatabase, type ThreadDatabase } from "./stores/database.ts";
 export { defineStore } from "./stores/define-store.ts";
 export type {
+  BlobUse,
   Change,
   ClaimRecord,
   CommandKey,
@@ -30,6 +31,7 @@ export type {
   RowRange,
   RunnableRow,
   StoreDriver,
+  StoredBlob,
   StoredCommand,
   StoredLane,
   StoredRow,
@@ -47,6 +49,7 @@ export type {
   WantedInbox,
 } from "./stores/driver.ts";
 export {
+  BlobError,
   CommandError,
   EntryIdReuseError,
   LeaseEndedError,
@@ -73,6 +76,7 @@ export type {
   LoadOptions,
   NextRun,
   PostOptions,
+  PutBlobOptions,
   ReadOptions,
   ThreadInfo,
   ThreadPage,

@@ -92,6 +92,18 @@ export interface ThreadField {
   readonly value: string | null;
 }
 
+/** JSON text or bytes, stored under the hash of the content. */
+export interface StoredBlob {
+  readonly hash: string;
+  /** A string is JSON text. */
+  readonly content: string | Uint8Array;
+}
+
+/** A blob that a thread uses: a long text or the data of a file of an entry, or one given to `putBlob`. */
+export interface BlobUse extends StoredBlob {
+  readonly purpose: "text" | "file" | "put";
+}
+
 /** The head of a thread, with the id of the thread. */
 export interface NamedHead {
   readonly id: string;
@@ -268,6 +280,13 @@ export interface Decision<Result> {
   readonly waiting?: readonly StoredWaiting[];
   /** Remove commands of the tenant, of any thread, whose outcome is older: about 100 at most. */
   readonly purgeBefore?: number;
+  /**
+   * Blobs that the thread uses. Store those that are missing in the same transaction: a row must never refer to a missing blob.
+   * With `purgeBlobs`, also record each use. A blob that is there without any use then gets a use that never ends.
+   */
+  readonly blobs?: readonly BlobUse[];
+  /** With `purgeBlobs`: record that this thread uses all blobs that another one uses. */
+  readonly blobsOf?: string;
 }
 
 /** The rows of one thread that a driver has to read. */
@@ -278,8 +297,9 @@ export interface RowRange {
   readonly to: number;
   readonly kinds?: readonly string[] | undefined;
   /**
-   * Text to find in the payload's JSON text, after A to Z of that text are changed to lower case. A driver may also return
-   * rows that do not match: the caller filters them.
+   * Text to find in the payload's JSON text, after A to Z of that text are changed to lower case. Also return every row whose
+   * payload begins with "[", because its texts are in blobs. A driver may return other rows that do not match: the caller
+   * filters them.
    */
   readonly search?: string | undefined;
   /**
@@ -394,11 +414,15 @@ export interface StoreDriver {
 
   /**
    * Removes rows, lanes, head, runnable row, waiting calls and all commands. Must keep the claim, so that epochs never start at 1 again. False when there is
-   * no thread; its commands are removed nevertheless.
+   * no thread; its commands are removed nevertheless. With `purgeBlobs`, the thread's uses of blobs end now.
    */
   remove(threadId: string, signal?: AbortSignal): Promise<boolean>;
 
+  /** The blobs with these hashes, in any order. Those that do not exist are left out. */
+  blobs(hashes: readonly string[], signal?: AbortSignal): Promise<readonly StoredBlob[]>;
+
   getRecord(space: RecordSpace, key: string, signal?: AbortSignal): Promise<string | Uint8Array | undefined>;
+  /** Replaces an earlier value. With `purgeBlobs`, a blob that has uses gets one that never ends. */
   putRecord(space: RecordSpace, key: string, value: string | Uint8Array, signal?: AbortSignal): Promise<void>;
   deleteRecord(space: RecordSpace, key: string, signal?: AbortSignal): Promise<boolean>;
 
@@ -428,6 +452,12 @@ export interface StoreDriver {
   fields?(threadId: string, signal?: AbortSignal): Promise<readonly ThreadField[]>;
   /** Only with `scheduling`: waiting calls of all threads of the tenant, in the order of their positions. */
   waiting?(query: WaitingQuery, signal?: AbortSignal): Promise<readonly ThreadWaiting[]>;
+  /**
+   * Removes blobs whose uses have all ended more than `graceMs` ago by the store's clock, about 100 at most. A blob that never
+   * had a use stays. While its thread exists, a use that has ended stays too: the thread was created again, or after the use.
+   * Resolves to true when there may be more. Without this method blobs are kept forever, and a driver need not record uses.
+   */
+  purgeBlobs?(graceMs: number, signal?: AbortSignal): Promise<boolean>;
   /** Checks storage below the rows, such as the pages of a file. Returns a description of the damage, if any. */
   inspect?(threadId: string, signal?: AbortSignal): Promise<string | undefined>;
 }

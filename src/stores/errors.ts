@@ -75,13 +75,40 @@ export class CorruptionError extends StoreError {
   /** The first bad entry; -1 when the thread's own record or the file is damaged. */
   readonly seq: number;
 
-  constructor(facts: { threadId?: string | undefined; seq: number; trouble: string; cause?: unknown }) {
-    const { threadId, seq, trouble, cause } = facts;
+  constructor(facts: {
+    threadId?: string | undefined;
+    seq: number;
+    trouble: string;
+    cause?: unknown;
+    code?: string;
+    advice?: string;
+  }) {
+    const { threadId, seq, trouble, cause, code } = { code: "corrupt", ...facts };
     const where = threadId === undefined ? "The store" : `Thread ${threadId}${seq < 0 ? "" : `, entry ${seq}`}`;
-    const advice = seq < 0 ? "Restore it from a backup." : "Everything before is good; restore the rest from a backup.";
-    const message = `${where} is damaged: ${trouble}. ${advice}`;
-    super({ code: "corrupt", threadId, message, cause });
+    const usual = seq < 0 ? "Restore it from a backup." : "Everything before is good; restore the rest from a backup.";
+    const message = `${where} is damaged: ${trouble}. ${facts.advice ?? usual}`;
+    super({ code, threadId, message, cause });
     this.seq = seq;
+  }
+}
+
+/**
+ * A file or a long text of an entry is missing (`blob_missing`), or is not what was written (`blob_damaged`). The entry
+ * cannot be read; all entries without this blob can.
+ */
+export class BlobError extends CorruptionError {
+  static override readonly className: string = "BlobError";
+  readonly entryId: string;
+  readonly hash: string;
+
+  constructor(facts: { threadId: string; seq: number; entryId: string; hash: string; isThere: boolean }) {
+    const { threadId, seq, entryId, hash, isThere } = facts;
+    const trouble = `its blob ${hash} ${isThere ? "does not match its hash" : "is missing"}`;
+    const advice = `Restore the blob from a backup, for example with putBlob. Entries without it are good.`;
+    const { code } = isThere ? { code: "blob_damaged" } : { code: "blob_missing" };
+    super({ code, threadId, seq, trouble, advice });
+    this.entryId = entryId;
+    this.hash = hash;
   }
 }
 
@@ -173,8 +200,8 @@ export function storeClosed(): StoreError {
 }
 
 /** The error of a driver that was written for an earlier version. */
-export function noInbox(): StoreError {
-  const message = "The driver of this store has no inboxes. Update it: see StoreDriver, transact and pending.";
+export function driverOutdated(what: string, see: string): StoreError {
+  const message = `The driver of this store has no ${what}. Update it: see StoreDriver, ${see}.`;
   return new StoreError({ code: "store_driver_outdated", message });
 }
 

@@ -2,6 +2,7 @@ import { checkName } from "../thread/names.ts";
 import type { Clock } from "../thread/ports.ts";
 import { defineStore } from "./define-store.ts";
 import type {
+  BlobUse,
   Change,
   ClaimRecord,
   Decision,
@@ -21,10 +22,12 @@ import type {
   Wanted,
   WantedInbox,
 } from "./driver.ts";
+import { MemoryBlobUses } from "./memory-blobs.ts";
 import { checkOptions, completePorts, feedPosition, STORE_OPTIONS, type StoreOptions } from "./options.ts";
 import type { ThreadStore } from "./port.ts";
 import { hasRefs, requestKey, requestKeyOf } from "./refs-filter.ts";
-import { payloadContains } from "./search-text.ts";
+import { containsText } from "./search-text.ts";
+import { hasReferences } from "./stored-payload.ts";
 
 /** The tenant and the database of a store in memory. */
 export interface MemoryStoreOptions extends StoreOptions {
@@ -72,6 +75,7 @@ export class MemoryTenant {
   readonly threads = new Map<string, StoredThread>();
   readonly claims = new Map<string, ClaimRecord>();
   readonly records = new Map<string, string | Uint8Array>();
+  readonly blobUses = new MemoryBlobUses();
   readonly inboxes = new Map<string, MemoryInbox>();
   /** The commands with an outcome, in the order of the outcomes. */
   readonly settled: InboxCommand[] = [];
@@ -101,7 +105,7 @@ export class MemoryDatabase {
 
 /** The reference implementation of a driver: synchronous, in plain maps. */
 export function memoryDriver(tenant: MemoryTenant, clock: Clock): StoreDriver {
-  const { threads, claims, records, inboxes, settled, log } = tenant;
+  const { threads, claims, records, blobUses, inboxes, settled, log } = tenant;
 
   function stateOf(
     threadId: string,
@@ -165,14 +169,24 @@ export function memoryDriver(tenant: MemoryTenant, clock: Clock): StoreDriver {
     }
   }
 
+  function putBlob(threadId: string, { hash, content }: BlobUse, isThread: boolean): void {
+    const key = recordKey("blob", hash);
+    const isStored = records.has(key);
+    blobUses.add(threadId, hash, { isStored, endedAt: isThread ? null : clock() });
+    if (!isStored) records.set(key, copyOf(content));
+  }
+
   function apply(threadId: string, decision: Decision<unknown>): void {
     const { head, rows = [], lanes = [], claim, leases = [], runnable = [], commands = [], purgeBefore } = decision;
+    const { blobs = [], blobsOf } = decision;
     if (claim !== undefined) claims.set(threadId, claim);
     for (const lease of leases) tenant.leases.set(lease.node, lease);
     for (const { threadId: of, row } of runnable) tenant.runnable.set(of, row);
     if (decision.waiting !== undefined) tenant.waiting.set(threadId, decision.waiting);
     if (purgeBefore !== undefined) purge(purgeBefore);
     for (const command of commands) putCommand(command);
+    if (blobsOf !== undefined) blobUses.copy(blobsOf, threadId);
+    for (const blob of blobs) putBlob(threadId, blob, head !== undefined || threads.has(threadId));
     if (head === undefined) return;
     const thread: StoredThread = threads.get(threadId) ?? {
       head,
@@ -251,6 +265,7 @@ export function memoryDriver(tenant: MemoryTenant, clock: Clock): StoreDriver {
       inboxes.delete(threadId);
       tenant.runnable.delete(threadId);
       tenant.waiting.delete(threadId);
+      blobUses.release(threadId, clock());
       return threads.delete(threadId);
     },
 
@@ -263,12 +278,27 @@ export function memoryDriver(tenant: MemoryTenant, clock: Clock): StoreDriver {
         .slice(0, limit);
     },
 
+    async blobs(hashes) {
+      return hashes.flatMap((hash) => {
+        const content = records.get(recordKey("blob", hash));
+        return content === undefined ? [] : { hash, content: copyOf(content) };
+      });
+    },
+
+    async purgeBlobs(graceMs) {
+      const now = clock();
+      const unused = blobUses.purge(now - graceMs, now, (threadId) => threads.has(threadId));
+      for (const hash of unused) records.delete(recordKey("blob", hash));
+      return unused.length > 0;
+    },
+
     async getRecord(space, key) {
       return records.get(recordKey(space, key));
     },
 
     async putRecord(space, key, value) {
-      records.set(recordKey(space, key), typeof value === "string" ? value : value.slice());
+      records.set(recordKey(space, key), copyOf(value));
+      if (space === "blob") blobUses.keep(key);
     },
 
     async deleteRecord(space, key) {
@@ -309,7 +339,7 @@ function selectRows(thread: StoredThread, range: RowRange): readonly StoredRow[]
     if (found.length >= limit) break;
     if (!(kinds === undefined || kinds.includes(row.kind))) continue;
     if (refs !== undefined && !hasRefs(row, refs)) continue;
-    if (search === undefined || payloadContains(row, search)) found.push(row);
+    if (search === undefined || hasReferences(row.payload) || containsText(row.payload, search)) found.push(row);
   }
   return found;
 }
@@ -331,6 +361,10 @@ function* candidates({ rows, seqsByRequest }: StoredThread, range: RowRange): It
 
 function withHead(id: string, head: ThreadHead | undefined): { id: string; head: ThreadHead }[] {
   return head === undefined ? [] : [{ id, head }];
+}
+
+function copyOf(content: string | Uint8Array): string | Uint8Array {
+  return typeof content === "string" ? content : content.slice();
 }
 
 function recordKey(space: RecordSpace, key: string): string {

@@ -15,6 +15,8 @@ export interface StorePorts extends Ports {
   readonly maxEntryChars: number;
   /** How long the outcomes of commands are kept, in milliseconds. Default 604,800,000 (7 days). */
   readonly keepOutcomesMs: number;
+  /** How long a blob is kept after the last thread that used it was deleted, in milliseconds. Default 86,400,000 (1 day). */
+  readonly keepBlobsMs: number;
 }
 
 /** Options of every store. Each has the default that `StorePorts` states. */
@@ -27,6 +29,7 @@ const DEFAULTS: StorePorts = {
   pollMs: 100,
   maxEntryChars: 64 * 1024 * 1024,
   keepOutcomesMs: 7 * 24 * 60 * 60 * 1000,
+  keepBlobsMs: 24 * 60 * 60 * 1000,
 };
 
 export const STORE_OPTIONS = Object.keys(DEFAULTS) as readonly (keyof StorePorts)[]; // DEFAULTS has exactly these keys

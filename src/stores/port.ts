@@ -45,7 +45,10 @@ export interface ThreadStore {
   /** All entries of all threads in commit order. Then waits for new entries and yields them as they are committed. */
   feed(options?: FeedOptions): AsyncIterable<FeedItem>;
 
-  /** Removes a thread and the data that only this thread refers to. Resolves to false when the thread does not exist. */
+  /**
+   * Removes a thread and the data that only this thread refers to. Resolves to false when the thread does not exist. Blobs are
+   * removed by a later call, when no thread has used them for `keepBlobsMs`.
+   */
   delete(threadId: string, options?: CallOptions): Promise<boolean>;
 
   /** The entries from `fromSeq` on, then new entries as they are committed. Ends when `signal` aborts or the store closes. */
@@ -104,8 +107,8 @@ export interface ThreadStore {
    */
   waiting(options?: WaitingOptions): Promise<WaitingPage>;
 
-  /** Stores JSON or bytes under the hash of their content. Resolves to the hash. */
-  putBlob(content: JsonValue | Uint8Array, options?: CallOptions): Promise<string>;
+  /** Stores JSON or bytes under the hash of their content. Resolves to the hash. Without `threadId` the blob is kept forever. */
+  putBlob(content: JsonValue | Uint8Array, options?: PutBlobOptions): Promise<string>;
   /** The content with this hash; undefined when there is none. */
   getBlob(hash: string, options?: CallOptions): Promise<JsonValue | Uint8Array | undefined>;
 
@@ -123,6 +126,12 @@ export interface CallOptions {
    * Default: the call waits until the store answers, or until the deadline of the store.
    */
   readonly signal?: AbortSignal | undefined;
+}
+
+/** The thread that uses a blob. */
+export interface PutBlobOptions extends CallOptions {
+  /** The blob is removed some time after this thread and all others that use it. Default: none, and the blob is kept. */
+  readonly threadId?: string | undefined;
 }
 
 /** Conditions that an append must meet, and the metadata of the thread. */

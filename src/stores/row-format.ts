@@ -9,18 +9,20 @@ import {
 import { measureOf } from "../lanes/measure.ts";
 import type { LaneOrigin, LaneState, LaneTrack } from "../lanes/track.ts";
 import { type Entry, type EntryDraft, makeEntry, NO_REFS } from "../thread/entry.ts";
-import { freezeJson, type JsonValue } from "../thread/json.ts";
+import { freezeJson, type JsonObject, type JsonValue } from "../thread/json.ts";
 import { namedLane } from "../thread/lane-operations.ts";
 import type { Sha256 } from "../thread/sha256.ts";
 import type { HeadLanes, HeadTracks, StoredLane, StoredRow, ThreadHead } from "./driver.ts";
-import { CorruptionError } from "./errors.ts";
+import { BlobError, CorruptionError } from "./errors.ts";
 import type { ThreadInfo } from "./port.ts";
+import { decodePayload, encodeAs, encodePayload, type TextBlob } from "./stored-payload.ts";
 
 export type DraftContent = Omit<EntryDraft, "hasCallerId" | "hasCallerAt">;
 
 /** A draft with every value that does not depend on its position in the thread. */
 export interface EncodedDraft<From extends DraftContent = EntryDraft> {
   readonly draft: From;
+  /** As it is stored: texts that are in `blobs` are left out. */
   readonly payload: string;
   readonly refs: string;
   readonly measure: number;
@@ -28,16 +30,35 @@ export interface EncodedDraft<From extends DraftContent = EntryDraft> {
   readonly digest: string;
 }
 
-export function encodeDraft<From extends DraftContent>(draft: From, salt: string, sha256: Sha256): EncodedDraft<From> {
-  const payload = JSON.stringify(draft.payload);
+/** A draft of a new entry, with the texts that are stored as blobs. */
+export interface NewDraft extends EncodedDraft {
+  readonly blobs: readonly TextBlob[];
+  /** The length of the payload's JSON text, with the blobs in it. */
+  readonly chars: number;
+}
+
+export function encodeDraft(draft: EntryDraft, salt: string, sha256: Sha256): NewDraft {
+  const { text: payload, measure, blobs, chars } = encodePayload(draft.payload, sha256);
   return {
     draft,
     payload,
     refs: JSON.stringify(draft.refs),
-    measure: measureOf(payload),
+    measure,
     salt,
     digest: sha256(salt + payload),
+    blobs,
+    chars,
   };
+}
+
+/** The same for an entry that was read from a row: its payload refers to the same blobs. */
+export function encodeEntry(
+  entry: DraftContent,
+  { payload: stored, salt }: Pick<StoredRow, "payload" | "salt">,
+  sha256: Sha256,
+): EncodedDraft<DraftContent> {
+  const { text: payload, measure } = encodeAs(entry.payload, stored);
+  return { draft: entry, payload, refs: JSON.stringify(entry.refs), measure, salt, digest: sha256(salt + payload) };
 }
 
 /** The end of a hash chain, which the next row continues. */
@@ -93,10 +114,16 @@ function shortSum(values: readonly JsonValue[], sha256: Sha256): string {
   return sha256(JSON.stringify(values)).slice(0, 16);
 }
 
+/** The texts of blobs by hash; null for a damaged one. */
+export type BlobTexts = Pick<ReadonlyMap<string, string | null>, "get">;
+
+/** For rows whose texts do not matter. */
+export const ANY_TEXTS: BlobTexts = { get: () => "" };
+
 /** Checks the hash of a row and returns its entry. */
-export function readRow(threadId: string, row: StoredRow, sha256: Sha256): Entry {
+export function readRow(threadId: string, row: StoredRow, sha256: Sha256, blobs?: BlobTexts): Entry {
   checkRow(threadId, row, sha256);
-  const entry = parseRow(threadId, row);
+  const entry = parseRow(threadId, row, blobs);
   const named = namedLane(entry);
   if (named !== undefined && named !== row.lane) throw damagedColumn(threadId, row, "lane");
   return entry;
@@ -121,15 +148,23 @@ function checkEarlierColumns(threadId: string, row: StoredRow): void {
   if ((mark === seq) !== (track !== null)) throw damagedColumn(threadId, row, "track");
 }
 
+const NO_TEXTS: BlobTexts = new Map();
+
 /** Returns the entry of a row without a check of the hash. */
-export function parseRow(threadId: string, row: StoredRow): Entry {
+export function parseRow(threadId: string, row: StoredRow, blobs = NO_TEXTS): Entry {
   if (row.payload === null) throw damaged(threadId, row, "its payload is gone");
   const { seq, id, at, v, kind } = row;
+  const textOf = (hash: string): string => {
+    const text = blobs.get(hash);
+    if (typeof text === "string") return text;
+    throw new BlobError({ threadId, seq, entryId: id, hash, isThere: text === null });
+  };
   try {
-    const payload = freezeJson(JSON.parse(row.payload));
+    const payload = decodePayload(row.payload, textOf) as JsonObject; // the payload of every entry is an object
     const refs = row.refs === "{}" ? NO_REFS : freezeJson(JSON.parse(row.refs));
     return makeEntry({ id, at, v: v ?? undefined, kind, payload, refs }, seq);
   } catch (cause) {
+    if (BlobError.isInstance(cause)) throw cause;
     throw damaged(threadId, row, "it is not JSON", cause);
   }
 }

@@ -8,7 +8,7 @@ export function asJsonText(text: string): string {
   return JSON.stringify(text).slice(1, -1);
 }
 
-/** Whether the payload contains the text, which must be in lower case and escaped as in JSON text. */
-export function payloadContains({ payload }: { readonly payload: string | null }, search: string): boolean {
-  return lowerAscii(payload ?? "").includes(search);
+/** Whether a JSON text contains the text, which must be in lower case and escaped as in JSON text. */
+export function containsText(json: string | null, search: string): boolean {
+  return lowerAscii(json ?? "").includes(search);
 }

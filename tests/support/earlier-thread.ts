@@ -5,7 +5,7 @@ import type { StoredRow } from "../../src/stores/driver.ts";
 import { type EarlierTip, EMPTY_EARLIER_TIP, nextEarlierRow } from "../../src/stores/earlier-rows.ts";
 import type { MemoryTenant } from "../../src/stores/memory-store.ts";
 import { nativeSha256 } from "../../src/stores/native/sha256.ts";
-import { encodeDraft, sealHead } from "../../src/stores/row-format.ts";
+import { encodeEntry, sealHead } from "../../src/stores/row-format.ts";
 import { draftEntries } from "../../src/thread/entry.ts";
 import { systemPorts } from "../../src/thread/ports.ts";
 
@@ -36,7 +36,7 @@ export function writeEarlierRows(
   let updatedAt = 1;
   for (const entry of entries) {
     for (const draft of draftEntries([entry], systemPorts)) {
-      const next = nextEarlierRow(tip, encodeDraft(draft, "salt", nativeSha256), nativeSha256);
+      const next = nextEarlierRow(tip, encodeEntry(draft, { payload: null, salt: "salt" }, nativeSha256), nativeSha256);
       write(next.row);
       updatedAt = next.row.at;
       tip = marksMalformed ? next.tip : { ...next.tip, track: unmarked(next.tip.track) };

@@ -1,11 +1,12 @@
-import { type Entry, isSameEntry, makeEntry } from "../../thread/entry.ts";
+import { isSameEntry, makeEntry } from "../../thread/entry.ts";
 import type { JsonObject } from "../../thread/json.ts";
 import { namedLane, readBranch } from "../../thread/lane-operations.ts";
 import type { Sha256 } from "../../thread/sha256.ts";
 import type { Decision, StoredRow, StoredWaiting, ThreadHead, ThreadState } from "../driver.ts";
 import { ConflictError, EntryIdReuseError, repeatedByOption, StoreError, threadNotFound } from "../errors.ts";
 import type { AppendOptions, AppendResult, NextRun } from "../port.ts";
-import { checkHead, EMPTY_TIP, type EncodedDraft, newHead, readRow, sealHead } from "../row-format.ts";
+import { checkHead, EMPTY_TIP, type NewDraft, newHead, readRow, sealHead } from "../row-format.ts";
+import { referencesIn } from "../stored-payload.ts";
 import { changedFields } from "../thread-fields.ts";
 import { BatchRows, type BranchOrigins } from "./batch-rows.ts";
 import { staleHolder } from "./claim.ts";
@@ -21,7 +22,7 @@ import {
 
 export interface AppendRequest {
   readonly threadId: string;
-  readonly batch: readonly EncodedDraft[];
+  readonly batch: readonly NewDraft[];
   readonly options: Pick<AppendOptions, "expectedRev" | "epoch" | "metadata" | "owner" | "create">;
   readonly inbox: InboxRequest;
   /** The branches that the batch begins. Absent when there is none, or when their origins could not be found. */
@@ -159,13 +160,16 @@ function checkEpoch(threadId: string, epoch: number | undefined, state: ThreadSt
 
 /** The same result as the first append with this batch had, with `replayed: true`. */
 function replay({ threadId, batch }: AppendRequest, known: readonly StoredRow[], sha256: Sha256): AppendResult {
-  const entries = known.map((row) => readRow(threadId, row, sha256));
   const drafts = new Map(batch.map(({ draft }) => [draft.id, draft]));
-  const repeated = idsOf(entries).filter((id) => drafts.get(id)?.hasCallerId === false);
+  const repeated = idsOf(known).filter((id) => drafts.get(id)?.hasCallerId === false);
   if (repeated.length > 0) throw repeatedByOption(threadId, repeated);
-  const changed = entries.filter((entry) => {
-    const draft = drafts.get(entry.id);
-    return draft === undefined || !isSameEntry(entry, draft);
+  const texts = new Map(batch.flatMap(({ blobs }) => blobs.map(({ hash, text }) => [hash, text])));
+  const isChanged = (row: StoredRow): boolean => !referencesIn(row.payload).every((hash) => texts.has(hash));
+  const entries = known.flatMap((row) => (isChanged(row) ? [] : readRow(threadId, row, sha256, texts)));
+  const byId = new Map(entries.map((entry) => [entry.id, entry]));
+  const changed = known.filter(({ id }) => {
+    const [draft, entry] = [drafts.get(id), byId.get(id)];
+    return draft === undefined || entry === undefined || !isSameEntry(entry, draft);
   });
   if (changed.length > 0) throw new EntryIdReuseError(threadId, idsOf(changed), "already there with other content");
   const start = entries[0]?.seq ?? 0;
@@ -176,7 +180,7 @@ function replay({ threadId, batch }: AppendRequest, known: readonly StoredRow[],
   return { rev: start + entries.length, entries, replayed: true };
 }
 
-function idsOf(entries: readonly Entry[]): string[] {
+function idsOf(entries: readonly { readonly id: string }[]): string[] {
   return entries.map(({ id }) => id);
 }
 
@@ -194,12 +198,13 @@ function write(
   const content = { ...tip, createdAt: start.createdAt, updatedAt: now, metadata, owner };
   const head = sealHead(threadId, { ...content, lanes: made.headLanes }, sha256);
   const lanes = made.lanesToStore();
+  const blobs = batch.flatMap((prepared) => prepared.blobs.map(({ text: _, ...blob }) => blob));
   const result = { rev: head.rev, entries, replayed: false };
-  return { head, rows, ...fields, ...(lanes.length > 0 && { lanes }), result };
+  return { head, rows, ...fields, ...(lanes.length > 0 && { lanes }), ...(blobs.length > 0 && { blobs }), result };
 }
 
 /** The lanes that these drafts may read or change, apart from the active one. */
-export function lanesNamedBy(batch: readonly EncodedDraft[]): readonly string[] {
+export function lanesNamedBy(batch: readonly NewDraft[]): readonly string[] {
   const lanes = new Set<string>();
   for (const { draft } of batch) {
     const named = namedLane(draft);

@@ -3,7 +3,7 @@ import type { Sha256 } from "../../thread/sha256.ts";
 import type { CommandOutcome, CommandResult, ConsumedCommand } from "../command.ts";
 import { answerId, checkCommand, isStoredAs, loggedOutcome, readOutcome, sealCommand } from "../command-format.ts";
 import type { Decision, InboxCommand, InboxState, RunnableRow, StoredCommand, ThreadState } from "../driver.ts";
-import { CommandError, noInbox } from "../errors.ts";
+import { CommandError, driverOutdated } from "../errors.ts";
 import type { NextRun } from "../port.ts";
 
 /** A checked command that is to be posted. */
@@ -138,7 +138,7 @@ export class InboxDraft {
     // A driver in JavaScript may know nothing of inboxes.
     const inboxes: ThreadState["inboxes"] | undefined = this.#state.inboxes;
     const inbox = inboxes?.get(threadId);
-    if (inbox === undefined) throw noInbox();
+    if (inbox === undefined) throw driverOutdated("inboxes", "transact and pending");
     return inbox;
   }
 }

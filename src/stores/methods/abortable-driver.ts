@@ -28,7 +28,7 @@ export function abortableDriver(
       if (signal.aborted) landed(threadId);
       return result;
     });
-  const { list, copy, fields, inspect, waiting, changedThreads } = driver;
+  const { list, copy, fields, inspect, waiting, changedThreads, blobs, purgeBlobs } = driver;
   const methods: EveryMethod = {
     scheduling: driver.scheduling,
     transact: (id, wanted, decide, inboxes) => writeTo(id, () => driver.transact(id, wanted, decide, inboxes, signal)),
@@ -43,6 +43,7 @@ export function abortableDriver(
     getRecord: (space, key) => read(() => driver.getRecord(space, key, signal)),
     putRecord: (space, key, value) => write(() => driver.putRecord(space, key, value, signal)),
     deleteRecord: (space, key) => write(() => driver.deleteRecord(space, key, signal)),
+    blobs: blobs && ((hashes) => read(() => blobs.call(driver, hashes, signal))), // a driver in JavaScript may lack it
     close: () => driver.close(),
     onChange: driver.onChange && ((wake) => driver.onChange?.(wake) ?? (() => {})),
     changedThreads: changedThreads && ((after) => read(() => changedThreads.call(driver, after))),
@@ -50,6 +51,7 @@ export function abortableDriver(
     copy: copy && ((from, to, atSeq, fork) => writeTo(to, () => copy.call(driver, from, to, atSeq, fork, signal))),
     fields: fields && ((id) => read(() => fields.call(driver, id, signal))),
     waiting: waiting && ((query) => read(() => waiting.call(driver, query, signal))),
+    purgeBlobs: purgeBlobs && ((graceMs) => write(() => purgeBlobs.call(driver, graceMs, signal))),
     inspect: inspect && ((id) => read(() => inspect.call(driver, id, signal))),
   };
   return methods as StoreDriver; // an optional method that is undefined is an absent one

@@ -10,11 +10,13 @@ import type { Decision, StoreDriver, ThreadHead, ThreadState, Wanted, WantedInbo
 import { EntryIdReuseError, repeatedByOption, StoreError, unsupported } from "../errors.ts";
 import { checkOptions, checkSeq, type StorePorts } from "../options.ts";
 import type { AppendResult, ThreadStore } from "../port.ts";
-import { checkHead, type EncodedDraft, encodeDraft, newHead, readRow } from "../row-format.ts";
+import { checkHead, encodeDraft, type NewDraft, newHead } from "../row-format.ts";
 import { changedFields } from "../thread-fields.ts";
+import { checkKeepsBlobs } from "./blob-purge.ts";
 import { withBranches } from "./branch-origins.ts";
-import { NOTHING, nextTurn, rowsOf, type StoreContext } from "./context.ts";
+import { NOTHING, nextTurn, type StoreContext } from "./context.ts";
 import { checkNext, inboxRequest, wantedInboxes } from "./inbox.ts";
+import { entriesOf } from "./readable-rows.ts";
 import { draftWaiting } from "./waiting.ts";
 
 /** `append` and `save`: writing entries. */
@@ -54,7 +56,7 @@ export function appendMethods(context: StoreContext): Pick<ThreadStore, "append"
         return result;
       }
       const batch = drafts.map((draft) => encodeDraft(draft, context.salt(), ports.sha256));
-      checkBatch(threadId, batch, ports.maxEntryChars);
+      checkBatch(context, threadId, batch);
       const before = context.writeOrder.before(threadId);
       if (before !== undefined) {
         await before;
@@ -134,7 +136,7 @@ async function appendLarge(
   const { driver, ports } = context;
   const { threadId } = content;
   const turns = new Turns();
-  const batch: EncodedDraft[] = [];
+  const batch: NewDraft[] = [];
   const known = new Set<string>();
   for (const [index, input] of entries.entries()) {
     const draft = draftEntry(input, `entries[${index}]`, ports);
@@ -144,6 +146,7 @@ async function appendLarge(
     if (index % ENTRIES_PER_LOOK === 0) await turns.next();
   }
   await nextTurn();
+  if (batch.some(({ blobs }) => blobs.length > 0)) checkKeepsBlobs(driver);
   context.checkOpen();
   const request = { ...content, batch };
   const ids = idsThatMayRepeat(batch, ports);
@@ -192,7 +195,7 @@ async function makeRows(
 }
 
 /** Ids of the default generator are never equal, so they need no lookup. */
-function idsThatMayRepeat(batch: readonly EncodedDraft[], { ids }: StorePorts): readonly string[] {
+function idsThatMayRepeat(batch: readonly NewDraft[], { ids }: StorePorts): readonly string[] {
   const canRepeat = ids !== systemPorts.ids;
   return batch.flatMap(({ draft }) => (draft.hasCallerId || canRepeat ? draft.id : []));
 }
@@ -213,29 +216,30 @@ function checkScheduling({ inbox, next, waiting }: AppendContent, { scheduling }
   if (inbox.posts.some(({ agent }) => agent !== undefined)) throw unsupported("agents of commands");
 }
 
-function checkBatch(threadId: string, batch: readonly EncodedDraft[], maxEntryChars: number): void {
+function checkBatch({ driver, ports }: StoreContext, threadId: string, batch: readonly NewDraft[]): void {
+  const { maxEntryChars } = ports;
+  if (batch.some(({ blobs }) => blobs.length > 0)) checkKeepsBlobs(driver);
   const ids = new Set<string>();
   for (const prepared of batch) checkDraft(threadId, prepared, ids, maxEntryChars);
 }
 
 /** `ids` are those of the drafts before it in the batch. */
-function checkDraft(threadId: string, { draft, payload }: EncodedDraft, ids: Set<string>, maxEntryChars: number): void {
+function checkDraft(threadId: string, { draft, chars }: NewDraft, ids: Set<string>, maxEntryChars: number): void {
   if (ids.has(draft.id)) {
     if (!draft.hasCallerId) throw repeatedByOption(threadId, [draft.id]);
     throw new EntryIdReuseError(threadId, [draft.id], "twice in one batch");
   }
   ids.add(draft.id);
-  if (payload.length > maxEntryChars) throw tooLarge(threadId, draft.id, payload.length, maxEntryChars);
+  if (chars > maxEntryChars) throw tooLarge(threadId, draft.id, chars, maxEntryChars);
 }
 
 /** The entries that both histories have must be equal. */
 async function checkHistory(context: StoreContext, thread: Thread, stored: number): Promise<void> {
   const to = Math.min(stored, thread.rev) - 1;
-  for await (const row of rowsOf(context, thread.id, { from: thread.firstSeq, to, limit: to + 1 })) {
-    const entry = thread.at(row.seq);
-    const known = readRow(thread.id, row, context.ports.sha256);
+  for await (const known of entriesOf(context, thread.id, { from: thread.firstSeq, to, limit: to + 1 })) {
+    const entry = thread.at(known.seq);
     if (entry === undefined || !isSameEntry(known, { ...entry, v: entry.v, hasCallerAt: true }))
-      throw diverged(thread.id, row.seq);
+      throw diverged(thread.id, known.seq);
   }
 }
 
@@ -244,7 +248,7 @@ async function writeMissing(context: StoreContext, thread: Thread, head: ThreadH
   const { id, createdAt, metadata } = thread;
   const missing = thread.slice(head?.rev ?? 0, thread.lastSeq);
   const batch = draftEntries(missing, ports).map((draft) => encodeDraft(draft, context.salt(), ports.sha256));
-  checkBatch(id, batch, ports.maxEntryChars);
+  checkBatch(context, id, batch);
   const options = { expectedRev: head?.rev ?? 0 };
   const request = { threadId: id, batch, options, inbox: NO_COMMANDS, createdAt, metadata };
   const wanted = { ids: batch.map(({ draft }) => draft.id), lanes: lanesNamedBy(batch) };

@@ -4,8 +4,8 @@ import { CorruptionError, storeClosed } from "../errors.ts";
 import { checkOptions, type StorePorts } from "../options.ts";
 import type { CallOptions } from "../port.ts";
 import { hasRefs } from "../refs-filter.ts";
-import { payloadContains } from "../search-text.ts";
 import { abortableDriver, checkSignal } from "./abortable-driver.ts";
+import { rowsContaining } from "./blob-texts.ts";
 import { TailReader } from "./tail-reader.ts";
 
 /** For transactions that need only head and claim. */
@@ -94,8 +94,17 @@ class WriteOrder {
   }
 }
 
-/** Reads the rows of a range in pages. Without a filter, checks that there is no gap and that each row links to the previous one. */
+/** Reads the rows of a range. Without a filter, checks that there is no gap and that each row links to the previous one. */
 export async function* rowsOf(context: StoreContext, threadId: string, range: RowRange): AsyncIterable<StoredRow> {
+  for await (const page of pagesOf(context, threadId, range)) yield* page;
+}
+
+/** The same in pages of at most 500 rows. */
+export async function* pagesOf(
+  context: StoreContext,
+  threadId: string,
+  range: RowRange,
+): AsyncIterable<readonly StoredRow[]> {
   const { kinds, search, refs, reverse = false } = range;
   const isWhole = kinds === undefined && search === undefined && refs === undefined;
   let { from, to, limit } = range;
@@ -104,13 +113,15 @@ export async function* rowsOf(context: StoreContext, threadId: string, range: Ro
     context.checkOpen();
     const size = Math.min(PAGE_SIZE, limit);
     const page = await context.driver.rows(threadId, { from, to, kinds, search, refs, reverse, limit: size });
-    const mentioning = search === undefined ? page : page.filter((row) => payloadContains(row, search));
+    const mentioning = search === undefined ? page : await rowsContaining(context, page, search);
     const matching = refs === undefined ? mentioning : mentioning.filter((row) => hasRefs(row, refs));
-    for (const row of matching) {
-      if (isWhole && previous !== undefined) checkLink(threadId, previous, row, reverse);
-      previous = row;
-      yield row;
+    const wrong = isWhole ? firstUnlinked(previous, matching, reverse) : -1;
+    if (wrong < 0) yield matching;
+    else {
+      yield matching.slice(0, wrong);
+      throw unlinked(threadId, matching[wrong - 1] ?? previous, matching[wrong], reverse);
     }
+    previous = matching.at(-1) ?? previous;
     const last = page.at(-1);
     if (last === undefined || page.length < size) return;
     limit -= matching.length;
@@ -120,10 +131,24 @@ export async function* rowsOf(context: StoreContext, threadId: string, range: Ro
   }
 }
 
-function checkLink(threadId: string, previous: StoredRow, row: StoredRow, reverse: boolean): void {
-  const [earlier, later] = reverse ? [row, previous] : [previous, row];
-  if (later.seq === earlier.seq + 1 && later.prev === earlier.hash) return;
-  throw new CorruptionError({ threadId, seq: earlier.seq + 1, trouble: "it does not follow from the entry before" });
+/** The index of the first row that does not link to its neighbor; -1 when all do. */
+function firstUnlinked(previous: StoredRow | undefined, rows: readonly StoredRow[], reverse: boolean): number {
+  return rows.findIndex((row, index) => {
+    const before = rows[index - 1] ?? previous;
+    if (before === undefined) return false;
+    const [earlier, later] = reverse ? [row, before] : [before, row];
+    return later.seq !== earlier.seq + 1 || later.prev !== earlier.hash;
+  });
+}
+
+function unlinked(
+  threadId: string,
+  before: StoredRow | undefined,
+  row: StoredRow | undefined,
+  reverse: boolean,
+): CorruptionError {
+  const earlier = (reverse ? row : before)?.seq ?? -1;
+  return new CorruptionError({ threadId, seq: earlier + 1, trouble: "it does not follow from the entry before" });
 }
 
 export function nextTurn(): Promise<void> {

@@ -3,7 +3,9 @@ import { checkName } from "../../thread/names.ts";
 import { checkOptions, checkSeq, invalidCursor } from "../options.ts";
 import type { ThreadStore } from "../port.ts";
 import { readRow } from "../row-format.ts";
-import { PAGE_SIZE, rowsOf, type StoreContext } from "./context.ts";
+import { blobTexts } from "./blob-texts.ts";
+import { PAGE_SIZE, type StoreContext } from "./context.ts";
+import { entriesOf } from "./readable-rows.ts";
 
 /** `watch` and `feed`: stored entries, then new ones as they are committed. */
 export function followMethods(context: StoreContext): Pick<ThreadStore, "watch" | "feed"> {
@@ -15,9 +17,10 @@ export function followMethods(context: StoreContext): Pick<ThreadStore, "watch" 
       checkSeq("fromSeq", options.fromSeq ?? -1);
       let from = options.fromSeq;
       yield* follow(context, { threadId, signal: options.signal, pageSize: PAGE_SIZE }, async function* (call) {
-        for await (const row of rowsOf(call, threadId, { from, to: Number.MAX_SAFE_INTEGER, limit: PAGE_SIZE })) {
-          from = row.seq + 1;
-          yield readRow(threadId, row, ports.sha256);
+        const range = { from, to: Number.MAX_SAFE_INTEGER, limit: PAGE_SIZE };
+        for await (const entry of entriesOf(call, threadId, range)) {
+          from = entry.seq + 1;
+          yield entry;
         }
       });
     },
@@ -27,10 +30,14 @@ export function followMethods(context: StoreContext): Pick<ThreadStore, "watch" 
       if (after !== undefined && (typeof after !== "string" || after === "")) throw invalidCursor();
       let cursor = after;
       yield* follow(context, { signal, pageSize: 1 }, async function* (call) {
-        for (const change of await call.driver.changes(cursor, PAGE_SIZE)) {
-          cursor = change.cursor;
+        const changes = await call.driver.changes(cursor, PAGE_SIZE);
+        const rows = changes.map(({ row }) => row);
+        const blobs = await blobTexts(call, rows);
+        for (const change of changes) {
           const { threadId } = change;
-          yield { threadId, entry: readRow(threadId, change.row, ports.sha256), cursor };
+          const entry = readRow(threadId, change.row, ports.sha256, blobs);
+          cursor = change.cursor;
+          yield { threadId, entry, cursor };
         }
       });
     },

@@ -7,10 +7,12 @@ import type { StoredRow, ThreadHead, ThreadStart } from "../driver.ts";
 import { CorruptionError, StoreError, threadNotFound } from "../errors.ts";
 import { checkOptions, invalidOption } from "../options.ts";
 import type { ForkOptions, ThreadStore } from "../port.ts";
-import { checkHead, checkRow, firstChecked, newHead, readRow, sealHead, storeLane, threadInfo } from "../row-format.ts";
+import { checkHead, checkRow, firstChecked, newHead, sealHead, storeLane, threadInfo } from "../row-format.ts";
 import { changedFields } from "../thread-fields.ts";
+import { purgeBlobs } from "./blob-purge.ts";
 import { NOTHING, rowAt, rowsOf, type StoreContext, withConsistentHead } from "./context.ts";
 import { lanesAfter } from "./lane-tips.ts";
+import { entriesOf } from "./readable-rows.ts";
 
 /** `fork` and `delete`: copies and removals of whole threads. */
 export function forkMethods(context: StoreContext): Pick<ThreadStore, "fork" | "delete"> {
@@ -39,7 +41,9 @@ export function forkMethods(context: StoreContext): Pick<ThreadStore, "fork" | "
     async delete(threadId, options = {}) {
       checkName("threadId", threadId);
       const { driver } = context.forCall(options);
-      return driver.remove(threadId);
+      const removed = await driver.remove(threadId);
+      await purgeBlobs(driver, ports.keepBlobsMs);
+      return removed;
     },
   };
 }
@@ -114,8 +118,7 @@ async function statusAt(
   if (!AGENT_STATUSES.has(status) || (isWhole && status !== "running")) return status;
   const kinds = ["ai_message", "note", "error"]; // the kinds that begin or end a request
   const range = { from: 0, to: atSeq, kinds, reverse: true, limit: atSeq + 1 };
-  for await (const row of rowsOf(context, threadId, range)) {
-    const entry = readRow(threadId, row, context.ports.sha256);
+  for await (const entry of entriesOf(context, threadId, range)) {
     const end = readRequestEnd(entry.payload as JsonObject); // every payload is a JSON object
     if (end !== undefined) return end.status;
     if (isAsk(entry)) return undefined;
@@ -149,7 +152,9 @@ async function copyRows(
   if (rows.length !== atSeq + 1 || (rows.at(-1)?.hash ?? "") !== start.head.hash)
     throw new CorruptionError({ threadId: from, seq: rows.length, trouble: "it is missing" });
   return context.driver.transact(to, NOTHING, (state) =>
-    state.head === undefined ? { result: true, ...start, rows } : { result: false },
+    state.head === undefined
+      ? { result: true, ...start, rows, ...(atSeq >= 0 && { blobsOf: from }) }
+      : { result: false },
   );
 }
 

@@ -1,5 +1,4 @@
 import { type ActiveState, activeState, type LaneTip, tipsOfTrack } from "../../lanes/lane-book.ts";
-import { measureOf } from "../../lanes/measure.ts";
 import type { LaneState, LaneTrack } from "../../lanes/track.ts";
 import type { StoredRow, ThreadHead } from "../driver.ts";
 import { trackAfter } from "../earlier-rows.ts";
@@ -13,6 +12,7 @@ import {
   recordOf,
   stateAfter,
 } from "../row-format.ts";
+import { storedMeasure } from "../stored-payload.ts";
 import { rowAt, rowsOf, type StoreContext } from "./context.ts";
 
 /** The lanes of a thread directly after one of its rows. */
@@ -114,7 +114,7 @@ async function tipBefore(context: StoreContext, place: Place, row: StoredRow): P
   const tip = isEarlier(lanes) || lanes.active !== row.lane ? null : lanes.tip;
   const isSame = tip?.recordSeq === recordSeq; // only the measure has grown since
   const record = isSame ? tip.record : await recordAt(context, place, row.lane, recordSeq);
-  const own = measureOf(payload ?? "");
+  const own = storedMeasure(payload ?? "");
   return { firstSeq: 0, seq: place.row.seq, recordSeq, record: { ...record, measure: measure - own } };
 }
 

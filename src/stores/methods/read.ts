@@ -10,10 +10,12 @@ import { CorruptionError, StoreError } from "../errors.ts";
 import { checkOptions, checkSeq, invalidOption } from "../options.ts";
 import type { LoadOptions, ThreadStore } from "../port.ts";
 import { checkRefs } from "../refs-filter.ts";
-import { checkHead, damagedColumn, firstChecked, readRow } from "../row-format.ts";
+import { ANY_TEXTS, checkHead, damagedColumn, firstChecked, readRow } from "../row-format.ts";
 import { asJsonText, lowerAscii } from "../search-text.ts";
-import { rowAt, rowsOf, type StoreContext, withConsistentHead } from "./context.ts";
+import { blobTexts } from "./blob-texts.ts";
+import { pagesOf, rowAt, type StoreContext, withConsistentHead } from "./context.ts";
 import { lanesAfter } from "./lane-tips.ts";
+import { entryOf, readablePagesOf } from "./readable-rows.ts";
 
 /** `load` and `read`: the entries of one thread. */
 export function readMethods(context: StoreContext): Pick<ThreadStore, "load" | "read"> {
@@ -51,10 +53,12 @@ export function readMethods(context: StoreContext): Pick<ThreadStore, "load" | "
       const range = { from: fromSeq, to: toSeq, kinds, search: jsonText, refs, reverse, limit };
       const isWhole = kinds === undefined && jsonText === undefined && refs === undefined && !reverse;
       const neighbors = isWhole ? new NeighborCheck(threadId) : undefined;
-      for await (const row of rowsOf(context.withSignal(signal), threadId, range)) {
-        const entry = readRow(threadId, row, context.ports.sha256);
-        neighbors?.push(row, entry);
-        yield entry;
+      for await (const { rows, blobs } of readablePagesOf(context.withSignal(signal), threadId, range)) {
+        for (const row of rows) {
+          const entry = readRow(threadId, row, context.ports.sha256, blobs);
+          neighbors?.push(row, entry);
+          yield entry;
+        }
       }
     },
   };
@@ -75,12 +79,17 @@ async function loadAt(
   const rows: StoredRow[] = [];
   const entries: Entry[] = [];
   const neighbors = new NeighborCheck(threadId);
-  for await (const row of rowsOf(context, threadId, { from, to: end - 1, limit: end - from })) {
-    const entry = readRow(threadId, row, ports.sha256);
-    if ((row.checkSum === null) !== row.seq < firstChecked(head)) throw damagedColumn(threadId, row, "check_sum");
-    neighbors.push(row, entry);
-    rows.push(row);
-    entries.push(entry);
+  const range = { from, to: end - 1, limit: end - from };
+  for await (const page of pagesOf(context, threadId, range)) {
+    const isInTail = ({ seq }: StoredRow): boolean => seq >= firstSeq;
+    const blobs = await blobTexts(context, page.filter(isInTail));
+    for (const row of page) {
+      const entry = readRow(threadId, row, ports.sha256, isInTail(row) ? blobs : ANY_TEXTS);
+      if ((row.checkSum === null) !== row.seq < firstChecked(head)) throw damagedColumn(threadId, row, "check_sum");
+      neighbors.push(row, entry);
+      rows.push(row);
+      entries.push(entry);
+    }
   }
   checkExtent(threadId, entries, from, end);
   const before = firstSeq === 0 ? undefined : rows.shift();
@@ -188,7 +197,7 @@ function lanesUsedBy(rows: readonly StoredRow[], entries: readonly Entry[]): Rea
 }
 
 async function entryAt(context: StoreContext, threadId: string, seq: number | undefined): Promise<Entry | undefined> {
-  return seq === undefined ? undefined : readRow(threadId, await rowAt(context, threadId, seq), context.ports.sha256);
+  return seq === undefined ? undefined : entryOf(context, threadId, await rowAt(context, threadId, seq));
 }
 
 function beyondEnd(threadId: string, seq: number, rev: number): StoreError {

@@ -1,15 +1,20 @@
 import { copyJson, type JsonValue } from "../../thread/json.ts";
 import { checkName } from "../../thread/names.ts";
 import { type Sha256, sha256Bytes } from "../../thread/sha256.ts";
+import type { BlobUse } from "../driver.ts";
 import { CorruptionError } from "../errors.ts";
+import { checkOptions } from "../options.ts";
 import type { ThreadStore } from "../port.ts";
-import type { StoreContext } from "./context.ts";
+import { checkKeepsBlobs, purgeBlobs } from "./blob-purge.ts";
+import { NOTHING, type StoreContext } from "./context.ts";
 
 type RecordMethods = Pick<ThreadStore, "getCheckpoint" | "putCheckpoint" | "deleteCheckpoint" | "putBlob" | "getBlob">;
 
 /** Checkpoints, stored under a key, and blobs, stored under the hash of their content. */
 export function recordMethods(context: StoreContext): RecordMethods {
   const { ports } = context;
+  /** A call of `putBlob` removes unused blobs now and then, so that no timer is needed. */
+  let nextPurge = 0;
   return {
     async getCheckpoint(key, options = {}) {
       const { driver } = context.forCall(options);
@@ -37,9 +42,19 @@ export function recordMethods(context: StoreContext): RecordMethods {
     async putBlob(content, options = {}) {
       const value =
         content instanceof Uint8Array ? new Uint8Array(content) : JSON.stringify(copyJson(content, "content"));
-      const { driver } = context.forCall(options);
+      const { threadId, signal } = checkOptions(options, ["threadId", "signal"]);
+      if (threadId !== undefined) checkName("threadId", threadId);
+      context.checkOpen();
+      const { driver } = context.withSignal(signal);
       const hash = blobHash(value, ports.sha256);
-      await driver.putRecord("blob", hash, value);
+      if (ports.clock() >= nextPurge)
+        nextPurge = (await purgeBlobs(driver, ports.keepBlobsMs)) ? 0 : ports.clock() + ports.keepBlobsMs;
+      if (threadId === undefined) await driver.putRecord("blob", hash, value);
+      else {
+        checkKeepsBlobs(context.driver);
+        const blobs: readonly BlobUse[] = [{ hash, content: value, purpose: "put" }];
+        await driver.transact(threadId, NOTHING, () => ({ result: undefined, blobs }));
+      }
       return hash;
     },
 

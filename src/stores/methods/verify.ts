@@ -10,11 +10,13 @@ import { CorruptionError, threadNotFound } from "../errors.ts";
 import { checkOptions } from "../options.ts";
 import type { ThreadStore, VerifyOptions, VerifyReport } from "../port.ts";
 import {
+  ANY_TEXTS,
+  type BlobTexts,
   checkHead,
   type DraftContent,
   EMPTY_TIP,
   type EncodedDraft,
-  encodeDraft,
+  encodeEntry,
   firstChecked,
   isEarlier,
   nextRow,
@@ -24,7 +26,8 @@ import {
 } from "../row-format.ts";
 import { fieldsOf } from "../thread-fields.ts";
 import { findOrigin, storedStateAt } from "./branch-origins.ts";
-import { rowsOf, type StoreContext, withConsistentHead } from "./context.ts";
+import { type StoreContext, withConsistentHead } from "./context.ts";
+import { readablePagesOf } from "./readable-rows.ts";
 
 const PROGRESS_INTERVAL = 1000;
 
@@ -56,9 +59,12 @@ async function verifyThread(
       if (head === undefined) throw threadNotFound(threadId);
       check = new ThreadCheck(threadId, ports.sha256);
       onProgress?.(0);
-      for await (const row of rowsOf(context, threadId, { from: 0, to: head.rev - 1, limit: head.rev })) {
-        check.push(row, await originOf(context, { threadId, head, row, check }));
-        if (check.tip.rev % PROGRESS_INTERVAL === 0) onProgress?.(check.tip.rev);
+      const range = { from: 0, to: head.rev - 1, limit: head.rev };
+      for await (const { rows, blobs } of readablePagesOf(context, threadId, range)) {
+        for (const row of rows) {
+          check.push(row, blobs, await originOf(context, { threadId, head, row, check }));
+          if (check.tip.rev % PROGRESS_INTERVAL === 0) onProgress?.(check.tip.rev);
+        }
       }
       check.checkHead(head);
       checkHead(threadId, head, ports.sha256);
@@ -92,7 +98,7 @@ async function originOf(
 ): Promise<LaneOrigin | undefined> {
   if (row.record === null || row.recordSeq !== null || readRecord(row.record)?.branched) return undefined;
   const book = check.bookAt(row);
-  const branch = book.branchOf(parseRow(threadId, row));
+  const branch = book.branchOf(parseRow(threadId, row, ANY_TEXTS));
   if (branch === undefined) return undefined;
   return findOrigin(branch, {
     since: firstChecked(head),
@@ -118,11 +124,11 @@ class ThreadCheck {
     this.#sha256 = sha256;
   }
 
-  push(row: StoredRow, origin: LaneOrigin | undefined): void {
+  push(row: StoredRow, blobs: BlobTexts, origin: LaneOrigin | undefined): void {
     const { rev } = this.tip;
     if (row.seq !== rev) throw this.#corrupt(rev, "it is missing");
-    const { id, at, v, kind, payload, refs } = parseRow(this.#threadId, row);
-    const prepared = encodeDraft({ id, at, v, kind, payload, refs }, row.salt, this.#sha256);
+    const { id, at, v, kind, payload, refs } = parseRow(this.#threadId, row, blobs);
+    const prepared = encodeEntry({ id, at, v, kind, payload, refs }, row, this.#sha256);
     if (row.checkSum !== null) this.#checkedFrom ??= rev;
     if (this.#checkedFrom === undefined) {
       this.#earlier = this.#pushEarlier(row, prepared);

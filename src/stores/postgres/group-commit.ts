@@ -15,6 +15,7 @@ import type {
   Wanted,
   WantedInbox,
 } from "../driver.ts";
+import type { UsedBlob } from "./blobs.ts";
 import { waitForTurns } from "./deadlines.ts";
 import { isConnectionLoss, isTimeout, storeError } from "./errors.ts";
 import { type ReadThread, readThreads, type WantedThread } from "./reads.ts";
@@ -188,6 +189,8 @@ function decideAll(jobs: readonly Job[], threads: ReadonlyMap<string, ReadThread
   };
   const rows: (readonly [string, StoredRow])[] = [];
   const ended = new Map<string, LeaseRecord>();
+  const blobs: UsedBlob[] = [];
+  const blobCopies: (readonly [string, string])[] = [];
   let purgeBefore: number | undefined;
   const answers = jobs.map(({ threadId, wanted, inboxes, decide, reject, isOver }) => {
     if (isOver()) return () => {}; // its caller has an error already, so it must not be written now
@@ -200,6 +203,8 @@ function decideAll(jobs: readonly Job[], threads: ReadonlyMap<string, ReadThread
       for (const { threadId: to, command } of decision.commands ?? []) draftOf(to).put(command);
       for (const { threadId: to, row } of decision.runnable ?? []) draftOf(to).newRunnable = row;
       for (const lease of decision.leases ?? []) ended.set(lease.node, lease);
+      for (const blob of decision.blobs ?? []) blobs.push([threadId, blob]);
+      if (decision.blobsOf !== undefined) blobCopies.push([decision.blobsOf, threadId]);
       purgeBefore = decision.purgeBefore ?? purgeBefore;
       return accept;
     } catch (error) {
@@ -229,6 +234,8 @@ function decideAll(jobs: readonly Job[], threads: ReadonlyMap<string, ReadThread
     waiting,
     leases: [...ended.values()],
     commands,
+    blobs,
+    blobCopies,
     purgeBefore,
     answers,
   };

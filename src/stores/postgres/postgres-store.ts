@@ -3,6 +3,7 @@ import { defineStore } from "../define-store.ts";
 import type { DatabaseDriver, RecordSpace, StoreDriver } from "../driver.ts";
 import { nativeSha256 } from "../native/sha256.ts";
 import type { ThreadStore } from "../port.ts";
+import { keepUsedBlob, purgeBlobs, readBlobs } from "./blobs.ts";
 import { readCommands, readPending } from "./commands.ts";
 import { waitAtMost } from "./deadlines.ts";
 import { readFields } from "./fields.ts";
@@ -125,6 +126,8 @@ function tenantDriver(database: SharedDatabase, tenant: string): PostgresDriver 
     heads: (afterId, limit, signal) => read(signal, (scope) => readHeads(scope, afterId, limit)),
     fields: (threadId, signal) => read(signal, (scope) => readFields(scope, threadId)),
     list: (query, signal) => read(signal, (scope) => listThreads(scope, query)),
+    blobs: (hashes, signal) => read(signal, (scope) => readBlobs(scope, hashes)),
+    purgeBlobs: (graceMs, signal) => write(signal, purgeBlobs(graceMs)),
     getRecord: (space, key, signal) => read(signal, (scope) => getRecord(scope, space, key)),
 
     remove: (threadId, signal) => write(signal, removeThread(threadId)),
@@ -162,12 +165,14 @@ export function putRecord(space: RecordSpace, key: string, value: string | Uint8
   return {
     threadIds: [],
     read: async () => {},
-    write({ sql, tables, tenant, fence }) {
+    write(scope) {
+      const { sql, tables, tenant, fence } = scope;
       const stored = sql`
         insert into ${tables.records} (tenant, space, key, json, bytes)
         select ${tenant}, ${space}, ${key}, ${json}::text, ${bytes}::bytea where ${fence}
         on conflict (tenant, space, key) do update set json = excluded.json, bytes = excluded.bytes`;
-      return { statements: [stored], finish: () => {} };
+      const statements = space === "blob" ? [stored, keepUsedBlob(scope, key)] : [stored];
+      return { statements, finish: () => {} };
     },
   };
 }

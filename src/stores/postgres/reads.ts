@@ -86,7 +86,9 @@ export async function readRows(scope: Scope, threadId: string, range: RowRange):
   const withRefs = [sql``, ...refTexts(refs).map((text) => sql`and strpos(e.refs, ${text}) > 0`)]; // never empty, which postgres.js refuses
   const ofKinds = kinds === undefined ? sql`` : sql`and e.kind = any(${kinds.filter(isStorable)}::text[])`;
   const mentioning =
-    search === undefined ? sql`` : sql`and strpos(${lowerCase(scope, payloadOf(scope))}, ${search}) > 0`;
+    search === undefined
+      ? sql``
+      : sql`and (strpos(${lowerCase(scope, payloadOf(scope))}, ${search}) > 0 or ${hasReferences(scope)})`;
   const found = await sql<EntryColumns[]>`
     select ${entryColumns(scope)} from ${tables.entries} e
     where e.thread = (select t.key from ${tables.threads} t where t.tenant = ${tenant} and t.id = ${threadId})
@@ -240,7 +242,20 @@ function containsText(scope: Scope, search: string): Query {
     strpos(${lowerCase(scope, sql`t.metadata`)}, ${json}) > 0
     or exists (
       select from ${tables.entries} e where e.thread = t.key and strpos(${lowerCase(scope, payloadOf(scope))}, ${json}) > 0
+    ) or exists (
+      select from ${tables.blobUses} u
+      join ${tables.records} r on r.tenant = u.tenant and r.space = 'blob' and r.key = u.hash
+      where u.tenant = t.tenant and u.thread = t.id and u.purpose = 'text'
+        and strpos(${lowerCase(scope, sql`r.json`)}, ${json}) > 0 and exists (
+          select from ${tables.entries} e
+          where e.thread = t.key and ${hasReferences(scope)} and strpos(${payloadOf(scope)}, u.hash) > 0
+        )
     )`;
+}
+
+/** Long texts of the payload are in blobs. */
+function hasReferences(scope: Scope): Query {
+  return scope.sql`starts_with(${payloadOf(scope)}, '[')`;
 }
 
 /** The entries and commands of one thread that a batch needs. */

@@ -12,6 +12,7 @@ interface Tables {
   readonly threadFields: postgres.Helper<string>;
   readonly bigPayloads: postgres.Helper<string>;
   readonly records: postgres.Helper<string>;
+  readonly blobUses: postgres.Helper<string>;
   readonly claims: postgres.Helper<string>;
   readonly commands: postgres.Helper<string>;
   readonly leases: postgres.Helper<string>;
@@ -41,6 +42,7 @@ export function tablesIn(schema: string, sql: Sql): Tables {
     threadFields: sql(`${schema}.thread_fields`),
     bigPayloads: sql(`${schema}.big_payloads`),
     records: sql(`${schema}.records`),
+    blobUses: sql(`${schema}.blob_uses`),
     claims: sql(`${schema}.claims`),
     commands: sql(`${schema}.commands`),
     leases: sql(`${schema}.leases`),

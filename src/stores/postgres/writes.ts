@@ -12,6 +12,7 @@ import type {
 } from "../driver.ts";
 import { threadNotFound } from "../errors.ts";
 import { nativeSha256 } from "../native/sha256.ts";
+import { copyBlobUses, distinctBlobs, keepBlobs, putBlobs, releaseBlobs, type UsedBlob, useBlobs } from "./blobs.ts";
 import { purgeCommands, removeCommands, upsertCommands } from "./commands.ts";
 import type { Query } from "./connection-pool.ts";
 import { fieldStatements } from "./fields.ts";
@@ -34,12 +35,16 @@ export interface BatchWrites {
   readonly runnable: NonNullable<Decision<unknown>["runnable"]>;
   readonly waiting: NewWaiting;
   readonly commands: readonly InboxCommand[];
+  readonly blobs: readonly UsedBlob[];
+  /** Threads that use all blobs of another one. */
+  readonly blobCopies: readonly (readonly [from: string, to: string])[];
   readonly purgeBefore: number | undefined;
 }
 
 /** The statements that write a batch. */
 export function batchStatements(scope: FencedScope, batch: BatchWrites): Query[] {
-  const { heads, rows, lanes, fields, claims, leases, runnable, waiting, commands, purgeBefore } = batch;
+  const { heads, rows, lanes, fields, claims, leases, runnable, waiting, commands, blobs, blobCopies, purgeBefore } =
+    batch;
   return [
     ...(purgeBefore === undefined ? [] : [purgeCommands(scope, purgeBefore)]),
     ...splitIntoChunks(commands, ({ command }) => command.body).map((chunk) => upsertCommands(scope, chunk)),
@@ -52,7 +57,16 @@ export function batchStatements(scope: FencedScope, batch: BatchWrites): Query[]
     ...splitIntoChunks(rows, ([, { payload }]) => payload).map((chunk) => insertRows(scope, chunk)),
     ...(lanes.length === 0 ? [] : [upsertLanes(scope, lanes)]),
     ...fieldStatements(scope, fields),
+    ...(blobs.length === 0 ? [] : blobStatements(scope, blobs)),
+    ...blobCopies.map(([from, to]) => copyBlobUses(scope, from, to)),
   ];
+}
+
+function blobStatements(scope: FencedScope, used: readonly UsedBlob[]): readonly Query[] {
+  const blobs = distinctBlobs(used);
+  const hashes = blobs.map(({ hash }) => hash);
+  const chunks = splitIntoChunks(blobs, ({ content }) => content);
+  return [keepBlobs(scope, hashes), ...chunks.map((chunk) => putBlobs(scope, chunk)), useBlobs(scope, used)];
 }
 
 function upsertHeads(
@@ -205,6 +219,7 @@ export function copyThread(
           scope,
           fields.map((field) => [to, field] as const),
         ),
+        copyBlobUses(scope, from, to),
       ];
       return { statements, changedIds: [to], finish: () => true };
     },
@@ -241,6 +256,7 @@ export function removeThread(threadId: string): Transaction<ThreadKeys, boolean>
         removeCommands(scope, threadId),
         removeRunnable(scope, threadId),
         removeWaiting(scope, [threadId]),
+        releaseBlobs(scope, threadId),
       ];
       if (key === undefined) return { statements: inbox, finish: () => false };
       const statements = [
@@ -330,7 +346,10 @@ function usesIn(rows: readonly (readonly [string, StoredRow])[]): readonly Paylo
 const MAX_STATEMENT_CHARS = 8 * 1024 * 1024;
 
 /** Splits a list into chunks whose texts stay below the limit. A longer text gets its own chunk. */
-function splitIntoChunks<Item>(items: readonly Item[], textOf: (item: Item) => string | null): readonly Item[][] {
+function splitIntoChunks<Item>(
+  items: readonly Item[],
+  textOf: (item: Item) => string | Uint8Array | null,
+): readonly Item[][] {
   const chunks: Item[][] = [];
   let size = Number.POSITIVE_INFINITY;
   for (const item of items) {

@@ -20,6 +20,7 @@ import type {
 import { CorruptionError } from "../errors.ts";
 import { refTexts, requestKey } from "../refs-filter.ts";
 import type { TakenThread } from "../runnable.ts";
+import { keepBlob, purgeBlobs, readBlobs, releaseBlobs } from "./blob-table.ts";
 import { retryBusy } from "./busy-retry.ts";
 import { Commands } from "./command-table.ts";
 import { rollback, type SqliteConnection, type SqliteStatement, type SqlValue } from "./connection.ts";
@@ -130,12 +131,19 @@ export function sqliteDriver(
     inspect: () => inspection.trouble(),
 
     async remove(threadId) {
-      const isRemoved = await write(threadId, () => hideOrRemoveThread(connection, tenant, threadId));
+      const isRemoved = await write(threadId, () => {
+        releaseBlobs(connection, tenant, threadId, clock());
+        return hideOrRemoveThread(connection, tenant, threadId);
+      });
       await group.track(removeHiddenRows());
       return isRemoved;
     },
     copy: (from, to, atSeq, fork) => write(to, () => copyThread(connection, tenant, { from, to, atSeq, ...fork })),
 
+    blobs: (hashes) => retryBusy(() => readBlobs(connection, tenant, hashes)),
+    purgeBlobs(graceMs) {
+      return write("", () => purgeBlobs(connection, tenant, clock() - graceMs, clock()));
+    },
     getRecord: (space, key) => retryBusy(() => records.get(space, key)),
     putRecord: (space, key, value) => write(key, () => records.put(space, key, value)),
     deleteRecord: (space, key) => write(key, () => records.delete(space, key)),
@@ -248,7 +256,8 @@ const IN_RANGE = `FROM entries e WHERE ${OF_THREAD} AND e.seq BETWEEN ? AND ?`;
 const OF_REQUEST = `AND ${REQUEST_KEY_OF_ENTRY} = ?`;
 const WITH_REF = "AND instr(e.refs, ?)";
 const OF_KIND = "AND e.kind IN (SELECT value FROM json_each(?))";
-const CONTAINING = `AND instr(lower(${PAYLOAD}), ?)`;
+/** Long texts are in blobs, so rows with references are returned too. */
+const CONTAINING = `AND (instr(lower(${PAYLOAD}), ?) OR substr(${PAYLOAD}, 1, 1) = '[')`;
 
 /** Reads committed rows and heads. */
 class History {
@@ -309,10 +318,12 @@ function historyStatements(connection: SqliteConnection) {
 
 /** Checkpoints and blobs by key. Texts are stored as TEXT, bytes as BLOB. */
 class Records {
+  readonly #connection: SqliteConnection;
   readonly #tenant: string;
   readonly #sql: ReturnType<typeof recordStatements>;
 
   constructor(connection: SqliteConnection, tenant: string) {
+    this.#connection = connection;
     this.#tenant = tenant;
     this.#sql = recordStatements(connection);
   }
@@ -326,6 +337,7 @@ class Records {
 
   put(space: RecordSpace, key: string, value: SqlValue): void {
     this.#sql.put.run(this.#tenant, space, key, value);
+    if (space === "blob") keepBlob(this.#connection, this.#tenant, key);
   }
 
   delete(space: RecordSpace, key: string): boolean {

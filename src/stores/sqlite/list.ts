@@ -116,8 +116,17 @@ function isAfter({ value, id }: ListPosition, order: ListOrder, reverse: boolean
   return { sql: `update_slot ${less}= ? AND ${sql}`, values: [slotOf(value), value, value, id] };
 }
 
+/** A long text that a row of the thread refers to. */
+const IN_BLOBS = `EXISTS (
+  SELECT 1 FROM blob_uses u JOIN records r ON r.tenant = u.tenant AND r.space = 'blob' AND r.key = u.hash
+  WHERE u.tenant = t.tenant AND u.thread = t.id AND u.purpose = 'text' AND instr(lower(r.value), ?) AND EXISTS (
+    SELECT 1 FROM entries e WHERE e.thread = t.key AND substr(${PAYLOAD}, 1, 1) = '[' AND instr(${PAYLOAD}, u.hash)))`;
+
 function containsText(search: string): Condition {
   const inEntries = `EXISTS (SELECT 1 FROM entries e WHERE e.thread = t.key AND instr(lower(${PAYLOAD}), ?))`;
   const text = asJsonText(search);
-  return { sql: `(instr(lower(id), ?) OR instr(lower(metadata), ?) OR ${inEntries})`, values: [search, text, text] };
+  return {
+    sql: `(instr(lower(id), ?) OR instr(lower(metadata), ?) OR ${inEntries} OR ${IN_BLOBS})`,
+    values: [search, text, text, text],
+  };
 }

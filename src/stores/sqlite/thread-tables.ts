@@ -17,6 +17,7 @@ import { CorruptionError, threadNotFound } from "../errors.ts";
 import { nativeSha256 } from "../native/sha256.ts";
 import type { LeaseKey } from "../port.ts";
 import { lanesFromTexts, lanesToTexts } from "../row-format.ts";
+import { copyBlobUses, useBlobs } from "./blob-table.ts";
 import { type Commands, removeCommands } from "./command-table.ts";
 import type { SqliteConnection, SqlValue } from "./connection.ts";
 import { LeaseTable } from "./lease-table.ts";
@@ -150,9 +151,11 @@ export class Threads {
   readonly #leases: LeaseTable;
   readonly #runnable: RunnableRows;
   readonly #waiting: WaitingCalls;
+  readonly #connection: SqliteConnection;
   readonly #sql: ReturnType<typeof statements>;
 
   constructor(connection: SqliteConnection, tenant: string, clock: Clock, commands: Commands) {
+    this.#connection = connection;
     this.#tenant = tenant;
     this.#clock = clock;
     this.#commands = commands;
@@ -230,14 +233,18 @@ export class Threads {
   }
 
   #apply(threadId: string, found: FoundThread | undefined, decision: Decision<unknown>): void {
-    const { head, fields = [], rows = [], lanes = [], claim, leases = [] } = decision;
+    const { head, claim, leases = [], blobs, blobsOf } = decision;
     this.#commands.apply(decision);
     this.#runnable.apply(decision);
     if (decision.waiting !== undefined) this.#waiting.replace(threadId, decision.waiting);
     for (const lease of leases) this.#leases.put(lease);
     if (claim !== undefined) this.#sql.putClaim.run(this.#tenant, threadId, ...claimValues(claim));
-    if (head === undefined) return;
-    const thread = this.#putHead(threadId, found, head);
+    if (head !== undefined) this.#write(this.#putHead(threadId, found, head), decision);
+    if (blobs !== undefined) useBlobs(this.#connection, this.#tenant, threadId, blobs, this.#clock());
+    if (blobsOf !== undefined) copyBlobUses(this.#connection, this.#tenant, blobsOf, threadId);
+  }
+
+  #write(thread: number, { rows = [], lanes = [], fields = [] }: Decision<unknown>): void {
     for (const row of rows) {
       this.#sql.putRow.run(thread, ...rowValues(row, this.#putBigPayload(row.payload)));
     }
@@ -392,6 +399,7 @@ export function copyThread(
   for (const lane of lanes) putLane.run(key, ...laneValues(lane));
   const putField = connection.prepare(PUT_FIELD);
   for (const { name, value } of fields) putField.run(key, tenant, name, value);
+  copyBlobUses(connection, tenant, from, to);
   return true;
 }
 

@@ -1,4 +1,5 @@
 import { appendCases, revisionCases } from "./append-cases.ts";
+import { blobCases, blobUseCases } from "./blob-cases.ts";
 import { type ContractCase, type ContractTests, runCase, type StoreSubject } from "./case-fixture.ts";
 import { claimCases, processCases } from "./claim-cases.ts";
 import { concurrencyCases, retryCases } from "./concurrency-cases.ts";
@@ -50,6 +51,8 @@ const GROUPS: Readonly<Record<string, ContractTests>> = {
   filter: filterCases,
   page: pageCases,
   record: recordCases,
+  blob: blobCases,
+  "blob use": blobUseCases,
   claim: claimCases,
   inbox: inboxCases,
   consume: consumeCases,

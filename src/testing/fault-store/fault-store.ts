@@ -122,7 +122,7 @@ export class FaultyStore implements FaultStore {
     );
   }
 
-  putBlob(content: JsonValue | Uint8Array, options?: Port.CallOptions): Promise<string> {
+  putBlob(content: JsonValue | Uint8Array, options?: Port.PutBlobOptions): Promise<string> {
     return this.#write({ method: "putBlob" }, () => this.#store.putBlob(content, options));
   }
 

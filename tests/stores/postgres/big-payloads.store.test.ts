@@ -5,7 +5,7 @@ import { openStore, rawConnection } from "./open.ts";
 const store = openStore();
 const sql = rawConnection();
 const big = { text: "é".repeat(20_000) }; // 40 kB, in fewer than 32 Ki characters
-const bigger = { text: "z".repeat(100_000) };
+const bigger = { text: "z".repeat(60_000) };
 
 async function kept(): Promise<readonly number[]> {
   const rows = await sql<{ uses: number }[]>`select uses from big_payloads order by uses`;

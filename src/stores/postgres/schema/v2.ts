@@ -121,4 +121,16 @@ create table counters (
   until bigint not null,
   primary key (tenant, name, node)
 );
+
+-- The threads that use a blob. The blobs are records. Without a row here a blob is kept forever.
+create table blob_uses (
+  tenant text collate "C" not null,
+  hash text collate "C" not null,
+  thread text collate "C" not null, -- its id, because a blob may come before the thread; empty for a use that never ends
+  purpose text not null,
+  ended_at bigint,
+  primary key (tenant, hash, thread, purpose)
+);
+create index blob_uses_by_thread on blob_uses (tenant, thread);
+create index blob_uses_ended on blob_uses (tenant, ended_at) where ended_at is not null;
 `;

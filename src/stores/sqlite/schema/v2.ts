@@ -134,4 +134,16 @@ CREATE TABLE counters (
   until INTEGER NOT NULL,
   PRIMARY KEY (tenant, name, node)
 ) STRICT;
+
+-- The threads that use a blob. The blobs are records. Without a row here a blob is kept forever.
+CREATE TABLE blob_uses (
+  tenant TEXT NOT NULL,
+  hash TEXT NOT NULL,
+  thread TEXT NOT NULL, -- its id, because a blob may come before the thread; empty for a use that never ends
+  purpose TEXT NOT NULL,
+  ended_at INTEGER,
+  PRIMARY KEY (tenant, hash, thread, purpose)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX blob_uses_by_thread ON blob_uses (tenant, thread);
+CREATE INDEX blob_uses_ended ON blob_uses (tenant, ended_at) WHERE ended_at IS NOT NULL;
 `;

@@ -1,0 +1,63 @@
+/** How many blobs one call removes. */
+const PURGE_LIMIT = 100;
+/** Stands for callers without a thread. No thread has an empty name. */
+const NO_THREAD = "";
+
+/** Which threads of one tenant use which blobs. The blobs themselves are records. */
+export class MemoryBlobUses {
+  /** When each use ended, by hash and thread. Null while it lasts. */
+  readonly #uses = new Map<string, Map<string, number | null>>();
+  readonly #byThread = new Map<string, Set<string>>();
+  /** Hashes with a use that has ended, the oldest first. */
+  readonly #ended = new Set<string>();
+
+  /** Call it before the blob is stored. `endedAt` is null, or the time when the thread does not exist yet. */
+  add(threadId: string, hash: string, { isStored, endedAt }: { isStored: boolean; endedAt: number | null }): void {
+    const uses = this.#uses.get(hash) ?? new Map<string, number | null>();
+    if (isStored && uses.size === 0) uses.set(NO_THREAD, null);
+    this.#uses.set(hash, uses.set(threadId, endedAt));
+    this.#byThread.set(threadId, (this.#byThread.get(threadId) ?? new Set()).add(hash));
+    if (endedAt !== null) this.#ended.add(hash);
+  }
+
+  /** Keeps a blob that has uses forever. */
+  keep(hash: string): void {
+    this.#uses.get(hash)?.set(NO_THREAD, null);
+  }
+
+  copy(from: string, to: string): void {
+    for (const hash of this.#byThread.get(from) ?? []) this.add(to, hash, { isStored: true, endedAt: null });
+  }
+
+  release(threadId: string, now: number): void {
+    for (const hash of this.#byThread.get(threadId) ?? []) {
+      const uses = this.#uses.get(hash);
+      if (uses?.get(threadId) !== null) continue;
+      uses.set(threadId, now);
+      this.#ended.delete(hash);
+      this.#ended.add(hash);
+    }
+  }
+
+  /** Removes the uses that ended before a time, and returns the hashes that have no other. */
+  purge(before: number, now: number, isThread: (threadId: string) => boolean): readonly string[] {
+    return [...this.#ended].slice(0, PURGE_LIMIT).filter((hash) => {
+      const uses = this.#uses.get(hash) ?? new Map<string, number | null>();
+      for (const [threadId, endedAt] of uses) {
+        if (endedAt === null || endedAt >= before) continue;
+        if (isThread(threadId)) uses.set(threadId, now);
+        else this.#remove(threadId, hash, uses);
+      }
+      this.#ended.delete(hash);
+      if ([...uses.values()].some((endedAt) => endedAt !== null)) this.#ended.add(hash); // behind the others
+      return uses.size === 0 && this.#uses.delete(hash);
+    });
+  }
+
+  #remove(threadId: string, hash: string, uses: Map<string, number | null>): void {
+    uses.delete(threadId);
+    const ofThread = this.#byThread.get(threadId);
+    ofThread?.delete(hash);
+    if (ofThread?.size === 0) this.#byThread.delete(threadId);
+  }
+}

@@ -1,0 +1,44 @@
+import type { StoreDriver, StoredRow } from "../driver.ts";
+import type { StorePorts } from "../options.ts";
+import type { BlobTexts } from "../row-format.ts";
+import { containsText } from "../search-text.ts";
+import { hasReferences, referencesIn, searchedText } from "../stored-payload.ts";
+
+interface Place {
+  readonly driver: StoreDriver;
+  readonly ports: Pick<StorePorts, "sha256">;
+}
+
+const NO_TEXTS: ReadonlyMap<string, string | null> = new Map();
+
+/** The texts of the blobs that these rows refer to. A missing or damaged one is an error only for the entries that need it. */
+export async function blobTexts(place: Place, rows: readonly StoredRow[]): Promise<BlobTexts> {
+  return readTexts(place, new Set(rows.flatMap(({ payload }) => referencesIn(payload))));
+}
+
+async function readTexts({ driver, ports }: Place, hashes: ReadonlySet<string>): Promise<typeof NO_TEXTS> {
+  if (hashes.size === 0) return NO_TEXTS;
+  const texts = new Map<string, string | null>();
+  for (const { hash, content } of await driver.blobs([...hashes])) {
+    const isSound = typeof content === "string" && ports.sha256(content) === hash;
+    const value: unknown = isSound ? JSON.parse(content) : null; // the hash proves that it is JSON
+    texts.set(hash, typeof value === "string" ? value : null);
+  }
+  return texts;
+}
+
+/** The rows whose payload contains the text, in itself or in a blob. File data is not searched. */
+export async function rowsContaining(
+  place: Place,
+  rows: readonly StoredRow[],
+  search: string,
+): Promise<readonly StoredRow[]> {
+  const searched = new Set(rows.flatMap(({ payload }) => referencesIn(payload, { isSearched: true })));
+  const texts = await readTexts(place, searched);
+  const found = new Set([...texts].flatMap(([hash, text]) => (containsText(JSON.stringify(text), search) ? hash : [])));
+  return rows.filter(
+    ({ payload }) =>
+      containsText(hasReferences(payload) ? searchedText(payload) : payload, search) ||
+      referencesIn(payload, { isSearched: true }).some((hash) => found.has(hash)),
+  );
+}

@@ -1,0 +1,94 @@
+import type { BlobUse, StoredBlob } from "../driver.ts";
+import type { SqliteConnection, SqlValue } from "./connection.ts";
+
+/** How many blobs one call removes. */
+const PURGE_LIMIT = 100;
+
+/** Stores the missing blobs and records that the thread uses them. Must run inside the transaction that writes the rows. */
+export function useBlobs(
+  connection: SqliteConnection,
+  tenant: string,
+  threadId: string,
+  blobs: readonly BlobUse[],
+  now: number,
+): void {
+  const isThere = connection.prepare("SELECT 1 FROM records WHERE tenant = ? AND space = 'blob' AND key = ?");
+  const isUsed = connection.prepare("SELECT 1 FROM blob_uses WHERE tenant = ? AND hash = ? LIMIT 1");
+  const put = connection.prepare("INSERT INTO records (tenant, space, key, value) VALUES (?, 'blob', ?, ?)");
+  const use = connection.prepare(`
+    INSERT INTO blob_uses (tenant, hash, thread, purpose, ended_at)
+    VALUES (?, ?, ?, ?, ?)
+    ON CONFLICT (tenant, hash, thread, purpose) DO UPDATE SET ended_at = excluded.ended_at`);
+  const thread = connection.prepare("SELECT 1 FROM threads WHERE tenant = ? AND id = ?").get(tenant, threadId);
+  const endedAt = thread === undefined ? now : null; // the thread may never be created
+  for (const { hash, content, purpose } of blobs) {
+    if (isThere.get(tenant, hash) === undefined) put.run(tenant, hash, content);
+    else if (isUsed.get(tenant, hash) === undefined) connection.prepare(KEEP).run(tenant, hash);
+    use.run(tenant, hash, threadId, purpose, endedAt);
+  }
+}
+
+/** A use without a thread never ends. */
+const KEEP = "INSERT INTO blob_uses (tenant, hash, thread, purpose) VALUES (?, ?, '', 'put') ON CONFLICT DO NOTHING";
+
+/** Keeps a blob that has uses forever. */
+export function keepBlob(connection: SqliteConnection, tenant: string, hash: string): void {
+  const isUsed = connection.prepare("SELECT 1 FROM blob_uses WHERE tenant = ? AND hash = ? LIMIT 1");
+  if (isUsed.get(tenant, hash) !== undefined) connection.prepare(KEEP).run(tenant, hash);
+}
+
+/** Ends the uses of a thread whose rows are removed. */
+export function releaseBlobs(connection: SqliteConnection, tenant: string, threadId: string, now: number): void {
+  connection
+    .prepare("UPDATE blob_uses SET ended_at = ? WHERE tenant = ? AND thread = ? AND ended_at IS NULL")
+    .run(now, tenant, threadId);
+}
+
+/** For a copy of the rows of a thread. */
+export function copyBlobUses(connection: SqliteConnection, tenant: string, from: string, to: string): void {
+  connection
+    .prepare(`
+      INSERT INTO blob_uses (tenant, hash, thread, purpose)
+      SELECT tenant, hash, ?, purpose FROM blob_uses WHERE tenant = ? AND thread = ?
+      ON CONFLICT (tenant, hash, thread, purpose) DO UPDATE SET ended_at = NULL`)
+    .run(to, tenant, from);
+}
+
+export function readBlobs(
+  connection: SqliteConnection,
+  tenant: string,
+  hashes: readonly string[],
+): readonly StoredBlob[] {
+  const get = connection.prepare("SELECT value FROM records WHERE tenant = ? AND space = 'blob' AND key = ?");
+  return hashes.flatMap((hash) => {
+    const content = get.get(tenant, hash)?.[0];
+    if (content === undefined) return [];
+    return { hash, content: isContent(content) ? content : "" }; // a flipped bit can make it a number, which is damage
+  });
+}
+
+function isContent(value: SqlValue): value is string | Uint8Array {
+  return typeof value === "string" || value instanceof Uint8Array;
+}
+
+/** Removes blobs whose uses have ended before a time. True when there may be more. Must run inside a transaction. */
+export function purgeBlobs(connection: SqliteConnection, tenant: string, before: number, now: number): boolean {
+  const hashes = connection
+    .prepare("SELECT DISTINCT hash FROM blob_uses WHERE tenant = ? AND ended_at < ? ORDER BY ended_at LIMIT ?")
+    .all(tenant, before, PURGE_LIMIT);
+  // The thread was created after its use ended, so the use is looked at again later.
+  const postpone = connection.prepare(`
+    UPDATE blob_uses SET ended_at = ? WHERE tenant = ? AND hash = ? AND ended_at < ?
+      AND thread IN (SELECT id FROM threads t WHERE t.tenant = blob_uses.tenant)`);
+  const end = connection.prepare("DELETE FROM blob_uses WHERE tenant = ? AND hash = ? AND ended_at < ?");
+  const drop = connection.prepare(`
+    DELETE FROM records WHERE tenant = ? AND space = 'blob' AND key = ?
+      AND NOT EXISTS (SELECT 1 FROM blob_uses u WHERE u.tenant = records.tenant AND u.hash = records.key)`);
+  for (const [hash] of hashes) {
+    if (hash === undefined) continue;
+    postpone.run(now, tenant, hash, before);
+    end.run(tenant, hash, before);
+    drop.run(tenant, hash);
+  }
+  return hashes.length === PURGE_LIMIT;
+}
