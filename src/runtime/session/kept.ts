@@ -8,11 +8,6 @@ import { patiently } from "./patiently.ts";
 
 /** Blobs of a thread, policies and environments of past calls, that are known to be there. */
 const REMEMBERED = 64;
-/** The same of all threads of a store: agents of one definition name the same ones. */
-const REMEMBERED_OF_STORE = 256;
-
-/** Only what is durable is in here, so that nobody waits for the write of another who may have died. */
-const durable = new WeakMap<ThreadStore, Set<string>>();
 
 export interface KeptOptions {
   readonly store: ThreadStore;
@@ -25,6 +20,7 @@ export interface KeptOptions {
 /** What of a thread lies in its store beside the log. */
 export class Kept {
   readonly #store: ThreadStore;
+  readonly #threadId: string;
   readonly #key: string;
   readonly #ports: RuntimePorts;
   readonly #holder: Holder | undefined;
@@ -36,27 +32,25 @@ export class Kept {
 
   constructor({ store, threadId, ports, holder }: KeptOptions) {
     this.#store = store;
+    this.#threadId = threadId;
     this.#key = threadKey("context_op", threadId);
     this.#ports = ports;
     this.#holder = holder;
   }
 
-  /** Each is written once; it may be named by many calls, and by those of other threads. */
+  /** Each is put once for this thread, so that the store knows that the thread uses it. */
   async blobs(blobs: readonly JsonValue[]): Promise<void> {
-    const ofStore = durable.get(this.#store) ?? new Set();
-    durable.set(this.#store, ofStore);
     const keep = async (blob: JsonValue): Promise<void> => {
       const text = JSON.stringify(blob);
-      if (this.#blobs.has(text) || ofStore.has(text)) return;
+      if (this.#blobs.has(text)) return;
       await this.blob(blob);
       remember(this.#blobs, text, REMEMBERED);
-      remember(ofStore, text, REMEMBERED_OF_STORE);
     };
     await Promise.all(blobs.map(keep));
   }
 
   blob(blob: JsonValue): Promise<string> {
-    return patiently(this.#ports, () => this.#store.putBlob(blob));
+    return patiently(this.#ports, () => this.#store.putBlob(blob, { threadId: this.#threadId }));
   }
 
   /** The operation that waits for a run to end. */

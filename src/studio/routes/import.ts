@@ -26,8 +26,9 @@ export async function importThread({ studio, request, query }: RouteCall): Promi
 /** Reads a thread from text and gives it an unused id. Stores its blobs, but not the thread. */
 export async function readImport(studio: Studio, parts: Parts, format: string | undefined): Promise<Thread> {
   const { thread, blobs } = await threadIn(studio, parts, format);
-  for (const blob of blobs) await studio.store.putBlob(blob);
-  return underFreeId(studio, thread);
+  const imported = await underFreeId(studio, thread);
+  for (const blob of blobs) await studio.store.putBlob(blob, { threadId: imported.id });
+  return imported;
 }
 
 /** Writes a thread in batches. After a failure, the part already written is deleted. */
