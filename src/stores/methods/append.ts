@@ -247,10 +247,15 @@ async function writeMissing(context: StoreContext, thread: Thread, head: ThreadH
   const { driver, ports } = context;
   const { id, createdAt, metadata } = thread;
   const missing = thread.slice(head?.rev ?? 0, thread.lastSeq);
+  const options = { expectedRev: head?.rev ?? 0 };
+  const content = { threadId: id, options, inbox: NO_COMMANDS, createdAt, metadata };
+  if (missing.length > LARGE_BATCH) {
+    await context.writeOrder.run(id, () => appendLarge(context, content, missing));
+    return;
+  }
   const batch = draftEntries(missing, ports).map((draft) => encodeDraft(draft, context.salt(), ports.sha256));
   checkBatch(context, id, batch);
-  const options = { expectedRev: head?.rev ?? 0 };
-  const request = { threadId: id, batch, options, inbox: NO_COMMANDS, createdAt, metadata };
+  const request = { ...content, batch };
   const wanted = { ids: batch.map(({ draft }) => draft.id), lanes: lanesNamedBy(batch) };
   if (batch.length > 0) {
     await withBranches(context, request, (branches) =>

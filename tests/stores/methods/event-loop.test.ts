@@ -35,6 +35,22 @@ test("a large append yields to the event loop, and later writes of its thread co
   await store.close();
 });
 
+test("a save of a long thread yields to the event loop", async () => {
+  const [from, to] = [memoryStore(), memoryStore()];
+  await from.append("long", notes(5000), { metadata: { title: "long" } });
+  const thread = await from.load("long");
+  if (thread === undefined) throw new Error("the thread was just written");
+  let hasTurned = false;
+  setTimeout(() => {
+    hasTurned = true;
+  });
+  await to.save(thread);
+  expect(hasTurned).toBe(true);
+  expect((await to.load("long"))?.toJSON()).toEqual(thread.toJSON());
+  await to.save(thread);
+  expect(await to.verify("long")).toMatchObject({ ok: true, entries: 5000 });
+});
+
 test("a large append is refused as a whole, and the next one is not", async () => {
   const store = memoryStore();
   const wrong = store.append("long", [...notes(5000), { payload: { at: Number.NaN } }]);
