@@ -1,7 +1,7 @@
 import type { ActiveState, LaneTip } from "../lanes/lane-book.ts";
 import type { LaneTrack } from "../lanes/track.ts";
 import type { JsonObject } from "../thread/json.ts";
-import type { LeaseKey, ListOrder } from "./port.ts";
+import type { LeaseKey, ListOrder, ThreadCounts } from "./port.ts";
 import type { RefsFilter } from "./refs-filter.ts";
 import type { TakenThread } from "./runnable.ts";
 
@@ -64,6 +64,16 @@ export type HeadLanes = ActiveState & {
   readonly since: number;
   /** The active lane after the last row; null when it has no entries. */
   readonly tip: LaneTip | null;
+  /** Absent in a thread without rows, and when 0.1 wrote the first ones. */
+  readonly sums?: HeadSums;
+};
+
+/** Facts about the entries of a thread, for `list`, which reads no entries. */
+export type HeadSums = {
+  /** Null when not known: in forks of a thread from far before its end. */
+  readonly counts: ThreadCounts | null;
+  /** The first user message with text, and its first words; null when there is none. */
+  readonly first: { readonly seq: number; readonly words: string } | null;
 };
 
 /** The lanes of a thread as 0.1 wrote them. The next append replaces them. */

@@ -297,11 +297,28 @@ export interface ThreadInfo {
   /** When this store last changed the thread, by its clock. Earlier than before if that clock was set back. */
   readonly updatedAt: number;
   readonly metadata: JsonObject;
+  /** `metadata.title` if it is text. */
+  readonly title?: string;
+  /**
+   * The first words of the first user message, at most 80 characters on one line. Absent when there is no such message, and
+   * when 0.1 wrote the first entries of the thread.
+   */
+  readonly firstWords?: string;
+  /** Absent when 0.1 wrote the first entries of the thread, and in forks of a thread from far before its end. */
+  readonly counts?: ThreadCounts;
   /** `metadata.status` if it is text. */
   readonly status?: string;
   /** Absent when the thread has no owner. */
   readonly owner?: string;
 }
+
+/** How many messages the entries of a thread have. `rev` is the number of all entries. */
+export type ThreadCounts = {
+  /** Messages of the user, without those that steer a running request. */
+  readonly asks: number;
+  /** Messages of the model. A request with tools may have many. */
+  readonly answers: number;
+};
 
 /** Where a feed starts, and the signal that ends it. */
 export interface FeedOptions {

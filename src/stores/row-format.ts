@@ -16,6 +16,7 @@ import type { HeadLanes, HeadTracks, StoredLane, StoredRow, ThreadHead } from ".
 import { BlobError, CorruptionError } from "./errors.ts";
 import type { ThreadInfo } from "./port.ts";
 import { decodePayload, encodeAs, encodePayload, type TextBlob } from "./stored-payload.ts";
+import { sumsOf } from "./thread-sums.ts";
 
 export type DraftContent = Omit<EntryDraft, "hasCallerId" | "hasCallerAt">;
 
@@ -250,10 +251,18 @@ export function checkHead(threadId: string, head: ThreadHead, sha256: Sha256): T
   throw new CorruptionError({ threadId, seq: -1, trouble: "its record does not match its seal" });
 }
 
-export function threadInfo(id: string, { rev, createdAt, updatedAt, metadata, owner }: ThreadHead): ThreadInfo {
-  const { status } = metadata;
-  const more = { ...(typeof status === "string" && { status }), ...(owner !== null && { owner }) };
-  return { id, rev, createdAt, updatedAt, metadata, ...more };
+export function threadInfo(id: string, head: ThreadHead): ThreadInfo {
+  const { rev, createdAt, updatedAt, metadata, owner } = head;
+  const { title, status } = metadata;
+  const { counts, first } = sumsOf(head) ?? {};
+  return {
+    ...{ id, rev, createdAt, updatedAt, metadata },
+    ...(typeof title === "string" && { title }),
+    ...(first && { firstWords: first.words }),
+    ...(counts && { counts }),
+    ...(typeof status === "string" && { status }),
+    ...(owner !== null && { owner }),
+  };
 }
 
 /** The seq of the first row that has a checksum, also one that is not written yet. */

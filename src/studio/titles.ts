@@ -1,8 +1,8 @@
 import type { AppendOptions, AppendResult, ThreadInfo, ThreadStore } from "../stores/port.ts";
+import { firstWords } from "../stores/thread-sums.ts";
 import type { Entry, EntryInput } from "../thread/entry.ts";
-import { isPlainObject, type JsonObject, type JsonValue } from "../thread/json.ts";
+import type { JsonObject } from "../thread/json.ts";
 
-const MAX_LENGTH = 80;
 const MAX_CACHED = 20_000;
 /** How many entries are searched for the first user message. */
 const MAX_ENTRIES = 32;
@@ -19,10 +19,11 @@ export class Titles {
     this.#store = store;
   }
 
-  async of({ id, rev, metadata }: Pick<ThreadInfo, "id" | "rev" | "metadata">): Promise<string> {
+  async of(info: Pick<ThreadInfo, "id" | "rev" | "metadata" | "firstWords">): Promise<string> {
+    const { id, rev, metadata } = info;
     const { title } = metadata;
     if (typeof title === "string" && title !== "") return title;
-    return (rev === 0 ? undefined : await this.firstWords(id, rev)) ?? "Untitled";
+    return info.firstWords ?? (rev === 0 ? undefined : await this.firstWords(id, rev)) ?? "Untitled";
   }
 
   /** Returns the start of the first user message. Undefined if there is none. */
@@ -47,24 +48,7 @@ export class Titles {
 function userText({ kind, payload }: Entry): string {
   if (kind !== "ai_message" && kind !== "message") return "";
   const { role, content } = payload as JsonObject; // every entry payload is a JSON object
-  return role === "user" ? titleOf(content) : "";
-}
-
-/** Makes a title from the first words of a message content. */
-export function titleOf(content: unknown): string {
-  const text = typeof content === "string" ? content : Array.isArray(content) ? content.map(partText).join(" ") : "";
-  const line = text.trim().replaceAll(/\s+/g, " ");
-  const letters = [...line];
-  return letters.length <= MAX_LENGTH
-    ? line
-    : `${letters
-        .slice(0, MAX_LENGTH - 1)
-        .join("")
-        .trimEnd()}…`;
-}
-
-function partText(part: JsonValue): string {
-  return isPlainObject(part) && typeof part["text"] === "string" ? part["text"] : "";
+  return role === "user" ? firstWords(content) : "";
 }
 
 /** A store that writes a thread's title in the same commit as its first request. */

@@ -11,7 +11,7 @@ export interface Names {
 export async function everythingIn(store: ThreadStore, { checkpoints, blobs }: Names) {
   const threads = await allThreads(store, "id");
   return {
-    byId: threads,
+    byId: threads.map(asIn01),
     byUpdate: (await allThreads(store, "updated")).map(({ id }) => id),
     byCreation: (await allThreads(store, "created")).map(({ id }) => id),
     loaded: await each(threads, async ({ id }) => (await store.load(id))?.toJSON()),
@@ -21,6 +21,11 @@ export async function everythingIn(store: ThreadStore, { checkpoints, blobs }: N
     checkpoints: await each(checkpoints, async (key) => (await store.getCheckpoint(key)) ?? "none"),
     blobs: await each(blobs, async (hash) => readable(await store.getBlob(hash))),
   };
+}
+
+/** A row of a list without what version 0.1 did not say. */
+function asIn01({ title: _, firstWords: _words, counts: _counts, ...row }: ThreadInfo) {
+  return row;
 }
 
 /** Every thread, page by page. */

@@ -2,7 +2,7 @@ import { LaneBook } from "../../lanes/lane-book.ts";
 import type { LaneOrigin } from "../../lanes/track.ts";
 import type { Entry } from "../../thread/entry.ts";
 import type { Sha256 } from "../../thread/sha256.ts";
-import type { HeadLanes, StoredLane, StoredRow, ThreadHead } from "../driver.ts";
+import type { HeadLanes, HeadSums, StoredLane, StoredRow, ThreadHead } from "../driver.ts";
 import {
   type EncodedDraft,
   firstChecked,
@@ -13,6 +13,7 @@ import {
   storeLane,
   type Tip,
 } from "../row-format.ts";
+import { sumsAfter, sumsOf } from "../thread-sums.ts";
 
 /** The origins of the branches of a batch, found before the transaction. */
 export interface BranchOrigins {
@@ -36,6 +37,7 @@ export class BatchRows {
   readonly #book: LaneBook;
   readonly #branches: BranchOrigins | undefined;
   tip: Tip;
+  #sums: HeadSums | undefined;
 
   /** `before` is the checked head of the thread, `stored` its lanes that the batch names. */
   constructor(
@@ -53,6 +55,7 @@ export class BatchRows {
     this.#start = start;
     this.#book = openBook(threadId, start, stored, sha256);
     this.tip = start;
+    this.#sums = sumsOf(start);
   }
 
   push(prepared: EncodedDraft): void {
@@ -61,6 +64,7 @@ export class BatchRows {
     this.rows.push(row);
     this.entries.push(entry);
     this.tip = tip;
+    this.#sums = this.#sums && sumsAfter(this.#sums, entry);
   }
 
   pushAll(batch: readonly EncodedDraft[]): this {
@@ -75,7 +79,7 @@ export class BatchRows {
 
   /** The lanes of the head after the rows. */
   get headLanes(): HeadLanes {
-    return headLanes(this.#book, firstChecked(this.#start));
+    return headLanes(this.#book, firstChecked(this.#start), this.#sums);
   }
 
   /** The lanes to store: those that changed and the one that is no longer active. The active lane is in the head. */
@@ -104,6 +108,6 @@ export function openBook(
 }
 
 /** The part of a book that a head keeps. `since` is the seq of the first row of format 2. */
-export function headLanes(book: LaneBook, since: number): HeadLanes {
-  return { ...book.state, since, tip: book.tip(book.state.active) ?? null };
+export function headLanes(book: LaneBook, since: number, sums: HeadSums | undefined): HeadLanes {
+  return { ...book.state, since, tip: book.tip(book.state.active) ?? null, ...(sums && { sums }) };
 }

@@ -1,14 +1,26 @@
 import { isAsk } from "../../agent/react/restore.ts";
 import { readRequestEnd } from "../../agent/react/state.ts";
+import type { Entry } from "../../thread/entry.ts";
 import { copyJsonObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
 import { checkName } from "../../thread/names.ts";
 import { checkOwner } from "../decide/append.ts";
-import type { StoredRow, ThreadHead, ThreadStart } from "../driver.ts";
+import type { HeadSums, StoredRow, ThreadHead, ThreadStart } from "../driver.ts";
 import { CorruptionError, StoreError, threadNotFound } from "../errors.ts";
 import { checkOptions, invalidOption } from "../options.ts";
 import type { ForkOptions, ThreadStore } from "../port.ts";
-import { checkHead, checkRow, firstChecked, newHead, sealHead, storeLane, threadInfo } from "../row-format.ts";
+import {
+  ANY_TEXTS,
+  checkHead,
+  checkRow,
+  firstChecked,
+  newHead,
+  readRow,
+  sealHead,
+  storeLane,
+  threadInfo,
+} from "../row-format.ts";
 import { changedFields } from "../thread-fields.ts";
+import { sumsBefore, sumsOf } from "../thread-sums.ts";
 import { purgeBlobs } from "./blob-purge.ts";
 import { NOTHING, rowAt, rowsOf, type StoreContext, withConsistentHead } from "./context.ts";
 import { lanesAfter } from "./lane-tips.ts";
@@ -80,9 +92,30 @@ async function startOfFork(
   const tip = tips.get(active.active) ?? null;
   const since = Math.min(firstChecked(parent), atSeq + 1);
   const content = { rev: atSeq + 1, hash: row.hash, ...facts };
-  const head = sealHead(newId, { ...content, lanes: { ...active, since, tip } }, sha256);
+  const sums = await sumsAt(context, threadId, parent, atSeq);
+  const head = sealHead(newId, { ...content, lanes: { ...active, since, tip, ...(sums && { sums }) } }, sha256);
   const lanes = [...tips].filter(([lane]) => lane !== active.active);
   return { head, lanes: lanes.map(([lane, tip]) => storeLane(newId, lane, tip, sha256)), fields };
+}
+
+/** A fork that leaves out more entries than this does not count them. */
+const MAX_COUNTED = 32;
+
+/** The sums of a fork: those of its parent, less the entries that it leaves out. */
+async function sumsAt(
+  context: StoreContext,
+  threadId: string,
+  parent: ThreadHead,
+  atSeq: number,
+): Promise<HeadSums | undefined> {
+  const sums = sumsOf(parent);
+  const [from, to] = [atSeq + 1, parent.rev - 1];
+  if (sums === undefined || from > to) return sums;
+  if (to - from >= MAX_COUNTED) return sumsBefore(sums, from, undefined);
+  const later: Entry[] = [];
+  for await (const row of rowsOf(context, threadId, { from, to, kinds: ["message", "ai_message"], limit: MAX_COUNTED }))
+    later.push(readRow(threadId, row, context.ports.sha256, ANY_TEXTS));
+  return sumsBefore(sums, from, later);
 }
 
 /** The store's clock, which only a transaction has. */

@@ -25,6 +25,7 @@ import {
   type Tip,
 } from "../row-format.ts";
 import { fieldsOf } from "../thread-fields.ts";
+import { areSumsOf, NO_SUMS, sumsAfter, sumsOf } from "../thread-sums.ts";
 import { findOrigin, storedStateAt } from "./branch-origins.ts";
 import { type StoreContext, withConsistentHead } from "./context.ts";
 import { readablePagesOf } from "./readable-rows.ts";
@@ -118,6 +119,7 @@ class ThreadCheck {
   #earlier: EarlierTip = EMPTY_EARLIER_TIP;
   /** From the first row with a checksum on. */
   #book: LaneBook | undefined;
+  #sums = NO_SUMS;
 
   constructor(threadId: string, sha256: Sha256) {
     this.#threadId = threadId;
@@ -128,6 +130,7 @@ class ThreadCheck {
     const { rev } = this.tip;
     if (row.seq !== rev) throw this.#corrupt(rev, "it is missing");
     const { id, at, v, kind, payload, refs } = parseRow(this.#threadId, row, blobs);
+    this.#sums = sumsAfter(this.#sums, { seq: rev, kind, payload });
     const prepared = encodeEntry({ id, at, v, kind, payload, refs }, row, this.#sha256);
     if (row.checkSum !== null) this.#checkedFrom ??= rev;
     if (this.#checkedFrom === undefined) {
@@ -172,6 +175,9 @@ class ThreadCheck {
     if (this.tip.rev !== rev) throw this.#corrupt(this.tip.rev, "it is missing");
     const isEqual = hash === this.tip.hash && (isEarlier(lanes) ? this.#isEarlierEnd(lanes) : this.#isEnd(lanes));
     if (!isEqual) throw this.#corrupt(-1, "the thread's record does not agree with its last entry");
+    const sums = sumsOf({ rev, lanes });
+    const areRight = sums === undefined ? this.#checkedFrom !== 0 : areSumsOf(sums, this.#sums);
+    if (!areRight) throw this.#corrupt(-1, "the sums in the thread's record do not agree with its entries");
   }
 
   #isEarlierEnd(lanes: HeadTracks): boolean {
@@ -182,7 +188,10 @@ class ThreadCheck {
 
   #isEnd(lanes: HeadLanes): boolean {
     this.#book ??= this.#openBook(undefined, lanes);
-    return lanes.since === (this.#checkedFrom ?? this.tip.rev) && sameJson(headLanes(this.#book, lanes.since), lanes);
+    return (
+      lanes.since === (this.#checkedFrom ?? this.tip.rev) &&
+      sameJson(headLanes(this.#book, lanes.since, lanes.sums), lanes)
+    );
   }
 
   /** Compares all lanes. The stored lane of the active one may be old. */

@@ -3,6 +3,7 @@ import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
 import type { AgentRequest } from "../../runtime/request/request.ts";
 import type { OperationAnswer } from "../../runtime/session/operation-answer.ts";
 import { threadNotFound } from "../../stores/errors.ts";
+import { firstWords } from "../../stores/thread-sums.ts";
 import type { Content } from "../../thread/message.ts";
 import type {
   AccessCode,
@@ -29,7 +30,6 @@ import {
 import { badField, type JsonResponse, json, StudioError } from "../http/response.ts";
 import type { RouteCall } from "../http/router.ts";
 import type { Studio } from "../studio.ts";
-import { titleOf } from "../titles.ts";
 import { VERSION } from "../version.ts";
 import { WIRES } from "./calls.ts";
 
@@ -62,7 +62,7 @@ async function startRequest(studio: Studio, id: string, content: Content, option
   if (thread === undefined) throw threadNotFound(id); // a mistyped id must not create a thread
   const { title } = thread.metadata;
   const isNamed = typeof title === "string" && title !== "";
-  const name = isNamed ? "" : ((await studio.titles.firstWords(id, thread.rev)) ?? titleOf(content));
+  const name = isNamed ? "" : ((await studio.titles.firstWords(id, thread.rev)) ?? firstWords(content));
   const takeBack = isNamed || name === "" ? () => undefined : studio.titled.name(id, name);
   try {
     const context = await studio.contextOf(id);

@@ -1,4 +1,5 @@
 import type { ThreadStore } from "../../stores/port.ts";
+import { firstWords } from "../../stores/thread-sums.ts";
 import { isPlainObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
 import { isFormat, type MessageFormat } from "../../thread/messages/formats.ts";
 import { Thread } from "../../thread/thread.ts";
@@ -7,7 +8,6 @@ import { parsed, textParts } from "../http/request.ts";
 import { badField, type JsonResponse, json, StudioError } from "../http/response.ts";
 import type { RouteCall } from "../http/router.ts";
 import type { Studio } from "../studio.ts";
-import { titleOf } from "../titles.ts";
 import { rowOf } from "./thread.ts";
 
 /** How many entries are written at once. Small batches let other requests run in between. */
@@ -143,7 +143,7 @@ function dataAsThread({ ports }: Studio, data: JsonValue): Thread {
 
 function fromMessages({ ports, agent }: Studio, list: readonly JsonValue[], format: MessageFormat | undefined): Thread {
   const first = list.find((message) => isPlainObject(message) && message["role"] === "user") as JsonObject | undefined;
-  const title = titleOf(first?.["content"] ?? first?.["parts"]);
+  const title = firstWords(first?.["content"] ?? first?.["parts"]);
   const metadata = { agent: agent.name, ...(title && { title }) };
   const { clock, ids } = ports;
   return Thread.fromMessages(list, { clock, ids, metadata, ...(format && { format }) });

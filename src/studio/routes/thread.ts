@@ -166,7 +166,7 @@ export async function threadTail({ studio, query, param }: RouteCall): Promise<J
   return json(thread.toJSON());
 }
 
-type RowFacts = Pick<ThreadInfo, "id" | "rev" | "createdAt" | "updatedAt" | "metadata">;
+type RowFacts = Pick<ThreadInfo, "id" | "rev" | "createdAt" | "updatedAt" | "metadata" | "firstWords">;
 
 export async function rowOf(
   studio: Studio,

@@ -17,6 +17,7 @@ import { readCases, watchCases } from "./read-cases.ts";
 import { recordCases, saveCases } from "./record-cases.ts";
 import { runnableCases } from "./runnable-cases.ts";
 import { signalCases } from "./signal-cases.ts";
+import { sumCases } from "./sum-cases.ts";
 import { timeCases } from "./time-cases.ts";
 import { waitingCases } from "./waiting-cases.ts";
 
@@ -49,6 +50,7 @@ const GROUPS: Readonly<Record<string, ContractTests>> = {
   owner: ownerCases,
   list: listCases,
   filter: filterCases,
+  sum: sumCases,
   page: pageCases,
   record: recordCases,
   blob: blobCases,

@@ -1,8 +1,43 @@
-import type { StoreDriver, StoredLane, StoredRow, ThreadChanges } from "heddle/store";
+import type { HeadLanes, StoreDriver, StoredLane, StoredRow, ThreadChanges, ThreadHead } from "heddle/store";
 import { listing, type Mutants } from "./mutation.ts";
+
+const known = ({ active, since, tip }: HeadLanes): HeadLanes => ({ active, since, tip });
 
 /** Careless ways to read. */
 export const reading: Mutants = {
+  sum: {
+    "keeps only what it knows of a head": (sound) => ({
+      async head(id) {
+        const head = await sound.head(id);
+        return head && !("track" in head.lanes) ? { ...head, lanes: known(head.lanes) } : head;
+      },
+      async heads(after, limit) {
+        const found = await sound.heads(after, limit);
+        return found.map(({ id, head }) => {
+          return { id, head: "track" in head.lanes ? head : { ...head, lanes: known(head.lanes) } };
+        });
+      },
+    }),
+    "lists a thread as it was before its last append": (sound) => {
+      const before = new Map<string, ThreadHead>();
+      return {
+        transact: (id, wanted, decide, inboxes) =>
+          sound.transact(
+            id,
+            wanted,
+            (state) => {
+              if (state.head) before.set(id, state.head);
+              return decide(state);
+            },
+            inboxes,
+          ),
+        async heads(after, limit) {
+          const found = await sound.heads(after, limit);
+          return found.map(({ id, head }) => ({ id, head: before.get(id) ?? head }));
+        },
+      };
+    },
+  },
   read: {
     "gives rows in any order": (sound) => ({
       rows: async (id, range) => {
