@@ -1,4 +1,5 @@
 // A store of your own: an adapter for some key-value service, proven with the contract suite that Heddle's own pass.
+import { randomUUID } from "node:crypto";
 import { type OpenStoreOptions, StoreError } from "heddle";
 import {
   type Change,
@@ -11,6 +12,7 @@ import {
   type StoredLane,
   type StoredRow,
   type ThreadHead,
+  threadNotFound,
   type WantedInbox,
 } from "heddle/store";
 import { storeContract } from "heddle/testing";
@@ -45,6 +47,12 @@ class KeyValueService {
     return turn;
   }
 }
+
+/** An item of the log of all threads. */
+type Logged =
+  | { readonly type: "entry"; readonly threadId: string; readonly seq: number; readonly hash: string }
+  | { readonly type: "forked"; readonly threadId: string; readonly from: string; readonly forkSeq: number }
+  | { readonly type: "deleted"; readonly threadId: string };
 
 function keyValueDriver(kv: KeyValueService, tenant: string): StoreDriver {
   /** Names hold no slash, so parts joined with one never run into each other. */
@@ -109,7 +117,8 @@ function keyValueDriver(kv: KeyValueService, tenant: string): StoreDriver {
         let place = (await kv.get<number>(key("end of log"))) ?? 0;
         for (const row of rows) {
           writes.push([key("row", threadId, digits(row.seq)), row], [key("id", threadId, row.id), row.seq]);
-          writes.push([key("log", digits(place++)), [threadId, row.seq, row.hash]], [key("end of log"), place]);
+          const logged: Logged = { type: "entry", threadId, seq: row.seq, hash: row.hash };
+          writes.push([key("log", digits(place++)), logged], [key("end of log"), place]);
         }
         for (const lane of changed) writes.push([laneKey(threadId, lane.lane), lane]);
         for (const { hash, content } of blobs) writes.push([key("blob", hash), content]);
@@ -144,13 +153,26 @@ function keyValueDriver(kv: KeyValueService, tenant: string): StoreDriver {
       if (after !== undefined && after !== digits(Number.parseInt(after, 10))) throw unknownCursor;
       const found: Change[] = [];
       for (const path of await kv.keys(key("log", ""), key("log", after ?? ""))) {
-        const [threadId, seq, hash] = (await kv.get<[string, number, string]>(path)) ?? ["", 0, ""];
-        const row = await rowAt(threadId, seq);
-        if (row?.hash === hash) found.push({ threadId, row, cursor: nameIn(path) }); // else its thread was deleted
+        const [logged, cursor] = [await kv.get<Logged>(path), nameIn(path)];
+        if (logged === undefined) continue;
+        const { type, threadId } = logged;
+        if (type !== "entry") {
+          found.push({ ...logged, cursor });
+        } else {
+          const row = await rowAt(threadId, logged.seq);
+          if (row?.hash === logged.hash) found.push({ type, threadId, row, cursor }); // else its thread was deleted
+        }
         if (found.length === limit) break;
       }
       return found;
     },
+
+    feedEpoch: () =>
+      kv.locked(async () => {
+        const epoch = (await kv.get<string>(key("epoch"))) ?? randomUUID().replaceAll("-", "").slice(0, 16);
+        await kv.write([[key("epoch"), epoch]]);
+        return { epoch };
+      }),
 
     async heads(afterId, limit) {
       const ids = (await kv.keys(key("head", ""), key("head", afterId ?? ""))).slice(0, limit).map(nameIn);
@@ -158,11 +180,47 @@ function keyValueDriver(kv: KeyValueService, tenant: string): StoreDriver {
       return ids.flatMap((id, n) => (heads[n] ? { id, head: heads[n] } : []));
     },
 
+    /** Copies the rows, which is simple. A fork then costs as much as its history. */
+    fork: (from, to, atSeq, { head, lanes }) =>
+      kv.locked(async () => {
+        if (await headOf(to)) return false;
+        if (!(await headOf(from))) throw threadNotFound(from);
+        const place = (await kv.get<number>(key("end of log"))) ?? 0;
+        const forked: Logged = { type: "forked", threadId: to, from, forkSeq: atSeq };
+        const writes: [key: string, value: unknown][] = [
+          [key("head", to), head],
+          [key("fork", from, to), true],
+        ];
+        for (let seq = 0; seq <= atSeq; seq++) {
+          const row = await rowAt(from, seq);
+          if (row) writes.push([key("row", to, digits(seq)), row], [key("id", to, row.id), seq]);
+        }
+        for (const lane of lanes) writes.push([laneKey(to, lane.lane), lane]);
+        writes.push([key("forked", to), place], [key("log", digits(place)), forked], [key("end of log"), place + 1]);
+        await kv.write(writes);
+        return true;
+      }),
+
+    async forks(threadId) {
+      const found = [threadId];
+      for (const id of found) found.push(...(await kv.keys(key("fork", id, ""))).map(nameIn));
+      return found.slice(1);
+    },
+
     remove: (threadId) =>
       kv.locked(async () => {
-        const parts = await Promise.all(["row", "id", "lane"].map((part) => kv.keys(key(part, threadId, ""))));
+        const parts = await Promise.all(["row", "id", "lane", "fork"].map((part) => kv.keys(key(part, threadId, ""))));
         await kv.remove(await kv.keys(key("command", threadId, "")));
-        return kv.remove([key("head", threadId), ...parts.flat()]);
+        const parent = (await kv.keys(key("fork", ""))).filter((path) => nameIn(path) === threadId);
+        const item = await kv.get<number>(key("forked", threadId)); // of a deleted thread, the feed has no fork
+        if (item !== undefined) await kv.remove([key("forked", threadId), key("log", digits(item)), ...parent]);
+        if (!(await kv.remove([key("head", threadId), ...parts.flat()]))) return undefined;
+        const place = (await kv.get<number>(key("end of log"))) ?? 0;
+        await kv.write([
+          [key("log", digits(place)), { type: "deleted", threadId }],
+          [key("end of log"), place + 1],
+        ]);
+        return []; // no fork shows its rows
       }),
 
     async blobs(hashes) {

@@ -13,9 +13,10 @@ await following;
 let cursor: string | undefined;
 for await (const item of store.feed()) {
   cursor = item.cursor;
-  if (item.entry.payload["text"] === "two") break;
+  if (item.entry?.payload["text"] === "two") break;
 }
 for await (const { threadId, entry } of store.feed({ after: cursor })) {
+  if (entry === undefined) continue; // a thread was forked or deleted
   console.log(`feed: ${threadId} seq ${entry.seq}: ${entry.payload["text"]}`);
   if (threadId === "thread_2") break;
 }

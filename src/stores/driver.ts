@@ -295,8 +295,6 @@ export interface Decision<Result> {
    * With `purgeBlobs`, also record each use. A blob that is there without any use then gets a use that never ends.
    */
   readonly blobs?: readonly BlobUse[];
-  /** With `purgeBlobs`: record that this thread uses all blobs that another one uses. */
-  readonly blobsOf?: string;
 }
 
 /** The rows of one thread that a driver has to read. */
@@ -351,11 +349,39 @@ export interface ListPosition {
   readonly id: string;
 }
 
-/** A committed row of any thread, and its position in the feed. */
-export interface Change {
+/** A committed change of any thread, and its position in the feed. */
+export type Change = ChangedRow | ForkedThread | DeletedThread;
+
+/** A new row. */
+export interface ChangedRow {
+  readonly type: "entry";
   readonly threadId: string;
   readonly row: StoredRow;
   readonly cursor: string;
+}
+
+/** A new fork, which shows rows of the thread `from` up to `forkSeq`. */
+export interface ForkedThread {
+  readonly type: "forked";
+  readonly threadId: string;
+  readonly from: string;
+  readonly forkSeq: number;
+  readonly cursor: string;
+}
+
+/** The removal of a thread. */
+export interface DeletedThread {
+  readonly type: "deleted";
+  readonly threadId: string;
+  readonly cursor: string;
+}
+
+/** The history that the cursors of a feed belong to. */
+export interface FeedEpoch {
+  /** 16 characters of 0-9 and a-f, random. Change it when the database is restored from a backup. */
+  readonly epoch: string;
+  /** Whether the database has entries of 0.1, whose cursors name no epoch. Default false. */
+  readonly hasEarlierCursors?: boolean | undefined;
 }
 
 /** The threads that have new rows, found by one look for all watchers of a store. */
@@ -414,19 +440,36 @@ export interface StoreDriver {
   rows(threadId: string, range: RowRange, signal?: AbortSignal): Promise<readonly StoredRow[]>;
 
   /**
-   * Rows of all threads in commit order, after a cursor. Must not return a row while an earlier one can still be committed.
-   * Throws a StoreError with the code `invalid_options` for a text that does not look like a cursor of this driver.
+   * The changes of all threads in commit order, after a cursor: rows, forks and removals. Of a removed thread only the removal
+   * is left. Rows that a fork shares are left out. Must not return a change while an earlier one can still be committed. Throws
+   * a StoreError with the code `invalid_options` for a text that does not look like a cursor of this driver.
    */
   changes(after: string | undefined, limit: number, signal?: AbortSignal): Promise<readonly Change[]>;
+
+  /** The epoch of `changes`; the same in all processes. The store puts it into each cursor. */
+  feedEpoch(signal?: AbortSignal): Promise<FeedEpoch>;
 
   /** Threads in the order of their ids, starting after `afterId`. */
   heads(afterId: string | undefined, limit: number, signal?: AbortSignal): Promise<readonly NamedHead[]>;
 
   /**
-   * Removes rows, lanes, head, runnable row, waiting calls and all commands. Must keep the claim, so that epochs never start at 1 again. False when there is
-   * no thread; its commands are removed nevertheless. With `purgeBlobs`, the thread's uses of blobs end now.
+   * Makes `to` a fork of `from`, with this head, these lanes and fields. `head.hash` is the hash of the row `atSeq`. From then on all
+   * methods behave as if `to` had its own copies of the rows up to `atSeq`, also after `from` was removed. Only `changes` has an
+   * item in their place. A driver may copy them; better, it stores where they are. At -1 there are none. When `to` exists: returns false
+   * and writes nothing. When `from` was removed meanwhile: throws `thread_not_found` and writes nothing. With `purgeBlobs`, `to` uses
+   * all blobs that `from` uses.
    */
-  remove(threadId: string, signal?: AbortSignal): Promise<boolean>;
+  fork(from: string, to: string, atSeq: number, fork: ThreadStart, signal?: AbortSignal): Promise<boolean>;
+
+  /** The ids of the forks of a thread and of the forks of these, in any order. */
+  forks(threadId: string, signal?: AbortSignal): Promise<readonly string[]>;
+
+  /**
+   * Removes rows, lanes, head, runnable row, waiting calls and all commands. Must keep the claim, so that epochs never start at 1
+   * again. Must also keep the rows that forks show until the last of these is removed, and no others; returns the ids of these forks.
+   * Undefined when there is no thread; its commands are removed nevertheless. With `purgeBlobs`, the thread's uses of blobs end now.
+   */
+  remove(threadId: string, signal?: AbortSignal): Promise<readonly string[] | undefined>;
 
   /** The blobs with these hashes, in any order. Those that do not exist are left out. */
   blobs(hashes: readonly string[], signal?: AbortSignal): Promise<readonly StoredBlob[]>;
@@ -445,19 +488,13 @@ export interface StoreDriver {
   onChange?(wake: (threadIds?: readonly string[]) => void): () => void;
 
   /**
-   * Optional, for speed. The threads with new rows since a position, and the new position. Without a position: no threads.
+   * Optional, for speed. The threads with new rows since a position, among them new forks and removed threads, and the new position. Without a position: no threads.
    * May leave out what was committed through this driver. Without this method each watcher reads its thread every `pollMs`.
    */
   changedThreads?(after: string | undefined): Promise<ThreadChanges>;
 
   /** Optional, for speed. Returns up to `limit + 1` threads; the extra one shows that there is another page. */
   list?(query: ListQuery, signal?: AbortSignal): Promise<readonly NamedHead[]>;
-  /**
-   * Optional, for speed. Copies the rows up to `atSeq` to a new thread with this head, these lanes and fields. When the target
-   * exists: returns false and writes nothing. When the source was deleted meanwhile: throws `thread_not_found` and writes
-   * nothing.
-   */
-  copy?(from: string, to: string, atSeq: number, fork: ThreadStart, signal?: AbortSignal): Promise<boolean>;
   /** Optional, for `verify`. The stored fields of a thread, in any order. */
   fields?(threadId: string, signal?: AbortSignal): Promise<readonly ThreadField[]>;
   /** Only with `scheduling`: waiting calls of all threads of the tenant, in the order of their positions. */

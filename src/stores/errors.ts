@@ -4,7 +4,7 @@ import type { LeaseKey } from "./port.ts";
 
 /**
  * A failure of a store, or a wrong call to it. Codes without a subclass: `thread_not_found`,
- * `thread_exists`, `thread_diverged`, `owner_mismatch`, `seq_out_of_range`, `not_a_thread`, `invalid_options`, `too_large`, `store_closed`, `store_aborted`, `store_busy`, `store_unreachable`, `store_timeout`,
+ * `thread_exists`, `thread_diverged`, `owner_mismatch`, `seq_out_of_range`, `feed_epoch_changed`, `not_a_thread`, `invalid_options`, `too_large`, `store_closed`, `store_aborted`, `store_busy`, `store_unreachable`, `store_timeout`,
  * `store_auth_failed`, `store_read_only`, `store_schema_newer`, `store_not_heddle`, `store_url_invalid`, `store_driver_missing`,
  * `store_driver_outdated`, `store_unsupported`, `store_failed`.
  */

@@ -1,5 +1,5 @@
 import { checkName } from "../thread/names.ts";
-import type { Clock } from "../thread/ports.ts";
+import { type Clock, systemRandom } from "../thread/ports.ts";
 import { defineStore } from "./define-store.ts";
 import type {
   BlobUse,
@@ -10,24 +10,21 @@ import type {
   InboxState,
   LeaseRecord,
   RecordSpace,
-  RowRange,
   RunnableRow,
   StoreDriver,
   StoredCommand,
   StoredLane,
-  StoredRow,
   StoredWaiting,
   ThreadHead,
   ThreadState,
   Wanted,
   WantedInbox,
 } from "./driver.ts";
+import { CorruptionError, threadNotFound } from "./errors.ts";
 import { MemoryBlobUses } from "./memory-blobs.ts";
+import { MemoryThread } from "./memory-threads.ts";
 import { checkOptions, completePorts, feedPosition, STORE_OPTIONS, type StoreOptions } from "./options.ts";
 import type { ThreadStore } from "./port.ts";
-import { hasRefs, requestKey, requestKeyOf } from "./refs-filter.ts";
-import { containsText } from "./search-text.ts";
-import { hasReferences } from "./stored-payload.ts";
 
 /** The tenant and the database of a store in memory. */
 export interface MemoryStoreOptions extends StoreOptions {
@@ -55,14 +52,6 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
   return defineStore(memoryDriver(database.tenant(tenant), ports.clock), ports);
 }
 
-interface StoredThread {
-  head: ThreadHead;
-  readonly rows: StoredRow[];
-  readonly seqById: Map<string, number>;
-  readonly seqsByRequest: Map<string, number[]>;
-  readonly lanes: Map<string, StoredLane>;
-}
-
 interface MemoryInbox {
   readonly commands: Map<string, StoredCommand>;
   /** In the order of their positions. */
@@ -70,17 +59,21 @@ interface MemoryInbox {
   lastPosition: number;
 }
 
+type MemoryChange = LogItem<Change> & { readonly thread: MemoryThread };
+type LogItem<One> = One extends Change ? Omit<One, "cursor"> : never;
+
 /** The data of one tenant in memory. */
 export class MemoryTenant {
-  readonly threads = new Map<string, StoredThread>();
+  readonly threads = new Map<string, MemoryThread>();
   readonly claims = new Map<string, ClaimRecord>();
   readonly records = new Map<string, string | Uint8Array>();
   readonly blobUses = new MemoryBlobUses();
   readonly inboxes = new Map<string, MemoryInbox>();
   /** The commands with an outcome, in the order of the outcomes. */
   readonly settled: InboxCommand[] = [];
-  /** All rows in commit order, including rows of removed threads, so that feed cursors stay valid. */
-  readonly log: Omit<Change, "cursor">[] = [];
+  /** All changes in commit order, including those of removed threads, so that feed cursors stay valid. */
+  readonly log: MemoryChange[] = [];
+  readonly feedEpoch = Array.from(systemRandom(8), (byte) => byte.toString(16).padStart(2, "0")).join("");
   readonly runnable: Map<string, RunnableRow> = new Map();
   readonly waiting: Map<string, readonly StoredWaiting[]> = new Map();
   /** By node. All tenants of a database share them. */
@@ -117,7 +110,7 @@ export function memoryDriver(tenant: MemoryTenant, clock: Clock): StoreDriver {
       claim: claims.get(threadId),
       ...(leases && { leases: [...tenant.leases.values()] }),
       ...(waiting && { waiting: tenant.waiting.get(threadId) ?? [] }),
-      known: rowsById(threadId, ids),
+      known: threads.get(threadId)?.rowsById(ids) ?? [],
       lanes: lanesOf(threadId, lanes),
       inboxes: new Map(wanted.map((inbox) => [inbox.threadId, inboxState(inbox)])),
       now: clock(),
@@ -128,19 +121,13 @@ export function memoryDriver(tenant: MemoryTenant, clock: Clock): StoreDriver {
     return names.flatMap((name) => threads.get(threadId)?.lanes.get(name) ?? []);
   }
 
-  function rowsById(threadId: string, ids: readonly string[]): readonly StoredRow[] {
-    const thread = threads.get(threadId);
-    const seqs = ids.flatMap((id) => thread?.seqById.get(id) ?? []).sort((a, b) => a - b);
-    return seqs.flatMap((seq) => thread?.rows[seq] ?? []);
-  }
-
   function inboxState({ threadId, commandIds, entryIds, runnable }: WantedInbox): InboxState {
     const inbox = inboxes.get(threadId);
     return {
       ...(runnable !== undefined && { runnable: tenant.runnable.get(threadId) ?? null }),
       ...(runnable === "pending" && { pending: [...(inbox?.pending.values() ?? [])] }),
       commands: commandIds.flatMap((id) => inbox?.commands.get(id) ?? []),
-      known: rowsById(threadId, entryIds),
+      known: threads.get(threadId)?.rowsById(entryIds) ?? [],
       lastPosition: inbox?.lastPosition ?? 0,
     };
   }
@@ -178,30 +165,21 @@ export function memoryDriver(tenant: MemoryTenant, clock: Clock): StoreDriver {
 
   function apply(threadId: string, decision: Decision<unknown>): void {
     const { head, rows = [], lanes = [], claim, leases = [], runnable = [], commands = [], purgeBefore } = decision;
-    const { blobs = [], blobsOf } = decision;
+    const { blobs = [] } = decision;
     if (claim !== undefined) claims.set(threadId, claim);
     for (const lease of leases) tenant.leases.set(lease.node, lease);
     for (const { threadId: of, row } of runnable) tenant.runnable.set(of, row);
     if (decision.waiting !== undefined) tenant.waiting.set(threadId, decision.waiting);
     if (purgeBefore !== undefined) purge(purgeBefore);
     for (const command of commands) putCommand(command);
-    if (blobsOf !== undefined) blobUses.copy(blobsOf, threadId);
     for (const blob of blobs) putBlob(threadId, blob, head !== undefined || threads.has(threadId));
     if (head === undefined) return;
-    const thread: StoredThread = threads.get(threadId) ?? {
-      head,
-      rows: [],
-      seqById: new Map(),
-      seqsByRequest: new Map(),
-      lanes: new Map(),
-    };
+    const thread = threads.get(threadId) ?? new MemoryThread(threadId, head);
     threads.set(threadId, thread);
     thread.head = head;
     for (const row of rows) {
-      thread.rows.push(row);
-      thread.seqById.set(row.id, row.seq);
-      indexRequest(thread, row);
-      log.push({ threadId, row });
+      thread.push(row);
+      log.push({ type: "entry", threadId, row, thread });
     }
     for (const lane of lanes) thread.lanes.set(lane.lane, lane);
   }
@@ -236,18 +214,23 @@ export function memoryDriver(tenant: MemoryTenant, clock: Clock): StoreDriver {
     },
 
     async rows(threadId, range) {
-      const thread = threads.get(threadId);
-      return thread === undefined ? [] : selectRows(thread, range);
+      return threads.get(threadId)?.read(range) ?? [];
     },
 
     async changes(after, limit): Promise<readonly Change[]> {
       const start = after === undefined ? 0 : feedPosition(after) + 1;
       const found: Change[] = [];
       for (let index = start; index < log.length && found.length < limit; index++) {
-        const change = log[index];
-        if (change !== undefined && isStored(change)) found.push({ ...change, cursor: String(index) });
+        const logged = log[index];
+        if (logged === undefined || !isStored(logged)) continue;
+        const { thread: _thread, ...change } = logged;
+        found.push({ ...change, cursor: String(index) });
       }
       return found;
+    },
+
+    async feedEpoch() {
+      return { epoch: tenant.feedEpoch };
     },
 
     async changedThreads(after) {
@@ -261,12 +244,34 @@ export function memoryDriver(tenant: MemoryTenant, clock: Clock): StoreDriver {
       return ids.slice(0, limit).flatMap((id) => withHead(id, threads.get(id)?.head));
     },
 
+    async fork(from, to, atSeq, { head, lanes }) {
+      if (threads.has(to)) return false;
+      const parent = threads.get(from);
+      if (parent === undefined) throw threadNotFound(from);
+      if (atSeq >= 0 && parent.rowAt(atSeq)?.hash !== head.hash)
+        throw new CorruptionError({ threadId: from, seq: atSeq, trouble: "it is missing" });
+      const thread = parent.fork(to, atSeq, head);
+      for (const lane of lanes) thread.lanes.set(lane.lane, lane);
+      threads.set(to, thread);
+      blobUses.copy(from, to);
+      log.push({ type: "forked", threadId: to, from, forkSeq: atSeq, thread });
+      return true;
+    },
+
+    async forks(threadId) {
+      return (threads.get(threadId)?.allForks() ?? []).map(({ id }) => id);
+    },
+
     async remove(threadId) {
       inboxes.delete(threadId);
       tenant.runnable.delete(threadId);
       tenant.waiting.delete(threadId);
       blobUses.release(threadId, clock());
-      return threads.delete(threadId);
+      const thread = threads.get(threadId);
+      if (thread === undefined) return undefined;
+      threads.delete(threadId);
+      log.push({ type: "deleted", threadId, thread });
+      return thread.remove().map(({ id }) => id);
     },
 
     async waiting({ kind, after, limit }) {
@@ -308,54 +313,8 @@ export function memoryDriver(tenant: MemoryTenant, clock: Clock): StoreDriver {
     async close() {},
   };
 
-  function isStored({ threadId, row }: Omit<Change, "cursor">): boolean {
-    return threads.get(threadId)?.rows[row.seq] === row;
-  }
-}
-
-interface WaitingPlace {
-  readonly threadId: string;
-  readonly call: Pick<StoredWaiting, "since" | "callId">;
-}
-
-function compareWaiting(a: WaitingPlace, b: WaitingPlace): number {
-  if (a.call.since !== b.call.since) return a.call.since - b.call.since;
-  if (a.threadId !== b.threadId) return a.threadId < b.threadId ? -1 : 1;
-  return a.call.callId < b.call.callId ? -1 : a.call.callId === b.call.callId ? 0 : 1;
-}
-
-function indexRequest({ seqsByRequest }: StoredThread, row: StoredRow): void {
-  const key = requestKeyOf(row);
-  if (key === undefined) return;
-  const seqs = seqsByRequest.get(key);
-  if (seqs === undefined) seqsByRequest.set(key, [row.seq]);
-  else seqs.push(row.seq);
-}
-
-function selectRows(thread: StoredThread, range: RowRange): readonly StoredRow[] {
-  const { kinds, search, refs, limit } = range;
-  const found: StoredRow[] = [];
-  for (const row of candidates(thread, range)) {
-    if (found.length >= limit) break;
-    if (!(kinds === undefined || kinds.includes(row.kind))) continue;
-    if (refs !== undefined && !hasRefs(row, refs)) continue;
-    if (search === undefined || hasReferences(row.payload) || containsText(row.payload, search)) found.push(row);
-  }
-  return found;
-}
-
-function* candidates({ rows, seqsByRequest }: StoredThread, range: RowRange): Iterable<StoredRow> {
-  const { from, refs, reverse = false } = range;
-  const key = refs && requestKey(refs);
-  const to = Math.min(range.to, rows.length - 1);
-  if (key !== undefined) {
-    const seqs = (seqsByRequest.get(key) ?? []).filter((seq) => seq >= from && seq <= to);
-    for (const seq of reverse ? seqs.toReversed() : seqs) if (rows[seq] !== undefined) yield rows[seq];
-    return;
-  }
-  for (let step = 0; step <= to - from; step++) {
-    const row = rows[reverse ? to - step : from + step];
-    if (row !== undefined) yield row;
+  function isStored({ type, threadId, thread }: MemoryChange): boolean {
+    return type === "deleted" || threads.get(threadId) === thread;
   }
 }
 
@@ -369,4 +328,15 @@ function copyOf(content: string | Uint8Array): string | Uint8Array {
 
 function recordKey(space: RecordSpace, key: string): string {
   return `${space}/${key}`;
+}
+
+interface WaitingPlace {
+  readonly threadId: string;
+  readonly call: Pick<StoredWaiting, "since" | "callId">;
+}
+
+function compareWaiting(a: WaitingPlace, b: WaitingPlace): number {
+  if (a.call.since !== b.call.since) return a.call.since - b.call.since;
+  if (a.threadId !== b.threadId) return a.threadId < b.threadId ? -1 : 1;
+  return a.call.callId < b.call.callId ? -1 : a.call.callId === b.call.callId ? 0 : 1;
 }

@@ -42,14 +42,19 @@ export interface ThreadStore {
   /** A page of threads, by default the latest change first. */
   list(options?: ListOptions): Promise<ThreadPage>;
 
-  /** All entries of all threads in commit order. Then waits for new entries and yields them as they are committed. */
+  /** All entries, forks and deletions of all threads in commit order. Then waits for new ones and yields them as they are committed. */
   feed(options?: FeedOptions): AsyncIterable<FeedItem>;
 
   /**
-   * Removes a thread and the data that only this thread refers to. Resolves to false when the thread does not exist. Blobs are
-   * removed by a later call, when no thread has used them for `keepBlobsMs`.
+   * Removes a thread and the data that only this thread refers to. Entries that a fork shows are kept for it, until the last
+   * such fork is deleted; the result names these forks. Resolves to false when the thread does not exist. Blobs are removed by
+   * a later call, when no thread has used them for `keepBlobsMs`.
+   *
+   * @example
+   * const deletion = await store.delete("thread_1");
+   * if (deletion && deletion.keptFor.length > 0) await store.delete("thread_1_fork");
    */
-  delete(threadId: string, options?: CallOptions): Promise<boolean>;
+  delete(threadId: string, options?: DeleteOptions): Promise<Deletion | false>;
 
   /** The entries from `fromSeq` on, then new entries as they are committed. Ends when `signal` aborts or the store closes. */
   watch(threadId: string, options: WatchOptions): AsyncIterable<Entry>;
@@ -69,7 +74,7 @@ export interface ThreadStore {
    */
   setOwner(threadId: string, owner: string, options?: CallOptions): Promise<ThreadInfo>;
 
-  /** Creates a new thread with the history of this one up to `atSeq`. The store copies the rows itself. */
+  /** Creates a new thread with the history of this one up to `atSeq`. It costs the same for any length: both show the same rows. */
   fork(threadId: string, options: ForkOptions): Promise<ThreadInfo>;
 
   /**
@@ -328,12 +333,36 @@ export interface FeedOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** An entry of any thread, and its position in the feed. */
-export interface FeedItem {
+/** A change of any thread, and its position in the feed. Ignore an item with another `type`: later versions may have more. */
+export type FeedItem = FeedEntry | FeedFork | FeedDeletion;
+
+/** A new entry. */
+export interface FeedEntry {
+  readonly type: "entry";
   readonly threadId: string;
   readonly entry: Entry;
   /** Pass it as `after` to continue behind this item. */
   readonly cursor: string;
+}
+
+/** A new fork. Its entries up to `forkSeq` are those of the thread `from`; the feed does not repeat them. */
+export interface FeedFork {
+  readonly type: "forked";
+  /** The id of the fork. */
+  readonly threadId: string;
+  readonly from: string;
+  /** The seq of the last shared entry; -1 when there is none. */
+  readonly forkSeq: number;
+  readonly cursor: string;
+  readonly entry?: undefined;
+}
+
+/** The deletion of a thread. A feed from the start has no other item of this thread, unless it was created again. */
+export interface FeedDeletion {
+  readonly type: "deleted";
+  readonly threadId: string;
+  readonly cursor: string;
+  readonly entry?: undefined;
 }
 
 /** Where a watch starts, and the signal that ends it. */
@@ -344,7 +373,21 @@ export interface WatchOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Up to which entry to copy a thread, and the id and metadata of the copy. */
+/** Options of `delete`: whether the forks of the thread stay. */
+export interface DeleteOptions extends CallOptions {
+  /** "keep": forks stay, with all of their entries. "delete": the forks of the thread and of these are deleted too. Default "keep". */
+  readonly forks?: "keep" | "delete" | undefined;
+}
+
+/** The result of `delete`. */
+export interface Deletion {
+  /** The ids of the deleted threads: the thread, then its forks if they were to be deleted. */
+  readonly deleted: readonly string[];
+  /** The ids of the forks that show entries of the thread, for which these are kept. Empty when nothing is kept. */
+  readonly keptFor: readonly string[];
+}
+
+/** The last shared entry of a fork, and the id and metadata of the fork. */
 export interface ForkOptions extends CallOptions {
   /** The seq of the last entry in the fork; -1 for a fork without entries. */
   readonly atSeq: number;

@@ -1,3 +1,4 @@
+import type { FeedEntry, FeedItem } from "../stores/port.ts";
 import { HeddleError } from "../thread/errors.ts";
 
 /** The error of a failed check. Has both values as fields, so that a test runner can show a diff. */
@@ -100,6 +101,15 @@ export async function firstItems<Item>(count: number, source: AsyncIterable<Item
     if (items.length % 1000 === 0) await shortPause();
   }
   return items;
+}
+
+/** Collects the first `count` entries of a feed, without its other items. */
+export function firstEntries(count: number, feed: AsyncIterable<FeedItem>): Promise<FeedEntry[]> {
+  return firstItems(count, entriesOf(feed));
+}
+
+async function* entriesOf(feed: AsyncIterable<FeedItem>): AsyncIterable<FeedEntry> {
+  for await (const item of feed) if (item.type === "entry") yield item;
 }
 
 /** Calls `ask` until it returns a value. The timeout of the case limits the wait. */

@@ -7,9 +7,12 @@ import { describe, expect, test } from "vitest";
 import { inScratch } from "./built.ts";
 import { pageText } from "./markdown.ts";
 
-const ROWS = `
-  SELECT e.*, b.payload AS aside FROM entries e JOIN threads t ON t.key = e.thread
-  LEFT JOIN big_payloads b ON b.key = e.big WHERE t.id = ? ORDER BY e.seq`;
+/** The query of the page for the rows of a fork, which is right for any thread. */
+function rowsOf(threadId: string): string {
+  const query = /```sql\n(WITH RECURSIVE part .*?)```/s.exec(pageText("docs/format.md"))?.[1] ?? "";
+  const rows = query.replace("'thread_2'", `'${threadId}'`);
+  return `SELECT e.*, b.payload AS aside FROM (${rows}) e LEFT JOIN big_payloads b ON b.key = e.big ORDER BY e.seq`;
+}
 
 const everyShape: readonly EntryInput[] = [
   { kind: "message", payload: { role: "user", content: 'W\u00fcrfel \u{1F3B2}\u0000\u2028 "quoted" \\ /' } },
@@ -122,7 +125,7 @@ function sha256(text: string): string {
 
 async function written(folder: string, threadId: string): Promise<readonly Row[]> {
   const database = await fileWith(folder);
-  const rows = database.prepare(ROWS).all(threadId) as unknown as readonly Row[];
+  const rows = database.prepare(rowsOf(threadId)).all() as unknown as readonly Row[];
   database.close();
   return rows;
 }

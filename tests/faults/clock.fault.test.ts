@@ -42,7 +42,7 @@ test.each(Object.entries(stores))(
       written.push([id, n]);
     }
     const feed = await feedSoFar(store);
-    expect(feed.map(({ threadId, entry }) => [threadId, entry.payload["n"]])).toEqual(written);
+    expect(feed.map(({ threadId, entry }) => [threadId, entry?.payload["n"]])).toEqual(written);
     const threads = await allThreads(store, "updated");
     for (const { id, rev, createdAt, updatedAt } of threads) {
       const thread = await store.load(id);

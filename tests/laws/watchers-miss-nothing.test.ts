@@ -63,7 +63,7 @@ class World {
     const wanted = this.#followers.map(({ threadId, fromSeq }) =>
       this.#tenant.log
         .filter((change) => threadId === undefined || change.threadId === threadId)
-        .map((change) => change.row)
+        .flatMap((change) => (change.type === "entry" ? change.row : []))
         .filter(({ seq }) => threadId === undefined || seq >= fromSeq)
         .map(({ id }) => id),
     );
@@ -89,7 +89,7 @@ class World {
     const store = this.#store;
     if (threadId === undefined) {
       for await (const { entry } of store.feed({ signal })) {
-        seen.push(entry.id);
+        if (entry !== undefined) seen.push(entry.id);
         await someTurns(this.#random, 3); // its consumer is busy
       }
     } else {

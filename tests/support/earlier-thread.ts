@@ -4,6 +4,7 @@ import type { LaneTrack } from "../../src/lanes/track.ts";
 import type { StoredRow } from "../../src/stores/driver.ts";
 import { type EarlierTip, EMPTY_EARLIER_TIP, nextEarlierRow } from "../../src/stores/earlier-rows.ts";
 import type { MemoryTenant } from "../../src/stores/memory-store.ts";
+import { MemoryThread } from "../../src/stores/memory-threads.ts";
 import { nativeSha256 } from "../../src/stores/native/sha256.ts";
 import { encodeEntry, sealHead } from "../../src/stores/row-format.ts";
 import { draftEntries } from "../../src/thread/entry.ts";
@@ -49,9 +50,12 @@ export function writeEarlierRows(
 
 /** Puts such a thread into a store in memory. */
 export function putEarlierThread(tenant: MemoryTenant, threadId: string, { head, rows }: EarlierThread): void {
-  const seqById = new Map(rows.map(({ id, seq }) => [id, seq]));
-  tenant.threads.set(threadId, { head, rows: [...rows], seqById, seqsByRequest: new Map(), lanes: new Map() });
-  for (const row of rows) tenant.log.push({ threadId, row });
+  const thread = new MemoryThread(threadId, head);
+  tenant.threads.set(threadId, thread);
+  for (const row of rows) {
+    thread.push(row);
+    tenant.log.push({ type: "entry", threadId, row, thread });
+  }
 }
 
 function unmarked({ active, lanes }: LaneTrack): LaneTrack {

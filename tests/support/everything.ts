@@ -17,7 +17,7 @@ export async function everythingIn(store: ThreadStore, { checkpoints, blobs }: N
     loaded: await each(threads, async ({ id }) => (await store.load(id))?.toJSON()),
     tails: await each(threads, async ({ id }) => (await store.load(id, { last: 2 }))?.toArray({ partial: true })),
     backwards: await each(threads, async ({ id }) => Array.fromAsync(store.read(id, { reverse: true }))),
-    feed: await feedSoFar(store),
+    feed: (await feedSoFar(store)).flatMap(placed),
     checkpoints: await each(checkpoints, async (key) => (await store.getCheckpoint(key)) ?? "none"),
     blobs: await each(blobs, async (hash) => readable(await store.getBlob(hash))),
   };
@@ -26,6 +26,11 @@ export async function everythingIn(store: ThreadStore, { checkpoints, blobs }: N
 /** A row of a list without what version 0.1 did not say. */
 function asIn01({ title: _, firstWords: _words, counts: _counts, ...row }: ThreadInfo) {
   return row;
+}
+
+/** An entry of the feed as 0.1 gave it: its cursors name no epoch. */
+function placed({ threadId, entry, cursor }: FeedItem) {
+  return entry === undefined ? [] : [{ threadId, entry, cursor: cursor.replace(/^[0-9a-f]{16}-/, "") }];
 }
 
 /** Every thread, page by page. */

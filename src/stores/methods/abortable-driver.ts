@@ -28,7 +28,7 @@ export function abortableDriver(
       if (signal.aborted) landed(threadId);
       return result;
     });
-  const { list, copy, fields, inspect, waiting, changedThreads, blobs, purgeBlobs } = driver;
+  const { list, fields, inspect, waiting, changedThreads, blobs, purgeBlobs } = driver;
   const methods: EveryMethod = {
     scheduling: driver.scheduling,
     transact: (id, wanted, decide, inboxes) => writeTo(id, () => driver.transact(id, wanted, decide, inboxes, signal)),
@@ -38,7 +38,10 @@ export function abortableDriver(
     lanes: (id, names) => read(() => driver.lanes(id, names, signal)),
     rows: (id, range) => read(() => driver.rows(id, range, signal)),
     changes: (after, limit) => read(() => driver.changes(after, limit, signal)),
+    feedEpoch: () => read(() => driver.feedEpoch(signal)),
     heads: (afterId, limit) => read(() => driver.heads(afterId, limit, signal)),
+    fork: (from, to, atSeq, fork) => writeTo(to, () => driver.fork(from, to, atSeq, fork, signal)),
+    forks: (id) => read(() => driver.forks(id, signal)),
     remove: (id) => write(() => driver.remove(id, signal)),
     getRecord: (space, key) => read(() => driver.getRecord(space, key, signal)),
     putRecord: (space, key, value) => write(() => driver.putRecord(space, key, value, signal)),
@@ -48,7 +51,6 @@ export function abortableDriver(
     onChange: driver.onChange && ((wake) => driver.onChange?.(wake) ?? (() => {})),
     changedThreads: changedThreads && ((after) => read(() => changedThreads.call(driver, after))),
     list: list && ((query) => read(() => list.call(driver, query, signal))),
-    copy: copy && ((from, to, atSeq, fork) => writeTo(to, () => copy.call(driver, from, to, atSeq, fork, signal))),
     fields: fields && ((id) => read(() => fields.call(driver, id, signal))),
     waiting: waiting && ((query) => read(() => waiting.call(driver, query, signal))),
     purgeBlobs: purgeBlobs && ((graceMs) => write(() => purgeBlobs.call(driver, graceMs, signal))),

@@ -1,8 +1,11 @@
 import { HeddleError } from "../../thread/errors.ts";
 import { checkName } from "../../thread/names.ts";
+import type { Sha256 } from "../../thread/sha256.ts";
+import type { Change, FeedEpoch } from "../driver.ts";
+import { StoreError } from "../errors.ts";
 import { checkOptions, checkSeq, invalidCursor } from "../options.ts";
-import type { ThreadStore } from "../port.ts";
-import { readRow } from "../row-format.ts";
+import type { FeedItem, ThreadStore } from "../port.ts";
+import { type BlobTexts, readRow } from "../row-format.ts";
 import { blobTexts } from "./blob-texts.ts";
 import { PAGE_SIZE, type StoreContext } from "./context.ts";
 import { entriesOf } from "./readable-rows.ts";
@@ -28,20 +31,52 @@ export function followMethods(context: StoreContext): Pick<ThreadStore, "watch" 
     async *feed(options = {}) {
       const { after, signal } = checkOptions(options, ["after", "signal"]);
       if (after !== undefined && (typeof after !== "string" || after === "")) throw invalidCursor();
-      let cursor = after;
+      let feed: FeedEpoch | undefined;
+      let place: string | undefined;
       yield* follow(context, { signal, pageSize: 1 }, async function* (call) {
-        const changes = await call.driver.changes(cursor, PAGE_SIZE);
-        const rows = changes.map(({ row }) => row);
-        const blobs = await blobTexts(call, rows);
+        if (feed === undefined) {
+          feed = await call.driver.feedEpoch();
+          place = after && placeOf(after, feed);
+        }
+        const changes = await call.driver.changes(place, PAGE_SIZE);
+        const blobs = await blobTexts(
+          call,
+          changes.flatMap((change) => (change.type === "entry" ? change.row : [])),
+        );
         for (const change of changes) {
-          const { threadId } = change;
-          const entry = readRow(threadId, change.row, ports.sha256, blobs);
-          cursor = change.cursor;
-          yield { threadId, entry, cursor };
+          place = change.cursor;
+          yield feedItem({ ...change, cursor: `${feed.epoch}-${place}` }, ports.sha256, blobs);
         }
       });
     },
   };
+}
+
+/** The driver's own cursor. The others name the epoch in front of it. */
+function placeOf(cursor: string, { epoch, hasEarlierCursors = false }: FeedEpoch): string {
+  const [, named, place] = /^([0-9a-f]{16})-(.+)$/s.exec(cursor) ?? [];
+  if (named === epoch && place !== undefined) return place;
+  if (named !== undefined) throw otherFeed();
+  if (!hasEarlierCursors) throw invalidCursor();
+  return cursor;
+}
+
+function otherFeed(): StoreError {
+  const message =
+    "This cursor is not from this feed: the database was restored from a backup, or is another one. Start without a cursor, and expect items that you have seen.";
+  return new StoreError({ code: "feed_epoch_changed", message });
+}
+
+function feedItem(change: Change, sha256: Sha256, blobs: BlobTexts): FeedItem {
+  const { type, threadId, cursor } = change;
+  switch (type) {
+    case "entry":
+      return { type, threadId, entry: readRow(threadId, change.row, sha256, blobs), cursor };
+    case "forked":
+      return { type, threadId, from: change.from, forkSeq: change.forkSeq, cursor };
+    case "deleted":
+      return { type, threadId, cursor };
+  }
 }
 
 interface Following {

@@ -4,10 +4,10 @@ import type { Entry } from "../../thread/entry.ts";
 import { copyJsonObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
 import { checkName } from "../../thread/names.ts";
 import { checkOwner } from "../decide/append.ts";
-import type { HeadSums, StoredRow, ThreadHead, ThreadStart } from "../driver.ts";
-import { CorruptionError, StoreError, threadNotFound } from "../errors.ts";
+import type { HeadSums, ThreadHead, ThreadStart } from "../driver.ts";
+import { StoreError, threadNotFound } from "../errors.ts";
 import { checkOptions, invalidOption } from "../options.ts";
-import type { ForkOptions, ThreadStore } from "../port.ts";
+import type { Deletion, ForkOptions, ThreadStore } from "../port.ts";
 import {
   ANY_TEXTS,
   checkHead,
@@ -26,11 +26,11 @@ import { NOTHING, rowAt, rowsOf, type StoreContext, withConsistentHead } from ".
 import { lanesAfter } from "./lane-tips.ts";
 import { entriesOf } from "./readable-rows.ts";
 
-/** `fork` and `delete`: copies and removals of whole threads. */
+/** `fork` and `delete`: new threads with the history of another, and the removal of whole threads. */
 export function forkMethods(context: StoreContext): Pick<ThreadStore, "fork" | "delete"> {
   const { ports } = context;
   return {
-    /** Copies the rows unchanged, so that equal hashes prove that both threads share this history. */
+    /** The fork has the same rows, so that equal hashes prove that both threads share this history. */
     async fork(threadId, options) {
       const copy = checkOptions(options, ["atSeq", "newId", "metadata", "owner", "signal"]);
       const metadata = copy.metadata && copyJsonObject(copy.metadata, "metadata");
@@ -44,7 +44,7 @@ export function forkMethods(context: StoreContext): Pick<ThreadStore, "fork" | "
       return withConsistentHead(call, threadId, async (parent) => {
         if (parent === undefined) throw threadNotFound(threadId);
         const start = await startOfFork(call, threadId, newId, parent, { ...copy, metadata });
-        if (!(await writeFork(call, threadId, newId, atSeq, start))) throw threadExists(newId);
+        if (!(await call.driver.fork(threadId, newId, atSeq, start))) throw threadExists(newId);
         context.wakeWatchers(newId);
         return threadInfo(newId, start.head);
       });
@@ -52,12 +52,34 @@ export function forkMethods(context: StoreContext): Pick<ThreadStore, "fork" | "
 
     async delete(threadId, options = {}) {
       checkName("threadId", threadId);
-      const { driver } = context.forCall(options);
-      const removed = await driver.remove(threadId);
-      await purgeBlobs(driver, ports.keepBlobsMs);
-      return removed;
+      const { forks = "keep", signal } = checkOptions(options, ["forks", "signal"]);
+      if (forks !== "keep" && forks !== "delete") throw invalidOption("forks", '"keep" or "delete"');
+      context.checkOpen();
+      const call = context.withSignal(signal);
+      const deletion = await (forks === "keep" ? deleteThread(call, threadId) : deleteTree(call, threadId));
+      await purgeBlobs(call.driver, ports.keepBlobsMs);
+      return deletion;
     },
   };
+}
+
+async function deleteThread(context: StoreContext, threadId: string): Promise<Deletion | false> {
+  const keptFor = await context.driver.remove(threadId);
+  context.wakeWatchers(threadId);
+  return keptFor !== undefined && { deleted: [threadId], keptFor };
+}
+
+/** Deletes the forks first, so that a repeated call finds those that are left. */
+async function deleteTree(context: StoreContext, threadId: string): Promise<Deletion | false> {
+  const deleted: string[] = [];
+  for (;;) {
+    const before = deleted.length;
+    for (const id of await context.driver.forks(threadId))
+      if ((await deleteThread(context, id)) !== false) deleted.push(id);
+    if (deleted.length > before) continue; // there may be a fork that was made meanwhile
+    const root = await deleteThread(context, threadId);
+    return root !== false && { deleted: [threadId, ...deleted], keptFor: root.keptFor };
+  }
 }
 
 async function startOfFork(
@@ -157,38 +179,6 @@ async function statusAt(
     if (isAsk(entry)) return undefined;
   }
   return undefined;
-}
-
-/** Returns false and writes nothing when the target exists. A fork at -1 has no rows, so it does not use `driver.copy`. */
-function writeFork(
-  context: StoreContext,
-  from: string,
-  to: string,
-  atSeq: number,
-  start: ThreadStart,
-): Promise<boolean> {
-  const { driver } = context;
-  if (atSeq < 0 || driver.copy === undefined) return copyRows(context, from, to, atSeq, start);
-  return driver.copy(from, to, atSeq, start);
-}
-
-/** For drivers without `copy`. */
-async function copyRows(
-  context: StoreContext,
-  from: string,
-  to: string,
-  atSeq: number,
-  start: ThreadStart,
-): Promise<boolean> {
-  const rows: StoredRow[] = [];
-  for await (const row of rowsOf(context, from, { from: 0, to: atSeq, limit: atSeq + 1 })) rows.push(row);
-  if (rows.length !== atSeq + 1 || (rows.at(-1)?.hash ?? "") !== start.head.hash)
-    throw new CorruptionError({ threadId: from, seq: rows.length, trouble: "it is missing" });
-  return context.driver.transact(to, NOTHING, (state) =>
-    state.head === undefined
-      ? { result: true, ...start, rows, ...(atSeq >= 0 && { blobsOf: from }) }
-      : { result: false },
-  );
 }
 
 function checkForkSeq(atSeq: unknown): void {

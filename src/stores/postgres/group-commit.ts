@@ -190,7 +190,6 @@ function decideAll(jobs: readonly Job[], threads: ReadonlyMap<string, ReadThread
   const rows: (readonly [string, StoredRow])[] = [];
   const ended = new Map<string, LeaseRecord>();
   const blobs: UsedBlob[] = [];
-  const blobCopies: (readonly [string, string])[] = [];
   let purgeBefore: number | undefined;
   const answers = jobs.map(({ threadId, wanted, inboxes, decide, reject, isOver }) => {
     if (isOver()) return () => {}; // its caller has an error already, so it must not be written now
@@ -204,7 +203,6 @@ function decideAll(jobs: readonly Job[], threads: ReadonlyMap<string, ReadThread
       for (const { threadId: to, row } of decision.runnable ?? []) draftOf(to).newRunnable = row;
       for (const lease of decision.leases ?? []) ended.set(lease.node, lease);
       for (const blob of decision.blobs ?? []) blobs.push([threadId, blob]);
-      if (decision.blobsOf !== undefined) blobCopies.push([decision.blobsOf, threadId]);
       purgeBefore = decision.purgeBefore ?? purgeBefore;
       return accept;
     } catch (error) {
@@ -235,7 +233,6 @@ function decideAll(jobs: readonly Job[], threads: ReadonlyMap<string, ReadThread
     leases: [...ended.values()],
     commands,
     blobs,
-    blobCopies,
     purgeBefore,
     answers,
   };

@@ -7,6 +7,8 @@ import { keepUsedBlob, purgeBlobs, readBlobs } from "./blobs.ts";
 import { readCommands, readPending } from "./commands.ts";
 import { waitAtMost } from "./deadlines.ts";
 import { readFields } from "./fields.ts";
+import { readForks } from "./fork-rows.ts";
+import { forkThread, removeThread } from "./forks.ts";
 import { newJob } from "./group-commit.ts";
 import { changeLease } from "./leases.ts";
 import {
@@ -15,13 +17,21 @@ import {
   type PostgresDatabaseOptions,
   type PostgresStoreOptions,
 } from "./options.ts";
-import { listThreads, readChangedThreads, readChanges, readHead, readHeads, readLanes, readRows } from "./reads.ts";
+import {
+  listThreads,
+  readChangedThreads,
+  readChanges,
+  readFeedEpoch,
+  readHead,
+  readHeads,
+  readLanes,
+  readRows,
+} from "./reads.ts";
 import { takeThreads } from "./runnable.ts";
 import { CLOSE_TIMEOUT_MS, SharedDatabase } from "./shared-database.ts";
 import type { Scope } from "./tables.ts";
 import { listWaiting } from "./waiting.ts";
 import type { Transaction } from "./writer.ts";
-import { copyThread, removeThread } from "./writes.ts";
 
 /**
  * A Postgres database for many tenants, with at most `maxConnections` connections in this process. The first call of a
@@ -118,6 +128,7 @@ function tenantDriver(database: SharedDatabase, tenant: string): PostgresDriver 
     lanes: (threadId, names, signal) => read(signal, (scope) => readLanes(scope, threadId, names)),
     rows: (threadId, range, signal) => read(signal, (scope) => readRows(scope, threadId, range)),
     changes: (after, limit, signal) => read(signal, (scope) => readChanges(scope, after, limit)),
+    feedEpoch: (signal) => read(signal, readFeedEpoch),
     changedThreads: (after) =>
       database.read(tenant, async (scope, notifications) => {
         const isAnnounced = notifications.isListening; // read first: a commit after the look must be announced
@@ -131,7 +142,8 @@ function tenantDriver(database: SharedDatabase, tenant: string): PostgresDriver 
     getRecord: (space, key, signal) => read(signal, (scope) => getRecord(scope, space, key)),
 
     remove: (threadId, signal) => write(signal, removeThread(threadId)),
-    copy: (from, to, atSeq, fork, signal) => write(signal, copyThread(from, to, atSeq, fork)),
+    fork: (from, to, atSeq, fork, signal) => write(signal, forkThread(from, to, atSeq, fork)),
+    forks: (threadId, signal) => read(signal, (scope) => readForks(scope, threadId)),
     putRecord: (space, key, value, signal) => write(signal, putRecord(space, key, value)),
     deleteRecord: (space, key, signal) => write(signal, deleteRecord(space, key)),
 

@@ -1,6 +1,7 @@
 import type {
   Change,
   ClaimRecord,
+  FeedEpoch,
   LeaseRecord,
   ListQuery,
   NamedHead,
@@ -15,11 +16,14 @@ import type {
   ThreadState,
   WantedInbox,
 } from "../driver.ts";
+import { readFeedItem } from "../feed-item.ts";
 import { invalidCursor } from "../options.ts";
 import { refTexts, requestKey } from "../refs-filter.ts";
+import { partsInRange } from "../row-parts.ts";
 import { asJsonText } from "../search-text.ts";
 import { readCommands, readLastPositions } from "./commands.ts";
 import type { Query } from "./connection-pool.ts";
+import { readParts, readSharedRows } from "./fork-rows.ts";
 import { readLeases, serverClock } from "./leases.ts";
 import { type PendingCommand, readPendingIds, readRunnable } from "./runnable.ts";
 import { REQUEST_KEY_OF_ENTRY } from "./schema/v2.ts";
@@ -55,7 +59,7 @@ export async function readHeads(
   const { sql, tables, tenant } = scope;
   const found = await sql<(HeadColumns & { readonly id: string })[]>`
     select t.id, ${headColumns(scope)} from ${tables.threads} t
-    where t.tenant = ${tenant} ${afterId === undefined ? sql`` : sql`and t.id > ${afterId}`}
+    where t.tenant = ${tenant} and t.state is null ${afterId === undefined ? sql`` : sql`and t.id > ${afterId}`}
     order by t.id limit ${limit}`;
   return found.map((columns) => ({ id: columns.id, head: toHead(columns.id, columns) }));
 }
@@ -75,53 +79,116 @@ export async function readLanes(
   return found.map((columns) => toLane(threadId, columns));
 }
 
-/** Returns committed rows without gaps: a writer holds the thread's lock until its commit, so rows appear in order. */
+/**
+ * Returns committed rows without gaps: a writer holds the thread's lock until its commit, so rows appear in order. Most reads
+ * need one query. Only when the thread's own rows do not fill the range, a second one looks whether it is a fork.
+ */
 export async function readRows(scope: Scope, threadId: string, range: RowRange): Promise<readonly StoredRow[]> {
   const { sql, tables, tenant } = scope;
-  const { from, to, kinds, search, refs = {}, reverse = false, limit } = range;
+  const { from, to, reverse = false, limit } = range;
+  const filters = filtersOf(scope, range);
+  const ofThread = sql`(select t.key from ${tables.threads} t where t.tenant = ${tenant} and t.id = ${threadId})`;
+  const own = await sql<EntryColumns[]>`
+    select ${entryColumns(scope)} from ${tables.entries} e
+    where e.thread = ${ofThread} and e.seq between ${from}::bigint and ${to}::bigint ${filters.conditions}
+    order by ${filters.order} limit ${limit}`;
+  const isPartial = reverse ? own.length < limit && own.at(-1)?.seq !== from : own[0]?.seq !== from;
+  const shared = isPartial ? await readSharedRange(scope, threadId, range) : [];
+  const found = reverse ? [...own, ...shared] : [...shared, ...own];
+  return found.slice(0, limit).map((columns) => toRow(threadId, columns));
+}
+
+/** The rows of a range that a fork shares. */
+async function readSharedRange(scope: Scope, threadId: string, range: RowRange): Promise<readonly EntryColumns[]> {
+  const { sql, tables } = scope;
+  const parts = (await readParts(scope, [threadId])).get(threadId) ?? [];
+  const wanted = partsInRange(parts.slice(1), range);
+  if (wanted.length === 0) return [];
+  const { conditions, order } = filtersOf(scope, range);
+  return sql<EntryColumns[]>`
+    select ${entryColumns(scope)}
+    from unnest(
+      ${wanted.map(({ owner }) => owner)}::bigint[],
+      ${wanted.map(({ from }) => from)}::bigint[],
+      ${wanted.map(({ to }) => to)}::bigint[]
+    ) as p (owner, first, last)
+    cross join lateral (
+      select e.* from ${tables.entries} e
+      where e.thread = p.owner and e.seq between p.first and p.last ${conditions}
+      order by ${order} limit ${range.limit}
+    ) e
+    order by ${order} limit ${range.limit}`;
+}
+
+/** The filters and the order of a range, for `entries e`. */
+function filtersOf(
+  scope: Scope,
+  { kinds, search, refs = {}, reverse = false }: RowRange,
+): { readonly conditions: Query; readonly order: Query } {
+  const { sql } = scope;
   const key = requestKey(refs);
   const ofRequest = key === undefined ? sql`` : sql`and ${sql.unsafe(REQUEST_KEY_OF_ENTRY)} = ${key}`;
   // The sum keeps Postgres from reading the whole thread in the order of its primary key.
-  const order = key === undefined ? sql`e.seq` : sql`e.seq + 0`;
+  const seq = key === undefined ? sql`e.seq` : sql`e.seq + 0`;
   const withRefs = [sql``, ...refTexts(refs).map((text) => sql`and strpos(e.refs, ${text}) > 0`)]; // never empty, which postgres.js refuses
   const ofKinds = kinds === undefined ? sql`` : sql`and e.kind = any(${kinds.filter(isStorable)}::text[])`;
   const mentioning =
     search === undefined
       ? sql``
       : sql`and (strpos(${lowerCase(scope, payloadOf(scope))}, ${search}) > 0 or ${hasReferences(scope)})`;
-  const found = await sql<EntryColumns[]>`
-    select ${entryColumns(scope)} from ${tables.entries} e
-    where e.thread = (select t.key from ${tables.threads} t where t.tenant = ${tenant} and t.id = ${threadId})
-      and e.seq between ${from}::bigint and ${to}::bigint 
-      ${ofRequest} ${withRefs} ${ofKinds} ${mentioning}
-    order by ${order} ${reverse ? sql`desc` : sql`asc`} limit ${limit}`;
-  return found.map((columns) => toRow(threadId, columns));
+  return {
+    conditions: sql`${ofRequest} ${withRefs} ${ofKinds} ${mentioning}`,
+    order: sql`${seq} ${reverse ? sql`desc` : sql`asc`}`,
+  };
 }
 
 interface ChangeColumns extends EntryColumns {
   readonly thread_id: string;
   readonly xid: string;
-  readonly pos: number;
+  readonly place: number;
+  /** Null for a row. */
+  readonly item: string | null;
+  readonly body: string | null;
 }
 
 /**
- * Orders rows by transaction id and reads only transactions older than the oldest open one, so that no earlier row can
- * appear later. Consequence: a transaction left open anywhere on the server delays the feed.
+ * Orders changes by transaction id and reads only transactions older than the oldest open one, so that no earlier change can
+ * appear later. Consequence: a transaction left open anywhere on the server delays the feed. One query reads rows and items,
+ * because two would see different transactions.
  */
 export async function readChanges(scope: Scope, after: string | undefined, limit: number): Promise<readonly Change[]> {
   const { sql, tables, tenant } = scope;
   const [xid, pos] = feedPlace(after);
+  const isNext = (table: Query) => sql`
+    ${table}.tenant = ${tenant} and (${table}.xid, ${table}.pos) > (${xid}::xid8, ${pos}::bigint)
+    and ${table}.xid < pg_snapshot_xmin(pg_current_snapshot())`;
   const found = await sql<ChangeColumns[]>`
-    select t.id as thread_id, e.xid::text as xid, e.pos, ${entryColumns(scope)}
-    from ${tables.entries} e join ${tables.threads} t on t.key = e.thread
-    where e.tenant = ${tenant} and (e.xid, e.pos) > (${xid}::xid8, ${pos}::bigint)
-      and e.xid < pg_snapshot_xmin(pg_current_snapshot())
-    order by e.xid, e.pos limit ${limit}`;
-  return found.map((columns) => ({
-    threadId: columns.thread_id,
-    row: toRow(columns.thread_id, columns),
-    cursor: `${columns.xid}:${columns.pos}`,
-  }));
+    select c.*, c.id8::text as xid from (
+      (
+        select e.xid as id8, e.pos as place, t.id as thread_id, null as item, null as body, ${entryColumns(scope)}
+        from ${tables.entries} e join ${tables.threads} t on t.key = e.thread
+        where ${isNext(sql`e`)} and t.state is null
+        order by e.xid, e.pos limit ${limit}
+      ) union all (
+        select f.xid, f.pos, f.thread, f.kind, f.body, ${entryColumns(scope)}
+        from ${tables.feedItems} f left join ${tables.entries} e on false
+        where ${isNext(sql`f`)}
+        order by f.xid, f.pos limit ${limit}
+      )
+    ) as c
+    order by c.id8, c.place limit ${limit}`;
+  return found.map((columns) => {
+    const { thread_id: threadId, item, body } = columns;
+    const cursor = `${columns.xid}:${columns.place}`;
+    if (item === null) return { type: "entry", threadId, row: toRow(threadId, columns), cursor };
+    return { ...readFeedItem(threadId, item, body ?? ""), cursor };
+  });
+}
+
+export async function readFeedEpoch({ sql, tables }: Scope): Promise<FeedEpoch> {
+  const found = await sql<{ readonly name: string; readonly value: string }[]>`select name, value from ${tables.meta}`;
+  const values = new Map(found.map(({ name, value }) => [name, value]));
+  return { epoch: String(values.get("feed_epoch")), hasEarlierCursors: values.has("earlier_cursors") };
 }
 
 const MAX_XID = 2n ** 64n - 1n;
@@ -147,20 +214,29 @@ interface ChangedThreadColumns {
 export async function readChangedThreads(scope: Scope, after: string | undefined): Promise<ThreadChanges> {
   const { sql, tables, tenant } = scope;
   const position = sql`${after ?? ""}::pg_snapshot`;
-  const newRows = sql`
-    select e.thread from ${tables.entries} e
-    where e.tenant = ${tenant} and e.xid >= pg_snapshot_xmax(${position})
-    union
-    select e.thread from ${tables.entries} e
-    where e.tenant = ${tenant} and e.xid = any(array(select pg_snapshot_xip(${position})))`;
+  const isNew = (table: Query) => [
+    sql`${table}.tenant = ${tenant} and ${table}.xid >= pg_snapshot_xmax(${position})`,
+    sql`${table}.tenant = ${tenant} and ${table}.xid = any(array(select pg_snapshot_xip(${position})))`,
+  ];
+  const [afterRows, openRows] = isNew(sql`e`);
+  const [afterItems, openItems] = isNew(sql`f`);
   const ids =
     after === undefined
       ? sql`'{}'::text[]`
-      : sql`array(select t.id from (${newRows}) as e join ${tables.threads} t on t.key = e.thread)`;
+      : sql`array(
+          select t.id from (
+            select e.thread from ${tables.entries} e where ${afterRows ?? sql``}
+            union select e.thread from ${tables.entries} e where ${openRows ?? sql``}
+          ) as e join ${tables.threads} t on t.key = e.thread
+          union select f.thread from ${tables.feedItems} f where ${afterItems ?? sql``}
+          union select f.thread from ${tables.feedItems} f where ${openItems ?? sql``}
+        )`;
+  const isWithheld = (table: Query) =>
+    sql`${table}.tenant = ${tenant} and ${table}.xid >= pg_snapshot_xmin(pg_current_snapshot())`;
   const [found] = await sql<ChangedThreadColumns[]>`
-    select pg_current_snapshot()::text as position, to_json(${ids})::text as ids, exists (
-      select from ${tables.entries} e
-      where e.tenant = ${tenant} and e.xid >= pg_snapshot_xmin(pg_current_snapshot())
+    select pg_current_snapshot()::text as position, to_json(${ids})::text as ids, (
+      exists (select from ${tables.entries} e where ${isWithheld(sql`e`)})
+      or exists (select from ${tables.feedItems} f where ${isWithheld(sql`f`)})
     ) as is_feed_behind`;
   if (found === undefined) throw new Error("The look at the changes has no answer."); // a select without a table has one row
   return {
@@ -197,7 +273,7 @@ function conditions(scope: Scope, query: ListQuery): Query[] {
   const { updatedSince, updatedBefore, createdSince, createdBefore } = query;
   const { sql, tables, tenant } = scope;
   return [
-    sql`t.tenant = ${tenant}`,
+    sql`t.tenant = ${tenant} and t.state is null`,
     ...(prefix === "" ? [] : [sql`and t.id >= ${prefix} and starts_with(t.id, ${prefix})`]),
     ...(status === undefined ? [] : [sql`and t.status = ${JSON.stringify(status)}`]),
     ...(owner === undefined ? [] : [sql`and t.owner = ${owner}`]),
@@ -247,9 +323,22 @@ function containsText(scope: Scope, search: string): Query {
       join ${tables.records} r on r.tenant = u.tenant and r.space = 'blob' and r.key = u.hash
       where u.tenant = t.tenant and u.thread = t.id and u.purpose = 'text'
         and strpos(${lowerCase(scope, sql`r.json`)}, ${json}) > 0 and exists (
-          select from ${tables.entries} e
-          where e.thread = t.key and ${hasReferences(scope)} and strpos(${payloadOf(scope)}, u.hash) > 0
+          with recursive part (owner, last) as (
+            select t.key, ${Number.MAX_SAFE_INTEGER}::bigint
+            union all
+            select o.origin, o.fork_seq from part p join ${tables.threads} o on o.key = p.owner where o.origin is not null
+          )
+          select from part p join ${tables.entries} e on e.thread = p.owner and e.seq <= p.last
+          where ${hasReferences(scope)} and strpos(${payloadOf(scope)}, u.hash) > 0
         )
+    ) or t.origin is not null and exists (
+      with recursive part (owner, last) as (
+        select t.origin, t.fork_seq
+        union all
+        select o.origin, o.fork_seq from part p join ${tables.threads} o on o.key = p.owner where o.origin is not null
+      )
+      select from part p join ${tables.entries} e on e.thread = p.owner and e.seq <= p.last
+      where strpos(${lowerCase(scope, payloadOf(scope))}, ${json}) > 0
     )`;
 }
 
@@ -320,7 +409,8 @@ export async function readThreads(
       [...wanted].flatMap(([threadId, thread]) => (thread.waiting ? [threadId] : [])),
     ),
   ]);
-  const rowsById = Map.groupBy(known, ({ thread_id }) => thread_id);
+  const shared = await readSharedRows(scope, unknownOfForks(states, known, names("entryIds")));
+  const rowsById = Map.groupBy([...known, ...shared], ({ thread_id }) => thread_id);
   const lanesById = Map.groupBy(lanes, ({ thread_id }) => thread_id);
   const pendingById = Map.groupBy(pending, ({ thread }) => thread);
   const commandsById = Map.groupBy(commands, ({ threadId }) => threadId);
@@ -343,9 +433,22 @@ export async function readThreads(
   );
 }
 
+/** The ids that no own row of a fork has. A shared row may have them. */
+function unknownOfForks(
+  states: readonly StateColumns[],
+  known: readonly KnownColumns[],
+  wanted: readonly WantedName[],
+): readonly WantedName[] {
+  const forks = new Set(states.flatMap(({ thread_id, origin }) => (origin === null ? [] : thread_id)));
+  if (forks.size === 0) return [];
+  const found = new Set(known.map(({ thread_id, id }) => `${thread_id}/${id}`)); // no name of a thread contains a slash
+  return wanted.filter(({ threadId, id }) => forks.has(threadId) && !found.has(`${threadId}/${id}`));
+}
+
 interface StateColumns extends Nullable<HeadColumns>, Nullable<ClaimColumns> {
   readonly thread_id: string;
   readonly now: number;
+  readonly origin: number | null;
 }
 
 interface ClaimColumns {
@@ -363,7 +466,7 @@ function selectStates(scope: Scope, threadIds: readonly string[]): PromiseLike<r
   const { sql, tables, tenant } = scope;
   return sql<StateColumns[]>`
     select w.id as thread_id, ${serverClock(scope)} as now,
-      ${headColumns(scope)}, c.holder, c.epoch, c.until, c.ttl, c.node, c.incarnation
+      ${headColumns(scope)}, t.origin, c.holder, c.epoch, c.until, c.ttl, c.node, c.incarnation
     from unnest(${threadIds}::text[]) as w (id)
     left join ${tables.threads} t on t.tenant = ${tenant} and t.id = w.id
     left join ${tables.claims} c on c.tenant = ${tenant} and c.thread = w.id`.execute();

@@ -18,6 +18,8 @@ interface Tables {
   readonly leases: postgres.Helper<string>;
   readonly runnable: postgres.Helper<string>;
   readonly waiting: postgres.Helper<string>;
+  readonly feedItems: postgres.Helper<string>;
+  readonly meta: postgres.Helper<string>;
 }
 
 /** The connection, tables and tenant that a statement uses. */
@@ -48,6 +50,8 @@ export function tablesIn(schema: string, sql: Sql): Tables {
     leases: sql(`${schema}.leases`),
     runnable: sql(`${schema}.runnable`),
     waiting: sql(`${schema}.waiting`),
+    feedItems: sql(`${schema}.feed_items`),
+    meta: sql(`${schema}.meta`),
   };
 }
 

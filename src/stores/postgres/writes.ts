@@ -8,20 +8,16 @@ import type {
   StoredRow,
   ThreadField,
   ThreadHead,
-  ThreadStart,
 } from "../driver.ts";
-import { threadNotFound } from "../errors.ts";
 import { nativeSha256 } from "../native/sha256.ts";
-import { copyBlobUses, distinctBlobs, keepBlobs, putBlobs, releaseBlobs, type UsedBlob, useBlobs } from "./blobs.ts";
-import { purgeCommands, removeCommands, upsertCommands } from "./commands.ts";
+import { distinctBlobs, keepBlobs, putBlobs, type UsedBlob, useBlobs } from "./blobs.ts";
+import { purgeCommands, upsertCommands } from "./commands.ts";
 import type { Query } from "./connection-pool.ts";
 import { fieldStatements } from "./fields.ts";
 import { endLeases } from "./leases.ts";
-import { readThreadKeys, type ThreadKeys } from "./reads.ts";
-import { removeRunnable, upsertRunnable } from "./runnable.ts";
+import { upsertRunnable } from "./runnable.ts";
 import { type FencedScope, headValues } from "./tables.ts";
-import { type NewWaiting, removeWaiting, replaceWaiting } from "./waiting.ts";
-import type { Transaction } from "./writer.ts";
+import { type NewWaiting, replaceWaiting } from "./waiting.ts";
 
 /** The new heads, rows, lanes, claims and commands of a batch, each with its thread id. */
 export interface BatchWrites {
@@ -36,15 +32,12 @@ export interface BatchWrites {
   readonly waiting: NewWaiting;
   readonly commands: readonly InboxCommand[];
   readonly blobs: readonly UsedBlob[];
-  /** Threads that use all blobs of another one. */
-  readonly blobCopies: readonly (readonly [from: string, to: string])[];
   readonly purgeBefore: number | undefined;
 }
 
 /** The statements that write a batch. */
 export function batchStatements(scope: FencedScope, batch: BatchWrites): Query[] {
-  const { heads, rows, lanes, fields, claims, leases, runnable, waiting, commands, blobs, blobCopies, purgeBefore } =
-    batch;
+  const { heads, rows, lanes, fields, claims, leases, runnable, waiting, commands, blobs, purgeBefore } = batch;
   return [
     ...(purgeBefore === undefined ? [] : [purgeCommands(scope, purgeBefore)]),
     ...splitIntoChunks(commands, ({ command }) => command.body).map((chunk) => upsertCommands(scope, chunk)),
@@ -58,7 +51,6 @@ export function batchStatements(scope: FencedScope, batch: BatchWrites): Query[]
     ...(lanes.length === 0 ? [] : [upsertLanes(scope, lanes)]),
     ...fieldStatements(scope, fields),
     ...(blobs.length === 0 ? [] : blobStatements(scope, blobs)),
-    ...blobCopies.map(([from, to]) => copyBlobUses(scope, from, to)),
   ];
 }
 
@@ -69,7 +61,7 @@ function blobStatements(scope: FencedScope, used: readonly UsedBlob[]): readonly
   return [keepBlobs(scope, hashes), ...chunks.map((chunk) => putBlobs(scope, chunk)), useBlobs(scope, used)];
 }
 
-function upsertHeads(
+export function upsertHeads(
   { sql, tables, tenant, fence }: FencedScope,
   heads: readonly (readonly [threadId: string, head: ThreadHead])[],
 ): Query {
@@ -100,7 +92,7 @@ function upsertHeads(
 }
 
 /** Runs after the heads, because a new thread gets its key with its head. */
-function upsertLanes(
+export function upsertLanes(
   { sql, tables, tenant, fence }: FencedScope,
   lanes: readonly (readonly [threadId: string, lane: StoredLane])[],
 ): Query {
@@ -188,92 +180,15 @@ function insertRows(
     order by r.place`;
 }
 
-/** Copies rows inside the database. Locks both threads, so that the source is not removed meanwhile. */
-export function copyThread(
-  from: string,
-  to: string,
-  atSeq: number,
-  { head, lanes, fields }: ThreadStart,
-): Transaction<ThreadKeys, boolean> {
-  return {
-    threadIds: [from, to],
-    read: (scope) => readThreadKeys(scope, [from, to]),
-    write(scope, located) {
-      if (located.has(to)) return { statements: [], finish: () => false };
-      const source = located.get(from);
-      if (source === undefined) throw threadNotFound(from);
-      const rows = scope.sql`e.thread = ${source} and e.seq <= ${atSeq}`;
-      const statements = [
-        lockBigPayloads(scope, rows),
-        upsertHeads(scope, [[to, head]]),
-        copyRowsStatement(scope, rows, to),
-        ...(lanes.length === 0
-          ? []
-          : [
-              upsertLanes(
-                scope,
-                lanes.map((lane) => [to, lane] as const),
-              ),
-            ]),
-        ...fieldStatements(
-          scope,
-          fields.map((field) => [to, field] as const),
-        ),
-        copyBlobUses(scope, from, to),
-      ];
-      return { statements, changedIds: [to], finish: () => true };
-    },
-  };
+/** Removes rows `e`, and the payloads that only these use. */
+export function deleteRows(scope: FencedScope, rows: Query): Query[] {
+  return [lockBigPayloads(scope, rows), deleteRowsStatement(scope, rows)];
 }
 
-function copyRowsStatement({ sql, tables, tenant, fence }: FencedScope, rows: Query, to: string): Query {
-  return sql`
-    with used as (
-      select e.big as hash, count(*) as uses from ${tables.entries} e where ${rows} and e.big is not null group by e.big
-    ), counted as (
-      update ${tables.bigPayloads} b set uses = b.uses + u.uses from used u
-      where b.tenant = ${tenant} and b.hash = u.hash and ${fence}
-    )
-    insert into ${tables.entries}
-      (thread, tenant, seq, id, at, v, kind, refs, payload, big, salt, digest, prev, hash,
-        lane, measure, state, record, record_seq, check_sum, mark, track)
-    select t.key, t.tenant, e.seq, e.id, e.at, e.v, e.kind, e.refs, e.payload, e.big, e.salt, e.digest, e.prev, e.hash,
-      e.lane, e.measure, e.state, e.record, e.record_seq, e.check_sum, e.mark, e.track
-    from ${tables.entries} e, ${tables.threads} t
-    where ${rows} and t.tenant = ${tenant} and t.id = ${to} and ${fence}
-    order by e.seq`;
-}
-
-/** Removes a thread, its commands, its rows and the payloads that only it uses. Returns whether the thread existed. */
-export function removeThread(threadId: string): Transaction<ThreadKeys, boolean> {
-  return {
-    threadIds: [threadId],
-    read: (scope) => readThreadKeys(scope, [threadId]),
-    write(scope, located) {
-      const { sql, tables, fence } = scope;
-      const key = located.get(threadId);
-      const inbox = [
-        removeCommands(scope, threadId),
-        removeRunnable(scope, threadId),
-        removeWaiting(scope, [threadId]),
-        releaseBlobs(scope, threadId),
-      ];
-      if (key === undefined) return { statements: inbox, finish: () => false };
-      const statements = [
-        ...inbox,
-        lockBigPayloads(scope, sql`e.thread = ${key}`),
-        deleteRowsStatement(scope, key),
-        sql`delete from ${tables.threads} where key = ${key} and ${fence}`,
-      ];
-      return { statements, finish: () => true };
-    },
-  };
-}
-
-function deleteRowsStatement({ sql, tables, tenant, fence }: FencedScope, key: number): Query {
+function deleteRowsStatement({ sql, tables, tenant, fence }: FencedScope, rows: Query): Query {
   return sql`
     with gone as (
-      delete from ${tables.entries} where thread = ${key} and ${fence} returning big
+      delete from ${tables.entries} e where ${rows} and ${fence} returning e.big
     ), released as (
       select big as hash, count(*) as uses from gone where big is not null group by big
     ), unused as (

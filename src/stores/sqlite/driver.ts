@@ -19,6 +19,7 @@ import type {
 } from "../driver.ts";
 import { CorruptionError } from "../errors.ts";
 import { refTexts, requestKey } from "../refs-filter.ts";
+import { readParts } from "../row-parts.ts";
 import type { TakenThread } from "../runnable.ts";
 import { keepBlob, purgeBlobs, readBlobs, releaseBlobs } from "./blob-table.ts";
 import { retryBusy } from "./busy-retry.ts";
@@ -26,22 +27,15 @@ import { Commands } from "./command-table.ts";
 import { rollback, type SqliteConnection, type SqliteStatement, type SqlValue } from "./connection.ts";
 import { translateErrors } from "./errors.ts";
 import { Feed } from "./feed.ts";
+import { forkThread } from "./fork-thread.ts";
+import { Forks } from "./forks.ts";
 import { GroupCommit, type Outcome } from "./group-commit.ts";
 import { LeaseTable } from "./lease-table.ts";
 import { listThreads } from "./list.ts";
+import { hideThread, removeHidden } from "./removal.ts";
 import { DueThreads } from "./runnable-table.ts";
 import { REQUEST_KEY_OF_ENTRY } from "./schema/v2.ts";
-import {
-  copyThread,
-  HEAD_COLUMNS,
-  hideOrRemoveThread,
-  PAYLOAD,
-  ROW_COLUMNS,
-  removeHidden,
-  Threads,
-  toHead,
-  toRow,
-} from "./thread-tables.ts";
+import { HEAD_COLUMNS, PAYLOAD, ROW_COLUMNS, Threads, toHead, toRow } from "./thread-tables.ts";
 import { WaitingCalls } from "./waiting-table.ts";
 import { runLongQuery, type WorkerConnection, type WriteScript } from "./worker-connection.ts";
 
@@ -66,8 +60,9 @@ export function sqliteDriver(
   group: GroupCommit = groupCommit(connection),
 ): StoreDriver {
   const commands = new Commands(connection, tenant);
-  const threads = new Threads(connection, tenant, clock, commands);
-  const history = new History(connection, tenant);
+  const forks = new Forks(connection, tenant);
+  const threads = new Threads(connection, tenant, clock, commands, forks);
+  const history = new History(connection, tenant, forks);
   const feed = new Feed(connection, tenant);
   const waiting = new WaitingCalls(connection, tenant);
   const records = new Records(connection, tenant);
@@ -124,6 +119,7 @@ export function sqliteDriver(
     lanes: (threadId, names) => retryBusy(() => threads.lanes(threadId, names)),
     rows: (threadId, range) => retryBusy(() => history.rows(threadId, range)),
     changes: (after, limit) => retryBusy(() => feed.changes(after, limit)),
+    feedEpoch: () => retryBusy(() => feed.epoch()),
     changedThreads: (after) => feed.changedThreads(after),
     heads: (afterId, limit) => retryBusy(() => history.heads(afterId, limit)),
     fields: (threadId) => retryBusy(() => threads.fields(threadId)),
@@ -131,14 +127,15 @@ export function sqliteDriver(
     inspect: () => inspection.trouble(),
 
     async remove(threadId) {
-      const isRemoved = await write(threadId, () => {
+      const keptFor = await write(threadId, () => {
         releaseBlobs(connection, tenant, threadId, clock());
-        return hideOrRemoveThread(connection, tenant, threadId);
+        return hideThread(connection, tenant, threadId);
       });
       await group.track(removeHiddenRows());
-      return isRemoved;
+      return keptFor;
     },
-    copy: (from, to, atSeq, fork) => write(to, () => copyThread(connection, tenant, { from, to, atSeq, ...fork })),
+    fork: (from, to, atSeq, start) => write(to, () => forkThread(connection, tenant, { from, to, atSeq, start })),
+    forks: (threadId) => retryBusy(() => forks.all(threadId)),
 
     blobs: (hashes) => retryBusy(() => readBlobs(connection, tenant, hashes)),
     purgeBlobs(graceMs) {
@@ -252,7 +249,7 @@ function transactionsOf(connection: SqliteConnection) {
 }
 
 const OF_THREAD = "e.thread = (SELECT key FROM threads WHERE tenant = ? AND id = ?)";
-const IN_RANGE = `FROM entries e WHERE ${OF_THREAD} AND e.seq BETWEEN ? AND ?`;
+const OF_OWNER = "e.thread = ?";
 const OF_REQUEST = `AND ${REQUEST_KEY_OF_ENTRY} = ?`;
 const WITH_REF = "AND instr(e.refs, ?)";
 const OF_KIND = "AND e.kind IN (SELECT value FROM json_each(?))";
@@ -263,17 +260,29 @@ const CONTAINING = `AND (instr(lower(${PAYLOAD}), ?) OR substr(${PAYLOAD}, 1, 1)
 class History {
   readonly #connection: SqliteConnection;
   readonly #tenant: string;
+  readonly #forks: Forks;
   readonly #prepared = new Map<string, SqliteStatement>();
   readonly #sql: ReturnType<typeof historyStatements>;
 
-  constructor(connection: SqliteConnection, tenant: string) {
+  constructor(connection: SqliteConnection, tenant: string, forks: Forks) {
     this.#connection = connection;
     this.#tenant = tenant;
+    this.#forks = forks;
     this.#sql = historyStatements(connection);
   }
 
-  rows(
-    threadId: string,
+  rows(threadId: string, range: RowRange): readonly StoredRow[] {
+    for (;;) {
+      const parts = this.#forks.parts(threadId);
+      if (parts === undefined) return this.#select(OF_THREAD, [this.#tenant, threadId], range);
+      const rows = readParts(parts, range, (owner, part) => this.#select(OF_OWNER, [owner], part));
+      if (this.#forks.isCurrent(threadId, parts)) return rows;
+    }
+  }
+
+  #select(
+    ofThread: string,
+    thread: readonly SqlValue[],
     { from, to, kinds, search, refs = {}, reverse = false, limit }: RowRange,
   ): readonly StoredRow[] {
     const key = requestKey(refs);
@@ -283,16 +292,16 @@ class History {
       ...(kinds === undefined ? [] : [{ sql: OF_KIND, value: JSON.stringify(kinds) }]),
       ...(search === undefined ? [] : [{ sql: CONTAINING, value: search }]),
     ];
-    const where = conditions.map(({ sql }) => sql).join(" ");
+    const where = [`${ofThread} AND e.seq BETWEEN ? AND ?`, ...conditions.map(({ sql }) => sql)].join(" ");
     const values = conditions.map(({ value }) => value);
     return this.#rows(where, reverse)
-      .all(this.#tenant, threadId, from, to, ...values, limit)
+      .all(...thread, from, to, ...values, limit)
       .map(toRow);
   }
 
   /** Prepares one statement per combination of conditions. */
   #rows(where: string, reverse: boolean): SqliteStatement {
-    const sql = `SELECT ${ROW_COLUMNS} ${IN_RANGE} ${where} ORDER BY e.seq ${reverse ? "DESC" : "ASC"} LIMIT ?`;
+    const sql = `SELECT ${ROW_COLUMNS} FROM entries e WHERE ${where} ORDER BY e.seq ${reverse ? "DESC" : "ASC"} LIMIT ?`;
     const known = this.#prepared.get(sql);
     if (known !== undefined) return known;
     const statement = this.#connection.prepare(sql);
@@ -311,7 +320,7 @@ class History {
 function historyStatements(connection: SqliteConnection) {
   return {
     heads: connection.prepare(
-      `SELECT id, ${HEAD_COLUMNS} FROM threads WHERE tenant = ? AND id > ? ORDER BY id LIMIT ?`,
+      `SELECT id, ${HEAD_COLUMNS} FROM threads WHERE tenant = ? AND id > ? AND state IS NULL ORDER BY id LIMIT ?`,
     ),
   };
 }

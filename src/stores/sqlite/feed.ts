@@ -1,6 +1,7 @@
 import { setImmediate as endOfTurn } from "node:timers/promises";
-import type { Change, ThreadChanges } from "../driver.ts";
-import { feedPosition } from "../options.ts";
+import type { Change, FeedEpoch, ThreadChanges } from "../driver.ts";
+import { bodyOfFeedItem, type FeedChange, readFeedItem } from "../feed-item.ts";
+import { invalidCursor } from "../options.ts";
 import type { SqliteConnection, SqliteStatement, SqlValue } from "./connection.ts";
 import { translateErrors } from "./errors.ts";
 import { ROW_COLUMNS, toRow } from "./thread-tables.ts";
@@ -14,39 +15,63 @@ const WINDOW = 10_000;
  */
 const CHANGES = `
   SELECT e.pos, t.id, ${ROW_COLUMNS} FROM entries e CROSS JOIN threads t ON t.key = e.thread
-  WHERE e.pos > ? AND t.tenant = ? ORDER BY e.pos LIMIT ?`;
+  WHERE e.pos > ? AND e.pos <= ? AND t.tenant = ? AND t.state IS NULL ORDER BY e.pos LIMIT ?`;
+
+const ITEMS = `
+  SELECT after_row, pos, thread, kind, body FROM feed_items
+  WHERE tenant = ? AND (after_row, pos) > (?, ?) AND after_row <= ? ORDER BY after_row, pos LIMIT ?`;
+const CHANGED_BY_ITEMS = "SELECT DISTINCT thread FROM feed_items WHERE pos > ? AND pos <= ? AND tenant = ?";
+
 const CHANGED_THREADS = `
   SELECT DISTINCT t.id FROM entries e CROSS JOIN threads t ON t.key = e.thread
   WHERE e.pos > ? AND e.pos <= ? AND t.tenant = ?`;
 
+/** A place in the feed: after a row, and after an item that follows this row; 0 for none. */
+type Place = readonly [row: number, item: number];
+
 /**
- * The rows of all threads of a tenant by position. SQLite runs one write transaction at a time, so positions are in commit
- * order.
+ * The rows and items of all threads of a tenant by position. SQLite runs one write transaction at a time, so positions are in
+ * commit order. An item has the position of the row before it and a number of its own.
  */
 export class Feed {
   readonly #tenant: string;
+  readonly #meta: SqliteStatement;
   readonly #version: SqliteStatement;
   readonly #end: SqliteStatement;
   readonly #changes: SqliteStatement;
+  readonly #items: SqliteStatement;
   readonly #changedThreads: SqliteStatement;
+  readonly #changedByItems: SqliteStatement;
   /** Where the last look ended, and the version of the database before it. */
   #lastLook: { readonly version: SqlValue; readonly position: string } | undefined;
 
   constructor(connection: SqliteConnection, tenant: string) {
     this.#tenant = tenant;
+    this.#meta = connection.prepare("SELECT name, value FROM meta");
     this.#version = connection.prepare("PRAGMA data_version");
-    this.#end = connection.prepare("SELECT coalesce(max(pos), 0) FROM entries");
+    this.#end = connection.prepare(
+      "SELECT (SELECT coalesce(max(pos), 0) FROM entries), (SELECT coalesce(max(pos), 0) FROM feed_items)",
+    );
     this.#changes = connection.prepare(CHANGES);
+    this.#items = connection.prepare(ITEMS);
     this.#changedThreads = connection.prepare(CHANGED_THREADS);
+    this.#changedByItems = connection.prepare(CHANGED_BY_ITEMS);
   }
 
+  epoch(): FeedEpoch {
+    const values = new Map(this.#meta.all().map(([name, value]) => [name, value]));
+    return { epoch: String(values.get("feed_epoch")), hasEarlierCursors: values.has("earlier_cursors") };
+  }
+
+  /** Nothing behind the last position of now is read: of what is committed meanwhile, an earlier part could be missed. */
   changes(after: string | undefined, limit: number): readonly Change[] {
-    const found = this.#changes.all(after === undefined ? 0 : feedPosition(after), this.#tenant, limit);
-    return found.map(([pos, threadId, ...columns]) => ({
-      cursor: String(pos),
-      threadId: String(threadId),
-      row: toRow(columns),
-    }));
+    const [row, item] = after === undefined ? [0, 0] : readPlace(after);
+    const [end = 0] = this.#end.get() ?? [];
+    const items = this.#items.all(this.#tenant, row, item, end, limit).map(toItem);
+    const rows = this.#changes.all(row, end, this.#tenant, limit).map(toChangedRow);
+    if (items.length === 0) return rows.map(({ change }) => change);
+    const placed = [...rows, ...items].sort(({ place: a }, { place: b }) => a[0] - b[0] || a[1] - b[1]);
+    return placed.slice(0, limit).map(({ change }) => change);
   }
 
   /**
@@ -58,14 +83,17 @@ export class Feed {
     const last = this.#lastLook;
     if (after !== undefined && after === last?.position && version === last.version)
       return { threadIds: [], position: after };
-    const end = Number(singleValue(this.#end));
-    const threadIds = after === undefined ? [] : await this.#threadsBetween(Number(after), end);
-    this.#lastLook = { version, position: String(end) };
-    return { threadIds, position: String(end) };
+    const [row, item] = translateErrors(() => this.#end.get()) ?? [];
+    const end: Place = [Number(row), Number(item)];
+    const threadIds = after === undefined ? [] : await this.#threadsBetween(readPlace(after), end);
+    const position = `${end[0]}.${end[1]}`;
+    this.#lastLook = { version, position };
+    return { threadIds, position };
   }
 
-  async #threadsBetween(after: number, end: number): Promise<readonly string[]> {
-    const threadIds = new Set<string>();
+  async #threadsBetween([after, afterItem]: Place, [end, endItem]: Place): Promise<readonly string[]> {
+    const items = translateErrors(() => this.#changedByItems.all(afterItem, endItem, this.#tenant));
+    const threadIds = new Set(items.map(([id]) => String(id)));
     for (let from = after; from < end; from += WINDOW) {
       if (from > after) await endOfTurn();
       const to = Math.min(from + WINDOW, end);
@@ -78,4 +106,42 @@ export class Feed {
 
 function singleValue(statement: SqliteStatement): SqlValue {
   return translateErrors(() => statement.get()?.[0]) ?? null;
+}
+
+/** A cursor of a row is its position, as in 0.1. That of an item has its number behind a dot. */
+function readPlace(cursor: string): Place {
+  const [, row, item = "0"] = /^(\d{1,15})(?:\.(\d{1,15}))?$/.exec(cursor) ?? [];
+  if (row === undefined) throw invalidCursor();
+  return [Number(row), Number(item)];
+}
+
+interface PlacedChange {
+  readonly place: Place;
+  readonly change: Change;
+}
+
+function toChangedRow([pos, threadId, ...columns]: readonly SqlValue[]): PlacedChange {
+  const row = toRow(columns);
+  return {
+    place: [Number(pos), 0],
+    change: { type: "entry", threadId: String(threadId), row, cursor: String(pos) },
+  };
+}
+
+function toItem([afterRow, pos, threadId, kind, body]: readonly SqlValue[]): PlacedChange {
+  const change = readFeedItem(String(threadId), String(kind), String(body));
+  return { place: [Number(afterRow), Number(pos)], change: { ...change, cursor: `${afterRow}.${pos}` } };
+}
+
+/** Adds an item after all rows and items. Must run inside a transaction. */
+export function addFeedItem(connection: SqliteConnection, tenant: string, item: FeedChange): void {
+  if (item.type === "deleted")
+    connection
+      .prepare("DELETE FROM feed_items WHERE tenant = ? AND thread = ? AND kind = 'forked'")
+      .run(tenant, item.threadId);
+  connection
+    .prepare(`
+      INSERT INTO feed_items (after_row, tenant, thread, kind, body)
+      SELECT coalesce(max(pos), 0), ?, ?, ?, ? FROM entries`)
+    .run(tenant, item.threadId, item.type, bodyOfFeedItem(item));
 }

@@ -74,7 +74,7 @@ function conditionsOf(tenant: string, query: ListQuery, first: ThreadField | und
   const others = fields.filter((field) => field !== first);
   return [
     ...(first === undefined ? [] : [isFirst(tenant, first)]),
-    { sql: "t.tenant = ?", values: [tenant] },
+    { sql: "t.tenant = ? AND t.state IS NULL", values: [tenant] },
     ...(owner === undefined ? [] : [{ sql: "owner = ?", values: [owner] }]),
     ...others.map(hasField),
     ...timesOf(query),
@@ -120,13 +120,25 @@ function isAfter({ value, id }: ListPosition, order: ListOrder, reverse: boolean
 const IN_BLOBS = `EXISTS (
   SELECT 1 FROM blob_uses u JOIN records r ON r.tenant = u.tenant AND r.space = 'blob' AND r.key = u.hash
   WHERE u.tenant = t.tenant AND u.thread = t.id AND u.purpose = 'text' AND instr(lower(r.value), ?) AND EXISTS (
-    SELECT 1 FROM entries e WHERE e.thread = t.key AND substr(${PAYLOAD}, 1, 1) = '[' AND instr(${PAYLOAD}, u.hash)))`;
+    WITH RECURSIVE part (owner, last) AS (
+      SELECT t.key, ${Number.MAX_SAFE_INTEGER}
+      UNION ALL SELECT o.origin, o.fork_seq FROM part JOIN threads o ON o.key = part.owner WHERE o.origin IS NOT NULL
+    )
+    SELECT 1 FROM part CROSS JOIN entries e ON e.thread = part.owner AND e.seq <= part.last
+    WHERE substr(${PAYLOAD}, 1, 1) = '[' AND instr(${PAYLOAD}, u.hash)))`;
 
 function containsText(search: string): Condition {
-  const inEntries = `EXISTS (SELECT 1 FROM entries e WHERE e.thread = t.key AND instr(lower(${PAYLOAD}), ?))`;
+  const inOwnRows = `EXISTS (SELECT 1 FROM entries e WHERE e.thread = t.key AND instr(lower(${PAYLOAD}), ?))`;
+  const inSharedRows = `t.origin IS NOT NULL AND EXISTS (
+    WITH RECURSIVE part (owner, last) AS (
+      SELECT t.origin, t.fork_seq
+      UNION ALL SELECT o.origin, o.fork_seq FROM part JOIN threads o ON o.key = part.owner WHERE o.origin IS NOT NULL
+    )
+    SELECT 1 FROM part CROSS JOIN entries e ON e.thread = part.owner AND e.seq <= part.last AND instr(lower(${PAYLOAD}), ?)
+  )`;
   const text = asJsonText(search);
   return {
-    sql: `(instr(lower(id), ?) OR instr(lower(metadata), ?) OR ${inEntries} OR ${IN_BLOBS})`,
-    values: [search, text, text, text],
+    sql: `(instr(lower(id), ?) OR instr(lower(metadata), ?) OR ${inOwnRows} OR ${inSharedRows} OR ${IN_BLOBS})`,
+    values: [search, text, text, text, text],
   };
 }

@@ -52,21 +52,25 @@ export function removeRunnable(connection: SqliteConnection, tenant: string, thr
   connection.prepare("DELETE FROM runnable WHERE tenant = ? AND thread = ?").run(tenant, threadId);
 }
 
+// Not every library takes parameters with numbers, so each value comes once.
 const DUE = `
-  WITH held AS (
-    SELECT tenant, count(*) AS threads FROM claims WHERE node = ?1 AND incarnation = ?2 AND until <> 0 GROUP BY tenant
+  WITH query (node, incarnation, now, agents, per_tenant, after_tenant) AS (SELECT ?, ?, ?, ?, ?, ?),
+  held AS (
+    SELECT tenant, count(*) AS threads FROM claims JOIN query q USING (node, incarnation) WHERE until <> 0 GROUP BY tenant
   ), due AS (
     SELECT r.tenant, r.thread, r.agent,
       row_number() OVER (PARTITION BY r.tenant ORDER BY r.priority DESC, r.due_at, r.thread) AS place
-    FROM runnable r
+    FROM query q
+    JOIN runnable r ON r.due_at <= q.now
     LEFT JOIN claims c ON c.tenant = r.tenant AND c.thread = r.thread
-    LEFT JOIN leases l ON l.node = c.node AND l.incarnation = c.incarnation AND l.ended = 0 AND l.until > ?3
-    WHERE r.due_at <= ?3 AND (?4 IS NULL OR r.agent IN (SELECT value FROM json_each(?4)))
-      AND NOT (c.until IS NOT NULL AND c.until <> 0 AND CASE WHEN c.node IS NULL THEN c.until > ?3 ELSE l.node IS NOT NULL END)
+    LEFT JOIN leases l ON l.node = c.node AND l.incarnation = c.incarnation AND l.ended = 0 AND l.until > q.now
+    WHERE (q.agents IS NULL OR r.agent IN (SELECT value FROM json_each(q.agents)))
+      AND NOT (c.until IS NOT NULL AND c.until <> 0 AND CASE WHEN c.node IS NULL THEN c.until > q.now ELSE l.node IS NOT NULL END)
   ), turns AS (
     SELECT d.*, d.place + coalesce(h.threads, 0) AS turn FROM due d LEFT JOIN held h ON h.tenant = d.tenant
   )
-  SELECT tenant, thread, agent FROM turns WHERE turn <= ?5 ORDER BY turn, tenant <= ?6, tenant LIMIT ?7`;
+  SELECT tenant, thread, agent FROM turns JOIN query q
+  WHERE turn <= q.per_tenant ORDER BY turn, tenant <= q.after_tenant, tenant LIMIT ?`;
 
 /** The threads of all tenants that a node can take. `take` needs a transaction. */
 export class DueThreads {

@@ -13,16 +13,17 @@ import type {
   Wanted,
   WantedInbox,
 } from "../driver.ts";
-import { CorruptionError, threadNotFound } from "../errors.ts";
+import { CorruptionError } from "../errors.ts";
 import { nativeSha256 } from "../native/sha256.ts";
 import type { LeaseKey } from "../port.ts";
 import { lanesFromTexts, lanesToTexts } from "../row-format.ts";
-import { copyBlobUses, useBlobs } from "./blob-table.ts";
-import { type Commands, removeCommands } from "./command-table.ts";
+import { useBlobs } from "./blob-table.ts";
+import type { Commands } from "./command-table.ts";
 import type { SqliteConnection, SqlValue } from "./connection.ts";
+import type { Forks } from "./forks.ts";
 import { LeaseTable } from "./lease-table.ts";
-import { RunnableRows, removeRunnable } from "./runnable-table.ts";
-import { removeWaiting, WaitingCalls } from "./waiting-table.ts";
+import { RunnableRows } from "./runnable-table.ts";
+import { WaitingCalls } from "./waiting-table.ts";
 import type { NestedQuery, ScriptValue, WriteScript } from "./worker-connection.ts";
 
 type Columns = readonly SqlValue[];
@@ -130,8 +131,18 @@ function isBig(payload: string | null): payload is string {
   return payload !== null && payload.length > BIG_PAYLOAD_CHARS;
 }
 
-interface FoundThread {
+/** Where a thread is stored. */
+interface Place {
   readonly key: number;
+  /** Whether it shares rows of another thread. */
+  readonly isFork: boolean;
+}
+
+function toPlace([key, origin]: Columns): Place {
+  return { key: Number(key), isFork: origin !== null };
+}
+
+interface FoundThread extends Place {
   readonly head: ThreadHead;
 }
 
@@ -147,6 +158,7 @@ export class Threads {
   readonly #tenant: string;
   readonly #clock: Clock;
   readonly #commands: Commands;
+  readonly #forks: Forks;
   readonly #heads = new KnownHeads();
   readonly #leases: LeaseTable;
   readonly #runnable: RunnableRows;
@@ -154,11 +166,12 @@ export class Threads {
   readonly #connection: SqliteConnection;
   readonly #sql: ReturnType<typeof statements>;
 
-  constructor(connection: SqliteConnection, tenant: string, clock: Clock, commands: Commands) {
+  constructor(connection: SqliteConnection, tenant: string, clock: Clock, commands: Commands, forks: Forks) {
     this.#connection = connection;
     this.#tenant = tenant;
     this.#clock = clock;
     this.#commands = commands;
+    this.#forks = forks;
     this.#leases = new LeaseTable(connection);
     this.#runnable = new RunnableRows(connection, tenant);
     this.#waiting = new WaitingCalls(connection, tenant);
@@ -172,12 +185,12 @@ export class Threads {
   /** Reads the state of a thread. `apply` writes the decision. */
   open(threadId: string, wanted: Wanted, wantedInboxes: readonly WantedInbox[]): OpenThread {
     const found = this.#find(threadId);
-    const known = found === undefined ? [] : this.#known(found.key, wanted.ids);
+    const known = found === undefined ? [] : this.#known(threadId, found, wanted.ids);
     const lanes = found === undefined ? [] : this.#lanes(found.key, wanted.lanes);
     const inboxes = new Map(
       wantedInboxes.map((inbox) => {
-        const key = this.#sql.key.get(this.#tenant, inbox.threadId)?.[0];
-        const rows = key === undefined ? [] : this.#known(Number(key), inbox.entryIds);
+        const columns = this.#sql.key.get(this.#tenant, inbox.threadId);
+        const rows = columns === undefined ? [] : this.#known(inbox.threadId, toPlace(columns), inbox.entryIds);
         return [inbox.threadId, { ...this.#commands.state(inbox), ...this.#runnable.state(inbox), known: rows }];
       }),
     );
@@ -233,7 +246,7 @@ export class Threads {
   }
 
   #apply(threadId: string, found: FoundThread | undefined, decision: Decision<unknown>): void {
-    const { head, claim, leases = [], blobs, blobsOf } = decision;
+    const { head, claim, leases = [], blobs } = decision;
     this.#commands.apply(decision);
     this.#runnable.apply(decision);
     if (decision.waiting !== undefined) this.#waiting.replace(threadId, decision.waiting);
@@ -241,7 +254,6 @@ export class Threads {
     if (claim !== undefined) this.#sql.putClaim.run(this.#tenant, threadId, ...claimValues(claim));
     if (head !== undefined) this.#write(this.#putHead(threadId, found, head), decision);
     if (blobs !== undefined) useBlobs(this.#connection, this.#tenant, threadId, blobs, this.#clock());
-    if (blobsOf !== undefined) copyBlobUses(this.#connection, this.#tenant, blobsOf, threadId);
   }
 
   #write(thread: number, { rows = [], lanes = [], fields = [] }: Decision<unknown>): void {
@@ -278,7 +290,7 @@ export class Threads {
 
   #find(threadId: string): FoundThread | undefined {
     const columns = this.#sql.head.get(this.#tenant, threadId);
-    return columns && { key: Number(columns[0]), head: this.#heads.read(threadId, columns.slice(1)) };
+    return columns && { ...toPlace(columns), head: this.#heads.read(threadId, columns.slice(2)) };
   }
 
   #putHead(threadId: string, found: FoundThread | undefined, head: ThreadHead): number {
@@ -293,8 +305,14 @@ export class Threads {
     return key;
   }
 
-  #known(key: number, wantedIds: readonly string[]): readonly StoredRow[] {
+  #known(threadId: string, { key, isFork }: Place, wantedIds: readonly string[]): readonly StoredRow[] {
     const found = wantedIds.flatMap((id) => this.#sql.byId.all(id, key).map(toRow));
+    if (isFork && found.length < wantedIds.length) {
+      for (const { owner, to } of this.#forks.partsOf(threadId, key).slice(1)) {
+        const rows = wantedIds.flatMap((id) => this.#sql.byId.all(id, owner).map(toRow));
+        found.push(...rows.filter(({ seq }) => seq <= to));
+      }
+    }
     return found.length < 2 ? found : found.sort((a, b) => a.seq - b.seq);
   }
 
@@ -331,16 +349,16 @@ function laneValues({ lane, firstSeq, seq, recordSeq, record, checkSum }: Stored
 }
 
 /** The columns of an entry, in the order of `rowValues`. */
-const COPIED_COLUMNS =
+const ENTRY_COLUMNS =
   "seq, id, at, v, kind, refs, payload, big, salt, digest, prev, hash, " +
   "lane, measure, state, record, record_seq, check_sum, mark, track";
 
-const FIND_HEAD = `SELECT key, ${HEAD_COLUMNS} FROM threads WHERE tenant = ? AND id = ?`;
+const FIND_HEAD = `SELECT key, origin, ${HEAD_COLUMNS} FROM threads WHERE tenant = ? AND id = ?`;
 const FIND_CLAIM = `SELECT ${CLAIM_COLUMNS} FROM claims WHERE tenant = ? AND thread = ?`;
 const ADD_HEAD = `INSERT INTO threads (tenant, id, ${NEW_COLUMNS}) VALUES (?, ?, ${NEW_COLUMNS.replace(/\w+/g, "?")}) RETURNING key`;
 const MOVE_HEAD = `UPDATE threads SET (${MOVED_COLUMNS}) = (${MOVED_COLUMNS.replace(/\w+/g, "?")}) WHERE key = ?`;
 const PUT_HEAD = `UPDATE threads SET (${CHANGED_COLUMNS}) = (${CHANGED_COLUMNS.replace(/\w+/g, "?")}) WHERE key = ?`;
-const PUT_ROW = `INSERT INTO entries (thread, ${COPIED_COLUMNS}) VALUES (?, ${COPIED_COLUMNS.replace(/\w+/g, "?")})`;
+const PUT_ROW = `INSERT INTO entries (thread, ${ENTRY_COLUMNS}) VALUES (?, ${ENTRY_COLUMNS.replace(/\w+/g, "?")})`;
 const PUT_BIG = `
   INSERT INTO big_payloads (tenant, hash, payload) VALUES (?, ?, ?)
   ON CONFLICT (tenant, hash) DO UPDATE SET hash = excluded.hash RETURNING key`;
@@ -348,7 +366,7 @@ const PUT_BIG = `
 function statements(connection: SqliteConnection) {
   return {
     head: connection.prepare(FIND_HEAD),
-    key: connection.prepare("SELECT key FROM threads WHERE tenant = ? AND id = ?"),
+    key: connection.prepare("SELECT key, origin FROM threads WHERE tenant = ? AND id = ?"),
     claim: connection.prepare(FIND_CLAIM),
     byId: connection.prepare(`SELECT ${ROW_COLUMNS} FROM entries e WHERE e.id = ? AND e.thread = ?`),
     addHead: connection.prepare(ADD_HEAD),
@@ -369,111 +387,18 @@ function statements(connection: SqliteConnection) {
   };
 }
 
-interface ThreadCopy extends ThreadStart {
-  readonly from: string;
-  readonly to: string;
-  readonly atSeq: number;
-}
-
-/**
- * Copies the rows unchanged, big payloads by reference. Returns false when the target exists. `head` was computed earlier,
- * so this checks that the rows have not changed since. Must run inside a transaction.
- */
-export function copyThread(
+/** Inserts a new thread without its rows, and returns its key. */
+export function insertThread(
   connection: SqliteConnection,
   tenant: string,
-  { from, to, atSeq, head, lanes, fields }: ThreadCopy,
-): boolean {
-  if (keyOf(connection, tenant, to) !== undefined) return false;
-  const source = keyOf(connection, tenant, from);
-  if (source === undefined) throw threadNotFound(from);
-  const last = connection.prepare("SELECT hash FROM entries WHERE thread = ? AND seq = ?").get(source, atSeq);
-  if (last?.[0] !== head.hash) throw new CorruptionError({ threadId: from, seq: atSeq, trouble: "it is missing" });
-  connection.prepare(ADD_HEAD).get(tenant, to, ...columnValues(head).added);
-  const key = Number(keyOf(connection, tenant, to));
-  connection
-    .prepare(`INSERT INTO entries (thread, ${COPIED_COLUMNS})
-      SELECT ?, ${COPIED_COLUMNS} FROM entries WHERE thread = ? AND seq <= ? ORDER BY seq`)
-    .run(key, source, atSeq);
+  id: string,
+  { head, lanes, fields }: ThreadStart,
+): number {
+  const { added } = columnValues(head);
+  const key = Number(connection.prepare(ADD_HEAD).get(tenant, id, ...added)?.[0]);
   const putLane = connection.prepare(PUT_LANE);
   for (const lane of lanes) putLane.run(key, ...laneValues(lane));
   const putField = connection.prepare(PUT_FIELD);
   for (const { name, value } of fields) putField.run(key, tenant, name, value);
-  copyBlobUses(connection, tenant, from, to);
-  return true;
-}
-
-/** Removes a thread, its commands, and the big payloads that only it uses. Must run inside a transaction. */
-function removeThread(connection: SqliteConnection, tenant: string, threadId: string): boolean {
-  removeCommands(connection, tenant, threadId);
-  removeRunnable(connection, tenant, threadId);
-  removeWaiting(connection, tenant, threadId);
-  const key = keyOf(connection, tenant, threadId);
-  if (key === undefined) return false;
-  removeRows(connection, key, Number.MAX_SAFE_INTEGER);
-  connection.prepare("DELETE FROM threads WHERE key = ?").run(key);
-  return true;
-}
-
-/** Removes the rows of a thread up to a seq, and the big payloads that only they use. */
-function removeRows(connection: SqliteConnection, key: SqlValue, toSeq: number): void {
-  const range = [key, toSeq];
-  const bigPayloads = connection
-    .prepare("SELECT DISTINCT big FROM entries WHERE thread = ? AND seq <= ? AND big IS NOT NULL")
-    .all(...range);
-  const last = lastPosition(connection);
-  connection.prepare("DELETE FROM entries WHERE thread = ? AND seq <= ?").run(...range);
-  if (last !== lastPosition(connection)) keepPosition(connection, Number(last));
-  const drop = "DELETE FROM big_payloads WHERE key = ?1 AND NOT EXISTS (SELECT 1 FROM entries WHERE big = ?1)";
-  for (const big of bigPayloads) connection.prepare(drop).run(...big);
-}
-
-/** The tenant of threads whose rows are being removed. No tenant has a slash in its name. */
-const REMOVED = "/removed";
-
-/** Threads with fewer rows are removed in one transaction. */
-const ROWS_PER_REMOVAL = 500;
-
-/**
- * Removes a thread, or hides one with many rows. Then it is gone for all readers, and `removeHidden` removes its rows. Must
- * run inside a transaction.
- */
-export function hideOrRemoveThread(connection: SqliteConnection, tenant: string, threadId: string): boolean {
-  const [key, rev] =
-    connection.prepare("SELECT key, rev FROM threads WHERE tenant = ? AND id = ?").get(tenant, threadId) ?? [];
-  if (key === undefined || Number(rev) <= ROWS_PER_REMOVAL) return removeThread(connection, tenant, threadId);
-  removeCommands(connection, tenant, threadId);
-  // The key is a unique id: a thread with this id may be hidden already.
-  connection.prepare("UPDATE threads SET tenant = ?, id = ? WHERE key = ?").run(REMOVED, String(key), key);
-  return true;
-}
-
-/** Removes some rows of a hidden thread, of any process. False when there is none. Must run inside a transaction. */
-export function removeHidden(connection: SqliteConnection): boolean {
-  const [key, id] = connection.prepare("SELECT key, id FROM threads WHERE tenant = ? LIMIT 1").get(REMOVED) ?? [];
-  if (key === undefined) return false;
-  const [first] = connection.prepare("SELECT min(seq) FROM entries WHERE thread = ?").get(key) ?? [];
-  const toSeq = Number(first ?? 0) + ROWS_PER_REMOVAL - 1;
-  removeRows(connection, key, toSeq);
-  const isEmpty = connection.prepare("SELECT 1 FROM entries WHERE thread = ? LIMIT 1").get(key) === undefined;
-  if (isEmpty) removeThread(connection, REMOVED, String(id));
-  return true;
-}
-
-/** SQLite gives a new row the greatest position plus one. A placeholder row keeps a removed position from being reused. */
-function keepPosition(connection: SqliteConnection, pos: number): void {
-  const placeholder =
-    "0, pos, '', 0, NULL, '', '{}', NULL, NULL, '', NULL, '', '', '', 0, NULL, NULL, NULL, NULL, NULL, NULL";
-  connection.prepare("DELETE FROM entries WHERE thread = 0").run();
-  connection
-    .prepare(`INSERT INTO entries (pos, thread, ${COPIED_COLUMNS}) SELECT pos, ${placeholder} FROM (SELECT ? AS pos)`)
-    .run(pos);
-}
-
-function keyOf(connection: SqliteConnection, tenant: string, threadId: string): SqlValue | undefined {
-  return connection.prepare("SELECT key FROM threads WHERE tenant = ? AND id = ?").get(tenant, threadId)?.[0];
-}
-
-function lastPosition(connection: SqliteConnection): SqlValue | undefined {
-  return connection.prepare("SELECT max(pos) FROM entries").get()?.[0];
+  return key;
 }

@@ -40,8 +40,8 @@ function statements(connection: SqliteConnection) {
     ofThread: connection.prepare(`SELECT ${COLUMNS} FROM waiting WHERE tenant = ? AND thread = ?`),
     page: connection.prepare(`
       SELECT thread, ${COLUMNS} FROM waiting
-      WHERE tenant = ?1 AND (since, thread, call_id) > (?2, ?3, ?4) AND (?5 IS NULL OR kind = ?5)
-      ORDER BY since, thread, call_id LIMIT ?6`),
+      WHERE tenant = ? AND (since, thread, call_id) > (?, ?, ?) AND kind = coalesce(?, kind)
+      ORDER BY since, thread, call_id LIMIT ?`),
     remove: connection.prepare(REMOVE),
     put: connection.prepare(`INSERT INTO waiting (tenant, thread, ${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)`),
   };

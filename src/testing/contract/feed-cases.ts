@@ -1,6 +1,6 @@
-import type { FeedItem, FeedOptions } from "../../stores/port.ts";
+import type { FeedEntry, FeedItem, FeedOptions } from "../../stores/port.ts";
 import { note, notes } from "../builders.ts";
-import { allItems, equal, firstItems, ok, present, rejects, sameJsonText, shortPause } from "../check.ts";
+import { allItems, equal, firstEntries, firstItems, ok, present, rejects, sameJsonText, shortPause } from "../check.ts";
 import type { ContractTests } from "./case-fixture.ts";
 
 /** Cases: all threads of a tenant as one stream. */
@@ -11,13 +11,13 @@ export const feedCases: ContractTests = {
       const { entries } = await store.append(fresh(name), notes(2));
       written.push(...entries.map(({ seq }) => [fresh(name), seq] as const));
     }
-    equal(places(await firstItems(10, store.feed())), written, "places");
+    equal(places(await firstEntries(10, store.feed())), written, "places");
   },
 
   "the feed gives the entries that were written": async ({ store, thread }) => {
     const { entries } = await store.append(thread, [note({ z: 1, a: "\u0000" }, { refs: { runId: "r" } }), note()]);
     sameJsonText(
-      (await firstItems(2, store.feed())).map(({ entry }) => entry),
+      (await firstEntries(2, store.feed())).map(({ entry }) => entry),
       entries,
       "entries",
     );
@@ -25,17 +25,21 @@ export const feedCases: ContractTests = {
 
   "a feed goes on after a cursor, in any handle": async ({ store, open, fresh }) => {
     for (let n = 0; n < 6; n++) await store.append(fresh(`t${n % 3}`), note({ n }));
-    const all = await firstItems(6, store.feed());
+    const all = await firstEntries(6, store.feed());
     const other = await open();
     for (let n = 0; n < 5; n++) {
       const after = present(all[n], "item").cursor;
-      equal(places(await firstItems(5 - n, other.feed({ after }))), places(all.slice(n + 1)), `places after item ${n}`);
+      equal(
+        places(await firstEntries(5 - n, other.feed({ after }))),
+        places(all.slice(n + 1)),
+        `places after item ${n}`,
+      );
     }
   },
 
   "a feed waits for what comes, also from another handle": async ({ store, open, fresh }) => {
     const other = await open();
-    const seen = firstItems(4, store.feed());
+    const seen = firstEntries(4, store.feed());
     await store.append(fresh("a"), note());
     await shortPause();
     await other.append(fresh("b"), notes(2));
@@ -57,9 +61,9 @@ export const feedCases: ContractTests = {
     const writing = [store, other, store, other].map(async (handle, n) => {
       for (let batch = 0; batch < 10; batch++) await handle.append(fresh(`t${n % 3}`), notes(2));
     });
-    const seen: FeedItem[] = [];
+    const seen: FeedEntry[] = [];
     while (seen.length < 80)
-      seen.push(...(await firstItems(Math.min(7, 80 - seen.length), other.feed({ after: seen.at(-1)?.cursor }))));
+      seen.push(...(await firstEntries(Math.min(7, 80 - seen.length), other.feed({ after: seen.at(-1)?.cursor }))));
     await Promise.all(writing);
     for (const name of ["t0", "t1", "t2"]) {
       const ofThread = seen.filter(({ threadId }) => threadId === fresh(name)).map(({ entry }) => entry.seq);
@@ -91,19 +95,19 @@ export const feedCases: ContractTests = {
     await store.append(fresh("a"), notes(2));
     await store.append(fresh("b"), notes(2));
     await store.append(fresh("c"), note());
-    const all = await firstItems(5, store.feed());
+    const all = await firstEntries(5, store.feed());
     const inB = present(all[2], "item").cursor;
     await store.delete(fresh("b"));
-    equal(places(await firstItems(1, store.feed({ after: inB }))), [[fresh("c"), 0]], "after the cursor");
+    equal(places(await firstEntries(1, store.feed({ after: inB }))), [[fresh("c"), 0]], "after the cursor");
     const remaining = [
       [fresh("a"), 0],
       [fresh("a"), 1],
       [fresh("c"), 0],
     ];
-    equal(places(await firstItems(3, store.feed())), remaining, "from the start");
+    equal(places(await firstEntries(3, store.feed())), remaining, "from the start");
     await store.append(fresh("b"), note());
     equal(
-      places(await firstItems(2, store.feed({ after: inB }))),
+      places(await firstEntries(2, store.feed({ after: inB }))),
       [
         [fresh("c"), 0],
         [fresh("b"), 0],
@@ -127,33 +131,68 @@ export const feedCases: ContractTests = {
     await store.append(fresh("a"), [note({ n: 4 }), note({ n: 5 }), note({ n: 6 })]);
     await store.append(fresh("c"), note({ n: 7 }));
     const after = [4, 5, 6, 7];
+    equal((await following.next()).value?.type, "deleted", "the deletion");
     for (const n of after) equal(numberOf((await following.next()).value), n, "in a feed that went on");
     await following.return?.();
-    equal((await firstItems(5, store.feed())).map(numberOf), [3, ...after], "from the start");
+    equal((await firstEntries(5, store.feed())).map(numberOf), [3, ...after], "from the start");
     for (const [index, { cursor }] of before.entries()) {
       const rest = index < 2 ? [3, ...after] : after;
-      equal((await firstItems(rest.length, other.feed({ after: cursor }))).map(numberOf), rest, `after item ${index}`);
+      equal(
+        (await firstEntries(rest.length, other.feed({ after: cursor }))).map(numberOf),
+        rest,
+        `after item ${index}`,
+      );
     }
   },
 
-  "the feed shows a fork's history under the fork's id": async ({ store, thread, fresh }) => {
+  "the feed has an item in place of the shared history of a fork": async ({ store, thread, fresh }) => {
     await store.append(thread, notes(2));
-    await store.fork(thread, { atSeq: 1, newId: fresh("fork") });
-    equal(
-      places(await firstItems(4, store.feed())),
-      [
-        [thread, 0],
-        [thread, 1],
-        [fresh("fork"), 0],
-        [fresh("fork"), 1],
-      ],
-      "places",
-    );
+    await store.fork(thread, { atSeq: 0, newId: fresh("fork") });
+    await store.append(fresh("fork"), note());
+    await store.fork(fresh("fork"), { atSeq: -1, newId: fresh("empty") });
+    await store.append(thread, note());
+    const items = await firstItems(6, store.feed());
+    const expected = [
+      ["entry", thread, 0],
+      ["entry", thread, 1],
+      ["forked", fresh("fork"), thread, 0],
+      ["entry", fresh("fork"), 1],
+      ["forked", fresh("empty"), fresh("fork"), -1],
+      ["entry", thread, 2],
+    ];
+    equal(items.map(summaryOf), expected, "items");
+    for (const [index, { cursor }] of items.entries()) {
+      const rest = await firstItems(5 - index, store.feed({ after: cursor }));
+      equal(rest.map(summaryOf), expected.slice(index + 1), `items after ${index}`);
+    }
+  },
+
+  "the feed says that a thread was deleted": async ({ store, open, thread, fresh }) => {
+    const other = await open();
+    await store.append(thread, notes(2));
+    await store.append(fresh("b"), note());
+    await store.fork(thread, { atSeq: 0, newId: fresh("fork") });
+    const following = other.feed()[Symbol.asyncIterator]();
+    const before: FeedItem[] = [];
+    while (before.length < 4) before.push(present((await following.next()).value ?? undefined, "item"));
+    const [next, , late] = [following.next(), await shortPause(), await store.delete(fresh("fork"))];
+    ok(late !== false, "deleted");
+    const deleted = ["deleted", fresh("fork")];
+    equal(summaryOf(present((await next).value ?? undefined, "item")), deleted, "in a feed that waits");
+    await following.return?.();
+    await store.delete(thread);
+    await store.append(thread, note());
+    const now = [["entry", fresh("b"), 0], deleted, ["deleted", thread], ["entry", thread, 0]];
+    equal((await firstItems(4, store.feed())).map(summaryOf), now, "from the start");
+    for (const [index, { cursor }] of before.entries()) {
+      const rest = now.slice(index < 2 ? 0 : 1);
+      equal((await firstItems(rest.length, store.feed({ after: cursor }))).map(summaryOf), rest, `after item ${index}`);
+    }
   },
 
   "a feed cursor that no feed has given is refused": async ({ store, thread }) => {
     await store.append(thread, notes(2));
-    const cursor = present((await firstItems(1, store.feed()))[0], "item").cursor;
+    const cursor = present((await firstEntries(1, store.feed()))[0], "item").cursor;
     const wrong: readonly unknown[] = [
       "",
       "no cursor",
@@ -167,17 +206,25 @@ export const feedCases: ContractTests = {
     ];
     for (const after of wrong)
       await rejects(
-        firstItems(1, store.feed({ after } as FeedOptions)), // invalid on purpose
+        firstEntries(1, store.feed({ after } as FeedOptions)), // invalid on purpose
         { code: "invalid_options" },
         JSON.stringify(after),
       );
-    equal(places(await firstItems(1, store.feed({ after: cursor }))), [[thread, 1]], "after a good one");
+    equal(places(await firstEntries(1, store.feed({ after: cursor }))), [[thread, 1]], "after a good one");
+  },
+
+  "a cursor of another feed is refused": async ({ store, thread }) => {
+    await store.append(thread, notes(2));
+    const cursor = present((await firstItems(1, store.feed()))[0], "item").cursor;
+    const after = cursor.replace(/^./, (first) => (first === "0" ? "1" : "0"));
+    await rejects(firstItems(1, store.feed({ after })), { code: "feed_epoch_changed" }, "feed");
+    ok(/^[0-9a-f]{16}-./.test(cursor), "the cursor names the epoch of the feed");
   },
 
   "more than a page is fed in order": async ({ store, thread, fresh }) => {
     await store.append(thread, notes(700));
     await store.append(fresh("other"), notes(500));
-    const items = await firstItems(1200, store.feed());
+    const items = await firstEntries(1200, store.feed());
     equal(
       items.map(({ entry }) => entry.seq),
       items.map((_, n) => (n < 700 ? n : n - 700)),
@@ -200,10 +247,16 @@ export const feedCases: ContractTests = {
   },
 };
 
-function places(items: readonly FeedItem[]): (readonly [string, number])[] {
+function summaryOf(item: FeedItem): readonly unknown[] {
+  const { type, threadId } = item;
+  if (type === "entry") return [type, threadId, item.entry.seq];
+  return type === "forked" ? [type, threadId, item.from, item.forkSeq] : [type, threadId];
+}
+
+function places(items: readonly FeedEntry[]): (readonly [string, number])[] {
   return items.map(({ threadId, entry }) => [threadId, entry.seq] as const);
 }
 
 function numberOf(item: FeedItem | undefined): unknown {
-  return item?.entry.payload["n"];
+  return item?.entry?.payload["n"];
 }

@@ -1,6 +1,8 @@
 import { StoreError } from "../../stores/errors.ts";
+import type { DeleteOptions } from "../../stores/port.ts";
+import type { Entry, EntryInput } from "../../thread/entry.ts";
 import { note, notes, user } from "../builders.ts";
-import { equal, ok, present, rejects, sameJsonText } from "../check.ts";
+import { allItems, equal, firstItems, ok, present, rejects, sameJsonText, shortPause } from "../check.ts";
 import type { ContractTests } from "./case-fixture.ts";
 
 /** Cases: forks, which share the history of another thread. */
@@ -96,12 +98,178 @@ export const forkCases: ContractTests = {
     equal((await store.verify(fresh("f2"))).ok, true, "verify");
   },
 
-  "a fork outlives its parent": async ({ store, thread, fresh }) => {
+  "forks of forks read as if they had copies": async ({ store, thread, fresh, random }) => {
+    const kinds = ["note", "message"];
+    const entry = (n: number): EntryInput => ({
+      kind: kinds[n % 2],
+      payload: { n, text: n % 3 === 0 ? "third" : "" },
+      refs: { requestId: `r${n % 4}` },
+    });
+    const append = async (id: string, count: number): Promise<readonly Entry[]> => {
+      const from = present(await store.load(id, { last: 0 }), id).rev;
+      const { entries } = await store.append(
+        id,
+        Array.from({ length: count }, (_, n) => entry(from + n)),
+      );
+      return entries;
+    };
+    await store.append(thread, entry(0));
+    await append(thread, 9);
+    let expected = present(await store.load(thread), "thread").toArray();
+    let parent = thread;
+    for (const [index, atSeq] of [6, 9, 9, 10, 3].entries()) {
+      const newId = fresh(`fork${index}`);
+      await store.fork(parent, { atSeq, newId });
+      expected = [...expected.slice(0, atSeq + 1), ...(await append(newId, 3))];
+      await append(parent, 2);
+      parent = newId;
+      sameJsonText((await store.load(newId))?.toArray(), expected, newId);
+      for (let query = 0; query < 12; query++) {
+        const [fromSeq, toSeq, limit] = [random.below(13), random.below(13), random.below(6)];
+        const kind = random.oneIn(3) ? "note" : undefined;
+        const search = random.oneIn(3) ? "third" : undefined;
+        const requestId = random.oneIn(3) ? "r1" : undefined;
+        const reverse = random.oneIn(2);
+        const options = {
+          fromSeq,
+          toSeq,
+          limit,
+          reverse,
+          search,
+          kinds: kind && [kind],
+          refs: requestId && { requestId },
+        };
+        const found = expected.filter(
+          ({ seq, kind: of, payload, refs }) =>
+            seq >= fromSeq &&
+            seq <= toSeq &&
+            (kind === undefined || of === kind) &&
+            (search === undefined || payload["text"] === search) &&
+            (requestId === undefined || refs["requestId"] === requestId),
+        );
+        const inOrder = (reverse ? found.toReversed() : found).slice(0, limit);
+        sameJsonText(await allItems(store.read(newId, options)), inOrder, `${newId} ${JSON.stringify(options)}`);
+      }
+      equal((await store.verify(newId)).entries, expected.length, "entries");
+    }
+  },
+
+  "forks of forks remember the ids they share, and no others": async ({ store, thread, fresh }) => {
+    const named = (id: string) => note({ id }, { id });
+    await store.append(thread, [named("a"), named("b"), named("c")]);
+    await store.fork(thread, { atSeq: 1, newId: fresh("f1") });
+    await store.append(fresh("f1"), [named("d"), named("e")]);
+    await store.fork(fresh("f1"), { atSeq: 2, newId: fresh("f2") });
+    await store.append(fresh("f2"), named("f"));
+    for (const [id, seq] of [
+      ["a", 0],
+      ["b", 1],
+      ["d", 2],
+      ["f", 3],
+    ] as const) {
+      const { replayed, entries } = await store.append(fresh("f2"), named(id));
+      equal([replayed, entries[0]?.seq], [true, seq], id);
+    }
+    const whole = ["a", "b", "d", "f"].map(named);
+    equal((await store.append(fresh("f2"), whole)).replayed, true, "a batch over all parts");
+    await rejects(
+      store.append(fresh("f2"), note({ other: 1 }, { id: "a" })),
+      { code: "entry_id_reused" },
+      "other content",
+    );
+    for (const id of ["c", "e"]) equal((await store.append(fresh("f2"), named(id))).replayed, false, `${id} is free`);
+    await rejects(
+      store.append(fresh("f1"), named("c"), { expectedRev: 0 }),
+      { code: "conflict" },
+      "c in the first fork",
+    );
+  },
+
+  "a search of threads finds the text that a fork shares": async ({ store, thread, fresh }) => {
+    await store.append(thread, [note({ text: "early" }), note({ text: "late" })]);
+    await store.fork(thread, { atSeq: 0, newId: fresh("f1") });
+    await store.fork(fresh("f1"), { atSeq: 0, newId: fresh("f2") });
+    const found = async (search: string) => (await store.list({ search, order: "id" })).threads.map(({ id }) => id);
+    equal(await found("early"), [fresh("f1"), fresh("f2"), thread].sort(), "shared text");
+    equal(await found("late"), [thread], "text after the fork");
+  },
+
+  "a watcher of an id that becomes a fork gets the shared entries": async ({ store, open, thread, fresh }) => {
+    const other = await open();
     await store.append(thread, notes(3));
-    await store.fork(thread, { atSeq: 2, newId: fresh("fork") });
-    await store.delete(thread);
-    equal((await store.load(fresh("fork")))?.rev, 3, "rev");
-    equal((await store.verify(fresh("fork"))).ok, true, "verify");
+    const seen = firstItems(3, other.watch(fresh("fork"), { fromSeq: 0 }));
+    await shortPause();
+    await store.fork(thread, { atSeq: 1, newId: fresh("fork") });
+    await store.append(fresh("fork"), note());
+    equal(
+      (await seen).map(({ seq }) => seq),
+      [0, 1, 2],
+      "seqs",
+    );
+  },
+
+  "a deleted parent is gone, and its forks keep what they show": async ({ store, open, thread, fresh }) => {
+    const other = await open();
+    await store.append(thread, [note({ n: 1 }, { id: "a" }), ...notes(4)], { metadata: { title: "gone" } });
+    await store.fork(thread, { atSeq: 2, newId: fresh("f1") });
+    await store.append(fresh("f1"), notes(2));
+    await store.fork(fresh("f1"), { atSeq: 3, newId: fresh("f2") });
+    const forks = [fresh("f1"), fresh("f2")];
+    const before = await Promise.all(forks.map(async (id) => (await store.load(id))?.toJSON()));
+    const deletion = await other.delete(thread);
+    ok(deletion !== false, "deleted");
+    equal(deletion.deleted, [thread], "deleted");
+    if (deletion.keptFor.length > 0) equal(deletion.keptFor.toSorted(), forks, "forks that the rows are kept for"); // a driver may copy
+    equal(await store.load(thread), undefined, "thread");
+    equal(await allItems(store.read(thread)), [], "entries");
+    equal(
+      (await store.list({ order: "id" })).threads.map(({ id }) => id),
+      forks,
+      "list",
+    );
+    await rejects(store.verify(thread), { code: "thread_not_found" }, "verify");
+    await rejects(store.fork(thread, { atSeq: 0 }), { code: "thread_not_found" }, "fork");
+    await rejects(store.append(thread, note(), { create: false }), { code: "thread_not_found" }, "append");
+    equal(await store.delete(thread), false, "deleted again");
+    const { rev, replayed } = await store.append(thread, note({ n: 2 }, { id: "a" }), { expectedRev: 0 });
+    equal([rev, replayed], [1, false], "a new thread of this id");
+    equal((await store.load(thread))?.metadata, {}, "its metadata");
+    for (const [index, id] of forks.entries()) {
+      sameJsonText((await store.load(id))?.toJSON(), before[index], id);
+      equal((await store.append(id, note({ n: 1 }, { id: "a" }))).replayed, true, "a shared id");
+      equal((await store.verify(id)).ok, true, "verify");
+    }
+    ok((await store.delete(fresh("f1"))) !== false, "the first fork is deleted");
+    sameJsonText((await store.load(fresh("f2")))?.toJSON(), before[1], "the fork of the fork");
+    equal((await store.verify(fresh("f2"))).ok, true, "verify");
+    ok((await store.delete(fresh("f2"))) !== false, "the last fork is deleted");
+    equal((await store.load(thread))?.rev, 1, "the new thread stays");
+  },
+
+  "a tree is deleted with its forks": async ({ store, thread, fresh }) => {
+    await store.append(thread, notes(3));
+    await store.fork(thread, { atSeq: 1, newId: fresh("f1") });
+    await store.append(fresh("f1"), note());
+    await store.fork(fresh("f1"), { atSeq: 2, newId: fresh("f2") });
+    await store.fork(fresh("f1"), { atSeq: 0, newId: fresh("f3") });
+    await store.fork(fresh("f3"), { atSeq: -1, newId: fresh("f4") });
+    await store.append(fresh("other"), note());
+    const deletion = await store.delete(thread, { forks: "delete" });
+    ok(deletion !== false, "deleted");
+    const forks = ["f1", "f2", "f3", "f4"].map(fresh);
+    equal(
+      [deletion.deleted[0], deletion.deleted.slice(1).toSorted(), deletion.keptFor],
+      [thread, forks, []],
+      "deletion",
+    );
+    equal(
+      (await store.list()).threads.map(({ id }) => id),
+      [fresh("other")],
+      "list",
+    );
+    equal(await store.delete(thread, { forks: "delete" }), false, "deleted again");
+    const wrong: unknown = { forks: "all" };
+    await rejects(store.delete(thread, wrong as DeleteOptions), { code: "invalid_options" }, "another option"); // wrong on purpose
   },
 
   "a long thread forks whole": async ({ store, thread, fresh }) => {

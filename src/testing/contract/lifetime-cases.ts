@@ -10,7 +10,7 @@ export const lifetimeCases: ContractTests = {
   "a thread that is deleted is gone everywhere": async ({ store, open, thread }) => {
     const other = await open();
     await store.append(thread, notes(5), { metadata: { title: "t" } });
-    equal(await other.delete(thread), true, "deleted");
+    equal(await other.delete(thread), { deleted: [thread], keptFor: [] }, "deleted");
     equal(await store.load(thread), undefined, "thread");
     equal(await allItems(store.read(thread)), [], "entries");
     equal((await store.list()).threads, [], "list");

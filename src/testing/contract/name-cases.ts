@@ -1,5 +1,5 @@
 import { note, notes } from "../builders.ts";
-import { equal, firstItems, present, rejects } from "../check.ts";
+import { equal, firstEntries, firstItems, present, rejects } from "../check.ts";
 import type { CaseFixture, ContractTests } from "./case-fixture.ts";
 
 const INVALID_NAMES: Readonly<Record<string, unknown>> = {
@@ -139,7 +139,7 @@ export const tenantCases: ContractTests = {
       "threads",
     );
     equal(
-      (await firstItems(3, theirs.feed())).map(({ entry }) => entry.seq),
+      (await firstEntries(3, theirs.feed())).map(({ entry }) => entry.seq),
       [0, 1, 2],
       "their seqs",
     );

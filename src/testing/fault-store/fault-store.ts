@@ -88,7 +88,7 @@ export class FaultyStore implements FaultStore {
     );
   }
 
-  delete(threadId: string, options?: Port.CallOptions): Promise<boolean> {
+  delete(threadId: string, options?: Port.DeleteOptions): Promise<Port.Deletion | false> {
     return this.#write({ method: "delete", name: threadId }, () => this.#store.delete(threadId, options));
   }
 

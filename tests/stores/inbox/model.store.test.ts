@@ -27,7 +27,10 @@ const subjects: Readonly<Record<string, () => Subject>> = {
     const path = fastFile();
     const store = sqliteStore(path);
     const dump = async () => {
-      const tables = ask(path, "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name");
+      const tables = ask(
+        path,
+        "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT IN ('meta', 'sqlite_sequence') ORDER BY name",
+      );
       return JSON.stringify(tables.map(([name]) => [name, ask(path, `SELECT * FROM ${name} ORDER BY 1, 2, 3`)]));
     };
     return { store, dump, end: () => store.close() };
@@ -39,7 +42,17 @@ const subjects: Readonly<Record<string, () => Subject>> = {
   },
 };
 
-const TABLES = ["threads", "entries", "big_payloads", "records", "claims", "commands", "runnable", "waiting"];
+const TABLES = [
+  "threads",
+  "entries",
+  "big_payloads",
+  "records",
+  "claims",
+  "commands",
+  "feed_items",
+  "runnable",
+  "waiting",
+];
 let raw: ReturnType<typeof rawConnection> | undefined;
 
 /** One query, because there is one before and one after each call. */
@@ -130,7 +143,7 @@ async function perform(store: ThreadStore, one: Call): Promise<unknown> {
     case "withdraw":
       return store.withdraw(one.thread, one.id);
     case "delete":
-      return store.delete(one.thread);
+      return (await store.delete(one.thread)) !== false;
     case "append": {
       const { rev, replayed } = await store.append(one.thread, one.entry === undefined ? [] : { id: one.entry }, {
         expectedRev: one.expectedRev,

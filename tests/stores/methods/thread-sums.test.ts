@@ -109,7 +109,7 @@ describe("verify finds wrong sums in a head with a right seal:", () => {
     const { sums: right, ...lanes } = thread.head.lanes;
     expect(right).toEqual({ counts, first });
     const head = sealHead("t", { ...thread.head, lanes: { ...lanes, ...(sums && { sums }) } }, nativeSha256);
-    tenant.threads.set("t", { ...thread, head });
+    thread.head = head;
     const bad = { seq: -1, reason: expect.stringContaining("sums") };
     expect(await store.verify("t")).toMatchObject({ ok: false, bad });
   });

@@ -18,7 +18,7 @@ test("a position is not reused after the newest thread is deleted", async () => 
   const seen = (await feedSoFar(store)).at(-1)?.cursor;
   await store.delete("newest");
   await store.append("next", note({ text: "not to be missed" }));
-  expect(await after(store, seen)).toEqual(["next"]);
+  expect(await after(store, seen)).toEqual(["deleted newest", "entry next"]);
 });
 
 test("a position is not reused after another handle deletes every thread", async () => {
@@ -28,7 +28,7 @@ test("a position is not reused after another handle deletes every thread", async
   const seen = (await feedSoFar(store)).at(-1)?.cursor;
   for (const id of ["c", "a", "b"]) await other.delete(id);
   await other.append("next", note());
-  expect(await after(store, seen)).toEqual(["next"]);
+  expect(await after(store, seen)).toEqual(["deleted c", "deleted a", "deleted b", "entry next"]);
 });
 
 test("under any appends, forks and deletions cursors only grow and a reader misses nothing", async () => {
@@ -40,24 +40,24 @@ test("under any appends, forks and deletions cursors only grow and a reader miss
     const id = `t_${random.below(6)}`;
     const written: string[] = [];
     if (random.oneIn(3)) {
-      await store.delete(id);
+      if (await store.delete(id)) written.push(`deleted ${id}`);
       alive.delete(id);
     } else if (alive.has(id) && random.oneIn(4)) {
       const newId = `fork_${step}`;
       await store.fork(id, { atSeq: 0, newId });
       alive.add(newId);
-      written.push(newId);
+      written.push(`forked ${newId}`);
     } else {
       await store.append(id, note({ step }));
       alive.add(id);
-      written.push(id);
+      written.push(`entry ${id}`);
     }
     const items = await Array.fromAsync(itemsAfter(store, cursor));
     expect(
-      items.map(({ threadId }) => threadId),
+      items.map(({ type, threadId }) => `${type} ${threadId}`),
       `seed ${random.seed}, step ${step}`,
     ).toEqual(written);
-    for (const item of items) expect(Number(item.cursor)).toBeGreaterThan(Number(cursor ?? 0));
+    for (const item of items) expect(placeOf(item.cursor)).toBeGreaterThan(placeOf(cursor ?? "-0"));
     cursor = items.at(-1)?.cursor ?? cursor;
   }
 });
@@ -65,7 +65,7 @@ test("under any appends, forks and deletions cursors only grow and a reader miss
 test("an invalid cursor is refused; the feed does not wait", async () => {
   const store = open();
   await store.append("a", note());
-  for (const cursor of ["", "newest", "1.5", "-1", "1e3", " 1"])
+  for (const cursor of ["", "newest", "1.5", "-1", "1e3", " 1", "1"])
     await expect(Array.fromAsync(itemsAfter(store, cursor)), cursor).rejects.toMatchObject({ code: "invalid_options" });
 });
 
@@ -76,5 +76,14 @@ function itemsAfter(store: ReturnType<typeof open>, after: string | undefined) {
 }
 
 async function after(store: ReturnType<typeof open>, cursor: string | undefined): Promise<string[]> {
-  return (await Array.fromAsync(itemsAfter(store, cursor))).map(({ threadId }) => threadId);
+  return (await Array.fromAsync(itemsAfter(store, cursor))).map(({ type, threadId }) => `${type} ${threadId}`);
+}
+
+/** The row of a cursor, and as a fraction the item behind it. */
+function placeOf(cursor: string): number {
+  const [row = 0, item = 0] = cursor
+    .slice(cursor.indexOf("-") + 1)
+    .split(".")
+    .map(Number);
+  return row + item / 1e6;
 }

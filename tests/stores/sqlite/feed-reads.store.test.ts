@@ -72,7 +72,7 @@ describe("the rows of all threads", () => {
     const before = await driver.changedThreads?.(undefined);
     await other.append("x", notes(100));
     const after = await driver.changedThreads?.(before?.position);
-    expect(after).toEqual({ threadIds: [], position: String(Number(before?.position) + 100) });
+    expect(after).toEqual({ threadIds: [], position: `${Number.parseInt(before?.position ?? "", 10) + 100}.0` });
     forget();
     expect(await driver.changedThreads?.(after?.position)).toEqual(after);
     expect(ran).toEqual(["PRAGMA data_version"]);
@@ -91,6 +91,6 @@ describe("the rows of all threads", () => {
     await store.append("gap-c", note());
     const found = await driver.changedThreads?.(before?.position);
     expect(found?.threadIds.toSorted()).toEqual(["gap-a", "gap-b", "gap-c"]);
-    expect(found?.position).toBe(String(Number(before?.position) + 12_002));
+    expect(found?.position).toBe(`${Number.parseInt(before?.position ?? "", 10) + 12_002}.0`);
   });
 });

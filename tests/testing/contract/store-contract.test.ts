@@ -63,16 +63,19 @@ describe("a case", () => {
       expect(handles.closed).toBe(handles.opened);
     }
     const handles = { opened: 0, closed: 0 };
-    const failing = counting(handles, { delete: async () => true });
+    const failing = counting(handles, { delete: async () => ({ deleted: [], keptFor: [] }) });
     await expect(run("a thread that never was cannot be deleted", { open: failing })).rejects.toThrow();
     expect(handles).toEqual({ opened: 1, closed: 1 });
   });
 
   test("says what it expected and what it got", async () => {
-    const failing = counting({ opened: 0, closed: 0 }, { delete: async () => true });
+    const failing = counting({ opened: 0, closed: 0 }, { delete: async () => ({ deleted: [], keptFor: [] }) });
     const failure = await run("a thread that never was cannot be deleted", { open: failing }).catch((error) => error);
     expect(failure).toBeInstanceOf(ContractFailure);
-    expect(failure).toMatchObject({ message: "deleted: expected false, got true", expected: false, actual: true });
+    expect(failure).toMatchObject({
+      message: 'deleted: expected false, got {"deleted":[],"keptFor":[]}',
+      expected: false,
+    });
   });
 
   test("with random cases names its seed, and the same seed gives the same failure", async () => {

@@ -18,10 +18,10 @@ export const blobs: Mutants = {
         return search === undefined ? rows : rows.filter(({ payload }) => payload?.toLowerCase().includes(search));
       },
     }),
-    "does not give a fork the blobs of its parent": (sound) => ({
-      transact: (id, ids, decide, wanted) =>
-        sound.transact(id, ids, (state) => ({ ...decide(state), blobsOf: "nothing" }), wanted),
-    }),
+    "does not give a fork the blobs of its parent": (_, { blobUses }) => {
+      blobUses.copy = () => {};
+      return {};
+    },
   },
   "blob use": {
     "keeps blobs forever": () => ({ purgeBlobs: async () => false }),

@@ -72,11 +72,10 @@ export const keeping: Mutants = {
   life: {
     "says it deleted what never was": (sound) => ({
       async remove(id) {
-        await sound.remove(id);
-        return true;
+        return (await sound.remove(id)) ?? [];
       },
     }),
-    "deletes nothing": (sound) => ({ remove: async (id) => (await sound.head(id)) !== undefined }),
+    "deletes nothing": (sound) => ({ remove: async (id) => ((await sound.head(id)) ? [] : undefined) }),
     "deletes checkpoints with a thread": (sound, { records }) => ({
       remove(id) {
         records.clear();

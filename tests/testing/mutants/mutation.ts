@@ -51,10 +51,11 @@ export function retried(
     });
 }
 
+/** A driver that copies the rows of a fork, after a change of them. */
 export function copying(
   sound: StoreDriver,
   change: (rows: readonly StoredRow[]) => readonly StoredRow[],
-): NonNullable<StoreDriver["copy"]> {
+): StoreDriver["fork"] {
   return async (from, to, atSeq, start) => {
     const rows = change(await sound.rows(from, { from: 0, to: atSeq, limit: atSeq + 1 }));
     return sound.transact(to, { ids: [], lanes: [] }, (state) =>

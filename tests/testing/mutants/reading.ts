@@ -200,8 +200,8 @@ export const reading: Mutants = {
           }),
       };
     },
-    "copies no lanes": (sound) => ({
-      copy: async (from, to, atSeq, { head }) => {
+    "forks without lanes": (sound) => ({
+      fork: async (from, to, atSeq, { head }) => {
         const rows = await sound.rows(from, { from: 0, to: atSeq, limit: atSeq + 1 });
         return sound.transact(to, { ids: [], lanes: [] }, (state) =>
           state.head ? { result: false } : { result: true, head, rows },
@@ -246,14 +246,14 @@ export const reading: Mutants = {
     "feeds thread by thread": (sound) => ({
       changes: async (after, limit) =>
         (await sound.changes(after, limit)).toSorted(
-          (a, b) => a.threadId.localeCompare(b.threadId) || a.row.seq - b.row.seq,
+          (a, b) => a.threadId.localeCompare(b.threadId) || Number(a.cursor) - Number(b.cursor),
         ),
     }),
     "feeds again what stood where a thread that began anew has an entry": (_, { log, threads }) => ({
       changes: async (after, limit) =>
         log
           .map((change, n) => ({ ...change, cursor: String(n) }))
-          .filter(({ threadId, row }) => threads.get(threadId)?.rows[row.seq] !== undefined)
+          .filter((change) => change.type !== "entry" || threads.get(change.threadId)?.rowAt(change.row.seq))
           .filter(({ cursor }) => after === undefined || Number(cursor) > Number(after))
           .slice(0, limit),
     }),
@@ -261,12 +261,21 @@ export const reading: Mutants = {
       async changes(after, limit) {
         const all = await sound.changes(undefined, Number.MAX_SAFE_INTEGER);
         const isFirst = (cursor: string, id: string, seq: number) =>
-          log.findIndex(({ threadId, row }) => threadId === id && row.seq === seq) === Number(cursor);
+          log.findIndex((change) => change.type === "entry" && change.threadId === id && change.row.seq === seq) ===
+          Number(cursor);
         return all
-          .filter(({ cursor, threadId, row }) => isFirst(cursor, threadId, row.seq))
+          .filter((change) => change.type !== "entry" || isFirst(change.cursor, change.threadId, change.row.seq))
           .filter(({ cursor }) => after === undefined || Number(cursor) > Number(after))
           .slice(0, limit);
       },
+    }),
+    "has another epoch in each handle": () => {
+      const epoch = String(Math.random()).slice(-8).padStart(16, "0");
+      return { feedEpoch: async () => ({ epoch }) };
+    },
+    "says that it has cursors of 0.1": (sound) => ({
+      feedEpoch: async () => ({ ...(await sound.feedEpoch()), hasEarlierCursors: true }),
+      changes: (after, limit) => sound.changes(/^\d+$/.test(after ?? "0") ? after : undefined, limit),
     }),
     "takes any text for a cursor": (sound) => ({
       changes: (after, limit) => sound.changes(/^\d+$/.test(after ?? "0") ? after : undefined, limit),

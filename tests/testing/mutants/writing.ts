@@ -152,13 +152,60 @@ export const writing: Mutants = {
     }),
   },
   fork: {
-    "forks one row short": (sound) => ({ copy: copying(sound, (rows) => rows.slice(0, -1)) }),
+    "forks one row short": (sound) => ({ fork: copying(sound, (rows) => rows.slice(0, -1)) }),
     "forks over what is there": (sound) => ({
-      async copy(from, to, atSeq, head) {
+      async fork(from, to, atSeq, head) {
         await sound.remove(to);
-        return copying(sound, (rows) => rows)(from, to, atSeq, head);
+        return sound.fork(from, to, atSeq, head);
       },
     }),
-    "forks a deleted thread": (sound) => ({ copy: copying(sound, (rows) => rows) }),
+    "forks a deleted thread": (sound) => ({ fork: copying(sound, (rows) => rows) }),
+    "removes the rows that a fork shows": (sound, { threads }) => ({
+      remove(id) {
+        threads.get(id)?.rows.splice(0);
+        return sound.remove(id);
+      },
+    }),
+    "knows no ids of shared rows": (sound, { threads }) => ({
+      transact: (id, wanted, decide) =>
+        sound.transact(id, wanted, (state) => {
+          const own = new Set(threads.get(id)?.rows);
+          return decide({ ...state, known: state.known.filter((row) => own.has(row)) });
+        }),
+    }),
+    "shows what the parent got after the fork": (sound) => {
+      const parents = new Map<string, string>();
+      return {
+        fork(from, to, atSeq, start) {
+          parents.set(to, from);
+          return sound.fork(from, to, atSeq, start);
+        },
+        async rows(id, range) {
+          const parent = parents.get(id);
+          const head = parent === undefined ? undefined : await sound.head(parent);
+          return sound.rows(parent !== undefined && range.to < (head?.rev ?? 0) ? parent : id, range);
+        },
+      };
+    },
+    "gives the shared rows of a fork first, also in reverse": (sound, { threads }) => ({
+      async rows(id, range) {
+        const rows = await sound.rows(id, { ...range, limit: Number.MAX_SAFE_INTEGER });
+        const own = new Set(threads.get(id)?.rows);
+        return [...rows.filter((row) => !own.has(row)), ...rows.filter((row) => own.has(row))].slice(0, range.limit);
+      },
+    }),
+    "forgets forks of forks": (sound) => {
+      const parents = new Map<string, string>();
+      return {
+        fork(from, to, atSeq, start) {
+          parents.set(to, from);
+          return sound.fork(from, to, atSeq, start);
+        },
+        forks: async (id) => (await sound.forks(id)).filter((fork) => parents.get(fork) === id),
+      };
+    },
+    "names no fork for which it keeps rows, but others": (sound) => ({
+      remove: async (id) => (await sound.remove(id))?.map((fork) => `${fork}x`),
+    }),
   },
 };

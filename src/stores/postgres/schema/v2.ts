@@ -133,4 +133,31 @@ create table blob_uses (
 );
 create index blob_uses_by_thread on blob_uses (tenant, thread);
 create index blob_uses_ended on blob_uses (tenant, ended_at) where ended_at is not null;
+
+-- Forks. A fork shows the rows of the thread origin up to fork_seq; its own rows follow. fork_of is the thread that was
+-- forked, until that is removed. A thread whose rows a fork shows cannot be removed, also not by a process of 0.1.
+alter table threads
+  add column origin bigint references threads (key),
+  add column fork_seq bigint,
+  add column origin_sum text, -- a checksum of the two
+  add column fork_of bigint references threads (key) on delete set null,
+  add column state text; -- 'hidden' for a deleted thread whose rows a fork shows
+create index threads_by_origin on threads (origin) where origin is not null;
+create index threads_by_parent on threads (fork_of) where fork_of is not null;
+
+-- What the feed has beside the rows. The positions are those of the entries.
+create table feed_items (
+  pos bigint primary key default nextval('entries_pos_seq'),
+  tenant text collate "C" not null,
+  xid xid8 not null default pg_current_xact_id(),
+  thread text collate "C" not null,
+  kind text not null,
+  body text not null
+);
+create index feed_items_by_commit on feed_items (tenant, xid, pos);
+create index feed_items_by_thread on feed_items (tenant, thread);
+
+-- Cursors name the feed epoch. Those of 0.1 name none; they are good in a database that had entries of 0.1.
+insert into meta (name, value) values ('feed_epoch', left(replace(gen_random_uuid()::text, '-', ''), 16));
+insert into meta (name, value) select 'earlier_cursors', 'yes' from entries_pos_seq where is_called;
 `;

@@ -146,4 +146,38 @@ CREATE TABLE blob_uses (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX blob_uses_by_thread ON blob_uses (tenant, thread);
 CREATE INDEX blob_uses_ended ON blob_uses (tenant, ended_at) WHERE ended_at IS NOT NULL;
+
+-- Forks. A fork shows the rows of the thread origin up to fork_seq; its own rows follow. fork_of is the thread that was
+-- forked, until that is removed. A thread whose rows a fork shows cannot be removed, also not by a process of 0.1.
+ALTER TABLE threads ADD COLUMN origin INTEGER;
+ALTER TABLE threads ADD COLUMN fork_seq INTEGER;
+ALTER TABLE threads ADD COLUMN origin_sum TEXT; -- a checksum of the two
+ALTER TABLE threads ADD COLUMN fork_of INTEGER;
+ALTER TABLE threads ADD COLUMN state TEXT; -- 'hidden' for a deleted thread whose rows a fork shows
+CREATE INDEX threads_by_origin ON threads (origin) WHERE origin IS NOT NULL;
+CREATE INDEX threads_by_parent ON threads (fork_of) WHERE fork_of IS NOT NULL;
+
+CREATE TRIGGER keep_shared_rows BEFORE DELETE ON threads WHEN EXISTS (SELECT 1 FROM threads WHERE origin = OLD.key) BEGIN
+  SELECT RAISE(ABORT, 'A fork shows entries of this thread.');
+END;
+CREATE TRIGGER forget_parent AFTER DELETE ON threads BEGIN
+  UPDATE threads SET fork_of = NULL WHERE fork_of = OLD.key;
+END;
+
+-- What the feed has beside the rows. An item comes after the row with the position after_row.
+CREATE TABLE feed_items (
+  pos INTEGER PRIMARY KEY AUTOINCREMENT,
+  after_row INTEGER NOT NULL,
+  tenant TEXT NOT NULL,
+  thread TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  body TEXT NOT NULL
+) STRICT;
+CREATE INDEX feed_items_by_place ON feed_items (tenant, after_row, pos);
+CREATE INDEX feed_items_by_thread ON feed_items (tenant, thread);
+
+-- Cursors name the feed epoch. Those of 0.1 name none; they are good in a file that has entries of 0.1.
+CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+INSERT INTO meta VALUES ('feed_epoch', lower(hex(randomblob(8))));
+INSERT INTO meta SELECT 'earlier_cursors', 'yes' WHERE EXISTS (SELECT 1 FROM entries);
 `;
