@@ -36,7 +36,7 @@ describe("a branch of a server", () => {
   });
 
   test("begins at an entry far before those that are loaded", async () => {
-    const words = Array.from({ length: 3_000 }, (_, n) => message(`Word ${n}.`, n % 2 ? "assistant" : "user"));
+    const words = Array.from({ length: 600 }, (_, n) => message(`Word ${n}.`, n % 2 ? "assistant" : "user"));
     await on.store.append(on.threadId, words);
     const server = await on.start({ script: [answers("Word 0.", "Word 1.", "And?")], contextPolicy });
     expect(server.thread().firstSeq).toBeGreaterThan(2);
