@@ -250,6 +250,19 @@ describe("a branch that is appended while other processes append", () => {
   });
 });
 
+test("a branch within a large batch has the origin that it has within a small one", async () => {
+  const [first, later] = [Array.from({ length: 600 }, () => note()), Array.from({ length: 900 }, () => note())];
+  const batch = [...first, replaceIn("default", 9, "Be kind."), branchOf("default", 600, "second"), ...later];
+  const [small, large] = [memoryStore(), memoryStore()];
+  for (const entry of batch) await small.append("t", entry);
+  await large.append("t", batch);
+  const origins = await Promise.all(
+    [small, large].map(async (store) => (await loaded(store, "t", { last: 0 })).base?.lanes["second"]?.origin),
+  );
+  expect(origins[1]).toMatchObject({ lane: "default", seq: 600, measure: origins[0]?.measure, replace: { seq: 600 } });
+  expect(await large.verify("t")).toMatchObject({ ok: true });
+});
+
 test("a branch of a lane that version 0.1 wrote has an origin", async () => {
   const tenant = new MemoryTenant();
   const store = defineStore(memoryDriver(tenant, () => 0));
