@@ -40,8 +40,15 @@ export async function listThreads(
   const where = conditions.map(({ sql }) => sql).join(" AND ");
   const values = [...conditions.flatMap((condition) => condition.values), query.limit + 1];
   const order = (query.reverse ? REVERSE_ORDER : SORT_ORDER)[query.order];
-  const tables = first === undefined ? "threads t" : "thread_fields f CROSS JOIN threads t";
-  const sql = `SELECT id, ${HEAD_COLUMNS} FROM ${tables} WHERE ${where} ORDER BY ${order} LIMIT ?`;
+  const pageFrom = (columns: string, tables: string) =>
+    `SELECT ${columns} FROM ${tables} WHERE ${where} ORDER BY ${order} LIMIT ?`;
+  const columns = `id, ${HEAD_COLUMNS}`;
+  // Threads of a field are sorted, so the other columns are read only for those of the page.
+  const sql =
+    first === undefined
+      ? pageFrom(columns, "threads t")
+      : `SELECT ${columns} FROM (${pageFrom("t.key AS found", "thread_fields f CROSS JOIN threads t")})
+         CROSS JOIN threads ON key = found ORDER BY ${order}`;
   const rows = await (query.search === ""
     ? retryBusy(() => connection.prepare(sql).all(...values))
     : runLongQuery(connection, queries, sql, values)); // a search reads every payload
