@@ -14,6 +14,7 @@ import { Fixtures } from "./fixtures.ts";
 import { HELP } from "./help.ts";
 import { lanes } from "./lanes.ts";
 import { last200 } from "./last-200.ts";
+import { lists } from "./lists.ts";
 import { memory } from "./memory.ts";
 import { peers } from "./peers.ts";
 import { postgresAppends } from "./postgres.ts";
@@ -39,6 +40,7 @@ const measurements: Readonly<Record<string, Measurement>> = {
   bytes,
   feed,
   requests,
+  lists,
   watchers,
   stalls,
   processes,

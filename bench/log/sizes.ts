@@ -13,6 +13,8 @@ export interface Sizes {
   readonly stallEntries: number;
   /** Entries of all threads of the feed. */
   readonly feedEntries: number;
+  /** Threads to list: a multiple of 1,000. */
+  readonly threads: number;
   /** How long watchers and feeds are observed while they wait, in milliseconds. */
   readonly restMs: number;
   readonly verifies: number;
@@ -33,6 +35,7 @@ export const FULL: Sizes = {
   opens: 15,
   stallEntries: 50_000,
   feedEntries: 122_000,
+  threads: 100_000,
   restMs: 5000,
   verifies: 3,
   memory: [1000, 100_000, 1_000_000],
@@ -52,6 +55,7 @@ export const QUICK: Sizes = {
   opens: 2,
   stallEntries: 5000,
   feedEntries: 10_000,
+  threads: 5000,
   restMs: 500,
   verifies: 1,
   memory: [1000, 10_000, 100_000],
