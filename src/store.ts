@@ -84,6 +84,8 @@ export type {
   ListOptions,
   ListOrder,
   LoadOptions,
+  ModelPrice,
+  ModelUsage,
   NextRun,
   PostOptions,
   PutBlobOptions,
@@ -91,6 +93,8 @@ export type {
   ThreadCounts,
   ThreadInfo,
   ThreadPage,
+  UsageDay,
+  UsageOptions,
   VerifyOptions,
   VerifyReport,
   WaitingOptions,
@@ -99,6 +103,7 @@ export type {
 export type { StoreProjectionInput } from "./stores/project-from-store.ts";
 export type { Runnable, TakenThread, TakeOptions } from "./stores/runnable.ts";
 export type { OnUpgrade, UpgradeProgress } from "./stores/upgrade.ts";
+export type { CountedUsage, UsageQuery, UsageSum } from "./stores/usage-sum.ts";
 export type { WaitingCall, WaitingCallInput, WaitingPage } from "./stores/waiting-call.ts";
 export { checkName } from "./thread/names.ts";
 export type { LaneBase, LaneBaseOrigin, ThreadBase } from "./thread/thread-data.ts";

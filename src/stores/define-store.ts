@@ -9,6 +9,7 @@ import { listMethods } from "./methods/list.ts";
 import { ownerMethods } from "./methods/owner.ts";
 import { readMethods } from "./methods/read.ts";
 import { recordMethods } from "./methods/records.ts";
+import { usageMethods } from "./methods/usage.ts";
 import { verifyMethods } from "./methods/verify.ts";
 import { waitingMethods } from "./methods/waiting.ts";
 import { completePorts, type StoreOptions } from "./options.ts";
@@ -30,6 +31,7 @@ export function defineStore(driver: StoreDriver, options: StoreOptions = {}): Th
     ...followMethods(context),
     ...forkMethods(context),
     ...ownerMethods(context),
+    ...usageMethods(context),
     ...claimMethods(context),
     ...inboxMethods(context),
     ...recordMethods(context),

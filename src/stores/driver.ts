@@ -4,6 +4,7 @@ import type { JsonObject } from "../thread/json.ts";
 import type { LeaseKey, ListOrder, ThreadCounts } from "./port.ts";
 import type { RefsFilter } from "./refs-filter.ts";
 import type { TakenThread } from "./runnable.ts";
+import type { CountedUsage, UsageQuery, UsageSum } from "./usage-sum.ts";
 
 /** An entry as it is stored. A driver must return texts unchanged, because the hashes cover them. */
 export interface StoredRow {
@@ -288,6 +289,8 @@ export interface Decision<Result> {
   readonly runnable?: readonly { readonly threadId: string; readonly row: RunnableRow }[];
   /** Replaces all waiting calls of the thread. */
   readonly waiting?: readonly StoredWaiting[];
+  /** To add to the sums of the thread, by owner, day and model. A driver without `usage` need not store them. */
+  readonly usage?: readonly CountedUsage[];
   /** Remove commands of the tenant, of any thread, whose outcome is older: about 100 at most. */
   readonly purgeBefore?: number;
   /**
@@ -467,12 +470,16 @@ export interface StoreDriver {
   /**
    * Removes rows, lanes, head, runnable row, waiting calls and all commands. Must keep the claim, so that epochs never start at 1
    * again. Must also keep the rows that forks show until the last of these is removed, and no others; returns the ids of these forks.
-   * Undefined when there is no thread; its commands are removed nevertheless. With `purgeBlobs`, the thread's uses of blobs end now.
+   * Undefined when there is no thread; its commands are removed nevertheless. Its usage is added to that of the same owners without a
+   * thread. With `purgeBlobs`, the thread's uses of blobs end now.
    */
   remove(threadId: string, signal?: AbortSignal): Promise<readonly string[] | undefined>;
 
   /** The blobs with these hashes, in any order. Those that do not exist are left out. */
   blobs(hashes: readonly string[], signal?: AbortSignal): Promise<readonly StoredBlob[]>;
+
+  /** Sums by day and model, each pair once, in any order. Without this method the store's `usage` is `store_unsupported`. */
+  usage?(query: UsageQuery, signal?: AbortSignal): Promise<readonly UsageSum[]>;
 
   getRecord(space: RecordSpace, key: string, signal?: AbortSignal): Promise<string | Uint8Array | undefined>;
   /** Replaces an earlier value. With `purgeBlobs`, a blob that has uses gets one that never ends. */

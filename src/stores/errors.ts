@@ -206,8 +206,8 @@ export function driverOutdated(what: string, see: string): StoreError {
 }
 
 /** The error of a call that the driver of this store does not support. */
-export function unsupported(what: string): StoreError {
-  const message = `The driver of this store does not support ${what}. Use a store of heddle, or declare and implement \`scheduling\` in your StoreDriver.`;
+export function unsupported(what: string, part = "scheduling"): StoreError {
+  const message = `The driver of this store does not support ${what}. Use a store of heddle, or declare and implement \`${part}\` in your StoreDriver.`;
   return new StoreError({ code: "store_unsupported", message });
 }
 

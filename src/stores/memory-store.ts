@@ -25,6 +25,7 @@ import { MemoryBlobUses } from "./memory-blobs.ts";
 import { MemoryThread } from "./memory-threads.ts";
 import { checkOptions, completePorts, feedPosition, STORE_OPTIONS, type StoreOptions } from "./options.ts";
 import type { ThreadStore } from "./port.ts";
+import { addSums, type CountedUsage, type UsageSum } from "./usage-sum.ts";
 
 /** The tenant and the database of a store in memory. */
 export interface MemoryStoreOptions extends StoreOptions {
@@ -52,6 +53,11 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
   return defineStore(memoryDriver(database.tenant(tenant), ports.clock), ports);
 }
 
+interface ThreadUsage extends CountedUsage {
+  /** Empty after the thread was deleted. */
+  readonly threadId: string;
+}
+
 interface MemoryInbox {
   readonly commands: Map<string, StoredCommand>;
   /** In the order of their positions. */
@@ -76,6 +82,8 @@ export class MemoryTenant {
   readonly feedEpoch = Array.from(systemRandom(8), (byte) => byte.toString(16).padStart(2, "0")).join("");
   readonly runnable: Map<string, RunnableRow> = new Map();
   readonly waiting: Map<string, readonly StoredWaiting[]> = new Map();
+  /** By owner, thread, day and model. */
+  readonly usage = new Map<string, ThreadUsage>();
   /** By node. All tenants of a database share them. */
   readonly leases: Map<string, LeaseRecord>;
 
@@ -98,7 +106,7 @@ export class MemoryDatabase {
 
 /** The reference implementation of a driver: synchronous, in plain maps. */
 export function memoryDriver(tenant: MemoryTenant, clock: Clock): StoreDriver {
-  const { threads, claims, records, blobUses, inboxes, settled, log } = tenant;
+  const { threads, claims, records, blobUses, inboxes, settled, log, usage } = tenant;
 
   function stateOf(
     threadId: string,
@@ -163,6 +171,11 @@ export function memoryDriver(tenant: MemoryTenant, clock: Clock): StoreDriver {
     if (!isStored) records.set(key, copyOf(content));
   }
 
+  function count({ owner, threadId, sum }: ThreadUsage): void {
+    const key = JSON.stringify([owner, threadId, sum.day, sum.model]);
+    usage.set(key, { owner, threadId, sum: addSums(usage.get(key)?.sum, sum) });
+  }
+
   function apply(threadId: string, decision: Decision<unknown>): void {
     const { head, rows = [], lanes = [], claim, leases = [], runnable = [], commands = [], purgeBefore } = decision;
     const { blobs = [] } = decision;
@@ -173,6 +186,7 @@ export function memoryDriver(tenant: MemoryTenant, clock: Clock): StoreDriver {
     if (purgeBefore !== undefined) purge(purgeBefore);
     for (const command of commands) putCommand(command);
     for (const blob of blobs) putBlob(threadId, blob, head !== undefined || threads.has(threadId));
+    for (const counted of decision.usage ?? []) count({ ...counted, threadId });
     if (head === undefined) return;
     const thread = threads.get(threadId) ?? new MemoryThread(threadId, head);
     threads.set(threadId, thread);
@@ -265,6 +279,11 @@ export function memoryDriver(tenant: MemoryTenant, clock: Clock): StoreDriver {
     async remove(threadId) {
       inboxes.delete(threadId);
       tenant.runnable.delete(threadId);
+      for (const [key, counted] of usage) {
+        if (counted.threadId !== threadId) continue;
+        usage.delete(key);
+        count({ ...counted, threadId: "" });
+      }
       tenant.waiting.delete(threadId);
       blobUses.release(threadId, clock());
       const thread = threads.get(threadId);
@@ -295,6 +314,17 @@ export function memoryDriver(tenant: MemoryTenant, clock: Clock): StoreDriver {
       const unused = blobUses.purge(now - graceMs, now, (threadId) => threads.has(threadId));
       for (const hash of unused) records.delete(recordKey("blob", hash));
       return unused.length > 0;
+    },
+
+    async usage({ owner, threadId, from, to }) {
+      const sums = new Map<string, UsageSum>();
+      for (const { sum, ...counted } of usage.values()) {
+        if (sum.day < from || sum.day > to || (owner ?? counted.owner) !== counted.owner) continue;
+        if ((threadId ?? counted.threadId) !== counted.threadId) continue;
+        const key = JSON.stringify([sum.day, sum.model]);
+        sums.set(key, addSums(sums.get(key), sum));
+      }
+      return [...sums.values()];
     },
 
     async getRecord(space, key) {

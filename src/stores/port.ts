@@ -1,3 +1,4 @@
+import type { Usage } from "../agent/model-call.ts";
 import type { Entry, EntryInput, Refs } from "../thread/entry.ts";
 import type { JsonObject, JsonValue } from "../thread/json.ts";
 import type { Thread } from "../thread/thread.ts";
@@ -73,6 +74,17 @@ export interface ThreadStore {
    * const { owner } = await store.setOwner("thread_1", "ada");
    */
   setOwner(threadId: string, owner: string, options?: CallOptions): Promise<ThreadInfo>;
+
+  /**
+   * Asks and tokens by day and model, oldest day first, from sums that each append keeps: no entry is read. Days are UTC days
+   * of the store's clock. Sums stay with the owner of their time. Throws `store_unsupported` when the driver
+   * keeps no sums.
+   *
+   * @example
+   * const [today] = await store.usage({ owner: "ada", since: Date.now() });
+   * if ((today?.asks ?? 0) >= 100) throw new Error("100 requests a day");
+   */
+  usage(options?: UsageOptions): Promise<readonly UsageDay[]>;
 
   /** Creates a new thread with the history of this one up to `atSeq`. It costs the same for any length: both show the same rows. */
   fork(threadId: string, options: ForkOptions): Promise<ThreadInfo>;
@@ -410,6 +422,48 @@ export interface ClaimOptions extends CallOptions {
    * own. Throws `lease_ended` when the lease is over. Default: the claim lasts for `ttlMs`.
    */
   readonly lease?: LeaseKey | undefined;
+}
+
+/** Which usage to add up, and what tokens cost. */
+export interface UsageOptions extends CallOptions {
+  /** Only usage that was counted for this owner. Default: all, also of threads without an owner. */
+  readonly owner?: string | undefined;
+  /** Only usage of this thread. Default: all, also of deleted threads. */
+  readonly threadId?: string | undefined;
+  /** A time in the first day, in milliseconds since 1970. Default: all days. */
+  readonly since?: number | undefined;
+  /** A time in the last day, which is included. Default: all days. */
+  readonly until?: number | undefined;
+  /** Prices by model name, for `cost`. Default: none. */
+  readonly prices?: { readonly [model: string]: ModelPrice } | undefined;
+}
+
+/** Prices of a million tokens, in any currency. */
+export interface ModelPrice {
+  readonly input: number;
+  readonly output: number;
+  /** Input that the provider read from its cache. Default: `input`. */
+  readonly cached?: number | undefined;
+}
+
+/** The usage of one UTC day. Days without usage are left out. */
+export interface UsageDay {
+  /** For example `2026-11-22`. */
+  readonly day: string;
+  /** Messages that began a request. */
+  readonly asks: number;
+  /** Sorted by name. */
+  readonly models: readonly ModelUsage[];
+}
+
+/** The calls of one model on one day. A count that the provider did not report is 0. */
+export interface ModelUsage extends Required<Usage> {
+  /** The name in the record of the call; "unknown" if it has none, or one of more than 200 bytes. */
+  readonly model: string;
+  /** Answers, refusals and summaries, also failed ones. */
+  readonly calls: number;
+  /** Absent without a price of the model. */
+  readonly cost?: number;
 }
 
 /** Names one life of a node. A node that starts again has a greater incarnation. */

@@ -12,6 +12,7 @@ import { describe, expect, test } from "vitest";
 import { memoryDatabaseDriver } from "../../src/stores/memory-database.ts";
 import { type MemoryTenant, memoryDriver } from "../../src/stores/memory-store.ts";
 import { blobs } from "./mutants/blobs.ts";
+import { counting } from "./mutants/counting.ts";
 import { inboxes } from "./mutants/inboxes.ts";
 import { keeping } from "./mutants/keeping.ts";
 import type { Mutation } from "./mutants/mutation.ts";
@@ -19,7 +20,7 @@ import { reading } from "./mutants/reading.ts";
 import { type DatabaseMutation, scheduling } from "./mutants/scheduling.ts";
 import { writing } from "./mutants/writing.ts";
 
-const mutants = Object.entries({ ...writing, ...reading, ...keeping, ...inboxes, ...blobs });
+const mutants = Object.entries({ ...writing, ...reading, ...keeping, ...inboxes, ...blobs, ...counting });
 
 describe.each(mutants)("the group %s finds a driver that", (group, mutations) => {
   test.each(Object.entries(mutations))("%s", async (_, mutation) => {
@@ -28,12 +29,15 @@ describe.each(mutants)("the group %s finds a driver that", (group, mutations) =>
 });
 
 describe("the group tenant finds a driver that", () => {
-  test.each(["threads", "claims", "records", "inboxes"] as const)("shares %s between tenants", async (part) => {
-    const database = new MemoryDatabase();
-    const shared = database.tenant("all");
-    const tenantOf = (name: string) => ({ ...database.tenant(name), [part]: shared[part] });
-    expect(await brokenPromises(open(tenantOf, soundly), "tenant")).not.toEqual([]);
-  });
+  test.each(["threads", "claims", "records", "inboxes", "usage"] as const)(
+    "shares %s between tenants",
+    async (part) => {
+      const database = new MemoryDatabase();
+      const shared = database.tenant("all");
+      const tenantOf = (name: string) => ({ ...database.tenant(name), [part]: shared[part] });
+      expect(await brokenPromises(open(tenantOf, soundly), "tenant")).not.toEqual([]);
+    },
+  );
 
   test("feeds the entries of all tenants", async () => {
     const database = new MemoryDatabase();

@@ -8,6 +8,7 @@ import type { AppendOptions, AppendResult, NextRun } from "../port.ts";
 import { checkHead, EMPTY_TIP, type NewDraft, newHead, readRow, sealHead } from "../row-format.ts";
 import { referencesIn } from "../stored-payload.ts";
 import { changedFields } from "../thread-fields.ts";
+import { usageIn } from "../usage-sum.ts";
 import { BatchRows, type BranchOrigins } from "./batch-rows.ts";
 import { staleHolder } from "./claim.ts";
 import {
@@ -31,6 +32,8 @@ export interface AppendRequest {
   readonly made?: BatchRows;
   readonly next?: NextRun | null | undefined;
   readonly waiting?: readonly Omit<StoredWaiting, "since">[] | undefined;
+  /** Whether the entries were made elsewhere. Then their usage is not counted. */
+  readonly isImport?: true;
   /** Used only when this append creates the thread. Default: the store's clock. */
   readonly createdAt?: number;
   readonly metadata: JsonObject;
@@ -200,7 +203,16 @@ function write(
   const lanes = made.lanesToStore();
   const blobs = batch.flatMap((prepared) => prepared.blobs.map(({ text: _, ...blob }) => blob));
   const result = { rev: head.rev, entries, replayed: false };
-  return { head, rows, ...fields, ...(lanes.length > 0 && { lanes }), ...(blobs.length > 0 && { blobs }), result };
+  const usage = request.isImport ? {} : usageIn(entries, owner, now);
+  return {
+    head,
+    rows,
+    ...fields,
+    ...usage,
+    ...(lanes.length > 0 && { lanes }),
+    ...(blobs.length > 0 && { blobs }),
+    result,
+  };
 }
 
 /** The lanes that these drafts may read or change, apart from the active one. */

@@ -28,7 +28,7 @@ export function abortableDriver(
       if (signal.aborted) landed(threadId);
       return result;
     });
-  const { list, fields, inspect, waiting, changedThreads, blobs, purgeBlobs } = driver;
+  const { list, fields, usage, inspect, waiting, changedThreads, blobs, purgeBlobs } = driver;
   const methods: EveryMethod = {
     scheduling: driver.scheduling,
     transact: (id, wanted, decide, inboxes) => writeTo(id, () => driver.transact(id, wanted, decide, inboxes, signal)),
@@ -54,6 +54,7 @@ export function abortableDriver(
     fields: fields && ((id) => read(() => fields.call(driver, id, signal))),
     waiting: waiting && ((query) => read(() => waiting.call(driver, query, signal))),
     purgeBlobs: purgeBlobs && ((graceMs) => write(() => purgeBlobs.call(driver, graceMs, signal))),
+    usage: usage && ((query) => read(() => usage.call(driver, query, signal))),
     inspect: inspect && ((id) => read(() => inspect.call(driver, id, signal))),
   };
   return methods as StoreDriver; // an optional method that is undefined is an absent one

@@ -248,7 +248,7 @@ async function writeMissing(context: StoreContext, thread: Thread, head: ThreadH
   const { id, createdAt, metadata } = thread;
   const missing = thread.slice(head?.rev ?? 0, thread.lastSeq);
   const options = { expectedRev: head?.rev ?? 0 };
-  const content = { threadId: id, options, inbox: NO_COMMANDS, createdAt, metadata };
+  const content = { threadId: id, options, inbox: NO_COMMANDS, isImport: true, createdAt, metadata } as const;
   if (missing.length > LARGE_BATCH) {
     await context.writeOrder.run(id, () => appendLarge(context, content, missing));
     return;

@@ -11,6 +11,7 @@ import { readParts } from "./fork-rows.ts";
 import { readThreadKeys } from "./reads.ts";
 import { removeRunnable } from "./runnable.ts";
 import type { FencedScope, Scope } from "./tables.ts";
+import { forgetThreadInUsage } from "./usage.ts";
 import { removeWaiting } from "./waiting.ts";
 import type { Transaction } from "./writer.ts";
 import { deleteRows, upsertHeads, upsertLanes } from "./writes.ts";
@@ -115,6 +116,7 @@ export function removeThread(threadId: string): Transaction<Removal | undefined,
         removeRunnable(scope, threadId),
         removeWaiting(scope, [threadId]),
         releaseBlobs(scope, threadId),
+        forgetThreadInUsage(scope, threadId),
       ];
       if (removal === undefined) return { statements: inbox, finish: () => undefined };
       const { key, removed, keptFor } = removal;

@@ -19,6 +19,7 @@ import type { UsedBlob } from "./blobs.ts";
 import { waitForTurns } from "./deadlines.ts";
 import { isConnectionLoss, isTimeout, storeError } from "./errors.ts";
 import { type ReadThread, readThreads, type WantedThread } from "./reads.ts";
+import { BatchUsage } from "./usage.ts";
 import type { Transaction } from "./writer.ts";
 import { type BatchWrites, batchStatements } from "./writes.ts";
 
@@ -190,6 +191,7 @@ function decideAll(jobs: readonly Job[], threads: ReadonlyMap<string, ReadThread
   const rows: (readonly [string, StoredRow])[] = [];
   const ended = new Map<string, LeaseRecord>();
   const blobs: UsedBlob[] = [];
+  const usage = new BatchUsage();
   let purgeBefore: number | undefined;
   const answers = jobs.map(({ threadId, wanted, inboxes, decide, reject, isOver }) => {
     if (isOver()) return () => {}; // its caller has an error already, so it must not be written now
@@ -201,6 +203,7 @@ function decideAll(jobs: readonly Job[], threads: ReadonlyMap<string, ReadThread
       for (const row of draft.apply(decision)) rows.push([threadId, row]);
       for (const { threadId: to, command } of decision.commands ?? []) draftOf(to).put(command);
       for (const { threadId: to, row } of decision.runnable ?? []) draftOf(to).newRunnable = row;
+      for (const counted of decision.usage ?? []) usage.add({ ...counted, threadId });
       for (const lease of decision.leases ?? []) ended.set(lease.node, lease);
       for (const blob of decision.blobs ?? []) blobs.push([threadId, blob]);
       purgeBefore = decision.purgeBefore ?? purgeBefore;
@@ -227,6 +230,7 @@ function decideAll(jobs: readonly Job[], threads: ReadonlyMap<string, ReadThread
     rows,
     lanes,
     fields,
+    usage: usage.rows,
     claims,
     runnable,
     waiting,

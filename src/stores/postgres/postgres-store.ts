@@ -30,6 +30,7 @@ import {
 import { takeThreads } from "./runnable.ts";
 import { CLOSE_TIMEOUT_MS, SharedDatabase } from "./shared-database.ts";
 import type { Scope } from "./tables.ts";
+import { readUsage } from "./usage.ts";
 import { listWaiting } from "./waiting.ts";
 import type { Transaction } from "./writer.ts";
 
@@ -136,6 +137,7 @@ function tenantDriver(database: SharedDatabase, tenant: string): PostgresDriver 
       }),
     heads: (afterId, limit, signal) => read(signal, (scope) => readHeads(scope, afterId, limit)),
     fields: (threadId, signal) => read(signal, (scope) => readFields(scope, threadId)),
+    usage: (query, signal) => read(signal, (scope) => readUsage(scope, query)),
     list: (query, signal) => read(signal, (scope) => listThreads(scope, query)),
     blobs: (hashes, signal) => read(signal, (scope) => readBlobs(scope, hashes)),
     purgeBlobs: (graceMs, signal) => write(signal, purgeBlobs(graceMs)),

@@ -20,6 +20,7 @@ interface Tables {
   readonly waiting: postgres.Helper<string>;
   readonly feedItems: postgres.Helper<string>;
   readonly meta: postgres.Helper<string>;
+  readonly usage: postgres.Helper<string>;
 }
 
 /** The connection, tables and tenant that a statement uses. */
@@ -52,6 +53,7 @@ export function tablesIn(schema: string, sql: Sql): Tables {
     waiting: sql(`${schema}.waiting`),
     feedItems: sql(`${schema}.feed_items`),
     meta: sql(`${schema}.meta`),
+    usage: sql(`${schema}.usage`),
   };
 }
 

@@ -17,6 +17,7 @@ import { fieldStatements } from "./fields.ts";
 import { endLeases } from "./leases.ts";
 import { upsertRunnable } from "./runnable.ts";
 import { type FencedScope, headValues } from "./tables.ts";
+import { addUsage, type BatchUsage } from "./usage.ts";
 import { type NewWaiting, replaceWaiting } from "./waiting.ts";
 
 /** The new heads, rows, lanes, claims and commands of a batch, each with its thread id. */
@@ -26,6 +27,7 @@ export interface BatchWrites {
   readonly lanes: readonly (readonly [threadId: string, lane: StoredLane])[];
   readonly fields: readonly (readonly [threadId: string, field: ThreadField])[];
   readonly claims: readonly (readonly [threadId: string, claim: ClaimRecord])[];
+  readonly usage: BatchUsage["rows"];
   /** To mark as ended. */
   readonly leases: readonly LeaseRecord[];
   readonly runnable: NonNullable<Decision<unknown>["runnable"]>;
@@ -37,7 +39,7 @@ export interface BatchWrites {
 
 /** The statements that write a batch. */
 export function batchStatements(scope: FencedScope, batch: BatchWrites): Query[] {
-  const { heads, rows, lanes, fields, claims, leases, runnable, waiting, commands, blobs, purgeBefore } = batch;
+  const { heads, rows, lanes, fields, usage, claims, leases, runnable, waiting, commands, blobs, purgeBefore } = batch;
   return [
     ...(purgeBefore === undefined ? [] : [purgeCommands(scope, purgeBefore)]),
     ...splitIntoChunks(commands, ({ command }) => command.body).map((chunk) => upsertCommands(scope, chunk)),
@@ -51,6 +53,7 @@ export function batchStatements(scope: FencedScope, batch: BatchWrites): Query[]
     ...(lanes.length === 0 ? [] : [upsertLanes(scope, lanes)]),
     ...fieldStatements(scope, fields),
     ...(blobs.length === 0 ? [] : blobStatements(scope, blobs)),
+    ...(usage.length === 0 ? [] : [addUsage(scope, usage)]),
   ];
 }
 

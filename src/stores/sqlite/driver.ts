@@ -36,6 +36,7 @@ import { hideThread, removeHidden } from "./removal.ts";
 import { DueThreads } from "./runnable-table.ts";
 import { REQUEST_KEY_OF_ENTRY } from "./schema/v2.ts";
 import { HEAD_COLUMNS, PAYLOAD, ROW_COLUMNS, Threads, toHead, toRow } from "./thread-tables.ts";
+import { readUsage } from "./usage-table.ts";
 import { WaitingCalls } from "./waiting-table.ts";
 import { runLongQuery, type WorkerConnection, type WriteScript } from "./worker-connection.ts";
 
@@ -123,6 +124,7 @@ export function sqliteDriver(
     changedThreads: (after) => feed.changedThreads(after),
     heads: (afterId, limit) => retryBusy(() => history.heads(afterId, limit)),
     fields: (threadId) => retryBusy(() => threads.fields(threadId)),
+    usage: (query) => retryBusy(() => readUsage(connection, tenant, query)),
     list: (query) => listThreads(connection, tenant, query, queries),
     inspect: () => inspection.trouble(),
 

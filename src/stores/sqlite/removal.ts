@@ -3,6 +3,7 @@ import type { SqliteConnection, SqlValue } from "./connection.ts";
 import { addFeedItem } from "./feed.ts";
 import { descendants, keyOf } from "./forks.ts";
 import { removeRunnable } from "./runnable-table.ts";
+import { forgetThreadInUsage } from "./usage-table.ts";
 import { removeWaiting } from "./waiting-table.ts";
 
 /** The tenants of deleted threads. No name of a tenant has a slash. The first has those with rows to remove. */
@@ -24,6 +25,7 @@ export function hideThread(
   removeCommands(connection, tenant, threadId);
   removeRunnable(connection, tenant, threadId);
   removeWaiting(connection, tenant, threadId);
+  forgetThreadInUsage(connection, tenant, threadId);
   const key = keyOf(connection, tenant, threadId);
   if (key === undefined) return undefined;
   const sharing = descendants("origin = ?", "t.origin = found.key", "TRUE");

@@ -23,6 +23,7 @@ import type { SqliteConnection, SqlValue } from "./connection.ts";
 import type { Forks } from "./forks.ts";
 import { LeaseTable } from "./lease-table.ts";
 import { RunnableRows } from "./runnable-table.ts";
+import { ADD_USAGE, usageValues } from "./usage-table.ts";
 import { WaitingCalls } from "./waiting-table.ts";
 import type { NestedQuery, ScriptValue, WriteScript } from "./worker-connection.ts";
 
@@ -215,7 +216,7 @@ export class Threads {
   }
 
   #script(threadId: string, key: number | undefined, decision: Decision<unknown>): WriteScript | undefined {
-    const { result: _, head, fields = [], rows = [], lanes = [], ...others } = decision;
+    const { result: _, head, fields = [], rows = [], lanes = [], usage = [], ...others } = decision;
     if (head === undefined || Object.keys(others).length > 0) return undefined;
     const values = columnValues(head);
     const place = [this.#tenant, threadId];
@@ -235,6 +236,7 @@ export class Threads {
       rowCount: rows.length,
       parts: [
         { sql: PUT_LANE, rows: lanes.map(laneValues) },
+        { sql: ADD_USAGE, rows: usage.map(usageValues) },
         { sql: PUT_FIELD, rows: fields.flatMap((field) => (field.value === null ? [] : [this.#fieldValues(field)])) },
         { sql: REMOVE_FIELD, rows: fields.flatMap(({ name, value }) => (value === null ? [[name]] : [])) },
       ],
@@ -256,10 +258,11 @@ export class Threads {
     if (blobs !== undefined) useBlobs(this.#connection, this.#tenant, threadId, blobs, this.#clock());
   }
 
-  #write(thread: number, { rows = [], lanes = [], fields = [] }: Decision<unknown>): void {
+  #write(thread: number, { rows = [], lanes = [], fields = [], usage = [] }: Decision<unknown>): void {
     for (const row of rows) {
       this.#sql.putRow.run(thread, ...rowValues(row, this.#putBigPayload(row.payload)));
     }
+    for (const counted of usage) this.#sql.addUsage.run(thread, ...usageValues(counted));
     for (const lane of lanes) this.#sql.putLane.run(thread, ...laneValues(lane));
     for (const field of fields) {
       if (field.value === null) this.#sql.removeField.run(thread, field.name);
@@ -377,6 +380,7 @@ function statements(connection: SqliteConnection) {
     fields: connection.prepare(`
       SELECT name, value FROM thread_fields WHERE thread = (SELECT key FROM threads WHERE tenant = ? AND id = ?)`),
     putRow: connection.prepare(PUT_ROW),
+    addUsage: connection.prepare(ADD_USAGE),
     lane: connection.prepare(`SELECT ${LANE_COLUMNS} FROM lanes WHERE thread = ? AND lane = ?`),
     lanes: connection.prepare(`SELECT ${LANE_COLUMNS} FROM lanes WHERE thread = ?`),
     putLane: connection.prepare(PUT_LANE),

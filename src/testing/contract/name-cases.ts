@@ -93,6 +93,13 @@ export const tenantCases: ContractTests = {
     equal((await theirs.load(thread))?.metadata, {}, "their metadata");
   },
 
+  "usage is that of one tenant": async ({ store, open, thread, fresh }) => {
+    const refs = { requestId: "r1", runId: "r1" };
+    await store.append(thread, { kind: "ai_message", payload: { role: "user", content: "hi", ...refs }, refs });
+    equal((await store.usage()).length, 1, "our days");
+    equal(await (await open({ tenant: fresh("them") })).usage({ threadId: thread }), [], "their days");
+  },
+
   "entry ids of one tenant are free in another": async ({ store, open, thread, fresh }) => {
     const theirs = await open({ tenant: fresh("them") });
     await store.append(thread, note({ n: 1 }, { id: "a" }));

@@ -19,6 +19,7 @@ import { runnableCases } from "./runnable-cases.ts";
 import { signalCases } from "./signal-cases.ts";
 import { sumCases } from "./sum-cases.ts";
 import { timeCases } from "./time-cases.ts";
+import { usageCases } from "./usage-cases.ts";
 import { waitingCases } from "./waiting-cases.ts";
 
 /** The group of cases that need `spawn`. */
@@ -48,6 +49,7 @@ const GROUPS: Readonly<Record<string, ContractTests>> = {
   save: saveCases,
   time: timeCases,
   owner: ownerCases,
+  usage: usageCases,
   list: listCases,
   filter: filterCases,
   sum: sumCases,

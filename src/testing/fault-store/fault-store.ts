@@ -142,6 +142,10 @@ export class FaultyStore implements FaultStore {
     return this.#read("pending", threadId, () => this.#store.pending(threadId, options));
   }
 
+  usage(options?: Port.UsageOptions): Promise<readonly Port.UsageDay[]> {
+    return this.#read("usage", undefined, () => this.#store.usage(options));
+  }
+
   outcome(threadId: string, id: string, options?: Port.CallOptions): Promise<Inbox.CommandOutcome> {
     return this.#read("outcome", threadId, () => this.#store.outcome(threadId, id, options));
   }

@@ -38,6 +38,7 @@ export const READ_METHODS = [
   "pending",
   "outcome",
   "waiting",
+  "usage",
 ] as const;
 
 /** A method of a store that reads. */

@@ -168,6 +168,15 @@ describe("what a request has used", () => {
     await on.end(server.stop());
     const later = await on.start({ model: model() });
     expect((await on.end(later.result(request.id))).usageByModel).toEqual(usageByModel);
+    expect(await on.store.usage({ threadId: on.threadId })).toMatchObject([
+      {
+        asks: 2,
+        models: [
+          { model: "scripted:scripted-model", calls: 2 },
+          { model: "test:small", inputTokens: 70, calls: 1 },
+        ],
+      },
+    ]);
   });
 
   test("is priced by model, and counts against the limit also where the summary was discarded", async () => {

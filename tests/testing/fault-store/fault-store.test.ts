@@ -147,7 +147,10 @@ test("the same seed makes the same writes fail, until faults are stopped", async
 
 test("every method of a store that writes is one of WRITE_METHODS, and the others read", () => {
   const { prototype } = faultStore(memoryStore()).constructor;
-  const reads = ["load", "list", "getCheckpoint", "getBlob", "verify", "read", "feed", "watch", "pending", "outcome"];
+  const reads = [
+    ...["load", "list", "getCheckpoint", "getBlob", "verify", "read", "feed", "watch", "pending", "outcome"],
+    ...["waiting", "usage"],
+  ];
   const own = ["constructor", "close", "isCrashed", "crash", "stopFaults"];
   expect(
     Object.getOwnPropertyNames(prototype)

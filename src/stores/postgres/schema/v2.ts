@@ -160,4 +160,22 @@ create index feed_items_by_thread on feed_items (tenant, thread);
 -- Cursors name the feed epoch. Those of 0.1 name none; they are good in a database that had entries of 0.1.
 insert into meta (name, value) values ('feed_epoch', left(replace(gen_random_uuid()::text, '-', ''), 16));
 insert into meta (name, value) select 'earlier_cursors', 'yes' from entries_pos_seq where is_called;
+
+-- Sums of asks and tokens by UTC day. The rows of deleted threads are added up under an empty thread.
+create table usage (
+  tenant text collate "C" not null,
+  owner text collate "C" not null, -- empty when the thread had none
+  day bigint not null, -- since 1970
+  model text collate "C" not null, -- empty for asks
+  thread text collate "C" not null,
+  count bigint not null,
+  input_tokens bigint not null,
+  output_tokens bigint not null,
+  cache_read_tokens bigint not null,
+  cache_write_tokens bigint not null,
+  reasoning_tokens bigint not null,
+  primary key (tenant, owner, day, model, thread)
+);
+create index usage_by_thread on usage (tenant, thread);
+create index usage_by_day on usage (tenant, day);
 `;

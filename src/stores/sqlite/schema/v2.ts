@@ -180,4 +180,22 @@ CREATE INDEX feed_items_by_thread ON feed_items (tenant, thread);
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
 INSERT INTO meta VALUES ('feed_epoch', lower(hex(randomblob(8))));
 INSERT INTO meta SELECT 'earlier_cursors', 'yes' WHERE EXISTS (SELECT 1 FROM entries);
+
+-- Sums of asks and tokens by UTC day. The rows of deleted threads are added up under an empty thread.
+CREATE TABLE usage (
+  tenant TEXT NOT NULL,
+  owner TEXT NOT NULL, -- empty when the thread had none
+  day INTEGER NOT NULL, -- since 1970
+  model TEXT NOT NULL, -- empty for asks
+  thread TEXT NOT NULL,
+  count INTEGER NOT NULL,
+  input_tokens INTEGER NOT NULL,
+  output_tokens INTEGER NOT NULL,
+  cache_read_tokens INTEGER NOT NULL,
+  cache_write_tokens INTEGER NOT NULL,
+  reasoning_tokens INTEGER NOT NULL,
+  PRIMARY KEY (tenant, owner, day, model, thread)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX usage_by_thread ON usage (tenant, thread);
+CREATE INDEX usage_by_day ON usage (tenant, day);
 `;
