@@ -19,10 +19,14 @@ test.each(Object.entries(databases))(
   "a process that was frozen while another one cancelled its request starts nothing when it continues: %s",
   async (_, database) => {
     const file = join(fastFolder(), "charges");
-    const job: FrozenJob = { ...database(), threadId: "t", file, claimTtlMs: 1_500 };
+    const job: FrozenJob = { ...database(), threadId: "t", file, claimTtlMs: 5_000 };
     const child = startChild(new URL("./support/frozen-agent.ts", import.meta.url), JSON.stringify(job));
     const lines = () => child.lines.map((line) => JSON.parse(line) as Record<string, unknown>);
-    for (let count = 1; lines().filter(({ charged }) => charged === true).length < 2; count++) await child.wrote(count);
+    for (let count = 1; lines().filter(({ charged }) => charged === true).length < 2; count++) {
+      await child.wrote(count);
+      if (child.lines.length < count)
+        throw new Error(`the process ended before it had charged twice:\n${child.lines.join("\n")}`);
+    }
     child.send("SIGSTOP"); // a tool is running, and the others wait
     const store = await openAt(job.url, { tenant: job.tenant });
     onTestFinished(() => store.close());

@@ -65,13 +65,13 @@ describe.each(Object.entries(databases))("%s", (_, database) => {
   });
 
   test("of two processes one has the thread; when it is killed, the other takes over", async () => {
-    const { holder: _none, ...job } = { ...jobOn(database()), claimTtlMs: 1_500, asks: 100_000 };
+    const { holder: _none, ...job } = { ...jobOn(database()), claimTtlMs: 5_000, asks: 100_000 };
     const first = agentProcess(job);
     await untilTold(first, ({ asked }) => asked !== undefined);
     const second = agentProcess(job);
     expect(await untilTold(second, () => true)).toEqual({ code: "thread_held" });
     await first.kill();
-    const heir = agentProcess({ ...job, claimWaitMs: 20_000 });
+    const heir = agentProcess({ ...job, claimWaitMs: 300_000 });
     await untilTold(heir, ({ ended }) => ended !== undefined);
     await second.wrote(1);
     second.tell("again");
