@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { EntryInput, ThreadStore } from "heddle";
@@ -13,10 +13,11 @@ const MINUTE = 60_000;
 
 describe.runIf(chromium)("Ten thousand threads", () => {
   let stage: Stage;
-  const folder = mkdtempSync(join(tmpdir(), "heddle-many-"));
+  const folder = mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "heddle-many-"));
   beforeAll(async () => {
-    const store = sqliteStore(join(folder, "threads.db"));
-    await fill(store);
+    const clock = { at: 0 };
+    const store = sqliteStore(join(folder, "threads.db"), { clock: () => clock.at });
+    await fill(store, clock);
     stage = await Stage.open({ store });
   });
   afterAll(async () => {
@@ -131,28 +132,20 @@ describe.runIf(chromium)("Ten thousand threads", () => {
   });
 });
 
-async function fill(store: ThreadStore): Promise<void> {
+/** One thread in each minute. */
+async function fill(store: ThreadStore, clock: { at: number }): Promise<void> {
   const now = Date.now();
-  for (let from = 0; from < MANY; from += 1000) {
-    const some = Array.from({ length: 1000 }, (_, index) => from + index);
-    await Promise.all(
-      some.map((n) => {
-        const at = now - (MANY - n) * MINUTE;
-        const metadata = {
-          title: `Talk ${n}`,
-          status: STATUSES[n % 4] ?? "",
-          agent: n % 3 === 0 ? "spinner" : "weaver",
-        };
-        return store.append(
-          `thread_${n}`,
-          [said("user", `What is the secret of talk ${n}?`, at), said("assistant", "42", at)],
-          {
-            metadata,
-          },
-        );
-      }),
-    );
+  for (let n = 0; n < MANY; n++) {
+    clock.at = now - (MANY - n) * MINUTE;
+    const metadata = {
+      title: `Talk ${n}`,
+      status: STATUSES[n % 4] ?? "",
+      agent: n % 3 === 0 ? "spinner" : "weaver",
+    };
+    const entries = [said("user", `What is the secret of talk ${n}?`, clock.at), said("assistant", "42", clock.at)];
+    await store.append(`thread_${n}`, entries, { metadata });
   }
+  clock.at = now;
 }
 
 function said(role: string, content: string, at: number): EntryInput {

@@ -30,12 +30,13 @@ const ENTRY_POINTS = {
 /** What an example may name without saying where it comes from. A new one that needs more is a line here. */
 const DECLARED = `
 import type { Entry, OpenStoreOptions, Reader, ThreadStore, Thread as AnyThread } from "heddle";
-import type { StoreDriver } from "heddle/store";
+import type { DatabaseDriver, StoreDriver } from "heddle/store";
 declare const store: ThreadStore;
 declare const thread: AnyThread;
 declare const entry: Entry;
 declare const connection: unknown;
 declare function myDriver(connection: unknown): StoreDriver;
+declare function myDatabaseDriver(connection: unknown): DatabaseDriver;
 declare function test(name: string, options: { skip?: string | undefined }, run: () => Promise<void>): void;
 `;
 

@@ -82,7 +82,8 @@ test("behind the end of a request comes the thread as it stands then", async () 
   const events = await api.events(`/threads/${id}/events`);
   await api.post(`/threads/${id}/ask`, { content: "What is 1 + 1?" });
   await events.until(({ data }) => data.kind === "request_completed");
-  const { data } = await events.until(({ event, data }) => event === "thread" && !data.live);
+  // A row that was read before the end may still come first.
+  const { data } = await events.until(({ event, data }) => event === "thread" && !data.live && data.rev > 1);
   expect(data).toMatchObject({ status: "completed", rev: 4 });
 });
 
