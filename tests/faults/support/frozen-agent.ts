@@ -20,10 +20,11 @@ export interface FrozenJob {
 
 const { url, tenant, threadId, file, claimTtlMs } = JSON.parse(process.argv[2] ?? "") as FrozenJob;
 const store = await openAt(url, { tenant });
+let charges = 0;
 const agent = charging(async () => {
   appendFileSync(file, "charge\n");
   tell({ charged: true });
-  await sleep(150);
+  await sleep(++charges < 2 ? 150 : 3_000); // the second one is frozen, and not a write, which would lock a SQLite file
   return "charged";
 });
 const server = await AgentServer.start({ agent, store, threadId, claimTtlMs, holder: "first", warn: () => undefined });
