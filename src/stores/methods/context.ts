@@ -127,7 +127,7 @@ export async function* pagesOf(
     limit -= matching.length;
     if (reverse) to = last.seq - 1;
     else from = last.seq + 1;
-    await nextTurn(); // a synchronous driver would otherwise block the event loop
+    if (limit > 0 && from <= to) await nextTurn(); // a synchronous driver would block the event loop
   }
 }
 

@@ -37,7 +37,8 @@ export function hideThread(
       UPDATE threads SET tenant = ?, id = key, state = 'hidden', metadata = '{}', owner = NULL, seal = ''
       WHERE key = ?`)
     .run(REMOVED, key);
-  for (const table of ["lanes", "thread_fields"]) connection.prepare(`DELETE FROM ${table} WHERE thread = ?`).run(key);
+  connection.prepare("DELETE FROM lanes WHERE thread = ?").run(key);
+  connection.prepare("DELETE FROM thread_fields WHERE thread = ?").run(key);
   removeSome(connection, key);
   return keptFor.map(([id]) => String(id));
 }
