@@ -104,6 +104,6 @@ export type { StoreProjectionInput } from "./stores/project-from-store.ts";
 export type { Runnable, TakenThread, TakeOptions } from "./stores/runnable.ts";
 export type { OnUpgrade, UpgradeProgress } from "./stores/upgrade.ts";
 export type { CountedUsage, UsageQuery, UsageSum } from "./stores/usage-sum.ts";
-export type { WaitingCall, WaitingCallInput, WaitingPage } from "./stores/waiting-call.ts";
+export type { ListedCall, WaitingCallInput, WaitingPage } from "./stores/waiting-call.ts";
 export { checkName } from "./thread/names.ts";
 export type { LaneBase, LaneBaseOrigin, ThreadBase } from "./thread/thread-data.ts";

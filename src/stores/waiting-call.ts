@@ -13,7 +13,7 @@ export interface WaitingCallInput {
 }
 
 /** A waiting call of any thread. */
-export interface WaitingCall {
+export interface ListedCall {
   readonly threadId: string;
   readonly callId: string;
   readonly kind: string;
@@ -25,7 +25,7 @@ export interface WaitingCall {
 
 /** One page of waiting calls. */
 export interface WaitingPage {
-  readonly calls: readonly WaitingCall[];
+  readonly calls: readonly ListedCall[];
   /** Pass it to `waiting` for the next page. Absent on the last page. */
   readonly cursor?: string;
 }

@@ -4,7 +4,7 @@ import type { StoredWaiting, ThreadWaiting, WaitingPosition } from "../driver.ts
 import { CorruptionError, unsupported } from "../errors.ts";
 import { checkOptions, checkSeq, invalidOption } from "../options.ts";
 import type { ThreadStore, WaitingOptions } from "../port.ts";
-import type { WaitingCall, WaitingCallInput } from "../waiting-call.ts";
+import type { ListedCall, WaitingCallInput } from "../waiting-call.ts";
 import type { StoreContext } from "./context.ts";
 
 /** `waiting`: the calls of all threads that wait for people or other processes. */
@@ -60,7 +60,7 @@ function checkText(path: string, text: unknown, most: number): asserts text is s
     throw invalidOption(path, `text of 1 to ${most} characters without control characters`);
 }
 
-function readCall({ threadId, call: { body, deadline, ...call } }: ThreadWaiting): WaitingCall {
+function readCall({ threadId, call: { body, deadline, ...call } }: ThreadWaiting): ListedCall {
   try {
     const shown = freezeJson(JSON.parse(body) as JsonObject); // only objects are written
     return { threadId, ...call, ...(deadline !== null && { deadline }), body: shown };

@@ -1,5 +1,5 @@
 import type { ThreadStore } from "../../stores/port.ts";
-import type { WaitingCall } from "../../stores/waiting-call.ts";
+import type { ListedCall } from "../../stores/waiting-call.ts";
 import { note } from "../builders.ts";
 import { equal, ok, rejects, until } from "../check.ts";
 import type { CaseFixture, ContractTests } from "./case-fixture.ts";
@@ -83,7 +83,7 @@ export const waitingCases: ContractTests = {
       await store.append(thread, note(), { waiting });
       names.push(...waiting.map(({ callId }) => `${thread} ${callId}`));
     }
-    const seen: WaitingCall[] = [];
+    const seen: ListedCall[] = [];
     for (let cursor: string | undefined, pages = 0; pages < 20; pages++) {
       const page = await store.waiting({ limit: 2, ...(cursor !== undefined && { cursor }) });
       ok(page.calls.length <= 2, "the size of a page");
@@ -129,12 +129,12 @@ export const waitingCases: ContractTests = {
   },
 };
 
-function namesOf(calls: readonly WaitingCall[]): readonly string[] {
+function namesOf(calls: readonly ListedCall[]): readonly string[] {
   return calls.map(({ threadId, callId }) => `${threadId} ${callId}`);
 }
 
 /** Waits until the store's clock is behind the time of these calls. */
-async function laterThan(store: ThreadStore, calls: readonly WaitingCall[]): Promise<void> {
+async function laterThan(store: ThreadStore, calls: readonly ListedCall[]): Promise<void> {
   const last = Math.max(...calls.map(({ since }) => since));
   await until(async () => {
     const { until: end } = await store.claim("clock", { holder: "clock", ttlMs: 1 });
