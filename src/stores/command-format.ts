@@ -1,8 +1,8 @@
 import { freezeJson, type JsonObject, type JsonValue, sameJson } from "../thread/json.ts";
 import type { Sha256 } from "../thread/sha256.ts";
 import type { Command, CommandOutcome } from "./command.ts";
-import type { StoredCommand } from "./driver.ts";
 import { CorruptionError } from "./errors.ts";
+import type { StoredCommand } from "./stored-records.ts";
 
 /** A command with its checksum. */
 export function sealCommand(threadId: string, command: Omit<StoredCommand, "checkSum">, sha256: Sha256): StoredCommand {

@@ -4,8 +4,8 @@ import type { Entry } from "../thread/entry.ts";
 import { sameJson } from "../thread/json.ts";
 import { DEFAULT_LANE, namedLane, switchTarget } from "../thread/lane-operations.ts";
 import type { Sha256 } from "../thread/sha256.ts";
-import type { HeadTracks, StoredRow } from "./driver.ts";
 import { type DraftContent, damagedColumn, EMPTY_TIP, type EncodedDraft, nextFields, type Tip } from "./row-format.ts";
+import type { HeadTracks, StoredRow } from "./stored-records.ts";
 
 /** The end of a thread that 0.1 wrote. */
 export type EarlierTip = Tip & HeadTracks;

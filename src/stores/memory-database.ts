@@ -1,9 +1,10 @@
 import type { Clock } from "../thread/ports.ts";
 import { defineDatabase, type ThreadDatabase } from "./database.ts";
 import { isSameLease, liveLease } from "./decide/lease.ts";
-import type { ClaimRecord, DatabaseDriver, LeaseRecord, RunnableRow, TakeQuery } from "./driver.ts";
+import type { DatabaseDriver, TakeQuery } from "./driver.ts";
 import { MemoryDatabase, memoryDriver } from "./memory-store.ts";
 import { checkOptions, completePorts, STORE_OPTIONS, type StoreOptions } from "./options.ts";
+import type { ClaimRecord, LeaseRecord, RunnableRow } from "./stored-records.ts";
 
 /** The data of a memory database. */
 export interface MemoryDatabaseOptions extends StoreOptions {

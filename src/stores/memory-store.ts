@@ -2,20 +2,11 @@ import { checkName } from "../thread/names.ts";
 import { type Clock, systemRandom } from "../thread/ports.ts";
 import { defineStore } from "./define-store.ts";
 import type {
-  BlobUse,
   Change,
-  ClaimRecord,
   Decision,
-  InboxCommand,
   InboxState,
-  LeaseRecord,
   RecordSpace,
-  RunnableRow,
   StoreDriver,
-  StoredCommand,
-  StoredLane,
-  StoredWaiting,
-  ThreadHead,
   ThreadState,
   Wanted,
   WantedInbox,
@@ -25,6 +16,17 @@ import { MemoryBlobUses } from "./memory-blobs.ts";
 import { MemoryThread } from "./memory-threads.ts";
 import { checkOptions, completePorts, feedPosition, STORE_OPTIONS, type StoreOptions } from "./options.ts";
 import type { ThreadStore } from "./port.ts";
+import type {
+  BlobUse,
+  ClaimRecord,
+  InboxCommand,
+  LeaseRecord,
+  RunnableRow,
+  StoredCommand,
+  StoredLane,
+  StoredWaiting,
+  ThreadHead,
+} from "./stored-records.ts";
 import { addSums, type CountedUsage, type UsageSum } from "./usage-sum.ts";
 
 /** The tenant and the database of a store in memory. */

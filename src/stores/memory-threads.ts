@@ -1,8 +1,9 @@
-import type { RowRange, StoredLane, StoredRow, ThreadHead } from "./driver.ts";
+import type { RowRange } from "./driver.ts";
 import { hasRefs, requestKey, requestKeyOf } from "./refs-filter.ts";
 import { type RowPart, readParts } from "./row-parts.ts";
 import { containsText } from "./search-text.ts";
 import { hasReferences } from "./stored-payload.ts";
+import type { StoredLane, StoredRow, ThreadHead } from "./stored-records.ts";
 
 /** Where a fork comes from. */
 interface Origin {

@@ -12,10 +12,10 @@ import { type Entry, type EntryDraft, makeEntry, NO_REFS } from "../thread/entry
 import { freezeJson, type JsonObject, type JsonValue } from "../thread/json.ts";
 import { namedLane } from "../thread/lane-operations.ts";
 import type { Sha256 } from "../thread/sha256.ts";
-import type { HeadLanes, HeadTracks, StoredLane, StoredRow, ThreadHead } from "./driver.ts";
 import { BlobError, CorruptionError } from "./errors.ts";
 import type { ThreadInfo } from "./port.ts";
 import { decodePayload, encodeAs, encodePayload, type TextBlob } from "./stored-payload.ts";
+import type { HeadLanes, HeadTracks, StoredLane, StoredRow, ThreadHead } from "./stored-records.ts";
 import { sumsOf } from "./thread-sums.ts";
 
 export type DraftContent = Omit<EntryDraft, "hasCallerId" | "hasCallerAt">;

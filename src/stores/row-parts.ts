@@ -1,6 +1,7 @@
 import type { Sha256 } from "../thread/sha256.ts";
-import type { RowRange, StoredRow } from "./driver.ts";
+import type { RowRange } from "./driver.ts";
 import { CorruptionError } from "./errors.ts";
+import type { StoredRow } from "./stored-records.ts";
 
 /** Rows of a thread that have the same owner. A fork has several parts: its own rows, and those that it shares. */
 export interface RowPart<Owner> {

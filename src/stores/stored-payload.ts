@@ -1,7 +1,7 @@
 import { measureOf } from "../lanes/measure.ts";
 import { freezeJson, type JsonObject, type JsonValue } from "../thread/json.ts";
 import type { Sha256 } from "../thread/sha256.ts";
-import type { BlobUse } from "./driver.ts";
+import type { BlobUse } from "./stored-records.ts";
 
 /** A longer text is stored as a blob. In characters. */
 const MAX_TEXT_CHARS = 64 * 1024;

@@ -1,7 +1,7 @@
 import { utf8Length } from "../thread/encoding.ts";
 import { isPlainObject, type JsonObject, type JsonValue } from "../thread/json.ts";
-import type { ThreadField } from "./driver.ts";
 import { invalidOption } from "./options.ts";
+import type { ThreadField } from "./stored-records.ts";
 
 /** Postgres limits the size of an index key. The id of any thread is shorter as JSON text. */
 const MAX_NAME_BYTES = 256;

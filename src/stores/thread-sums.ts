@@ -1,7 +1,7 @@
 import type { Entry } from "../thread/entry.ts";
 import { isPlainObject, type JsonObject } from "../thread/json.ts";
-import type { HeadSums, ThreadHead } from "./driver.ts";
 import type { ThreadCounts } from "./port.ts";
+import type { HeadSums, ThreadHead } from "./stored-records.ts";
 
 export const NO_SUMS: HeadSums = Object.freeze({ counts: Object.freeze({ asks: 0, answers: 0 }), first: null });
 

@@ -1,11 +1,11 @@
 import type { EntryInput } from "heddle";
 import type { ThreadHead } from "heddle/store";
 import type postgres from "postgres";
-import type { StoredRow } from "../../src/stores/driver.ts";
 import { V1 as POSTGRES_V1 } from "../../src/stores/postgres/schema/v1.ts";
 import { lanesToTexts } from "../../src/stores/row-format.ts";
 import { findSqlite } from "../../src/stores/sqlite/connection.ts";
 import { V1 as SQLITE_V1 } from "../../src/stores/sqlite/schema/v1.ts";
+import type { StoredRow } from "../../src/stores/stored-records.ts";
 import { writeEarlierRows } from "./earlier-thread.ts";
 
 /** How large a database of 0.1 is to be. Its threads are named `earlier_0` and so on, and belong to the default tenant. */

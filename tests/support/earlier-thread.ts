@@ -1,12 +1,12 @@
 import type { EntryInput } from "heddle";
 import type { ThreadHead } from "heddle/store";
 import type { LaneTrack } from "../../src/lanes/track.ts";
-import type { StoredRow } from "../../src/stores/driver.ts";
 import { type EarlierTip, EMPTY_EARLIER_TIP, nextEarlierRow } from "../../src/stores/earlier-rows.ts";
 import type { MemoryTenant } from "../../src/stores/memory-store.ts";
 import { MemoryThread } from "../../src/stores/memory-threads.ts";
 import { nativeSha256 } from "../../src/stores/native/sha256.ts";
 import { encodeEntry, sealHead } from "../../src/stores/row-format.ts";
+import type { StoredRow } from "../../src/stores/stored-records.ts";
 import { draftEntries } from "../../src/thread/entry.ts";
 import { systemPorts } from "../../src/thread/ports.ts";
 

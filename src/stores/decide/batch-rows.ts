@@ -2,7 +2,6 @@ import { LaneBook } from "../../lanes/lane-book.ts";
 import type { LaneOrigin } from "../../lanes/track.ts";
 import type { Entry } from "../../thread/entry.ts";
 import type { Sha256 } from "../../thread/sha256.ts";
-import type { HeadLanes, HeadSums, StoredLane, StoredRow, ThreadHead } from "../driver.ts";
 import {
   type EncodedDraft,
   firstChecked,
@@ -13,6 +12,7 @@ import {
   storeLane,
   type Tip,
 } from "../row-format.ts";
+import type { HeadLanes, HeadSums, StoredLane, StoredRow, ThreadHead } from "../stored-records.ts";
 import { sumsAfter, sumsOf } from "../thread-sums.ts";
 
 /** The origins of the branches of a batch, found before the transaction. */

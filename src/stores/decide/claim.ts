@@ -1,6 +1,7 @@
-import type { ClaimRecord, Decision, ThreadState } from "../driver.ts";
+import type { Decision, ThreadState } from "../driver.ts";
 import { LeaseEndedError, StaleHolderError, ThreadHeldError } from "../errors.ts";
 import type { ClaimResult, LeaseKey } from "../port.ts";
+import type { ClaimRecord } from "../stored-records.ts";
 import { expiredLeases, keyOf, liveLease } from "./lease.ts";
 
 /** The checked options of a claim: it lasts for a time of its own, or as long as a lease. */

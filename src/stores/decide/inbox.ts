@@ -2,9 +2,10 @@ import type { JsonObject } from "../../thread/json.ts";
 import type { Sha256 } from "../../thread/sha256.ts";
 import type { CommandOutcome, CommandResult, ConsumedCommand } from "../command.ts";
 import { answerId, checkCommand, isStoredAs, loggedOutcome, readOutcome, sealCommand } from "../command-format.ts";
-import type { Decision, InboxCommand, InboxState, RunnableRow, StoredCommand, ThreadState } from "../driver.ts";
+import type { Decision, InboxState, ThreadState } from "../driver.ts";
 import { CommandError, driverOutdated } from "../errors.ts";
 import type { NextRun } from "../port.ts";
+import type { InboxCommand, RunnableRow, StoredCommand } from "../stored-records.ts";
 
 /** A checked command that is to be posted. */
 export interface CommandDraft {

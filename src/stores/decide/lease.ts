@@ -1,7 +1,8 @@
-import type { ClaimRecord, LeaseDecision, LeaseRecord, LeaseState } from "../driver.ts";
+import type { LeaseDecision, LeaseState } from "../driver.ts";
 import { LeaseEndedError } from "../errors.ts";
 import type { Lease } from "../lease.ts";
 import type { LeaseKey } from "../port.ts";
+import type { ClaimRecord, LeaseRecord } from "../stored-records.ts";
 
 /** A lease that was over for so long is removed. A claim that names it is over too. */
 const KEEP_LEASES_MS = 7 * 24 * 60 * 60 * 1000;

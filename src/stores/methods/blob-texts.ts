@@ -1,8 +1,9 @@
-import type { StoreDriver, StoredRow } from "../driver.ts";
+import type { StoreDriver } from "../driver.ts";
 import type { StorePorts } from "../options.ts";
 import type { BlobTexts } from "../row-format.ts";
 import { containsText } from "../search-text.ts";
 import { hasReferences, referencesIn, searchedText } from "../stored-payload.ts";
+import type { StoredRow } from "../stored-records.ts";
 
 interface Place {
   readonly driver: StoreDriver;

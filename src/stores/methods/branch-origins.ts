@@ -5,8 +5,8 @@ import { makeEntry } from "../../thread/entry.ts";
 import { type Branch, readBranch } from "../../thread/lane-operations.ts";
 import { type AppendRequest, lanesNamedBy } from "../decide/append.ts";
 import { type BranchOrigins, openBook } from "../decide/batch-rows.ts";
-import type { ThreadHead } from "../driver.ts";
 import { checkHead, firstChecked, newHead } from "../row-format.ts";
+import type { ThreadHead } from "../stored-records.ts";
 import { rowAt, type StoreContext, withConsistentHead } from "./context.ts";
 import { lanesAfter, tipOf } from "./lane-tips.ts";
 

@@ -1,9 +1,10 @@
 import { base64url } from "../../thread/encoding.ts";
-import type { RowRange, StoreDriver, StoredRow, ThreadHead, Wanted } from "../driver.ts";
+import type { RowRange, StoreDriver, Wanted } from "../driver.ts";
 import { CorruptionError, storeClosed } from "../errors.ts";
 import { checkOptions, type StorePorts } from "../options.ts";
 import type { CallOptions } from "../port.ts";
 import { hasRefs } from "../refs-filter.ts";
+import type { StoredRow, ThreadHead } from "../stored-records.ts";
 import { abortableDriver, checkSignal } from "./abortable-driver.ts";
 import { rowsContaining } from "./blob-texts.ts";
 import { TailReader } from "./tail-reader.ts";

@@ -4,7 +4,7 @@ import type { Entry } from "../../thread/entry.ts";
 import { copyJsonObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
 import { checkName } from "../../thread/names.ts";
 import { checkOwner } from "../decide/append.ts";
-import type { HeadSums, ThreadHead, ThreadStart } from "../driver.ts";
+import type { ThreadStart } from "../driver.ts";
 import { StoreError, threadNotFound } from "../errors.ts";
 import { checkOptions, invalidOption } from "../options.ts";
 import type { Deletion, ForkOptions, ThreadStore } from "../port.ts";
@@ -19,6 +19,7 @@ import {
   storeLane,
   threadInfo,
 } from "../row-format.ts";
+import type { HeadSums, ThreadHead } from "../stored-records.ts";
 import { changedFields } from "../thread-fields.ts";
 import { sumsBefore, sumsOf } from "../thread-sums.ts";
 import { purgeBlobs } from "./blob-purge.ts";

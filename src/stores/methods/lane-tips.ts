@@ -1,6 +1,5 @@
 import { type ActiveState, activeState, type LaneTip, tipsOfTrack } from "../../lanes/lane-book.ts";
 import type { LaneState, LaneTrack } from "../../lanes/track.ts";
-import type { StoredRow, ThreadHead } from "../driver.ts";
 import { trackAfter } from "../earlier-rows.ts";
 import {
   checkRow,
@@ -13,6 +12,7 @@ import {
   stateAfter,
 } from "../row-format.ts";
 import { storedMeasure } from "../stored-payload.ts";
+import type { StoredRow, ThreadHead } from "../stored-records.ts";
 import { rowAt, rowsOf, type StoreContext } from "./context.ts";
 
 /** The lanes of a thread directly after one of its rows. */

@@ -1,9 +1,10 @@
 import { checkName } from "../../thread/names.ts";
-import type { ListPosition, ListQuery, NamedHead, ThreadField } from "../driver.ts";
+import type { ListPosition, ListQuery } from "../driver.ts";
 import { checkOptions, checkSeq, invalidOption } from "../options.ts";
 import type { ListOptions, ListOrder, ThreadInfo, ThreadPage, ThreadStore } from "../port.ts";
 import { checkHead, threadInfo } from "../row-format.ts";
 import { asJsonText, lowerAscii } from "../search-text.ts";
+import type { NamedHead, ThreadField } from "../stored-records.ts";
 import { checkField, checkFields, hasFields } from "../thread-fields.ts";
 import { PAGE_SIZE, rowsOf, type StoreContext } from "./context.ts";
 

@@ -1,6 +1,7 @@
 import type { Entry } from "../../thread/entry.ts";
-import type { RowRange, StoredRow } from "../driver.ts";
+import type { RowRange } from "../driver.ts";
 import { type BlobTexts, readRow } from "../row-format.ts";
+import type { StoredRow } from "../stored-records.ts";
 import { blobTexts } from "./blob-texts.ts";
 import { pagesOf, type StoreContext } from "./context.ts";
 

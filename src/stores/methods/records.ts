@@ -1,10 +1,10 @@
 import { copyJson, type JsonValue } from "../../thread/json.ts";
 import { checkName } from "../../thread/names.ts";
 import { type Sha256, sha256Bytes } from "../../thread/sha256.ts";
-import type { BlobUse } from "../driver.ts";
 import { CorruptionError } from "../errors.ts";
 import { checkOptions } from "../options.ts";
 import type { ThreadStore } from "../port.ts";
+import type { BlobUse } from "../stored-records.ts";
 import { checkKeepsBlobs, purgeBlobs } from "./blob-purge.ts";
 import { NOTHING, type StoreContext } from "./context.ts";
 

@@ -4,7 +4,6 @@ import { sameJson } from "../../thread/json.ts";
 import { checkName } from "../../thread/names.ts";
 import type { Sha256 } from "../../thread/sha256.ts";
 import { headLanes } from "../decide/batch-rows.ts";
-import type { HeadLanes, HeadTracks, StoredLane, StoredRow, ThreadField, ThreadHead } from "../driver.ts";
 import { type EarlierTip, EMPTY_EARLIER_TIP, nextEarlierRow } from "../earlier-rows.ts";
 import { CorruptionError, threadNotFound } from "../errors.ts";
 import { checkOptions } from "../options.ts";
@@ -24,6 +23,7 @@ import {
   readLane,
   type Tip,
 } from "../row-format.ts";
+import type { HeadLanes, HeadTracks, StoredLane, StoredRow, ThreadField, ThreadHead } from "../stored-records.ts";
 import { fieldsOf } from "../thread-fields.ts";
 import { areSumsOf, NO_SUMS, sumsAfter, sumsOf } from "../thread-sums.ts";
 import { findOrigin, storedStateAt } from "./branch-origins.ts";

@@ -1,9 +1,10 @@
 import { copyJsonObject, freezeJson, type JsonObject } from "../../thread/json.ts";
 import { checkName } from "../../thread/names.ts";
-import type { StoredWaiting, ThreadWaiting, WaitingPosition } from "../driver.ts";
+import type { WaitingPosition } from "../driver.ts";
 import { CorruptionError, unsupported } from "../errors.ts";
 import { checkOptions, checkSeq, invalidOption } from "../options.ts";
 import type { ThreadStore, WaitingOptions } from "../port.ts";
+import type { StoredWaiting, ThreadWaiting } from "../stored-records.ts";
 import type { ListedCall, WaitingCallInput } from "../waiting-call.ts";
 import type { StoreContext } from "./context.ts";
 

@@ -1,4 +1,4 @@
-import type { BlobUse, StoredBlob } from "../driver.ts";
+import type { BlobUse, StoredBlob } from "../stored-records.ts";
 import type { Query } from "./connection-pool.ts";
 import type { FencedScope, Scope } from "./tables.ts";
 import type { Transaction } from "./writer.ts";

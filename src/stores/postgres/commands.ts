@@ -1,4 +1,5 @@
-import type { CommandKey, InboxCommand, StoredCommand } from "../driver.ts";
+import type { CommandKey } from "../driver.ts";
+import type { InboxCommand, StoredCommand } from "../stored-records.ts";
 import type { Query } from "./connection-pool.ts";
 import type { FencedScope, Scope } from "./tables.ts";
 

@@ -1,4 +1,4 @@
-import type { ThreadField } from "../driver.ts";
+import type { ThreadField } from "../stored-records.ts";
 import type { Query } from "./connection-pool.ts";
 import type { FencedScope, Scope } from "./tables.ts";
 

@@ -1,8 +1,9 @@
-import type { StoredRow, ThreadStart } from "../driver.ts";
+import type { ThreadStart } from "../driver.ts";
 import { CorruptionError, threadNotFound } from "../errors.ts";
 import { bodyOfFeedItem, type FeedChange } from "../feed-item.ts";
 import { nativeSha256 } from "../native/sha256.ts";
 import { originSum } from "../row-parts.ts";
+import type { StoredRow } from "../stored-records.ts";
 import { copyBlobUses, releaseBlobs } from "./blobs.ts";
 import { removeCommands } from "./commands.ts";
 import type { Query } from "./connection-pool.ts";

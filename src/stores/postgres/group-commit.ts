@@ -1,8 +1,7 @@
+import type { Decision, InboxState, ThreadState, Wanted, WantedInbox } from "../driver.ts";
 import type {
   ClaimRecord,
-  Decision,
   InboxCommand,
-  InboxState,
   LeaseRecord,
   RunnableRow,
   StoredCommand,
@@ -11,14 +10,11 @@ import type {
   StoredWaiting,
   ThreadField,
   ThreadHead,
-  ThreadState,
-  Wanted,
-  WantedInbox,
-} from "../driver.ts";
+} from "../stored-records.ts";
+import { type ReadThread, readThreads, type WantedThread } from "./batch-state.ts";
 import type { UsedBlob } from "./blobs.ts";
 import { waitForTurns } from "./deadlines.ts";
 import { isConnectionLoss, isTimeout, storeError } from "./errors.ts";
-import { type ReadThread, readThreads, type WantedThread } from "./reads.ts";
 import { BatchUsage } from "./usage.ts";
 import type { Transaction } from "./writer.ts";
 import { type BatchWrites, batchStatements } from "./writes.ts";

@@ -1,4 +1,5 @@
-import type { LeaseDecision, LeaseRecord, LeaseState } from "../driver.ts";
+import type { LeaseDecision, LeaseState } from "../driver.ts";
+import type { LeaseRecord } from "../stored-records.ts";
 import type { Query } from "./connection-pool.ts";
 import type { FencedScope, Scope } from "./tables.ts";
 import type { Transaction } from "./writer.ts";

@@ -6,6 +6,7 @@ import type { ThreadStore } from "../port.ts";
 import { keepUsedBlob, purgeBlobs, readBlobs } from "./blobs.ts";
 import { readCommands, readPending } from "./commands.ts";
 import { waitAtMost } from "./deadlines.ts";
+import { readChangedThreads, readChanges, readFeedEpoch } from "./feed.ts";
 import { readFields } from "./fields.ts";
 import { readForks } from "./fork-rows.ts";
 import { forkThread, removeThread } from "./forks.ts";
@@ -17,16 +18,7 @@ import {
   type PostgresDatabaseOptions,
   type PostgresStoreOptions,
 } from "./options.ts";
-import {
-  listThreads,
-  readChangedThreads,
-  readChanges,
-  readFeedEpoch,
-  readHead,
-  readHeads,
-  readLanes,
-  readRows,
-} from "./reads.ts";
+import { listThreads, readHead, readHeads, readLanes, readRows } from "./reads.ts";
 import { takeThreads } from "./runnable.ts";
 import { CLOSE_TIMEOUT_MS, SharedDatabase } from "./shared-database.ts";
 import type { Scope } from "./tables.ts";

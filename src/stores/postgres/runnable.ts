@@ -1,6 +1,7 @@
 import type { PendingQuery } from "postgres";
-import type { Decision, RunnableRow, StoredCommand, TakeQuery } from "../driver.ts";
+import type { Decision, TakeQuery } from "../driver.ts";
 import type { TakenThread } from "../runnable.ts";
+import type { RunnableRow, StoredCommand } from "../stored-records.ts";
 import type { Query } from "./connection-pool.ts";
 import { serverClock } from "./leases.ts";
 import type { FencedScope, Scope } from "./tables.ts";

@@ -1,8 +1,8 @@
 import type postgres from "postgres";
 import { freezeJson, type JsonObject } from "../../thread/json.ts";
-import type { StoredLane, StoredRow, ThreadHead } from "../driver.ts";
 import { CorruptionError } from "../errors.ts";
 import { lanesFromTexts, lanesToTexts } from "../row-format.ts";
+import type { StoredLane, StoredRow, ThreadHead } from "../stored-records.ts";
 import type { Query, Sql } from "./connection-pool.ts";
 
 interface Tables {

@@ -1,4 +1,5 @@
-import type { StoredWaiting, ThreadWaiting, WaitingQuery } from "../driver.ts";
+import type { WaitingQuery } from "../driver.ts";
+import type { StoredWaiting, ThreadWaiting } from "../stored-records.ts";
 import type { Query } from "./connection-pool.ts";
 import type { FencedScope, Scope } from "./tables.ts";
 

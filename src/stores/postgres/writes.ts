@@ -1,15 +1,15 @@
 import { utf8Length } from "../../thread/encoding.ts";
+import type { Decision } from "../driver.ts";
+import { nativeSha256 } from "../native/sha256.ts";
 import type {
   ClaimRecord,
-  Decision,
   InboxCommand,
   LeaseRecord,
   StoredLane,
   StoredRow,
   ThreadField,
   ThreadHead,
-} from "../driver.ts";
-import { nativeSha256 } from "../native/sha256.ts";
+} from "../stored-records.ts";
 import { distinctBlobs, keepBlobs, putBlobs, type UsedBlob, useBlobs } from "./blobs.ts";
 import { purgeCommands, upsertCommands } from "./commands.ts";
 import type { Query } from "./connection-pool.ts";

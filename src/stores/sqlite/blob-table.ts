@@ -1,4 +1,4 @@
-import type { BlobUse, StoredBlob } from "../driver.ts";
+import type { BlobUse, StoredBlob } from "../stored-records.ts";
 import type { SqliteConnection, SqlValue } from "./connection.ts";
 
 /** How many blobs one call removes. */

@@ -1,4 +1,5 @@
-import type { CommandKey, Decision, InboxCommand, InboxState, StoredCommand, WantedInbox } from "../driver.ts";
+import type { CommandKey, Decision, InboxState, WantedInbox } from "../driver.ts";
+import type { InboxCommand, StoredCommand } from "../stored-records.ts";
 import type { SqliteConnection, SqlValue } from "./connection.ts";
 
 const COLUMNS = "id, type, body, posted, revision, position, posted_at, outcome, done_at, check_sum";

@@ -5,13 +5,10 @@ import type {
   DatabaseDriver,
   Decision,
   LeaseDecision,
-  LeaseRecord,
   LeaseState,
-  NamedHead,
   RecordSpace,
   RowRange,
   StoreDriver,
-  StoredRow,
   TakeQuery,
   ThreadState,
   Wanted,
@@ -21,6 +18,7 @@ import { CorruptionError } from "../errors.ts";
 import { refTexts, requestKey } from "../refs-filter.ts";
 import { readParts } from "../row-parts.ts";
 import type { TakenThread } from "../runnable.ts";
+import type { LeaseRecord, NamedHead, StoredRow } from "../stored-records.ts";
 import { keepBlob, purgeBlobs, readBlobs, releaseBlobs } from "./blob-table.ts";
 import { retryBusy } from "./busy-retry.ts";
 import { Commands } from "./command-table.ts";

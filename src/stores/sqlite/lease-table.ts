@@ -1,4 +1,4 @@
-import type { LeaseRecord } from "../driver.ts";
+import type { LeaseRecord } from "../stored-records.ts";
 import type { SqliteConnection } from "./connection.ts";
 
 /** The leases of all nodes. Each method but `find` needs a transaction. */

@@ -1,6 +1,7 @@
-import type { ListPosition, ListQuery, NamedHead, ThreadField } from "../driver.ts";
+import type { ListPosition, ListQuery } from "../driver.ts";
 import type { ListOrder } from "../port.ts";
 import { asJsonText } from "../search-text.ts";
+import type { NamedHead, ThreadField } from "../stored-records.ts";
 import { fieldsOf } from "../thread-fields.ts";
 import { retryBusy } from "./busy-retry.ts";
 import type { SqliteConnection, SqlValue } from "./connection.ts";

@@ -1,5 +1,6 @@
-import type { Decision, InboxState, LeaseRecord, RunnableRow, TakeQuery, WantedInbox } from "../driver.ts";
+import type { Decision, InboxState, TakeQuery, WantedInbox } from "../driver.ts";
 import type { TakenThread } from "../runnable.ts";
+import type { LeaseRecord, RunnableRow } from "../stored-records.ts";
 import type { SqliteConnection } from "./connection.ts";
 
 /** The runnable rows of one tenant. `apply` needs a transaction. */

@@ -1,22 +1,11 @@
 import { freezeJson, type JsonObject } from "../../thread/json.ts";
 import type { Clock } from "../../thread/ports.ts";
-import type {
-  ClaimRecord,
-  Decision,
-  LeaseRecord,
-  StoredLane,
-  StoredRow,
-  ThreadField,
-  ThreadHead,
-  ThreadStart,
-  ThreadState,
-  Wanted,
-  WantedInbox,
-} from "../driver.ts";
+import type { Decision, ThreadStart, ThreadState, Wanted, WantedInbox } from "../driver.ts";
 import { CorruptionError } from "../errors.ts";
 import { nativeSha256 } from "../native/sha256.ts";
 import type { LeaseKey } from "../port.ts";
 import { lanesFromTexts, lanesToTexts } from "../row-format.ts";
+import type { ClaimRecord, LeaseRecord, StoredLane, StoredRow, ThreadField, ThreadHead } from "../stored-records.ts";
 import { useBlobs } from "./blob-table.ts";
 import type { Commands } from "./command-table.ts";
 import type { SqliteConnection, SqlValue } from "./connection.ts";

@@ -1,4 +1,5 @@
-import type { StoredWaiting, ThreadWaiting, WaitingQuery } from "../driver.ts";
+import type { WaitingQuery } from "../driver.ts";
+import type { StoredWaiting, ThreadWaiting } from "../stored-records.ts";
 import type { SqliteConnection, SqlValue } from "./connection.ts";
 
 const COLUMNS = "call_id, kind, since, deadline, body";

@@ -1,6 +1,6 @@
 import { note } from "heddle/testing";
 import { expect, inject, test } from "vitest";
-import { readChangedThreads } from "../../../src/stores/postgres/reads.ts";
+import { readChangedThreads } from "../../../src/stores/postgres/feed.ts";
 import { tablesIn } from "../../../src/stores/postgres/tables.ts";
 import { until } from "../../support/postgres/until.ts";
 import { openStore, rawConnection, schema } from "./open.ts";
