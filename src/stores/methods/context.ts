@@ -153,7 +153,7 @@ function unlinked(
 }
 
 export function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve));
+  return new Promise((resolve) => (globalThis.setImmediate ?? setTimeout)(resolve));
 }
 
 /** Row `seq` of a thread. A missing row is damage. */

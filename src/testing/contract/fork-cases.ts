@@ -124,6 +124,8 @@ export const forkCases: ContractTests = {
       await append(parent, 2);
       parent = newId;
       sameJsonText((await store.load(newId))?.toArray(), expected, newId);
+      const latest = await allItems(store.read(newId, { reverse: true, limit: 5 }));
+      sameJsonText(latest, expected.toReversed().slice(0, 5), `${newId} in reverse`);
       for (let query = 0; query < 12; query++) {
         const [fromSeq, toSeq, limit] = [random.below(13), random.below(13), random.below(6)];
         const kind = random.oneIn(3) ? "note" : undefined;

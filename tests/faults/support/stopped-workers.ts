@@ -33,11 +33,12 @@ export async function stopWorkers({ url, stops }: Stopping): Promise<void> {
   const workers = [await start(), await start()];
   const posted: Posted[] = [];
   for (let stop = 0; stop < stops; stop++) {
+    const before = workers.map(({ lines }) => lines.length); // a worker may handle all commands while they are posted
     for (let n = 0; n < POSTS; n++)
       posted.push(await post(database, tenants, run, posted.length, random.below(THREADS)));
     const more = 1 + random.below(3);
     const busy = workers.map(async (child, index) => {
-      await child.wrote(child.lines.length + more);
+      await child.wrote((before[index] ?? 0) + more);
       return index;
     });
     const place = await Promise.race(busy);
