@@ -126,11 +126,13 @@ function stepThread(step: 1 | -1): void {
   if (next !== undefined) go({ threadId: next.id, tab: route.peek().tab });
 }
 
-/** Focuses an element that a key has just opened. Tries each frame until the element exists, for half a second. */
+/**
+ * Focuses an element that a key may have just opened: at once if it is there, so that the next key is text for it and not a
+ * shortcut. Otherwise tries each frame, for half a second. A hidden element takes no focus.
+ */
 function focusOn(selector: string, frames = 30): void {
-  requestAnimationFrame(() => {
-    const found = document.querySelector<HTMLElement>(selector);
-    if (found !== null) found.focus();
-    else if (frames > 0) focusOn(selector, frames - 1);
-  });
+  const found = document.querySelector<HTMLElement>(selector);
+  found?.focus();
+  if (found !== null && document.activeElement === found) return;
+  if (frames > 0) requestAnimationFrame(() => focusOn(selector, frames - 1));
 }

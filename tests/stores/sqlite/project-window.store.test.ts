@@ -7,10 +7,10 @@ import { assistant, toolCall, toolResult, user } from "heddle/testing";
 import { beforeAll, describe, expect, test } from "vitest";
 import { recording } from "./support/recording.ts";
 
-const LENGTH = 1_000_000;
+const LENGTH = 200_000;
 const BATCH = 20_000;
-const folder = mkdtempSync(join(tmpdir(), "heddle-million-"));
-const path = join(folder, "million.db");
+const folder = mkdtempSync(join(tmpdir(), "heddle-long-"));
+const path = join(folder, "long.db");
 
 /** A turn of four entries. */
 function turn(n: number): readonly EntryInput[] {
@@ -23,7 +23,7 @@ function turn(n: number): readonly EntryInput[] {
   ];
 }
 
-describe("a thread of a million entries", () => {
+describe("a thread of 200,000 entries", () => {
   beforeAll(async () => {
     const store = sqliteStore(path, { mode: "relaxed" });
     for (let n = 0; n < LENGTH; n += BATCH) {
