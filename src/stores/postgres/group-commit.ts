@@ -66,7 +66,7 @@ export type Transact = <Seen, Result>(work: Transaction<Seen, Result>) => Promis
 
 /** Commits a batch and settles its jobs. When the batch fails, retries each job alone, so that no job fails because of another. */
 export async function commitJobs(transact: Transact, queued: readonly Job[]): Promise<void> {
-  const jobs = queued.filter(({ isOver }) => !isOver()); // these callers already got an error
+  const jobs = queued.filter(({ rejectIfOver }) => !rejectIfOver());
   if (jobs.length === 0) return;
   try {
     const answers = await transact(batchTransaction(jobs));
@@ -110,8 +110,8 @@ export interface Job {
   /** Returns what to write, and `accept`, which resolves the call after the commit. Throws what the caller's `decide` throws. */
   readonly decide: (state: ThreadState) => { readonly decision: Decision<unknown>; readonly accept: () => void };
   readonly reject: (error: unknown) => void;
-  /** Whether the caller has stopped waiting. */
-  readonly isOver: () => boolean;
+  /** Rejects the call when its caller has stopped waiting, so that nothing waits for it any more. Returns whether it has. */
+  readonly rejectIfOver: () => boolean;
 }
 
 /** The signals abort when the caller has stopped waiting. */
@@ -132,7 +132,11 @@ export function newJob<Result>(
       return { decision, accept: () => resolve(decision.result) };
     },
     reject,
-    isOver: () => signals.some((signal) => signal?.aborted),
+    rejectIfOver() {
+      const over = signals.find((signal) => signal?.aborted);
+      if (over !== undefined) reject(over.reason);
+      return over !== undefined;
+    },
   };
   return { job, answer: promise };
 }
@@ -189,8 +193,8 @@ function decideAll(jobs: readonly Job[], threads: ReadonlyMap<string, ReadThread
   const blobs: UsedBlob[] = [];
   const usage = new BatchUsage();
   let purgeBefore: number | undefined;
-  const answers = jobs.map(({ threadId, wanted, inboxes, decide, reject, isOver }) => {
-    if (isOver()) return () => {}; // its caller has an error already, so it must not be written now
+  const answers = jobs.map(({ threadId, wanted, inboxes, decide, reject, rejectIfOver }) => {
+    if (rejectIfOver()) return () => {}; // its caller has an error already, so it must not be written now
     const draft = draftOf(threadId);
     const states = new Map(inboxes.map((inbox) => [inbox.threadId, draftOf(inbox.threadId).inboxFor(inbox)]));
     try {
