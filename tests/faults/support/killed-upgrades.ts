@@ -13,6 +13,7 @@ import { tempFile } from "../../support/temp-folder.ts";
 interface Kills {
   readonly threads: number;
   readonly entriesPerThread: number;
+  /** How many upgrades are killed before their process has opened the database. */
   readonly kills: number;
   readonly round?: number;
 }
@@ -25,13 +26,8 @@ interface Database {
   readonly restore: () => Promise<void>;
 }
 
-interface Killed {
-  /** How many upgrades were killed before their process had opened the database. */
-  readonly interrupted: number;
-}
-
 /** Kills processes that upgrade a SQLite file of 0.1. */
-export async function killSqliteUpgrades(size: Kills): Promise<Killed> {
+export async function killSqliteUpgrades(size: Kills): Promise<void> {
   const [earlier, path] = [tempFile(), tempFile()];
   writeEarlierFile(earlier, size);
   const restore = async () => {
@@ -42,7 +38,7 @@ export async function killSqliteUpgrades(size: Kills): Promise<Killed> {
 }
 
 /** Kills processes that upgrade a Postgres schema of 0.1, and their sessions on the server. */
-export async function killPostgresUpgrades(size: Kills): Promise<Killed> {
+export async function killPostgresUpgrades(size: Kills): Promise<void> {
   const name = randomUUID().replaceAll("-", "");
   const schema = `test_upgrade_${name}`;
   const sql = postgres(inject("postgresUrl"), { max: 1, onnotice: () => {} });
@@ -65,22 +61,29 @@ export async function killPostgresUpgrades(size: Kills): Promise<Killed> {
 const SCRIPT = new URL("./upgrade-process.ts", import.meta.url);
 
 /** Kills them at any moment, then opens the database. Nothing is lost, and all hashes are as before. */
-async function killUpgrades({ url, restore, interrupt }: Database, size: Kills): Promise<Killed> {
+async function killUpgrades({ url, restore, interrupt }: Database, size: Kills): Promise<void> {
   const { threads, entriesPerThread, kills, round = 0 } = size;
   await restore();
   const random = seeded(round);
-  let interrupted = 0;
+  let reports = 6;
   let longestMs = 1;
-  for (let kill = 0; kill < kills; kill++) {
+  for (let interrupted = 0; interrupted < kills; ) {
     const upgrading = startChild(SCRIPT, url);
-    await upgrading.wrote(1 + random.below(6));
+    await upgrading.wrote(1 + random.below(reports));
     const since = performance.now();
     if (random.oneIn(2)) await Promise.race([sleep(random.below(Math.ceil(longestMs))), upgrading.wrote(100)]);
     longestMs = Math.max(longestMs, performance.now() - since);
     await interrupt?.();
     await upgrading.kill().catch(() => {}); // its lost session is its error
-    if (upgrading.lines.length > 0 && !upgrading.lines.includes("open")) interrupted++;
-    else await restore();
+    if (upgrading.lines.length === 0) await upgrading.ended; // it failed by itself
+    if (!upgrading.lines.includes("open")) {
+      interrupted++;
+      continue;
+    }
+    // It was faster, so the next kill comes earlier. The last report and the line "open" come at once.
+    if (upgrading.lines.length > 1) reports = Math.max(1, Math.min(reports, upgrading.lines.length - 2));
+    longestMs /= 2;
+    await restore();
   }
   const store = await openAt(url);
   for (let thread = 0; thread < threads; thread++) {
@@ -91,5 +94,4 @@ async function killUpgrades({ url, restore, interrupt }: Database, size: Kills):
     expect((await store.append(id, note())).rev, id).toBe(entriesPerThread + 1);
   }
   await store.close();
-  return { interrupted };
 }
