@@ -1,4 +1,4 @@
-import type { EntryInput } from "heddle";
+import type { EntryInput, ThreadStore } from "heddle";
 import { sqliteStore } from "heddle/sqlite";
 import type { Scratch } from "../support/scratch.ts";
 import { Baseline } from "./baseline.ts";
@@ -14,6 +14,20 @@ export const ENTRIES_PER_REQUEST = 10;
 /** The request of entry `seq` in the fixture `requests`. */
 export function requestOf(seq: number): string {
   return `request_${Math.floor(seq / ENTRIES_PER_REQUEST)}`;
+}
+
+/** Small entries, each of a request. */
+export async function appendRequests(store: ThreadStore, threadId: string, entries: number): Promise<void> {
+  const entry = (seq: number): EntryInput => ({
+    kind: "note",
+    payload: { seq },
+    refs: { requestId: requestOf(seq) },
+  });
+  for (let from = 0; from < entries; from += BATCH)
+    await store.append(
+      threadId,
+      Array.from({ length: Math.min(BATCH, entries - from) }, (_, n) => entry(from + n)),
+    );
 }
 
 /** Database files of one long thread, made when first asked for, closed, and shared by the measurements of a run. */
@@ -39,16 +53,7 @@ export class Fixtures {
   requests(entries: number): Promise<string> {
     return this.#once(`requests-${entries}.db`, async (path) => {
       const store = sqliteStore(path, { mode: "relaxed" });
-      const entry = (seq: number): EntryInput => ({
-        kind: "note",
-        payload: { seq },
-        refs: { requestId: requestOf(seq) },
-      });
-      for (let from = 0; from < entries; from += BATCH)
-        await store.append(
-          THREAD,
-          Array.from({ length: Math.min(BATCH, entries - from) }, (_, n) => entry(from + n)),
-        );
+      await appendRequests(store, THREAD, entries);
       await store.close();
     });
   }

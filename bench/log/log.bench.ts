@@ -11,11 +11,14 @@ import { bytes } from "./bytes.ts";
 import { coldOpen } from "./cold-open.ts";
 import { feed } from "./feed.ts";
 import { Fixtures } from "./fixtures.ts";
+import { forks } from "./forks.ts";
 import { HELP } from "./help.ts";
+import { images } from "./images.ts";
 import { lanes } from "./lanes.ts";
 import { last200 } from "./last-200.ts";
 import { lists } from "./lists.ts";
 import { memory } from "./memory.ts";
+import { notifications } from "./notifications.ts";
 import { peers } from "./peers.ts";
 import { postgresAppends } from "./postgres.ts";
 import { processes } from "./processes.ts";
@@ -41,11 +44,14 @@ const measurements: Readonly<Record<string, Measurement>> = {
   feed,
   requests,
   lists,
+  forks,
+  images,
   watchers,
   stalls,
   processes,
   postgres: postgresAppends,
   "postgres-watchers": postgresWatchers,
+  notifications,
   tenants,
   peers,
 };

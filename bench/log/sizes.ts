@@ -15,6 +15,8 @@ export interface Sizes {
   readonly feedEntries: number;
   /** Threads to list: a multiple of 1,000. */
   readonly threads: number;
+  /** Forks whose bytes are measured together. */
+  readonly forksToWeigh: number;
   /** How long watchers and feeds are observed while they wait, in milliseconds. */
   readonly restMs: number;
   readonly verifies: number;
@@ -36,6 +38,7 @@ export const FULL: Sizes = {
   stallEntries: 50_000,
   feedEntries: 122_000,
   threads: 100_000,
+  forksToWeigh: 500,
   restMs: 5000,
   verifies: 3,
   memory: [1000, 100_000, 1_000_000],
@@ -56,6 +59,7 @@ export const QUICK: Sizes = {
   stallEntries: 5000,
   feedEntries: 10_000,
   threads: 5000,
+  forksToWeigh: 100,
   restMs: 500,
   verifies: 1,
   memory: [1000, 10_000, 100_000],
