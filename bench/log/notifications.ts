@@ -4,9 +4,10 @@ import postgres from "postgres";
 // The sources, because the package has no option that switches notifications off.
 import { postgresDatabase as openDatabase } from "../../src/postgres.ts";
 import { Notifications } from "../../src/stores/postgres/notifications.ts";
-import { atOnce, type Lap, type Result } from "../support/lap.ts";
+import { atOnce, type Lap } from "../support/lap.ts";
+import { latencyColumns, latencyRow } from "../support/latency.ts";
 import { race } from "../support/race.ts";
-import type { Row, Table } from "../support/table.ts";
+import type { Table } from "../support/table.ts";
 import type { Bench } from "./bench.ts";
 import { messageOf, payloadOf } from "./message.ts";
 import { postgresDatabase } from "./postgres-database.ts";
@@ -52,24 +53,15 @@ export async function notifications({ sizes, budgets }: Bench): Promise<Table> {
       { rounds: Math.max(3, sizes.rounds >> 1), warmup: 2 },
     );
     const rate = 1 / results.on.over(results.off);
-    const row = (name: string, result: Result, off: Result): Row => ({
-      name,
-      values: { p50: result.p50, p99: result.p99, rate: result.perSecond, ratio: 1 / result.over(off) },
-    });
     return {
       id: "notifications",
       title: `Postgres ${server.version}: appends of ${CLIENTS} clients at once, ${NODES} nodes, ${appends} appends each per round`,
-      columns: [
-        { key: "p50", label: "p50", unit: "ms" },
-        { key: "p99", label: "p99", unit: "ms" },
-        { key: "rate", label: "appends", unit: "per second" },
-        { key: "ratio", label: "to without", unit: "times" },
-      ],
+      columns: latencyColumns("without"),
       rows: [
-        row("baseline: bare inserts", results.bareOff, results.bareOff),
-        row("bare inserts, NOTIFY inside", results.bareOn, results.bareOff),
-        row("heddle/postgres, notifications off", results.off, results.off),
-        row("heddle/postgres", results.on, results.off),
+        latencyRow("baseline: bare inserts", results.bareOff, results.bareOff),
+        latencyRow("bare inserts, NOTIFY inside", results.bareOn, results.bareOff),
+        latencyRow("heddle/postgres, notifications off", results.off, results.off),
+        latencyRow("heddle/postgres", results.on, results.off),
       ],
       checks: [
         budgets.atLeast("postgresNotifyingToSilent", rate, {
@@ -77,7 +69,6 @@ export async function notifications({ sizes, budgets }: Bench): Promise<Table> {
           unit: "times",
         }),
       ],
-      notes: ["Ratios are of rates: more is better."],
     };
   } finally {
     Notifications.prototype.announce = announce;

@@ -1,8 +1,9 @@
 import { openStore, type ThreadStore } from "heddle";
 import postgres from "postgres";
 import { atOnce, oneByOne, type Result } from "../support/lap.ts";
+import { latencyColumns, latencyRow } from "../support/latency.ts";
 import { race } from "../support/race.ts";
-import type { Row, Table } from "../support/table.ts";
+import type { Table } from "../support/table.ts";
 import { AGENTS } from "./agents.ts";
 import type { Bench } from "./bench.ts";
 import { messageOf, payloadOf } from "./message.ts";
@@ -33,24 +34,15 @@ async function measure(sizes: Sizes, { url, version, synchronousCommit }: Postgr
   const sql = postgres(url, { onnotice: () => {} });
   try {
     const results = await raceAppends(sizes, store, sql);
-    const row = (name: string, result: Result, baseline: Result): Row => ({
-      name,
-      values: { p50: result.p50, p99: result.p99, rate: result.perSecond, ratio: result.over(baseline) },
-    });
     return {
       id: "postgres",
       title: `Postgres ${version}, synchronous_commit=${synchronousCommit}: single append, and ${AGENTS} agents at once`,
-      columns: [
-        { key: "p50", label: "p50", unit: "ms" },
-        { key: "p99", label: "p99", unit: "ms" },
-        { key: "rate", label: "appends", unit: "per second" },
-        { key: "ratio", label: "time to baseline", unit: "times" },
-      ],
+      columns: latencyColumns("baseline"),
       rows: [
-        row("baseline: bare insert, one agent", results.bareOne, results.bareOne),
-        row("heddle/postgres, one agent", results.heddleOne, results.bareOne),
-        row(`baseline: bare inserts, ${AGENTS} agents`, results.bareMany, results.bareMany),
-        row(`heddle/postgres, ${AGENTS} agents`, results.heddleMany, results.bareMany),
+        latencyRow("baseline: bare insert, one agent", results.bareOne, results.bareOne),
+        latencyRow("heddle/postgres, one agent", results.heddleOne, results.bareOne),
+        latencyRow(`baseline: bare inserts, ${AGENTS} agents`, results.bareMany, results.bareMany),
+        latencyRow(`heddle/postgres, ${AGENTS} agents`, results.heddleMany, results.bareMany),
       ],
       notes: [
         "The baseline inserts into one table with (thread, seq) as its key, through postgres.js with its own default of connections.",

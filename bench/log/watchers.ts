@@ -4,7 +4,7 @@ import { postgresStore } from "heddle/postgres";
 import { sqliteStore } from "heddle/sqlite";
 import postgres from "postgres";
 import { shareAtRest } from "../support/cpu.ts";
-import { oneByOne } from "../support/lap.ts";
+import { oneByOne, type Result } from "../support/lap.ts";
 import { race } from "../support/race.ts";
 import type { Table } from "../support/table.ts";
 import type { Bench } from "./bench.ts";
@@ -19,20 +19,14 @@ const STATISTICS_MS = 11_000;
 
 /** Appends to a thread without watchers, beside the watchers of other threads; and what these cost at rest. */
 export async function watchers({ sizes, scratch, budgets }: Bench): Promise<Table> {
-  const { rounds, appendsPerRound, restMs } = sizes;
   const alone = sqliteStore(scratch.file("alone.db"));
   const watched = sqliteStore(scratch.file("watched.db"));
-  const nothing = await shareAtRest(restMs);
-  const stop = new AbortController();
-  const over = watch(watched, WATCHERS, stop.signal);
+  const nothing = await shareAtRest(sizes.restMs);
+  const stopWatching = watch(watched, WATCHERS);
   await sleep(1000); // all watchers have read
-  const rest = await shareAtRest(restMs);
-  let appended = 0;
-  const append = (store: ThreadStore) => () =>
-    oneByOne(appendsPerRound, () => store.append("unwatched", messageOf(appended++)));
-  const results = await race({ alone: append(alone), watched: append(watched) }, { rounds: Math.max(3, rounds >> 1) });
-  stop.abort();
-  await over;
+  const rest = await shareAtRest(sizes.restMs);
+  const results = await raceAppends(alone, watched, sizes);
+  await stopWatching();
   await Promise.all([alone.close(), watched.close()]);
 
   const busy = Math.max(0, rest - nothing);
@@ -70,16 +64,14 @@ export async function postgresWatchers({ sizes, budgets }: Bench): Promise<Table
   const sql = postgres(database.url, { max: 1, onnotice: () => {} });
   try {
     await store.append("thread_0", messageOf(0));
-    const stop = new AbortController();
-    const over = watch(store, POSTGRES_WATCHERS, stop.signal);
+    const stopWatching = watch(store, POSTGRES_WATCHERS);
     await sleep(STATISTICS_MS); // all watchers have read, and the server has counted it
     const before = await transactionsOf(sql);
     const started = performance.now();
     await sleep(sizes.restMs * 2);
     const statements = (await transactionsOf(sql)) - before; // with one of this bench
     const perSecond = statements / ((performance.now() - started) / 1000);
-    stop.abort();
-    await over;
+    await stopWatching();
     const ratio = await appendBesidePostgresWatchers(database.url, sizes);
     return {
       ...table,
@@ -110,28 +102,41 @@ export async function postgresWatchers({ sizes, budgets }: Bench): Promise<Table
 }
 
 /** In two schemas of one database. How many times as long as without watchers an append takes. */
-async function appendBesidePostgresWatchers(url: string, { rounds, appendsPerRound }: Sizes): Promise<number> {
+async function appendBesidePostgresWatchers(url: string, sizes: Sizes): Promise<number> {
   const alone = postgresStore(url, { schema: "alone" });
   const watched = postgresStore(url, { schema: "watched" });
-  const stop = new AbortController();
-  const over = watch(watched, WATCHERS, stop.signal);
+  const stopWatching = watch(watched, WATCHERS);
   await watched.append("unwatched", messageOf(0)); // after the first reads of the watchers
-  let appended = 0;
-  const append = (store: ThreadStore) => () =>
-    oneByOne(appendsPerRound, () => store.append("unwatched", messageOf(appended++)));
-  const results = await race({ alone: append(alone), watched: append(watched) }, { rounds: Math.max(3, rounds >> 1) });
-  stop.abort();
-  await over;
+  const results = await raceAppends(alone, watched, sizes);
+  await stopWatching();
   await Promise.all([alone.close(), watched.close()]);
   return results.watched.over(results.alone);
 }
 
-async function watch(store: ThreadStore, count: number, signal: AbortSignal): Promise<void> {
-  await Promise.all(
+/** Single appends to a thread without watchers, in both stores in turns. */
+function raceAppends(
+  alone: ThreadStore,
+  watched: ThreadStore,
+  { rounds, appendsPerRound }: Sizes,
+): Promise<Record<"alone" | "watched", Result>> {
+  let appended = 0;
+  const append = (store: ThreadStore) => () =>
+    oneByOne(appendsPerRound, () => store.append("unwatched", messageOf(appended++)));
+  return race({ alone: append(alone), watched: append(watched) }, { rounds: Math.max(3, rounds >> 1) });
+}
+
+/** Watches so many threads until the returned function is called. */
+function watch(store: ThreadStore, count: number): () => Promise<void> {
+  const stop = new AbortController();
+  const over = Promise.all(
     Array.from({ length: count }, async (_, n) => {
-      for await (const _entry of store.watch(`thread_${n}`, { fromSeq: 0, signal }));
+      for await (const _entry of store.watch(`thread_${n}`, { fromSeq: 0, signal: stop.signal }));
     }),
   );
+  return async () => {
+    stop.abort();
+    await over;
+  };
 }
 
 /** Each statement outside a transaction is one of its own. */
