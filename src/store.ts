@@ -67,8 +67,6 @@ export type {
   ListOptions,
   ListOrder,
   LoadOptions,
-  ModelPrice,
-  ModelUsage,
   NextRun,
   PostOptions,
   PutBlobOptions,
@@ -76,7 +74,6 @@ export type {
   ThreadCounts,
   ThreadInfo,
   ThreadPage,
-  UsageDay,
   UsageOptions,
   VerifyOptions,
   VerifyReport,
@@ -105,6 +102,7 @@ export type {
   ThreadWaiting,
 } from "./stores/stored-records.ts";
 export type { OnUpgrade, UpgradeProgress } from "./stores/upgrade.ts";
+export type { ModelPrice, ModelUsage, UsageDay } from "./stores/usage-day.ts";
 export type { CountedUsage, UsageQuery, UsageSum } from "./stores/usage-sum.ts";
 export type { ListedCall, WaitingCallInput, WaitingPage } from "./stores/waiting-call.ts";
 export { checkName } from "./thread/names.ts";

@@ -18,7 +18,7 @@ export interface BranchOptions {
   readonly at?: string | undefined;
   /** The id of the first entry that the branch does not have, for example a message to write again. Default: none. */
   readonly before?: string | undefined;
-  /** The new lane. Default, of an agent: a new name. */
+  /** The new lane. Default for a branch by an agent: a new name. */
   readonly lane?: string | undefined;
   /** The id of the operation, so that a retry is applied once. Default: `branch_` and the lane. */
   readonly opId?: string | undefined;
@@ -68,7 +68,7 @@ export function branchId({ at, before }: BranchOptions): string {
   throw new ContextOpError({ code: "context_op_invalid", path: "at", message });
 }
 
-/** A lane without entries before the given one begins with it: then the branch is empty. */
+/** When the given entry is the first of its lane, the branch is empty. */
 function positionBefore(thread: Thread, lane: string, { seq }: Entry): Branch {
   const held = findOwnerBranch(thread, { from: lane, atSeq: seq - 1 });
   return hasPosition(thread, held) ? held : { from: held.from, atSeq: -1 };

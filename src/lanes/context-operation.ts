@@ -91,14 +91,17 @@ export function checkBranch({ contextRef, operation }: AiContextOperationPayload
   throw new ContextOpError({ code: "context_op_lane_exists", path: "contextRef", message });
 }
 
-/** A branch from a position without entries would be empty, which is probably a mistake. -1 asks for that. */
+/**
+ * A branch from a position without entries would be empty, which is probably a mistake. -1 is for a branch that is meant to be
+ * empty.
+ */
 function checkPosition(thread: Thread, from: string, atSeq: number): void {
   if (hasPosition(thread, findOwnerBranch(thread, { from, atSeq }))) return;
   const message = `operation.atSeq: lane "${from}" has no entries up to seq ${atSeq}. Use a later seq, or -1 for a branch without entries.`;
   throw new ContextOpError({ code: "context_op_position_unknown", path: "operation.atSeq", message });
 }
 
-/** Whether a lane has entries up to a seq of the loaded part. -1 is before all of them. */
+/** Whether a lane has an entry at or before a seq, which is in the loaded part. Also true for -1. */
 export function hasPosition(thread: Thread, { from, atSeq }: Branch): boolean {
   if (atSeq < 0 || laneBaseOf(thread.base, from) !== undefined) return true;
   const reader = new LaneReader(thread.base);

@@ -127,7 +127,10 @@ function ownerBranch({ from, atSeq }: Branch, branchAt: BranchAt): Branch {
   return held;
 }
 
-/** Whether the position of the branch is loaded, or the one directly before, where the base has the state of the lane. */
+/**
+ * Whether the position of the branch is loaded. The one directly before the loaded part counts too: the base has the state of
+ * the lane there.
+ */
 function isLoaded({ firstSeq }: Thread, { atSeq }: Branch): boolean {
   return firstSeq === 0 || atSeq >= firstSeq - 1;
 }

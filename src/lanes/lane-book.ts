@@ -59,7 +59,7 @@ export class LaneBook {
     this.#tips = new Map(tips);
   }
 
-  /** Continues from a track of 0.1, whose thread ends at `lastSeq`. All its lanes count as changed. */
+  /** Continues from a track of version 0.1, whose thread ends at `lastSeq`. All its lanes count as changed. */
   static fromTrack(track: LaneTrack, lastSeq: number): LaneBook {
     const book = new LaneBook(track, tipsOfTrack(track, lastSeq));
     for (const lane of book.#tips.keys()) book.#changed.add(lane);
@@ -83,7 +83,10 @@ export class LaneBook {
     return this.#changed;
   }
 
-  /** The branch that the next entry begins, if any. Undefined after a malformed operation: then no origin is recorded. */
+  /**
+   * The branch that the next entry begins. Undefined when it begins none, and after a malformed operation, because then no
+   * origin is recorded.
+   */
   branchOf(entry: TrackedEntry): Branch | undefined {
     const branch = readBranch(entry);
     const lane = branch && namedLane(entry);
@@ -124,7 +127,7 @@ export function activeState(active: string, malformed: boolean | undefined): Act
   return malformed ? { active, malformed } : { active };
 }
 
-/** The tips of all lanes of a track of 0.1, whose thread ends at `lastSeq`. */
+/** The tips of all lanes of a track of version 0.1, whose thread ends at `lastSeq`. */
 export function tipsOfTrack(track: LaneTrack, lastSeq: number): [string, LaneTip][] {
   return Object.entries(track.lanes).map(([lane, record]) => [
     lane,

@@ -24,7 +24,7 @@ export interface BranchOrigin {
   readonly items: readonly LaneItem[];
   readonly measure: number;
   readonly complete: boolean;
-  /** Summary and prompt of that lane are not known. */
+  /** Summary and prompt of the lane that this one branched from are not known. */
   readonly lacksOrigin: boolean;
   readonly systemPrompt?: string | undefined;
 }
@@ -191,7 +191,7 @@ export class LaneLog {
     this.generation++;
   }
 
-  /** Disables the summaries of messages that a replace has removed from the lane. */
+  /** Disables the summaries whose messages a replace has removed from the lane. */
   #endReaches(baseSeq: number): void {
     const ended = countUntil(this.#reaching, ({ reach }) => reach > baseSeq);
     for (const { at } of this.#reaching.splice(0, ended)) {

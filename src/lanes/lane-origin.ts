@@ -23,7 +23,9 @@ export function originAt(
   };
 }
 
-/** A replace of the lane ends all that the lane inherited. Of two summaries with equal reach, the newer one counts. */
+/**
+ * A replace of the lane ends all that the lane inherited. Of two summaries that end at the same entry, the newer one counts.
+ */
 function inheritedFrom(state: LaneState): Pick<LaneOrigin, "replaceSeq" | "summarySeq" | "summaryTo" | "followed"> {
   const { origin, replaceSeq, summarySeq, summaryTo } = state;
   if (origin === undefined || replaceSeq !== undefined) return state;

@@ -45,7 +45,10 @@ export type LaneOrigin = {
   /** The seq and reach of the summary that the branch inherits. */
   readonly summarySeq?: number;
   readonly summaryTo?: number;
-  /** A position before the beginning of a lane was followed to its origin. Projector heddle/1 does not do that. */
+  /**
+   * The position was before the beginning of the lane that the branch names, so it was looked up in that lane's origin.
+   * Projector heddle/1 does not do that.
+   */
   readonly followed?: true;
 };
 

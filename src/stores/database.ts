@@ -11,14 +11,14 @@ import type { CallOptions, ThreadStore } from "./port.ts";
 import type { Runnable, TakenThread, TakeOptions } from "./runnable.ts";
 import { untilAborted } from "./until-aborted.ts";
 
-/** A database with the stores of many tenants, and what the processes that share it need to divide the work. */
+/** A database with the stores of many tenants. Processes that share it divide the work by its leases and runnable threads. */
 export interface ThreadDatabase {
   /**
    * The store of one tenant. Costs no connection, so it can be made for each request. Its `close` ends its watchers and
    * refuses further calls; the database stays open.
    */
   readonly tenant: (name: string) => ThreadStore;
-  /** Which processes live. */
+  /** Which processes are alive. */
   readonly leases: Leases;
   /** Which threads of all tenants have something to do. */
   readonly runnable: Runnable;
@@ -121,7 +121,7 @@ function takeQuery(options: TakeOptions, afterTenant: string): TakeQuery & CallO
   return { lease, holder, agents, limit, perTenant, afterTenant, signal };
 }
 
-/** The tenant that had the last turn: the next call begins behind it. */
+/** The tenant that had the last turn. The next call begins with the one after it. */
 function lastTurn(taken: readonly TakenThread[], before: string): string {
   const tenants = taken.map(({ tenant }) => tenant).sort();
   return tenants.findLast((tenant) => tenant <= before) ?? tenants.at(-1) ?? before;

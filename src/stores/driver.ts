@@ -90,7 +90,7 @@ export interface ThreadState {
   readonly lanes: readonly StoredLane[];
   /** The wanted inboxes by thread id; empty when none are wanted. */
   readonly inboxes: ReadonlyMap<string, InboxState>;
-  /** At least the wanted leases. No other transaction may renew one of them that has expired. */
+  /** The wanted leases, and maybe others. Until this transaction ends, no other one may renew an expired lease of them. */
   readonly leases?: readonly LeaseRecord[];
   /** All waiting calls of the thread. Absent when they are not wanted. */
   readonly waiting?: readonly StoredWaiting[];
@@ -113,7 +113,7 @@ export interface Decision<Result> {
   readonly leases?: readonly LeaseRecord[];
   /** Commands to insert, or to replace by thread id and command id. Only of wanted inboxes. */
   readonly commands?: readonly InboxCommand[];
-  /** Each replaces the runnable row of its thread. Only of wanted inboxes. */
+  /** Each replaces the runnable row of its thread. Only for threads whose inbox was wanted. */
   readonly runnable?: readonly { readonly threadId: string; readonly row: RunnableRow }[];
   /** Replaces all waiting calls of the thread. */
   readonly waiting?: readonly StoredWaiting[];
@@ -123,7 +123,8 @@ export interface Decision<Result> {
   readonly purgeBefore?: number;
   /**
    * Blobs that the thread uses. Store those that are missing in the same transaction: a row must never refer to a missing blob.
-   * With `purgeBlobs`, also record each use. A blob that is there without any use then gets a use that never ends.
+   * With `purgeBlobs`, also record each use. If a blob is there without any use, it was put to be kept forever: then also
+   * record a use that never ends.
    */
   readonly blobs?: readonly BlobUse[];
 }
@@ -160,10 +161,10 @@ export interface ListQuery {
   readonly owner: string | undefined;
   /** The fields that a thread must have, all of them. */
   readonly fields: readonly ThreadField[];
-  /** The first `updatedAt` and `createdAt`, inclusive. */
+  /** The least `updatedAt` and `createdAt`, inclusive. */
   readonly updatedSince: number | undefined;
   readonly createdSince: number | undefined;
-  /** The last ones, exclusive. */
+  /** The greatest ones, exclusive. */
   readonly updatedBefore: number | undefined;
   readonly createdBefore: number | undefined;
   /** In lower case (A to Z); empty when there is no search. */
@@ -191,7 +192,7 @@ export interface ChangedRow {
   readonly cursor: string;
 }
 
-/** A new fork, which shows rows of the thread `from` up to `forkSeq`. */
+/** A new fork. It shares the rows of the thread `from`, up to `forkSeq`. */
 export interface ForkedThread {
   readonly type: "forked";
   readonly threadId: string;
@@ -211,7 +212,7 @@ export interface DeletedThread {
 export interface FeedEpoch {
   /** 16 characters of 0-9 and a-f, random. Change it when the database is restored from a backup. */
   readonly epoch: string;
-  /** Whether the database has entries of 0.1, whose cursors name no epoch. Default false. */
+  /** Whether the database has entries of version 0.1, whose cursors name no epoch. Default false. */
   readonly hasEarlierCursors?: boolean | undefined;
 }
 
@@ -221,7 +222,9 @@ export interface ThreadChanges {
   readonly threadIds: readonly string[];
   /** Where the next look continues. Rows that this look could not see must lie behind it. */
   readonly position: string;
-  /** Whether commits behind this position are announced through `onChange`. Then the store looks every 5 s only. Default false. */
+  /**
+   * Whether commits behind this position are announced through `onChange`. Then the store looks every 5 s only. Default false.
+   */
   readonly isAnnounced?: boolean | undefined;
   /** Whether `changes` still withholds a row that is committed. Absent if it never does. */
   readonly isFeedBehind?: boolean | undefined;
@@ -238,7 +241,10 @@ export type RecordSpace = "checkpoint" | "blob";
  * no method is called after that. Use it to stop work that has not begun, such as a write that waits for its turn.
  */
 export interface StoreDriver {
-  /** Whether the driver keeps leases, runnable rows and waiting calls. Default false: calls that need them are `store_unsupported`. */
+  /**
+   * Whether the driver keeps leases, runnable rows and waiting calls. Default false: calls that need them are
+   * `store_unsupported`.
+   */
   readonly scheduling?: boolean | undefined;
 
   /**
@@ -284,11 +290,11 @@ export interface StoreDriver {
   heads(afterId: string | undefined, limit: number, signal?: AbortSignal): Promise<readonly NamedHead[]>;
 
   /**
-   * Makes `to` a fork of `from`, with this head, these lanes and fields. `head.hash` is the hash of the row `atSeq`. From then on all
-   * methods behave as if `to` had its own copies of the rows up to `atSeq`, also after `from` was removed. Only `changes` has an
-   * item in their place. A driver may copy them; better, it stores where they are. At -1 there are none. When `to` exists: returns false
-   * and writes nothing. When `from` was removed meanwhile: throws `thread_not_found` and writes nothing. With `purgeBlobs`, `to` uses
-   * all blobs that `from` uses.
+   * Makes `to` a fork of `from`, with this head, these lanes and fields. `head.hash` is the hash of the row `atSeq`; at -1 the
+   * fork has no rows. From then on all methods behave as if `to` had its own copies of the rows up to `atSeq`, even after
+   * `from` was removed. Only `changes` returns one fork instead of these rows. A driver may copy the rows; better, it stores
+   * where they are. When `to` exists: returns false and writes nothing. When `from` was removed meanwhile: throws
+   * `thread_not_found` and writes nothing. With `purgeBlobs`, `to` uses all blobs that `from` uses.
    */
   fork(from: string, to: string, atSeq: number, fork: ThreadStart, signal?: AbortSignal): Promise<boolean>;
 
@@ -296,10 +302,10 @@ export interface StoreDriver {
   forks(threadId: string, signal?: AbortSignal): Promise<readonly string[]>;
 
   /**
-   * Removes rows, lanes, head, runnable row, waiting calls and all commands. Must keep the claim, so that epochs never start at 1
-   * again. Must also keep the rows that forks show until the last of these is removed, and no others; returns the ids of these forks.
-   * Undefined when there is no thread; its commands are removed nevertheless. Its usage is added to that of the same owners without a
-   * thread. With `purgeBlobs`, the thread's uses of blobs end now.
+   * Removes rows, lanes, head, runnable row, waiting calls and all commands. Must keep the claim, so that epochs never start at
+   * 1 again. Must also keep the rows that forks share, and no others, until the last such fork is removed; returns the ids of
+   * these forks. Undefined when there is no thread; its commands are removed nevertheless. Usage sums stay with their owners,
+   * but no longer name the thread. With `purgeBlobs`, the thread's uses of blobs end now.
    */
   remove(threadId: string, signal?: AbortSignal): Promise<readonly string[] | undefined>;
 
@@ -310,7 +316,10 @@ export interface StoreDriver {
   usage?(query: UsageQuery, signal?: AbortSignal): Promise<readonly UsageSum[]>;
 
   getRecord(space: RecordSpace, key: string, signal?: AbortSignal): Promise<string | Uint8Array | undefined>;
-  /** Replaces an earlier value. With `purgeBlobs`, a blob that has uses gets one that never ends. */
+  /**
+   * Replaces an earlier value. A blob that is put this way is kept forever: with `purgeBlobs`, if it has uses, also record one
+   * that never ends.
+   */
   putRecord(space: RecordSpace, key: string, value: string | Uint8Array, signal?: AbortSignal): Promise<void>;
   deleteRecord(space: RecordSpace, key: string, signal?: AbortSignal): Promise<boolean>;
 
@@ -323,8 +332,9 @@ export interface StoreDriver {
   onChange?(wake: (threadIds?: readonly string[]) => void): () => void;
 
   /**
-   * Optional, for speed. The threads with new rows since a position, among them new forks and removed threads, and the new position. Without a position: no threads.
-   * May leave out what was committed through this driver. Without this method each watcher reads its thread every `pollMs`.
+   * Optional, for speed. The threads with new rows since a position, among them new forks and removed threads, and the new
+   * position. Without a position: no threads. May leave out what was committed through this driver, since the store wakes its
+   * own watchers. Without this method each watcher reads its thread every `pollMs`.
    */
   changedThreads?(after: string | undefined): Promise<ThreadChanges>;
 
@@ -336,8 +346,8 @@ export interface StoreDriver {
   waiting?(query: WaitingQuery, signal?: AbortSignal): Promise<readonly ThreadWaiting[]>;
   /**
    * Removes blobs whose uses have all ended more than `graceMs` ago by the store's clock, about 100 at most. A blob that never
-   * had a use stays. While its thread exists, a use that has ended stays too: the thread was created again, or after the use.
-   * Resolves to true when there may be more. Without this method blobs are kept forever, and a driver need not record uses.
+   * had a use stays. An ended use counts while its thread exists: that thread was created after the use ended. Resolves to true
+   * when there may be more. Without this method blobs are kept forever, and a driver need not record uses.
    */
   purgeBlobs?(graceMs: number, signal?: AbortSignal): Promise<boolean>;
   /** Checks storage below the rows, such as the pages of a file. Returns a description of the damage, if any. */
@@ -368,7 +378,7 @@ export interface TakeQuery {
   readonly limit: number;
   /** How many threads of one tenant the lease may hold, those that it holds already included. */
   readonly perTenant: number;
-  /** It is the turn of the tenants behind this one, in the order of their names; then of the others. */
+  /** Tenants with names after this one come first, in the order of their names; then the others. */
   readonly afterTenant: string;
 }
 
@@ -377,7 +387,10 @@ export interface DatabaseDriver {
   /** The driver of one tenant. Has `scheduling`. Its `close` leaves the database open. */
   tenant(name: string): StoreDriver;
 
-  /** Reads the lease of a node, calls `decide`, and writes the decision in one transaction. No other writer may change it in between. */
+  /**
+   * Reads the lease of a node, calls `decide`, and writes the decision in one transaction. No other writer may change it in
+   * between.
+   */
   lease<Result>(
     node: string,
     decide: (state: LeaseState) => LeaseDecision<Result>,
@@ -386,8 +399,9 @@ export interface DatabaseDriver {
 
   /**
    * Claims threads that are due and that no claim holds, in one transaction, and marks expired leases of other nodes as ended.
-   * The threads of a tenant are numbered by priority and `dueAt`, behind those that the lease holds. Lower numbers come first,
-   * then the turn of the tenant. Skips threads that another transaction has locked. Undefined when the lease is over.
+   * The threads of a tenant are numbered by priority and `dueAt`; numbers begin after the threads that the lease already holds.
+   * Lower numbers come first, then the turn of the tenant. Skips threads that another transaction has locked. Undefined when
+   * the lease is over.
    */
   take(query: TakeQuery, signal?: AbortSignal): Promise<readonly TakenThread[] | undefined>;
 

@@ -7,12 +7,12 @@ import type { Sha256 } from "../thread/sha256.ts";
 import { type DraftContent, damagedColumn, EMPTY_TIP, type EncodedDraft, nextFields, type Tip } from "./row-format.ts";
 import type { HeadTracks, StoredRow } from "./stored-records.ts";
 
-/** The end of a thread that 0.1 wrote. */
+/** The end of a thread that version 0.1 wrote. */
 export type EarlierTip = Tip & HeadTracks;
 
 export const EMPTY_EARLIER_TIP: EarlierTip = { ...EMPTY_TIP, track: NO_LANES, mark: null };
 
-/** The row that 0.1 wrote for the next draft, and the tip after it. */
+/** The row that version 0.1 wrote for the next draft, and the tip after it. */
 export function nextEarlierRow(
   tip: EarlierTip,
   prepared: EncodedDraft<DraftContent>,
@@ -51,7 +51,7 @@ function trackBefore(threadId: string, row: StoredRow, marked: StoredRow | undef
   return track;
 }
 
-/** The state of all lanes after a row of 0.1, whose entry is given. */
+/** The state of all lanes after a row of version 0.1, whose entry is given. */
 export function trackAfter(
   threadId: string,
   row: StoredRow,
@@ -70,7 +70,7 @@ function readTrack(threadId: string, row: StoredRow, text: string): LaneTrack {
   throw damagedColumn(threadId, row, "track");
 }
 
-/** Compares each row with the rows that were read before it. Rows of 0.1 have no checksum of their derived columns. */
+/** Compares each row with the rows that were read before it. Rows of version 0.1 have no checksum of their derived columns. */
 export class NeighborCheck {
   readonly #threadId: string;
   readonly #measures = new Map<string, number>();
@@ -86,7 +86,7 @@ export class NeighborCheck {
   push(row: StoredRow, entry: Entry): void {
     if (row.checkSum !== null) {
       this.#last = row;
-      return; // no row of 0.1 may follow
+      return; // no row of version 0.1 may follow
     }
     if (row.seq === 0) {
       this.#active = DEFAULT_LANE;

@@ -2,7 +2,7 @@ import { freezeJson } from "../thread/json.ts";
 import type { DeletedThread, ForkedThread } from "./driver.ts";
 import { CorruptionError } from "./errors.ts";
 
-/** A change without a row, before it has a cursor. */
+/** A fork or a removal, without its cursor. */
 export type FeedChange = Omit<ForkedThread, "cursor"> | Omit<DeletedThread, "cursor">;
 
 /** The JSON text that a database stores beside the thread and the type. */

@@ -16,13 +16,14 @@ export interface LeaseOptions extends CallOptions {
 
 /**
  * The leases of the nodes that share a database. One renewal keeps all claims that name the lease, of all tenants. Only the
- * database's clock counts. The end of a lease refuses no append: the epoch of a claim does, once another node has claimed.
+ * database's clock counts. An append is not refused because a lease has ended, but because another node has claimed the thread
+ * since.
  */
 export interface Leases {
-  /** Starts a lease with a new incarnation. An earlier lease of the node has ended. */
+  /** Starts a lease with a new incarnation. This ends an earlier lease of the node. */
   readonly start: (options: LeaseOptions) => Promise<Lease>;
   /**
-   * Extends the lease by its `ttlMs` from now, also after `until`. Throws `lease_ended` once another node has taken over a
+   * Extends the lease by its `ttlMs` from now, even after `until`. Throws `lease_ended` once another node has taken over a
    * thread of it: then stop, and start a new lease.
    */
   readonly renew: (lease: LeaseKey, options?: CallOptions) => Promise<Lease>;

@@ -11,7 +11,9 @@ export class MemoryBlobUses {
   /** Hashes with a use that has ended, the oldest first. */
   readonly #ended = new Set<string>();
 
-  /** Call it before the blob is stored. `endedAt` is null, or the time when the thread does not exist yet. */
+  /**
+   * Call it before the blob is stored. `endedAt` is null if the thread exists, otherwise now, because it may never be created.
+   */
   add(threadId: string, hash: string, { isStored, endedAt }: { isStored: boolean; endedAt: number | null }): void {
     const uses = this.#uses.get(hash) ?? new Map<string, number | null>();
     if (isStored && uses.size === 0) uses.set(NO_THREAD, null);
@@ -20,7 +22,7 @@ export class MemoryBlobUses {
     if (endedAt !== null) this.#ended.add(hash);
   }
 
-  /** Keeps a blob that has uses forever. */
+  /** If the blob has uses, it is kept forever from now on. */
   keep(hash: string): void {
     this.#uses.get(hash)?.set(NO_THREAD, null);
   }
@@ -49,7 +51,7 @@ export class MemoryBlobUses {
         else this.#remove(threadId, hash, uses);
       }
       this.#ended.delete(hash);
-      if ([...uses.values()].some((endedAt) => endedAt !== null)) this.#ended.add(hash); // behind the others
+      if ([...uses.values()].some((endedAt) => endedAt !== null)) this.#ended.add(hash); // moves it to the end
       return uses.size === 0 && this.#uses.delete(hash);
     });
   }

@@ -60,7 +60,7 @@ interface DueThread {
   readonly tenant: string;
   readonly threadId: string;
   readonly row: RunnableRow;
-  /** Its number among those of the tenant, behind the threads that the lease holds. */
+  /** Its number among those of the tenant. Numbers begin after the threads that the lease already holds. */
   readonly turn: number;
 }
 

@@ -26,7 +26,7 @@ export class MemoryThread {
   readonly #origin: Origin | undefined;
   /** The forks of this thread that are not removed, and those that show its rows. */
   readonly #forks = new Set<MemoryThread>();
-  /** Whether the thread is deleted. It keeps the rows that its forks show. */
+  /** Whether the thread is deleted. It keeps the rows that its forks share. */
   #isHidden = false;
 
   constructor(id: string, head: ThreadHead, origin?: Origin) {
@@ -35,7 +35,7 @@ export class MemoryThread {
     this.#origin = origin;
   }
 
-  /** A fork that shows the rows up to `atSeq`. */
+  /** A fork that shares the rows up to `atSeq`. */
   fork(id: string, atSeq: number, head: ThreadHead): MemoryThread {
     const owner = this.#parts().find(({ from }) => from <= atSeq)?.owner;
     const fork = new MemoryThread(id, head, { owner, seq: atSeq, parent: this });
@@ -79,7 +79,7 @@ export class MemoryThread {
     return [...closure(this.#forks, (fork) => fork.#forks)].filter((fork) => !fork.#isHidden);
   }
 
-  /** Deletes the thread except for the rows that forks show. Returns these forks. */
+  /** Deletes the thread except for the rows that forks share. Returns these forks. */
   remove(): readonly MemoryThread[] {
     this.#isHidden = true;
     this.lanes.clear();
@@ -87,12 +87,12 @@ export class MemoryThread {
     return [...closure(this.#sharing(), (fork) => fork.#sharing())].filter((fork) => !fork.#isHidden);
   }
 
-  /** The forks that show rows of this thread. */
+  /** The forks that share rows of this thread. */
   #sharing(): readonly MemoryThread[] {
     return [...this.#forks].filter((fork) => fork.#origin?.owner === this);
   }
 
-  /** Removes the rows that no fork shows. Without such a fork, nothing is left. */
+  /** Removes the rows that no fork shares: all of them if there is no such fork. */
   #removeUnused(): void {
     if (!this.#isHidden) return;
     const sharing = this.#sharing();
@@ -166,7 +166,7 @@ export class MemoryThread {
   }
 }
 
-/** These threads and all that `next` leads to from them. */
+/** These threads, and all that can be reached from them by `next`. */
 function closure(
   start: Iterable<MemoryThread>,
   next: (thread: MemoryThread) => Iterable<MemoryThread>,

@@ -1,4 +1,3 @@
-import type { Usage } from "../agent/model-call.ts";
 import type { Entry, EntryInput, Refs } from "../thread/entry.ts";
 import type { JsonObject, JsonValue } from "../thread/json.ts";
 import type { Thread } from "../thread/thread.ts";
@@ -10,6 +9,7 @@ import type {
   ConsumedCommand,
   PostedCommand,
 } from "./command.ts";
+import type { ModelPrice, UsageDay } from "./usage-day.ts";
 import type { WaitingCallInput, WaitingPage } from "./waiting-call.ts";
 
 /**
@@ -43,13 +43,16 @@ export interface ThreadStore {
   /** A page of threads, by default the latest change first. */
   list(options?: ListOptions): Promise<ThreadPage>;
 
-  /** All entries, forks and deletions of all threads in commit order. Then waits for new ones and yields them as they are committed. */
+  /**
+   * All entries, forks and deletions of all threads in commit order. Then waits for new ones and yields them as they are
+   * committed.
+   */
   feed(options?: FeedOptions): AsyncIterable<FeedItem>;
 
   /**
-   * Removes a thread and the data that only this thread refers to. Entries that a fork shows are kept for it, until the last
-   * such fork is deleted; the result names these forks. Resolves to false when the thread does not exist. Blobs are removed by
-   * a later call, when no thread has used them for `keepBlobsMs`.
+   * Removes a thread and the data that only this thread refers to. Entries that forks share are kept until the last such fork
+   * is deleted; the result names these forks. Resolves to false when the thread does not exist. Blobs are removed by a later
+   * call, when no thread has used them for `keepBlobsMs`.
    *
    * @example
    * const deletion = await store.delete("thread_1");
@@ -77,8 +80,8 @@ export interface ThreadStore {
 
   /**
    * Asks and tokens by day and model, oldest day first, from sums that each append keeps: no entry is read. Days are UTC days
-   * of the store's clock. Sums stay with the owner of their time. Throws `store_unsupported` when the driver
-   * keeps no sums.
+   * of the store's clock. After `setOwner`, earlier sums stay with the earlier owner. Throws `store_unsupported` when the
+   * driver keeps no sums.
    *
    * @example
    * const [today] = await store.usage({ owner: "ada", since: Date.now() });
@@ -86,13 +89,16 @@ export interface ThreadStore {
    */
   usage(options?: UsageOptions): Promise<readonly UsageDay[]>;
 
-  /** Creates a new thread with the history of this one up to `atSeq`. It costs the same for any length: both show the same rows. */
+  /**
+   * Creates a new thread with the history of this one up to `atSeq`. It costs the same for any length, because both share the
+   * same rows.
+   */
   fork(threadId: string, options: ForkOptions): Promise<ThreadInfo>;
 
   /**
-   * Makes `holder` the only holder of the thread for `ttlMs`, or while its lease lasts, by the store's clock. Each claim has a higher epoch than the
-   * one before. An append with an older epoch is refused. A new claim by the same holder ends the earlier one. The thread
-   * need not exist yet.
+   * Makes `holder` the only holder of the thread for `ttlMs`, or while its lease lasts, by the store's clock. Each claim has a
+   * higher epoch than the one before. An append with an older epoch is refused. A new claim by the same holder ends the earlier
+   * one. The thread need not exist yet.
    */
   claim(threadId: string, options: ClaimOptions): Promise<ClaimResult>;
   /**
@@ -119,12 +125,14 @@ export interface ThreadStore {
   outcome(threadId: string, id: string, options?: CallOptions): Promise<CommandOutcome>;
 
   /**
-   * A page of the calls of all threads that wait for people or other processes, as their holders named them in `append`: the
-   * one that waits longest first. Reads no entries and needs no claims.
+   * A page of the tool calls of all threads that wait for people or other processes, as their holders named them in `append`.
+   * The longest wait comes first. Reads no entries and needs no claims.
    */
   waiting(options?: WaitingOptions): Promise<WaitingPage>;
 
-  /** Stores JSON or bytes under the hash of their content. Resolves to the hash. Without `threadId` the blob is kept forever. */
+  /**
+   * Stores JSON or bytes under the hash of their content. Resolves to the hash. Without `threadId` the blob is kept forever.
+   */
   putBlob(content: JsonValue | Uint8Array, options?: PutBlobOptions): Promise<string>;
   /** The content with this hash; undefined when there is none. */
   getBlob(hash: string, options?: CallOptions): Promise<JsonValue | Uint8Array | undefined>;
@@ -171,21 +179,22 @@ export interface AppendOptions extends CallOptions {
   readonly create?: boolean | undefined;
   /**
    * Pending commands of this thread that the append answers, each with its outcome, in the same transaction. An append without
-   * entries leaves the thread and its `updatedAt` as they were, and is fenced by `epoch`. The same call again is a replay.
-   * A command with another outcome is `command_settled`. Give the entries ids made of the command's: `<id>/0`, `<id>/1`. Default: none.
+   * entries leaves the thread and its `updatedAt` as they were, and is fenced by `epoch`. The same call again is a replay. A
+   * command with another outcome is `command_settled`. Give the entries ids made of the command's: `<id>/0`, `<id>/1`. Default:
+   * none.
    */
   readonly consumes?: readonly ConsumedCommand[] | undefined;
   /** Commands to post to other threads, or to this one, in the same transaction. Default: none. */
   readonly posts?: readonly PostedCommand[] | undefined;
   /**
    * When the thread has something to do again, for `runnable.take`; null when it waits for commands only. Pass your `epoch`. A
-   * pending command that `waitsFor` does not name makes the thread due at once. Written also without entries, but not by a
-   * replay. Default: as it was.
+   * pending command that `waitsFor` does not name makes the thread due at once. Written also without entries, but not by an
+   * append that is a replay. Default: as it was.
    */
   readonly next?: NextRun | null | undefined;
   /**
    * All calls of this thread that wait for a person or another process, for `waiting`; they replace the earlier ones. Pass your
-   * `epoch`. Written also without entries, but not by a replay. Default: as they were.
+   * `epoch`. Written also without entries, but not by an append that is a replay. Default: as they were.
    */
   readonly waiting?: readonly WaitingCallInput[] | undefined;
 }
@@ -204,11 +213,14 @@ export interface WaitingOptions extends CallOptions {
 export interface NextRun {
   /** The name of the agent that runs it. Default: the name that the store knows. */
   readonly agent?: string | undefined;
-  /** How long from now, by the store's clock, in milliseconds. Default 0: at once, if this holder ends. */
+  /** How long from now, by the store's clock, in milliseconds. Default 0: as soon as no claim holds the thread. */
   readonly dueInMs?: number | undefined;
   /** A thread with a greater one is taken first. Default: as it was, at first 0. */
   readonly priority?: number | undefined;
-  /** Pending commands that may wait until then, as `pending` returned them. One that was amended since does not wait. Default: none. */
+  /**
+   * Pending commands that do not make the thread due earlier, as `pending` returned them. One that was amended since makes it
+   * due. Default: none.
+   */
   readonly waitsFor?: readonly { readonly id: string; readonly revision: number }[] | undefined;
 }
 
@@ -250,7 +262,10 @@ export interface ReadOptions extends CallOptions {
   readonly kinds?: readonly string[] | undefined;
   /** Only entries whose payload contains this text; the case of A to Z is ignored. Default: all. */
   readonly search?: string | undefined;
-  /** Only entries with all of these refs. `requestId` is read from an index; other refs are looked up in its entries. Default: all. */
+  /**
+   * Only entries with all of these refs. `requestId` is read from an index; other refs are looked up in its entries. Default:
+   * all.
+   */
   readonly refs?: Refs | undefined;
   /** Newest first. Default false. */
   readonly reverse?: boolean | undefined;
@@ -311,17 +326,20 @@ export interface ThreadInfo {
   readonly rev: number;
   /** When the thread was created, by the store's clock. A saved thread keeps the time that it was created at elsewhere. */
   readonly createdAt: number;
-  /** When this store last changed the thread, by its clock. Earlier than before if that clock was set back. */
+  /** When this store last changed the thread, by its clock. It goes back when that clock is set back. */
   readonly updatedAt: number;
   readonly metadata: JsonObject;
   /** `metadata.title` if it is text. */
   readonly title?: string;
   /**
    * The first words of the first user message, at most 80 characters on one line. Absent when there is no such message, and
-   * when 0.1 wrote the first entries of the thread.
+   * when version 0.1 wrote the first entries of the thread.
    */
   readonly firstWords?: string;
-  /** Absent when 0.1 wrote the first entries of the thread, and in forks of a thread from far before its end. */
+  /**
+   * Absent when version 0.1 wrote the first entries of the thread, and in a fork whose last shared entry is far before the end
+   * of its parent.
+   */
   readonly counts?: ThreadCounts;
   /** `metadata.status` if it is text. */
   readonly status?: string;
@@ -387,7 +405,10 @@ export interface WatchOptions {
 
 /** Options of `delete`: whether the forks of the thread stay. */
 export interface DeleteOptions extends CallOptions {
-  /** "keep": forks stay, with all of their entries. "delete": the forks of the thread and of these are deleted too. Default "keep". */
+  /**
+   * "keep": forks stay, with all of their entries. "delete": the forks of the thread and of these are deleted too. Default
+   * "keep".
+   */
   readonly forks?: "keep" | "delete" | undefined;
 }
 
@@ -395,7 +416,7 @@ export interface DeleteOptions extends CallOptions {
 export interface Deletion {
   /** The ids of the deleted threads: the thread, then its forks if they were to be deleted. */
   readonly deleted: readonly string[];
-  /** The ids of the forks that show entries of the thread, for which these are kept. Empty when nothing is kept. */
+  /** The ids of the forks for which entries of the thread are kept. Empty when nothing is kept. */
   readonly keptFor: readonly string[];
 }
 
@@ -418,8 +439,8 @@ export interface ClaimOptions extends CallOptions {
   /** How long the claim lasts unless it is renewed, in milliseconds. Default: as long as `lease`. */
   readonly ttlMs?: number | undefined;
   /**
-   * The lease of this node, from `leases.start` of the database: the claim lasts as long as that and needs no renewal of its
-   * own. Throws `lease_ended` when the lease is over. Default: the claim lasts for `ttlMs`.
+   * The lease of this node, from `leases.start` of the database: the claim lasts as long as the lease and needs no renewal of
+   * its own. Throws `lease_ended` when the lease is over. Default: the claim lasts for `ttlMs`.
    */
   readonly lease?: LeaseKey | undefined;
 }
@@ -436,34 +457,6 @@ export interface UsageOptions extends CallOptions {
   readonly until?: number | undefined;
   /** Prices by model name, for `cost`. Default: none. */
   readonly prices?: { readonly [model: string]: ModelPrice } | undefined;
-}
-
-/** Prices of a million tokens, in any currency. */
-export interface ModelPrice {
-  readonly input: number;
-  readonly output: number;
-  /** Input that the provider read from its cache. Default: `input`. */
-  readonly cached?: number | undefined;
-}
-
-/** The usage of one UTC day. Days without usage are left out. */
-export interface UsageDay {
-  /** For example `2026-11-22`. */
-  readonly day: string;
-  /** Messages that began a request. */
-  readonly asks: number;
-  /** Sorted by name. */
-  readonly models: readonly ModelUsage[];
-}
-
-/** The calls of one model on one day. A count that the provider did not report is 0. */
-export interface ModelUsage extends Required<Usage> {
-  /** The name in the record of the call; "unknown" if it has none, or one of more than 200 bytes. */
-  readonly model: string;
-  /** Answers, refusals and summaries, also failed ones. */
-  readonly calls: number;
-  /** Absent without a price of the model. */
-  readonly cost?: number;
 }
 
 /** Names one life of a node. A node that starts again has a greater incarnation. */

@@ -52,7 +52,7 @@ export function encodeDraft(draft: EntryDraft, salt: string, sha256: Sha256): Ne
   };
 }
 
-/** The same for an entry that was read from a row: its payload refers to the same blobs. */
+/** Like `encodeDraft`, for an entry that was read from a row. Its payload refers to the same blobs. */
 export function encodeEntry(
   entry: DraftContent,
   { payload: stored, salt }: Pick<StoredRow, "payload" | "salt">,
@@ -140,7 +140,7 @@ export function checkRow(threadId: string, row: StoredRow, sha256: Sha256): void
     throw damaged(threadId, row, "its columns do not match their checksum");
 }
 
-/** No checksum covers the columns of 0.1, so their values are compared with each other and with the payload. */
+/** No checksum covers the columns of version 0.1, so their values are compared with each other and with the payload. */
 function checkEarlierColumns(threadId: string, row: StoredRow): void {
   const { seq, measure, payload, mark, track, state, record, recordSeq } = row;
   if (state !== null || record !== null || recordSeq !== null) throw damagedColumn(threadId, row, "check_sum");
@@ -236,7 +236,10 @@ export function newHead(
   return sealHead(threadId, { ...EMPTY_TIP, ...facts, lanes: NO_LANES_YET }, sha256);
 }
 
-/** The heads that were sealed here, with their threads. A driver that returns the same object again saves the check. */
+/**
+ * The heads whose seal was computed in this process, with their threads. When a driver returns the same object again, its seal
+ * need not be checked.
+ */
 const sealed = new WeakMap<ThreadHead, string>();
 
 /** A head with its seal: a hash of all other fields. */

@@ -12,7 +12,7 @@ export interface RowPart<Owner> {
   readonly to: number;
 }
 
-/** The parts that have rows of a range, with these rows, in the direction of the range. */
+/** The parts that have rows of a range, cut to these rows, in the order of the range. */
 export function partsInRange<Owner>(
   parts: readonly RowPart<Owner>[],
   { from, to, reverse = false }: Pick<RowRange, "from" | "to" | "reverse">,

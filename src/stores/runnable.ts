@@ -2,7 +2,7 @@ import type { CallOptions, LeaseKey } from "./port.ts";
 
 /** Which threads to take, and for which node. */
 export interface TakeOptions extends CallOptions {
-  /** The lease of this node, from `leases.start`. The claims last as long as that. */
+  /** The lease of this node, from `leases.start`. The claims last as long as the lease. */
   readonly lease: LeaseKey;
   /** The holder of the claims. Default: the name of the node. */
   readonly holder?: string | undefined;

@@ -11,9 +11,9 @@ const FILE_KEY = "base64";
 
 /** A payload as its row stores it. */
 export interface StoredPayload {
-  /** The payload's JSON text; with blobs, a list instead, which no payload can be. */
+  /** The payload's JSON text. With blobs it is a list; a payload is always an object, so the two cannot be confused. */
   readonly text: string;
-  /** The size of the whole payload on its lane. */
+  /** The amount that the entry adds to the measure of its lane, for the whole payload. */
   readonly measure: number;
   /** The length of the payload's JSON text with all texts in it. */
   readonly chars: number;
@@ -90,7 +90,7 @@ export function referencesIn(text: string | null, { isSearched = false } = {}): 
   return found.flatMap(([pointer, hash]) => (isSearched && isFile(pointer) ? [] : hash));
 }
 
-/** The size of a stored payload on its lane. */
+/** The amount that an entry with this stored payload adds to the measure of its lane. */
 export function storedMeasure(text: string): number {
   return hasReferences(text) ? parseList(text)[2] : measureOf(text);
 }
@@ -108,7 +108,7 @@ export function decodePayload(text: string, textOf: (hash: string) => string): J
   return freezeJson(payload);
 }
 
-/** The text that a row with the references of `stored` has for this payload. Its measure is computed again. */
+/** Encodes a payload with the same texts in blobs as in the stored text, and computes the measure again. */
 export function encodeAs(payload: JsonObject, stored: string | null): Omit<StoredPayload, "blobs"> {
   const whole = JSON.stringify(payload);
   const [chars, measure] = [whole.length, measureOf(whole)];
@@ -117,7 +117,7 @@ export function encodeAs(payload: JsonObject, stored: string | null): Omit<Store
   return { text: JSON.stringify([rest, references, measure]), measure, chars };
 }
 
-/** The cast is safe, because a payload is an object: only `encodePayload` writes lists, and the row's hash covers them. */
+/** The cast is safe: only `encodePayload` writes lists, and the row's hash covers the text. */
 function parseList(text: string): WithReferences {
   return JSON.parse(text) as WithReferences;
 }

@@ -34,9 +34,9 @@ export interface StoredRow {
   readonly recordSeq: number | null;
   /** A hash of `hash` and the columns from `lane` to `recordSeq`. Null in rows of 0.1. */
   readonly checkSum: string | null;
-  /** Only in rows of 0.1: the seq of the latest row with a `track`, which may be this row; null when there is none. */
+  /** Only in rows of version 0.1: the seq of the latest row with a `track`, which may be this row; null when there is none. */
   readonly mark: number | null;
-  /** Only in rows of 0.1: JSON of the state of all lanes before this row. Null when the marked row has it. */
+  /** Only in rows of version 0.1: JSON of the state of all lanes before this row. Null when the marked row has it. */
   readonly track: string | null;
 }
 
@@ -52,7 +52,7 @@ export interface ThreadHead {
   readonly owner: string | null;
   /** A hash of the thread id and all other fields of the head. */
   readonly seal: string;
-  /** JSON data about the lanes. Store it unchanged. A head of 0.1 has tracks. */
+  /** JSON data about the lanes. Store it unchanged. A head of version 0.1 has tracks. */
   readonly lanes: HeadLanes | HeadTracks;
 }
 
@@ -62,19 +62,19 @@ export type HeadLanes = ActiveState & {
   readonly since: number;
   /** The active lane after the last row; null when it has no entries. */
   readonly tip: LaneTip | null;
-  /** Absent in a thread without rows, and when 0.1 wrote the first ones. */
+  /** Absent in a thread without rows, and when version 0.1 wrote the first ones. */
   readonly sums?: HeadSums;
 };
 
 /** Facts about the entries of a thread, for `list`, which reads no entries. */
 export type HeadSums = {
-  /** Null when not known: in forks of a thread from far before its end. */
+  /** Null when not known: in a fork whose last shared entry is far before the end of its parent. */
   readonly counts: ThreadCounts | null;
   /** The first user message with text, and its first words; null when there is none. */
   readonly first: { readonly seq: number; readonly words: string } | null;
 };
 
-/** The lanes of a thread as 0.1 wrote them. The next append replaces them. */
+/** The lanes of a thread as version 0.1 wrote them. The next append replaces them. */
 export type HeadTracks = {
   /** The state of all lanes after the last row. */
   readonly track: LaneTrack;

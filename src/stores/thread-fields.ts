@@ -15,7 +15,7 @@ export function fieldsOf(metadata: JsonObject): readonly ThreadField[] {
   });
 }
 
-/** The fields that change with the metadata. Those that are gone have no value. */
+/** The fields that change with the metadata. Removed ones have the value null. */
 export function changedFields(before: JsonObject, after: JsonObject): readonly ThreadField[] {
   const known = new Map(fieldsOf(before).map(({ name, value }) => [name, value]));
   const next = fieldsOf(after);
@@ -28,7 +28,7 @@ export function hasFields(metadata: JsonObject, fields: readonly ThreadField[]):
   return fields.every(({ name, value }) => fieldText(name, metadata[name]) === value);
 }
 
-/** The fields of a filter. Refuses what no thread can be found by, since an empty list would look like an answer. */
+/** The fields of a filter. Refuses values that are in no index, because an empty list would look like an answer. */
 export function checkFields(filter: unknown): readonly ThreadField[] {
   if (filter === undefined) return [];
   if (!isPlainObject(filter)) throw invalidOption("metadata", "an object of texts, numbers and booleans");
@@ -46,7 +46,7 @@ export function checkField(option: string, name: string, value: unknown): Thread
 function fieldText(name: string, value: unknown): string | undefined {
   if (!(typeof value === "string" || typeof value === "boolean" || Number.isFinite(value))) return undefined;
   if (!isFieldName(name)) return undefined;
-  const text = JSON.stringify(value as JsonValue); // one of the three types
+  const text = JSON.stringify(value as JsonValue); // it is text, a number or a boolean
   return utf8Length(text) <= MAX_VALUE_BYTES ? text : undefined;
 }
 

@@ -5,7 +5,7 @@ import type { HeadSums, ThreadHead } from "./stored-records.ts";
 
 export const NO_SUMS: HeadSums = Object.freeze({ counts: Object.freeze({ asks: 0, answers: 0 }), first: null });
 
-/** The sums over all entries of a thread. Undefined when its beginning was written by 0.1, which kept none. */
+/** The sums over all entries of a thread. Undefined when its beginning was written by version 0.1, which kept none. */
 export function sumsOf({ rev, lanes }: Pick<ThreadHead, "rev" | "lanes">): HeadSums | undefined {
   if (rev === 0) return NO_SUMS;
   return "sums" in lanes ? lanes.sums : undefined;
@@ -30,7 +30,7 @@ function plus(counts: ThreadCounts | null, { asks, answers }: ThreadCounts): Thr
   return counts && Object.freeze({ asks: counts.asks + asks, answers: counts.answers + answers });
 }
 
-/** The sums before the entries `later`, which are the last ones. Undefined entries are too many to count. */
+/** The sums without the last entries of the thread, `later`. It is undefined when they are too many to count. */
 export function sumsBefore(sums: HeadSums, seq: number, later: readonly SummedEntry[] | undefined): HeadSums {
   const first = sums.first !== null && sums.first.seq < seq ? sums.first : null;
   const { counts } = (later ?? []).reduce(sumsAfter, NO_SUMS);
@@ -38,7 +38,7 @@ export function sumsBefore(sums: HeadSums, seq: number, later: readonly SummedEn
   return { first, counts: isKnown ? plus(sums.counts, { asks: -counts.asks, answers: -counts.answers }) : null };
 }
 
-/** Whether stored sums are those of a thread, as far as they are complete. */
+/** Whether stored sums agree with those of the whole thread. A stored part that is null agrees with anything. */
 export function areSumsOf(sums: HeadSums, all: HeadSums): boolean {
   const isFirst = sums.first?.seq === all.first?.seq && sums.first?.words === all.first?.words;
   const { counts } = sums;

@@ -60,7 +60,7 @@ export function dayText(day: number): string {
   return new Date(day * DAY_MS).toISOString().slice(0, -14);
 }
 
-/** The kinds of entries that can have the record of a model call. */
+/** The kinds of entries that may contain the record of a model call. */
 const CALL_KINDS: ReadonlySet<string> = new Set(["ai_message", "error", "note", "summary"]);
 
 /** The asks and model calls that these entries add to the sums. Empty when there is none, so that other appends cost nothing. */
@@ -106,7 +106,7 @@ function tokens(count: unknown): number {
   return Number.isInteger(count) && Number(count) >= 0 && Number(count) <= MAX_TOKENS ? Number(count) : 0;
 }
 
-/** Postgres limits the size of a key, so that a longer name cannot be one. */
+/** Postgres limits the size of a key. Longer names are counted as "unknown". */
 const MAX_MODEL_BYTES = 200;
 
 function modelName(model: unknown): string {

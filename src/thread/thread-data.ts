@@ -43,7 +43,10 @@ export interface LaneBaseOrigin {
   readonly replace?: Entry;
   /** The inherited summary, while the branch has no `replace` of its own. */
   readonly summary?: Entry;
-  /** The position was before the beginning of the lane that the branch names. Projector heddle/1 does not follow it. */
+  /**
+   * The position was before the beginning of the lane that the branch names, so it was looked up in that lane's origin.
+   * Projector heddle/1 does not do that.
+   */
   readonly followed?: true;
 }
 
@@ -206,7 +209,7 @@ interface Marks {
   readonly summary?: Entry;
 }
 
-/** The replace and the summary before a tail. */
+/** The last replace and the last summary of a lane, if they are before the tail. */
 function readMarks(marks: Readonly<Record<string, unknown>>, path: string, firstSeq: number, ports: Ports): Marks {
   const earlier = (mark: keyof Marks): Marks => {
     if (marks[mark] === undefined) return {};

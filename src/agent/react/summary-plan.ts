@@ -120,8 +120,9 @@ function isOver({ seq }: SummaryFailure, doublings: number, { lastSeq }: Thread)
 }
 
 /**
- * The failed summaries since the lane's last summary or replace. `before` counts the failures that led to
- * that summary, if it is only a placeholder. Failures before a replace do not count, because their messages left the context.
+ * The failed summaries since the lane's last summary or replace. After several failures, a placeholder takes the place of the
+ * summary. `before` is the number of failures before that one. Failures before a replace do not count, because their messages
+ * left the context.
  */
 function failuresSince(
   thread: Thread,

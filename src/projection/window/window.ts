@@ -68,8 +68,8 @@ function newestStart({ blocks, turns }: History): number {
 }
 
 /**
- * Returns how many tokens must stay when the window moves, so that it does not become nearly empty: a quarter of the
- * tokens that fit. If one step removes more than three quarters, the tokens that remain after it.
+ * Returns how many tokens must stay when the window moves, so that it does not become nearly empty: a quarter of the tokens
+ * that fit. If a single step removes more than three quarters, it is what remains after that step.
  */
 function leastMeasureKept(
   { window }: ContextPolicy,

@@ -89,7 +89,7 @@ export function decideAppend(
   return commands.length === 0 ? written : { ...written, commands, ...purge(state, ports) };
 }
 
-/** A call keeps the time since when it waits. Calls that wait already are not written again. */
+/** A call that waits already keeps its `since`. When no call has changed, nothing is written. */
 function replaceWaiting(
   { waiting }: AppendRequest,
   { waiting: before = [], now }: ThreadState,
@@ -157,7 +157,7 @@ function descriptionOf({ options, metadata: initial }: AppendRequest, head: Thre
   return { metadata, owner: head?.owner ?? options.owner ?? null, fields: fields.length === 0 ? {} : { fields } };
 }
 
-/** Reads the claim only for an append with an epoch, because a driver may read it when it is asked for. */
+/** Reads the claim only for an append with an epoch: a driver may load it lazily. */
 function checkEpoch(threadId: string, epoch: number | undefined, state: ThreadState): void {
   if (epoch !== undefined && epoch !== (state.claim?.epoch ?? 0)) throw staleHolder(threadId, epoch, state.claim);
 }
@@ -221,7 +221,7 @@ export function lanesNamedBy(batch: readonly NewDraft[]): readonly string[] {
   const lanes = new Set<string>();
   for (const { draft } of batch) {
     const named = namedLane(draft);
-    if (named === undefined) continue; // a branch names its own lane too
+    if (named === undefined) continue; // `namedLane` has the new lane of a branch; the lane that it leaves is added below
     lanes.add(named);
     const left = readBranch(makeEntry(draft, 0))?.from;
     if (left !== undefined) lanes.add(left);

@@ -82,7 +82,7 @@ export class BatchRows {
     return headLanes(this.#book, firstChecked(this.#start), this.#sums);
   }
 
-  /** The lanes to store: those that changed and the one that is no longer active. The active lane is in the head. */
+  /** The lanes to store: those that changed, and the one that was active before. The active lane is in the head. */
   lanesToStore(): readonly StoredLane[] {
     const { lanes } = this.#start;
     const left = isEarlier(lanes) ? [] : [lanes.active];
@@ -104,7 +104,7 @@ export function openBook(
   if (isEarlier(lanes)) return LaneBook.fromTrack(lanes.track, rev - 1);
   const tips = stored.map((lane) => readLane(threadId, lane, sha256));
   const { active, tip } = lanes;
-  return new LaneBook(lanes, tip === null ? tips : [...tips, [active, tip]]); // the stored lane of the active one may be old
+  return new LaneBook(lanes, tip === null ? tips : [...tips, [active, tip]]); // the stored one may be outdated
 }
 
 /** The part of a book that a head keeps. `since` is the seq of the first row of format 2. */

@@ -28,13 +28,13 @@ function newClaim(request: ClaimRequest, epoch: number, { leases = [], now }: Th
   return { holder, epoch, until: lease.until, ttlMs: lease.ttlMs, lease: keyOf(lease) };
 }
 
-/** When the claim ends; undefined when it was released or its lease is over. */
+/** When the claim ends or has ended. Undefined when it was released or its lease is over. */
 function endOfClaim(claim: ClaimRecord, { leases = [], now }: ThreadState): number | undefined {
   if (claim.until === RELEASED) return undefined;
   return claim.lease === undefined ? claim.until : liveLease(claim.lease, leases, now)?.until;
 }
 
-/** A claim that names a lease lasts as long as that. */
+/** A claim that names a lease lasts as long as the lease. */
 export function decideRenew(threadId: string, epoch: number, state: ThreadState): Decision<ClaimResult> {
   const current = held(threadId, epoch, state.claim);
   if (current.until === RELEASED) throw new StaleHolderError(threadId, epoch, epoch);

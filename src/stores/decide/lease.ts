@@ -4,7 +4,7 @@ import type { Lease } from "../lease.ts";
 import type { LeaseKey } from "../port.ts";
 import type { ClaimRecord, LeaseRecord } from "../stored-records.ts";
 
-/** A lease that was over for so long is removed. A claim that names it is over too. */
+/** A lease that has been over for this long is removed. A claim that names a missing lease is over too. */
 const KEEP_LEASES_MS = 7 * 24 * 60 * 60 * 1000;
 
 export function decideStart(node: string, ttlMs: number, { lease, now }: LeaseState): LeaseDecision<Lease> {
@@ -42,7 +42,7 @@ export function liveLease(key: LeaseKey, leases: readonly LeaseRecord[], now: nu
   return leases.find((lease) => isSameLease(lease, key) && !lease.ended && lease.until > now);
 }
 
-/** The lease of a claim that has expired. It is marked as ended with the next claim, so that it is never renewed. */
+/** The lease that a claim names, if it has expired. The next claim marks it as ended, so that it can never be renewed. */
 export function expiredLeases(
   { lease: key }: Pick<ClaimRecord, "lease">,
   leases: readonly LeaseRecord[],

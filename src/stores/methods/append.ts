@@ -120,14 +120,14 @@ class Turns {
 const MAX_TRIES = 3;
 /** Ids that one transaction looks up. */
 const IDS_PER_LOOKUP = 200;
-/** Entries between two looks at the time. */
+/** How many entries are prepared between two checks of the time. */
 const ENTRIES_PER_LOOK = 20;
 
 type AppendContent = Omit<AppendRequest, "batch" | "made">;
 
 /**
- * Appends a large batch in one transaction. Everything that can be computed before it is, in slices: the rows for the head
- * that the thread has now. The transaction uses them if it still has that head.
+ * Appends a large batch in one transaction. Before that, it makes the rows in slices, for the head that the thread has then.
+ * The transaction uses them if the head has not changed.
  */
 async function appendLarge(
   context: StoreContext,
@@ -161,7 +161,7 @@ async function appendLarge(
       const decide = (state: ThreadState): Decision<AppendResult | undefined> =>
         made.fits(state.head) ? decideAppend({ ...request, branches, made }, state, ports) : { result: undefined };
       const result = await driver.transact(threadId, { ...NOTHING, ...waitingOf(content) }, decide, inboxes);
-      if (result !== undefined || branches !== undefined) return result; // origins are found again
+      if (result !== undefined || branches !== undefined) return result; // undefined: origins are looked up again
     }
     const decide = (state: ThreadState) => decideAppend({ ...request, branches }, state, ports);
     return driver.transact(threadId, { ids, lanes, ...waitingOf(content) }, decide, inboxes);

@@ -10,7 +10,10 @@ import type { ThreadHead } from "../stored-records.ts";
 import { rowAt, type StoreContext, withConsistentHead } from "./context.ts";
 import { lanesAfter, tipOf } from "./lane-tips.ts";
 
-/** A thread that other writers extend all the time gets a branch without an origin, which projects from its beginning only. */
+/**
+ * After so many attempts, the branch gets no origin. This happens when others write to the thread all the time. Such a branch
+ * is projected from the first entry of the thread.
+ */
 const ATTEMPTS = 5;
 
 type Batch = Pick<AppendRequest, "threadId" | "batch">;
@@ -30,7 +33,7 @@ export async function withBranches<Result>(
   for (let attempt = 0; ; attempt++) {
     const branches = mayBranch && attempt < ATTEMPTS ? await findBranches(context, request) : undefined;
     const result = await append(branches);
-    // Without origins the result is not undefined.
+    // An append without origins never returns undefined.
     if (result !== undefined || branches === undefined) return result as Result;
   }
 }
@@ -81,13 +84,13 @@ class StateHistory {
 export interface OriginSource {
   /** The seq of the first row of format 2. */
   readonly since: number;
-  /** The newest tip of a lane, or a later one than at the branch. */
+  /** A tip of the lane, at the branch or later. */
   readonly tipOf: (lane: string) => Promise<LaneTip | undefined>;
   /** The state of a lane after its last entry up to a seq. Undefined when it has none there. */
   readonly stateAt: (lane: string, seq: number) => Promise<LaneState | undefined>;
 }
 
-/** Finds the origin of a branch. Undefined when rows of 0.1 do not say it. */
+/** Finds the origin of a branch. Undefined when rows of version 0.1 do not say it. */
 export async function findOrigin({ from, atSeq }: Branch, source: OriginSource): Promise<LaneOrigin | undefined> {
   let lane = from;
   let seq = atSeq;
@@ -99,7 +102,7 @@ export async function findOrigin({ from, atSeq }: Branch, source: OriginSource):
     const { record, firstSeq } = tip;
     const { origin } = record;
     if (origin === undefined) {
-      // A lane of 0.1 may have begun as a branch. Its first entry and a replaced beginning are not in its record.
+      // Version 0.1 may have begun the lane as a branch, and a record made from its rows may not say so.
       const isUnknown = record.branched || (source.since > 0 && firstSeq === 0 && record.replaceSeq !== undefined);
       return isUnknown ? undefined : originAt({ lane, seq, isFollowed }, undefined);
     }
@@ -110,7 +113,10 @@ export async function findOrigin({ from, atSeq }: Branch, source: OriginSource):
   }
 }
 
-/** The state of a lane after its last stored entry up to a seq. It is near that row, or it is the newest one. */
+/**
+ * The state of a lane after its last stored entry up to a seq. Reads few rows, because that entry is near the seq or is the
+ * lane's newest one.
+ */
 export async function storedStateAt(
   context: StoreContext,
   threadId: string,

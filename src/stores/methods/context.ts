@@ -100,7 +100,7 @@ export async function* rowsOf(context: StoreContext, threadId: string, range: Ro
   for await (const page of pagesOf(context, threadId, range)) yield* page;
 }
 
-/** The same in pages of at most 500 rows. */
+/** Like `rowsOf`, in pages of at most 500 rows. */
 export async function* pagesOf(
   context: StoreContext,
   threadId: string,

@@ -52,7 +52,7 @@ export function followMethods(context: StoreContext): Pick<ThreadStore, "watch" 
   };
 }
 
-/** The driver's own cursor. The others name the epoch in front of it. */
+/** The driver's own cursor. The cursor of a store has the epoch in front of it. */
 function placeOf(cursor: string, { epoch, hasEarlierCursors = false }: FeedEpoch): string {
   const [, named, place] = /^([0-9a-f]{16})-(.+)$/s.exec(cursor) ?? [];
   if (named === epoch && place !== undefined) return place;

@@ -70,7 +70,7 @@ async function deleteThread(context: StoreContext, threadId: string): Promise<De
   return keptFor !== undefined && { deleted: [threadId], keptFor };
 }
 
-/** Deletes the forks first, so that a repeated call finds those that are left. */
+/** Deletes the forks first, so that after a failure another call still finds the rest. */
 async function deleteTree(context: StoreContext, threadId: string): Promise<Deletion | false> {
   const deleted: string[] = [];
   for (;;) {
@@ -141,7 +141,7 @@ async function sumsAt(
   return sumsBefore(sums, from, later);
 }
 
-/** The store's clock, which only a transaction has. */
+/** The store's clock. It can be read only in a transaction. */
 function storeTime({ driver }: StoreContext, threadId: string): Promise<number> {
   return driver.transact(threadId, NOTHING, ({ now }) => ({ result: now }));
 }

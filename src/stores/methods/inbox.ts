@@ -142,7 +142,7 @@ export function checkNext(next: NextRun): NextRun {
 }
 
 interface RunnableWish {
-  /** The driver of the call, if runnable rows are read. */
+  /** The driver, if runnable rows are wanted too. */
   readonly driver?: StoreDriver;
   /** The thread whose holder says `next`. */
   readonly nextOf?: string | undefined;

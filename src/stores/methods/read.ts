@@ -101,8 +101,8 @@ async function loadAt(
 }
 
 /**
- * Throws when the thread was deleted and recreated after the row was read: the lanes may be those of the new thread. Salts
- * make the hashes of two threads differ.
+ * Throws when the thread was deleted and recreated after the row was read: the lanes may be those of the new thread. Each entry
+ * has a random salt, so the new thread has other hashes.
  */
 async function checkSameThread(context: StoreContext, threadId: string, row: StoredRow): Promise<void> {
   const { hash } = await rowAt(context, threadId, row.seq);

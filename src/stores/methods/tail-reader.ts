@@ -8,7 +8,10 @@ const LOOK_MS = 5000;
 interface Followed {
   /** The thread; undefined for all threads. */
   readonly threadId?: string | undefined;
-  /** Whether it waits for the outcome of a command. Looks do not report outcomes, so each look marks the subscription. */
+  /**
+   * Whether it waits for the outcome of a command. `changedThreads` does not report outcomes, so each look wakes the
+   * subscription.
+   */
   readonly isForOutcome?: boolean;
 }
 
@@ -48,9 +51,10 @@ export class Subscription {
 
 /**
  * Wakes all watchers, feeds and waits for outcomes of a store. It asks the driver which threads have changed since its
- * position, and marks the subscriptions of these threads. It looks only while a subscription waits.
+ * position, and marks the subscriptions of these threads, so that they read again. It looks only while a subscription waits.
  *
- * No subscription misses a row: it subscribes before it reads, and a row that its read cannot see lies after the position.
+ * No watcher misses a row: it subscribes before it reads, and a row that it cannot read yet lies after the position of the
+ * last look.
  */
 export class TailReader {
   readonly #driver: StoreDriver;

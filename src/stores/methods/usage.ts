@@ -2,7 +2,8 @@ import { isPlainObject } from "../../thread/json.ts";
 import { checkName } from "../../thread/names.ts";
 import { unsupported } from "../errors.ts";
 import { checkOptions, invalidOption } from "../options.ts";
-import type { ModelPrice, ModelUsage, ThreadStore, UsageDay, UsageOptions } from "../port.ts";
+import type { ThreadStore, UsageOptions } from "../port.ts";
+import type { ModelPrice, ModelUsage, UsageDay } from "../usage-day.ts";
 import { ASKS, dayOf, dayText, type UsageSum } from "../usage-sum.ts";
 import type { StoreContext } from "./context.ts";
 

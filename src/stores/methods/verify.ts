@@ -143,7 +143,7 @@ class ThreadCheck {
     this.tip = expected.tip;
   }
 
-  /** The lanes before a row with a checksum, which is the next one. */
+  /** The lanes before the next row to check, which has a checksum. */
   bookAt(row: StoredRow): LaneBook {
     this.#book ??= this.#openBook(row);
     return this.#book;
@@ -163,7 +163,7 @@ class ThreadCheck {
     if (wrong !== undefined) throw this.#corrupt(row.seq, `its column ${wrong} is not what was written`);
   }
 
-  /** The end of the rows of 0.1. The last of them may be a malformed operation that 0.1 did not record. */
+  /** The end of the rows of version 0.1. The last of them may be a malformed operation that it did not record. */
   #openBook(row: StoredRow | undefined, state?: ActiveState): LaneBook {
     const { track } = this.#earlier;
     const after = row === undefined ? state : readActiveState(row.state, row.lane);

@@ -63,7 +63,7 @@ function checkText(path: string, text: unknown, most: number): asserts text is s
 
 function readCall({ threadId, call: { body, deadline, ...call } }: ThreadWaiting): ListedCall {
   try {
-    const shown = freezeJson(JSON.parse(body) as JsonObject); // only objects are written
+    const shown = freezeJson(JSON.parse(body) as JsonObject); // `append` writes objects only
     return { threadId, ...call, ...(deadline !== null && { deadline }), body: shown };
   } catch (cause) {
     throw new CorruptionError({ threadId, seq: -1, trouble: `its waiting call ${call.callId} is not JSON`, cause });

@@ -38,7 +38,9 @@ export function distinctBlobs(used: readonly UsedBlob[]): readonly StoredBlob[] 
   return [...blobs.values()].sort((a, b) => (a.hash < b.hash ? -1 : 1));
 }
 
-/** Blobs that are stored and have no use get one that never ends. Run it before `putBlobs`. */
+/**
+ * Blobs that are stored without any use were put to be kept forever. They get a use that never ends. Run it before `putBlobs`.
+ */
 export function keepBlobs({ sql, tables, tenant, fence }: FencedScope, hashes: readonly string[]): Query {
   return sql`
     insert into ${tables.blobUses} (tenant, hash, thread, purpose)
@@ -49,7 +51,7 @@ export function keepBlobs({ sql, tables, tenant, fence }: FencedScope, hashes: r
     on conflict do nothing`;
 }
 
-/** Keeps a blob that has uses forever. */
+/** If the blob has uses, it is kept forever from now on. */
 export function keepUsedBlob({ sql, tables, tenant, fence }: FencedScope, hash: string): Query {
   return sql`
     insert into ${tables.blobUses} (tenant, hash, thread, purpose)
@@ -97,7 +99,7 @@ function nowMs({ sql }: Pick<Scope, "sql">): Query {
 
 /**
  * Removes blobs whose uses have ended. Two statements: the first locks the blobs that no transaction uses now, and the second
- * sees all uses that were committed until then.
+ * sees all uses that were committed by then.
  */
 export function purgeBlobs(graceMs: number): Transaction<readonly string[], boolean> {
   return {

@@ -51,7 +51,7 @@ export function poolFactory(library: PostgresLibrary, url: string, sockets: Sock
         onnotice: () => {},
         backoff: (retries) => (0.5 + Math.random() / 2) * Math.min(3 ** retries / 100, MAX_BACKOFF_SECONDS),
         connection: { application_name: "heddle" },
-        // Loading the types of the server at each connect would reject without a handler when the connection is lost.
+        // Off: it would load the server's types at each connect, and a lost connection would be an unhandled rejection.
         fetch_types: false,
         types: {
           bigint: { to: BIGINT, from: [BIGINT], serialize: String, parse: Number },

@@ -96,7 +96,7 @@ function addFeedItem({ sql, tables, tenant, fence }: FencedScope, item: FeedChan
 /** The changes of a removal. */
 interface Removal {
   readonly key: number;
-  /** Rows to remove from a seq on, with or without their thread. Forks come before the owners of their rows. */
+  /** Rows to remove from a seq on; with `isWhole`, the thread too. Forks come before the owners of their rows. */
   readonly removed: readonly { readonly key: number; readonly from: number; readonly isWhole: boolean }[];
   /** The forks that rows are kept for. */
   readonly keptFor: readonly string[];

@@ -110,7 +110,10 @@ export interface Job {
   /** Returns what to write, and `accept`, which resolves the call after the commit. Throws what the caller's `decide` throws. */
   readonly decide: (state: ThreadState) => { readonly decision: Decision<unknown>; readonly accept: () => void };
   readonly reject: (error: unknown) => void;
-  /** Rejects the call when its caller has stopped waiting, so that nothing waits for it any more. Returns whether it has. */
+  /**
+   * Rejects the call when its caller has stopped waiting, so that nothing waits for it any more. Returns whether the caller
+   * has.
+   */
   readonly rejectIfOver: () => boolean;
 }
 

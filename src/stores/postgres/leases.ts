@@ -55,7 +55,7 @@ export function endLeases({ sql, tables, fence }: FencedScope, ended: readonly L
     where l.node = e.node and l.incarnation = e.incarnation and ${fence}`;
 }
 
-/** Runs for no tenant; its lock is that of a thread with the name of the node. */
+/** Uses no tenant. It takes the lock that a thread with the name of the node would have. */
 export function changeLease<Result>(
   node: string,
   decide: (state: LeaseState) => LeaseDecision<Result>,

@@ -68,7 +68,7 @@ interface ThreadName {
 
 /**
  * Takes threads of all tenants. Rows and threads that another transaction has locked are skipped, so this waits for no writer.
- * The second statement decides again, because a claim may have changed until its thread was locked.
+ * The second statement decides again, because a claim may have changed before its thread was locked.
  */
 export function takeThreads(
   schema: string,
@@ -116,7 +116,7 @@ export function takeThreads(
         from taken t join ${tables.runnable} r on r.tenant = t.tenant and r.thread = t.thread`;
       return {
         statements: [claimed],
-        finish: async () => (await claimed).map((row) => toTaken(row as TakenColumns)), // the columns of the statement
+        finish: async () => (await claimed).map((row) => toTaken(row as TakenColumns)), // the statement returns these columns
       };
     },
   };
@@ -138,7 +138,9 @@ function withHolders({ sql, tables }: Scope): Query {
     left join ${tables.leases} l on l.node = c.node and l.incarnation = c.incarnation and not l.ended`;
 }
 
-/** An expired lease that is not marked as ended is being renewed. */
+/**
+ * `take` has marked all expired leases as ended, except those that are being renewed. So a lease without that mark is alive.
+ */
 function isHeld(scope: Scope): Query {
   return scope.sql`(c.until is not null and c.until <> 0 and
     case when c.node is null then c.until > ${serverClock(scope)} else l.node is not null end)`;

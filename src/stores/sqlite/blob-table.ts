@@ -31,7 +31,7 @@ export function useBlobs(
 /** A use without a thread never ends. */
 const KEEP = "INSERT INTO blob_uses (tenant, hash, thread, purpose) VALUES (?, ?, '', 'put') ON CONFLICT DO NOTHING";
 
-/** Keeps a blob that has uses forever. */
+/** If the blob has uses, it is kept forever from now on. */
 export function keepBlob(connection: SqliteConnection, tenant: string, hash: string): void {
   const isUsed = connection.prepare("SELECT 1 FROM blob_uses WHERE tenant = ? AND hash = ? LIMIT 1");
   if (isUsed.get(tenant, hash) !== undefined) connection.prepare(KEEP).run(tenant, hash);

@@ -38,7 +38,10 @@ import { readUsage } from "./usage-table.ts";
 import { WaitingCalls } from "./waiting-table.ts";
 import { runLongQuery, type WorkerConnection, type WriteScript } from "./worker-connection.ts";
 
-/** Second connections to the file. The writer is not shared with long queries, so that a write need not wait for one. */
+/**
+ * More connections to the file, each in a worker. Long queries do not use that of writes, so that a write need not wait for
+ * one.
+ */
 export interface Workers {
   readonly queries?: WorkerConnection | undefined;
   readonly writer?: WorkerConnection | undefined;
@@ -101,7 +104,7 @@ export function sqliteDriver(
     return isApplied ?? (await retryBusy(() => threads.head(threadId)?.seal === seal));
   }
 
-  /** In slices, so that the event loop turns between them. Also removes what a process has left that died meanwhile. */
+  /** Works in slices, so that the event loop turns between them. Also removes what a process left when it died. */
   async function removeHiddenRows(): Promise<void> {
     while (await write("", () => removeHidden(connection))) await new Promise((resolve) => setImmediate(resolve));
   }

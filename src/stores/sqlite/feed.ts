@@ -63,7 +63,10 @@ export class Feed {
     return { epoch: String(values.get("feed_epoch")), hasEarlierCursors: values.has("earlier_cursors") };
   }
 
-  /** Nothing behind the last position of now is read: of what is committed meanwhile, an earlier part could be missed. */
+  /**
+   * Reads only up to the last position at the start of the call. Of changes that are committed during the call, it could miss
+   * earlier ones.
+   */
   changes(after: string | undefined, limit: number): readonly Change[] {
     const [row, item] = after === undefined ? [0, 0] : readPlace(after);
     const [end = 0] = this.#end.get() ?? [];
@@ -108,7 +111,7 @@ function singleValue(statement: SqliteStatement): SqlValue {
   return translateErrors(() => statement.get()?.[0]) ?? null;
 }
 
-/** A cursor of a row is its position, as in 0.1. That of an item has its number behind a dot. */
+/** The cursor of a row is its position, as in version 0.1. The cursor of an item also has a dot and the item's number. */
 function readPlace(cursor: string): Place {
   const [, row, item = "0"] = /^(\d{1,15})(?:\.(\d{1,15}))?$/.exec(cursor) ?? [];
   if (row === undefined) throw invalidCursor();
@@ -133,7 +136,7 @@ function toItem([afterRow, pos, threadId, kind, body]: readonly SqlValue[]): Pla
   return { place: [Number(afterRow), Number(pos)], change: { ...change, cursor: `${afterRow}.${pos}` } };
 }
 
-/** Adds an item after all rows and items. Must run inside a transaction. */
+/** Adds an item at the end of the feed. Must run inside a transaction. */
 export function addFeedItem(connection: SqliteConnection, tenant: string, item: FeedChange): void {
   if (item.type === "deleted")
     connection

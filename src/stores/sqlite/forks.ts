@@ -58,7 +58,7 @@ function toLink(columns: readonly SqlValue[] | undefined): Link | undefined {
 
 const LINK = "SELECT key, origin, fork_seq, origin_sum FROM threads";
 
-/** From the threads that meet a condition on, all forks and their forks. */
+/** The forks of the threads that meet a condition, and the forks of these. */
 export function descendants(root: string, isFork: string, found: string): string {
   return `
     WITH RECURSIVE found (key) AS (

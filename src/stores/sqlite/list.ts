@@ -44,7 +44,7 @@ export async function listThreads(
   const pageFrom = (columns: string, tables: string) =>
     `SELECT ${columns} FROM ${tables} WHERE ${where} ORDER BY ${order} LIMIT ?`;
   const columns = `id, ${HEAD_COLUMNS}`;
-  // Threads of a field are sorted, so the other columns are read only for those of the page.
+  // The threads that match a field are sorted first, so all of their columns are read only for the page.
   const sql =
     first === undefined
       ? pageFrom(columns, "threads t")
@@ -56,7 +56,7 @@ export async function listThreads(
   return rows.map(([id, ...columns]) => ({ id: String(id), head: toHead(String(id), columns) }));
 }
 
-/** With more threads than this, reading them in their order finds a page sooner than sorting them. */
+/** With more threads than this, reading all threads in the order of the list finds a page sooner than sorting the matches. */
 const MAX_SORTED = 2000;
 
 /**
@@ -124,7 +124,7 @@ function isAfter({ value, id }: ListPosition, order: ListOrder, reverse: boolean
   return { sql: `update_slot ${less}= ? AND ${sql}`, values: [slotOf(value), value, value, id] };
 }
 
-/** A long text that a row of the thread refers to. */
+/** Whether a long text that a row of the thread refers to contains the search. */
 const IN_BLOBS = `EXISTS (
   SELECT 1 FROM blob_uses u JOIN records r ON r.tenant = u.tenant AND r.space = 'blob' AND r.key = u.hash
   WHERE u.tenant = t.tenant AND u.thread = t.id AND u.purpose = 'text' AND instr(lower(r.value), ?) AND EXISTS (

@@ -6,7 +6,7 @@ import { removeRunnable } from "./runnable-table.ts";
 import { forgetThreadInUsage } from "./usage-table.ts";
 import { removeWaiting } from "./waiting-table.ts";
 
-/** The tenants of deleted threads. No name of a tenant has a slash. The first has those with rows to remove. */
+/** The tenant of deleted threads that still have rows to remove. No real tenant has a slash in its name. */
 const REMOVED = "/removed";
 const KEPT = "/kept";
 
@@ -51,7 +51,10 @@ export function removeHidden(connection: SqliteConnection): boolean {
   return true;
 }
 
-/** Removes rows of a hidden thread that no fork shows. When none is left, its owner may have some. */
+/**
+ * Removes rows of a hidden thread that no fork shares. When the thread has none left, the thread that it was forked from may
+ * have rows to remove.
+ */
 function removeSome(connection: SqliteConnection, key: number): void {
   const shared = connection.prepare("SELECT max(fork_seq) FROM threads WHERE origin = ?").get(key)?.[0] ?? null;
   const unused = "FROM entries WHERE thread = ? AND seq > ?";

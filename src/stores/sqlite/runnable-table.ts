@@ -53,7 +53,7 @@ export function removeRunnable(connection: SqliteConnection, tenant: string, thr
   connection.prepare("DELETE FROM runnable WHERE tenant = ? AND thread = ?").run(tenant, threadId);
 }
 
-// Not every library takes parameters with numbers, so each value comes once.
+// better-sqlite3 takes no numbered parameters, so each value comes once.
 const DUE = `
   WITH query (node, incarnation, now, agents, per_tenant, after_tenant) AS (SELECT ?, ?, ?, ?, ?, ?),
   held AS (

@@ -139,7 +139,10 @@ interface FoundThread extends Place {
 interface OpenThread {
   readonly state: ThreadState;
   apply(decision: Decision<unknown>): void;
-  /** The same writes as data, so that another connection can apply them. Undefined when the decision has other writes than entries. */
+  /**
+   * The writes of `apply` as data, so that another connection can apply them. Undefined when the decision has other writes than
+   * entries.
+   */
   script(decision: Decision<unknown>): WriteScript | undefined;
 }
 

@@ -4,8 +4,8 @@ import type { SqliteConnection, SqlValue } from "./connection.ts";
 import { translateErrors } from "./errors.ts";
 
 /**
- * A text, so that bundlers need no second file. It answers each query with rows, each script with whether it was applied,
- * and both with the error of SQLite.
+ * The source of the worker. It is a text, so that bundlers need no second file. The worker answers a query with rows, a script
+ * with whether it was applied, and either with SQLite's error if it fails.
  */
 const WORKER = `
 const { parentPort, workerData: { path, setUp } } = require("node:worker_threads");
@@ -129,8 +129,8 @@ function fileBytes(connection: SqliteConnection): number {
 const ROWS_PER_TURN = 250;
 
 /**
- * A second connection in a worker thread, for long queries and large writes, so that they do not block the event loop. It
- * sees what is committed. The thread starts with the first call and does not keep the process alive when it has none.
+ * A second connection in a worker thread, for long queries and large writes, so that they do not block the event loop. It sees
+ * what is committed. The thread starts with the first call. It does not keep the process alive when it has nothing to do.
  */
 export class WorkerConnection {
   readonly #path: string;
@@ -222,7 +222,7 @@ export class WorkerConnection {
     else waiting?.reject(toStoreError(Object.assign(new Error(error.message), { errcode: error.errcode })));
   }
 
-  /** The thread has ended. Its work is done by the caller. */
+  /** The thread has ended. From now on, callers do the work themselves. */
   #stop(): void {
     this.#isUsable = false;
     for (const answer of this.#waiting.values()) answer.resolve(undefined);

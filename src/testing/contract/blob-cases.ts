@@ -70,7 +70,7 @@ export const blobCases: ContractTests = {
     const again = await (await open()).append(thread, [
       batch[0] as EntryInput,
       note({ n: 1, text: longText("b") }, { id: "b" }),
-    ]); // it has two entries
+    ]); // the thread has two entries
     equal([again.replayed, again.rev], [true, 2], "replay");
     sameJsonText(again.entries, (await store.load(thread))?.toArray(), "entries");
     const reused = { code: "entry_id_reused", threadId: thread };
@@ -209,7 +209,7 @@ async function purge(store: ThreadStore, fresh: CaseFixture["fresh"]): Promise<v
   await store.delete(fresh("none"));
 }
 
-/** The hash of a blob, from another tenant. */
+/** The hash of a text: another tenant stores it and gets the hash. */
 async function hashOf({ open, tenant }: CaseFixture, text: string): Promise<string> {
   return (await open({ tenant: `${tenant}_other` })).putBlob(text);
 }

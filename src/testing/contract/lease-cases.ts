@@ -160,7 +160,7 @@ async function claimAndExpire(
   return { lease, epoch };
 }
 
-/** For a lease that expires before it is used. */
+/** Ignores that a short lease expired before it was used. */
 function ignoreEnd(error: unknown): undefined {
   if (!LeaseEndedError.isInstance(error)) throw error;
 }

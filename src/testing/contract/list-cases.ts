@@ -47,7 +47,7 @@ export const listCases: ContractTests = {
 
   "among equals the id decides": async ({ store, open, fresh }) => {
     const ids = ["d", "b", "e", "a", "c"].map(fresh);
-    const sameTime = await open({ clock: () => 100 }); // a store with a clock of its own has equal times within one commit
+    const sameTime = await open({ clock: () => 100 }); // a store that ignores this clock gives equal times within one commit
     await Promise.all(ids.map((id) => sameTime.append(id, note())));
     for (const order of LIST_ORDERS) {
       const timeOf = (info: ThreadInfo) => (order === "id" ? 0 : order === "created" ? info.createdAt : info.updatedAt);

@@ -333,7 +333,8 @@ export const watchCases: ContractTests = {
     const other = await open();
     const ids = [fresh("a"), fresh("b"), fresh("c")];
     const watchers = ids.map((id) => store.watch(id, { fromSeq: 0 })[Symbol.asyncIterator]());
-    // A look between the appends would name one thread only. Of several rounds, most have none.
+    // The store should look once, after all appends. A look between them would find one thread only. That seldom happens, so
+    // one of several rounds is enough.
     for (let round = 0; round < 6; round++) {
       const next = watchers.map((watcher) => watcher.next());
       await shortPause();

@@ -56,7 +56,7 @@ export const timeCases: ContractTests = {
   }) => {
     let now = 2_000;
     const store = await open({ clock: () => now });
-    if ((await storeTime(store, fresh("claim"))) !== now) return; // the clock of this store is its database's
+    if ((await storeTime(store, fresh("claim"))) !== now) return; // this store ignores the clock of the test
     const thread = fresh("thread");
     await store.append(thread, note());
     now = 1_000;

@@ -1,5 +1,5 @@
 import type { Usage } from "../../agent/model-call.ts";
-import type { ModelUsage, UsageDay } from "../../stores/port.ts";
+import type { ModelUsage, UsageDay } from "../../stores/usage-day.ts";
 import type { EntryInput } from "../../thread/entry.ts";
 import { note } from "../builders.ts";
 import { equal, rejects } from "../check.ts";
@@ -111,7 +111,7 @@ export const usageCases: ContractTests = {
     const store = await open({ clock: () => now });
     const { entries } = await store.append(thread, note());
     const { updatedAt } = (await store.list()).threads[0] ?? {};
-    if (entries[0]?.at !== updatedAt) return; // the clock of this store is its database's
+    if (entries[0]?.at !== updatedAt) return; // this store ignores the clock of the test
     const offsets = [0, DAY_MS - 1, DAY_MS, 3 * DAY_MS];
     for (const offset of offsets) {
       now = 20_000 * DAY_MS + offset;
@@ -156,7 +156,7 @@ function withoutDay(days: readonly UsageDay[]): Omit<UsageDay, "day"> {
   for (const own of days.flatMap((day) => day.models)) {
     const { model, ...counts } = models.get(own.model) ?? counted(own.model, 0);
     const sums = Object.entries(counts).map(([name, count]) => [name, count + (own[name as keyof typeof counts] ?? 0)]);
-    models.set(model, { model, ...(Object.fromEntries(sums) as typeof counts) }); // the same names
+    models.set(model, { model, ...(Object.fromEntries(sums) as typeof counts) }); // the names are those of `counts`
   }
   return { asks: days.reduce((sum, { asks }) => sum + asks, 0), models: [...models.values()] };
 }

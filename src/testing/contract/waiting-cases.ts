@@ -133,7 +133,7 @@ function namesOf(calls: readonly ListedCall[]): readonly string[] {
   return calls.map(({ threadId, callId }) => `${threadId} ${callId}`);
 }
 
-/** Waits until the store's clock is behind the time of these calls. */
+/** Waits until the store's clock is past the time of these calls. */
 async function laterThan(store: ThreadStore, calls: readonly ListedCall[]): Promise<void> {
   const last = Math.max(...calls.map(({ since }) => since));
   await until(async () => {

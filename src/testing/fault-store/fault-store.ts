@@ -3,6 +3,7 @@ import type * as Inbox from "../../stores/command.ts";
 import { StoreError } from "../../stores/errors.ts";
 import type * as Port from "../../stores/port.ts";
 import type { ThreadStore } from "../../stores/port.ts";
+import type { UsageDay } from "../../stores/usage-day.ts";
 import type { WaitingPage } from "../../stores/waiting-call.ts";
 import type { Entry, EntryInput } from "../../thread/entry.ts";
 import type { JsonObject, JsonValue } from "../../thread/json.ts";
@@ -142,7 +143,7 @@ export class FaultyStore implements FaultStore {
     return this.#read("pending", threadId, () => this.#store.pending(threadId, options));
   }
 
-  usage(options?: Port.UsageOptions): Promise<readonly Port.UsageDay[]> {
+  usage(options?: Port.UsageOptions): Promise<readonly UsageDay[]> {
     return this.#read("usage", undefined, () => this.#store.usage(options));
   }
 

@@ -6,7 +6,7 @@ import { V1 } from "./v1.ts";
 import { V2 } from "./v2.ts";
 
 interface Following {
-  /** Opens connections, because the upgrade occupies its own. */
+  /** Opens another connection, to watch the progress of the upgrade. */
   readonly connect: () => Sql;
   readonly onUpgrade: OnUpgrade;
 }
@@ -58,7 +58,9 @@ async function withoutDeadlock(work: () => Promise<unknown>): Promise<void> {
   }
 }
 
-/** The application name of the upgrade says how many steps are done. Of an index, the server reports how much is built. */
+/**
+ * The application name of the upgrade says how many steps are done. For an index, the server reports how much of it is built.
+ */
 async function look(sql: Sql, schema: string, report: (done: number) => void, signal: AbortSignal): Promise<void> {
   for (let last = 0; !signal.aborted; ) {
     const [found] = await sql<{ readonly done: string | null; readonly part: number | null }[]>`
@@ -68,7 +70,8 @@ async function look(sql: Sql, schema: string, report: (done: number) => void, si
       where l.locktype = 'advisory' and l.granted and a.datname = current_database()
         and (l.classid::bigint << 32 | l.objid::bigint) = hashtextextended(${lockName(schema)}, 0)`.catch(() => []);
     if (found?.done != null && !signal.aborted) {
-      last = Math.max(last, Number(found.done) + Math.min(0.99, found.part ?? 0)); // the last part of an index has none
+      // In the last part of building an index, the server reports no progress.
+      last = Math.max(last, Number(found.done) + Math.min(0.99, found.part ?? 0));
       report(last);
     }
     await sleep(LOOK_MS, undefined, { ref: false, signal }).catch(() => {});

@@ -1,0 +1,29 @@
+import type { Usage } from "../agent/model-call.ts";
+
+/** Prices of a million tokens, in any currency. */
+export interface ModelPrice {
+  readonly input: number;
+  readonly output: number;
+  /** Input that the provider read from its cache. Default: `input`. */
+  readonly cached?: number | undefined;
+}
+
+/** The usage of one UTC day. Days without usage are left out. */
+export interface UsageDay {
+  /** For example `2026-11-22`. */
+  readonly day: string;
+  /** Messages that began a request. */
+  readonly asks: number;
+  /** Sorted by name. */
+  readonly models: readonly ModelUsage[];
+}
+
+/** The calls of one model on one day. A count that the provider did not report is 0. */
+export interface ModelUsage extends Required<Usage> {
+  /** The name in the record of the call; "unknown" if it has none, or one of more than 200 bytes. */
+  readonly model: string;
+  /** Answers, refusals and summaries, including failed ones. */
+  readonly calls: number;
+  /** Absent without a price of the model. */
+  readonly cost?: number;
+}
