@@ -41,7 +41,7 @@ function vary(ms: number): number {
   return ms * (0.75 + Math.random() / 2);
 }
 
-function between(least: number, value: number, most: number): number {
+export function between(least: number, value: number, most: number): number {
   return Math.min(most, Math.max(least, value));
 }
 

@@ -34,6 +34,7 @@ import { hideThread, removeHidden } from "./removal.ts";
 import { DueThreads } from "./runnable-table.ts";
 import { REQUEST_KEY_OF_ENTRY } from "./schema/v2.ts";
 import { HEAD_COLUMNS, PAYLOAD, ROW_COLUMNS, Threads, toHead, toRow } from "./thread-tables.ts";
+import { Turns } from "./turns.ts";
 import { readUsage } from "./usage-table.ts";
 import { WaitingCalls } from "./waiting-table.ts";
 import { runLongQuery, type WorkerConnection, type WriteScript } from "./worker-connection.ts";
@@ -149,7 +150,7 @@ export function sqliteDriver(
     deleteRecord: (space, key) => write(key, () => records.delete(space, key)),
 
     async close() {
-      await group.drain();
+      await group.close();
       await closeWorkers({ queries, writer });
       translateErrors(() => connection.close());
     },
@@ -204,7 +205,7 @@ export function sqliteDatabaseDriver(
     },
 
     async close() {
-      await group.drain();
+      await group.close();
       await closeWorkers(workers);
       translateErrors(() => connection.close());
     },
@@ -238,7 +239,9 @@ function attempt<Result>(decide: () => Result): Outcome<Result> {
 
 /** The writes of all tenants of a connection share its transactions. */
 function groupCommit(connection: SqliteConnection): GroupCommit {
-  return new GroupCommit(transactionsOf(connection));
+  const sql = "SELECT file FROM pragma_database_list WHERE name = 'main'";
+  const turns = new Turns(() => String(connection.prepare(sql).get()?.[0] ?? ""));
+  return new GroupCommit(transactionsOf(connection), turns);
 }
 
 function transactionsOf(connection: SqliteConnection) {

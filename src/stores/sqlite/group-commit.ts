@@ -1,4 +1,5 @@
-import { BUSY_TIMEOUT_MS, BusyPauses, isBusy } from "./busy-retry.ts";
+import { BUSY_TIMEOUT_MS, isBusy } from "./busy-retry.ts";
+import type { Turns } from "./turns.ts";
 
 /** How a job ended. `ok: false` is a refusal; a failure of the database is thrown instead. */
 export type Outcome<Result> =
@@ -31,7 +32,7 @@ const MAX_STREAK = 16;
  */
 export class GroupCommit {
   readonly #transactions: Transactions;
-  readonly #pauses = new BusyPauses();
+  readonly #turns: Turns;
   readonly #drained: (() => void)[] = [];
   #queue: Job[] = [];
   #lastWriter = "";
@@ -39,8 +40,9 @@ export class GroupCommit {
   #holds = 0;
   readonly #tracked = new Set<Promise<unknown>>();
 
-  constructor(transactions: Transactions) {
+  constructor(transactions: Transactions, turns: Turns) {
     this.#transactions = transactions;
+    this.#turns = turns;
   }
 
   add<Result>(writer: string, work: () => Outcome<Result>): Promise<Result> {
@@ -81,10 +83,15 @@ export class GroupCommit {
     } while (this.#queue.length > 0 || this.#tracked.size > 0);
   }
 
+  async close(): Promise<void> {
+    await this.drain();
+    this.#turns.close();
+  }
+
   /** A lone writer does not wait for other writers of this turn. */
   #schedule(): void {
     const flush = (): void => this.#flush();
-    const ms = this.#pauses.first();
+    const ms = this.#turns.first();
     if (ms > 0) setTimeout(flush, ms);
     else if (this.#streak % MAX_STREAK === 0) setImmediate(flush);
     else process.nextTick(flush);
@@ -95,6 +102,12 @@ export class GroupCommit {
     if (this.#holds > 0) return;
     while (this.#queue.length > 0) {
       const batch = this.#nextBatch();
+      const waitedMs = performance.now() - (batch[0]?.since ?? 0);
+      const ms = this.#turns.beforeTry(waitedMs);
+      if (ms > 0) {
+        setTimeout(() => this.#flush(), ms);
+        return;
+      }
       try {
         this.#transactions.begin();
       } catch (error) {
@@ -102,11 +115,13 @@ export class GroupCommit {
           if (this.#retryLater(error)) return;
           break;
         }
+        this.#turns.end();
         this.#endFirst(batch.length, () => ({ ok: false, error })); // no retry per job: each would fail in the same way
         continue;
       }
-      this.#pauses.end(performance.now() - (batch[0]?.since ?? 0));
+      this.#turns.begin(waitedMs);
       this.#commit(batch);
+      this.#turns.end();
     }
     for (const resolve of this.#drained.splice(0)) resolve();
   }
@@ -121,10 +136,11 @@ export class GroupCommit {
   #retryLater(error: unknown): boolean {
     const now = performance.now();
     const inTime = this.#queue.findIndex(({ since }) => now - since <= BUSY_TIMEOUT_MS);
+    if (inTime !== 0) this.#turns.end();
     this.#endFirst(inTime === -1 ? this.#queue.length : inTime, () => ({ ok: false, error }));
     const [oldest] = this.#queue;
     if (oldest === undefined) return false;
-    setTimeout(() => this.#flush(), this.#pauses.next(now - oldest.since));
+    setTimeout(() => this.#flush(), this.#turns.afterTry(now - oldest.since));
     return true;
   }
 
