@@ -11,6 +11,7 @@ import { growingText, growingTool } from "./growing.ts";
 import { HELP } from "./help.ts";
 import { idle } from "./idle.ts";
 import { live } from "./live.ts";
+import { longTurns } from "./long-turns.ts";
 import { manyText, manyTool } from "./many.ts";
 import { oneText, oneTool } from "./one.ts";
 import { FULL, QUICK } from "./sizes.ts";
@@ -26,6 +27,7 @@ const measurements: Readonly<Record<string, Measurement>> = {
   live,
   "after-kill": afterKill,
   branches,
+  "long-turns": longTurns,
 };
 
 const options = readOptions(process.argv.slice(2), HELP);

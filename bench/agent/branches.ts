@@ -1,5 +1,6 @@
 import { AgentServer, branch, defineAgent, type EntryInput, type ThreadStore } from "heddle";
 import { sqliteStore } from "heddle/sqlite";
+import { oneByOneInCpu } from "../support/cpu.ts";
 import type { Lap, Result } from "../support/lap.ts";
 import { race } from "../support/race.ts";
 import type { Row, Table } from "../support/table.ts";
@@ -77,18 +78,6 @@ function freshTurns(store: ThreadStore): Promise<Lap> {
     await (await server.ask(askOf(index))).result;
     await server.stop();
   });
-}
-
-/** The CPU time of each operation, which other work on the machine changes less than its duration. */
-async function oneByOneInCpu(operations: number, operate: (index: number) => Promise<unknown>): Promise<Lap> {
-  const each: number[] = [];
-  for (let index = 0; index < operations; index++) {
-    const before = process.cpuUsage();
-    await operate(index);
-    const { user, system } = process.cpuUsage(before);
-    each.push((user + system) / 1000);
-  }
-  return { operations, ms: each.reduce((sum, ms) => sum + ms, 0), each };
 }
 
 async function makeThread(store: ThreadStore, turns: number, hasBranch: boolean): Promise<void> {

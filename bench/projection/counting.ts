@@ -4,8 +4,12 @@ import type { LoadOptions, ReadOptions } from "heddle/store";
 /** A store that counts the entries it hands out. */
 export class Counting {
   readonly store: ThreadStore;
+  /** Calls of `load` and `read`, and the entries that they returned. */
   reads = 0;
   rows = 0;
+  /** Loads of entries, and how many they returned. */
+  loads = 0;
+  loaded = 0;
 
   constructor(inner: ThreadStore) {
     const count = this;
@@ -13,7 +17,10 @@ export class Counting {
       async load(threadId: string, options?: LoadOptions) {
         count.reads += 1;
         const thread = await inner.load(threadId, options);
-        count.rows += thread?.toArray().length ?? 0;
+        const rows = thread === undefined ? 0 : thread.rev - thread.firstSeq;
+        count.rows += rows;
+        count.loads += rows === 0 ? 0 : 1;
+        count.loaded += rows;
         return thread;
       },
       async *read(threadId: string, options?: ReadOptions) {

@@ -9,13 +9,15 @@ type ProjectionErrorFacts = ErrorFacts & {
   readonly available?: number;
   readonly parts?: BudgetParts;
   readonly neededFromSeq?: number;
+  readonly windowSeq?: number;
+  readonly missingTurns?: number;
   readonly seq?: number;
   readonly kind?: string;
 };
 
 /**
  * The context cannot be projected. Codes: `budget_overflow` and `pending_overflow` (with `needed`, `available`, `parts`),
- * `tail_too_short` (with `neededFromSeq`), `entry_unreadable`, `entry_too_new`, `unknown_role` (with `seq` and `kind`),
+ * `tail_too_short` (with `neededFromSeq`, and often `windowSeq` and `missingTurns`), `entry_unreadable`, `entry_too_new`, `unknown_role` (with `seq` and `kind`),
  * `no_reader` (with `kind`), `invalid_input`.
  */
 export class ProjectionError extends HeddleError {
@@ -27,29 +29,63 @@ export class ProjectionError extends HeddleError {
   declare readonly parts?: BudgetParts;
   /** Load the thread again, from this seq or an earlier one. */
   declare readonly neededFromSeq?: number;
+  /** An estimate of where the window starts, when that is before the loaded entries. */
+  declare readonly windowSeq?: number;
+  /** How many turns before the loaded entries are needed from their first entry on, as far as that is known. */
+  declare readonly missingTurns?: number;
   declare readonly seq?: number;
   declare readonly kind?: string;
 
-  constructor({ needed, available, parts, neededFromSeq, seq, kind, ...facts }: ProjectionErrorFacts) {
+  constructor({
+    needed,
+    available,
+    parts,
+    neededFromSeq,
+    windowSeq,
+    missingTurns,
+    seq,
+    kind,
+    ...facts
+  }: ProjectionErrorFacts) {
     super(facts);
-    const data = { needed, available, parts, neededFromSeq, seq, kind };
+    const data = { needed, available, parts, neededFromSeq, windowSeq, missingTurns, seq, kind };
     Object.assign(this, Object.fromEntries(Object.entries(data).filter(([, value]) => value !== undefined)));
   }
 }
 
 /** How many entries a typical turn has. */
-const ENTRIES_PER_TURN = 8;
+export const ENTRIES_PER_TURN = 8;
+
+/** Facts about the entries that a tail lacks, as far as they are known. */
+interface MissingEntries {
+  /** How many times more entries are needed. Default 2. */
+  readonly times?: number | undefined;
+  /** Whether the window itself starts before the tail. Default: not known. */
+  readonly isWindowCut?: boolean | undefined;
+  readonly missingTurns?: number | undefined;
+}
 
 /**
  * Makes an error that requests `times` the loaded entries plus one turn. If that is still too few, the next error
  * requests more.
  */
-export function tailTooShort(thread: Thread, times = 2): ProjectionError {
+export function tailTooShort(thread: Thread, missing: MissingEntries = {}): ProjectionError {
+  const { times = 2, isWindowCut, missingTurns } = missing;
   const { firstSeq, rev } = thread;
   const loaded = rev - firstSeq;
-  const neededFromSeq = Math.max(0, firstSeq - Math.ceil(loaded * Math.min(8, times - 1)) - ENTRIES_PER_TURN);
+  const startAt = (more: number): number => Math.max(0, firstSeq - Math.ceil(loaded * more) - ENTRIES_PER_TURN);
+  const neededFromSeq = startAt(Math.min(MOST_TIMES, times - 1));
   const message =
     `Too few entries are loaded to decide what is shown: the first is seq ${firstSeq}. ` +
     `Load the thread from seq ${neededFromSeq}, or let projectFromStore do it.`;
-  return new ProjectionError({ code: "tail_too_short", message, neededFromSeq });
+  return new ProjectionError({
+    code: "tail_too_short",
+    message,
+    neededFromSeq,
+    ...(isWindowCut && { windowSeq: startAt(times - 1) }),
+    ...(missingTurns !== undefined && { missingTurns }),
+  });
 }
+
+/** Limits the growth of a tail at once, because earlier entries may be much larger. */
+const MOST_TIMES = 8;

@@ -8,6 +8,7 @@ import { Thread } from "../thread/thread.ts";
 import type { ThreadBase } from "../thread/thread-data.ts";
 import { threadNotFound } from "./errors.ts";
 import type { ThreadStore } from "./port.ts";
+import { startOfMissing, type TailStore } from "./turn-start.ts";
 
 /** The input of a projection without the thread, which is read from the store. */
 export type StoreProjectionInput = Omit<ProjectionInput, "thread"> & {
@@ -31,7 +32,7 @@ const MOST_ROWS = 1000;
  * messages.length; // 2
  */
 export async function projectFromStore(
-  store: Pick<ThreadStore, "load">,
+  store: TailStore,
   threadId: string,
   input: StoreProjectionInput = {},
 ): Promise<Projection> {
@@ -54,12 +55,12 @@ function firstGuess({ maxInputTokens, reserveOutputTokens }: ContextPolicy): num
 }
 
 /** The tail with what an error says is missing: older entries or a lane. Any other error is thrown again. */
-export async function loadMissing(store: Pick<ThreadStore, "load">, tail: Thread, error: unknown): Promise<Thread> {
+export async function loadMissing(store: TailStore, tail: Thread, error: unknown): Promise<Thread> {
   if (ThreadError.isInstance(error) && error.code === "lane_not_loaded" && error.lane !== undefined)
     return loadLane(store, tail, error.lane);
   const isShort = ProjectionError.isInstance(error) && error.code === "tail_too_short";
   if (!isShort || error.neededFromSeq === undefined || error.neededFromSeq >= tail.firstSeq) throw error;
-  return extendTail(store, tail, error.neededFromSeq);
+  return extendTail(store, tail, (await startOfMissing(store, tail, error)) ?? error.neededFromSeq);
 }
 
 /** Extends a loaded tail backwards to `fromSeq`. Reads only the missing entries: the log is append-only. */

@@ -7,6 +7,7 @@ import { type BudgetParts, ProjectionError, tailTooShort } from "../error.ts";
 import { type Block, type Call, isAssistant } from "../history/block.ts";
 import { pendingItems } from "../input/input.ts";
 import type { Settings } from "../input/settings.ts";
+import type { ContextPolicy } from "../policy/policy.ts";
 import type { LeadingMessages } from "../render/leading-messages.ts";
 import { contentBytes, shortenContent } from "../render/shorten.ts";
 import { rulesOf } from "../rules.ts";
@@ -53,7 +54,7 @@ export function runRenderPass<T>(
     const freeTokens = policy.maxInputTokens - policy.reserveOutputTokens - fixed.system - fixed.tools - fixed.summary;
     const { movesByWholeStep } = rulesOf(settings.rules);
     const window = decideWindow(history, costs, policy, { freeTokens, measure, movesByWholeStep });
-    checkTail(thread, engine, window, freeTokens);
+    checkTail(thread, engine, window, { policy, freeTokens });
     const shrunk = window.fits || policy.overflow === "error" ? undefined : shrink(engine, window.newest, freeTokens);
     if (!window.fits && shrunk === undefined && mustFit)
       throw overflowError(engine, settings, fixed, { newest: window.newest, freeTokens, rev: thread.rev });
@@ -186,8 +187,18 @@ export function firstCertain({ history, log }: Engine): number {
   return turns.openers.find(isCertain) ?? blocks.length;
 }
 
+interface TailBudget {
+  readonly policy: ContextPolicy;
+  readonly freeTokens: number;
+}
+
 /** Throws `tail_too_short` if entries that are not loaded could change the context window. */
-function checkTail(thread: Thread, engine: Engine, { first, earliestRead }: ContextWindow, freeTokens: number): void {
+function checkTail(
+  thread: Thread,
+  engine: Engine,
+  { first, earliestRead }: ContextWindow,
+  { policy, freeTokens }: TailBudget,
+): void {
   if (engine.log.complete) return;
   const certain = firstCertain(engine);
   const { blocks, coverage, dropped } = engine.history;
@@ -197,14 +208,27 @@ function checkTail(thread: Thread, engine: Engine, { first, earliestRead }: Cont
   const straddles = dropped.some(({ seq, rule }) => rule !== "blank" && seq > coverage.edge && seq < written);
   const isCertain = earliestRead >= certain && earliestRead < blocks.length && !edgeIsVague && !straddles;
   if (isCertain && !engine.log.lacksOrigin) return;
-  throw tailTooShort(thread, missingFactor(engine, freeTokens));
+  const loaded = blocks.length === 0 ? 0 : engine.costs.tokensFrom(0);
+  if (loaded === 0) throw tailTooShort(thread); // no tokens to estimate from
+  const missingTurns = straddles ? undefined : missingTurnsOf(engine, policy, first > 0 ? first : earliestRead);
+  const isWindowCut = loaded < freeTokens;
+  const times = isWindowCut ? (WINDOW_MARGIN * freeTokens) / loaded : 1.5;
+  throw tailTooShort(thread, { times, isWindowCut, missingTurns });
 }
 
-/**
- * Estimates how many times more entries are needed to fill the free tokens. 1.5 if the loaded ones already exceed them.
- */
-function missingFactor({ history, costs }: Engine, freeTokens: number): number {
-  if (history.blocks.length === 0) return 2; // no blocks to estimate from
-  const loaded = costs.tokensFrom(0);
-  return loaded > 0 && loaded < freeTokens ? freeTokens / loaded : 1.5;
+/** Earlier entries may be a little shorter than the loaded ones. */
+const WINDOW_MARGIN = 1.1;
+
+/** How many turns before the loaded entries are needed to be certain of the turn of a block and of those that are kept. */
+export function missingTurnsOf({ history: { turns } }: Engine, policy: ContextPolicy, block: number): number {
+  const { openers } = turns;
+  const before = openers.filter((opener) => opener <= block).length;
+  // The first loaded turn may have begun earlier, so one more is needed.
+  return Math.max(0, 2 - before, turnsRead(policy) + 1 - openers.length);
+}
+
+/** How many of the newest turns a policy looks at, whatever the budget. */
+export function turnsRead({ maxTurns, keepLastTurns, summarization, toolResults }: ContextPolicy): number {
+  const isKept = summarization !== "none" || toolResults.keepLast > 0;
+  return Math.max(1, maxTurns, isKept ? keepLastTurns : 0);
 }

@@ -2,7 +2,7 @@ import { freezeJson } from "../../thread/json.ts";
 import type { Message } from "../../thread/message.ts";
 import { firstIndex } from "../binary-search.ts";
 import type { Engine } from "../engine/engine.ts";
-import { firstCertain, type RenderPass } from "../engine/render-pass.ts";
+import { firstCertain, missingTurnsOf, type RenderPass } from "../engine/render-pass.ts";
 import { tailTooShort } from "../error.ts";
 import { type Block, firstItem } from "../history/block.ts";
 import type { Settings } from "../input/settings.ts";
@@ -25,7 +25,8 @@ function metaOf(pass: RenderPass): ProjectionMeta {
   const total = thread.rev + pending.length;
   const { first } = window;
   const question = { truncated, open, first, start: window.start, total, measure: pass.measure };
-  if (!boundaryIsLoaded(engine, settings, question)) throw tailTooShort(thread);
+  if (!boundaryIsLoaded(engine, settings, question))
+    throw tailTooShort(thread, { missingTurns: missingTurnsOf(engine, settings.policy, window.start) });
   return Object.freeze({
     basisRev: thread.rev,
     basisLastSeq: thread.lastSeq,

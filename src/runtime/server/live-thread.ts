@@ -399,7 +399,7 @@ export class LiveThread {
   /** Loads of a long thread what a view shows, as the first call would: `explain` answers at once and cannot wait for it. */
   async #readAhead(): Promise<void> {
     if (this.agent.thread.firstSeq === 0) return;
-    await this.session.read((agent) => this.lastCall.explain(agent)).catch(() => undefined); // the call will say why
+    await this.session.readAhead((agent) => this.lastCall.explain(agent)).catch(() => undefined); // the call will say why
   }
 
   async #perform(directive: Directive, after: ReactAgent, before: ReactAgent): Promise<void> {

@@ -1,10 +1,15 @@
 import type { ReactAgent } from "../../agent/react/agent.ts";
 import { isAsk, restore } from "../../agent/react/restore.ts";
 import type { ReactSettings } from "../../agent/react/settings.ts";
-import { evolve, readRequestEnd } from "../../agent/react/state.ts";
+import { evolve, readRequestEnd, runFromAsk } from "../../agent/react/state.ts";
 import { activeLane, lanesBefore } from "../../lanes/active-lane.ts";
+import { turnsRead } from "../../projection/engine/render-pass.ts";
+import { ProjectionError } from "../../projection/error.ts";
+import { ContextPolicy } from "../../projection/policy/policy.ts";
 import type { ThreadStore } from "../../stores/port.ts";
-import { loadMissing } from "../../stores/project-from-store.ts";
+import { extendTail, loadMissing } from "../../stores/project-from-store.ts";
+import { measureIn, measureOfEntries, startOfMissing } from "../../stores/turn-start.ts";
+import type { Entry } from "../../thread/entry.ts";
 import { isPlainObject, type JsonObject } from "../../thread/json.ts";
 import type { Ports } from "../../thread/ports.ts";
 import { Thread } from "../../thread/thread.ts";
@@ -33,7 +38,8 @@ export async function loadAgent(
   });
 }
 
-async function restored(store: ThreadStore, tail: Thread, settings: ReactSettings, ports: Ports): Promise<ReactAgent> {
+async function restored(store: ThreadStore, page: Thread, settings: ReactSettings, ports: Ports): Promise<ReactAgent> {
+  const tail = await withOpenRequest(store, page, settings);
   const lastAskSeq = tail.firstSeq === 0 ? undefined : await lastAskOf(store, tail);
   for (let thread = tail; ; ) {
     try {
@@ -44,11 +50,28 @@ async function restored(store: ThreadStore, tail: Thread, settings: ReactSetting
   }
 }
 
+/** The tail from its open request on, with the turns before it that the first call will need. The same tail when none is open. */
+async function withOpenRequest(
+  store: ThreadStore,
+  tail: Thread,
+  { contextPolicy, model }: ReactSettings,
+): Promise<Thread> {
+  const entries = tail.toArray({ partial: true });
+  if (tail.firstSeq === 0 || entries.some((entry) => isAsk(entry) || isEnd(entry))) return tail;
+  const policy = ContextPolicy.resolve({ definition: contextPolicy, model });
+  const fromSeq = await startOfMissing(store, tail, { missingTurns: turnsRead(policy) + 1 });
+  return fromSeq === undefined ? tail : extendTail(store, tail, fromSeq);
+}
+
+function isEnd({ refs, payload }: Entry): boolean {
+  return refs.requestId !== undefined && readRequestEnd(payload as JsonObject) !== undefined; // payloads are JSON
+}
+
 /** Where the request that may be open begins; -1 when none is, whatever lies before the tail. */
 async function lastAskOf(store: ThreadStore, tail: Thread): Promise<number> {
   for (const entry of tail.toArray({ partial: true }).toReversed()) {
     if (isAsk(entry)) return entry.seq;
-    if (entry.refs.requestId !== undefined && readRequestEnd(entry.payload as JsonObject) !== undefined) return -1; // payloads are JSON
+    if (isEnd(entry)) return -1;
   }
   const older = store.read(tail.id, {
     toSeq: tail.firstSeq - 1,
@@ -61,6 +84,40 @@ async function lastAskOf(store: ThreadStore, tail: Thread): Promise<number> {
   }
   return -1;
 }
+
+/** Whether a tail that was extended has the turns that an error missed, and about as much text as was expected. */
+export function isAmple(thread: Thread, before: Thread, error: unknown): boolean {
+  if (thread.firstSeq === 0) return true;
+  if (!ProjectionError.isInstance(error) || error.missingTurns === undefined) return false;
+  const { windowSeq, missingTurns } = error;
+  const turns = turnStarts(thread, before.firstSeq);
+  if (turns.length < missingTurns) return false;
+  return windowSeq === undefined || (turns.filter((seq) => seq <= windowSeq).length >= 2 && isEven(thread, before));
+}
+
+/** The asks of the active lane before a seq. */
+function turnStarts(thread: Thread, end: number): readonly number[] {
+  const lane = activeLane(thread);
+  const starts: number[] = [];
+  let requestId: unknown;
+  for (let seq = thread.firstSeq; seq < end; seq++) {
+    const entry = thread.at(seq);
+    if (entry === undefined || entry.refs.requestId === requestId) continue; // most entries continue a request
+    requestId = entry.refs.requestId;
+    if (runFromAsk(entry)?.lane === lane) starts.push(seq);
+  }
+  return starts;
+}
+
+/** Whether the earlier entries of a tail are not much smaller than those that it had before. */
+function isEven({ firstSeq, base }: Thread, before: Thread): boolean {
+  if (base === undefined || before.base === undefined) return false;
+  const added = (measureIn(before.base) - measureIn(base)) / (before.firstSeq - firstSeq);
+  return added >= EVEN * (measureOfEntries(before) / (before.rev - before.firstSeq));
+}
+
+/** The estimate of a window has a margin of a tenth. */
+const EVEN = 0.95;
 
 /** Entries that may stay loaded between two requests, and how many of them are kept when there are more. */
 const LOADED = 768;

@@ -11,7 +11,7 @@ import type { JsonObject } from "../../thread/json.ts";
 import type { RuntimePorts } from "../ports.ts";
 import { commit } from "./commit.ts";
 import { Jobs } from "./jobs.ts";
-import { caughtUp } from "./load.ts";
+import { caughtUp, isAmple } from "./load.ts";
 import { patiently } from "./patiently.ts";
 
 /** What a signal came to. */
@@ -90,6 +90,25 @@ export class Session {
           return read(this.#agent);
         } catch (error) {
           await this.#extend(error);
+        }
+      }
+    });
+  }
+
+  /**
+   * Loads what such a read needs, unless it works already. Loads once and does not check again when the loaded entries reach
+   * far enough: another read takes as long as the load.
+   */
+  readAhead(read: (agent: ReactAgent) => unknown): Promise<void> {
+    return this.#jobs.add(async () => {
+      for (;;) {
+        try {
+          read(this.#agent);
+          return;
+        } catch (error) {
+          const before = this.#agent.thread;
+          await this.#extend(error);
+          if (isAmple(this.#agent.thread, before, error)) return;
         }
       }
     });
