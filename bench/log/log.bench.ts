@@ -8,6 +8,7 @@ import { agents } from "./agents.ts";
 import { batch } from "./batch.ts";
 import type { Measurement } from "./bench.ts";
 import { bytes } from "./bytes.ts";
+import { chatBytes } from "./chat-bytes.ts";
 import { coldOpen } from "./cold-open.ts";
 import { feed } from "./feed.ts";
 import { Fixtures } from "./fixtures.ts";
@@ -41,6 +42,7 @@ const measurements: Readonly<Record<string, Measurement>> = {
   "cold-open": coldOpen,
   verify,
   bytes,
+  "chat-bytes": chatBytes,
   feed,
   requests,
   lists,

@@ -13,6 +13,10 @@ interface RowRefs {
 /** An index holds this many characters of the JSON text of a request id, because Postgres limits the size of a key. */
 const INDEXED_CHARS = 64;
 
+/** The JSON text of a request id that Heddle made. Its last part is random, so an index holds only that. */
+const MADE_ID = /^"req_.{8}-.{4}-.{4}-.{4}-.{12}"$/su;
+const RANDOM_CHARS = 13;
+
 /** Undefined when there is nothing to filter. Refuses undefined values, which would match nothing or everything. */
 export function checkRefs(refs: unknown): RefsFilter | undefined {
   if (refs === undefined) return undefined;
@@ -33,9 +37,12 @@ export function refTexts(refs: RefsFilter): readonly string[] {
   return Object.entries(refs).map(([key, value]) => `${JSON.stringify(key)}:${JSON.stringify(value)}`);
 }
 
-/** The request id of the refs as an index has it: the first 64 characters of its JSON text. */
+/** The request id of the refs as an index has it: the last or the first characters of its JSON text. */
 export function requestKey({ requestId }: RefsFilter): string | undefined {
-  return requestId === undefined ? undefined : [...JSON.stringify(requestId)].slice(0, INDEXED_CHARS).join("");
+  if (requestId === undefined) return undefined;
+  const text = JSON.stringify(requestId);
+  const chars = [...text];
+  return (MADE_ID.test(text) ? chars.slice(-RANDOM_CHARS) : chars.slice(0, INDEXED_CHARS)).join("");
 }
 
 /** The request key of a row. */

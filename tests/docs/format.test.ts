@@ -21,6 +21,10 @@ const everyShape: readonly EntryInput[] = [
   { refs: { requestId: "r1", iteration: 3, done: false, none: null, "2": "b", "1": "a", 'odd "key"': "\u0007" } },
   { payload: { big: "0123456789".repeat(4_000) } },
   { payload: { contextRef: "research", text: "on a lane of its own" } },
+  {
+    payload: { text: "as the runtime writes it", requestId: "r2", runId: "run2" },
+    refs: { requestId: "r2", runId: "run2", callId: "c2" },
+  },
 ];
 
 interface Row {
@@ -33,6 +37,9 @@ describe("the stored format", () => {
       const rows = await written(folder, "thread_1");
       expect(rows).toHaveLength(everyShape.length);
       expect(rows.filter(({ big }) => big !== null)).toHaveLength(1);
+      expect(
+        rows.filter(({ payload, refs }) => String(refs).startsWith(" ") && !String(payload).includes("r2")),
+      ).toHaveLength(1);
       expectChain(rows);
     });
   });
@@ -100,11 +107,12 @@ describe("the stored format", () => {
 
 function expectChain(rows: readonly Row[]): void {
   let prev = "";
+  let above: Row | undefined;
   for (const row of rows) {
     const digest = sha256(`${row["salt"]}${payloadOf(row)}`);
     const { id, seq, at, v, kind } = row;
     const fields = { id, seq, at, v: v ?? 1, kind, refs: JSON.parse(String(row["refs"])), digest };
-    expect(row["prev"]).toBe(prev);
+    expect(row["prev"]).toBe(row["thread"] === above?.["thread"] ? "" : prev);
     expect(row["hash"]).toBe(sha256(JSON.stringify(["heddle.row/1", prev, fields])));
     expect(row["salt"]).toMatch(/^[\w-]{22}$/);
     expect(row["hash"]).toMatch(/^[\w-]{43}$/);
@@ -112,11 +120,16 @@ function expectChain(rows: readonly Row[]): void {
     expect(row["check_sum"]).toBe(sha256(JSON.stringify(["heddle.columns/1", ...derived])).slice(0, 16));
     expect([row["mark"], row["track"]]).toEqual([null, null]);
     prev = String(row["hash"]);
+    above = row;
   }
 }
 
+/** With the ids that are only in the refs. */
 function payloadOf(row: Row): string {
-  return String(row["payload"] ?? row["aside"]);
+  const stored = String(row["payload"] ?? row["aside"]);
+  if (!String(row["refs"]).startsWith(" ")) return stored;
+  const { requestId, runId } = JSON.parse(String(row["refs"])) as { requestId: string; runId: string };
+  return JSON.stringify({ ...(JSON.parse(stored) as object), requestId, runId });
 }
 
 function sha256(text: string): string {

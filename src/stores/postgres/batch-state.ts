@@ -17,6 +17,7 @@ import {
   type EntryColumns,
   entryColumns,
   type HeadColumns,
+  hasId,
   headColumns,
   type LaneColumns,
   laneColumns,
@@ -183,7 +184,7 @@ function selectKnown(
     select t.id as thread_id, ${entryColumns(scope)}
     from unnest(${threadIds}::text[], ${ids}::text[]) as w (thread_id, id)
     join ${tables.threads} t on t.tenant = ${tenant} and t.id = w.thread_id
-    join ${tables.entries} e on e.thread = t.key and e.id = w.id
+    join ${tables.entries} e on e.thread = t.key and ${hasId(scope, sql`w.id`)}
     order by e.seq`.execute();
 }
 

@@ -1,6 +1,6 @@
 import { nativeSha256 } from "../native/sha256.ts";
 import { partsOfFork, type RowPart, type StoredOrigin } from "../row-parts.ts";
-import { type EntryColumns, entryColumns, type Scope } from "./tables.ts";
+import { type EntryColumns, entryColumns, hasId, type Scope } from "./tables.ts";
 
 interface LinkColumns {
   readonly thread_id: string;
@@ -50,7 +50,7 @@ export async function readSharedRows(
       ${wanted.map(({ threadId }) => threadId)}::text[], ${wanted.map(({ id }) => id)}::text[],
       ${wanted.map(({ owner }) => owner)}::bigint[], ${wanted.map(({ to }) => to)}::bigint[]
     ) as w (thread_id, id, owner, last)
-    join ${tables.entries} e on e.thread = w.owner and e.id = w.id and e.seq <= w.last
+    join ${tables.entries} e on e.thread = w.owner and ${hasId(scope, sql`w.id`)} and e.seq <= w.last
     order by e.seq`;
 }
 

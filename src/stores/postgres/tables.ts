@@ -1,6 +1,7 @@
 import type postgres from "postgres";
 import { freezeJson, type JsonObject } from "../../thread/json.ts";
 import { CorruptionError } from "../errors.ts";
+import { putBackIds } from "../repeated-ids.ts";
 import { lanesFromTexts, lanesToTexts } from "../row-format.ts";
 import type { StoredLane, StoredRow, ThreadHead } from "../stored-records.ts";
 import type { Query, Sql } from "./connection-pool.ts";
@@ -78,14 +79,31 @@ export interface HeadColumns {
 
 /** For `entries e`. A big payload is read in a subquery per row, so that no query plan reads more payloads than it returns. */
 export function entryColumns(scope: Scope): Query {
-  return scope.sql`e.seq, e.id, e.at, e.v, e.kind, e.refs, ${payloadOf(scope)} as payload,
-    e.salt, e.digest, e.prev, e.hash, e.lane, e.measure, e.state, e.record, e.record_seq, e.check_sum, e.mark, e.track`;
+  return scope.sql`e.seq, e.id, e.at, e.v, e.kind, e.refs, ${storedPayload(scope)} as payload,
+    e.salt, e.digest, ${prevOf(scope)} as prev, e.hash, e.lane, e.measure, e.state, e.record, e.record_seq, e.check_sum, e.mark, e.track`;
 }
 
-/** The payload of an entry, from its row or from the table of big payloads. */
-export function payloadOf({ sql, tables }: Scope): Query {
+/** The hash of the row before. An empty `prev` stands for it, except in a thread's first row. */
+function prevOf({ sql, tables }: Scope): Query {
+  return sql`(case when e.prev <> '' or e.seq = 0 then e.prev
+    else coalesce((select p.hash from ${tables.entries} p where p.thread = e.thread and p.seq = e.seq - 1), '') end)`;
+}
+
+/** The whole payload of an entry. As in `putBackIds`: refs that begin with a space have its last two fields. */
+export function payloadOf(scope: Scope): Query {
+  return scope.sql`(case when not starts_with(e.refs, ' ') then ${storedPayload(scope)}
+    else left(e.payload, -1) || ',' || substring(e.refs from '"requestId":"[^"]*","runId":"[^"]*"') || '}' end)`;
+}
+
+/** The payload of an entry as it is stored, from its row or from the table of big payloads. */
+function storedPayload({ sql, tables }: Scope): Query {
   return sql`(case when e.big is null then e.payload
     else (select b.payload from ${tables.bigPayloads} b where b.tenant = e.tenant and b.hash = e.big) end)`;
+}
+
+/** Finds `entries e` by id, in the index of hashes. */
+export function hasId({ sql }: Scope, id: Query): Query {
+  return sql`hashtextextended(e.id, 0) = hashtextextended(${id} collate "C", 0) and e.id = ${id}`;
 }
 
 /** With the collation C, `lower` changes only A to Z. */
@@ -106,10 +124,10 @@ export interface EntryColumns extends Omit<StoredRow, "recordSeq" | "checkSum"> 
 }
 
 export function toRow(threadId: string, columns: EntryColumns): StoredRow {
-  const { seq, id, at, v, kind, refs, payload, salt, digest, prev, hash, measure } = columns;
+  const { seq, id, at, v, kind, salt, digest, prev, hash, measure } = columns;
   const { state, record, record_seq: recordSeq, check_sum: checkSum, mark, track } = columns;
   const lane = parseColumn<string>(threadId, seq, "lane", columns.lane);
-  const fields = { seq, id, at, v, kind, refs, payload, salt, digest, prev, hash };
+  const fields = { seq, id, at, v, kind, ...putBackIds(columns), salt, digest, prev, hash };
   return { ...fields, lane, measure, state, record, recordSeq, checkSum, mark, track };
 }
 

@@ -1,6 +1,7 @@
 import { utf8Length } from "../../thread/encoding.ts";
 import type { Decision } from "../driver.ts";
 import { nativeSha256 } from "../native/sha256.ts";
+import { leaveOutIds } from "../repeated-ids.ts";
 import type {
   ClaimRecord,
   InboxCommand,
@@ -144,13 +145,18 @@ function insertRows(
   { sql, tables, tenant, fence }: FencedScope,
   placed: readonly (readonly [threadId: string, row: StoredRow])[],
 ): Query {
-  const rows = placed.map(([, row]) => ({ ...row, lane: JSON.stringify(row.lane), big: bigHashOf(row.payload) }));
+  const rows = placed.map(([, row]) => {
+    const big = bigHashOf(row.payload);
+    const texts = big === null ? leaveOutIds(row) : { refs: row.refs, payload: null };
+    return { ...row, ...texts, lane: JSON.stringify(row.lane), big };
+  });
   return sql`
     insert into ${tables.entries}
       (thread, tenant, seq, id, at, v, kind, refs, payload, big, salt, digest, prev, hash,
         lane, measure, state, record, record_seq, check_sum, mark, track)
     select t.key, t.tenant,
-      r.seq, r.id, r.at, r.v, r.kind, r.refs, r.payload, r.big, r.salt, r.digest, r.prev, r.hash, r.lane, r.measure,
+      r.seq, r.id, r.at, r.v, r.kind, r.refs, r.payload, r.big, r.salt, r.digest,
+      case when r.seq - 1 = t.fork_seq then r.prev else '' end, r.hash, r.lane, r.measure,
       r.state, r.record, r.record_seq, r.check_sum, r.mark, r.track
     from unnest(
       ${placed.map(([threadId]) => threadId)}::text[],
@@ -160,7 +166,7 @@ function insertRows(
       ${rows.map(({ v }) => v)}::bigint[],
       ${rows.map(({ kind }) => kind)}::text[],
       ${rows.map(({ refs }) => refs)}::text[],
-      ${rows.map(({ payload, big }) => (big === null ? payload : null))}::text[],
+      ${rows.map(({ payload }) => payload)}::text[],
       ${rows.map(({ big }) => big)}::text[],
       ${rows.map(({ salt }) => salt)}::text[],
       ${rows.map(({ digest }) => digest)}::text[],

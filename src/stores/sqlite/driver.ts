@@ -31,9 +31,10 @@ import { GroupCommit, type Outcome } from "./group-commit.ts";
 import { LeaseTable } from "./lease-table.ts";
 import { listThreads } from "./list.ts";
 import { hideThread, removeHidden } from "./removal.ts";
+import { LINK_COLUMNS, PAYLOAD_TEXT, ROW_COLUMNS, STORED_COLUMNS, toPage, toRow } from "./row-columns.ts";
 import { DueThreads } from "./runnable-table.ts";
 import { REQUEST_KEY_OF_ENTRY } from "./schema/v2.ts";
-import { HEAD_COLUMNS, PAYLOAD, ROW_COLUMNS, Threads, toHead, toRow } from "./thread-tables.ts";
+import { HEAD_COLUMNS, Threads, toHead } from "./thread-tables.ts";
 import { Turns } from "./turns.ts";
 import { readUsage } from "./usage-table.ts";
 import { WaitingCalls } from "./waiting-table.ts";
@@ -260,7 +261,7 @@ const OF_REQUEST = `AND ${REQUEST_KEY_OF_ENTRY} = ?`;
 const WITH_REF = "AND instr(e.refs, ?)";
 const OF_KIND = "AND e.kind IN (SELECT value FROM json_each(?))";
 /** Long texts are in blobs, so rows with references are returned too. */
-const CONTAINING = `AND (instr(lower(${PAYLOAD}), ?) OR substr(${PAYLOAD}, 1, 1) = '[')`;
+const CONTAINING = `AND (instr(lower(${PAYLOAD_TEXT}), ?) OR substr(${PAYLOAD_TEXT}, 1, 1) = '[')`;
 
 /** Reads committed rows and heads. */
 class History {
@@ -299,15 +300,18 @@ class History {
       ...(search === undefined ? [] : [{ sql: CONTAINING, value: search }]),
     ];
     const where = [`${ofThread} AND e.seq BETWEEN ? AND ?`, ...conditions.map(({ sql }) => sql)].join(" ");
-    const values = conditions.map(({ value }) => value);
-    return this.#rows(where, reverse)
-      .all(...thread, from, to, ...values, limit)
-      .map(toRow);
+    const values = [...thread, from, to, ...conditions.map(({ value }) => value), limit];
+    const ordered = `FROM entries e WHERE ${where} ORDER BY e.seq ${reverse ? "DESC" : "ASC"} LIMIT ?`;
+    const select = (columns: string) => this.#prepare(`SELECT ${columns} ${ordered}`).all(...values);
+    const linkOf = (seq: number) =>
+      this.#prepare(`SELECT ${LINK_COLUMNS} FROM entries e WHERE ${ofThread} AND e.seq = ?`).get(...thread, seq);
+    const isPage = conditions.length === 0 && from < to && limit > 1;
+    const page = isPage ? toPage(select(STORED_COLUMNS), reverse, linkOf) : undefined;
+    return page ?? select(ROW_COLUMNS).map(toRow);
   }
 
   /** Prepares one statement per combination of conditions. */
-  #rows(where: string, reverse: boolean): SqliteStatement {
-    const sql = `SELECT ${ROW_COLUMNS} FROM entries e WHERE ${where} ORDER BY e.seq ${reverse ? "DESC" : "ASC"} LIMIT ?`;
+  #prepare(sql: string): SqliteStatement {
     const known = this.#prepared.get(sql);
     if (known !== undefined) return known;
     const statement = this.#connection.prepare(sql);

@@ -4,7 +4,7 @@ import { bodyOfFeedItem, type FeedChange, readFeedItem } from "../feed-item.ts";
 import { invalidCursor } from "../options.ts";
 import type { SqliteConnection, SqliteStatement, SqlValue } from "./connection.ts";
 import { translateErrors } from "./errors.ts";
-import { ROW_COLUMNS, toRow } from "./thread-tables.ts";
+import { ROW_COLUMNS, toRow } from "./row-columns.ts";
 
 /** How many positions one statement of a look reads, so that a long gap does not block the event loop. */
 const WINDOW = 10_000;

@@ -5,7 +5,8 @@ import type { NamedHead, ThreadField } from "../stored-records.ts";
 import { fieldsOf } from "../thread-fields.ts";
 import { retryBusy } from "./busy-retry.ts";
 import type { SqliteConnection, SqlValue } from "./connection.ts";
-import { HEAD_COLUMNS, PAYLOAD, slotOf, toHead } from "./thread-tables.ts";
+import { PAYLOAD_TEXT } from "./row-columns.ts";
+import { HEAD_COLUMNS, slotOf, toHead } from "./thread-tables.ts";
 import { runLongQuery, type WorkerConnection } from "./worker-connection.ts";
 
 interface Condition {
@@ -133,16 +134,16 @@ const IN_BLOBS = `EXISTS (
       UNION ALL SELECT o.origin, o.fork_seq FROM part JOIN threads o ON o.key = part.owner WHERE o.origin IS NOT NULL
     )
     SELECT 1 FROM part CROSS JOIN entries e ON e.thread = part.owner AND e.seq <= part.last
-    WHERE substr(${PAYLOAD}, 1, 1) = '[' AND instr(${PAYLOAD}, u.hash)))`;
+    WHERE substr(${PAYLOAD_TEXT}, 1, 1) = '[' AND instr(${PAYLOAD_TEXT}, u.hash)))`;
 
 function containsText(search: string): Condition {
-  const inOwnRows = `EXISTS (SELECT 1 FROM entries e WHERE e.thread = t.key AND instr(lower(${PAYLOAD}), ?))`;
+  const inOwnRows = `EXISTS (SELECT 1 FROM entries e WHERE e.thread = t.key AND instr(lower(${PAYLOAD_TEXT}), ?))`;
   const inSharedRows = `t.origin IS NOT NULL AND EXISTS (
     WITH RECURSIVE part (owner, last) AS (
       SELECT t.origin, t.fork_seq
       UNION ALL SELECT o.origin, o.fork_seq FROM part JOIN threads o ON o.key = part.owner WHERE o.origin IS NOT NULL
     )
-    SELECT 1 FROM part CROSS JOIN entries e ON e.thread = part.owner AND e.seq <= part.last AND instr(lower(${PAYLOAD}), ?)
+    SELECT 1 FROM part CROSS JOIN entries e ON e.thread = part.owner AND e.seq <= part.last AND instr(lower(${PAYLOAD_TEXT}), ?)
   )`;
   const text = asJsonText(search);
   return {

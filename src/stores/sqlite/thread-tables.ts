@@ -11,37 +11,13 @@ import type { Commands } from "./command-table.ts";
 import type { SqliteConnection, SqlValue } from "./connection.ts";
 import type { Forks } from "./forks.ts";
 import { LeaseTable } from "./lease-table.ts";
+import { ENTRY_COLUMNS, ROW_COLUMNS, rowValues, toRow } from "./row-columns.ts";
 import { RunnableRows } from "./runnable-table.ts";
 import { ADD_USAGE, usageValues } from "./usage-table.ts";
 import { WaitingCalls } from "./waiting-table.ts";
-import type { NestedQuery, ScriptValue, WriteScript } from "./worker-connection.ts";
+import type { NestedQuery, WriteScript } from "./worker-connection.ts";
 
 type Columns = readonly SqlValue[];
-
-/** The payload of an entry, from its row or from the table of big payloads. */
-export const PAYLOAD = "coalesce(e.payload, (SELECT b.payload FROM big_payloads b WHERE b.key = e.big))";
-
-/** The columns of a StoredRow, in the order in which `toRow` reads them. */
-export const ROW_COLUMNS =
-  `e.seq, e.id, e.at, e.v, e.kind, e.refs, ${PAYLOAD}, ` +
-  "e.salt, e.digest, e.prev, e.hash, e.lane, e.measure, e.state, e.record, e.record_seq, e.check_sum, e.mark, e.track";
-
-/** STRICT tables keep the type of each column, so the cast is safe. */
-export function toRow(columns: Columns): StoredRow {
-  const [seq, id, at, v, kind, refs, payload, salt, digest, prev, hash, ...derived] = columns;
-  const [lane, measure, state, record, recordSeq, checkSum, mark, track] = derived;
-  const fields = { seq, id, at, v, kind, refs, payload, salt, digest, prev, hash };
-  return { ...fields, lane, measure, state, record, recordSeq, checkSum, mark, track } as StoredRow;
-}
-
-/** The values of a row, in the order of the INSERT. `big` is the key of a big payload. */
-function rowValues<Big extends ScriptValue>(row: StoredRow, big: Big): (SqlValue | Big)[] {
-  const payload = big === null ? row.payload : null;
-  const { seq, id, at, v, kind, refs, salt, digest, prev, hash } = row;
-  const { lane, measure, state, record, recordSeq, checkSum, mark, track } = row;
-  const derived = [lane, measure, state, record, recordSeq, checkSum, mark, track];
-  return [seq, id, at, v, kind, refs, payload, big, salt, digest, prev, hash, ...derived];
-}
 
 export const HEAD_COLUMNS = "rev, hash, created_at, updated_at, metadata, seal, lanes, earlier_mark, owner";
 
@@ -124,12 +100,14 @@ function isBig(payload: string | null): payload is string {
 /** Where a thread is stored. */
 interface Place {
   readonly key: number;
+  /** The last seq that it shares, also -1; null when it is no fork. */
+  readonly forkSeq: SqlValue;
   /** Whether it shares rows of another thread. */
   readonly isFork: boolean;
 }
 
-function toPlace([key, origin]: Columns): Place {
-  return { key: Number(key), isFork: origin !== null };
+function toPlace([key, origin, forkSeq = null]: Columns): Place {
+  return { key: Number(key), isFork: origin !== null, forkSeq };
 }
 
 interface FoundThread extends Place {
@@ -203,15 +181,16 @@ export class Threads {
     return {
       state,
       apply: (decision) => this.#apply(threadId, found, decision),
-      script: (decision) => this.#script(threadId, found?.key, decision),
+      script: (decision) => this.#script(threadId, found, decision),
     };
   }
 
-  #script(threadId: string, key: number | undefined, decision: Decision<unknown>): WriteScript | undefined {
+  #script(threadId: string, found: FoundThread | undefined, decision: Decision<unknown>): WriteScript | undefined {
     const { result: _, head, fields = [], rows = [], lanes = [], usage = [], ...others } = decision;
     if (head === undefined || Object.keys(others).length > 0) return undefined;
     const values = columnValues(head);
     const place = [this.#tenant, threadId];
+    const { key, forkSeq = null } = found ?? {};
     const bigOf = (payload: string | null): NestedQuery | null =>
       isBig(payload) ? { sql: PUT_BIG, values: [this.#tenant, nativeSha256(payload), payload] } : null;
     return {
@@ -224,7 +203,7 @@ export class Threads {
           ? { sql: ADD_HEAD, values: [...place, ...values.added] }
           : { sql: `${MOVE_HEAD} RETURNING key`, values: [...values.moved, key] },
       putRow: PUT_ROW,
-      rows: (from, to) => rows.slice(from, to).map((row) => rowValues(row, bigOf(row.payload))),
+      rows: (from, to) => rows.slice(from, to).map((row) => rowValues(row, bigOf(row.payload), forkSeq)),
       rowCount: rows.length,
       parts: [
         { sql: PUT_LANE, rows: lanes.map(laneValues) },
@@ -246,13 +225,14 @@ export class Threads {
     if (decision.waiting !== undefined) this.#waiting.replace(threadId, decision.waiting);
     for (const lease of leases) this.#leases.put(lease);
     if (claim !== undefined) this.#sql.putClaim.run(this.#tenant, threadId, ...claimValues(claim));
-    if (head !== undefined) this.#write(this.#putHead(threadId, found, head), decision);
+    if (head !== undefined) this.#write(this.#putHead(threadId, found, head), found?.forkSeq ?? null, decision);
     if (blobs !== undefined) useBlobs(this.#connection, this.#tenant, threadId, blobs, this.#clock());
   }
 
-  #write(thread: number, { rows = [], lanes = [], fields = [], usage = [] }: Decision<unknown>): void {
+  #write(thread: number, forkSeq: SqlValue, decision: Decision<unknown>): void {
+    const { rows = [], lanes = [], fields = [], usage = [] } = decision;
     for (const row of rows) {
-      this.#sql.putRow.run(thread, ...rowValues(row, this.#putBigPayload(row.payload)));
+      this.#sql.putRow.run(thread, ...rowValues(row, this.#putBigPayload(row.payload), forkSeq));
     }
     for (const counted of usage) this.#sql.addUsage.run(thread, ...usageValues(counted));
     for (const lane of lanes) this.#sql.putLane.run(thread, ...laneValues(lane));
@@ -285,7 +265,7 @@ export class Threads {
 
   #find(threadId: string): FoundThread | undefined {
     const columns = this.#sql.head.get(this.#tenant, threadId);
-    return columns && { ...toPlace(columns), head: this.#heads.read(threadId, columns.slice(2)) };
+    return columns && { ...toPlace(columns), head: this.#heads.read(threadId, columns.slice(3)) };
   }
 
   #putHead(threadId: string, found: FoundThread | undefined, head: ThreadHead): number {
@@ -343,12 +323,7 @@ function laneValues({ lane, firstSeq, seq, recordSeq, record, checkSum }: Stored
   return [lane, firstSeq, seq, recordSeq, record, checkSum];
 }
 
-/** The columns of an entry, in the order of `rowValues`. */
-const ENTRY_COLUMNS =
-  "seq, id, at, v, kind, refs, payload, big, salt, digest, prev, hash, " +
-  "lane, measure, state, record, record_seq, check_sum, mark, track";
-
-const FIND_HEAD = `SELECT key, origin, ${HEAD_COLUMNS} FROM threads WHERE tenant = ? AND id = ?`;
+const FIND_HEAD = `SELECT key, origin, fork_seq, ${HEAD_COLUMNS} FROM threads WHERE tenant = ? AND id = ?`;
 const FIND_CLAIM = `SELECT ${CLAIM_COLUMNS} FROM claims WHERE tenant = ? AND thread = ?`;
 const ADD_HEAD = `INSERT INTO threads (tenant, id, ${NEW_COLUMNS}) VALUES (?, ?, ${NEW_COLUMNS.replace(/\w+/g, "?")}) RETURNING key`;
 const MOVE_HEAD = `UPDATE threads SET (${MOVED_COLUMNS}) = (${MOVED_COLUMNS.replace(/\w+/g, "?")}) WHERE key = ?`;

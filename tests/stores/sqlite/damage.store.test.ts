@@ -34,7 +34,7 @@ describe("verify sees a change of", () => {
     ["a version", of(6, "v = 2"), 6],
     ["refs", of(6, `refs = '{"callId":"c9"}'`), 6],
     ["a hash", of(6, "hash = (SELECT hash FROM entries WHERE seq = 5)"), 6],
-    ["a link", of(6, "prev = ''"), 6],
+    ["a link", of(6, "prev = (SELECT hash FROM entries WHERE seq = 4)"), 6],
     ["a digest", of(6, "digest = 'x'"), 6],
     ["a lane", of(6, "lane = 'other'"), 6],
     ["a measure", of(6, "measure = measure + 1"), 6],

@@ -31,7 +31,12 @@ test.each([{}, { reverse: true }, { kinds: ["note"] }, { refs: { ...refs(4321) }
     expect(found.map(({ seq }) => seq).toSorted()).toEqual("refs" in options ? [4321] : [4320, 4321, 4322, 4323, 4324]);
     expect(rowsReturned() - before).toBe(found.length);
     const plan = plainConnect()(path).prepare(`EXPLAIN QUERY PLAN ${ran.at(-1)}`);
-    const steps = plan.all(...Array.from({ length: ran.at(-1)?.split("?").length ?? 0 }, () => "").slice(1));
+    const places =
+      ran
+        .at(-1)
+        ?.replaceAll(/'[^']*'/g, "")
+        .split("?").length ?? 0;
+    const steps = plan.all(...Array.from({ length: places }, () => "").slice(1));
     expect(steps.join()).toContain(
       "SEARCH e USING INDEX entries_by_request (thread=? AND <expr>=? AND seq>? AND seq<?)",
     );

@@ -1,11 +1,16 @@
 /**
- * The index key of a request id: the first 64 characters of its JSON text. A pattern reads it, because a JSON function would
+ * The JSON text of a request id. A pattern reads it, because a JSON function would
  * fail on damaged refs. In JSON text, a quote directly behind a brace or comma is never inside a string.
  */
-const REQUEST_KEY = String.raw`left(substring(refs from '[{,]"requestId":("(?:[^"\\]|\\.)*"|[^,}]*)'), 64)`;
+const REQUEST_ID = String.raw`substring(refs from '[{,]"requestId":("(?:[^"\\]|\\.)*"|[^,}]*)')`;
+
+const MADE_ID = String.raw`'"req\_________-____-____-____-____________"'`;
+
+/** The index key of a request id, as in refs-filter.ts. */
+const REQUEST_KEY = `right(left(${REQUEST_ID}, 64), case when ${REQUEST_ID} like ${MADE_ID} then 13 else 64 end)`;
 
 /** Equal to the expression of the index, so that Postgres uses it. */
-export const REQUEST_KEY_OF_ENTRY = REQUEST_KEY.replace("refs", "e.refs");
+export const REQUEST_KEY_OF_ENTRY = REQUEST_KEY.replaceAll("refs", "e.refs");
 
 /** The second schema, decided in docs/decisions/0013. It may grow until the first release with it. A blank line begins a step. */
 export const V2 = `
@@ -57,7 +62,11 @@ where f.type in ('string', 'number', 'boolean') and octet_length(f.name) between
   and f.name !~ '[\\u0001-\\u001f"\\\\]' and not (t.has_zero and f.name ~ '\\ue000');
 
 -- The entries of one request. Without seq, so that Postgres stores the key of a request once. Others are not in it.
-create index entries_by_request on entries (thread, (${REQUEST_KEY})) where ${REQUEST_KEY} is not null;
+create index entries_by_request on entries (thread, (${REQUEST_KEY})) where ${REQUEST_ID} is not null;
+
+-- Entries by id. The index has a hash, because an id takes 42 bytes. With the thread first, new ids of a thread are together.
+alter table entries drop constraint entries_id_thread_key;
+create unique index entries_by_id on entries (thread, (hashtextextended(id, 0)));
 
 -- Lanes. Processes of 0.1 that are still connected cannot read a head by the new column names, so they cannot append.
 -- They can remove threads; the foreign key then removes the lanes too.

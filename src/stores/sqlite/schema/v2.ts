@@ -1,5 +1,9 @@
-/** The index key of a request id: the first 64 characters of its JSON text. Damaged refs have none, so that the file opens. */
-const REQUEST_KEY = "CASE WHEN json_valid(refs) THEN substr(refs -> '$.requestId', 1, 64) END";
+const MADE_ID = `'"req_????????-????-????-????-????????????"'`;
+
+/** The index key of a request id, as in refs-filter.ts. Damaged refs have none, so that the file opens. */
+const REQUEST_KEY =
+  "CASE WHEN json_valid(refs) THEN " +
+  `substr(refs -> '$.requestId', CASE WHEN refs -> '$.requestId' GLOB ${MADE_ID} THEN -13 ELSE 1 END, 64) END`;
 
 /** Equal to the expression of the index, so that SQLite uses it. */
 export const REQUEST_KEY_OF_ENTRY = REQUEST_KEY.replaceAll("refs", "e.refs");
