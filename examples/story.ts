@@ -90,7 +90,7 @@ function result(toolCallId: string, value: { readonly [key: string]: string | nu
 /** Read without Heddle: the file is plain SQLite. docs/format.md describes the columns. */
 function storedRow(seq: number): Record<string, unknown> {
   const database = new DatabaseSync(file, { readOnly: true });
-  const columns = "e.seq, e.id, e.kind, e.payload, e.salt, e.prev, e.hash, e.lane, e.measure";
+  const columns = "e.seq, e.id, e.kind, e.payload, e.salt, e.hash, e.lane, e.measure";
   const query = `SELECT ${columns} FROM entries e JOIN threads t ON t.key = e.thread WHERE t.id = ? AND e.seq = ?`;
   const row = database.prepare(query).get(threadId, seq) ?? {};
   database.close();
