@@ -12,7 +12,7 @@ import { instantModel } from "./model.ts";
 const THREAD = "thread_long_turns";
 const TURNS = 8;
 const CALLS = 400;
-const STARTS = 3;
+const STARTS = 7;
 const BUDGETS = [8000, 20_000, 60_000, 200_000];
 
 interface Measured {
@@ -36,7 +36,7 @@ export async function longTurns({ sizes: { rounds }, scratch, budgets }: Bench):
         tail: () => oneByOneInCpu(STARTS, () => store.load(THREAD, { last: loaded })),
         work: () => oneByOneInCpu(STARTS, () => run(store)),
       },
-      { rounds: 2 * rounds, warmup: 1 },
+      { rounds, warmup: 1 },
     );
     const ratio = results.work.medianOver(results.tail);
     const values = {

@@ -100,11 +100,10 @@ function turnStarts(thread: Thread, end: number): readonly number[] {
   const lane = activeLane(thread);
   const starts: number[] = [];
   let requestId: unknown;
-  for (let seq = thread.firstSeq; seq < end; seq++) {
-    const entry = thread.at(seq);
-    if (entry === undefined || entry.refs.requestId === requestId) continue; // most entries continue a request
+  for (const entry of thread.slice(thread.firstSeq, end - 1)) {
+    if (entry.refs.requestId === requestId) continue; // most entries continue a request
     requestId = entry.refs.requestId;
-    if (runFromAsk(entry)?.lane === lane) starts.push(seq);
+    if (runFromAsk(entry)?.lane === lane) starts.push(entry.seq);
   }
   return starts;
 }
