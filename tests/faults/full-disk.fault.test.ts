@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ThreadStore } from "heddle";
 import { sqliteStore } from "heddle/sqlite";
@@ -5,9 +6,16 @@ import { StoreFullError } from "heddle/store";
 import { note, notes } from "heddle/testing";
 import { expect, onTestFinished, test } from "vitest";
 import { findSqlite } from "../../src/stores/sqlite/connection.ts";
+import type { UpgradeProgress } from "../../src/stores/upgrade.ts";
+import { ask } from "../stores/sqlite/support/sql.ts";
+import { writeEarlierFile } from "../support/earlier-database.ts";
 import { installedBetterSqlite3 } from "../support/open-at.ts";
 import { report } from "../support/report.ts";
 import { mountedDisk, type SmallDisk, smallDisk } from "./support/small-disk.ts";
+
+/** How much more space each attempt to upgrade has, in bytes. */
+const UPGRADE_SPACE_STEP = 32 * 1024;
+const MAX_UPGRADE_SPACE = 1024 * 1024;
 
 const libraries = { "node:sqlite": findSqlite(), "better-sqlite3": installedBetterSqlite3() };
 
@@ -86,6 +94,68 @@ test.each(Object.entries(libraries))(
     await sqliteStore(join(disk.folder, "new.db"), { connect }).close();
   },
 );
+
+test.each(Object.entries(libraries))(
+  "on %s an upgrade that does not fit is refused, loses nothing, and succeeds when there is space",
+  async (_, connect) => {
+    const disk = mountedDisk();
+    if (disk === undefined) return report({ untested: "mounting is not allowed here" });
+    const path = join(disk.folder, "threads.db");
+    writeEarlierFile(path, { threads: 2, entriesPerThread: 400 });
+    const before = readFileSync(path);
+    const refusedAt = new Set<number>();
+    const open = (): ThreadStore | undefined => {
+      let step = 0;
+      try {
+        const onUpgrade = ({ done }: UpgradeProgress): void => {
+          step = done;
+        };
+        return sqliteStore(path, { connect, onUpgrade });
+      } catch (error) {
+        expect(error).toMatchObject({ code: "store_full", retryable: true });
+        expect(readFileSync(path).equals(before)).toBe(true);
+        refusedAt.add(step);
+        return undefined;
+      }
+    };
+    for (let space = 0; space < MAX_UPGRADE_SPACE; space += UPGRADE_SPACE_STEP) {
+      disk.fill(space);
+      const store = open();
+      await store?.close();
+      if (store !== undefined) break;
+    }
+    report({ "refused at steps": [...refusedAt] });
+    expect(
+      [...refusedAt].some((step) => step > 0),
+      "refused in the middle of an upgrade",
+    ).toBe(true);
+    disk.giveSpace();
+    const store = sqliteStore(path, { connect });
+    onTestFinished(() => store.close());
+    for (const id of ["earlier_0", "earlier_1"]) {
+      expect(await store.verify(id)).toMatchObject({ ok: true, entries: 400 });
+      expect(await Array.fromAsync(store.read(id, { refs: { requestId: `${id}-r0` } }))).toHaveLength(5);
+      expect((await store.append(id, note())).rev).toBe(401);
+    }
+  },
+);
+
+test("texts that are stored as blobs leave nothing when they do not fit, and can be retried", async () => {
+  const { disk, store } = open();
+  await store.append("thread_1", notes(3));
+  const batch = ["a", "b", "c"].map((id) => text(1_200_000, id)); // two of them would fit
+  const putOf = (word: string) => store.putBlob({ word: word.repeat(3_000_000) }, { threadId: "thread_1" });
+  await expect(store.append("thread_1", batch)).rejects.toMatchObject({ code: "store_full", retryable: true });
+  await expect(store.append("new", batch)).rejects.toMatchObject({ code: "store_full" });
+  await expect(putOf("w")).rejects.toMatchObject({ code: "store_full" });
+  expect(ask(disk.path, "SELECT (SELECT count(*) FROM records), (SELECT count(*) FROM blob_uses)")).toEqual([[0, 0]]);
+  expect(await store.load("new")).toBeUndefined();
+  expect(await store.verify("thread_1")).toMatchObject({ ok: true, entries: 3 });
+  disk.giveSpace();
+  expect(await store.append("thread_1", batch.slice(0, 1))).toMatchObject({ rev: 4, replayed: false });
+  expect((await store.load("thread_1"))?.at(3)?.payload).toEqual(batch[0]?.payload);
+  expect(await store.verify("thread_1")).toMatchObject({ ok: true, entries: 4 });
+});
 
 test("every other write is refused likewise, and reading continues", async () => {
   const { store } = open();

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { appendFileSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { OpenConnection } from "heddle/sqlite";
 import { onTestFinished } from "vitest";
@@ -27,8 +27,8 @@ export function smallDisk(): SmallDisk {
 
 export interface MountedDisk {
   readonly folder: string;
-  /** Takes what space there is. */
-  fill(): void;
+  /** Takes what space there is, except so many bytes. */
+  fill(exceptBytes?: number): void;
   giveSpace(): void;
 }
 
@@ -43,15 +43,16 @@ export function mountedDisk(): MountedDisk | undefined {
   onTestFinished(() => void execFileSync("umount", ["--lazy", folder]));
   const ballast = join(folder, "ballast");
   writeFileSync(ballast, new Uint8Array(BALLAST));
-  return { folder, fill: () => fill(ballast), giveSpace: () => rmSync(ballast) };
+  return { folder, fill: (exceptBytes = 0) => fill(ballast, exceptBytes), giveSpace: () => rmSync(ballast) };
 }
 
-function fill(file: string): void {
+function fill(file: string, exceptBytes: number): void {
   try {
     for (;;) appendFileSync(file, new Uint8Array(4096));
   } catch (error) {
     if (!(error instanceof Error && "code" in error && error.code === "ENOSPC")) throw error;
   }
+  truncateSync(file, statSync(file).size - exceptBytes);
 }
 
 /** Second best: SQLite itself refuses to let the database grow. */
