@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Entry } from "heddle";
 import type { ThreadDatabase } from "heddle/store";
 import { expect, onTestFinished } from "vitest";
 import { type Child, startChild } from "../../support/child.ts";
@@ -33,14 +34,14 @@ export async function stopWorkers({ url, stops }: Stopping): Promise<void> {
   const workers = [await start(), await start()];
   const posted: Posted[] = [];
   for (let stop = 0; stop < stops; stop++) {
-    const before = workers.map(({ lines }) => lines.length); // a worker may handle all commands while they are posted
-    for (let n = 0; n < POSTS; n++)
-      posted.push(await post(database, tenants, run, posted.length, random.below(THREADS)));
     const more = 1 + random.below(3);
+    // Counted before the posts, because workers may have handled all of them when the last post returns.
     const busy = workers.map(async (child, index) => {
-      await child.wrote((before[index] ?? 0) + more);
+      await child.wrote(child.lines.length + more);
       return index;
     });
+    for (let n = 0; n < POSTS; n++)
+      posted.push(await post(database, tenants, run, posted.length, random.below(THREADS)));
     const place = await Promise.race(busy);
     const worker = workers[place] ?? (await start());
     await sleep(random.below(8)); // anywhere between two appends; nothing rests on how long it is
@@ -80,8 +81,37 @@ async function post(
   return posted;
 }
 
+/** Without an outcome for so long, no command will get one. */
+const HANG_MS = 3 * 60_000;
+
+/** Waits until no command is pending. Fails at once when a thread had two holders: then a command may never get an outcome. */
+async function untilAllAreDone(database: ThreadDatabase, posted: readonly Posted[]): Promise<void> {
+  let waiting = posted.length;
+  for (let since = performance.now(); waiting > 0; await sleep(20)) {
+    const places = new Map(posted.map(({ tenant, thread }) => [`${tenant}/${thread}`, { tenant, thread }]));
+    let pending = 0;
+    for (const { tenant, thread } of places.values()) {
+      const store = database.tenant(tenant);
+      expectOneHolderAtATime((await store.load(thread))?.toArray() ?? []);
+      pending += (await store.pending(thread)).length;
+    }
+    if (pending < waiting) since = performance.now();
+    else if (performance.now() - since > HANG_MS)
+      throw new Error(`${pending} commands wait, and no worker takes their threads`);
+    waiting = pending;
+  }
+}
+
+function expectOneHolderAtATime(entries: readonly Entry[]): void {
+  const epochs = entries.map(({ payload }) => Number(payload["epoch"]));
+  expect(epochs, "no entry of an earlier holder comes after one of a later").toEqual(epochs.toSorted((a, b) => a - b));
+  const holders = new Set(entries.map(({ payload }) => `${payload["epoch"]} ${payload["by"]}`));
+  expect(holders.size, "an epoch has one holder").toBe(new Set(epochs).size);
+}
+
 /** Waits for all outcomes. Returns how often a thread changed its holder. */
 async function expectOneOutcomeEach(database: ThreadDatabase, posted: readonly Posted[]): Promise<number> {
+  await untilAllAreDone(database, posted);
   for (const { tenant, thread, id } of posted)
     expect(await database.tenant(tenant).outcome(thread, id), `${tenant} ${thread} ${id}`).toMatchObject({
       status: "done",
@@ -97,12 +127,7 @@ async function expectOneOutcomeEach(database: ThreadDatabase, posted: readonly P
       expect(await store.outcome(thread, id), `${id}: entry and outcome are of one holder`).toMatchObject({
         ...answers.get(`${id}/0`),
       });
-    const epochs = entries.map(({ payload }) => Number(payload["epoch"]));
-    expect(epochs, "no entry of an earlier holder comes after one of a later").toEqual(
-      epochs.toSorted((a, b) => a - b),
-    );
-    const holders = new Set(entries.map(({ payload }) => `${payload["epoch"]} ${payload["by"]}`));
-    expect(holders.size, "an epoch has one holder").toBe(new Set(epochs).size);
+    expectOneHolderAtATime(entries);
     expect(await store.verify(thread)).toMatchObject({ ok: true });
     changes += new Set(entries.map(({ payload }) => payload["by"])).size - 1;
   }
