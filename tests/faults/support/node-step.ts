@@ -115,6 +115,7 @@ const LATE = new Set([
   "stale_holder",
   "entry_id_reused",
   "command_settled",
+  "command_not_found", // the thread was deleted
   "command_amended",
   "thread_held",
 ]);
