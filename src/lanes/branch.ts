@@ -18,7 +18,7 @@ export interface BranchOptions {
   readonly at?: string | undefined;
   /** The id of the first entry that the branch does not have, for example a message to write again. Default: none. */
   readonly before?: string | undefined;
-  /** The new lane. Default for a branch by an agent: a new name. */
+  /** The new lane. Default for a branch by an agent: `opId`, or a new name. */
   readonly lane?: string | undefined;
   /** The id of the operation, so that a retry is applied once. Default: `branch_` and the lane. */
   readonly opId?: string | undefined;

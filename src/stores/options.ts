@@ -37,7 +37,9 @@ export const STORE_OPTIONS = Object.keys(DEFAULTS) as readonly (keyof StorePorts
 /** Checks the options and fills in the defaults. */
 export function completePorts(options: StoreOptions): StorePorts {
   const given = Object.entries(checkOptions(options, STORE_OPTIONS)).filter(([, value]) => value !== undefined);
-  return { ...DEFAULTS, ...Object.fromEntries(given) };
+  const ports: StorePorts = { ...DEFAULTS, ...Object.fromEntries(given) };
+  for (const name of ["pollMs", "maxEntryChars", "keepOutcomesMs", "keepBlobsMs"] as const) checkSeq(name, ports[name]);
+  return ports;
 }
 
 export function invalidOption(what: string, rule: string): StoreError {

@@ -13,16 +13,26 @@ export function sumsOf({ rev, lanes }: Pick<ThreadHead, "rev" | "lanes">): HeadS
 
 type SummedEntry = Pick<Entry, "seq" | "kind" | "payload">;
 
+/** Whether an entry is a message of the user, and not one that steers a running request. */
+export function isUserMessage({ kind, payload }: Pick<Entry, "kind" | "payload">): boolean {
+  const { role, steer } = payload as JsonObject; // every payload is a JSON object
+  return isMessage(kind) && role === "user" && steer === undefined;
+}
+
+function isMessage(kind: string): boolean {
+  return kind === "ai_message" || kind === "message";
+}
+
 /** The sums after one more entry. */
-export function sumsAfter(sums: HeadSums, { seq, kind, payload }: SummedEntry): HeadSums {
-  if (kind !== "ai_message" && kind !== "message") return sums;
-  const { role, steer, content } = payload as JsonObject; // every payload is a JSON object
-  if (role === "assistant") return { ...sums, counts: plus(sums.counts, { asks: 0, answers: 1 }) };
-  if (role !== "user" || steer !== undefined) return sums;
+export function sumsAfter(sums: HeadSums, entry: SummedEntry): HeadSums {
+  const { role, content } = entry.payload as JsonObject; // every payload is a JSON object
+  if (isMessage(entry.kind) && role === "assistant")
+    return { ...sums, counts: plus(sums.counts, { asks: 0, answers: 1 }) };
+  if (!isUserMessage(entry)) return sums;
   const words = sums.first === null ? firstWords(content) : "";
   return {
     counts: plus(sums.counts, { asks: 1, answers: 0 }),
-    first: words === "" ? sums.first : Object.freeze({ seq, words }),
+    first: words === "" ? sums.first : Object.freeze({ seq: entry.seq, words }),
   };
 }
 

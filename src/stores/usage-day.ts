@@ -12,7 +12,7 @@ export interface ModelPrice {
 export interface UsageDay {
   /** For example `2026-11-22`. */
   readonly day: string;
-  /** Messages that began a request. */
+  /** Messages of the user with the ref `requestId`, without those that steer a running request. */
   readonly asks: number;
   /** Sorted by name. */
   readonly models: readonly ModelUsage[];

@@ -1,8 +1,8 @@
 import type { Usage } from "../agent/model-call.ts";
-import { isAsk } from "../agent/react/restore.ts";
 import { utf8Length } from "../thread/encoding.ts";
 import type { Entry } from "../thread/entry.ts";
 import { isPlainObject, type JsonObject } from "../thread/json.ts";
+import { isUserMessage } from "./thread-sums.ts";
 
 /** The asks or model calls of one UTC day. */
 export interface UsageSum extends Required<Usage> {
@@ -61,7 +61,7 @@ export function dayText(day: number): string {
 }
 
 /** The kinds of entries that may contain the record of a model call. */
-const CALL_KINDS: ReadonlySet<string> = new Set(["ai_message", "error", "note", "summary"]);
+const CALL_KINDS: ReadonlySet<string> = new Set(["ai_message", "message", "error", "note", "summary"]);
 
 /** The asks and model calls that these entries add to the sums. Empty when there is none, so that other appends cost nothing. */
 export function usageIn(
@@ -73,7 +73,7 @@ export function usageIn(
   for (const entry of entries) {
     if (!CALL_KINDS.has(entry.kind)) continue;
     const { call } = entry.payload as JsonObject; // every payload is a JSON object
-    if (isAsk(entry)) addTo(sums, ASKS, {}, now);
+    if (isUserMessage(entry) && entry.refs["requestId"] !== undefined) addTo(sums, ASKS, {}, now);
     else if (isPlainObject(call) && isPlainObject(call["usage"]))
       addTo(sums, modelName(call["model"]), call["usage"], now);
   }

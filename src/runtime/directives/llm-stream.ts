@@ -6,9 +6,9 @@ import { fingerprintOf } from "../../projection/engine/fingerprint.ts";
 import { copyJsonRepaired, type JsonValue, sameJson } from "../../thread/json.ts";
 import type { Message, ToolSpec } from "../../thread/message.ts";
 import { ModelError } from "../model/error.ts";
+import type { FetchedFiles } from "../model/fetched-files.ts";
 import { withRetries } from "../model/retries.ts";
 import type { ModelSettings } from "../model/settings.ts";
-import type { Downloads } from "../model/url-files.ts";
 import { checkOutput } from "../output/check-output.ts";
 import type { LiveRequest } from "../request/request.ts";
 import { failureOf } from "../request/request-error.ts";
@@ -108,7 +108,8 @@ async function ask(scene: Scene, directive: LlmStream, request: LiveRequest, sen
       settings: sent.settings,
       cache: true,
       download: definition.download,
-      downloads: downloadsOf(request),
+      fetched: filesOf(request),
+      readBlob: (hash) => scene.store.getBlob(hash),
       staleThinking: basis.view.thinkingStale !== undefined,
       streaming: definition.streaming,
       signal: request.abort.signal,
@@ -129,12 +130,12 @@ async function ask(scene: Scene, directive: LlmStream, request: LiveRequest, sen
   );
 }
 
-/** What was downloaded for a request, for as long as it lives. */
-const DOWNLOADS = new WeakMap<LiveRequest, Downloads>();
+/** The files that were fetched for a request, as long as it lives. */
+const FILES = new WeakMap<LiveRequest, FetchedFiles>();
 
-function downloadsOf(request: LiveRequest): Downloads {
-  const known: Downloads = DOWNLOADS.get(request) ?? new Map();
-  DOWNLOADS.set(request, known);
+function filesOf(request: LiveRequest): FetchedFiles {
+  const known: FetchedFiles = FILES.get(request) ?? new Map();
+  FILES.set(request, known);
   return known;
 }
 

@@ -14,6 +14,7 @@ import type { ModelDelta } from "./answer/delta.ts";
 import { answerOf } from "./answer/finish.ts";
 import { ModelError } from "./error.ts";
 import { classifyModelError } from "./failure/classify.ts";
+import { type FetchedFiles, type ReadBlob, withFetchedFiles } from "./fetched-files.ts";
 import { filesLeftOut, isUnsupported, withNotes } from "./file-notes.ts";
 import { Guard } from "./guard.ts";
 import { plainText } from "./plain-json.ts";
@@ -23,7 +24,6 @@ import { callSettings, isStored, type ModelSettings } from "./settings.ts";
 import type { ModelSpec } from "./spec/spec.ts";
 import { specOf } from "./spec/spec-of.ts";
 import { isOn, planThinking, type ThinkingPlan } from "./thinking.ts";
-import { type Downloads, withDownloads } from "./url-files.ts";
 import { warningText } from "./warning.ts";
 import { weigh } from "./weigh.ts";
 
@@ -47,8 +47,10 @@ export interface ModelCall {
   readonly staleThinking?: boolean;
   /** How files are downloaded whose URLs the model does not take. Default: with the limits of `DownloadLimits`. */
   readonly download?: DownloadFunction | DownloadLimits | undefined;
-  /** What was downloaded before in the same request. Default: nothing. */
-  readonly downloads?: Downloads | undefined;
+  /** The files that were fetched before in the same request. Default: none. */
+  readonly fetched?: FetchedFiles | undefined;
+  /** Reads files that are blobs. Default: such a file cannot be sent. */
+  readonly readBlob?: ReadBlob | undefined;
   /** Whether the answer comes in parts. Default true. */
   readonly streaming?: boolean;
   readonly signal?: AbortSignal | undefined;
@@ -76,9 +78,9 @@ export async function callModel(call: ModelCall): Promise<ModelAnswer> {
     run.assembly = assembly;
     const { messages, settings, warnings } = planned(call, spec);
     for (const warning of warnings) warnOf(call, warning);
-    const { download, downloads = new Map() } = call;
-    const given = { download, known: downloads, signal: guard.signal };
-    const files = await guard.until(() => withDownloads(call.model, messages, given));
+    const { download, fetched = new Map(), readBlob } = call;
+    const options = { download, known: fetched, readBlob, signal: guard.signal };
+    const files = await guard.until(() => withFetchedFiles(call.model, messages, options));
     for (const warning of files.warnings) warnOf(call, warning);
     await answered(run, spec, assembly, files.messages, settings);
     return answerOf(assembly, run.end);

@@ -155,7 +155,7 @@ export class LiveServer<Given extends AnyAgent> implements AgentServer<Given> {
   async branch(options: BranchOptions): Promise<OperationAnswer & { readonly lane: string }> {
     this.#stopping.check();
     checkBranchOptions(options);
-    const { lane = this.#live.options.ports.ids("lane"), opId, ...point } = options;
+    const { opId, lane = opId ?? this.#live.options.ports.ids("lane"), ...point } = options; // a retry names the same lane
     const operation = { type: "switch", reason: "manual", ...(await findBranchPosition(this.#live, point)) } as const;
     const answer = await this.modifyContext({ ...(opId !== undefined && { opId }), contextRef: lane, operation });
     return { ...answer, lane };

@@ -131,6 +131,7 @@ function pragmasFor(mode: SqliteMode): readonly Pragma[] {
     ["checkpoint_fullfsync", 1, 1],
     ["cell_size_check", 1, 1],
     ["trusted_schema", 0, 0],
+    ["secure_delete", 1, 1], // free pages of the file keep nothing of what was deleted
   ];
 }
 

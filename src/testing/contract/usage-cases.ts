@@ -1,7 +1,7 @@
 import type { Usage } from "../../agent/model-call.ts";
 import type { ModelUsage, UsageDay } from "../../stores/usage-day.ts";
 import type { EntryInput } from "../../thread/entry.ts";
-import { note } from "../builders.ts";
+import { note, user } from "../builders.ts";
 import { equal, rejects } from "../check.ts";
 import type { ContractTests } from "./case-fixture.ts";
 
@@ -27,6 +27,20 @@ export const usageCases: ContractTests = {
     const { updatedAt = 0 } = (await store.list()).threads[0] ?? {};
     equal(await store.usage({ since: updatedAt + 2 * DAY_MS }), [], "of later days");
     equal(await store.usage({ until: updatedAt - 2 * DAY_MS }), [], "of earlier days");
+  },
+
+  "messages of a loop without an agent count too": async ({ store, thread }) => {
+    const usage = { inputTokens: 3 };
+    const answer = { role: "assistant", content: "y", call: { model: "m", usage } };
+    const steer = { role: "user", content: "z", steer: "now" };
+    await store.append(thread, [
+      user("x", { refs: { requestId: "r1" } }),
+      user("no request"),
+      { kind: "message", payload: answer },
+      { kind: "message", payload: steer },
+    ]);
+    equal(withoutDay(await store.usage()), { asks: 1, models: [counted("m", 1, usage)] }, "usage");
+    equal((await store.list()).threads[0]?.counts, { asks: 2, answers: 1 }, "counts of the list");
   },
 
   "usage stays with the owner of its time": async ({ store, thread, fresh }) => {

@@ -1,7 +1,9 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { content } from "heddle";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { DownloadFunction, DownloadRequest } from "../../../src/agent/definition/config.ts";
+import { defineTool } from "../../../src/agent/definition/tool.ts";
 import { stage, weatherIn } from "./support/stage.ts";
 
 const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
@@ -92,4 +94,47 @@ test("a file by URL that OpenAI takes is not downloaded", async () => {
   await (await server.ask(picture(`${url}/a.png`))).result;
   expect(asked).toEqual([]);
   expect(JSON.stringify(scene.provider.requests[0]?.body)).toContain(`${url}/a.png`);
+});
+
+describe("a file that is a blob of the store", () => {
+  const setting = { api: "openai-responses", streaming: true } as const;
+  const file = (blob: string) =>
+    [
+      { type: "text", text: "What is this?" },
+      { type: "file", mediaType: "image/png", data: { blob } },
+    ] as const;
+
+  test.each([
+    ["bytes", () => Buffer.from(PNG, "base64")],
+    ["base64", () => PNG],
+  ])("is sent with its content, put as %s", async (_, bytes) => {
+    const scene = await stage(setting);
+    const hash = await scene.store.putBlob(bytes());
+    scene.provider.answer({ text: "A pixel." });
+    const server = await scene.start();
+    expect((await (await server.ask(file(hash))).result).text).toBe("A pixel.");
+    expect(JSON.stringify(scene.provider.requests[0]?.body)).toContain(PNG);
+  });
+
+  test("that the store does not have fails the ask that holds it, and is a note later", async () => {
+    const scene = await stage(setting);
+    const server = await scene.start();
+    await expect((await server.ask(file("unknown"))).result).rejects.toMatchObject({
+      cause: { code: "file_download_failed", message: expect.stringContaining("unknown") },
+    });
+    scene.provider.answer({ text: "You are welcome." });
+    expect((await (await server.ask("Thanks")).result).text).toBe("You are welcome.");
+    expect(scene.warnings).toEqual([expect.stringContaining("no file with the hash unknown")]);
+  });
+
+  test("that a tool returned and the store does not have is a note", async () => {
+    const scene = await stage(setting);
+    scene.provider.answer({ calls: [weatherIn("Bern")] }, { text: "No picture." });
+    const execute = () => content([{ type: "file", mediaType: "image/png", data: { blob: "unknown" } }]);
+    const server = await scene.start({
+      tools: { weather: defineTool({ description: "A picture.", inputSchema: { type: "object" }, execute }) },
+    });
+    expect((await (await server.ask("How is it?")).result).text).toBe("No picture.");
+    expect(scene.warnings).toEqual([expect.stringContaining("no file with the hash unknown")]);
+  });
 });

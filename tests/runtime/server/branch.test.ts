@@ -33,6 +33,11 @@ describe("a branch of a server", () => {
     const second = await on.end(server.branch({ at: "One.", lane: "own", opId: "b1" }));
     expect(new Set([first.lane, second.lane, "default"]).size).toBe(3);
     expect((await on.end(server.branch({ at: "One.", lane: "own", opId: "b1" }))).status).toBe("duplicate");
+    const third = await on.end(server.branch({ at: "One.", opId: "b2" }));
+    expect(await on.end(server.branch({ at: "One.", opId: "b2" }))).toMatchObject({
+      status: "duplicate",
+      lane: third.lane,
+    });
   });
 
   test("begins at an entry far before those that are loaded", async () => {

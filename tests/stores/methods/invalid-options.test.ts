@@ -1,4 +1,5 @@
 import { memoryStore, type ThreadStore } from "heddle";
+import type { StoreOptions } from "heddle/store";
 import { describe, expect, test } from "vitest";
 
 /** Calls of people who write JavaScript, or a name wrong. */
@@ -23,6 +24,16 @@ describe("invalid options", () => {
     expect(refusal).toMatchObject({ name: "StoreError", code: "invalid_options" });
     expect((await store.load("t"))?.rev).toBe(1);
     await store.close();
+  });
+
+  test.each<StoreOptions>([
+    { keepBlobsMs: Number.NaN },
+    { keepBlobsMs: "1d" as never },
+    { keepOutcomesMs: -1 },
+    { pollMs: 0.5 },
+    { maxEntryChars: Number.POSITIVE_INFINITY },
+  ])("of a store are refused: %j", (options) => {
+    expect(() => memoryStore(options)).toThrow(expect.objectContaining({ code: "invalid_options" }));
   });
 
   test("are named in the message, with the known options", async () => {

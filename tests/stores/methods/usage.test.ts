@@ -1,6 +1,5 @@
 import fc from "fast-check";
 import { type EntryInput, memoryStore, type ThreadStore } from "heddle";
-import { isAsk } from "heddle/core";
 import { defineStore, MemoryDatabase } from "heddle/store";
 import { note, user } from "heddle/testing";
 import { describe, expect, test } from "vitest";
@@ -83,8 +82,11 @@ async function counted(store: ThreadStore, threadId: string) {
   const models = new Map<string, { usage: Usage; calls: number }>();
   let asks = 0;
   for await (const entry of store.read(threadId)) {
-    if (isAsk(entry)) asks++;
-    const { call } = entry.payload as { readonly call?: { readonly model: string } };
+    const { role, steer, call } = entry.payload as Record<"role" | "steer", unknown> & {
+      readonly call?: { readonly model: string };
+    };
+    if (/message$/.test(entry.kind) && role === "user" && steer === undefined && entry.refs["requestId"] !== undefined)
+      asks++;
     if (call === undefined) continue;
     const { usage, calls } = models.get(call.model) ?? { usage: NO_TOKENS, calls: 0 };
     models.set(call.model, { usage: addUsage(usage, recordedUsage(call)), calls: calls + 1 });

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { sqliteStore } from "heddle/sqlite";
 import { note, notes } from "heddle/testing";
 import { expect, onTestFinished, test } from "vitest";
@@ -33,6 +34,17 @@ test("a large thread is gone at once, and its rows are removed in slices", async
   expect(leftIn(path)).toEqual([[2, 2]]);
   expect(ask(path, "SELECT count(*) FROM big_payloads")).toEqual([[0]]);
   expect(await store.verify("thread_1")).toMatchObject({ ok: true, entries: 1 });
+});
+
+test("a deleted text is not in the file any more", async () => {
+  const { path, store } = openStore();
+  const secret = "an embarrassing question";
+  const text = `${secret} ${"x".repeat(50_000)}`;
+  await store.append("thread_1", [note({ secret }), note({ text }), ...notes(100)], { metadata: { secret } });
+  await store.append("thread_2", notes(100));
+  await store.delete("thread_1");
+  await store.close();
+  expect(readFileSync(path).includes(secret)).toBe(false);
 });
 
 test("a delete also removes what a process has left that died during one", async () => {

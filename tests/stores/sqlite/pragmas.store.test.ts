@@ -17,6 +17,7 @@ describe.each(Object.entries(libraries))("a store on %s", (_, connect) => {
     expect(pragma("checkpoint_fullfsync")).toBe(1);
     expect(pragma("cell_size_check")).toBe(1);
     expect(pragma("trusted_schema")).toBe(0);
+    expect(pragma("secure_delete")).toBe(1);
     expect(pragma("wal_autocheckpoint")).toBe(4096);
   });
 
