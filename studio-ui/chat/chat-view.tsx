@@ -185,9 +185,14 @@ interface Props {
  */
 function Announcer({ ended, waiting, items }: Props) {
   const said = useSignal("");
+  const announced = useRef<string>(undefined);
   useEffect(() => {
-    if (ended !== undefined) said.value = ending(items);
-  }, [ended]);
+    // The event of the end may come before the entry with the answer or the error, which then replaces the general words.
+    const words =
+      ended === undefined ? undefined : (ending(items) ?? (announced.current === ended ? undefined : HAS_ENDED));
+    announced.current = ended;
+    if (words !== undefined) said.value = words;
+  }, [ended, items]);
   useEffect(() => {
     if (waiting > 0) said.value = waiting === 1 ? "A call waits for you." : `${waiting} calls wait for you.`;
   }, [waiting]);
@@ -198,8 +203,11 @@ function Announcer({ ended, waiting, items }: Props) {
   );
 }
 
-function ending(items: readonly ChatItem[]): string {
+const HAS_ENDED = "The request has ended.";
+
+/** The answer or the error at the end of the conversation, if it ends with one. */
+function ending(items: readonly ChatItem[]): string | undefined {
   const last = items.at(-1);
   if (last?.type === "assistant") return `Answer: ${oneLine(textOf(last.content), 600)}`;
-  return last?.type === "line" ? `${last.line.label}: ${last.line.text}` : "The request has ended.";
+  return last?.type === "line" ? `${last.line.label}: ${last.line.text}` : undefined;
 }

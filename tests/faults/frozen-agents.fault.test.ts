@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { AgentServer, type AnyAgent, defineAgent } from "heddle";
+import { AgentServer, type AnyAgent, defineAgent, HeddleError, type ThreadStore } from "heddle";
 import { scriptedModel } from "heddle/testing";
 import { expect, inject, onTestFinished, test } from "vitest";
-import { startChild } from "../support/child.ts";
+import { type Child, startChild } from "../support/child.ts";
 import { openAt } from "../support/open-at.ts";
 import { fastFolder } from "../support/temp-folder.ts";
 import { charging } from "./support/charging-agent.ts";
@@ -27,9 +27,9 @@ test.each(Object.entries(databases))(
       if (child.lines.length < count)
         throw new Error(`the process ended before it had charged twice:\n${child.lines.join("\n")}`);
     }
-    child.send("SIGSTOP"); // a tool is running, and the others wait
     const store = await openAt(job.url, { tenant: job.tenant });
     onTestFinished(() => store.close());
+    await freeze(child, store); // a tool is running, and the others wait
     const { tools } = charging(async () => "charged");
     const model = scriptedModel([{ hang: true }]);
     const agent = defineAgent({ model, tools }) as AnyAgent; // its types do not matter here
@@ -56,3 +56,14 @@ test.each(Object.entries(databases))(
     await second.stop();
   },
 );
+
+/** Freezes a process, but not within a write: it would hold the lock of a SQLite file. */
+async function freeze(child: Child, store: ThreadStore): Promise<void> {
+  for (;;) {
+    child.send("SIGSTOP");
+    const probe = await store.append("probe", {}).catch((error: unknown) => error);
+    if (!HeddleError.isInstance(probe)) return;
+    if (probe.code !== "store_busy") throw probe;
+    child.send("SIGCONT");
+  }
+}

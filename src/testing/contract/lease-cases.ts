@@ -131,7 +131,7 @@ export const leaseCases: ContractTests = {
     await leases.end(ended);
     await leases.end(ended);
     await rejects(store.claim(thread, { holder: "ada", lease: ended }), { code: "lease_ended" }, "ended");
-    const unknown = { node: fresh("unknown_node"), incarnation: 1 };
+    const unknown = { node: fresh("stranger"), incarnation: 1 };
     await rejects(store.claim(thread, { holder: "ada", lease: unknown }), { code: "lease_ended" }, "unknown");
     await rejects(leases.renew(unknown), { code: "lease_ended" }, "renewal");
     const lease = await leases.start({ node: fresh("ada"), ttlMs: LONG_TTL_MS });
