@@ -7,18 +7,21 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Two stores with the same data. The first one counts its queries for outcomes. */
+/** Two stores with the same data. The first one counts its queries for outcomes, and its looks for changed threads. */
 function open({ isAnnounced = false } = {}) {
   const tenant = new MemoryDatabase().tenant("t");
   const sound = memoryDriver(tenant, Date.now);
-  const calls = { commands: 0 };
+  const calls = { commands: 0, looks: 0 };
   const driver: StoreDriver = {
     ...sound,
     async commands(keys) {
       calls.commands++;
       return sound.commands(keys);
     },
-    changedThreads: async () => ({ threadIds: [], position: "", isAnnounced }),
+    async changedThreads() {
+      calls.looks++;
+      return { threadIds: [], position: "", isAnnounced };
+    },
   };
   const store = defineStore(driver, { pollMs: 100 });
   onTestFinished(() => store.close());
@@ -50,7 +53,10 @@ test("waits for outcomes share one query at each poll", async () => {
   await turns(20);
   expect(found).toEqual(ids.map(() => ({ status: "done" })));
   expect(calls.commands).toBe(4);
-  expect(vi.getTimerCount()).toBe(0);
+  calls.looks = 0;
+  vi.advanceTimersByTime(10_000);
+  await turns(20);
+  expect(calls, "nothing waits, so nothing is asked").toEqual({ commands: 4, looks: 0 });
 });
 
 test("an outcome whose announcement was lost is found by a look 5 seconds later", async () => {
