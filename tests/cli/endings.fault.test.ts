@@ -40,7 +40,7 @@ test("a second Ctrl-C leaves at once, and the next ask finds a legal thread", as
 
 test("a thread that another process is running is reported with advice for the command line, and not changed", async () => {
   const cwd = fastFolder();
-  const first = new Heddle(["ask", STORY], cwd, { HEDDLE_DEMO_WORD_MS: "2000" });
+  const first = new Heddle(["ask", STORY], cwd, { HEDDLE_DEMO_WORD_MS: "500" });
   await first.wrote(/Chapter/);
   const second = await heddle(["ask", "-t", "last", "What is 1 + 1?"], cwd, QUICK);
   expect(second).toMatchObject({ code: 4, stdout: "", stderr: expect.stringContaining("heddle show thread_") });

@@ -49,7 +49,8 @@ describe("a server that accepts a connection and never answers", () => {
   });
 
   test("is store_aborted for every call whose signal aborts while it waits", async () => {
-    const database = postgresDatabase(silent.url, { callTimeoutMs: 2 ** 31 - 1 });
+    const server = await startProxy(inject("postgresUrl"), { isSilent: true });
+    const database = postgresDatabase(server.url, { callTimeoutMs: 2 ** 31 - 1 });
     const stop = new AbortController();
     const pending = calls.map(([, call]) => call(database.tenant("a"), { signal: stop.signal }));
     const aborted = pending.map((call) => expect(call).rejects.toMatchObject({ code: "store_aborted" }));
@@ -59,6 +60,7 @@ describe("a server that accepts a connection and never answers", () => {
     stop.abort();
     await Promise.all(aborted);
     expect(await Promise.all(ended)).toEqual([[], []]);
+    await server.stop(); // else the close would wait for it
     await database.close();
   });
 
