@@ -101,7 +101,7 @@ function checkPosition(thread: Thread, from: string, atSeq: number): void {
   throw new ContextOpError({ code: "context_op_position_unknown", path: "operation.atSeq", message });
 }
 
-/** Whether a lane has an entry at or before a seq, which is in the loaded part. Also true for -1. */
+/** Whether a lane has an entry at or before a seq. The seq must be that of a loaded entry. Also true for -1. */
 export function hasPosition(thread: Thread, { from, atSeq }: Branch): boolean {
   if (atSeq < 0 || laneBaseOf(thread.base, from) !== undefined) return true;
   const reader = new LaneReader(thread.base);

@@ -70,9 +70,9 @@ export interface InboxState {
 
 /** The rows and lanes of a thread that a decision needs. */
 export interface Wanted {
-  /** Ids of entries. */
+  /** The ids of entries whose rows are wanted, if the thread has them. */
   readonly ids: readonly string[];
-  /** Names of lanes. */
+  /** The names of lanes whose records are wanted. */
   readonly lanes: readonly string[];
   /** Only for a driver with `scheduling`: the leases of these nodes and of the node that the thread's claim names. */
   readonly leases?: readonly string[];

@@ -366,7 +366,7 @@ export interface FeedOptions {
 /** A change of any thread, and its position in the feed. Ignore an item with another `type`: later versions may have more. */
 export type FeedItem = FeedEntry | FeedFork | FeedDeletion;
 
-/** A new entry. */
+/** The item of an entry that was appended to a thread. */
 export interface FeedEntry {
   readonly type: "entry";
   readonly threadId: string;

@@ -20,7 +20,7 @@ export interface DirectAgent<Context = never> {
   readonly actions: readonly AnyAction<Context>[];
   readonly ports: Ports;
   readonly thread: Thread;
-  /** Whether every instruction is logged. With a non-empty thread every instruction is logged in any case. */
+  /** Whether each instruction that runs is written to the thread. A thread that has entries gets all of them anyway. */
   readonly logs: boolean;
   readonly stopOnError: boolean;
   readonly running: readonly RunningInstruction[];

@@ -46,7 +46,7 @@ function policiesFor({ settings, contextPolicy }: ReactAgent, run: Run): readonl
   return less > 0 && less < half ? [within(less), within(half)] : [within(half)];
 }
 
-/** Projects the committed thread. With `pending`, `thread` is the thread before the ask. */
+/** Projects the thread for a call. `pending` is the content of an ask that is not in the thread yet. */
 export function contextForCall(
   agent: ReactAgent,
   run: Run,

@@ -14,7 +14,7 @@ interface Condition {
   readonly values: readonly SqlValue[];
 }
 
-// The index has the slots; SQLite sorts the threads of one slot.
+// `update_slot` is `updated_at` in units of about a second. The index is in its order; SQLite sorts the threads of one slot.
 const SORT_ORDER = {
   updated: "update_slot DESC, updated_at DESC, id",
   created: "created_at DESC, id",

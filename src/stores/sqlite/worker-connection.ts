@@ -88,7 +88,7 @@ export type ScriptValue = SqlValue | NestedQuery;
 /** A transaction as data. It writes nothing when one of the `unchanged` queries has other rows. */
 export interface WriteScript {
   readonly unchanged: readonly (NestedQuery & { readonly rows: Rows })[];
-  /** Returns the key of the thread, which is the first value of each row and of each part. */
+  /** Writes the head and returns the key of the thread. Each row and each part gets the key before its own values. */
   readonly head: NestedQuery;
   readonly putRow: string;
   readonly rowCount: number;
