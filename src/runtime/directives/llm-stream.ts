@@ -12,6 +12,7 @@ import type { ModelSettings } from "../model/settings.ts";
 import { checkOutput } from "../output/check-output.ts";
 import type { LiveRequest } from "../request/request.ts";
 import { failureOf } from "../request/request-error.ts";
+import { patiently } from "../session/patiently.ts";
 import { mayStart, type Scene, sceneOf } from "./scene.ts";
 import { untilAborted } from "./until-aborted.ts";
 
@@ -109,7 +110,7 @@ async function ask(scene: Scene, directive: LlmStream, request: LiveRequest, sen
       cache: true,
       download: definition.download,
       fetched: filesOf(request),
-      readBlob: (hash) => scene.store.getBlob(hash),
+      readBlob: (hash) => patiently(ports, () => scene.store.getBlob(hash)),
       staleThinking: basis.view.thinkingStale !== undefined,
       streaming: definition.streaming,
       signal: request.abort.signal,

@@ -1,5 +1,6 @@
 import type { DownloadFunction, DownloadLimits, DownloadResult } from "../../agent/definition/config.ts";
 import type { ProviderModel } from "../../agent/definition/language-model.ts";
+import { HeddleError } from "../../thread/errors.ts";
 import type { JsonValue } from "../../thread/json.ts";
 import { type FileContentPart, fileNote, type Message, type Part } from "../../thread/message.ts";
 import { DownloadFailure, downloadFile } from "./download.ts";
@@ -94,10 +95,15 @@ function toOutcome(result: DownloadResult | null | undefined): Outcome {
 
 /** `putBlob` takes the bytes of a file, or their base64 text. */
 async function readFile(hash: string, readBlob: ReadBlob): Promise<Outcome> {
-  const content = await readBlob(hash).catch(() => undefined);
-  if (content instanceof Uint8Array) return { base64: base64Of(content) };
-  if (typeof content === "string") return { base64: content };
-  return { failure: `the store has no file with the hash ${hash}` };
+  try {
+    const content = await readBlob(hash);
+    if (content instanceof Uint8Array) return { base64: base64Of(content) };
+    if (typeof content === "string") return { base64: content };
+    return { failure: `the store has no file with the hash ${hash}` };
+  } catch (error) {
+    const why = HeddleError.isInstance(error) ? error.message : "its store failed";
+    return { failure: `the blob ${hash} could not be read: ${why}` };
+  }
 }
 
 /** The name of a file among those that were fetched. */

@@ -1,6 +1,6 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { content } from "heddle";
+import { content, memoryStore, StoreError, type ThreadStore } from "heddle";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { DownloadFunction, DownloadRequest } from "../../../src/agent/definition/config.ts";
 import { defineTool } from "../../../src/agent/definition/tool.ts";
@@ -125,6 +125,21 @@ describe("a file that is a blob of the store", () => {
     scene.provider.answer({ text: "You are welcome." });
     expect((await (await server.ask("Thanks")).result).text).toBe("You are welcome.");
     expect(scene.warnings).toEqual([expect.stringContaining("no file with the hash unknown")]);
+  });
+
+  test("is read again when the store was away for a moment", async () => {
+    const store = memoryStore();
+    let failures = 2;
+    const getBlob: ThreadStore["getBlob"] = (hash) => {
+      if (failures-- > 0) throw new StoreError({ code: "store_unreachable", message: "away", retryable: true });
+      return store.getBlob(hash);
+    };
+    const scene = await stage({ ...setting, store: { ...store, getBlob } });
+    const hash = await store.putBlob(PNG);
+    scene.provider.answer({ text: "A pixel." });
+    const server = await scene.start();
+    expect((await (await server.ask(file(hash))).result).text).toBe("A pixel.");
+    expect([JSON.stringify(scene.provider.requests[0]?.body).includes(PNG), scene.warnings]).toEqual([true, []]);
   });
 
   test("that a tool returned and the store does not have is a note", async () => {
