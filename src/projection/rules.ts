@@ -42,12 +42,15 @@ export interface ProjectionRules extends LaneRules {
    * lost.
    */
   readonly keepsWholeResults: boolean;
+  /** A message with the role `developer` is read as a system message. Before, it could not be read. */
+  readonly readsDeveloper: boolean;
 }
 
 const RULES: { readonly [Name in ProjectorName]: ProjectionRules } = {
   "heddle/1": {
     keepsApprovals: false,
     keepsWholeResults: false,
+    readsDeveloper: false,
     followsOrigins: false,
     ignoresMalformed: false,
     countsReasoningData: false,
@@ -59,6 +62,7 @@ const RULES: { readonly [Name in ProjectorName]: ProjectionRules } = {
   "heddle/1.1": {
     keepsApprovals: true,
     keepsWholeResults: true,
+    readsDeveloper: true,
     ...LANE_RULES,
     countsReasoningData: true,
     keepsRunningThinking: true,

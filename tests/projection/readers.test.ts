@@ -192,7 +192,7 @@ describe("an entry that cannot be read", () => {
   });
 
   test("for its role has a code of its own", () => {
-    for (const role of ["developer", "", 4]) {
+    for (const role of ["critic", "", 4]) {
       const entry = { kind: "message", payload: { role, content: "hi" } };
       expect(refusalOf(() => shown([user("hi"), entry]))).toMatchObject({ code: "unknown_role", seq: 1 });
     }

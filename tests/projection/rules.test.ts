@@ -62,6 +62,13 @@ test("a stored result that is more than an envelope is shown whole by heddle/1.1
   }
 });
 
+test("heddle/1 cannot read a developer message, heddle/1.1 reads it as a system message", () => {
+  const brief = { kind: "message", payload: { role: "developer", content: "Be brief." } };
+  const shown = { thread: Thread.create().append([...reasoned, brief]) };
+  expect(() => project({ ...shown, rules: "heddle/1" })).toThrow(expect.objectContaining({ code: "unknown_role" }));
+  expect(project(shown).messages.at(-1)?.content).toContain("System message:\nBe brief.");
+});
+
 test("a projector that is asked for other rules does not answer with the projection before", () => {
   const projector = createProjector();
   const first = projector.project({ ...input, rules: "heddle/1" });

@@ -128,7 +128,7 @@ describe("a transcript", () => {
   });
 
   test("refuses an unknown role with the code that a projection has for it", () => {
-    const thread = given({ kind: "message", payload: { role: "developer", content: "hi" } });
+    const thread = given({ kind: "message", payload: { role: "critic", content: "hi" } });
     expect(refusalOf(() => transcript(thread))).toMatchObject({ code: "unknown_role", seq: 0 });
   });
 

@@ -49,20 +49,27 @@ export type Readers = { readonly [kind: string]: Reader };
 class UnknownRoleError extends UnreadablePayload {}
 
 /** Reads an entry of kind `message` or `ai_message`. */
-export function readMessage(payload: JsonObject, { refs }: Pick<ReadContext, "refs">): EntryMessage {
+function readMessage(payload: JsonObject, { refs }: Pick<ReadContext, "refs">): EntryMessage {
   const role = payload["role"];
   switch (role) {
     case "user":
       return { type: "user", content: contentOf(payload["content"]) };
     case "system":
+    case "developer": // the name of this role in newer models of OpenAI
       return { type: "system", content: textOf(payload) };
     case "assistant":
       return readAnswer(payload);
     case "tool":
       return readResult(payload, refs);
     default:
-      throw new UnknownRoleError("role must be user, assistant, system or tool");
+      throw new UnknownRoleError("role must be user, assistant, system, developer or tool");
   }
+}
+
+/** Reads messages as projector heddle/1 did. */
+function readMessageV1(payload: JsonObject, context: Pick<ReadContext, "refs">): EntryMessage {
+  if (payload["role"] === "developer") throw new UnknownRoleError("role must be user, assistant, system or tool");
+  return readMessage(payload, context);
 }
 
 function readAnswer(payload: JsonObject): EntryMessage {
@@ -83,6 +90,15 @@ function readResult(payload: JsonObject, refs: Refs): EntryMessage {
 }
 
 const message: Reader = { version: 1, read: readMessage };
+const MESSAGE_V1: Reader = { version: 1, read: readMessageV1 };
+
+/** Reads the messages of a `replace` operation, of any version. */
+export function snapshotReader({ readsDeveloper }: Pick<ProjectionRules, "readsDeveloper">): Reader {
+  return readsDeveloper ? SNAPSHOT : SNAPSHOT_V1;
+}
+
+const SNAPSHOT: Reader = { version: Number.POSITIVE_INFINITY, read: readMessage };
+const SNAPSHOT_V1: Reader = { version: Number.POSITIVE_INFINITY, read: readMessageV1 };
 
 const toolCall: Reader = {
   version: 1,
@@ -164,7 +180,7 @@ export function readEntryMessage(
 }
 
 const BUILT_IN_READS: ReadonlySet<Reader["read"]> = new Set(
-  [...Object.values(BUILT_IN_READERS), TOOL_RESULT_V1].map(({ read }) => read),
+  [...Object.values(BUILT_IN_READERS), MESSAGE_V1, TOOL_RESULT_V1].map(({ read }) => read),
 );
 
 /** The built-in readers check and freeze their output, so it needs no copy. */
@@ -216,6 +232,8 @@ function jsonCopy(value: unknown, field: string): JsonValue | undefined {
 /** Readers by the entry kinds that are shown. */
 export type ReaderRegistry = ReadonlyMap<string, Reader>;
 
+type ReadingRules = Pick<ProjectionRules, "keepsWholeResults" | "readsDeveloper">;
+
 /** Entry kinds that change a lane and contain no message. */
 const KINDS_WITHOUT_MESSAGE: ReadonlySet<string> = new Set(["summary", "ai_context_operation"]);
 
@@ -223,9 +241,13 @@ const KINDS_WITHOUT_MESSAGE: ReadonlySet<string> = new Set(["summary", "ai_conte
 export function readerRegistry(
   kinds: readonly string[],
   readers: Readers = {},
-  { keepsWholeResults }: Pick<ProjectionRules, "keepsWholeResults"> = { keepsWholeResults: true },
+  { keepsWholeResults, readsDeveloper }: ReadingRules = { keepsWholeResults: true, readsDeveloper: true },
 ): ReaderRegistry {
-  const ours = keepsWholeResults ? BUILT_IN_READERS : { ...BUILT_IN_READERS, tool_result: TOOL_RESULT_V1 };
+  const ours = {
+    ...BUILT_IN_READERS,
+    ...(!keepsWholeResults && { tool_result: TOOL_RESULT_V1 }),
+    ...(!readsDeveloper && { message: MESSAGE_V1, ai_message: MESSAGE_V1 }),
+  };
   return new Map(
     kinds.filter((kind) => !KINDS_WITHOUT_MESSAGE.has(kind)).map((kind) => [kind, readerOf(kind, [readers, ours])]),
   );

@@ -10,7 +10,7 @@ import {
   type Reader,
   type ReaderRegistry,
   readEntryMessage,
-  readMessage,
+  snapshotReader,
 } from "./entry-reader.ts";
 import { assistantContent, resultContent, userContent, withModelOfThinking } from "./payload.ts";
 
@@ -70,7 +70,7 @@ interface Reading {
 /** Reads an item of a lane. Undefined if its kind is not shown or its reader returns nothing. */
 export function readItem(place: LaneItem, { registry, rules, pending }: Reading): Item | undefined {
   const { entry, snapshot, open, position } = place;
-  const reader = snapshot === undefined ? registry.get(entry.kind) : SNAPSHOT;
+  const reader = snapshot === undefined ? registry.get(entry.kind) : snapshotReader(rules);
   if (reader === undefined) return undefined;
   const payload = snapshot === undefined ? entry.payload : snapshot.message;
   const refs = snapshot === undefined ? entry.refs : refsIn(payload);
@@ -86,8 +86,6 @@ function withModelOfCall(payload: unknown, item: ItemContent): ItemContent {
   const content = withModelOfThinking(item.content, text(payload["call"]["model"]));
   return content === item.content ? item : { ...item, content };
 }
-
-const SNAPSHOT: Reader = { version: Number.POSITIVE_INFINITY, read: readMessage };
 
 function itemContentOf(
   entry: Entry,

@@ -71,17 +71,21 @@ export function readNeutral(message: Field): NeutralMessage {
   const toolCalls = message.at("toolCalls").list.map(readCall);
   const { value: isError } = message.at("isError");
   const name = message.at("name").optionalText;
+  if (role.text === "developer") return { role: "system", content: joinedText(readContent(content)) };
   if (!ROLES.includes(role.text)) throw role.notOneOf(ROLES);
   return {
     role: role.text as NeutralMessage["role"],
-    content:
-      role.text === "system" || typeof content.value === "string" ? content.text : content.list.flatMap(readPart),
+    content: role.text === "system" ? content.text : readContent(content),
     ...(toolCalls.length > 0 && { toolCalls }),
     ...(role.text === "tool" && { toolCallId: message.at("toolCallId").text }),
     ...(name !== undefined && { name }),
     ...(typeof isError === "boolean" && { isError }),
     ...readMetadata(message.object["metadata"]),
   };
+}
+
+function readContent(content: Field): Content {
+  return typeof content.value === "string" ? content.text : content.list.flatMap(readPart);
 }
 
 function readCall(call: Field): ToolCall {

@@ -84,7 +84,7 @@ function whatOf(place: Place, reader: NonNullable<ProjectionInput["readers"]>[st
   }
 }
 
-const ROLES: readonly unknown[] = ["user", "system", "assistant", "tool"];
+const ROLES: readonly unknown[] = ["user", "system", "developer", "assistant", "tool"];
 
 function readPlace(place: Place): What {
   const { kind, payload, refs } = place;
@@ -109,6 +109,7 @@ function readPlace(place: Place): What {
     case "user":
       return legal({ type: "user", content });
     case "system":
+    case "developer":
       return legal({ type: "system", content: textOf(content) });
     case "assistant":
       return kind === "message"

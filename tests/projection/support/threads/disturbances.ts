@@ -27,7 +27,7 @@ const summary: fc.Arbitrary<Draft> = fc.record({ from: back, to: back, text, ahe
 );
 
 const snapshotItem: fc.Arbitrary<JsonObject> = fc.oneof(
-  fc.record({ role: fc.constantFrom("user", "user", "assistant", "system"), content }),
+  fc.record({ role: fc.constantFrom("user", "user", "assistant", "system", "developer"), content }),
   fc
     .record({ callId, name: toolName, args, words: text, refs: fc.constantFrom({}, { callId: "c0.1" }) })
     .map(({ callId: id, name, args, words, refs }) => ({
@@ -93,7 +93,7 @@ export const disturbance: fc.Arbitrary<Draft | Fork> = fc.oneof(
   { weight: 2, arbitrary: strayResult },
   entry("note", fc.constant({ n: 1 })),
   entry("acme.invoice", fc.constant({ total: 3 })),
-  entry("message", fc.record({ role: fc.constant("system"), content: text })),
+  entry("message", fc.record({ role: fc.constantFrom("system", "developer"), content: text })),
   entry("message", fc.record({ role: fc.constantFrom("user", "assistant"), content })),
   entry("message", fc.record({ contextRef: lane, role: fc.constant("user"), content })),
 );
