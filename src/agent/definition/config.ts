@@ -40,7 +40,7 @@ export interface Summarizer {
   /**
    * Writes the summary of a range. A range longer than `maxInputTokens` comes in pieces, each with the previous summary. An
    * error is reported as summary_failed. When it says that the range is too long, a smaller piece follows at once. Otherwise
-   * the request continues without a summary, and a later call retries.
+   * the request continues without a summary, and a later call retries. It may take five times `streamIdleTimeoutMs`.
    */
   summarize(range: SummaryRange, options: { readonly signal: AbortSignal }): Promise<string>;
   /** The window of the summarizer's model. A range takes at most half of it. Default: the window of the agent's model. */
@@ -88,6 +88,11 @@ export interface AgentConfig<
   readonly maxIterations?: number | undefined;
   /** Completes a request before its next model call when any of these conditions is true. Default: none. */
   readonly stopWhen?: StopWhenCondition | readonly StopWhenCondition[] | undefined;
+  /**
+   * How long a function of the agent, server or host may take, in milliseconds: `systemPrompt`, `transformRequest`, `guardTools`,
+   * `context`, `tools`, `download`, and the checks of `output`. A guard that is late denies the call. Default 30,000.
+   */
+  readonly hookTimeoutMs?: number | undefined;
   /** The timeout of each attempt of a tool, in milliseconds. Default 60,000. */
   readonly toolTimeoutMs?: number | undefined;
   /** Retries of a tool after a timeout or an error with `retryable: true`. Default 0. */
@@ -175,6 +180,7 @@ export interface AgentConfig<
 type DefaultedField =
   | "name"
   | "maxIterations"
+  | "hookTimeoutMs"
   | "toolTimeoutMs"
   | "toolMaxRetries"
   | "toolRetryBackoffMs"

@@ -97,6 +97,7 @@ const CHECKS: { readonly [Field in keyof Required<AgentConfig>]: Check } = {
   contextPolicy: () => undefined,
   maxIterations: whole(1),
   stopWhen: conditions,
+  hookTimeoutMs: amount,
   toolTimeoutMs: amount,
   toolMaxRetries: whole(0),
   toolRetryBackoffMs: whole(0),
@@ -196,6 +197,7 @@ function complete(config: AgentConfig<Tools, never, InputSchema | undefined>): o
   return {
     name: UNNAMED,
     maxIterations: 100,
+    hookTimeoutMs: 30_000,
     toolMaxRetries: 0,
     toolRetryBackoffMs: 200,
     modelMaxRetries: 2,

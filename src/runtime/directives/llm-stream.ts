@@ -5,16 +5,16 @@ import type { OutputCheck, SentMessages, Signal } from "../../agent/signal.ts";
 import { fingerprintOf } from "../../projection/engine/fingerprint.ts";
 import { copyJsonRepaired, type JsonValue, sameJson } from "../../thread/json.ts";
 import type { Message, ToolSpec } from "../../thread/message.ts";
+import { hookAnswer } from "../hook.ts";
 import { ModelError } from "../model/error.ts";
 import type { FetchedFiles } from "../model/fetched-files.ts";
 import { withRetries } from "../model/retries.ts";
 import type { ModelSettings } from "../model/settings.ts";
 import { checkOutput } from "../output/check-output.ts";
 import type { LiveRequest } from "../request/request.ts";
-import { failureOf } from "../request/request-error.ts";
+import { failureOf, RequestError } from "../request/request-error.ts";
 import { patiently } from "../session/patiently.ts";
-import { mayStart, type Scene, sceneOf } from "./scene.ts";
-import { untilAborted } from "./until-aborted.ts";
+import { hookLimitOf, mayStart, type Scene, sceneOf } from "./scene.ts";
 
 /** Makes a model call; its answer, or why there is none, is the next signal. */
 export function llmStream(scene: Scene, directive: LlmStream): void {
@@ -73,9 +73,10 @@ async function transform(
   const { transformRequest } = scene.definition;
   const plain = { messages, toolSpec, settings: settings as ModelSettings }; // made of the definition's fields
   if (transformRequest === undefined) return plain;
-  const scope: RequestScope<never> = scene.scope(requestId);
+  const of: RequestScope<never> = scene.scope(requestId);
   const given = { messages, tools: toolSpec, settings };
-  const changed = await untilAborted(request.abort.signal, () => transformRequest(given, scope));
+  const hook = { name: "transformRequest", code: "request_transform_failed" };
+  const changed = await hookAnswer(hookLimitOf(scene, request), hook, () => transformRequest(given, of));
   const wanted = copyJsonRepaired({ ...given, ...changed }, "transformRequest") as unknown as {
     readonly messages: readonly Message[];
     readonly tools: readonly ToolSpec[];
@@ -109,6 +110,7 @@ async function ask(scene: Scene, directive: LlmStream, request: LiveRequest, sen
       settings: sent.settings,
       cache: true,
       download: definition.download,
+      downloadTimeoutMs: definition.hookTimeoutMs,
       fetched: filesOf(request),
       readBlob: (hash) => patiently(ports, () => scene.store.getBlob(hash)),
       staleThinking: basis.view.thinkingStale !== undefined,
@@ -141,10 +143,17 @@ function filesOf(request: LiveRequest): FetchedFiles {
 }
 
 async function outputOf(
-  { definition: { output } }: Scene,
-  { abort }: LiveRequest,
+  scene: Scene,
+  request: LiveRequest,
   { content, toolCalls }: ModelAnswer,
 ): Promise<OutputCheck | undefined> {
+  const { output } = scene.definition;
   if (output === undefined || toolCalls.length > 0) return undefined;
-  return untilAborted(abort.signal, () => checkOutput(content, output));
+  const hook = { name: "The schema of `output`", code: "output_invalid" };
+  try {
+    return await hookAnswer(hookLimitOf(scene, request), hook, () => checkOutput(content, output));
+  } catch (error) {
+    // The answer is kept, whatever the check does: it was paid for.
+    return { ok: false, issues: [RequestError.isInstance(error) ? error.message : "it was not checked"] };
+  }
 }

@@ -5,6 +5,7 @@ import type { Signal } from "../../agent/signal.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import type { JsonValue } from "../../thread/json.ts";
 import type { Message } from "../../thread/message.ts";
+import type { HookLimit } from "../hook.ts";
 import type { ErrorOrigin } from "../on-error.ts";
 import type { RuntimePorts } from "../ports.ts";
 import type { Receipt } from "../request/receipt.ts";
@@ -74,6 +75,11 @@ export function sceneOf(scene: Scene, request: LiveRequest): Scene {
       if (request.state !== "done") scene.send(signal);
     },
   };
+}
+
+/** How long a function of the caller may take in a request. */
+export function hookLimitOf({ ports, definition }: Scene, { abort: { signal } }: LiveRequest): HookLimit {
+  return { ports, timeoutMs: definition.hookTimeoutMs, signal };
 }
 
 /** Whether something may be started for the request: it was not interrupted, and no other process can have the thread. */

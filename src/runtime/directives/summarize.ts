@@ -1,3 +1,4 @@
+import type { Summarizer } from "../../agent/definition/config.ts";
 import { type ProviderModel, qualifiedModelName } from "../../agent/definition/language-model.ts";
 import type { Summarize } from "../../agent/directive.ts";
 import { failedSummary, NOT_SMALLER } from "../../agent/react/summary-plan.ts";
@@ -9,6 +10,8 @@ import { HeddleError } from "../../thread/errors.ts";
 import type { JsonObject } from "../../thread/json.ts";
 import type { SummaryPayload } from "../../thread/kinds.ts";
 import { contentText } from "../../thread/message.ts";
+import { hookAnswer } from "../hook.ts";
+import { SILENCES_OF_A_WHOLE_ANSWER } from "../model/call.ts";
 import { ModelError } from "../model/error.ts";
 import { classifyModelError } from "../model/failure/classify.ts";
 import { withRetries } from "../model/retries.ts";
@@ -119,8 +122,7 @@ async function written(
     throw new RequestError({ code: "summary_not_accepted", message: "Another process may have the thread." });
   };
   await beforeAttempt();
-  if (summarizer !== undefined)
-    return { content: textGiven(await untilAborted(signal, () => summarizer.summarize(range, { signal }))) };
+  if (summarizer !== undefined) return { content: await writtenBy(summarizer, range, scene, signal) };
   const { messages } = summaryRequest(range, { maxTokens });
   const model = modelFor(scene, name);
   const { streaming, streamIdleTimeoutMs: idleTimeoutMs, modelMaxRetries } = scene.definition;
@@ -130,6 +132,25 @@ async function written(
   span.answered(answer);
   const { usage, finishReason } = answer;
   return { content: contentText(answer.content), call: { model: qualifiedModelName(model), usage, finishReason } };
+}
+
+/** A summarizer usually calls a model, so it has the time of a whole answer. */
+async function writtenBy(
+  summarizer: Summarizer,
+  range: SummaryRange,
+  { definition, ports }: Scene,
+  signal: AbortSignal,
+): Promise<string> {
+  const limit = { ports, timeoutMs: SILENCES_OF_A_WHOLE_ANSWER * definition.streamIdleTimeoutMs, signal };
+  const over = new AbortController();
+  const hook = { name: "The summarizer", code: "summary_timeout", option: "streamIdleTimeoutMs" };
+  const either = AbortSignal.any([signal, over.signal]);
+  try {
+    return textGiven(await hookAnswer(limit, hook, () => summarizer.summarize(range, { signal: either })));
+  } catch (error) {
+    over.abort(error);
+    throw error;
+  }
 }
 
 /** Of a summarizer without types. */

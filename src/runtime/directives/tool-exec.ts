@@ -2,14 +2,15 @@ import type { GuardVerdict } from "../../agent/definition/config.ts";
 import type { AnyTool } from "../../agent/definition/tool.ts";
 import type { ToolExec } from "../../agent/directive.ts";
 import type { ToolOutcome } from "../../agent/signal.ts";
+import { hookAnswer } from "../hook.ts";
 import type { LiveRequest } from "../request/request.ts";
+import { RequestError } from "../request/request-error.ts";
 import { approvalNeeded } from "../tools/approval.ts";
 import { failed } from "../tools/outcome.ts";
 import { runTool } from "../tools/run-tool.ts";
 import { settle } from "../tools/settle.ts";
 import { checkArguments } from "../tools/validate.ts";
-import { mayStart, type Scene, sceneOf } from "./scene.ts";
-import { untilAborted } from "./until-aborted.ts";
+import { hookLimitOf, mayStart, type Scene, sceneOf } from "./scene.ts";
 
 /** Executes one call of a tool, when there is a place; its result, or what it waits for, is the next signal. */
 export function toolExec(all: Scene, directive: ToolExec): void {
@@ -119,18 +120,25 @@ async function beforehand(scene: Scene, directive: ToolExec, tool: AnyTool): Pro
   return tool.execute === undefined ? "answer" : "run";
 }
 
-/** Only a clear "allow" lets a call run. */
+const GUARD = { name: "guardTools", code: "tool_denied" };
+
+function isLate(error: unknown): boolean {
+  return RequestError.isInstance(error) && error.code === GUARD.code;
+}
+
+/** Only a clear "allow" lets a call run, and only in time. */
 async function verdictOf(scene: Scene, directive: ToolExec, request: LiveRequest | undefined): Promise<GuardVerdict> {
   const { call, requestId } = directive;
   const { guardTools } = scene.definition;
   if (guardTools === undefined || request === undefined) return "allow";
   try {
-    const verdict = await untilAborted(request.abort.signal, () => guardTools(call, scene.scope(requestId)));
+    const limit = hookLimitOf(scene, request);
+    const verdict = await hookAnswer(limit, GUARD, () => guardTools(call, scene.scope(requestId)));
     if (verdict === "allow" || verdict === "ask") return verdict;
     return { deny: typeof verdict?.deny === "string" ? verdict.deny : "the guard did not allow it." };
   } catch (error) {
     if (!request.abort.signal.aborted) scene.onError(error, { ...originOf(scene, directive), code: "tool_denied" });
-    return { deny: "the guard failed." };
+    return { deny: isLate(error) ? "the guard did not answer in time." : "the guard failed." };
   }
 }
 

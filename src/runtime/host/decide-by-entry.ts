@@ -33,7 +33,7 @@ interface Elsewhere {
 /** Writes a decision into the thread of another process, which follows the log while it waits. */
 export async function decideByEntry(place: Elsewhere, decision: Decision): Promise<void> {
   const { agent, store, threadId, ports, requestId } = place;
-  const settings = await settingsFor(agent);
+  const settings = await settingsFor(agent, { ports });
   for (;;) {
     const before = await loadAgent(store, threadId, settings, ports);
     if (before.thread.rev === 0) throw threadNotFound(threadId);

@@ -208,7 +208,7 @@ export class LiveThreads<Given extends AnyAgent> {
 }
 
 async function lend(thread: LiveThread | undefined, tools: Tools): Promise<void> {
-  const items = await itemsOf(tools);
+  const items = await itemsOf(tools, thread?.hookLimit);
   const id = thread?.current?.id;
   if (id !== undefined) thread?.toolbox.lend(id, items);
 }

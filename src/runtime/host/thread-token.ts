@@ -33,7 +33,7 @@ export async function targetOf(threadIdOrToken: string, reading: Reading): Promi
   const token = await readToken(threadIdOrToken, agent, reading);
   const { threadId, state } = token;
   if (token.thread !== undefined) throw carriesItsRun();
-  const stored = await loadAgent(store, threadId, await settingsFor(agent), ports);
+  const stored = await loadAgent(store, threadId, await settingsFor(agent, { ports }), ports);
   if (stored.thread.rev === 0) throw threadNotFound(threadId);
   checkStanding(stored, token);
   return { threadId, requestId: state.requestId };

@@ -31,7 +31,7 @@ import { weigh } from "./weigh.ts";
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 
 /** A whole answer has to come in so many times the silence that a stream may keep: by default ten minutes, as in the SDKs of providers. */
-const SILENCES_OF_A_WHOLE_ANSWER = 5;
+export const SILENCES_OF_A_WHOLE_ANSWER = 5;
 
 /** More than any package has to say of one call. */
 const MAX_WARNINGS = 100;
@@ -47,6 +47,8 @@ export interface ModelCall {
   readonly staleThinking?: boolean;
   /** How files are downloaded whose URLs the model does not take. Default: with the limits of `DownloadLimits`. */
   readonly download?: DownloadFunction | DownloadLimits | undefined;
+  /** How long a download function may take. Default 30,000. */
+  readonly downloadTimeoutMs?: number;
   /** The files that were fetched before in the same request. Default: none. */
   readonly fetched?: FetchedFiles | undefined;
   /** Reads files that are blobs. Default: such a file cannot be sent. */
@@ -78,8 +80,8 @@ export async function callModel(call: ModelCall): Promise<ModelAnswer> {
     run.assembly = assembly;
     const { messages, settings, warnings } = planned(call, spec);
     for (const warning of warnings) warnOf(call, warning);
-    const { download, fetched = new Map(), readBlob } = call;
-    const options = { download, known: fetched, readBlob, signal: guard.signal };
+    const { download, downloadTimeoutMs: timeoutMs = 30_000, fetched = new Map(), readBlob, ports } = call;
+    const options = { download, known: fetched, readBlob, signal: guard.signal, limit: { ports, timeoutMs } };
     const files = await guard.until(() => withFetchedFiles(call.model, messages, options));
     for (const warning of files.warnings) warnOf(call, warning);
     await answered(run, spec, assembly, files.messages, settings);

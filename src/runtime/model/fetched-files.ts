@@ -3,6 +3,8 @@ import type { ProviderModel } from "../../agent/definition/language-model.ts";
 import { HeddleError } from "../../thread/errors.ts";
 import type { JsonValue } from "../../thread/json.ts";
 import { type FileContentPart, fileNote, type Message, type Part } from "../../thread/message.ts";
+import { type HookLimit, hookAnswer } from "../hook.ts";
+import { RequestError } from "../request/request-error.ts";
 import { DownloadFailure, downloadFile } from "./download.ts";
 import { ModelError } from "./error.ts";
 import { base64Of } from "./spec/bytes.ts";
@@ -26,6 +28,8 @@ interface Options {
   readonly readBlob: ReadBlob | undefined;
   readonly known: FetchedFiles;
   readonly signal: AbortSignal;
+  /** For functions of the caller and the package. */
+  readonly limit: HookLimit;
 }
 
 interface Resolved {
@@ -63,10 +67,11 @@ export async function withFetchedFiles(
 async function download(
   supportedUrls: unknown,
   files: readonly UrlFile[],
-  { download, known, signal }: Options,
+  { download, known, signal, limit }: Options,
 ): Promise<void> {
   if (files.length === 0) return;
-  const supported = patternsIn(await supportedUrls);
+  const asked = { name: "supportedUrls of the model", code: "file_download_failed" };
+  const supported = patternsIn(await hookAnswer(limit, asked, () => supportedUrls));
   const wanted = [...new Map(files.map((file) => [file.data.url, file])).values()]
     .filter(({ data }) => !known.has(data.url))
     .map((file) => ({
@@ -75,7 +80,7 @@ async function download(
       abortSignal: signal,
     }));
   if (typeof download === "function") {
-    const all = wanted.length === 0 ? Promise.resolve([]) : Promise.resolve().then(() => download(wanted));
+    const all = wanted.length === 0 ? Promise.resolve([]) : hookAnswer(limit, DOWNLOAD, () => download(wanted));
     for (const [at, { url }] of wanted.entries()) {
       known.set(url.href, all.then((results) => toOutcome(results[at])).catch(failed));
     }
@@ -111,7 +116,11 @@ function keyOf(data: UrlFile["data"] | BlobFile["data"]): string {
   return "url" in data ? new URL(data.url).href : `blob:${data.blob}`;
 }
 
+const DOWNLOAD = { name: "download", code: "file_download_failed" };
+
 function failed(error: unknown): Outcome {
+  const isLate = RequestError.isInstance(error) && error.code === DOWNLOAD.code;
+  if (isLate) return { failure: "the function `download` did not answer within hookTimeoutMs" };
   return { failure: error instanceof DownloadFailure ? error.message : "its server could not be reached" };
 }
 

@@ -102,7 +102,8 @@ export class Asking {
     // While a request runs the core refuses every other: nobody's own code is asked what it would have been given.
     if (live.agent.state.run !== undefined) check(handleAsk(live.agent, ask), requestId);
     try {
-      if (tools !== undefined) live.toolbox.lend(requestId, await this.#wanted(signal, () => itemsOf(tools)));
+      if (tools !== undefined)
+        live.toolbox.lend(requestId, await this.#wanted(signal, () => itemsOf(tools, live.hookLimit)));
       live.requests.setContext(requestId, context);
       await ensureCounter(live.session, ask.options.contextPolicy, live.agent.contextPolicy);
       const prompt = await this.#wanted(signal, () => live.prompt.of(context));

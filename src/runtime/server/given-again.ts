@@ -2,6 +2,8 @@ import type { Run } from "../../agent/react/state.ts";
 import type { Failure } from "../../agent/signal.ts";
 import type { Refs } from "../../thread/entry.ts";
 import { untilAborted } from "../directives/until-aborted.ts";
+import { hookAnswer } from "../hook.ts";
+import { RequestError } from "../request/request-error.ts";
 import type { Session } from "../session/session.ts";
 import { ensureCounter } from "./exact-counter.ts";
 import type { LiveThreadOptions } from "./live-options.ts";
@@ -23,11 +25,12 @@ export async function givenAgain(
   { options, session, requests, toolbox, prompt }: Place,
   { requestId, refs: json, options: asked }: Run,
 ): Promise<{ readonly systemPrompt?: string }> {
-  const { signal, threadId, tools, context: contextOf, warn } = options;
+  const { signal, threadId, tools, context: contextOf, warn, ports, definition } = options;
+  const limit = { ports, timeoutMs: definition.hookTimeoutMs, signal };
   const refs = json as Refs; // of the ask
   const given = async <Answer>(name: "context" | "tools", make: () => Answer | Promise<Answer>): Promise<Answer> => {
     try {
-      return await untilAborted(signal, async () => make());
+      return await hookAnswer(limit, { name: `The function \`${name}\``, ...FAILED[name] }, make);
     } catch (cause) {
       throw signal.aborted ? cause : new GivenError(name, cause);
     }
@@ -35,21 +38,27 @@ export async function givenAgain(
   const context = await given("context", () => contextOf(threadId, refs));
   if (asked.hasContext && context === undefined) warn(noContext(threadId, requestId));
   if (tools !== undefined) {
-    toolbox.lend(requestId, await given("tools", async () => itemsOf(await tools(threadId, refs))));
+    toolbox.lend(requestId, await given("tools", async () => itemsOf(await tools(threadId, refs), limit)));
   }
   requests.setContext(requestId, context);
   await ensureCounter(session, asked.contextPolicy);
   return untilAborted(signal, () => prompt.of(context));
 }
 
-/** The caller's own `context` or `tools` function threw: the request cannot go on, now or at the next start. */
+const FAILED = { context: { code: "context_failed" }, tools: { code: "tools_failed" } } as const;
+
+/** The caller's own `context` or `tools` function threw or did not answer: the request cannot go on, now or at the next start. */
 export class GivenError extends Error {
   readonly failure: Failure;
 
   constructor(name: "context" | "tools", cause: unknown) {
-    const message = `The function \`${name}\`, which makes anew what the request was asked with, threw an error. See \`cause\` or onError, and ask again.`;
+    const { code } = FAILED[name];
+    const isLate = RequestError.isInstance(cause) && cause.code === code;
+    const message = isLate
+      ? cause.message
+      : `The function \`${name}\`, which makes anew what the request was asked with, threw an error. See \`cause\` or onError, and ask again.`;
     super(message, { cause });
-    this.failure = name === "context" ? { code: "context_failed", message } : { code: "tools_failed", message };
+    this.failure = { code, message };
   }
 }
 

@@ -7,6 +7,7 @@ import type { ContextOperation } from "../../lanes/context-operation.ts";
 import type { JsonValue } from "../../thread/json.ts";
 import { perform } from "../directives/perform.ts";
 import type { Scene } from "../directives/scene.ts";
+import type { HookLimit } from "../hook.ts";
 import type { Receipt } from "../request/receipt.ts";
 import type { LiveRequest } from "../request/request.ts";
 import { failureOf, RequestError, requestFailed, requestSuspended } from "../request/request-error.ts";
@@ -78,7 +79,7 @@ export class LiveThread {
     this.toolbox = new Toolbox(items, (settings) => {
       this.session.change((now) => ({ ...now, settings: { ...now.settings, ...settings } }));
     });
-    this.prompt = new Prompt(definition.systemPrompt, (error) => {
+    this.prompt = new Prompt(definition.systemPrompt, limitOf(options), (error) => {
       options.onError(error, { code: "system_prompt_failed", threadId });
     });
     this.lastCall = new LastCall(agent, definition, options.warn);
@@ -135,9 +136,9 @@ export class LiveThread {
   /** Loads the thread and takes up what a crash has left: a request that is open, an operation that waits. */
   static async open(options: LiveThreadOptions): Promise<LiveThread> {
     const { definition, store, threadId, ports } = options;
-    const settings = await settingsFor(definition, saidOnce(options.warn));
+    const settings = await settingsFor(definition, { ports, warn: saidOnce(options.warn) });
     const agent = await loadAgent(store, threadId, settings, ports);
-    const live = new LiveThread(options, agent, await itemsOf(definition.tools));
+    const live = new LiveThread(options, agent, await itemsOf(definition.tools, limitOf(options)));
     try {
       await live.#takeUp();
       await live.#readAhead();
@@ -151,6 +152,11 @@ export class LiveThread {
 
   get agent(): ReactAgent {
     return this.session.agent;
+  }
+
+  /** How long a function of the caller may take. */
+  get hookLimit(): HookLimit {
+    return limitOf(this.options);
   }
 
   /** Aborted when the server stops. */
@@ -480,6 +486,10 @@ export class LiveThread {
       });
     among.add(tracked);
   }
+}
+
+function limitOf({ ports, definition }: LiveThreadOptions): HookLimit {
+  return { ports, timeoutMs: definition.hookTimeoutMs };
 }
 
 /** What begins work. */

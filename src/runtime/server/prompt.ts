@@ -1,15 +1,20 @@
 import type { AnyAgent } from "../../agent/definition/config.ts";
+import { type HookLimit, hookAnswer } from "../hook.ts";
 import { RequestError } from "../request/request-error.ts";
 
 type Given = AnyAgent["systemPrompt"];
 
+const HOOK = { name: "The function that makes the system prompt", code: "system_prompt_failed" };
+
 /** The system prompt where it is a function of who asks. */
 export class Prompt {
   #given: Given;
+  readonly #limit: HookLimit;
   readonly #onError: (error: unknown) => void;
 
-  constructor(given: Given, onError: (error: unknown) => void) {
+  constructor(given: Given, limit: HookLimit, onError: (error: unknown) => void) {
     this.#given = given;
+    this.#limit = limit;
     this.#onError = onError;
   }
 
@@ -23,9 +28,10 @@ export class Prompt {
     if (typeof given !== "function") return {};
     let systemPrompt: unknown;
     try {
-      systemPrompt = await given(context as never); // as the caller typed it
+      systemPrompt = await hookAnswer(this.#limit, HOOK, () => given(context as never)); // as the caller typed it
     } catch (cause) {
       this.#onError(cause);
+      if (RequestError.isInstance(cause) && cause.code === HOOK.code) throw cause;
       throw failed("threw an error. See `cause`", cause);
     }
     if (typeof systemPrompt !== "string") throw failed("gave no text");

@@ -195,7 +195,7 @@ export class LiveServer<Given extends AnyAgent> implements AgentServer<Given> {
   }
 
   async registerTool(name: string, tool: AnyTool): Promise<void> {
-    this.#live.toolbox.add(await itemsOf({ [name]: tool }));
+    this.#live.toolbox.add(await itemsOf({ [name]: tool }, this.#live.hookLimit));
   }
 
   async unregisterTool(name: string): Promise<boolean> {

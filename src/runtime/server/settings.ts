@@ -9,15 +9,23 @@ import { createProjector } from "../../projection/projector.ts";
 import type { JsonObject } from "../../thread/json.ts";
 import type { ToolSpec } from "../../thread/message.ts";
 import { loadExactCounter } from "../../tokens/exact.ts";
+import type { HookLimit } from "../hook.ts";
 import { outputSchemaOf } from "../output/output-schema.ts";
+import { type RuntimePorts, systemRuntimePorts } from "../ports.ts";
 import { RequestError } from "../request/request-error.ts";
 import { toolSpecsOf } from "../tools/specs.ts";
+
+interface SettingsOptions {
+  readonly ports?: RuntimePorts | undefined;
+  readonly warn?: (message: string) => void;
+}
 
 /** What the core has to know of an agent: its definition without what runs. */
 export async function settingsFor(
   definition: AnyAgent,
-  warn: (message: string) => void = () => undefined,
+  { ports = systemRuntimePorts, warn = () => undefined }: SettingsOptions = {},
 ): Promise<ReactSettings> {
+  const limit = { ports, timeoutMs: definition.hookTimeoutMs };
   const { name, model, systemPrompt, contextPolicy, maxIterations, outputRetries, stopWhen, tools, output, readers } =
     definition;
   const wantsExact = contextPolicy?.tokenEstimator === "exact" && definition.tokenCounter === undefined;
@@ -28,13 +36,13 @@ export async function settingsFor(
     model: fullName,
     systemPrompt: typeof systemPrompt === "string" ? systemPrompt : undefined,
     contextPolicy,
-    ...(await toolSettings(tools)),
+    ...(await toolSettings(tools, limit)),
     guards: definition.guardTools !== undefined,
     maxIterations,
     totalTimeoutMs: definition.totalTimeoutMs,
     maxAttempts: definition.maxAttempts,
     outputRetries,
-    call: callSettings(definition, output === undefined ? undefined : await outputSchemaOf(output)),
+    call: callSettings(definition, output === undefined ? undefined : await outputSchemaOf(output, limit)),
     projector: definition.projector ?? createProjector({ keep: 2 }),
     readers,
     exactCounter: wantsExact ? await loadExactCounter(fullName) : definition.tokenCounter,
@@ -68,8 +76,8 @@ function warnOfUnknownWindow(agent: AnyAgent, model: string, warn: (message: str
 }
 
 /** Of all tools together: what the model is told of them, and how their calls may be treated. */
-export async function toolSettings(tools: Tools): Promise<Pick<ReactSettings, "tools" | "traits">> {
-  const specs: readonly ToolSpec[] = await toolSpecsOf(tools);
+export async function toolSettings(tools: Tools, limit?: HookLimit): Promise<Pick<ReactSettings, "tools" | "traits">> {
+  const specs: readonly ToolSpec[] = await toolSpecsOf(tools, { limit });
   const traits = Object.entries(tools).map(([name, tool]) => [name, traitsOf(tool)] as const);
   return { tools: specs, traits: Object.fromEntries(traits) };
 }

@@ -2,6 +2,7 @@ import type { AnyTool, Tools } from "../../agent/definition/tool.ts";
 import { checkAgentTools } from "../../agent/definition/tool-checks.ts";
 import type { ReactSettings, ToolTraits } from "../../agent/react/settings.ts";
 import type { ToolSpec } from "../../thread/message.ts";
+import type { HookLimit } from "../hook.ts";
 import { toolSettings } from "./settings.ts";
 
 interface Item {
@@ -67,10 +68,10 @@ export class Toolbox {
 }
 
 /** Tools with what is told of them; their schemas are converted here. */
-export async function itemsOf(tools: Tools): Promise<Items> {
+export async function itemsOf(tools: Tools, limit?: HookLimit): Promise<Items> {
   checkAgentTools(tools);
   const items = Object.entries(tools).map(async ([name, tool]) => {
-    const { tools: specs, traits } = await toolSettings({ [name]: tool });
+    const { tools: specs, traits } = await toolSettings({ [name]: tool }, limit);
     return [name, { tool, specs, traits: traits[name] ?? {} }] as const;
   });
   return new Map(await Promise.all(items));

@@ -7,6 +7,8 @@ import type { ResumeState } from "../../checkpoint/state.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import { isPlainObject, type JsonValue } from "../../thread/json.ts";
 import { Thread } from "../../thread/thread.ts";
+import { hookAnswer } from "../hook.ts";
+import type { RuntimePorts } from "../ports.ts";
 import { type TokenPorts, type Tokens, tokenConfigOf, warnsOnce } from "../session/tokens.ts";
 import { wholeThread } from "./whole-thread.ts";
 
@@ -38,10 +40,17 @@ export interface RunToken {
 
 interface Reading extends TokenPorts {
   readonly revocations?: Pick<Revocations, "isRevoked"> | undefined;
+  readonly ports: RuntimePorts;
 }
 
+const HOOK = { name: "revocations.isRevoked", code: "revocations_failed" };
+
 export async function readToken(token: string, agent: AnyAgent, reading: Reading): Promise<RunToken> {
-  const { revocations } = reading;
+  const { revocations: given, ports } = reading;
+  const limit = { ports, timeoutMs: agent.hookTimeoutMs };
+  const revocations = given && {
+    isRevoked: (id: string) => hookAnswer(limit, HOOK, () => given.isRevoked(id)),
+  };
   const { state, tokenId } = await verify(token, { ...tokenConfigOf(agent, reading), revocations });
   const { context, threadRef, runId, phase } = state;
   // What a run came to is told also when it was ended since: nothing goes on.

@@ -4,6 +4,9 @@ import { checkTools } from "../../agent/definition/tool-checks.ts";
 import { copyJsonObject, describe, isPlainObject, type JsonObject } from "../../thread/json.ts";
 import type { ToolSpec } from "../../thread/message.ts";
 import type { LoadModule } from "../../tokens/exact.ts";
+import { type HookLimit, hookAnswer } from "../hook.ts";
+import { systemRuntimePorts } from "../ports.ts";
+import { RequestError } from "../request/request-error.ts";
 import { converted } from "./converters.ts";
 import { fieldOf, isJsonSchema, isStandard, resolved } from "./schema-kinds.ts";
 
@@ -13,7 +16,11 @@ export interface SpecOptions {
   readonly context?: unknown;
   /** Loads the package that converts a schema of zod before 4.2 or of valibot. Default: an import of the package. */
   readonly load?: LoadModule;
+  /** How long a schema that is a promise may take. Default 30 seconds. */
+  readonly limit?: HookLimit | undefined;
 }
+
+const DEFAULT_LIMIT: HookLimit = { ports: systemRuntimePorts, timeoutMs: 30_000 };
 
 /**
  * The tools as a model is told of them: draft-07 JSON Schemas, frozen, in the order given. A tool that no model can be
@@ -34,7 +41,7 @@ async function specOf(name: string, tool: AnyTool, options: SpecOptions): Promis
   if (fieldOf(tool, "type") === "provider") {
     throw unsupported(name, "It is a tool of a provider; only tools with a schema of their own can be used.");
   }
-  const inputSchema = await schemaOf(name, tool.inputSchema, options.load);
+  const inputSchema = await schemaOf(name, tool.inputSchema, options);
   const { description } = tool;
   const told =
     typeof description === "function"
@@ -43,8 +50,8 @@ async function specOf(name: string, tool: AnyTool, options: SpecOptions): Promis
   return Object.freeze({ name, ...(told === undefined ? {} : { description: told.toWellFormed() }), inputSchema });
 }
 
-async function schemaOf(name: string, given: unknown, load: LoadModule | undefined): Promise<JsonObject> {
-  const schema = await convertedSchema(name, given, load);
+async function schemaOf(name: string, given: unknown, options: SpecOptions): Promise<JsonObject> {
+  const schema = await convertedSchema(name, given, options);
   if (!isPlainObject(schema)) throw unsupported(name, `Its schema is ${describe(schema)}.`);
   const { $schema: _, ...copy } = copied(name, schema);
   const type = copy["type"];
@@ -55,7 +62,11 @@ async function schemaOf(name: string, given: unknown, load: LoadModule | undefin
   return Object.freeze(type === undefined ? { type: "object", ...copy } : copy);
 }
 
-async function convertedSchema(name: string, given: unknown, load: LoadModule | undefined): Promise<unknown> {
+async function convertedSchema(
+  name: string,
+  given: unknown,
+  { load, limit = DEFAULT_LIMIT }: SpecOptions,
+): Promise<unknown> {
   try {
     const schema = resolved(given);
     if (isStandard(schema)) {
@@ -67,8 +78,11 @@ async function convertedSchema(name: string, given: unknown, load: LoadModule | 
         `No converter of ${vendor} is known; give its JSON Schema with jsonSchema(schema, { validate }).`,
       );
     }
-    return isJsonSchema(schema) ? await schema.jsonSchema : schema;
+    if (!isJsonSchema(schema)) return schema;
+    const hook = { name: `The schema of ${name}`, code: "tool_schema_unsupported" };
+    return await hookAnswer(limit, hook, () => schema.jsonSchema);
   } catch (cause) {
+    if (RequestError.isInstance(cause)) throw unsupported(name, cause.message, cause);
     if (ToolError.isInstance(cause) && cause.code === "tool_schema_unsupported") {
       throw cause.path === undefined ? unsupported(name, cause.message, cause) : cause;
     }

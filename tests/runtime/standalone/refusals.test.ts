@@ -86,6 +86,13 @@ describe("a token is refused, and the error says why", () => {
     const revocations = { isRevoked: () => Promise.reject(new Error("down")) };
     await expect(react.continue(token, cast([]).agent, { revocations })).rejects.toThrow("down");
   });
+
+  test("when the one that says whether it was revoked never answers", async () => {
+    const token = await stoppedAt("after_llm", cast([CALL]).agent);
+    const revocations = { isRevoked: () => new Promise<never>(() => undefined) };
+    const { agent } = cast([], { hookTimeoutMs: 1 });
+    expect(await codeOf(react.continue(token, agent, { revocations }))).toBe("revocations_failed");
+  });
 });
 
 describe("agents without a name", () => {
