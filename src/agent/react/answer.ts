@@ -154,6 +154,13 @@ function isLastCall({ settings, flight }: ReactAgent, run: Run, { usage }: Model
   return settings.isSpent?.(addUsage(run.usage, usage), byModel) === true;
 }
 
+/** Usually a model that has spent all of its tokens on thinking. The same call would end the same way, so it is not retried. */
+const EMPTY: Failure = {
+  code: "model_answer_empty",
+  message:
+    "The model reached its limit of output tokens before the first word of its answer. Raise maxOutputTokens, or reduce reasoning.",
+};
+
 /** The failure of an incomplete or withheld answer, if any. */
 function answerFailure({ content, finishReason }: ModelAnswer): Failure | undefined {
   if (finishReason === "content-filter" && !hasContent(content)) {
@@ -162,6 +169,7 @@ function answerFailure({ content, finishReason }: ModelAnswer): Failure | undefi
       message: "The provider withheld the answer. Ask differently, or ask another model.",
     };
   }
+  if (finishReason === "length" && !hasContent(content)) return EMPTY;
   if (!isInterrupted(finishReason)) return undefined;
   const message = "The model's stream ended before its answer did. Ask again.";
   return { code: "model_stream_interrupted", message, retryable: true };

@@ -75,6 +75,15 @@ describe.each(EVERY_WAY)("$api, $way", (setting) => {
     expect(await proveBodies(scene)).toBe(2);
   });
 
+  test("an answer that is cut before its first word is empty, and not asked for again", async () => {
+    const scene = await stage(setting);
+    scene.provider.answer({ thinking: "Let me see", finish: "length" }, { text: "Four" });
+    const server = await scene.start();
+    expect(await failed(await server.ask("How?"))).toMatchObject({ code: "model_answer_empty", retries: [] });
+    expect((await (await server.ask("What's 2+2?")).result).text).toBe("Four");
+    expect(await proveBodies(scene)).toBe(2);
+  });
+
   test("a model that refuses in words of its own has answered", async () => {
     const scene = await stage(setting);
     scene.provider.answer({ error: "refusal", text: "I will not." });
