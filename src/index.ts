@@ -51,6 +51,7 @@ export {
   CallError,
   type CallSummary,
   type CancelOptions,
+  type CommandOptions,
   type ContinueOptions,
   type Decider,
   type Decisions,

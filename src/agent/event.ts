@@ -30,7 +30,7 @@ export interface EventData {
     readonly partial?: "cancelled" | "timed_out";
   };
   readonly approval_requested: { readonly arguments: JsonValue };
-  readonly approval_resolved: { readonly approved: boolean; readonly by?: string; readonly note?: string };
+  readonly approval_resolved: { readonly approved: boolean; readonly by?: string; readonly reason?: string };
   /** A tool without `execute` was called. Pass its result to `answer`. */
   readonly answer_requested: { readonly arguments: JsonValue };
   readonly input_injected: { readonly id: string; readonly steer: SteerKind; readonly content: Content };

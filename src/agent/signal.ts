@@ -52,6 +52,8 @@ export interface Steer {
   readonly requestId?: string;
   /** The author of the text. Default: the user. */
   readonly source?: string;
+  /** More refs of its entry. Default: those of the request. */
+  readonly refs?: Refs;
 }
 
 /** The result of a tool call. */
@@ -137,11 +139,12 @@ export type Signal =
       readonly type: "approve" | "deny";
       readonly toolCallId: string;
       readonly by?: string;
-      readonly note?: string;
+      readonly reason?: string;
+      readonly refs?: Refs;
     }
-  | { readonly type: "answer"; readonly toolCallId: string; readonly outcome: ToolOutcome }
+  | { readonly type: "answer"; readonly toolCallId: string; readonly outcome: ToolOutcome; readonly refs?: Refs }
   | ({ readonly type: "steer" } & Steer)
-  | { readonly type: "cancel"; readonly requestId?: string; readonly reason?: string }
+  | { readonly type: "cancel"; readonly requestId?: string; readonly reason?: string; readonly refs?: Refs }
   /** End the run with this failure, for example because of the total timeout. */
   | { readonly type: "fail"; readonly failure: Failure }
   /** The server stops; another process resumes the request. `begun` lists the calls that have started. */

@@ -4,8 +4,9 @@ import { LiveHost } from "./host/live-host.ts";
 import type { HostGetOptions, HostOptions, AgentHost as Port } from "./host/port.ts";
 import type { Recovered } from "./host/recovery.ts";
 import { checkHostOptions } from "./option-names.ts";
+import type { SteerAnswer } from "./request/receipt.ts";
 import type { AgentRequest } from "./request/request.ts";
-import type { AskArguments, AskOptions, Decider, StopOptions } from "./server/options.ts";
+import type { AskArguments, AskOptions, CommandOptions, Decider, SteerOptions, StopOptions } from "./server/options.ts";
 import type { AgentServer } from "./server/port.ts";
 
 /** Runs one agent on many threads. Each thread has at most one live server. A released thread uses no memory. */
@@ -68,8 +69,28 @@ class LazyHost<Given extends AnyAgent> implements AgentHost<Given> {
     await (await this.#load()).deny(threadIdOrToken, toolCallId, options);
   }
 
-  async answer(threadIdOrToken: string, toolCallId: string, output: unknown): Promise<void> {
-    await (await this.#load()).answer(threadIdOrToken, toolCallId, output);
+  async answer(threadIdOrToken: string, toolCallId: string, output: unknown, options?: CommandOptions): Promise<void> {
+    await (await this.#load()).answer(threadIdOrToken, toolCallId, output, options);
+  }
+
+  async steer(threadId: string, content: Content, options?: SteerOptions): Promise<SteerAnswer> {
+    return (await this.#load()).steer(threadId, content, options);
+  }
+
+  async inject(
+    threadId: string,
+    content: Content,
+    options: SteerOptions & { readonly source: string },
+  ): Promise<SteerAnswer> {
+    return (await this.#load()).inject(threadId, content, options);
+  }
+
+  async followUp(threadId: string, content: Content, options?: SteerOptions): Promise<SteerAnswer> {
+    return (await this.#load()).followUp(threadId, content, options);
+  }
+
+  async cancel(threadId: string, requestId?: string, reason?: string, options?: CommandOptions): Promise<boolean> {
+    return (await this.#load()).cancel(threadId, requestId, reason, options);
   }
 
   async stop(options?: StopOptions): Promise<void> {

@@ -14,7 +14,15 @@ export type { Receipt, ReceiptReason, SteerAnswer } from "./request/receipt.ts";
 export type { AgentRequest, EventsOptions, RequestState } from "./request/request.ts";
 export { RequestError } from "./request/request-error.ts";
 export type { CallSummary, RequestResult } from "./request/result.ts";
-export type { AskArguments, AskOptions, Decider, ServerOptions, SteerOptions, StopOptions } from "./server/options.ts";
+export type {
+  AskArguments,
+  AskOptions,
+  CommandOptions,
+  Decider,
+  ServerOptions,
+  SteerOptions,
+  StopOptions,
+} from "./server/options.ts";
 export type { OperationAnswer, OperationSettled } from "./session/operation-answer.ts";
 export type {
   CancelOptions,

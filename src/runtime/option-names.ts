@@ -5,7 +5,14 @@ import { type OptionNames, refuseUnknownOptions } from "../thread/options.ts";
 import { Thread } from "../thread/thread.ts";
 import type { HostGetOptions, HostOptions } from "./host/port.ts";
 import { RequestError } from "./request/request-error.ts";
-import type { AskOptions, Decider, ServerOptions, SteerOptions, StopOptions } from "./server/options.ts";
+import type {
+  AskOptions,
+  CommandOptions,
+  Decider,
+  ServerOptions,
+  SteerOptions,
+  StopOptions,
+} from "./server/options.ts";
 import type { CancelOptions, ContinueOptions, RunOptions } from "./standalone/options.ts";
 
 // A misspelt option would do nothing, in silence, for whoever has no types to tell him.
@@ -94,8 +101,9 @@ export function checkAskOptions(options: object): void {
   checkNames("An ask", options, ASK);
 }
 
-const DECIDER: OptionNames<Decider> = { by: true, note: true };
-const STEER: OptionNames<SteerOptions> = { requestId: true, id: true };
+const COMMAND: OptionNames<CommandOptions> = { source: true, refs: true };
+const DECIDER: OptionNames<Decider> = { ...COMMAND, by: true, reason: true };
+const STEER: OptionNames<SteerOptions> = { ...COMMAND, requestId: true, id: true };
 const STOP: OptionNames<StopOptions> = { graceMs: true };
 
 export function checkDecider(what: "approve" | "deny", options: object): void {
@@ -103,7 +111,11 @@ export function checkDecider(what: "approve" | "deny", options: object): void {
 }
 
 export function checkSteerOptions(what: string, options: object): void {
-  checkNames(what, options, what === "inject" ? { ...STEER, source: true } : STEER);
+  checkNames(what, options, STEER);
+}
+
+export function checkCommandOptions(what: "answer" | "cancel", options: object): void {
+  checkNames(what, options, COMMAND);
 }
 
 export function checkStopOptions(options: object): void {

@@ -25,7 +25,7 @@ const listOf = (items: JsonObject): JsonObject => ({ type: "array", items });
 const oneOf = (...words: readonly string[]): JsonObject => ({ type: "string", enum: [...words] });
 const content: JsonObject = { oneOf: [text, listOf(object)], description: "Text, or parts of a message." };
 const time: JsonObject = { type: "string", description: "Milliseconds since 1970, or an ISO 8601 date." };
-const decision = { "toolCallId!": text, by: text, note: text };
+const decision = { "toolCallId!": text, by: text, reason: text };
 const EVENTS = "text/event-stream";
 
 const PATHS: { readonly [path: string]: { readonly [method: string]: Described } } = {

@@ -161,7 +161,7 @@ export const NO_REFS: Refs = Object.freeze({});
 const FIELDS: ReadonlySet<string> = new Set(["id", "seq", "at", "v", "kind", "payload", "refs"]);
 
 /** A frozen copy of the refs, without the undefined ones. */
-function copyRefs(value: unknown, path: string): Refs {
+export function copyRefs(value: unknown, path: string): Refs {
   const fields = fieldsOf(value, path, "invalid_refs");
   if (Object.getOwnPropertySymbols(fields).length > 0) throw invalidRef(path, "has a symbol key");
   const refs: { [key: string]: RefValue } = {};

@@ -88,6 +88,8 @@ export type ApprovalResolvedPayload = InLane & {
   readonly toolCallId: string;
   readonly approved: boolean;
   readonly by?: string;
+  readonly reason?: string;
+  /** The reason, in logs of 0.1. */
   readonly note?: string;
   /** Whether the process that wrote the entry started the call right away. Default false. */
   readonly started?: boolean;

@@ -99,8 +99,8 @@ function operationLine({ operation, contextRef }: JsonObject): EntryLine {
   return { tone: "context", label: String(type ?? "context"), text: details.filter(Boolean).join(" · ") };
 }
 
-function approvalLine({ approved, by, note }: JsonObject): EntryLine {
-  const words = [approved === true ? "approved" : "denied", by === undefined ? "" : `by ${by}`, note].filter(Boolean);
+function approvalLine({ approved, by, note, reason = note }: JsonObject): EntryLine {
+  const words = [approved === true ? "approved" : "denied", by === undefined ? "" : `by ${by}`, reason].filter(Boolean);
   return { tone: "approval", label: "decision", text: words.join(" · ") };
 }
 

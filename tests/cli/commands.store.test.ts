@@ -222,7 +222,7 @@ describe("acting", () => {
 
   test("a waiting call is refused or cancelled by another command; if nothing waits, that is reported", async () => {
     const cwd = await asked("Send 20 euros to Ada.");
-    expect(await run(["deny", "last", "--note", "no"], { cwd })).toMatchObject({
+    expect(await run(["deny", "last", "--reason", "no"], { cwd })).toMatchObject({
       code: 0,
       stdout: expect.stringContaining("Nothing was sent"),
     });

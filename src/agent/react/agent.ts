@@ -2,7 +2,7 @@ import type { ContextOperation } from "../../lanes/context-operation.ts";
 import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
 import type { ContextPolicy } from "../../projection/policy/policy.ts";
 import type { SummaryRange } from "../../projection/summary/summary-range.ts";
-import type { EntryInput } from "../../thread/entry.ts";
+import type { EntryInput, Refs } from "../../thread/entry.ts";
 import type { JsonValue } from "../../thread/json.ts";
 import { type Ports, systemPorts } from "../../thread/ports.ts";
 import { Thread } from "../../thread/thread.ts";
@@ -52,7 +52,7 @@ export interface InFlightState {
 }
 
 export type PendingEnd =
-  | { readonly status: "cancelled"; readonly reason: string }
+  | { readonly status: "cancelled"; readonly reason: string; readonly refs?: Refs }
   | { readonly status: "failed"; readonly failure: Failure };
 
 /** The immutable state of a ReAct agent between two signals. */

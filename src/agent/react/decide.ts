@@ -103,11 +103,11 @@ export function decide(agent: ReactAgent, signal: Signal): Step {
 /** Cancels the run: aborts running calls, and commits the end when all have reported back. */
 function handleCancel(
   agent: ReactAgent,
-  { requestId, reason = "The request was cancelled." }: Extract<Signal, { type: "cancel" }>,
+  { requestId, reason = "The request was cancelled.", refs }: Extract<Signal, { type: "cancel" }>,
 ): Step {
   const { run } = agent.state;
   if (requestId !== undefined && requestId !== run?.requestId) return unchanged(agent);
-  return startEnding(agent, { status: "cancelled", reason });
+  return startEnding(agent, { status: "cancelled", reason, ...(refs && { refs }) });
 }
 
 function handleFail(agent: ReactAgent, failure: Failure): Step {

@@ -1,5 +1,5 @@
 import { coveredSeqs, type SummaryRange } from "../../projection/summary/summary-range.ts";
-import type { EntryInput } from "../../thread/entry.ts";
+import type { EntryInput, Refs } from "../../thread/entry.ts";
 import type { JsonObject } from "../../thread/json.ts";
 import type { Content } from "../../thread/message.ts";
 import type { CallRecord, ModelAnswer } from "../model-call.ts";
@@ -17,9 +17,14 @@ export function askEntry(run: RunIds, content: Content, options: StoredRequestOp
   return message(run, { role: "user", content, ...own, agent }, {});
 }
 
-export function steerEntry(run: Run, { id, steer, content, source }: Steer): EntryInput {
+/** The run with more refs, for an entry that a command causes. The agent's own refs win. */
+export function withRefs(run: Run, refs: Refs = {}): Run {
+  return { ...run, refs: { ...run.refs, ...refs } as JsonObject }; // refs are scalars
+}
+
+export function steerEntry(run: Run, { id, steer, content, source, refs }: Steer): EntryInput {
   const from = source === undefined ? {} : { source };
-  return message(run, { role: "user", content, steer, ...from }, { signalId: id });
+  return message(withRefs(run, { ...refs, ...from }), { role: "user", content, steer, ...from }, { signalId: id });
 }
 
 /** Asks for a corrected answer. Uses the role "user", because providers have no other role for it. */
@@ -105,10 +110,11 @@ export function gapEntry(run: Run, range: SummaryRange, content: string, failure
 
 /** The end of a request, when its last answer does not carry it. */
 export function endEntry(
-  run: Run,
-  end: RequestEnd,
+  ended: Run,
+  { refs: more, ...end }: RequestEnd & { readonly refs?: Refs },
   call?: { readonly callId: string; readonly call: CallRecord },
 ): EntryInput {
+  const run = withRefs(ended, more);
   const kind = end.status === "completed" ? "note" : "error";
   const fields =
     end.status === "failed"
@@ -130,7 +136,7 @@ export function approvalRequestedEntry(run: Run, toolCallId: string, name: strin
 export interface Decision {
   readonly approved: boolean;
   readonly by?: string | undefined;
-  readonly note?: string | undefined;
+  readonly reason?: string | undefined;
   /** The process that writes this runs the call at once. */
   readonly started?: true;
 }

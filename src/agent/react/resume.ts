@@ -135,7 +135,7 @@ function resumeCall(step: Step, open: OpenCall, { untouched = false, notBegun = 
         true,
       );
     case "denied":
-      return denyCall(emitDecision(step, run, open), run, open, decisionOn(step.agent, run, open).note);
+      return denyCall(emitDecision(step, run, open), run, open, decisionOn(step.agent, run, open).reason);
     case "open":
       // If the tool needs approval, the approval was not requested yet, so the call must not be shown as waiting for an
       // answer.
@@ -170,12 +170,12 @@ function decisionOn(
   { thread }: ReactAgent,
   { askSeq, callId }: Run,
   { call, status }: OpenCall,
-): { readonly approved: boolean; readonly by?: string; readonly note?: string } {
+): { readonly approved: boolean; readonly by?: string; readonly reason?: string } {
   const entry = thread.filterByKind("approval_resolved", { partial: true }).findLast(({ seq, payload, refs }) => {
     return seq > askSeq && payload.toolCallId === call.id && (refs.callId ?? callId) === callId;
   });
-  const { by, note } = entry?.payload ?? {};
-  return { approved: status === "approved", ...(by !== undefined && { by }), ...(note !== undefined && { note }) };
+  const { by, note, reason = note } = entry?.payload ?? {}; // `note` in logs of 0.1
+  return { approved: status === "approved", ...(by !== undefined && { by }), ...(reason !== undefined && { reason }) };
 }
 
 function closeInterrupted(step: Step, run: Run, { call }: OpenCall): Step {

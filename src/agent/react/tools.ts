@@ -19,6 +19,7 @@ import {
   type Decision,
   resultEntry,
   toolStartedEntry,
+  withRefs,
 } from "./entries.ts";
 import {
   committedOutcome,
@@ -50,11 +51,11 @@ export function handleToolResult(
 }
 
 /** Commits an outside answer to a call that is not running here. */
-export function handleOutsideAnswer(agent: ReactAgent, { toolCallId, outcome }: SignalOfType<"answer">): Step {
+export function handleOutsideAnswer(agent: ReactAgent, { toolCallId, outcome, refs }: SignalOfType<"answer">): Step {
   const { run, open } = waitingCall(agent, toolCallId);
   if (run === undefined || open === undefined || !takesAnswer(agent, open)) return unchanged(agent);
   return continueAfterResult(
-    commitEntries(unchanged(agent), resultEntry(run, toolCallId, open.call.name, outcome)),
+    commitEntries(unchanged(agent), resultEntry(withRefs(run, refs), toolCallId, open.call.name, outcome)),
     run,
   );
 }
@@ -198,7 +199,7 @@ function closeUnrun(step: Step, run: Run, { call }: OpenCall): Step {
 /** Commits a decision. An approved call runs at once; a denied call gets a result that says so. */
 export function handleDecision(
   agent: ReactAgent,
-  { type, toolCallId, by, note }: SignalOfType<"approve" | "deny">,
+  { type, toolCallId, by, reason, refs }: SignalOfType<"approve" | "deny">,
 ): Step {
   const { run, open } = waitingCall(agent, toolCallId);
   if (run === undefined || open?.status !== "approval_requested" || agent.flight.ending !== undefined) {
@@ -207,10 +208,10 @@ export function handleDecision(
   const decision = {
     approved: type === "approve",
     ...(by !== undefined && { by }),
-    ...(note !== undefined && { note }),
+    ...(reason !== undefined && { reason }),
   };
   const written: Decision = { ...decision, ...(decision.approved && { started: true }) };
-  const next = commitEntries(unchanged(agent), approvalResolvedEntry(run, toolCallId, written));
+  const next = commitEntries(unchanged(agent), approvalResolvedEntry(withRefs(run, refs), toolCallId, written));
   const emitted = emitEvent(next, run, {
     kind: "approval_resolved",
     ...(run.callId !== undefined && { callId: run.callId }),
@@ -218,11 +219,11 @@ export function handleDecision(
     toolName: open.call.name,
     data: decision,
   });
-  return decision.approved ? executeCall(emitted, run, open, true) : denyCall(emitted, run, open, note);
+  return decision.approved ? executeCall(emitted, run, open, true) : denyCall(emitted, run, open, reason);
 }
 
-export function denyCall(step: Step, run: Run, { call }: OpenCall, note: string | undefined): Step {
-  const why = note === undefined || note.trim() === "" ? "." : `: ${note}`;
+export function denyCall(step: Step, run: Run, { call }: OpenCall, reason: string | undefined): Step {
+  const why = reason === undefined || reason.trim() === "" ? "." : `: ${reason}`;
   const outcome = errorOutcome("denied", `The call was not approved and did not run${why}`);
   return continueAfterResult(commitEntries(step, resultEntry(run, call.id, call.name, outcome)), run);
 }

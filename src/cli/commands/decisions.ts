@@ -85,19 +85,19 @@ async function checkTools(client: StudioClient, waiting: readonly WaitingCall[])
 }
 
 export const approve = decisionCommand("approve", {
-  run: 'heddle approve last --note "within the budget"',
+  run: 'heddle approve last --reason "within the budget"',
   does: "run the waiting call of the newest thread",
 });
 
 export const deny = decisionCommand("deny", {
-  run: 'heddle deny last --note "not this month"',
+  run: 'heddle deny last --reason "not this month"',
   does: "refuse the waiting call; the model gets a denial",
 });
 
 function decisionCommand(verdict: "approve" | "deny", example: { readonly run: string; readonly does: string }) {
   return defineCommand({
     args: "<thread> [tool-call]",
-    options: { note: { type: "string", value: "text", help: "recorded with the decision" }, ...DECISION_OPTIONS },
+    options: { reason: { type: "string", value: "text", help: "recorded with the decision" }, ...DECISION_OPTIONS },
     notes: [
       "The request continues in this process, and its answer is written to stdout. The id of the call is needed only if",
       "several calls wait.",
@@ -105,7 +105,7 @@ function decisionCommand(verdict: "approve" | "deny", example: { readonly run: s
     examples: [example],
     run: (call) => {
       const [thread = "", toolCallId] = call.args;
-      return decide(call, thread, { verdict, toolCallId, body: { note: call.options.note } });
+      return decide(call, thread, { verdict, toolCallId, body: { reason: call.options.reason } });
     },
   });
 }

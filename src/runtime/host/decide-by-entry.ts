@@ -1,6 +1,6 @@
 import type { AnyAgent } from "../../agent/definition/config.ts";
 import { commitEntries, unchanged } from "../../agent/react/agent.ts";
-import { approvalResolvedEntry, foreignAnswerEntry } from "../../agent/react/entries.ts";
+import { approvalResolvedEntry, foreignAnswerEntry, withRefs } from "../../agent/react/entries.ts";
 import type { OpenCall, Run } from "../../agent/react/state.ts";
 import type { ToolOutcome } from "../../agent/signal.ts";
 import { ConflictError, threadNotFound } from "../../stores/errors.ts";
@@ -8,18 +8,15 @@ import type { ThreadStore } from "../../stores/port.ts";
 import type { EntryInput } from "../../thread/entry.ts";
 import type { RuntimePorts } from "../ports.ts";
 import { RequestError } from "../request/request-error.ts";
+import { commandRefs, decisionOf } from "../server/command-refs.ts";
+import type { CommandOptions, Decider } from "../server/options.ts";
 import { settingsFor } from "../server/settings.ts";
 import { commit } from "../session/commit.ts";
 import { loadAgent } from "../session/load.ts";
 
 export type Decision =
-  | {
-      readonly toolCallId: string;
-      readonly approved: boolean;
-      readonly by?: string | undefined;
-      readonly note?: string | undefined;
-    }
-  | { readonly toolCallId: string; readonly outcome: ToolOutcome };
+  | ({ readonly toolCallId: string; readonly approved: boolean } & Decider)
+  | ({ readonly toolCallId: string; readonly outcome: ToolOutcome } & CommandOptions);
 
 interface Elsewhere {
   readonly agent: AnyAgent;
@@ -61,17 +58,12 @@ function entryFor(agent: AnyAgent, run: Run, decision: Decision): EntryInput | u
   if (open === undefined) return undefined;
   if ("outcome" in decision) {
     return isForOutside(agent, open)
-      ? foreignAnswerEntry(run, toolCallId, open.call.name, decision.outcome)
+      ? foreignAnswerEntry(withRefs(run, commandRefs(decision).refs), toolCallId, open.call.name, decision.outcome)
       : undefined;
   }
-  const { approved, by, note } = decision;
   if (open.status !== "approval_requested") return undefined;
-  const said = {
-    approved,
-    ...(by !== undefined && { by: by.toWellFormed() }),
-    ...(note !== undefined && { note: note.toWellFormed() }),
-  };
-  return approvalResolvedEntry(run, toolCallId, said);
+  const { refs, ...said } = decisionOf(decision);
+  return approvalResolvedEntry(withRefs(run, refs), toolCallId, { approved: decision.approved, ...said });
 }
 
 /** A tool that is run there is not answered from here. */

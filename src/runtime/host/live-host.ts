@@ -2,12 +2,20 @@ import type { AgentContext, AgentOutput, AnyAgent } from "../../agent/definition
 import { StaleHolderError, ThreadHeldError } from "../../stores/errors.ts";
 import { HeddleError } from "../../thread/errors.ts";
 import type { Content } from "../../thread/message.ts";
-import { checkDecider, checkGetOptions, checkStopOptions } from "../option-names.ts";
+import { checkCommandOptions, checkDecider, checkGetOptions, checkStopOptions } from "../option-names.ts";
 import { type RuntimePorts, runtimePorts } from "../ports.ts";
+import type { SteerAnswer } from "../request/receipt.ts";
 import type { AgentRequest } from "../request/request.ts";
 import { isSuspended, RequestError } from "../request/request-error.ts";
 import { askedBefore } from "../server/asking.ts";
-import type { AskArguments, AskOptions, Decider, StopOptions } from "../server/options.ts";
+import type {
+  AskArguments,
+  AskOptions,
+  CommandOptions,
+  Decider,
+  SteerOptions,
+  StopOptions,
+} from "../server/options.ts";
 import type { AgentServer } from "../server/port.ts";
 import { FIRST } from "../session/load.ts";
 import { patiently } from "../session/patiently.ts";
@@ -127,18 +135,44 @@ export class LiveHost<Given extends AnyAgent> implements AgentHost<Given> {
   async approve(threadIdOrToken: string, toolCallId: string, options: Decider = {}): Promise<void> {
     checkDecider("approve", options);
     const here = (server: AgentServer<Given>) => server.approve(toolCallId, options);
-    return this.#decide(threadIdOrToken, here, { toolCallId, approved: true, ...options });
+    return this.#decide(threadIdOrToken, here, { ...options, toolCallId, approved: true });
   }
 
   async deny(threadIdOrToken: string, toolCallId: string, options: Decider = {}): Promise<void> {
     checkDecider("deny", options);
     const here = (server: AgentServer<Given>) => server.deny(toolCallId, options);
-    return this.#decide(threadIdOrToken, here, { toolCallId, approved: false, ...options });
+    return this.#decide(threadIdOrToken, here, { ...options, toolCallId, approved: false });
   }
 
-  async answer(threadIdOrToken: string, toolCallId: string, output: unknown): Promise<void> {
-    const outcome = answeredWith(output);
-    await this.#decide(threadIdOrToken, (server) => server.answer(toolCallId, output), { toolCallId, outcome });
+  async answer(
+    threadIdOrToken: string,
+    toolCallId: string,
+    output: unknown,
+    options: CommandOptions = {},
+  ): Promise<void> {
+    checkCommandOptions("answer", options);
+    const here = (server: AgentServer<Given>) => server.answer(toolCallId, output, options);
+    await this.#decide(threadIdOrToken, here, { ...options, toolCallId, outcome: answeredWith(output) });
+  }
+
+  steer(threadId: string, content: Content, options?: SteerOptions): Promise<SteerAnswer> {
+    return this.#command(threadId, (server) => server.steer(content, options));
+  }
+
+  inject(
+    threadId: string,
+    content: Content,
+    options: SteerOptions & { readonly source: string },
+  ): Promise<SteerAnswer> {
+    return this.#command(threadId, (server) => server.inject(content, options));
+  }
+
+  followUp(threadId: string, content: Content, options?: SteerOptions): Promise<SteerAnswer> {
+    return this.#command(threadId, (server) => server.followUp(content, options));
+  }
+
+  cancel(threadId: string, requestId?: string, reason?: string, options?: CommandOptions): Promise<boolean> {
+    return this.#command(threadId, (server) => server.cancel(requestId, reason, options));
   }
 
   async stop(options: StopOptions = {}): Promise<void> {
@@ -178,6 +212,11 @@ export class LiveHost<Given extends AnyAgent> implements AgentHost<Given> {
       await decideByEntry({ agent, store, threadId, ports: this.#ports, requestId }, decision);
       this.#lookAgain(threadId);
     }
+  }
+
+  /** A request that runs elsewhere cannot be reached from here: `thread_held`, at once. */
+  #command<Answer>(threadId: string, send: (server: AgentServer<Given>) => Promise<Answer> | Answer): Promise<Answer> {
+    return this.#threads.use(threadId, async ({ server }) => send(server), { claimWaitMs: 0 });
   }
 
   /** The signal outlives the server: a thread that was released meanwhile is loaded again, and its request cancelled. */

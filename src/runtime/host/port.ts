@@ -2,8 +2,17 @@ import type { AgentContext, AgentOutput, AnyAgent } from "../../agent/definition
 import type { Tools } from "../../agent/definition/tool.ts";
 import type { Revocations } from "../../checkpoint/config.ts";
 import type { Content } from "../../thread/message.ts";
+import type { SteerAnswer } from "../request/receipt.ts";
 import type { AgentRequest } from "../request/request.ts";
-import type { AskArguments, AskOptions, Decider, ServerOptions, StopOptions } from "../server/options.ts";
+import type {
+  AskArguments,
+  AskOptions,
+  CommandOptions,
+  Decider,
+  ServerOptions,
+  SteerOptions,
+  StopOptions,
+} from "../server/options.ts";
 import type { AgentServer } from "../server/port.ts";
 import type { Recovered } from "./recovery.ts";
 
@@ -56,7 +65,13 @@ export interface AgentHost<Given extends AnyAgent = AnyAgent> extends AsyncDispo
    */
   approve(threadIdOrToken: string, toolCallId: string, options?: Decider): Promise<void>;
   deny(threadIdOrToken: string, toolCallId: string, options?: Decider): Promise<void>;
-  answer(threadIdOrToken: string, toolCallId: string, output: unknown): Promise<void>;
+  answer(threadIdOrToken: string, toolCallId: string, output: unknown, options?: CommandOptions): Promise<void>;
+
+  /** As on a server, for the request of this thread. While another process runs it: `thread_held`. */
+  steer(threadId: string, content: Content, options?: SteerOptions): Promise<SteerAnswer>;
+  inject(threadId: string, content: Content, options: SteerOptions & { readonly source: string }): Promise<SteerAnswer>;
+  followUp(threadId: string, content: Content, options?: SteerOptions): Promise<SteerAnswer>;
+  cancel(threadId: string, requestId?: string, reason?: string, options?: CommandOptions): Promise<boolean>;
 
   /** Lets requests at work end, and all threads go. */
   stop(options?: StopOptions): Promise<void>;

@@ -85,16 +85,24 @@ interface AskFields {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** What the entry that a command writes says of the command: refs of your own, and who sent it. */
+export interface CommandOptions {
+  /** Who or what sent the command, as the ref `source` of its entry. Default: none. */
+  readonly source?: string | undefined;
+  /** More refs of its entry. Default: those of the request. */
+  readonly refs?: Refs | undefined;
+}
+
 /** The person who decides about an approval, and a reason. Both are recorded in the log. */
-export interface Decider {
+export interface Decider extends CommandOptions {
   /** The person who decided. Default: none. */
   readonly by?: string | undefined;
-  /** The reason for the decision. Default: none. */
-  readonly note?: string | undefined;
+  /** The reason for the decision. A denied call has it in its result. Default: none. */
+  readonly reason?: string | undefined;
 }
 
 /** Options of `steer`, `inject` and `followUp`. */
-export interface SteerOptions {
+export interface SteerOptions extends CommandOptions {
   /** Deliver the message only to this request. Default: the request that is open. */
   readonly requestId?: string | undefined;
   /** The id of the message. A second message with the same id is not delivered again, so a retry is safe. Default: a new id. */

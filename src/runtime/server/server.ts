@@ -13,6 +13,7 @@ import type { Thread } from "../../thread/thread.ts";
 import {
   checkAskOptions,
   checkBranchOptions,
+  checkCommandOptions,
   checkContextOperation,
   checkDecider,
   checkSteerOptions,
@@ -26,10 +27,11 @@ import type { RequestResult } from "../request/result.ts";
 import type { OperationAnswer } from "../session/operation-answer.ts";
 import { answeredWith } from "../tools/result.ts";
 import type { Asking } from "./asking.ts";
+import { commandRefs, decisionOf } from "./command-refs.ts";
 import { ensureCounter, lacksCounter } from "./exact-counter.ts";
 import type { LiveThread } from "./live-thread.ts";
 import { findBranchPosition, modify } from "./modify.ts";
-import type { AskArguments, AskOptions, Decider, SteerOptions, StopOptions } from "./options.ts";
+import type { AskArguments, AskOptions, CommandOptions, Decider, SteerOptions, StopOptions } from "./options.ts";
 import { resultOfRequest } from "./past-request.ts";
 import type { AgentServer } from "./port.ts";
 import { steer } from "./steer.ts";
@@ -87,28 +89,17 @@ export class LiveServer<Given extends AnyAgent> implements AgentServer<Given> {
 
   async approve(toolCallId: string, options: Decider = {}): Promise<void> {
     checkDecider("approve", options);
-    const { by, note } = options;
-    await this.#decide({
-      type: "approve",
-      toolCallId,
-      ...(by !== undefined && { by: by.toWellFormed() }),
-      ...(note !== undefined && { note: note.toWellFormed() }),
-    });
+    await this.#decide({ type: "approve", toolCallId, ...decisionOf(options) });
   }
 
   async deny(toolCallId: string, options: Decider = {}): Promise<void> {
     checkDecider("deny", options);
-    const { by, note } = options;
-    await this.#decide({
-      type: "deny",
-      toolCallId,
-      ...(by !== undefined && { by: by.toWellFormed() }),
-      ...(note !== undefined && { note: note.toWellFormed() }),
-    });
+    await this.#decide({ type: "deny", toolCallId, ...decisionOf(options) });
   }
 
-  async answer(toolCallId: string, output: unknown): Promise<void> {
-    await this.#decide({ type: "answer", toolCallId, outcome: answeredWith(output) });
+  async answer(toolCallId: string, output: unknown, options: CommandOptions = {}): Promise<void> {
+    checkCommandOptions("answer", options);
+    await this.#decide({ type: "answer", toolCallId, outcome: answeredWith(output), ...commandRefs(options) });
   }
 
   steer(content: Content, options?: SteerOptions): SteerAnswer {
@@ -117,7 +108,7 @@ export class LiveServer<Given extends AnyAgent> implements AgentServer<Given> {
 
   inject(content: Content, options: SteerOptions & { readonly source: string }): SteerAnswer {
     const source: unknown = options?.source; // of a caller without types
-    if (typeof source === "string") return this.#steer("inject", content, options, source);
+    if (typeof source === "string") return this.#steer("inject", content, options);
     const message = 'inject needs { source: "..." }: who speaks. The user\'s own words are for steer.';
     throw new RequestError({ code: "invalid_options", message });
   }
@@ -126,13 +117,16 @@ export class LiveServer<Given extends AnyAgent> implements AgentServer<Given> {
     return this.#steer("follow_up", content, options);
   }
 
-  async cancel(requestId?: string, reason?: string): Promise<boolean> {
+  async cancel(requestId?: string, reason?: string, options: CommandOptions = {}): Promise<boolean> {
+    checkCommandOptions("cancel", options);
+    const refs = commandRefs(options);
     const request = this.#live.current;
     if (request === undefined || (requestId !== undefined && request.id !== requestId)) return false;
     await this.#live.submit({
       type: "cancel",
       requestId: request.id,
       ...(reason !== undefined && { reason: reason.toWellFormed() }),
+      ...refs,
     });
     await request.result.catch(() => undefined);
     return true;
@@ -211,9 +205,9 @@ export class LiveServer<Given extends AnyAgent> implements AgentServer<Given> {
     await this.stop();
   }
 
-  #steer(kind: SteerKind, content: Content, options: SteerOptions = {}, source?: string): SteerAnswer {
+  #steer(kind: SteerKind, content: Content, options: SteerOptions = {}): SteerAnswer {
     checkSteerOptions(METHODS[kind], options);
-    return steer(this.#live, { kind, content, source, ...options }, this.#stopping.isStopped);
+    return steer(this.#live, { ...options, kind, content }, this.#stopping.isStopped);
   }
 
   /** A decision on a call that does not wait for one is a mistake somebody should hear of. */

@@ -7,18 +7,19 @@ import type { Content } from "../../thread/message.ts";
 import type { ReceiptReason, SteerAnswer } from "../request/receipt.ts";
 import { RequestError } from "../request/request-error.ts";
 import { findOlderEntry } from "../session/older-entry.ts";
+import { commandRefs } from "./command-refs.ts";
 import type { LiveThread } from "./live-thread.ts";
 import type { SteerOptions } from "./options.ts";
 
 interface Words extends SteerOptions {
   readonly kind: SteerKind;
   readonly content: Content;
-  readonly source?: string | undefined;
 }
 
 /** Answers at once whether the words are taken; the receipt tells later what became of them. */
 export function steer(live: LiveThread, words: Words, isStopped: boolean): SteerAnswer {
   const { kind, requestId, id = live.options.ports.ids("steer") } = words;
+  const { refs } = commandRefs(words);
   const source = words.source?.toWellFormed();
   const content = contentOf(words.content);
   copyJson(id, "steer"); // it goes into the log, which takes JSON only
@@ -29,6 +30,7 @@ export function steer(live: LiveThread, words: Words, isStopped: boolean): Steer
     content,
     ...(requestId !== undefined && { requestId }),
     ...(source !== undefined && { source }),
+    ...(refs !== undefined && { refs }),
   };
   const reason = refusal(live, signal, isStopped);
   if (reason !== undefined) {

@@ -126,8 +126,8 @@ async function goOn<Given extends AnyAgent>(
   for (const decision of wanted) {
     const { toolCallId } = decision;
     if ("output" in decision) await server.answer(toolCallId, decision.output);
-    else if (decision.approved) await server.approve(toolCallId, { by, note: decision.note });
-    else await server.deny(toolCallId, { by, note: decision.note });
+    else if (decision.approved) await server.approve(toolCallId, { by, reason: decision.reason });
+    else await server.deny(toolCallId, { by, reason: decision.reason });
   }
   return { request, after, thread: () => server.thread() };
 }

@@ -4,7 +4,7 @@ import type { UIMessageLike, UIToolPart } from "./message.ts";
 
 /** What somebody decided on a call that waits. */
 export type Decision =
-  | { readonly toolCallId: string; readonly approved: boolean; readonly note: string | undefined }
+  | { readonly toolCallId: string; readonly approved: boolean; readonly reason: string | undefined }
   | { readonly toolCallId: string; readonly output: unknown };
 
 /** What a message of a browser decides on calls that wait. It may hold anything; of other calls nothing is taken. */
@@ -25,7 +25,7 @@ function decisionOn(call: UIToolPart, part: { readonly [key: string]: unknown })
     if (!isPlainObject(approval) || approval["id"] !== call.approval.id) return undefined;
     const { approved, reason } = approval;
     if (typeof approved !== "boolean") return undefined;
-    return { toolCallId, approved, note: typeof reason === "string" ? reason : undefined };
+    return { toolCallId, approved, reason: typeof reason === "string" ? reason : undefined };
   }
   if (call.state !== "input-available") return undefined;
   if (state === "output-available" && output !== undefined) {

@@ -73,9 +73,9 @@ export class SpokenMessage {
     if (call !== undefined) call.approval ??= {};
   }
 
-  decided(callId: string | undefined, toolCallId: string, approved: boolean, note: string | undefined): void {
+  decided(callId: string | undefined, toolCallId: string, approved: boolean, reason: string | undefined): void {
     const call = this.#calls.get(approvalIdOf(callId, toolCallId));
-    if (call !== undefined) call.approval = { approved, ...(note !== undefined && { reason: note }) };
+    if (call !== undefined) call.approval = { approved, ...(reason !== undefined && { reason }) };
   }
 
   /** The first result of a call is the one that counts. */

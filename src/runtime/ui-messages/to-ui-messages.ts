@@ -36,6 +36,8 @@ interface Written {
   readonly isError?: boolean;
   readonly steer?: string;
   readonly approved?: boolean;
+  readonly reason?: string;
+  /** The reason, in logs of 0.1. */
   readonly note?: string;
 }
 
@@ -120,10 +122,19 @@ function partFor6(part: UIPart): readonly UIPart[] {
 const KINDS: ReadonlySet<string> = new Set(["ai_message", "approval_requested", "approval_resolved"]);
 
 function read(message: SpokenMessage, { id, kind, payload, refs }: Entry): void {
-  const { role, content, toolCalls = [], isError = false, steer, approved, note } = payload as unknown as Written; // written by us
+  const {
+    role,
+    content,
+    toolCalls = [],
+    isError = false,
+    steer,
+    approved,
+    note,
+    reason = note,
+  } = payload as unknown as Written; // written by us
   const { callId, toolCallId = "", signalId = id } = refs;
   if (kind === "approval_requested") message.asked(callId, toolCallId);
-  else if (kind === "approval_resolved") message.decided(callId, toolCallId, approved === true, note);
+  else if (kind === "approval_resolved") message.decided(callId, toolCallId, approved === true, reason);
   else if (role === "assistant") message.answer(callId, { content, toolCalls });
   else if (role === "tool") message.result(callId, toolCallId, { content, isError });
   else if (steer === "repair") message.takeBack();

@@ -15,6 +15,8 @@ interface Written {
   readonly isError?: boolean;
   readonly steer?: SteerKind;
   readonly approved?: boolean;
+  readonly reason?: string;
+  /** The reason, in logs of 0.1. */
   readonly note?: string;
   readonly call?: CallRecord & Pick<ModelAnswer, "usage" | "finishReason">;
 }
@@ -92,7 +94,7 @@ function toolDraft(
   kind: "approval_requested" | "approval_resolved" | "tool_completed",
   all: readonly Entry[],
 ): EventDraft {
-  const { content, isError = false, approved = false, note } = payload as unknown as Written; // written by us
+  const { content, isError = false, approved = false, note, reason = note } = payload as unknown as Written; // written by us
   const { callId, toolCallId = "" } = refs;
   const { name: toolName = "", arguments: args = {} } = callIn(all, callId, toolCallId) ?? {};
   const of = { ...(callId !== undefined && { callId }), toolCallId, toolName };
@@ -100,7 +102,7 @@ function toolDraft(
     case "approval_requested":
       return { kind, ...of, data: { arguments: args } };
     case "approval_resolved":
-      return { kind, ...of, data: { approved, ...(note !== undefined && { note }) } };
+      return { kind, ...of, data: { approved, ...(reason !== undefined && { reason }) } };
     case "tool_completed":
       return { kind, ...of, data: { content, isError } };
     default:

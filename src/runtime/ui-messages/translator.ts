@@ -192,13 +192,13 @@ export class Translator {
   }
 
   #resolve(event: EventOf<"approval_resolved">): readonly UIChunk[] {
-    const { approved, note } = event.data;
+    const { approved, reason: given } = event.data;
     const approvalId = approvalIdOf(event.callId, event.toolCallId);
     const introduced = this.#introduce(event);
     const told = this.#told.get(approvalId);
     const asked = told?.isAsked || this.#options.after !== undefined ? [] : this.#ask(event);
     if (told !== undefined) told.isDenied = !approved;
-    const reason = note === undefined ? {} : { reason: note };
+    const reason = given === undefined ? {} : { reason: given };
     return [...introduced, ...asked, { type: "tool-approval-response", approvalId, approved, ...reason }];
   }
 

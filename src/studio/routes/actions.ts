@@ -131,9 +131,9 @@ export function decide(verdict: "approve" | "deny"): (call: RouteCall) => Promis
   return async ({ studio, request, param }) => {
     const body = await objectOf(request);
     const toolCallId = requiredText(body, "toolCallId");
-    const [by, note] = [optionalText(body, "by"), optionalText(body, "note")];
+    const [by, reason] = [optionalText(body, "by"), optionalText(body, "reason")];
     const id = await checkExists(studio, param("id"));
-    await studio.host[verdict](id, toolCallId, { by, note });
+    await studio.host[verdict](id, toolCallId, { by, reason });
     void studio.resume(id);
     return json<DecisionResult>({ decided: true });
   };

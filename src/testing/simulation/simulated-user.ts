@@ -167,7 +167,7 @@ export class SimulatedUser {
     if (isAnswer) this.#pendingCalls.begin(process, `answer ${id}`, () => server.answer(id, { said: "yes" }), REFUSED);
     else if (approved)
       this.#pendingCalls.begin(process, `approve ${id}`, () => server.approve(id, { by: "ann" }), REFUSED);
-    else this.#pendingCalls.begin(process, `deny ${id}`, () => server.deny(id, { note: "not now" }), REFUSED);
+    else this.#pendingCalls.begin(process, `deny ${id}`, () => server.deny(id, { reason: "not now" }), REFUSED);
   }
 
   #cancel(process: SimulatedProcess, server: AgentServer): void {

@@ -42,10 +42,10 @@ describe("a call that needs approval", () => {
 
   test("that is denied gives the model an error, with the reason", () => {
     waiting
-      .when({ type: "deny", toolCallId: "p", note: "Too much." })
+      .when({ type: "deny", toolCallId: "p", reason: "Too much." })
       .then(
         [
-          { kind: "approval_resolved", payload: { approved: false, note: "Too much." } },
+          { kind: "approval_resolved", payload: { approved: false, reason: "Too much." } },
           { payload: { role: "tool", isError: true, content: expect.stringContaining("Too much.") } },
         ],
         [{ type: "emit", event: { kind: "tool_completed" } }, { type: "llm_stream" }],
@@ -69,9 +69,9 @@ describe("a call that needs approval", () => {
       .then([{ kind: "tool_started", payload: { toolCallId: "p" } }], [{ type: "tool_exec", approved: true }]);
   });
 
-  test("that another process has denied is emitted, with its reason", () => {
+  test.each(["reason", "note"])("that another process has denied is emitted, with its %s", (field) => {
     const refs = { requestId: "req_1", runId: "run_1", callId: "call_1", toolCallId: "p" };
-    const payload = { toolCallId: "p", approved: false, by: "anna", note: "Too much." };
+    const payload = { toolCallId: "p", approved: false, by: "anna", [field]: "Too much." }; // `note` in logs of 0.1
     waiting
       .given([{ kind: "approval_resolved", payload, refs }])
       .when({ type: "notice" })
@@ -80,7 +80,7 @@ describe("a call that needs approval", () => {
         [
           {
             type: "emit",
-            event: { kind: "approval_resolved", data: { approved: false, by: "anna", note: "Too much." } },
+            event: { kind: "approval_resolved", data: { approved: false, by: "anna", reason: "Too much." } },
           },
           { type: "emit", event: { kind: "tool_completed" } },
           { type: "llm_stream" },

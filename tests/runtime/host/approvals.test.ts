@@ -22,7 +22,8 @@ describe("a decision where another process holds the thread goes by entry, and t
     ],
     [
       "deny",
-      (host: ReturnType<Awaited<ReturnType<typeof house>>["host"]>) => host.deny("thread_1", "call_p", { note: "no" }),
+      (host: ReturnType<Awaited<ReturnType<typeof house>>["host"]>) =>
+        host.deny("thread_1", "call_p", { reason: "no" }),
       [],
     ],
   ] as const) {

@@ -263,7 +263,7 @@ describe("words that no log can hold", () => {
       server.followUp("Then \ud83d."),
     ];
     expect(answers.map(({ accepted }) => accepted)).toEqual([true, true, true]);
-    await on.end(server.approve("call_1", { by: "Ada \ud83d", note: "Fine \ud83d" }));
+    await on.end(server.approve("call_1", { by: "Ada \ud83d", reason: "Fine \ud83d" }));
     await on.end(request.result).catch(() => undefined);
     const text = JSON.stringify(await on.log());
     for (const words of ["Pay", "Now", "Seen", "watch", "Ada", "Fine"]) expect(text).toContain(`${words} \ufffd`);

@@ -19,7 +19,7 @@ describe("a call that needs approval", () => {
     expect({ state: request.state, paid }).toEqual({ state: "waiting", paid: [] });
     expect((await failureOf(server.approve("call_9"))).code).toBe("not_waiting");
     expect((await failureOf(server.answer("call_1", "no"))).code).toBe("not_waiting");
-    await on.end(server.approve("call_1", { by: "Bea", note: "fine" }));
+    await on.end(server.approve("call_1", { by: "Bea", reason: "fine" }));
     expect((await failureOf(server.deny("call_1"))).code).toBe("not_waiting");
     expect((await on.end(request.result)).text).toBe("Paid.");
     expect(paid).toEqual([{ to: "Ann" }]);
@@ -28,7 +28,7 @@ describe("a call that needs approval", () => {
     expect(events.find(({ kind }) => kind === "approval_resolved")?.data).toEqual({
       approved: true,
       by: "Bea",
-      note: "fine",
+      reason: "fine",
     });
     expect((await failureOf(server.approve("call_1"))).code).toBe("not_waiting");
     await proveAll(on.store, on.threadId);
@@ -70,7 +70,7 @@ describe("a call that needs approval", () => {
     });
     const request = await on.end(server.ask("Pay Ann."));
     await on.settled();
-    await on.end(server.deny("call_1", { note: "too much" }));
+    await on.end(server.deny("call_1", { reason: "too much" }));
     expect((await on.end(request.result)).text).toBe("Not paid.");
     expect(paid).toEqual([]);
   });

@@ -29,7 +29,7 @@ describe.each(places)("a run that waits lies $name", ({ store: make }) => {
     expect((await all(waiting.events)).slice(-2).map(({ kind }) => kind)).toEqual(["approval_requested", "checkpoint"]);
     expect(await codeOf(waiting.result)).toBe("request_waiting");
     const { agent, model } = cast(["Then not."], { tools });
-    const deny = { call_a: { by: "u1", note: "too dear" } };
+    const deny = { call_a: { by: "u1", reason: "too dear" } };
     const { thread } = await react.collect(waiting.token ?? "", agent, { deny, ...(store && { store }) });
     expect(JSON.stringify(model.requests[0])).toContain("too dear");
     expect(thread.filterByKind("approval_resolved")[0]?.payload).toMatchObject({ approved: false, by: "u1" });

@@ -217,7 +217,7 @@ describe("a request", () => {
     request.event(event({ kind: "llm_delta", callId: "call_1", data: { type: "text", id: "1", text: "Ada" } }));
     request.event(event({ kind: "tool_started", ...tool, data: { arguments: { name: "Ada" } } }));
     request.event(event({ kind: "approval_requested", ...tool, data: { arguments: { name: "Ada" } } }));
-    request.event(event({ kind: "approval_resolved", ...tool, data: { approved: true, by: "Ada", note: "Ada" } }));
+    request.event(event({ kind: "approval_resolved", ...tool, data: { approved: true, by: "Ada", reason: "Ada" } }));
     request.event(event({ kind: "answer_requested", ...tool, data: { arguments: { name: "Ada" } } }));
     request.event(event({ kind: "input_injected", data: { id: "steer_1", steer: "steer", content: "Ada" } }));
     request.event(event({ kind: "output_repaired", data: { issues: ["Ada"], attempt: 1 } }));

@@ -126,7 +126,7 @@ describe("a message holds the answer, also when", () => {
 
   test("the events begin behind a restart", async () => {
     const of = { callId: "c1", toolCallId: "x", toolName: "pay" };
-    const resolved: EventDraft = { kind: "approval_resolved", ...of, data: { approved: false, note: "No." } };
+    const resolved: EventDraft = { kind: "approval_resolved", ...of, data: { approved: false, reason: "No." } };
     const denied: EventDraft = { kind: "tool_completed", ...of, data: { content: "no", isError: true } };
     const message = await read([resolved, denied, over("")]);
     expect(message.parts).toEqual([

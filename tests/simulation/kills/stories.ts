@@ -74,7 +74,7 @@ const TOLD: readonly Story[] = [
       await begun(stage);
       await stage.waiting();
       stage.server.steer("Be quick.");
-      await stage.server.deny("call_0", { note: "no" });
+      await stage.server.deny("call_0", { reason: "no" });
       await stage.ended();
     },
   },

@@ -162,7 +162,7 @@ export function studioStories(kind: string, open: () => ThreadStore): void {
         { toolCallId: "call_1", name: "send_money", arguments: { to: "Ada", euros: 20 }, kind: "approval" },
       ]);
       expect((await api.post(`/threads/${id}/approve`, { toolCallId: "call_9" })).body.error.code).toBe("not_waiting");
-      expect((await api.post(`/threads/${id}/approve`, { toolCallId: "call_1", note: "fine" })).status).toBe(200);
+      expect((await api.post(`/threads/${id}/approve`, { toolCallId: "call_1", reason: "fine" })).status).toBe(200);
       const end = await events.until(({ event, data }) => event === "agent" && isEnd(data.kind));
       expect(end.data).toMatchObject({ kind: "request_completed" });
       expect(end.data.data.text).toMatch(/^Done: 20 euros for Ada/);
@@ -177,7 +177,7 @@ export function studioStories(kind: string, open: () => ThreadStore): void {
       const events = await api.events(`/threads/${id}/events`);
       await api.post(`/threads/${id}/ask`, { content: "Send 20 euros to Ada." });
       await events.until(({ event, data }) => event === "thread" && data.status === "waiting");
-      await api.post(`/threads/${id}/deny`, { toolCallId: "call_1", note: "too much" });
+      await api.post(`/threads/${id}/deny`, { toolCallId: "call_1", reason: "too much" });
       const end = await events.until(({ event, data }) => event === "agent" && isEnd(data.kind));
       expect(end.data.data.text).toMatch(/^Nothing was sent to Ada: .*too much/);
     });
