@@ -4,7 +4,7 @@ import type { JsonObject } from "../../thread/json.ts";
 import type { Content } from "../../thread/message.ts";
 import type { CallRecord, ModelAnswer } from "../model-call.ts";
 import type { Failure, Signal, Steer, StoredRequestOptions, ToolOutcome } from "../signal.ts";
-import type { RequestEnd, Run } from "./state.ts";
+import { type RequestEnd, type Run, withRefs } from "./state.ts";
 
 // One function per entry of a run. Types make the payloads JSON; `draftEntries` checks them again.
 
@@ -15,11 +15,6 @@ type RunIds = Pick<Run, "requestId" | "runId" | "lane" | "refs">;
 export function askEntry(run: RunIds, content: Content, options: StoredRequestOptions, agent: string): EntryInput {
   const own = Object.keys(options).length === 0 ? {} : { options };
   return message(run, { role: "user", content, ...own, agent }, {});
-}
-
-/** The run with more refs, for an entry that a command causes. The agent's own refs win. */
-export function withRefs(run: Run, refs: Refs = {}): Run {
-  return { ...run, refs: { ...run.refs, ...refs } as JsonObject }; // refs are scalars
 }
 
 export function steerEntry(run: Run, { id, steer, content, source, refs }: Steer): EntryInput {

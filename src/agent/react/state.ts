@@ -1,5 +1,5 @@
 import { withLane } from "../../lanes/active-lane.ts";
-import type { Entry } from "../../thread/entry.ts";
+import type { Entry, Refs } from "../../thread/entry.ts";
 import { isPlainObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
 import { DEFAULT_LANE, isMalformedOperation, namedLane, switchTarget } from "../../thread/lane-operations.ts";
 import { type Content, contentText, type ToolCall } from "../../thread/message.ts";
@@ -135,6 +135,11 @@ function afterAny(state: ReactState, entry: Entry): ReactState {
   const end = readRequestEnd(entry.payload as JsonObject); // every payload is a JSON object
   if (end === undefined) return { ...state, projectionCursorSeq, run: next };
   return { ...state, projectionCursorSeq, run: undefined, last: { run: next, end, seq: entry.seq } };
+}
+
+/** The run with more refs, for an entry that a command causes. The agent's own refs win. */
+export function withRefs(run: Run, refs: Refs = {}): Run {
+  return { ...run, refs: { ...run.refs, ...refs } as JsonObject }; // refs are scalars
 }
 
 /** The run that an entry starts, if it is an ask. A steer is not an ask. */

@@ -19,7 +19,6 @@ import {
   type Decision,
   resultEntry,
   toolStartedEntry,
-  withRefs,
 } from "./entries.ts";
 import {
   committedOutcome,
@@ -32,7 +31,7 @@ import {
   outcomeAtEnd,
 } from "./finish.ts";
 import { startNextCall } from "./next-call.ts";
-import { type OpenCall, openCalls, type Run } from "./state.ts";
+import { type OpenCall, openCalls, type Run, withRefs } from "./state.ts";
 import { stepsOf } from "./steps.ts";
 
 type SignalOfType<Type extends Signal["type"]> = Extract<Signal, { type: Type }>;

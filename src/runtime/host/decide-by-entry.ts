@@ -1,7 +1,7 @@
 import type { AnyAgent } from "../../agent/definition/config.ts";
 import { commitEntries, unchanged } from "../../agent/react/agent.ts";
-import { approvalResolvedEntry, foreignAnswerEntry, withRefs } from "../../agent/react/entries.ts";
-import type { OpenCall, Run } from "../../agent/react/state.ts";
+import { approvalResolvedEntry, foreignAnswerEntry } from "../../agent/react/entries.ts";
+import { type OpenCall, type Run, withRefs } from "../../agent/react/state.ts";
 import type { ToolOutcome } from "../../agent/signal.ts";
 import { ConflictError, threadNotFound } from "../../stores/errors.ts";
 import type { ThreadStore } from "../../stores/port.ts";
