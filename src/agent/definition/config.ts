@@ -95,7 +95,7 @@ export interface AgentConfig<
   readonly hookTimeoutMs?: number | undefined;
   /** The timeout of each attempt of a tool, in milliseconds. Default 60,000. */
   readonly toolTimeoutMs?: number | undefined;
-  /** Retries of a tool after a timeout or an error with `retryable: true`. Default 0. */
+  /** Retries of a tool after a timeout or an error with `retryable: true`; not of one with `repeatable: false`. Default 0. */
   readonly toolMaxRetries?: number | undefined;
   /** The wait before a tool is retried, in milliseconds. Default 200. */
   readonly toolRetryBackoffMs?: number | undefined;

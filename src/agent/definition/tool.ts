@@ -27,7 +27,10 @@ export type ApprovalOptions<Context = unknown> = Pick<ToolOptions<Context>, "con
 /** The fields of a tool that do not depend on its types. */
 interface ToolSettings {
   readonly inputSchema: InputSchema;
-  /** Whether a second run with the same arguments is safe, after a crash or a retryable error. Default false. */
+  /**
+   * Whether a second run with the same arguments is safe, after a crash or a retryable error. Default: not after a crash, and
+   * after a retryable error as `toolMaxRetries` says; with false never, unless `maxRetries` of the tool says so.
+   */
   readonly repeatable?: boolean | undefined;
   /** The timeout of each attempt, without waiting for approval. Default: the agent's `toolTimeoutMs`. */
   readonly timeoutMs?: number | undefined;

@@ -1,4 +1,4 @@
-import type { HeddleError } from "../../thread/errors.ts";
+import { HeddleError } from "../../thread/errors.ts";
 import type { RuntimePorts } from "../ports.ts";
 import { RequestError } from "../request/request-error.ts";
 import type { Asking } from "./asking.ts";
@@ -56,7 +56,18 @@ export class Stopping {
     live.suspend();
     await live.settle();
     this.#settleAll();
-    await live.options.holder?.release();
+    await this.#release();
+  }
+
+  /** The work is stored. A claim that cannot be released runs out by itself, so it must not fail the stop. */
+  async #release(): Promise<void> {
+    const { threadId, holder, warn } = this.#live.options;
+    try {
+      await holder?.release();
+    } catch (error) {
+      const why = HeddleError.isInstance(error) ? error.message : "unexpected error.";
+      warn(`Thread ${threadId}: its claim could not be released, and runs out by itself: ${why}`);
+    }
   }
 
   /** A store that never answers must not keep anybody from ending. What it still takes later is fenced by the claim. */

@@ -83,6 +83,7 @@ function toolOf(client: McpClient, { name, description, inputSchema }: McpTool):
   return {
     ...(description === undefined ? {} : { description }),
     inputSchema: jsonSchema<JsonObject>(inputSchema),
+    repeatable: false,
     execute: (input, options) => called(client, name, input, options),
   };
 }

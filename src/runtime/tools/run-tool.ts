@@ -24,7 +24,7 @@ export interface ToolRunOptions extends HeartbeatOptions {
   readonly onError?: ((error: unknown, code: string) => void) | undefined;
   /** The timeout of each attempt, in milliseconds. The tool's own `timeoutMs` wins. Default 60,000. */
   readonly timeoutMs?: number | undefined;
-  /** Retries of a retryable failure. The tool's own `maxRetries` wins. Default 0; at least 1 for a `repeatable` tool. */
+  /** Retries of a retryable failure. The tool's own `maxRetries` wins. Default 0; at least 1 for a `repeatable` tool, and 0 with `repeatable: false`. */
   readonly maxRetries?: number | undefined;
   /** Milliseconds before the first retry; they double from one to the next. Default 200. */
   readonly backoffMs?: number | undefined;
@@ -114,6 +114,7 @@ async function answered(
 }
 
 function retriesOf(tool: AnyTool, usual: number): number {
+  if (tool.repeatable === false) return tool.maxRetries ?? 0;
   return tool.maxRetries ?? (tool.repeatable === true ? Math.max(1, usual) : usual);
 }
 

@@ -1,3 +1,4 @@
+import { StoreError } from "heddle";
 import { describe, expect, test } from "vitest";
 import { toAll } from "../support/recovery-tools.ts";
 import { anything, failureOf, gate, type Stage, stage, told } from "../support/stage.ts";
@@ -143,5 +144,18 @@ describe("a server that stops", () => {
     expect(await on.end(cancel)).toBe(true);
     expect((await failureOf(request.result)).code).toBe("request_cancelled");
     expect(told(await on.log()).at(-1)).toBe("error end:cancelled");
+  });
+
+  test.each([
+    ["an error of the store", new StoreError({ code: "store_failed", message: "The store is gone." })],
+    ["any other error", new TypeError("no")],
+  ])("resolves with a warning when its claim cannot be released: %s", async (_, error) => {
+    const release = () => Promise.reject(error);
+    const on = await stage({ around: (store) => ({ ...store, release }) });
+    const server = await on.start({ script: ["Done."] });
+    await on.end((await on.end(server.ask("Go."))).result);
+    await on.end(server.stop());
+    expect(on.warnings).toEqual([expect.stringContaining("its claim could not be released")]);
+    expect(told(await on.log())).toEqual(["ask Go.", "says Done. end:completed"]);
   });
 });

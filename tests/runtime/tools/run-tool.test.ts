@@ -160,6 +160,7 @@ describe("retries", () => {
     ["as often as the agent says", {}, { maxRetries: 2 }, 3],
     ["once when the tool is repeatable", { repeatable: true }, {}, 2],
     ["more when the agent says so too", { repeatable: true }, { maxRetries: 3 }, 4],
+    ["never when the tool is not repeatable, whatever the agent says", { repeatable: false }, { maxRetries: 3 }, 1],
     ["as the tool says, whatever the agent says", { maxRetries: 0, repeatable: true }, { maxRetries: 3 }, 1],
   ])("happen %s", async (_, traits, options, attempts) => {
     const { ports, pass } = world();
