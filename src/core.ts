@@ -1,5 +1,6 @@
 import "./thread/node-version.ts";
 
+export { recordedCall } from "./agent/call-record.ts";
 export { cmd } from "./agent/cmd.ts";
 export type {
   AcceptScope,

@@ -74,7 +74,7 @@ export type CallBasis = {
   readonly estimatedTokens: number;
 };
 
-/** `payload.call` of the entry that records a model call. */
+/** The record of a model call. `recordedCall` reads it from an entry. */
 export type CallRecord = CallBasis & {
   /** The hash of the blob with the messages, tools or settings that `transformRequest` changed. */
   readonly sent?: string;

@@ -1,12 +1,13 @@
 import type { Entry, JsonObject } from "heddle";
 import type { CallRecord } from "heddle/core";
+import { recordedCall } from "../../src/agent/call-record.ts";
 import type { CallRow } from "./contract.ts";
 
 /** Returns the call record of an entry. Undefined if the entry is not the answer of a model call. */
-export function recordIn({ payload, refs }: Entry): CallRecord | undefined {
-  const call = (payload as JsonObject)["call"]; // every entry payload is a JSON object
-  const isRecord = refs.callId !== undefined && typeof call === "object" && call !== null && "fingerprint" in call;
-  return isRecord ? (call as unknown as CallRecord) : undefined; // Heddle wrote the record, so its shape is known
+export function recordIn(entry: Entry): CallRecord | undefined {
+  const call = recordedCall(entry);
+  const isRecord = entry.refs.callId !== undefined && call !== undefined && "fingerprint" in call;
+  return isRecord ? (call as CallRecord) : undefined; // Heddle wrote the record, so its shape is known
 }
 
 /** Lists the model calls of these entries, newest first, as the server does. */

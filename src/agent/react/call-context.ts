@@ -8,6 +8,7 @@ import { portableSha256 } from "../../thread/sha256.ts";
 import type { Thread } from "../../thread/thread.ts";
 import { type CallSample, calibrate } from "../../tokens/calibrate.ts";
 import { factsOf, heuristic, type TokenCounter } from "../../tokens/counter.ts";
+import { recordedCall } from "../call-record.ts";
 import type { CallBasis, CallEnvironment, CallRecord } from "../model-call.ts";
 import type { Failure } from "../signal.ts";
 import type { ReactAgent } from "./agent.ts";
@@ -178,9 +179,9 @@ function reportedShare(settings: ReactSettings, thread: Thread, factor: number):
 
 function samplesOf(thread: Thread, model: string | undefined): readonly CallSample[] {
   const from = Math.max(thread.firstSeq, thread.rev - LOOK_BACK);
-  return thread.slice(from, Math.max(from, thread.lastSeq)).flatMap(({ payload }) => {
-    const call = (payload as JsonObject)["call"]; // every payload is a JSON object
-    if (!isPlainObject(call) || call["model"] !== model) return [];
+  return thread.slice(from, Math.max(from, thread.lastSeq)).flatMap((entry) => {
+    const call = recordedCall(entry);
+    if (call === undefined || call.model !== model) return [];
     const { estimatedTokens: estimated, calibration: factor, usage } = call;
     const reported = isPlainObject(usage) ? usage["inputTokens"] : undefined;
     if (typeof estimated !== "number" || typeof reported !== "number" || typeof factor !== "number") return [];

@@ -2,6 +2,7 @@ import { coveredSeqs, type SummaryRange } from "../../projection/summary/summary
 import type { EntryInput, Refs } from "../../thread/entry.ts";
 import type { JsonObject } from "../../thread/json.ts";
 import type { Content } from "../../thread/message.ts";
+import { storedCall } from "../call-record.ts";
 import type { CallRecord, ModelAnswer } from "../model-call.ts";
 import type { Failure, Signal, Steer, StoredRequestOptions, ToolOutcome } from "../signal.ts";
 import { type RequestEnd, type Run, withRefs } from "./state.ts";
@@ -46,7 +47,7 @@ export function answerEntry(
     content,
     ...(toolCalls.length > 0 && { toolCalls }),
     ...(partial && { partial }),
-    call,
+    call: storedCall(call, run.lane),
     ...(end && { end }),
   };
   return message(run, payload, { callId, iteration: run.iteration + 1 });
@@ -80,7 +81,11 @@ export function callErrorEntry(
 ): EntryInput {
   const refs = { ...runRefs(run), callId, iteration: run.iteration + 1 };
   const room = correctedRoom === undefined ? {} : { correctedRoom };
-  return { kind: "error", payload: json({ contextRef: run.lane, ...failure, ...room, call }), refs };
+  return {
+    kind: "error",
+    payload: json({ contextRef: run.lane, ...failure, ...room, call: storedCall(call, run.lane) }),
+    refs,
+  };
 }
 
 /** A failed summary. Includes the record of its call, because its usage counts. */
@@ -117,7 +122,12 @@ export function endEntry(
       : end.status === "cancelled"
         ? { code: "request_cancelled", message: end.reason }
         : {};
-  const payload = json({ contextRef: run.lane, ...fields, ...(call && { call: call.call }), end });
+  const payload = json({
+    contextRef: run.lane,
+    ...fields,
+    ...(call && { call: storedCall(call.call, run.lane) }),
+    end,
+  });
   const refs =
     call === undefined ? runRefs(run) : { ...runRefs(run), callId: call.callId, iteration: run.iteration + 1 };
   return { kind, payload, refs };

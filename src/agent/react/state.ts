@@ -3,6 +3,7 @@ import type { Entry, Refs } from "../../thread/entry.ts";
 import { isPlainObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
 import { DEFAULT_LANE, isMalformedOperation, namedLane, switchTarget } from "../../thread/lane-operations.ts";
 import { type Content, contentText, type ToolCall } from "../../thread/message.ts";
+import { recordedCall } from "../call-record.ts";
 import type { TerminationReason } from "../event.ts";
 import { addModelUsage, addUsage, type ModelFinishReason, type Usage, type UsageByModel } from "../model-call.ts";
 import type { Failure, StoredRequestOptions } from "../signal.ts";
@@ -172,8 +173,10 @@ export function runFromAsk({ kind, payload, refs, seq }: Entry): Run | undefined
   };
 }
 
-function afterEntry(before: Run, { kind, payload, refs }: Entry): Run {
-  const fields = payload as JsonObject; // every payload is a JSON object
+function afterEntry(before: Run, entry: Entry): Run {
+  const { kind, payload, refs } = entry;
+  const call = recordedCall(entry);
+  const fields = (call === undefined ? payload : { ...payload, call }) as unknown as JsonObject; // every payload is a JSON object
   const isAnsweredElsewhere = kind === "ai_message" && fields["elsewhere"] === true;
   const run = { ...before, workedMs: Math.max(before.workedMs, workedIn(fields)), isAnsweredElsewhere };
   switch (kind) {
@@ -291,7 +294,7 @@ function usageAfter(run: Run, call: JsonValue | undefined): Pick<Run, "usage" | 
 }
 
 /** The usage in the record of a call. */
-export function recordedUsage(call: JsonValue | undefined): Usage {
+export function recordedUsage(call: unknown): Usage {
   const usage = isPlainObject(call) ? call["usage"] : undefined;
   return isPlainObject(usage) ? (usage as Usage) : {}; // the agent wrote this entry
 }

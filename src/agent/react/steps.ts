@@ -2,6 +2,7 @@ import type { Entry } from "../../thread/entry.ts";
 import type { JsonObject, JsonValue } from "../../thread/json.ts";
 import { type Content, contentText, type Part, type ToolCall } from "../../thread/message.ts";
 import { parseStructure } from "../../thread/messages/to-messages.ts";
+import { recordedCall } from "../call-record.ts";
 import type {
   RequestStep,
   StepPart,
@@ -11,7 +12,7 @@ import type {
   StepToolResult,
   StepUsage,
 } from "../definition/stop-when.ts";
-import type { CallRecord, Usage } from "../model-call.ts";
+import type { Usage } from "../model-call.ts";
 import type { ReactAgent } from "./agent.ts";
 import { type Run, recordedUsage } from "./state.ts";
 
@@ -43,11 +44,13 @@ export function stepsOf({ thread }: ReactAgent, { requestId, askSeq }: Run): Req
   return [...answers.values()].map(toStep);
 }
 
-function toStep({ entry: { id, at, payload, refs }, results }: LoggedAnswer, stepNumber: number): RequestStep {
-  const { content: written, toolCalls: calls = [], call } = payload as JsonObject; // every payload is a JSON object
+function toStep({ entry, results }: LoggedAnswer, stepNumber: number): RequestStep {
+  const { id, at, payload, refs } = entry;
+  const { content: written, toolCalls: calls = [] } = payload as JsonObject; // every payload is a JSON object
   const parts = partsOf(written as Content, calls as readonly ToolCall[]); // the agent wrote this entry
   const content = [...parts, ...parts.flatMap((part) => outcomeOf(part, results))];
-  const { model = "", finishReason = "other" } = (call ?? {}) as Partial<CallRecord>; // the agent wrote this entry
+  const call = recordedCall(entry);
+  const { model = "", finishReason = "other" } = call ?? {};
   const [provider = "", ...modelId] = model.split(":");
   const toolCalls = content.filter((part) => part.type === "tool-call");
   const toolResults = content.filter((part) => part.type === "tool-result");

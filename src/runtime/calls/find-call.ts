@@ -1,8 +1,8 @@
+import { recordedCall } from "../../agent/call-record.ts";
 import type { CallRecord } from "../../agent/model-call.ts";
 import { threadNotFound } from "../../stores/errors.ts";
 import type { ReadOptions, ThreadStore } from "../../stores/port.ts";
 import type { Entry } from "../../thread/entry.ts";
-import { isPlainObject, type JsonObject } from "../../thread/json.ts";
 import { CallError } from "./call-error.ts";
 
 /** The entry that a model call left, and what was recorded with it. */
@@ -15,9 +15,9 @@ export interface FoundCall {
 /** The call that an entry tells of. */
 export function callIn(entry: Entry): FoundCall | undefined {
   const { callId } = entry.refs;
-  const call = (entry.payload as JsonObject)["call"]; // payloads are JSON
-  if (callId === undefined || !isPlainObject(call) || typeof call["fingerprint"] !== "string") return undefined;
-  return { callId, entry, record: call as unknown as CallRecord }; // written by us
+  const call = recordedCall(entry);
+  if (callId === undefined || typeof call?.fingerprint !== "string") return undefined;
+  return { callId, entry, record: call as CallRecord }; // written by us
 }
 
 /** The model calls of a thread, newest first. */

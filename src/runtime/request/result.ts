@@ -1,9 +1,10 @@
+import { recordedCall } from "../../agent/call-record.ts";
 import type { TerminationReason } from "../../agent/event.ts";
 import type { ModelFinishReason, Usage, UsageByModel } from "../../agent/model-call.ts";
 import type { EndedRun } from "../../agent/react/state.ts";
 import type { ProjectionView } from "../../projection/projection.ts";
 import type { Entry } from "../../thread/entry.ts";
-import { isPlainObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
+import type { JsonValue } from "../../thread/json.ts";
 
 /** One model call of a request: what it cost, and what it was shown. `rebuildCall` gives its messages again. */
 export interface CallSummary {
@@ -55,10 +56,11 @@ export function resultIn(
 
 /** The model calls that entries of a run tell of. */
 function callsIn(entries: readonly Entry[]): readonly CallSummary[] {
-  return entries.flatMap(({ payload, refs }) => {
-    const call = (payload as JsonObject)["call"]; // payloads are JSON
-    if (!isPlainObject(call) || refs.callId === undefined) return [];
-    const { usage, view } = call as unknown as CallSummary; // written by us
-    return [{ callId: refs.callId, usage, view }];
+  return entries.flatMap((entry) => {
+    const call = recordedCall(entry);
+    const { callId } = entry.refs;
+    if (call === undefined || callId === undefined) return [];
+    const { usage, view } = call as CallSummary; // written by us
+    return [{ callId, usage, view }];
   });
 }

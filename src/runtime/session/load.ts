@@ -1,3 +1,4 @@
+import { recordedCall } from "../../agent/call-record.ts";
 import type { ReactAgent } from "../../agent/react/agent.ts";
 import { isAsk, restore } from "../../agent/react/restore.ts";
 import type { ReactSettings } from "../../agent/react/settings.ts";
@@ -140,9 +141,9 @@ export async function shortened(store: ThreadStore, agent: ReactAgent): Promise<
 /** How far the view of the last call reached back, in entries. */
 function shownIn(thread: Thread): number {
   for (let seq = thread.lastSeq; seq >= thread.firstSeq; seq--) {
-    const call = (thread.at(seq)?.payload as JsonObject | undefined)?.["call"]; // payloads are JSON
-    const view = isPlainObject(call) ? call["view"] : undefined;
-    if (isPlainObject(view)) return typeof view["startSeq"] === "number" ? thread.rev - view["startSeq"] : 0;
+    const entry = thread.at(seq);
+    const view = entry && recordedCall(entry)?.view;
+    if (isPlainObject(view)) return typeof view.startSeq === "number" ? thread.rev - view.startSeq : 0;
   }
   return 0;
 }

@@ -1,5 +1,6 @@
+import { recordedCall } from "../../agent/call-record.ts";
 import type { AgentEvent, EventDraft } from "../../agent/event.ts";
-import type { CallRecord, ModelAnswer } from "../../agent/model-call.ts";
+import type { CallRecord } from "../../agent/model-call.ts";
 import type { SteerKind } from "../../agent/signal.ts";
 import type { Entry } from "../../thread/entry.ts";
 import { type Content, contentText, type ToolCall } from "../../thread/message.ts";
@@ -18,7 +19,6 @@ interface Written {
   readonly reason?: string;
   /** The reason, in logs of 0.1. */
   readonly note?: string;
-  readonly call?: CallRecord & Pick<ModelAnswer, "usage" | "finishReason">;
 }
 
 /**
@@ -84,7 +84,7 @@ function draftsOf(entry: Entry, all: readonly Entry[], attempt: number): readonl
   if (kind === "approval_requested" || kind === "approval_resolved") return [toolDraft(entry, kind, all)];
   if (kind !== "ai_message") return [];
   if (role === "tool") return [toolDraft(entry, "tool_completed", all)];
-  if (role === "assistant" && callId !== undefined) return answerDrafts(callId, written);
+  if (role === "assistant" && callId !== undefined) return answerDrafts(callId, written, recordedCall(entry));
   if (steer === "repair") return [{ kind: "output_repaired", data: { issues: [], attempt } }];
   return steer === undefined ? [] : [{ kind: "input_injected", data: { id: signalId, steer, content } }];
 }
@@ -111,9 +111,13 @@ function toolDraft(
 }
 
 /** Its thinking and its text stand where they stood, under ids of their own. */
-function answerDrafts(callId: string, { content, toolCalls = [], call }: Written): readonly EventDraft[] {
+function answerDrafts(
+  callId: string,
+  { content, toolCalls = [] }: Written,
+  call: Partial<CallRecord> | undefined,
+): readonly EventDraft[] {
   if (call === undefined) return [];
-  const { usage, finishReason, view, estimatedTokens } = call;
+  const { usage, finishReason, view, estimatedTokens } = call as CallRecord; // written by us
   const parts = typeof content === "string" ? [{ type: "text", text: content } as const] : content;
   const deltas = parts.flatMap((part, index): readonly EventDraft[] => {
     const isSaid = (part.type === "text" || part.type === "thinking") && part.text !== "";

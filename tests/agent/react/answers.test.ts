@@ -67,7 +67,7 @@ describe("an answer", () => {
           payload: {
             role: "assistant",
             content: "4",
-            call: { model: "test:model", basisRev: 1, basisLastSeq: 0, lane: "default", usage: { inputTokens: 9 } },
+            call: { v: 2, model: "test:model", basisLastSeq: 0, usage: { inputTokens: 9 } },
             end: { status: "completed", terminationReason: "final_answer" },
           },
           refs: { callId: "call_1", iteration: 1 },

@@ -201,7 +201,7 @@ test("a model error is the end, with the basis of the call and the partial answe
     [
       {
         kind: "error",
-        payload: { code: "model_error", call: { basisRev: 1 }, end: { status: "failed" } },
+        payload: { code: "model_error", call: { basisLastSeq: 0, finishReason: "error" }, end: { status: "failed" } },
         refs: { callId: "call_1" },
       },
     ],

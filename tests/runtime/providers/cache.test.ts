@@ -1,6 +1,6 @@
-import type { JsonObject } from "heddle";
+import type { Entry } from "heddle";
+import { type CallRecord, recordedCall } from "heddle/core";
 import { describe, expect, test } from "vitest";
-import type { CallRecord } from "../../../src/agent/model-call.ts";
 import type { RequestResult } from "../../../src/runtime/request/result.ts";
 import { EVERY_WAY } from "./support/models.ts";
 import { expectAccepted, proveBodies, stage, weatherIn } from "./support/stage.ts";
@@ -62,9 +62,9 @@ describe.each(EVERY_WAY)("$api, $way", (setting) => {
   });
 });
 
-function recordsIn(entries: readonly { readonly payload: unknown }[]): readonly CallRecord[] {
-  return entries.flatMap(({ payload }) => {
-    const call = (payload as JsonObject)["call"];
-    return call === undefined ? [] : [call as unknown as CallRecord];
+function recordsIn(entries: readonly Entry[]): readonly CallRecord[] {
+  return entries.flatMap((entry) => {
+    const call = recordedCall(entry);
+    return call === undefined ? [] : [call as CallRecord];
   });
 }

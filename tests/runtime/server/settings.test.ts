@@ -1,4 +1,5 @@
 import { AgentServer, defineAgent, loadExactCounter, memoryStore, RequestError, type Thread } from "heddle";
+import { recordedCall } from "heddle/core";
 import { scriptedModel } from "heddle/testing";
 import { describe, expect, test } from "vitest";
 import { anything, failureOf, gate, proveAll, stage } from "../support/stage.ts";
@@ -120,9 +121,7 @@ test("a policy that wants exact counts gets them, also for a single request", as
   await on.end(one.result);
   await server.setContextPolicy({ tokenEstimator: "exact" });
   await ask(on, server, "2?");
-  const counters = (await on.log()).flatMap(({ payload }) =>
-    "call" in payload ? [(payload["call"] as { counter: { id: string } }).counter.id] : [],
-  );
+  const counters = (await on.log()).flatMap((entry) => recordedCall(entry)?.counter?.id ?? []);
   expect(counters).toHaveLength(2);
   expect(counters).not.toContain("heuristic");
 });
@@ -140,9 +139,7 @@ test("a policy that wants exact counts while a request runs has the next call wa
   hold.resolve();
   await set; // a module is loaded, which no virtual time knows of
   await on.end(request.result);
-  const counters = (await on.log()).flatMap(({ payload }) =>
-    "call" in payload ? [(payload["call"] as { counter: { id: string } }).counter.id] : [],
-  );
+  const counters = (await on.log()).flatMap((entry) => recordedCall(entry)?.counter?.id ?? []);
   expect(counters).toEqual(["heuristic", expect.not.stringMatching("heuristic")]);
 });
 
