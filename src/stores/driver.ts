@@ -91,9 +91,9 @@ export interface ThreadState {
   /** The wanted inboxes by thread id; empty when none are wanted. */
   readonly inboxes: ReadonlyMap<string, InboxState>;
   /** The wanted leases, and maybe others. Until this transaction ends, no other one may renew an expired lease of them. */
-  readonly leases?: readonly LeaseRecord[];
+  readonly leases?: readonly LeaseRecord[] | undefined;
   /** All waiting calls of the thread. Absent when they are not wanted. */
-  readonly waiting?: readonly StoredWaiting[];
+  readonly waiting?: readonly StoredWaiting[] | undefined;
   /** The store's clock in milliseconds. All processes must share this clock. */
   readonly now: number;
 }

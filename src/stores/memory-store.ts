@@ -118,8 +118,8 @@ export function memoryDriver(tenant: MemoryTenant, clock: Clock): StoreDriver {
     return {
       head: threads.get(threadId)?.head,
       claim: claims.get(threadId),
-      ...(leases && { leases: [...tenant.leases.values()] }),
-      ...(waiting && { waiting: tenant.waiting.get(threadId) ?? [] }),
+      leases: leases && [...tenant.leases.values()],
+      waiting: waiting ? (tenant.waiting.get(threadId) ?? []) : undefined,
       known: threads.get(threadId)?.rowsById(ids) ?? [],
       lanes: lanesOf(threadId, lanes),
       inboxes: new Map(wanted.map((inbox) => [inbox.threadId, inboxState(inbox)])),

@@ -82,9 +82,11 @@ export function nextRow(
   origin?: LaneOrigin,
 ): NextRow {
   const { entry, stored } = nextFields(tip, prepared, sha256);
-  const columns = { ...stored, ...book.push(entry, prepared.measure, origin) };
-  const row: StoredRow = { ...columns, checkSum: columnSum(columns, sha256), mark: null, track: null };
-  return { row, entry, tip: { rev: tip.rev + 1, hash: row.hash } };
+  const { lane, measure, state, record, recordSeq } = book.push(entry, prepared.measure, origin);
+  const { hash } = stored;
+  const checkSum = columnSum({ hash, lane, measure, state, record, recordSeq }, sha256);
+  const row = { ...stored, lane, measure, state, record, recordSeq, checkSum, mark: null, track: null };
+  return { row, entry, tip: { rev: tip.rev + 1, hash } };
 }
 
 type DerivedColumn = keyof CheckedColumns | "checkSum" | "mark" | "track";
@@ -98,9 +100,10 @@ interface NextFields {
 export function nextFields(tip: Tip, prepared: EncodedDraft<DraftContent>, sha256: Sha256): NextFields {
   const { draft, payload, refs, salt, digest } = prepared;
   const entry = makeEntry(draft, tip.rev);
-  const fields = { seq: entry.seq, id: entry.id, at: entry.at, v: entry.v ?? null, kind: entry.kind, refs };
-  const hash = rowHash(tip.hash, fields, digest, sha256);
-  return { entry, stored: { ...fields, payload, salt, digest: null, prev: tip.hash, hash } };
+  const { seq, id, at, v = null, kind } = entry;
+  const prev = tip.hash;
+  const hash = rowHash(prev, { seq, id, at, v, kind, refs }, digest, sha256);
+  return { entry, stored: { seq, id, at, v, kind, refs, payload, salt, digest: null, prev, hash } };
 }
 
 type CheckedColumns = Pick<StoredRow, "hash" | "lane" | "measure" | "state" | "record" | "recordSeq">;
@@ -236,22 +239,65 @@ export function newHead(
   return sealHead(threadId, { ...EMPTY_TIP, ...facts, lanes: NO_LANES_YET }, sha256);
 }
 
+/** The objects of a head as texts, for its seal and for storage. `mark` is null in heads since format 2. */
+interface HeadTexts {
+  readonly metadata: string;
+  readonly lanes: string;
+  readonly mark: string | null;
+}
+
 /**
- * The heads whose seal was computed in this process, with their threads. When a driver returns the same object again, its seal
- * need not be checked.
+ * A head whose seal was computed in this process. When a driver returns the same object again, its seal need not be checked.
+ * The private fields tell it from a copy.
  */
-const sealed = new WeakMap<ThreadHead, string>();
+class SealedHead implements ThreadHead {
+  readonly rev: number;
+  readonly hash: string;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly metadata: JsonObject;
+  readonly owner: string | null;
+  readonly lanes: ThreadHead["lanes"];
+  readonly seal: string;
+  readonly #threadId: string;
+  readonly #texts: HeadTexts;
+
+  constructor(threadId: string, content: HeadContent, sha256: Sha256) {
+    const texts = textsOf(content);
+    this.rev = content.rev;
+    this.hash = content.hash;
+    this.createdAt = content.createdAt;
+    this.updatedAt = content.updatedAt;
+    this.metadata = content.metadata;
+    this.owner = content.owner;
+    this.lanes = content.lanes;
+    this.seal = sealOf(threadId, content, texts, sha256);
+    this.#threadId = threadId;
+    this.#texts = texts;
+    Object.freeze(this);
+  }
+
+  static isOf(threadId: string, head: ThreadHead): boolean {
+    return #threadId in head && head.#threadId === threadId;
+  }
+
+  static textsOf(head: ThreadHead): HeadTexts | undefined {
+    return #texts in head ? head.#texts : undefined;
+  }
+}
 
 /** A head with its seal: a hash of all other fields. */
 export function sealHead(threadId: string, content: HeadContent, sha256: Sha256): ThreadHead {
-  const head = Object.freeze({ ...content, seal: sealOf(threadId, content, sha256) });
-  sealed.set(head, threadId);
-  return head;
+  return new SealedHead(threadId, content, sha256);
 }
 
 export function checkHead(threadId: string, head: ThreadHead, sha256: Sha256): ThreadHead {
-  if (sealed.get(head) === threadId || sealOf(threadId, head, sha256) === head.seal) return head;
+  if (SealedHead.isOf(threadId, head) || sealOf(threadId, head, textsOf(head), sha256) === head.seal) return head;
   throw new CorruptionError({ threadId, seq: -1, trouble: "its record does not match its seal" });
+}
+
+export function headTexts(head: ThreadHead): HeadTexts {
+  return SealedHead.textsOf(head) ?? textsOf(head);
 }
 
 export function threadInfo(id: string, head: ThreadHead): ThreadInfo {
@@ -277,24 +323,24 @@ export function isEarlier(lanes: ThreadHead["lanes"]): lanes is HeadTracks {
   return "track" in lanes;
 }
 
-/** The lanes of a head as two texts for storage. `mark` is null in heads since format 2. */
-export function lanesToTexts(lanes: ThreadHead["lanes"]): { readonly lanes: string; readonly mark: string | null } {
-  if (!isEarlier(lanes)) return { lanes: JSON.stringify(lanes), mark: null };
+function textsOf({ metadata, lanes }: HeadContent): HeadTexts {
+  const text = JSON.stringify(metadata);
+  if (!isEarlier(lanes)) return { metadata: text, lanes: JSON.stringify(lanes), mark: null };
   const { track, mark } = lanes;
-  return { lanes: JSON.stringify(track), mark: mark === null ? null : JSON.stringify(mark) };
+  return { metadata: text, lanes: JSON.stringify(track), mark: mark === null ? null : JSON.stringify(mark) };
 }
 
-/** The reverse. Throws when a text is not JSON. The casts are safe, because callers check the seal. */
+/** The lanes of a head from its texts. Throws when a text is not JSON. The casts are safe, because callers check the seal. */
 export function lanesFromTexts(lanes: string, mark: string | null): ThreadHead["lanes"] {
   const value = JSON.parse(lanes) as HeadLanes | LaneTrack;
   if ("since" in value) return value;
   return { track: value, mark: mark === null ? null : (JSON.parse(mark) as HeadTracks["mark"]) };
 }
 
-function sealOf(threadId: string, head: HeadContent, sha256: Sha256): string {
-  const { rev, hash, createdAt, updatedAt, metadata, lanes, owner } = head;
-  const rest = isEarlier(lanes) ? [lanes.track, lanes.mark] : [lanes];
-  const format = isEarlier(lanes) ? "heddle.head/1" : "heddle.head/2";
-  const later = owner === null ? [] : [{ owner }]; // absent in earlier heads, whose seals stay valid
-  return sha256(JSON.stringify([format, threadId, rev, hash, createdAt, updatedAt, metadata, ...rest, ...later]));
+function sealOf(threadId: string, head: HeadContent, { metadata, lanes, mark }: HeadTexts, sha256: Sha256): string {
+  const { rev, hash, createdAt, updatedAt, owner } = head;
+  const [version, rest] = isEarlier(head.lanes) ? [1, `${lanes},${mark}`] : [2, lanes];
+  const later = owner === null ? "" : `,{"owner":${JSON.stringify(owner)}}`; // absent in earlier heads, whose seals stay valid
+  const start = `["heddle.head/${version}",${JSON.stringify(threadId)},${rev},${JSON.stringify(hash)}`;
+  return sha256(`${start},${createdAt},${updatedAt},${metadata},${rest}${later}]`); // faster than one stringify
 }

@@ -2,7 +2,7 @@ import type { EntryInput } from "heddle";
 import type { ThreadHead } from "heddle/store";
 import type postgres from "postgres";
 import { V1 as POSTGRES_V1 } from "../../src/stores/postgres/schema/v1.ts";
-import { lanesToTexts } from "../../src/stores/row-format.ts";
+import { headTexts } from "../../src/stores/row-format.ts";
 import { findSqlite } from "../../src/stores/sqlite/connection.ts";
 import { V1 as SQLITE_V1 } from "../../src/stores/sqlite/schema/v1.ts";
 import type { StoredRow } from "../../src/stores/stored-records.ts";
@@ -37,7 +37,7 @@ export function writeEarlierFile(path: string, { threads, entriesPerThread }: Si
   for (let key = 1; key <= threads; key++) {
     const id = `earlier_${key - 1}`;
     const head = writeEarlierRows(id, chat(id, entriesPerThread), (row) => entry.run(key, ...valuesOf(row)));
-    const { lanes, mark } = lanesToTexts(head.lanes);
+    const { lanes, mark } = headTexts(head);
     thread.run(key, id, head.rev, head.hash, head.createdAt, head.updatedAt, head.seal, lanes, mark ?? "null");
   }
   connection.exec(
@@ -69,7 +69,7 @@ export async function writeEarlierSchema(
     };
     const head: ThreadHead = writeEarlierRows(id, chat(id, entriesPerThread), (row) => rows.push(row));
     for (let from = 0; from < rows.length; from += BATCH) await insert(rows.slice(from, from + BATCH));
-    const { lanes, mark } = lanesToTexts(head.lanes);
+    const { lanes, mark } = headTexts(head);
     await sql.unsafe(
       `insert into ${schema}.threads
         (key, tenant, id, rev, hash, created_at, updated_at, metadata, seal, track, mark) overriding system value

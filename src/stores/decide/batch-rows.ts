@@ -85,10 +85,10 @@ export class BatchRows {
   /** The lanes to store: those that changed, and the one that was active before. The active lane is in the head. */
   lanesToStore(): readonly StoredLane[] {
     const { lanes } = this.#start;
-    const left = isEarlier(lanes) ? [] : [lanes.active];
-    const names = new Set([...this.#book.changed, ...left]);
+    const names = new Set(this.#book.changed);
+    if (!isEarlier(lanes)) names.add(lanes.active);
     names.delete(this.#book.state.active);
-    return [...names].flatMap((lane) => {
+    return Array.from(names).flatMap((lane) => {
       const tip = this.#book.tip(lane);
       return tip === undefined ? [] : [storeLane(this.#threadId, lane, tip, this.#sha256)];
     });

@@ -44,8 +44,9 @@ export class InboxDraft {
 
   /** The runnable rows to write; empty for a driver that keeps none. */
   get runnable(): Pick<Decision<unknown>, "runnable"> {
+    if (this.#runnable.size === 0) return {};
     const runnable = [...this.#runnable].map(([threadId, row]) => ({ threadId, row }));
-    return runnable.length === 0 ? {} : { runnable };
+    return { runnable };
   }
 
   find(threadId: string, id: string): StoredCommand | undefined {

@@ -202,6 +202,7 @@ function idsThatMayRepeat(batch: readonly NewDraft[], { ids }: StorePorts): read
 }
 
 function inboxesOf({ threadId, inbox, next }: AppendContent, driver: StoreDriver): readonly WantedInbox[] {
+  if (inbox === NO_COMMANDS && next === undefined) return [];
   const keys = inbox.consumes.map(({ id }) => ({ threadId, id }));
   return wantedInboxes(inbox.posts, keys, { driver, nextOf: next === undefined ? undefined : threadId });
 }

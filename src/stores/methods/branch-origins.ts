@@ -22,7 +22,7 @@ type Batch = Pick<AppendRequest, "threadId" | "batch">;
  * Calls `append` with the origins of the branches that a batch begins. They are found before the transaction, because that
  * may read rows. Calls it again when it returns undefined: the thread has grown meanwhile.
  */
-export async function withBranches<Result>(
+export function withBranches<Result>(
   context: StoreContext,
   request: Batch,
   append: (branches: BranchOrigins | undefined) => Promise<Result | undefined>,
@@ -30,11 +30,19 @@ export async function withBranches<Result>(
   const mayBranch = request.batch.some(
     ({ draft }) => draft.kind === "ai_context_operation" && readBranch(makeEntry(draft, 0)) !== undefined,
   );
+  // An append without origins never returns undefined.
+  return mayBranch ? appendBranches(context, request, append) : (append(undefined) as Promise<Result>);
+}
+
+async function appendBranches<Result>(
+  context: StoreContext,
+  request: Batch,
+  append: (branches: BranchOrigins | undefined) => Promise<Result | undefined>,
+): Promise<Result> {
   for (let attempt = 0; ; attempt++) {
-    const branches = mayBranch && attempt < ATTEMPTS ? await findBranches(context, request) : undefined;
+    const branches = attempt < ATTEMPTS ? await findBranches(context, request) : undefined;
     const result = await append(branches);
-    // An append without origins never returns undefined.
-    if (result !== undefined || branches === undefined) return result as Result;
+    if (result !== undefined || branches === undefined) return result as Result; // as above
   }
 }
 

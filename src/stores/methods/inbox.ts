@@ -10,6 +10,7 @@ import {
   decidePost,
   decideWithdraw,
   type InboxRequest,
+  NO_COMMANDS,
 } from "../decide/inbox.ts";
 import type { CommandKey, StoreDriver, WantedInbox } from "../driver.ts";
 import { commandTooLarge, storeClosed, unsupported } from "../errors.ts";
@@ -100,9 +101,11 @@ export function inboxMethods(context: StoreContext): InboxMethods {
 /** The checked commands of an append. */
 export function inboxRequest(
   threadId: string,
-  { consumes = [], posts = [] }: Pick<AppendOptions, "consumes" | "posts">,
+  options: Pick<AppendOptions, "consumes" | "posts">,
   maxChars: number,
 ): InboxRequest {
+  const { consumes = [], posts = [] } = options;
+  if (options.consumes === undefined && options.posts === undefined) return NO_COMMANDS;
   if (!Array.isArray(consumes)) throw invalidOption("consumes", "a list of { id, outcome }");
   if (!Array.isArray(posts)) throw invalidOption("posts", "a list of { threadId, command }");
   const consumed = consumes.map((item: ConsumedCommand, index): ConsumedCommand => {

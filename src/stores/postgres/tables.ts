@@ -2,7 +2,7 @@ import type postgres from "postgres";
 import { freezeJson, type JsonObject } from "../../thread/json.ts";
 import { CorruptionError } from "../errors.ts";
 import { putBackIds } from "../repeated-ids.ts";
-import { lanesFromTexts, lanesToTexts } from "../row-format.ts";
+import { headTexts, lanesFromTexts } from "../row-format.ts";
 import type { StoredLane, StoredRow, ThreadHead } from "../stored-records.ts";
 import type { Query, Sql } from "./connection-pool.ts";
 
@@ -166,15 +166,15 @@ export function toHead(threadId: string, columns: HeadColumns): ThreadHead {
 }
 
 export function headValues(head: ThreadHead): HeadColumns {
-  const { rev, hash, createdAt, updatedAt, metadata, seal, lanes: of, owner } = head;
-  const { lanes, mark } = lanesToTexts(of);
+  const { rev, hash, createdAt, updatedAt, metadata: fields, seal, owner } = head;
+  const { metadata, lanes, mark } = headTexts(head);
   return {
     rev,
     hash,
     created_at: createdAt,
     updated_at: updatedAt,
-    metadata: JSON.stringify(metadata),
-    status: typeof metadata["status"] === "string" ? JSON.stringify(metadata["status"]) : null,
+    metadata,
+    status: typeof fields["status"] === "string" ? JSON.stringify(fields["status"]) : null,
     seal,
     lanes,
     earlier_mark: mark,

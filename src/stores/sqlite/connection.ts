@@ -64,7 +64,7 @@ function prepareStatement(database: DatabaseSync, sql: string): SqliteStatement 
   const statement = database.prepare(sql);
   statement.setReturnArrays(true);
   return {
-    run: (...values) => void statement.run(...values),
+    run: (...values) => void statement.get(...values), // unlike `run`, it does not make a result
     // setReturnArrays returns arrays; the types still say objects.
     all: (...values) => statement.all(...values) as unknown as SqlValue[][],
     get: (...values) => statement.get(...values) as SqlValue[] | undefined,

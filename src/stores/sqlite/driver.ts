@@ -76,28 +76,25 @@ export function sqliteDriver(
     return group.add(writer, () => ({ ok: true, result: translateErrors(work) }));
   }
 
-  function transact<Result>(
+  async function transact<Result>(
     threadId: string,
     wanted: Wanted,
     decide: (state: ThreadState) => Decision<Result>,
     inboxes: readonly WantedInbox[] = [],
   ): Promise<Result> {
-    let large: LargeWrite | undefined;
-    const result = group.add(threadId, (): Outcome<Result> => {
+    const { result, large } = await group.add(threadId, (): Outcome<Decided<Result>> => {
       const thread = translateErrors(() => threads.open(threadId, wanted, inboxes));
       const decided = attempt(() => decide(thread.state));
       if (!decided.ok) return decided;
       const { head, rows, result } = decided.result;
       const script = isLarge(rows) && writer?.isUsable ? thread.script(decided.result) : undefined;
-      large = head && script && { seal: head.seal, script };
+      const large = head && script && { seal: head.seal, script };
       if (large === undefined) translateErrors(() => thread.apply(decided.result));
-      return { ok: true, result };
+      return { ok: true, result: { result, large } };
     });
-    return result.then(async (value) => {
-      if (large === undefined) return value;
-      const isWritten = await group.track(writeLarge(threadId, large));
-      return isWritten ? value : transact(threadId, wanted, decide, inboxes);
-    });
+    if (large === undefined) return result;
+    const isWritten = await group.track(writeLarge(threadId, large));
+    return isWritten ? result : transact(threadId, wanted, decide, inboxes);
   }
 
   /** False when nothing was written, because the thread has changed or the worker was lost. */
@@ -216,6 +213,12 @@ export function sqliteDatabaseDriver(
 async function closeWorkers({ queries, writer }: Workers): Promise<void> {
   await queries?.close();
   await writer?.close();
+}
+
+interface Decided<Result> {
+  readonly result: Result;
+  /** What remains to be written. */
+  readonly large: LargeWrite | undefined;
 }
 
 interface LargeWrite {

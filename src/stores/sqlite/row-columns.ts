@@ -77,8 +77,9 @@ export function rowValues<Big extends ScriptValue>(row: StoredRow, big: Big, for
   const { seq, id, at, v, kind, salt, digest, hash } = row;
   const prev = seq - 1 === forkSeq ? row.prev : "";
   const { lane, measure, state, record, recordSeq, checkSum, mark, track } = row;
-  const derived = [lane, measure, state, record, recordSeq, checkSum, mark, track];
-  return [seq, id, at, v, kind, refs, payload, big, salt, digest, prev, hash, ...derived];
+  const stored = [seq, id, at, v, kind, refs, payload, big, salt, digest, prev, hash];
+  stored.push(lane, measure, state, record, recordSeq, checkSum, mark, track);
+  return stored;
 }
 
 /** The columns of an entry, in the order of `rowValues`. */

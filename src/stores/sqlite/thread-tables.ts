@@ -4,7 +4,7 @@ import type { Decision, ThreadStart, ThreadState, Wanted, WantedInbox } from "..
 import { CorruptionError } from "../errors.ts";
 import { nativeSha256 } from "../native/sha256.ts";
 import type { LeaseKey } from "../port.ts";
-import { lanesFromTexts, lanesToTexts } from "../row-format.ts";
+import { headTexts, lanesFromTexts } from "../row-format.ts";
 import type { ClaimRecord, LeaseRecord, StoredLane, StoredRow, ThreadField, ThreadHead } from "../stored-records.ts";
 import { useBlobs } from "./blob-table.ts";
 import type { Commands } from "./command-table.ts";
@@ -19,30 +19,36 @@ import type { NestedQuery, WriteScript } from "./worker-connection.ts";
 
 type Columns = readonly SqlValue[];
 
-export const HEAD_COLUMNS = "rev, hash, created_at, updated_at, metadata, seal, lanes, earlier_mark, owner";
-
+const CHANGED_COLUMNS = "rev, hash, updated_at, metadata, seal, lanes, earlier_mark";
 /** The columns that seldom change are written apart, because SQLite would also rewrite their indexes. */
-const NEW_COLUMNS = `${HEAD_COLUMNS}, update_slot`;
-const MOVED_COLUMNS = NEW_COLUMNS.replace("created_at, ", "");
-const CHANGED_COLUMNS = MOVED_COLUMNS.replace(", owner, update_slot", "");
+const MOVED_COLUMNS = `${CHANGED_COLUMNS}, owner, update_slot`;
+const NEW_COLUMNS = `${MOVED_COLUMNS}, created_at`;
+export const HEAD_COLUMNS = `${CHANGED_COLUMNS}, owner, created_at`;
 
 /** The column `update_slot` for a time. */
 export function slotOf(updatedAt: number): number {
   return Math.floor(updatedAt / 1024);
 }
 
-/** The values of the columns for a new thread, for one whose indexes change, and for any other. */
-function columnValues(
-  head: ThreadHead,
-  values = headValues(head),
-): Record<"added" | "moved" | "changed", readonly SqlValue[]> {
-  const added = [...values, slotOf(head.updatedAt)];
-  const moved = added.toSpliced(2, 1);
-  return { added, moved, changed: moved.slice(0, -2) };
+function changedValues(head: ThreadHead): Columns {
+  const { metadata, lanes, mark } = headTexts(head);
+  return [head.rev, head.hash, head.updatedAt, metadata, head.seal, lanes, mark ?? "null"];
+}
+
+function movedValues(head: ThreadHead): Columns {
+  return [...changedValues(head), head.owner, slotOf(head.updatedAt)];
+}
+
+function newValues(head: ThreadHead): Columns {
+  return [...movedValues(head), head.createdAt];
+}
+
+function headValues(head: ThreadHead): Columns {
+  return [...changedValues(head), head.owner, head.createdAt];
 }
 
 export function toHead(threadId: string, columns: Columns): ThreadHead {
-  const [rev, hash, createdAt, updatedAt, metadata, seal, lanes, mark, owner] = columns;
+  const [rev, hash, updatedAt, metadata, seal, lanes, mark, owner, createdAt] = columns;
   try {
     return {
       ...({ rev, hash, createdAt, updatedAt, seal, owner } as Pick<
@@ -56,12 +62,6 @@ export function toHead(threadId: string, columns: Columns): ThreadHead {
   } catch (cause) {
     throw new CorruptionError({ threadId, seq: -1, trouble: "its record is not JSON", cause });
   }
-}
-
-function headValues(head: ThreadHead): SqlValue[] {
-  const { rev, hash, createdAt, updatedAt, metadata, seal, owner } = head;
-  const { lanes, mark } = lanesToTexts(head.lanes);
-  return [rev, hash, createdAt, updatedAt, JSON.stringify(metadata), seal, lanes, mark ?? "null", owner];
 }
 
 /** More heads than most processes write to at the same time. */
@@ -112,6 +112,33 @@ function toPlace([key, origin, forkSeq = null]: Columns): Place {
 
 interface FoundThread extends Place {
   readonly head: ThreadHead;
+}
+
+/** Reads the claim when it is asked for, because most decisions do not. A getter in an object literal would be slow. */
+class StateWithClaim implements ThreadState {
+  readonly head: ThreadState["head"];
+  readonly waiting: ThreadState["waiting"];
+  readonly leases: ThreadState["leases"];
+  readonly known: ThreadState["known"];
+  readonly lanes: ThreadState["lanes"];
+  readonly inboxes: ThreadState["inboxes"];
+  readonly now: number;
+  readonly #readClaim: () => ClaimRecord | undefined;
+
+  constructor(state: Omit<ThreadState, "claim">, readClaim: () => ClaimRecord | undefined) {
+    this.head = state.head;
+    this.waiting = state.waiting;
+    this.leases = state.leases;
+    this.known = state.known;
+    this.lanes = state.lanes;
+    this.inboxes = state.inboxes;
+    this.now = state.now;
+    this.#readClaim = readClaim;
+  }
+
+  get claim(): ClaimRecord | undefined {
+    return this.#readClaim();
+  }
 }
 
 interface OpenThread {
@@ -166,20 +193,17 @@ export class Threads {
       }),
     );
     const readClaim = (): ClaimRecord | undefined => this.#claim(threadId);
-    const state: ThreadState = {
+    const state = {
       head: found?.head,
-      get claim() {
-        return readClaim(); // most decisions do not ask for it
-      },
-      ...(wanted.waiting && { waiting: this.#waiting.of(threadId) }),
-      ...(wanted.leases && { leases: this.#wantedLeases(wanted.leases, readClaim()) }),
+      waiting: wanted.waiting ? this.#waiting.of(threadId) : undefined,
+      leases: wanted.leases && this.#wantedLeases(wanted.leases, readClaim()),
       known,
       lanes,
       inboxes,
       now: this.#clock(),
     };
     return {
-      state,
+      state: new StateWithClaim(state, readClaim),
       apply: (decision) => this.#apply(threadId, found, decision),
       script: (decision) => this.#script(threadId, found, decision),
     };
@@ -188,7 +212,6 @@ export class Threads {
   #script(threadId: string, found: FoundThread | undefined, decision: Decision<unknown>): WriteScript | undefined {
     const { result: _, head, fields = [], rows = [], lanes = [], usage = [], ...others } = decision;
     if (head === undefined || Object.keys(others).length > 0) return undefined;
-    const values = columnValues(head);
     const place = [this.#tenant, threadId];
     const { key, forkSeq = null } = found ?? {};
     const bigOf = (payload: string | null): NestedQuery | null =>
@@ -200,8 +223,8 @@ export class Threads {
       ],
       head:
         key === undefined
-          ? { sql: ADD_HEAD, values: [...place, ...values.added] }
-          : { sql: `${MOVE_HEAD} RETURNING key`, values: [...values.moved, key] },
+          ? { sql: ADD_HEAD, values: [...place, ...newValues(head)] }
+          : { sql: `${MOVE_HEAD} RETURNING key`, values: [...movedValues(head), key] },
       putRow: PUT_ROW,
       rows: (from, to) => rows.slice(from, to).map((row) => rowValues(row, bigOf(row.payload), forkSeq)),
       rowCount: rows.length,
@@ -269,14 +292,12 @@ export class Threads {
   }
 
   #putHead(threadId: string, found: FoundThread | undefined, head: ThreadHead): number {
-    const columns = headValues(head);
-    this.#heads.set(threadId, head, columns);
-    const values = columnValues(head, columns);
-    if (found === undefined) return Number(this.#sql.addHead.get(this.#tenant, threadId, ...values.added)?.[0]);
+    this.#heads.set(threadId, head, headValues(head));
+    if (found === undefined) return Number(this.#sql.addHead.get(this.#tenant, threadId, ...newValues(head))?.[0]);
     const { key, head: before } = found;
     const isMoved = slotOf(head.updatedAt) !== slotOf(before.updatedAt) || head.owner !== before.owner;
-    if (isMoved) this.#sql.moveHead.run(...values.moved, key);
-    else this.#sql.putHead.run(...values.changed, key);
+    if (isMoved) this.#sql.moveHead.run(...movedValues(head), key);
+    else this.#sql.putHead.run(...changedValues(head), key);
     return key;
   }
 
@@ -365,8 +386,7 @@ export function insertThread(
   id: string,
   { head, lanes, fields }: ThreadStart,
 ): number {
-  const { added } = columnValues(head);
-  const key = Number(connection.prepare(ADD_HEAD).get(tenant, id, ...added)?.[0]);
+  const key = Number(connection.prepare(ADD_HEAD).get(tenant, id, ...newValues(head))?.[0]);
   const putLane = connection.prepare(PUT_LANE);
   for (const lane of lanes) putLane.run(key, ...laneValues(lane));
   const putField = connection.prepare(PUT_FIELD);
