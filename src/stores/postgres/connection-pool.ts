@@ -38,13 +38,24 @@ interface PoolOptions {
   readonly onClose?: () => void;
 }
 
-/** Creates connection pools. A pool connects on its first query, and reconnects after a lost connection. */
-type PoolFactory = (options: PoolOptions) => Sql;
+/** Connections that open with the first query. */
+export interface Pool {
+  readonly sql: Sql;
+  /** Closes the connections. Pending queries fail. */
+  readonly end: () => Promise<void>;
+}
 
-export function poolFactory(library: PostgresLibrary, url: string, sockets: Sockets): PoolFactory {
+/**
+ * Creates connection pools. A pool reconnects after a lost connection, but its next queries may fail or wait forever: the
+ * library keeps the error and the unsent bytes of the connection before. After `onClose`, use a new pool.
+ */
+export type PoolFactory = (options: PoolOptions) => Pool;
+
+export function poolFactory(library: PostgresLibrary, url: string): PoolFactory {
   return ({ max, prepare = true, onClose = () => {} }) => {
+    const sockets = new Sockets();
     try {
-      return library(url, {
+      const sql: Sql = library(url, {
         max,
         ...(!/[?&]prepare=/.test(url) && { prepare }),
         onclose: onClose,
@@ -63,6 +74,13 @@ export function poolFactory(library: PostgresLibrary, url: string, sockets: Sock
           socket: (address: Parameters<Sockets["connect"]>[0]) => sockets.connect(address),
         }),
       });
+      return {
+        sql,
+        async end() {
+          await sql.end({ timeout: 0 });
+          await sockets.close();
+        },
+      };
     } catch {
       throw badUrl(); // the library's message quotes the URL
     }
@@ -89,10 +107,10 @@ interface Address {
 }
 
 /**
- * Tracks the sockets of a store, so that all are closed with it. When the library is closed while it waits to reconnect,
+ * Tracks the sockets of a pool, so that all are closed with it. When the library is closed while it waits to reconnect,
  * it still reconnects later, and the open socket would keep the process alive.
  */
-export class Sockets {
+class Sockets {
   readonly #open = new Set<Socket>();
   #closed = false;
 

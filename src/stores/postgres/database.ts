@@ -1,18 +1,17 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { StoreError } from "../errors.ts";
 import type { OnUpgrade } from "../upgrade.ts";
-import { loadLibrary, poolFactory, Sockets, type Sql } from "./connection-pool.ts";
+import { loadLibrary, type Pool, poolFactory, type Sql } from "./connection-pool.ts";
 import { storeError } from "./errors.ts";
 import { Notifications, type Wake } from "./notifications.ts";
 import type { PostgresSettings } from "./options.ts";
+import { Readers } from "./readers.ts";
 import { migrate } from "./schema/migrate.ts";
-import { type Scope, tablesIn } from "./tables.ts";
 import { Writer, Writers } from "./writer.ts";
 
 /** A database that was connected and migrated. */
 export interface Database {
-  /** For reads. Writers have connections of their own. */
-  readonly scope: Omit<Scope, "tenant">;
+  readonly readers: Readers;
   readonly writers: Writers;
   readonly notifications: Notifications;
   /** Closes all connections. Pending work fails. */
@@ -28,45 +27,45 @@ export async function openDatabase(
   signal: AbortSignal,
 ): Promise<Database> {
   const library = await loadLibrary();
-  const sockets = new Sockets();
-  const open = new Set<{ end: (options: { timeout: number }) => Promise<void> }>();
+  const open = new Set<Pick<Pool, "end">>();
   const closed = new AbortController();
   const end = async () => {
     closed.abort();
-    await Promise.all([...open].map((pool) => pool.end({ timeout: 0 })));
-    await sockets.close();
+    await Promise.all([...open].map((connections) => connections.end()));
   };
-  const connect = poolFactory(library, settings.url, sockets);
-  const pool = (prepare: boolean): Sql => {
-    const sql = connect({ max: settings.readers, prepare });
-    open.add(sql);
-    return sql;
+  const added = <Connections extends Pick<Pool, "end">>(connections: Connections): Connections => {
+    open.add(connections);
+    return connections;
   };
-  const connectTo = (url: string) => (): Sql => {
-    const sql = poolFactory(library, url, sockets)({ max: 1 });
-    open.add(sql);
-    return sql;
-  };
+  const connect = poolFactory(library, settings.url);
+  const listener = (url: string): Pool => added(poolFactory(library, url)({ max: 1 }));
+  const openReaders = (prepare: boolean): Readers =>
+    added(new Readers((onClose) => connect({ max: settings.readers, prepare, onClose }), settings));
   signal.addEventListener("abort", () => void end(), { once: true });
   try {
-    const first = pool(true);
-    const { isPooler } = await checkServer(first);
-    const sql = isPooler ? pool(false) : first;
-    if (isPooler) await first.end({ timeout: 0 });
-    await migrate(sql, settings.schema, { connect: () => pool(!isPooler), onUpgrade });
-    const notifications = new Notifications(sql, settings.schema, wake);
-    const connectWriter = (onClose: () => void): Sql => connect({ max: 1, prepare: !isPooler, onClose });
-    const writers = new Writers(() => new Writer(connectWriter, settings, notifications));
-    open.add(writers);
+    const first = openReaders(true);
+    const { isPooler } = await first.read(({ sql }) => checkServer(sql));
+    const readers = isPooler ? openReaders(false) : first;
+    if (isPooler) await first.end();
+    const prepare = !isPooler;
+    await migrate(readers.sql, settings.schema, {
+      connect: () => added(connect({ max: 1, prepare })).sql,
+      onUpgrade,
+    });
+    const notifications = new Notifications((work) => readers.read(work), settings.schema, wake);
+    const connectWriter = (onClose: () => void): Pool => connect({ max: 1, prepare, onClose });
+    const writers = added(new Writers(() => new Writer(connectWriter, settings, notifications)));
+    const { url, listenUrl } = settings;
     void startListening({
-      main: sql,
+      readers,
       isPooler,
-      connect: settings.listenUrl === undefined ? undefined : connectTo(settings.listenUrl),
-      listen: (listener) => notifications.listen(listener),
+      connect: () => listener(listenUrl ?? url),
+      hasOwnUrl: listenUrl !== undefined,
+      listen: (sql) => notifications.listen(sql),
       report,
       closed: closed.signal,
     });
-    return { scope: { sql, tables: tablesIn(settings.schema, sql) }, writers, notifications, end };
+    return { readers, writers, notifications, end };
   } catch (error) {
     await end();
     throw error;
@@ -74,11 +73,12 @@ export async function openDatabase(
 }
 
 interface Listening {
-  /** The connections of the store. */
-  readonly main: Sql;
+  readonly readers: Readers;
   readonly isPooler: boolean;
-  /** Opens a connection to `listenUrl`; undefined when that option is not given. */
-  readonly connect: (() => Sql) | undefined;
+  /** Opens a connection that can listen. */
+  readonly connect: () => Pool;
+  /** Whether the option `listenUrl` is given. */
+  readonly hasOwnUrl: boolean;
   /** Subscribes on the connections that it gets. */
   readonly listen: (sql: Sql) => void;
   /** Gets the reason why there are no notifications. */
@@ -94,20 +94,21 @@ const RETRY_MS = 5000;
  * pooler sends a process id of its own when a client logs in, because no server is assigned to the client yet. A NOTIFY
  * to itself would prove nothing: it arrives when the client is by chance on the server that listens.
  */
-async function startListening({ main, isPooler, connect, listen, report, closed }: Listening): Promise<void> {
-  if (connect === undefined) {
+async function startListening(listening: Listening): Promise<void> {
+  const { readers, isPooler, connect, hasOwnUrl, listen, report, closed } = listening;
+  if (!hasOwnUrl) {
     if (isPooler)
       report(
         "a pooler in transaction mode delivers no notifications. Set the option listenUrl to the server's own URL",
       );
-    else listen(main);
+    else listen(connect().sql);
     return;
   }
   while (!closed.aborted) {
     try {
-      const trouble = await troubleWith(connect, main);
+      const trouble = await troubleWith(connect, readers);
       if (trouble !== undefined) return report(trouble);
-      return listen(connect());
+      return listen(connect().sql);
     } catch (error) {
       if (closed.aborted) return;
       report(`listenUrl does not work yet: ${storeError(error).message}`);
@@ -116,17 +117,19 @@ async function startListening({ main, isPooler, connect, listen, report, closed 
   }
 }
 
-async function troubleWith(connect: () => Sql, main: Sql): Promise<string | undefined> {
+async function troubleWith(connect: () => Pool, readers: Readers): Promise<string | undefined> {
   const probe = connect();
   try {
-    const { isPooler, pid } = await checkServer(probe);
+    const { isPooler, pid } = await checkServer(probe.sql);
     if (isPooler) return "the option listenUrl leads to a pooler. Set it to the server's own URL";
-    const [found] = await main`select from pg_stat_activity where pid = ${pid} and datname = current_database()`;
+    const [found] = await readers.read(
+      ({ sql }) => sql`select from pg_stat_activity where pid = ${pid} and datname = current_database()`,
+    );
     return found === undefined
       ? "the option listenUrl leads to another database. Set it to the one of the URL"
       : undefined;
   } finally {
-    await probe.end({ timeout: 0 });
+    await probe.end();
   }
 }
 

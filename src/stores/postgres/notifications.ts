@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { nativeSha256 } from "../native/sha256.ts";
 import type { Sql } from "./connection-pool.ts";
+import type { Readers } from "./readers.ts";
 
 /** Reports new rows in these threads of a tenant. Without ids, or without a tenant, any thread may have new rows. */
 export type Wake = (tenant?: string, threadIds?: readonly string[]) => void;
@@ -17,7 +18,7 @@ const MAX_PAYLOAD_BYTES = 7999;
  * connection for reads: a NOTIFY inside the transactions would make all commits of the database wait for each other.
  */
 export class Notifications {
-  readonly #sql: Sql;
+  readonly #read: Readers["read"];
   readonly #channel: string;
   readonly #wake: Wake;
   /** Names this process in its notifications, so that it can ignore them. */
@@ -29,8 +30,8 @@ export class Notifications {
   #isSending = false;
   #isListening = false;
 
-  constructor(sql: Sql, schema: string, wake: Wake) {
-    this.#sql = sql;
+  constructor(read: Readers["read"], schema: string, wake: Wake) {
+    this.#read = read;
     this.#channel = channelOf(schema);
     this.#wake = wake;
   }
@@ -88,7 +89,7 @@ export class Notifications {
   async #notify(): Promise<void> {
     const payload = noticeOf(this.#node, this.#pending);
     this.#pending.clear();
-    await this.#sql`select pg_notify(${this.#channel}, ${payload})`.catch(() => {}); // other processes look every 5 s
+    await this.#read(({ sql }) => sql`select pg_notify(${this.#channel}, ${payload})`).catch(() => {}); // other processes look every 5 s
   }
 }
 

@@ -2,8 +2,8 @@ import { storeClosed } from "../errors.ts";
 import { untilAborted } from "../until-aborted.ts";
 import { reportUpgrade, type UpgradeProgress, upgradeRuns } from "../upgrade.ts";
 import { type Database, openDatabase } from "./database.ts";
-import { withDeadline as runWithDeadline, waitAtMost, waitForTurns } from "./deadlines.ts";
-import { callTimedOut, isConnectionLoss, isTimeout, storeError } from "./errors.ts";
+import { withDeadline as runWithDeadline, waitAtMost } from "./deadlines.ts";
+import { callTimedOut, isTimeout, storeError } from "./errors.ts";
 import { FairQueue } from "./fair-queue.ts";
 import { commitJobs, GroupCommit, type Job } from "./group-commit.ts";
 import type { Notifications } from "./notifications.ts";
@@ -85,8 +85,8 @@ export class SharedDatabase {
     return this.withDeadline((signal) =>
       this.#reads.run(tenant, () => {
         let query: Promise<unknown> = Promise.resolve();
-        const begin = async ({ scope, notifications }: Database): Promise<Result> => {
-          const begun = work({ ...scope, tenant }, notifications);
+        const begin = async ({ readers, notifications }: Database): Promise<Result> => {
+          const begun = readers.read((scope) => work({ ...scope, tenant }, notifications));
           query = begun;
           return begun;
         };
@@ -187,8 +187,6 @@ export class SharedDatabase {
     try {
       return await this.#resource.use(signal, work);
     } catch (error) {
-      // Between the error and the close of a socket the library still sends on it, and would wait forever.
-      if (isConnectionLoss(error)) await waitForTurns(2);
       throw storeError(error);
     }
   }

@@ -1,7 +1,6 @@
 import { StoreError } from "../errors.ts";
 import { untilAborted } from "../until-aborted.ts";
-import type { Query, Sql } from "./connection-pool.ts";
-import { waitForTurns } from "./deadlines.ts";
+import type { Pool, Query } from "./connection-pool.ts";
 import { connectionLost, isConnectionLoss } from "./errors.ts";
 import type { Notifications } from "./notifications.ts";
 import type { PostgresSettings } from "./options.ts";
@@ -30,61 +29,99 @@ const LOCK_TIMEOUT = "10s";
 
 const COMMITS = { durable: "on", relaxed: "off" } as const;
 
+interface WriterConnection {
+  readonly pool: Pool;
+  readonly scope: Omit<Scope, "tenant">;
+  /** Aborts when the connection is lost. Then no statement gets an answer any more. */
+  readonly lost: AbortSignal;
+  isUsable: boolean;
+  hasAnswered: boolean;
+}
+
 /**
- * Runs transactions one after the other on its own connection. Each takes two round trips: begin, lock and read; then
- * write and commit. The library's `begin` would need four.
+ * Runs transactions one after the other on its own connection, and replaces the connection when it is lost. Each takes two
+ * round trips: begin, lock and read; then write and commit. The library's `begin` would need four.
  */
 export class Writer {
-  readonly #scope: Omit<Scope, "tenant">;
+  readonly #connect: (onClose: () => void) => Pool;
   readonly #settings: PostgresSettings;
   readonly #notifications: Pick<Notifications, "announce">;
-  #losses = 0;
+  #connection: WriterConnection;
   #last: Promise<unknown> = Promise.resolve();
+  #isEnded = false;
 
   constructor(
-    connect: (onClose: () => void) => Sql,
+    connect: (onClose: () => void) => Pool,
     settings: PostgresSettings,
     notifications: Pick<Notifications, "announce">,
   ) {
-    const sql = connect(() => {
-      this.#losses++;
-    });
-    this.#scope = { sql, tables: tablesIn(settings.schema, sql) };
+    this.#connect = connect;
     this.#settings = settings;
     this.#notifications = notifications;
+    this.#connection = this.#open();
   }
 
   transaction<Seen, Result>(tenant: string, work: Transaction<Seen, Result>): Promise<Result> {
-    const done = this.#last.then(() => this.#run({ ...this.#scope, tenant }, work));
+    const done = this.#last.then(() => this.#run(tenant, work));
     this.#last = done.catch(() => {});
     return done;
   }
 
-  async end(options: { readonly timeout: number }): Promise<void> {
-    await this.#scope.sql.end(options);
+  async end(): Promise<void> {
+    this.#isEnded = true;
+    await this.#connection.pool.end();
   }
 
-  async #run<Seen, Result>(scope: Scope, { threadIds, read, write }: Transaction<Seen, Result>): Promise<Result> {
-    const losses = this.#losses;
+  /** Runs the transaction once more if the connection was lost before anything was written. */
+  async #run<Seen, Result>(tenant: string, work: Transaction<Seen, Result>): Promise<Result> {
+    if (!this.#connection.isUsable && !this.#isEnded) this.#connection = this.#open();
+    const connection = this.#connection;
+    const { lost, hasAnswered } = connection;
+    const scope = { ...connection.scope, tenant };
+    let isWritten = false;
     try {
-      const [, locked, seen] = await Promise.all([this.#begin(), this.#lock(scope, threadIds), read(scope)]);
-      const fence = this.#fence(locked);
-      const { statements, changedIds = [], finish } = write({ ...scope, fence }, seen);
-      await Promise.all([...statements.map((statement) => statement.execute()), this.#commit()]);
-      // The library reconnects by itself. A commit on the new connection succeeds but commits nothing.
-      if (losses !== this.#losses) throw connectionLost();
-      this.#notifications.announce(scope.tenant, changedIds);
+      const begun = Promise.all([this.#begin(scope), this.#lock(scope, work.threadIds), work.read(scope)]);
+      const [, locked, seen] = await untilAborted(lost, begun);
+      connection.hasAnswered = true;
+      const fence = this.#fence(scope, locked);
+      const { statements, changedIds = [], finish } = work.write({ ...scope, fence }, seen);
+      isWritten = true;
+      const written = Promise.all([...statements.map((statement) => statement.execute()), commit(scope)]);
+      await untilAborted(lost, written);
+      this.#notifications.announce(tenant, changedIds);
       return await finish();
     } catch (error) {
-      await this.#abandon(error);
-      throw error;
+      if (!isConnectionLoss(error)) {
+        await untilAborted(lost, scope.sql.unsafe("rollback")).catch(() => {}); // a lost connection has rolled back already
+        throw error;
+      }
+      this.#discard(connection);
+      if (isWritten || this.#isEnded || !hasAnswered) throw error;
+      return this.#run(tenant, work);
     }
   }
 
+  #open(): WriterConnection {
+    const lost = new AbortController();
+    const pool = this.#connect(() => {
+      this.#discard(connection);
+      lost.abort(connectionLost());
+    });
+    const scope = { sql: pool.sql, tables: tablesIn(this.#settings.schema, pool.sql) };
+    const connection: WriterConnection = { pool, scope, lost: lost.signal, isUsable: true, hasAnswered: false };
+    return connection;
+  }
+
+  #discard(connection: WriterConnection): void {
+    if (!connection.isUsable) return;
+    connection.isUsable = false;
+    void connection.pool.end();
+  }
+
   /** The settings are per transaction, because behind a pooler each transaction may use another connection. */
-  #begin(): PromiseLike<unknown> {
+  #begin({ sql }: Scope): PromiseLike<unknown> {
     const commits = COMMITS[this.#settings.mode];
-    return this.#scope.sql
+    return sql
       .unsafe(
         `begin isolation level read committed read write;
         set local synchronous_commit to ${commits};
@@ -106,20 +143,14 @@ export class Writer {
       ) as ordered`.execute();
   }
 
-  #fence([locked]: readonly LockColumns[]): Query {
+  #fence({ sql }: Scope, [locked]: readonly LockColumns[]): Query {
     if (locked?.commits !== COMMITS[this.#settings.mode]) throw notDurable();
-    return this.#scope.sql`pg_current_xact_id_if_assigned() = ${locked.xid}::xid8`;
+    return sql`pg_current_xact_id_if_assigned() = ${locked.xid}::xid8`;
   }
+}
 
-  #commit(): PromiseLike<unknown> {
-    return this.#scope.sql.unsafe("commit").execute();
-  }
-
-  async #abandon(error: unknown): Promise<void> {
-    // Between the error and the close of a socket the library still sends on it, and would wait forever.
-    if (isConnectionLoss(error)) await waitForTurns(2);
-    else await this.#scope.sql.unsafe("rollback").catch(() => {}); // a lost connection has rolled back already
-  }
+function commit({ sql }: Scope): PromiseLike<unknown> {
+  return sql.unsafe("commit").execute();
 }
 
 /** The connections that write. Each runs the transactions of one tenant at a time; they are opened when needed. */
@@ -147,8 +178,8 @@ export class Writers {
     }
   }
 
-  async end(options: { readonly timeout: number }): Promise<void> {
-    await Promise.all([...this.#all].map((writer) => writer.end(options)));
+  async end(): Promise<void> {
+    await Promise.all([...this.#all].map((writer) => writer.end()));
   }
 
   #open(): Writer {
@@ -159,7 +190,7 @@ export class Writers {
 
   async #discard(writer: Writer): Promise<void> {
     this.#all.delete(writer);
-    await writer.end({ timeout: 0 });
+    await writer.end();
   }
 }
 

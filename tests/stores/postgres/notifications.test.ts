@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
-import type { Sql } from "../../../src/stores/postgres/connection-pool.ts";
 import { Notifications } from "../../../src/stores/postgres/notifications.ts";
+import type { Readers } from "../../../src/stores/postgres/readers.ts";
+import type { Scope } from "../../../src/stores/postgres/tables.ts";
 
 /** Records the payload of each notification. */
 function recorder() {
@@ -9,13 +10,15 @@ function recorder() {
     sent.push((JSON.parse(payload) as { readonly threads: unknown }).threads);
     return Promise.resolve([]);
   };
-  return { sent, sql: tag as unknown as Sql }; // only the tag is called
+  const scope = { sql: tag } as unknown as Scope; // only the tag is called
+  const read: Readers["read"] = async (work) => work(scope);
+  return { sent, read };
 }
 
 test("the first commit is announced at once, those of the next moment in one notification, and a flush does not wait", async () => {
-  const { sent, sql } = recorder();
+  const { sent, read } = recorder();
   const woken: unknown[] = [];
-  const notifications = new Notifications(sql, "heddle", (tenant, threadIds) => woken.push([tenant, threadIds]));
+  const notifications = new Notifications(read, "heddle", (tenant, threadIds) => woken.push([tenant, threadIds]));
   notifications.announce("acme", ["a"]);
   expect(sent).toEqual([{ acme: ["a"] }]);
   notifications.announce("acme", ["b", "c"]);

@@ -9,6 +9,10 @@ export type TcpProxy = {
   readonly connections: number;
   /** From now on nothing passes on the connections there are; nobody is told. New ones work. */
   silence(): void;
+  /** Resets the connections there are, as a network device that restarts does. New ones work. */
+  reset(): void;
+  /** Passes the next COMMIT on to the server, waits for its answer, and cuts the connection instead of passing it on. */
+  cutNextCommit(): void;
   stop(): Promise<void>;
 };
 
@@ -27,6 +31,7 @@ export async function startProxy(
   { isSilent = false, lostAfterLogin = 0 }: Faults = {},
 ): Promise<TcpProxy> {
   let losses = lostAfterLogin;
+  let isCuttingCommit = false;
   const { hostname, port } = new URL(serverUrl);
   const inward = new Set<Socket>();
   const outward = new Set<Socket>();
@@ -35,6 +40,16 @@ export async function startProxy(
     if (isSilent) return void client.resume();
     const target = connect(Number(port || 5432), hostname);
     keep(target, outward);
+    client.on("data", (data) => {
+      if (!isCuttingCommit || !data.includes("commit\0")) return;
+      isCuttingCommit = false;
+      target
+        .unpipe(client)
+        .resume()
+        .on("data", (answer) => {
+          if (answer.subarray(-READY.length).equals(READY)) client.destroy();
+        });
+    });
     client.pipe(target);
     target.pipe(client);
     if (losses-- > 0) {
@@ -60,6 +75,12 @@ export async function startProxy(
     },
     silence() {
       for (const socket of [...inward, ...outward]) socket.unpipe().resume();
+    },
+    reset() {
+      for (const socket of inward) socket.resetAndDestroy();
+    },
+    cutNextCommit() {
+      isCuttingCommit = true;
     },
     async stop() {
       for (const socket of [...inward, ...outward]) socket.destroy();
