@@ -109,6 +109,7 @@ export class InboxDraft {
     const row = this.#rowOf(threadId);
     const seen = new Map(next?.waitsFor?.map(({ id, revision }) => [id, revision]));
     const mustRun = this.#pending(threadId).some(({ id, revision }) => seen.get(id) !== revision);
+    if (next === null && row === null && !mustRun) return; // no row says the same, and leaves nothing of a deleted thread
     const saidAt = next === null ? null : now + (next.dueInMs ?? 0);
     this.#runnable.set(threadId, {
       agent: next?.agent ?? row?.agent ?? null,
