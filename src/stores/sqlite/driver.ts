@@ -190,8 +190,8 @@ export function sqliteDatabaseDriver(
     },
 
     async take(query) {
-      const isDue = await retryBusy(() => threads.find(query, clock()).length > 0);
-      if (!isDue && ownLease(query) !== undefined) return [];
+      const isNeeded = await retryBusy(() => threads.isNeeded(query, clock()));
+      if (!isNeeded && ownLease(query) !== undefined) return [];
       return group.add(
         "take",
         (): Outcome<readonly TakenThread[] | undefined> =>

@@ -92,6 +92,11 @@ export class DueThreads {
     }));
   }
 
+  /** Whether `take` has something to write: threads, or leases that have expired. */
+  isNeeded(query: TakeQuery, now: number): boolean {
+    return this.#sql.expired.get(now) !== undefined || this.find(query, now).length > 0;
+  }
+
   take(query: TakeQuery, { until, ttlMs }: LeaseRecord, now: number): readonly TakenThread[] {
     const { holder, lease } = query;
     this.#sql.end.run(now);
@@ -105,6 +110,7 @@ export class DueThreads {
 function dueStatements(connection: SqliteConnection) {
   return {
     due: connection.prepare(DUE),
+    expired: connection.prepare("SELECT 1 FROM leases WHERE ended = 0 AND until <= ? LIMIT 1"),
     end: connection.prepare("UPDATE leases SET ended = 1 WHERE ended = 0 AND until <= ?"),
     claim: connection.prepare(`
       INSERT INTO claims (tenant, thread, holder, epoch, until, ttl, node, incarnation) VALUES (?, ?, ?, 1, ?, ?, ?, ?)

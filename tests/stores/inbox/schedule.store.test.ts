@@ -217,6 +217,18 @@ test.each(Object.keys(virtual))(
   },
 );
 
+test.each(Object.keys(virtual))("%s: a take that finds no thread ends the leases that have expired", async (name) => {
+  const clock = { now: 1_000_000 };
+  const database = virtual[name]?.(() => clock.now);
+  if (database === undefined) throw new Error(name);
+  const expired = await database.leases.start({ node: "n1", ttlMs: TTL_MS });
+  clock.now += TTL_MS;
+  const lease = await database.leases.start({ node: "n2", ttlMs: TTL_MS });
+  expect(await database.runnable.take({ lease, limit: 1 })).toEqual([]);
+  await expect(database.leases.renew(expired)).rejects.toMatchObject({ code: "lease_ended" });
+  await database.close();
+});
+
 /** Postgres has its own clock: leases do not expire by themselves, all due threads are taken at once, and no time is compared. */
 test("Postgres: claims, leases and runnable threads equal the model after any calls", async () => {
   const database = openDatabase();
