@@ -151,10 +151,16 @@ interface Description extends Pick<ThreadHead, "metadata" | "owner"> {
 /** Metadata and owner after the append. */
 function descriptionOf({ options, metadata: initial }: AppendRequest, head: ThreadHead | undefined): Description {
   const before = head?.metadata ?? initial;
-  const metadata = options.metadata === undefined ? before : Object.freeze({ ...before, ...options.metadata });
+  const metadata =
+    options.metadata === undefined ? before : Object.freeze({ ...before, ...options.metadata, ...forkFacts(before) });
   const isSame = head !== undefined && metadata === before;
   const fields = isSame ? [] : changedFields(head?.metadata ?? {}, metadata);
   return { metadata, owner: head?.owner ?? options.owner ?? null, fields: fields.length === 0 ? {} : { fields } };
+}
+
+/** Where a fork begins does not change, so that `list({ forkOf })` finds it. */
+function forkFacts({ parentThreadId, forkSeq }: JsonObject): JsonObject {
+  return typeof parentThreadId === "string" && typeof forkSeq === "number" ? { parentThreadId, forkSeq } : {};
 }
 
 /** Reads the claim only for an append with an epoch: a driver may load it lazily. */

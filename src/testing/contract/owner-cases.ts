@@ -166,6 +166,18 @@ export const filterCases: ContractTests = {
     equal(await listedIds(store, { parent: thread }), [fresh("child")], "children");
   },
 
+  "a fork is listed by its thread, whatever metadata it gets": async ({ store, thread, fresh }) => {
+    await store.append(thread, note());
+    await store.fork(thread, { atSeq: 0, newId: fresh("f1") });
+    const metadata = { title: "mine", parentThreadId: fresh("other"), forkSeq: 7 };
+    await store.append(fresh("f1"), [], { metadata });
+    await store.append(fresh("f1"), note(), { metadata });
+    equal(await listedIds(store, { forkOf: thread }), [fresh("f1")], "forks");
+    equal(await listedIds(store, { forkOf: fresh("other") }), [], "forks of another thread");
+    const kept = { title: "mine", parentThreadId: thread, forkSeq: 0 };
+    equal((await infoOf(store, fresh("f1"))).metadata, kept, "metadata");
+  },
+
   "a saved thread and a fork are found by their metadata": async ({ store, thread, fresh }) => {
     await store.append(thread, note(), { metadata: { p: "x" } });
     await store.fork(thread, { atSeq: 0, newId: fresh("fork"), metadata: { q: 1 } });
