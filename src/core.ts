@@ -38,7 +38,14 @@ export type {
   StepToolResult,
   StepUsage,
 } from "./agent/definition/stop-when.ts";
-export type { ApprovalOptions, ToolContentPart, ToolInput, ToolOutput, ToolResult } from "./agent/definition/tool.ts";
+export type {
+  ApprovalOptions,
+  ToolContentPart,
+  ToolInput,
+  ToolOutput,
+  ToolResult,
+  ToolResultOptions,
+} from "./agent/definition/tool.ts";
 export {
   type Action,
   type ActionOptions,

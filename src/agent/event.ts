@@ -23,11 +23,12 @@ export interface EventData {
     readonly view: ProjectionView;
   };
   readonly tool_started: { readonly arguments: JsonValue };
-  /** `partial` means that the tool was stopped and this is its last output. */
+  /** `partial` means that the tool was stopped and this is its last output. `details` is for people; no model is shown it. */
   readonly tool_completed: {
     readonly content: Content;
     readonly isError: boolean;
     readonly partial?: "cancelled" | "timed_out";
+    readonly details?: JsonValue;
   };
   readonly approval_requested: { readonly arguments: JsonValue };
   readonly approval_resolved: { readonly approved: boolean; readonly by?: string; readonly reason?: string };

@@ -62,6 +62,8 @@ export interface ToolOutcome {
   readonly isError: boolean;
   /** The tool was stopped, and this is its last output. */
   readonly partial?: "cancelled" | "timed_out";
+  /** For people. No model is shown it. */
+  readonly details?: JsonValue;
 }
 
 /** The range of a failed summary, and the reason. */

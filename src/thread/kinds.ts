@@ -45,6 +45,8 @@ export type AiMessagePayload = InLane & {
   readonly toolCallId?: string;
   readonly name?: string;
   readonly thinking?: JsonValue;
+  /** Of a result: what people may see of it. No model is shown it. */
+  readonly details?: JsonValue;
   readonly requestId?: string;
   readonly runId?: string;
 };

@@ -8,7 +8,13 @@ export interface ToolCard {
   readonly toolCallId: string;
   readonly name: string;
   readonly arguments: JsonValue;
-  readonly result?: { readonly seq: number; readonly content: Content; readonly isError: boolean };
+  readonly result?: {
+    readonly seq: number;
+    readonly content: Content;
+    readonly isError: boolean;
+    /** For people. No model is shown it. */
+    readonly details?: unknown;
+  };
   readonly approval?: "asked" | "approved" | "denied";
 }
 
@@ -136,6 +142,7 @@ function settle(open: Map<string, Mutable>, { seq }: Entry, said: JsonObject): b
     seq,
     content: (typeof value === "string" || Array.isArray(value) ? value : JSON.stringify(value)) as Content,
     isError,
+    ...(said["details"] !== undefined && { details: said["details"] }),
   };
   return true;
 }

@@ -164,6 +164,12 @@ function ToolCard({ card, live, thread, waiting }: Props) {
               <JsonView value={parsed(text) as object} label={`Result of ${name}`} />
             </>
           )}
+          {result?.details !== undefined && (
+            <>
+              <p class="field-label">Details, which no model is shown</p>
+              <JsonView value={result.details as object} label={`Details of ${name}`} />
+            </>
+          )}
         </div>
       )}
       {wanted === "approval" && thread.source.act && <Approval thread={thread} toolCallId={toolCallId} name={name} />}

@@ -128,16 +128,27 @@ type ToolResultKind = "ok" | "content" | "fail" | "mcp";
 export interface ToolResult<Value = unknown> {
   readonly type: ToolResultKind;
   readonly value: Value;
+  /** See `ToolResultOptions`. */
+  readonly details?: unknown;
+}
+
+/** The other face of a result. */
+export interface ToolResultOptions {
+  /**
+   * For people: any value, as JSON. It is stored beside the result, is in the event `tool_completed` and in
+   * the Studio, and no model is shown it. Default: none.
+   */
+  readonly details?: unknown;
 }
 
 /**
- * A result that is data, whatever it looks like. Same effect as returning the value itself.
+ * A result that is data, whatever it looks like. Without `details` it is the same as returning the value itself.
  *
  * @example
- * const execute = () => ok({ celsius: 18 });
+ * const execute = () => ok({ celsius: 18 }, { details: { station: "Kew", humidity: 0.6 } });
  */
-export function ok<Value>(value: Value): ToolResult<Value> {
-  return marked("ok", value);
+export function ok<Value>(value: Value, options?: ToolResultOptions): ToolResult<Value> {
+  return marked("ok", value, options);
 }
 
 /**
@@ -146,8 +157,11 @@ export function ok<Value>(value: Value): ToolResult<Value> {
  * @example
  * const execute = async () => content([{ type: "text", text: "The page" }, { type: "file", mediaType: "image/png", data: { url: "https://example.com/a.png" } }]);
  */
-export function content(parts: readonly ToolContentPart[]): ToolResult<readonly ToolContentPart[]> {
-  return marked("content", parts);
+export function content(
+  parts: readonly ToolContentPart[],
+  options?: ToolResultOptions,
+): ToolResult<readonly ToolContentPart[]> {
+  return marked("content", parts, options);
 }
 
 /**
@@ -156,8 +170,8 @@ export function content(parts: readonly ToolContentPart[]): ToolResult<readonly 
  * @example
  * const execute = () => fail({ type: "no_seats", message: "The train is full." });
  */
-export function fail(error: unknown): ToolResult {
-  return marked("fail", error instanceof Error ? error.message : error);
+export function fail(error: unknown, options?: ToolResultOptions): ToolResult {
+  return marked("fail", error instanceof Error ? error.message : error, options);
 }
 
 /** A result from an MCP server. Used by `mcpTools`. */
@@ -166,8 +180,9 @@ export function mcpResult(value: unknown): ToolResult {
 }
 
 /** The mark is a registered symbol: it works across copies of this package, and JSON cannot contain it. */
-function marked<Value>(type: ToolResultKind, value: Value): ToolResult<Value> {
-  return Object.freeze({ type, value, [MARK]: true });
+function marked<Value>(type: ToolResultKind, value: Value, options?: ToolResultOptions): ToolResult<Value> {
+  const details = options?.details; // of `rows.map(ok)` the second argument is an index
+  return Object.freeze({ type, value, ...(details !== undefined && { details }), [MARK]: true });
 }
 
 export function isToolResult(value: unknown): value is ToolResult {

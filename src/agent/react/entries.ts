@@ -60,9 +60,9 @@ export function resultEntry(
   outcome: ToolOutcome,
   workedMs?: number,
 ): EntryInput {
-  const { content, isError, partial } = outcome;
+  const { content, isError, partial, details } = outcome;
   const fields = { role: "tool", toolCallId, name, content, ...(isError && { isError }), ...(partial && { partial }) };
-  const payload = { ...fields, ...worked(workedMs) };
+  const payload = { ...fields, ...(details !== undefined && { details }), ...worked(workedMs) };
   return message(run, payload, { ...callRefs(run), toolCallId });
 }
 

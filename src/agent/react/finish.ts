@@ -140,6 +140,7 @@ export function committedOutcome({ thread }: ReactAgent, { callId, askSeq }: Run
     const isOfCall = refs.callId === undefined || refs.callId === callId;
     return seq > askSeq && isOfCall && "role" in payload && payload["role"] === "tool";
   });
-  const { content, isError, partial } = (entry?.payload ?? {}) as Partial<ToolOutcome>; // the agent wrote this entry
-  return { content: content ?? "", isError: isError === true, ...(partial && { partial }) };
+  const { content, isError, partial, details } = (entry?.payload ?? {}) as Partial<ToolOutcome>; // the agent wrote this entry
+  const more = { ...(partial && { partial }), ...(details !== undefined && { details }) };
+  return { content: content ?? "", isError: isError === true, ...more };
 }

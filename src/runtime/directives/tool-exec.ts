@@ -150,7 +150,7 @@ function notRun(): ToolOutcome {
   return failed({ code: "tool_aborted", message: "The request was cancelled before the call ran." });
 }
 
-function result(scene: Scene, { callId, call }: ToolExec, { content, isError, partial }: ToolOutcome): void {
-  const outcome = { content, isError, ...(partial && { partial }) };
+function result(scene: Scene, { callId, call }: ToolExec, { content, isError, partial, details }: ToolOutcome): void {
+  const outcome = { content, isError, ...(partial && { partial }), ...(details !== undefined && { details }) };
   scene.send({ type: "tool_result", callId, toolCallId: call.id, outcome, ...scene.worked() });
 }

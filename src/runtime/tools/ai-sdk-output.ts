@@ -1,36 +1,34 @@
-import { isPlainObject, type JsonValue } from "../../thread/json.ts";
+import { isPlainObject } from "../../thread/json.ts";
 import type { Content, Part } from "../../thread/message.ts";
-import { valueText } from "../../thread/result-text.ts";
 import { partOf } from "./ai-sdk-parts.ts";
-import { jsonOf } from "./json-result.ts";
+import { resultTextOf } from "./json-result.ts";
 import { reported, type ToolAnswer } from "./outcome.ts";
 
 /** What `toModelOutput` gives, in the words of the AI SDK; anything else is taken as a result. */
-export function outputAnswer(name: string, output: unknown): ToolAnswer {
+export function outputAnswer(name: string, output: unknown, limit: number): ToolAnswer {
   const { type, value, reason } = isPlainObject(output) ? output : {};
   switch (type) {
     case "text":
-      return { content: valueText(jsonOf(value)), isError: false };
     case "json":
-      return { content: valueText(jsonOf(value)), isError: false };
+      return { content: resultTextOf(value, limit), isError: false };
     case "error-text":
-      return reported(name, valueText(jsonOf(value)));
+      return reported(name, resultTextOf(value, limit));
     case "error-json":
-      return reported(name, errorText(jsonOf(value)));
+      return reported(name, errorText(value, limit));
     case "execution-denied":
       return reported(
         name,
-        errorText({ type: "denied", message: valueText(jsonOf(reason ?? "The call was denied.")) }),
+        errorText({ type: "denied", message: resultTextOf(reason ?? "The call was denied.", limit) }, limit),
       );
     case "content":
       return { content: contentParts(Array.isArray(value) ? value : []), isError: false };
     default:
-      return { content: valueText(jsonOf(output)), isError: false };
+      return { content: resultTextOf(output, limit), isError: false };
   }
 }
 
-export function errorText(error: JsonValue): string {
-  return JSON.stringify({ error });
+export function errorText(error: unknown, limit: number): string {
+  return resultTextOf({ error: error ?? null }, limit);
 }
 
 /** A single text is told as text. */

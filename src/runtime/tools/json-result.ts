@@ -1,35 +1,63 @@
 import { ThreadError } from "../../thread/errors.ts";
-import { copyJson, isPlainObject, type JsonValue } from "../../thread/json.ts";
+import { copyJsonRepaired, type JsonValue } from "../../thread/json.ts";
 import type { FileContentPart } from "../../thread/message.ts";
 import { plainScalar } from "../model/plain-json.ts";
 import { base64Of } from "../model/spec/bytes.ts";
 
-/** A value as JSON, and the files for the bytes that were found in it. */
+/** What a model reads of a value, and the files for the bytes that were found in it. */
 export interface ConvertedResult {
-  readonly json: JsonValue;
+  /** Text as it is, other values as JSON text. */
+  readonly text: string;
+  /** Whether the value was bytes and nothing else. */
+  readonly isFile: boolean;
   readonly files: readonly FileContentPart[];
 }
 
+/** The result would be longer than its limit. */
+export class TooLongError extends Error {}
+
 /**
- * A result as frozen JSON, as `JSON.stringify` would write it. A BigInt becomes its digits, a Map an object, a Set a list.
- * A lone surrogate is replaced. Bytes become file parts, and a note stands in their place. A cycle, or a getter or `toJSON`
- * that throws, is a ThreadError that names the path.
+ * A result as `JSON.stringify` would write it. A BigInt becomes its digits, a Map an object, a Set a list. Bytes become file
+ * parts, and a note stands in their place. A cycle, or a getter or `toJSON` that throws, is a ThreadError that names the
+ * path. Stops with a TooLongError after `limit` characters: a small value that refers to itself many times has no end.
  */
-export function convertResult(value: unknown): ConvertedResult {
+export function convertResult(value: unknown, limit: number): ConvertedResult {
   const files: FileContentPart[] = [];
-  const converted = convert(value, "", { keys: [], above: [], files });
-  return { json: copyJson(converted ?? null, "result"), files };
+  const converted = convert(value, "", { keys: [], above: new Set(), files, left: limit, deepest: DEEPEST }) ?? null;
+  const text = typeof converted === "string" ? converted.toWellFormed() : JSON.stringify(converted);
+  return { text, files, isFile: files.length > 0 && typeof converted === "string" };
 }
 
 /** The same without files, for what can hold text only: bytes are base64. */
-export function jsonOf(value: unknown): JsonValue {
-  return copyJson(convert(value, "", { keys: [], above: [], files: undefined }) ?? null, "result");
+export function resultTextOf(value: unknown, limit: number = Number.POSITIVE_INFINITY): string {
+  const walk = { keys: [], above: new Set<object>(), files: undefined, left: limit, deepest: DEEPEST };
+  const converted = convert(value, "", walk) ?? null;
+  return typeof converted === "string" ? converted.toWellFormed() : JSON.stringify(converted);
+}
+
+/** The same as frozen JSON that an entry can hold: nested less deeply, and a lone surrogate is replaced. */
+export function jsonOf(value: unknown, limit: number = Number.POSITIVE_INFINITY): JsonValue {
+  const walk = { keys: [], above: new Set<object>(), files: undefined, left: limit, deepest: DEEPEST_JSON };
+  return copyJsonRepaired(convert(value, "", walk) ?? null, "result");
 }
 
 interface Walk {
   readonly keys: (string | number)[];
-  readonly above: object[];
+  readonly above: Set<object>;
   readonly files: FileContentPart[] | undefined;
+  readonly deepest: number;
+  /** How many more characters the JSON may have, about. */
+  left: number;
+}
+
+/** As deep as the stack of a small thread allows. */
+const DEEPEST = 2_000;
+/** Less than an entry takes, because the value stands inside of its payload. */
+const DEEPEST_JSON = 300;
+
+function spend(walk: Walk, characters: number): void {
+  walk.left -= characters;
+  if (walk.left < 0) throw new TooLongError();
 }
 
 /** Undefined is what JSON leaves out. */
@@ -37,36 +65,39 @@ function convert(given: unknown, key: string, walk: Walk): unknown {
   const bytes = read(walk, () => bytesOf(given)); // before toJSON: a Buffer would write a list of numbers
   if (bytes !== undefined) return noted(bytes, walk);
   const value = withToJson(given, key, walk);
-  return typeof value === "object" && value !== null ? fromObject(value, walk) : plainScalar(value);
+  if (typeof value === "object" && value !== null) return fromObject(value, walk);
+  spend(walk, typeof value === "string" ? value.length + 2 : 1);
+  return typeof value === "string" ? value : plainScalar(value); // JSON.stringify escapes a lone surrogate
 }
 
+const TYPES_WITH_METHODS: ReadonlySet<string> = new Set(["object", "function", "bigint"]);
+
 function withToJson(value: unknown, key: string, walk: Walk): unknown {
-  if (typeof value !== "object" || value === null) return value;
+  if (value === null || !TYPES_WITH_METHODS.has(typeof value)) return value;
   return read(walk, () => {
-    const toJson: unknown = Reflect.get(value, "toJSON");
+    const toJson: unknown = Reflect.get(Object(value), "toJSON");
     return typeof toJson === "function" ? Reflect.apply(toJson, value, [key]) : value;
   });
 }
 
 function fromObject(value: object, walk: Walk): unknown {
-  if (value instanceof Number || value instanceof String || value instanceof Boolean) return value.valueOf();
-  const { above, keys } = walk;
-  if (above.includes(value)) throw unconvertible(walk, "refers back to an object that contains it");
-  if (above.length >= DEEPEST) throw unconvertible(walk, `is nested deeper than ${DEEPEST} levels`);
-  const inside = (item: unknown, key: string | number): unknown => {
-    keys.push(key);
-    const converted = convert(item, String(key), walk);
-    keys.pop();
-    return converted;
-  };
-  above.push(value);
+  spend(walk, 1);
+  const boxed = read(walk, () => unboxed(value));
+  if (boxed !== undefined) return boxed;
+  const { above } = walk;
+  if (above.has(value)) throw unconvertible(walk, "refers back to an object that contains it");
+  if (above.size >= walk.deepest) throw unconvertible(walk, `is nested deeper than ${walk.deepest} levels`);
+  above.add(value);
   const list = read(walk, () => listOf(value));
-  const converted =
-    list === undefined
-      ? Object.fromEntries(membersOf(value, walk, inside))
-      : Array.from(list, (item, index) => inside(item, index) ?? null);
-  above.pop();
+  const converted = list === undefined ? recordOf(value, walk) : itemsOf(list, walk);
+  above.delete(value);
   return converted;
+}
+
+function unboxed(value: object): unknown {
+  if (value instanceof Number) return plainScalar(value.valueOf());
+  if (value instanceof String || value instanceof Boolean) return value.valueOf();
+  return value instanceof BigInt ? value.toString() : undefined;
 }
 
 function listOf(value: object): readonly unknown[] | undefined {
@@ -75,27 +106,45 @@ function listOf(value: object): readonly unknown[] | undefined {
   return ArrayBuffer.isView(value) ? Array.from(value as Float64Array) : undefined; // typed arrays of numbers; bytes are files
 }
 
+function itemsOf(list: readonly unknown[], walk: Walk): readonly unknown[] {
+  const items: unknown[] = [];
+  const length = read(walk, () => list.length);
+  for (let index = 0; index < length; index++) {
+    walk.keys.push(index);
+    const item = read(walk, () => list[index]);
+    items.push(convert(item, String(index), walk) ?? null);
+    walk.keys.pop();
+  }
+  return items;
+}
+
+function recordOf(value: object, walk: Walk): { readonly [key: string]: unknown } {
+  const members: [string, unknown][] = [];
+  for (const [name, member] of membersOf(value, walk)) {
+    spend(walk, name.length + 3);
+    walk.keys.push(name);
+    const converted = convert(member, name, walk);
+    walk.keys.pop();
+    if (converted !== undefined) members.push([name, converted]);
+  }
+  return Object.fromEntries(members);
+}
+
 /** Own properties, `__proto__` among them; a Map's pairs. */
-function* membersOf(
-  value: object,
-  walk: Walk,
-  inside: (item: unknown, key: string) => unknown,
-): Generator<readonly [string, unknown]> {
-  const pairs: Iterable<readonly [unknown, unknown]> =
-    value instanceof Map ? value : read(walk, () => Object.keys(value)).map((key) => [key, undefined] as const);
-  for (const [key, item] of pairs) {
-    const name = keyText(key);
-    const member = value instanceof Map ? item : read(walk, () => Reflect.get(value, name), name);
-    const converted = inside(member, name);
-    if (converted !== undefined) yield [name.toWellFormed(), converted];
+function* membersOf(value: object, walk: Walk): Generator<readonly [string, unknown]> {
+  if (value instanceof Map) {
+    for (const [key, member] of value) yield [keyText(key), member];
+    return;
+  }
+  for (const name of read(walk, () => Object.keys(value))) {
+    yield [name, read(walk, () => Reflect.get(value, name), name)];
   }
 }
 
 /** A Map may have any keys; what has text of its own is that text, an object its JSON. */
 function keyText(key: unknown): string {
   if (typeof key !== "object" || key === null) return String(key);
-  const json = jsonOf(key);
-  return typeof json === "string" ? json : JSON.stringify(json);
+  return resultTextOf(key);
 }
 
 function bytesOf(value: unknown): Uint8Array | undefined {
@@ -105,8 +154,10 @@ function bytesOf(value: unknown): Uint8Array | undefined {
   return isBytes ? new Uint8Array(value.buffer, value.byteOffset, value.byteLength) : undefined;
 }
 
-function noted(bytes: Uint8Array, { files }: Walk): string {
+function noted(bytes: Uint8Array, walk: Walk): string {
+  spend(walk, bytes.byteLength);
   const base64 = base64Of(bytes);
+  const { files } = walk;
   if (files === undefined) return base64;
   const mediaType = mediaTypeOf(bytes);
   files.push({ type: "file", mediaType, data: { base64 } });
@@ -140,44 +191,3 @@ function unconvertible({ keys }: Walk, trouble: string, cause?: unknown): Thread
   const path = keys.reduce<string>((to, key) => (typeof key === "number" ? `${to}[${key}]` : `${to}.${key}`), "result");
   return new ThreadError({ code: "not_json", path, message: `${path.toWellFormed()} ${trouble}.`, cause });
 }
-
-/**
- * Whether JSON of a value would be longer than so many characters; looks at no more of it than that. It comes before
- * every copy: a small value that refers to itself many times over has no end.
- */
-export function isLonger(value: unknown, limit: number): boolean {
-  const above: unknown[] = [];
-  let length = 0;
-  const measure = (item: unknown): void => {
-    length += typeof item === "string" ? item.length + 2 : 1;
-    if (length > limit || typeof item !== "object" || item === null || above.includes(item)) return;
-    if (ArrayBuffer.isView(item) || item instanceof ArrayBuffer) {
-      length += item.byteLength;
-      return;
-    }
-    if (above.length > DEEPEST) return; // the conversion refuses it
-    above.push(item);
-    if (item instanceof Map || item instanceof Set) {
-      for (const one of item.entries()) {
-        if (item instanceof Map) measure(one[0]);
-        measure(one[1]);
-        if (length > limit) break;
-      }
-    }
-    for (const key of Object.keys(item)) {
-      if (!Array.isArray(item)) length += key.length + 3;
-      if (length > limit) break;
-      if (Array.isArray(item) || isPlainObject(item)) measure(Reflect.get(item, key));
-      else measure(Object.getOwnPropertyDescriptor(item, key)?.value); // a getter of a class may be costly
-    }
-    above.pop();
-  };
-  try {
-    measure(value);
-  } catch {
-    return false; // a getter of the tool's threw; the conversion says where
-  }
-  return length > limit;
-}
-
-const DEEPEST = 500;

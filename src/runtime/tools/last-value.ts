@@ -4,7 +4,12 @@ import type { RuntimePorts } from "../ports.ts";
 const BREATHE_EVERY = 256;
 
 export function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
-  return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
+  if (typeof value !== "object" || value === null) return false;
+  try {
+    return Symbol.asyncIterator in value;
+  } catch {
+    return false; // a proxy whose traps throw: the conversion says that the tool ran
+  }
 }
 
 /** The values of a generator, as far as it came. */

@@ -1,8 +1,7 @@
 import { isPlainObject } from "../../thread/json.ts";
 import type { Part } from "../../thread/message.ts";
-import { valueText } from "../../thread/result-text.ts";
 import { contentOf } from "./ai-sdk-output.ts";
-import { jsonOf } from "./json-result.ts";
+import { resultTextOf } from "./json-result.ts";
 import { reported, type ToolAnswer } from "./outcome.ts";
 
 /** What a tool of an MCP server gives. */
@@ -31,7 +30,7 @@ function isBlock(block: unknown): boolean {
 export function mcpAnswer(name: string, { content, isError, structuredContent }: McpResult): ToolAnswer {
   const parts = content.flatMap(partOf);
   const told =
-    parts.length === 0 && structuredContent !== undefined ? valueText(jsonOf(structuredContent)) : contentOf(parts);
+    parts.length === 0 && structuredContent !== undefined ? resultTextOf(structuredContent) : contentOf(parts);
   return isError === true ? reported(name, told) : { content: told, isError: false };
 }
 

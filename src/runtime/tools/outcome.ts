@@ -1,4 +1,5 @@
 import type { Failure } from "../../agent/signal.ts";
+import type { JsonValue } from "../../thread/json.ts";
 import type { Content } from "../../thread/message.ts";
 import type { Stopped } from "./settle.ts";
 
@@ -10,6 +11,8 @@ export interface ToolAnswer {
   readonly failure?: Failure;
   /** The tool was stopped, and this is its last output. The content says so too. */
   readonly partial?: Stopped;
+  /** What a marker has for people. No model is shown it. */
+  readonly details?: JsonValue;
 }
 
 /** What became of a call; never an exception. */

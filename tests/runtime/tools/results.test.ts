@@ -25,7 +25,8 @@ describe("a plain result", () => {
   test.each([
     ["undefined is null", undefined, "null"],
     ["an undefined property is absent", { a: undefined, b: 1 }, '{"b":1}'],
-    ["half of a character is replaced", { text: "cut \ud83d", "k\ud83d": 1 }, '{"text":"cut \ufffd","k\ufffd":1}'],
+    ["half of a character is escaped", { text: "cut \ud83d", "k\ud83d": 1 }, '{"text":"cut \\ud83d","k\\ud83d":1}'],
+    ["half of a character in text is replaced", "cut \ud83d", "cut \ufffd"],
   ])("%s", async (_, output, content) => {
     expect(await given(output)).toMatchObject({ content, isError: false });
   });
