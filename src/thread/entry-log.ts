@@ -12,15 +12,16 @@ export class EntryLog {
   /** The log with the entries before `#start`. Its own later entries belong to other versions. */
   #parent: EntryLog | undefined;
   #start: number;
-  #entries: Entry[] = [];
-  readonly #seqById = new Map<string, number>();
+  #entries: Entry[];
+  /** Built on first use and then extended. A log that is only read does not need it. */
+  #seqById = new Map<string, number>();
   #byKind = kindIndex();
   readonly #byRef = new Map<string, LazyIndex<RefValue>>();
 
   constructor(start: number, entries: readonly Entry[], parent?: EntryLog) {
     this.#parent = parent;
     this.#start = start;
-    for (const entry of entries) this.push(entry);
+    this.#entries = [...entries];
   }
 
   /** One past the last seq of the newest version. */
@@ -29,7 +30,6 @@ export class EntryLog {
   }
 
   push(entry: Entry): void {
-    this.#seqById.set(entry.id, entry.seq);
     this.#entries.push(entry);
   }
 
@@ -46,7 +46,7 @@ export class EntryLog {
     for (let parent = this.#parent; parent !== undefined; parent = this.#parent) {
       const earlier = parent.#entries.slice(0, this.#start - parent.#start);
       if (earlier.length > 2 * this.#entries.length) return;
-      for (const { id, seq } of earlier) this.#seqById.set(id, seq);
+      this.#seqById = new Map();
       this.#entries = earlier.concat(this.#entries);
       this.#start = parent.#start;
       this.#parent = parent.#parent;
@@ -67,6 +67,10 @@ export class EntryLog {
 
   /** The seq of an id below `end`. */
   seqOf(id: string, end: number): number | undefined {
+    for (let index = this.#seqById.size; index < this.#entries.length; index++) {
+      const entry = this.#entries[index];
+      if (entry !== undefined) this.#seqById.set(entry.id, entry.seq);
+    }
     const seq = this.#seqById.get(id);
     return seq !== undefined && seq < end ? seq : this.#parent?.seqOf(id, Math.min(end, this.#start));
   }
@@ -111,8 +115,10 @@ class LazyIndex<Value> {
   }
 
   find(value: Value, entries: readonly Entry[], end: number): readonly number[] {
-    for (const entry of entries.slice(this.#indexed)) this.#add(entry);
-    this.#indexed = entries.length;
+    for (; this.#indexed < entries.length; this.#indexed++) {
+      const entry = entries[this.#indexed];
+      if (entry !== undefined) this.#add(entry);
+    }
     const seqs = this.#seqs.get(value) ?? [];
     const last = seqs.at(-1);
     return last === undefined || last < end ? seqs : seqs.slice(0, firstNotBelow(seqs, end));
