@@ -16,9 +16,12 @@ type ProjectionErrorFacts = ErrorFacts & {
 };
 
 /**
- * The context cannot be projected. Codes: `budget_overflow` and `pending_overflow` (with `needed`, `available`, `parts`),
- * `tail_too_short` (with `neededFromSeq`, and often `windowSeq` and `missingTurns`), `entry_unreadable`, `entry_too_new`, `unknown_role` (with `seq` and `kind`),
- * `no_reader` (with `kind`), `invalid_input`.
+ * The context cannot be projected. Codes:
+ * - `budget_overflow` and `pending_overflow`, with `needed`, `available` and `parts`;
+ * - `tail_too_short`, with `neededFromSeq`, and often `windowSeq` and `missingTurns`;
+ * - `entry_unreadable`, `entry_too_new` and `unknown_role`, with `seq` and `kind`;
+ * - `no_reader`, with `kind`;
+ * - `invalid_input`.
  */
 export class ProjectionError extends HeddleError {
   static override readonly className: string = "ProjectionError";

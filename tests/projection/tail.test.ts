@@ -1,15 +1,18 @@
 import {
   type ContextPolicyInput,
   type EntryInput,
+  heuristic,
   memoryStore,
   project,
   projectFromStore,
   type Thread,
   type ThreadStore,
+  type TokenCounter,
 } from "heddle";
 import type { StoreProjectionInput } from "heddle/store";
 import { assistant, inLane, summary, switchTo, toolCall, toolResult, user } from "heddle/testing";
 import { describe, expect, test } from "vitest";
+import { longTurn } from "../runtime/support/long-turns.ts";
 import { ai, context, refusalOf } from "./given.ts";
 
 const turns = (count: number): EntryInput[] =>
@@ -153,6 +156,25 @@ describe("a tail that is loaded", () => {
     expect(refusal).toMatchObject({ code: "tail_too_short" });
     expect(refusal.neededFromSeq).toBeLessThan(396);
     expect(refusal.message).toContain(`Load the thread from seq ${refusal.neededFromSeq}`);
+  });
+
+  test("and has no start of a turn is refused before all of it is rendered, with the same estimate", async () => {
+    const store = await stored(longTurn(0, 400));
+    const refusalOfLast = async (last: number) => {
+      const tail = (await store.load("t", { last })) ?? expect.fail("it was stored");
+      let counted = 0;
+      const count: TokenCounter["count"] = (text) => {
+        counted++;
+        return heuristic.count(text);
+      };
+      const tokenCounter = { ...heuristic, count };
+      const refusal = refusalOf(() => project({ thread: tail, policy: { maxInputTokens: 20_000 }, tokenCounter }));
+      expect(refusal.code).toBe("tail_too_short");
+      return { counted, windowSeq: refusal.windowSeq ?? expect.fail("the window is cut") };
+    };
+    const [few, many] = [await refusalOfLast(60), await refusalOfLast(500)];
+    expect(many.counted).toBeLessThan(few.counted + 10);
+    expect(Math.abs(many.windowSeq - few.windowSeq)).toBeLessThan(40);
   });
 
   test("and does decide it gives what the whole thread gives, and counts all entries", async () => {

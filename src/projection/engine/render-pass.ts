@@ -52,9 +52,11 @@ export function runRenderPass<T>(
     const leading = engine.leadingMessages(log.systemPrompt ?? settings.systemPrompt);
     const fixed = { system: leading.system?.tokens ?? 0, tools: toolTokens, summary: leading.summary?.tokens ?? 0 };
     const freeTokens = policy.maxInputTokens - policy.reserveOutputTokens - fixed.system - fixed.tools - fixed.summary;
+    const tail = { thread, engine, policy, freeTokens };
+    if (!log.complete && history.turns.openers.length === 0) throw lacksTurns(tail);
     const { movesByWholeStep } = rulesOf(settings.rules);
     const window = decideWindow(history, costs, policy, { freeTokens, measure, movesByWholeStep });
-    checkTail(thread, engine, window, { policy, freeTokens });
+    checkTail(tail, window);
     const shrunk = window.fits || policy.overflow === "error" ? undefined : shrink(engine, window.newest, freeTokens);
     if (!window.fits && shrunk === undefined && mustFit)
       throw overflowError(engine, settings, fixed, { newest: window.newest, freeTokens, rev: thread.rev });
@@ -187,18 +189,13 @@ export function firstCertain({ history, log }: Engine): number {
   return turns.openers.find(isCertain) ?? blocks.length;
 }
 
-interface TailBudget {
+interface Tail extends Pick<RenderPass, "thread" | "engine" | "freeTokens"> {
   readonly policy: ContextPolicy;
-  readonly freeTokens: number;
 }
 
 /** Throws `tail_too_short` if entries that are not loaded could change the context window. */
-function checkTail(
-  thread: Thread,
-  engine: Engine,
-  { first, earliestRead }: ContextWindow,
-  { policy, freeTokens }: TailBudget,
-): void {
+function checkTail(tail: Tail, { first, earliestRead }: ContextWindow): void {
+  const { engine, policy } = tail;
   if (engine.log.complete) return;
   const certain = firstCertain(engine);
   const { blocks, coverage, dropped } = engine.history;
@@ -209,11 +206,31 @@ function checkTail(
   const isCertain = earliestRead >= certain && earliestRead < blocks.length && !edgeIsVague && !straddles;
   if (isCertain && !engine.log.lacksOrigin) return;
   const loaded = blocks.length === 0 ? 0 : engine.costs.tokensFrom(0);
-  if (loaded === 0) throw tailTooShort(thread); // no tokens to estimate from
-  const missingTurns = straddles ? undefined : missingTurnsOf(engine, policy, first > 0 ? first : earliestRead);
+  throw shortOf(tail, loaded, straddles ? undefined : missingTurnsOf(engine, policy, first > 0 ? first : earliestRead));
+}
+
+/**
+ * The error for a tail in which no turn starts. Such a tail is always too short. Its tokens are estimated from the newest
+ * blocks, because rendering all of them takes most of the time of a projection.
+ */
+function lacksTurns(tail: Tail): ProjectionError {
+  const { history, costs, log } = tail.engine;
+  const { blocks } = history;
+  const newest = Math.max(0, blocks.length - SAMPLED_BLOCKS);
+  const measureFrom = (index: number): number => log.measure - (blocks[index]?.position ?? log.measure);
+  const sampled = measureFrom(newest);
+  const loaded = sampled <= 0 ? 0 : (costs.tokensFrom(newest) * measureFrom(0)) / sampled;
+  return shortOf(tail, loaded, missingTurnsOf(tail.engine, tail.policy, 0));
+}
+
+const SAMPLED_BLOCKS = 32;
+
+/** The error for a tail with `loaded` tokens. */
+function shortOf({ thread, freeTokens }: Tail, loaded: number, missingTurns: number | undefined): ProjectionError {
+  if (loaded === 0) return tailTooShort(thread); // no tokens to estimate from
   const isWindowCut = loaded < freeTokens;
   const times = isWindowCut ? (WINDOW_MARGIN * freeTokens) / loaded : 1.5;
-  throw tailTooShort(thread, { times, isWindowCut, missingTurns });
+  return tailTooShort(thread, { times, isWindowCut, missingTurns });
 }
 
 /** Earlier entries may be a little shorter than the loaded ones. */

@@ -14,8 +14,8 @@ export class UnansweredCalls {
   }
 
   add(call: UnansweredCall): void {
-    const queued: QueuedCall = { call, isAnswered: false };
-    for (const key of keysOf(call)) {
+    const queued: QueuedCall = { call, keys: keysOf(call), isAnswered: false };
+    for (const key of queued.keys) {
       let queue = this.#queues.get(key);
       if (queue === undefined) {
         queue = new CallQueue(this.#undoLog);
@@ -34,7 +34,7 @@ export class UnansweredCalls {
     this.#undoLog.record(() => {
       queued.isAnswered = false;
     });
-    for (const key of keysOf(queued.call)) this.#tidy(key);
+    for (const key of queued.keys) this.#tidy(key);
     return queued.call;
   }
 
@@ -43,10 +43,11 @@ export class UnansweredCalls {
    * one.
    */
   #find({ toolCallId, name, callId }: ResultItem): QueuedCall | undefined {
-    const what = toolCallId === undefined ? (["name", name] as const) : (["id", toolCallId] as const);
-    if (callId === undefined) return this.#first(keyOf(...what));
-    const own = this.#first(keyOf(...what, callId));
-    const any = this.#first(keyOf(...what, null));
+    const key = (callId?: string | null): string =>
+      toolCallId === undefined ? keyOf("name", name, callId) : keyOf("id", toolCallId, callId);
+    if (callId === undefined) return this.#first(key());
+    const own = this.#first(key(callId));
+    const any = this.#first(key(null));
     return own === undefined || (any !== undefined && any.call.block > own.call.block) ? any : own;
   }
 
@@ -67,9 +68,10 @@ function keysOf({ call: { id, name }, by }: UnansweredCall): readonly string[] {
   return [keyOf("id", id), keyOf("id", id, callId), keyOf("name", name), keyOf("name", name, callId)];
 }
 
-/** Makes a map key. JSON is used, because ids and names may contain any separator. */
-function keyOf(...fields: readonly (string | null | undefined)[]): string {
-  return JSON.stringify(fields);
+/** Makes a map key. It has the length of the first text, because ids and names may contain any separator. */
+function keyOf(what: "id" | "name", text: string | undefined, callId?: string | null): string {
+  const of = callId === undefined ? "" : callId === null ? "-" : `=${callId}`;
+  return `${what}${text?.length}:${text}${of}`;
 }
 
 /** A call that waits for its result. */
@@ -83,6 +85,8 @@ export interface UnansweredCall {
 /** A call that is in several queues. When a result is found through one queue, the others skip the call. */
 export interface QueuedCall {
   readonly call: UnansweredCall;
+  /** The keys of its queues. */
+  readonly keys: readonly string[];
   isAnswered: boolean;
 }
 
