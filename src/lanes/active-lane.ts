@@ -45,9 +45,16 @@ export function lanesBefore(thread: Thread, seq: number): readonly string[] {
   const { base, firstSeq } = thread;
   const reader = new LaneReader(base);
   const lanes = new Set(base === undefined ? [] : Object.keys(base.lanes));
-  for (const entry of thread.slice(firstSeq, Math.max(firstSeq, seq - 1)))
-    if (entry.seq < seq) lanes.add(reader.read(entry));
+  if (seq > firstSeq) for (const entry of thread.slice(firstSeq, seq - 1)) lanes.add(reader.read(entry));
   return [...lanes].sort();
+}
+
+/** The lanes of a tail that now starts earlier. `known` has those of the entries that it had before. */
+export function lanesOfExtended(thread: Thread, known: readonly string[]): readonly string[] {
+  const { lanes = {}, unwritten } = thread.base ?? {};
+  // A lane of the earlier entries is in `lanes`, or in `unwritten` if its first entry is one of them.
+  const isKnown = unwritten?.every((lane) => known.includes(lane));
+  return isKnown ? Object.keys(lanes).reduce(withLane, known) : lanesBefore(thread, thread.rev);
 }
 
 /** Adds a lane to a sorted list. Returns the same list if it is already in it. */

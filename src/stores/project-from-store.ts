@@ -8,7 +8,7 @@ import { Thread } from "../thread/thread.ts";
 import type { ThreadBase } from "../thread/thread-data.ts";
 import { threadNotFound } from "./errors.ts";
 import type { ThreadStore } from "./port.ts";
-import { startOfMissing, type TailStore } from "./turn-start.ts";
+import { startOfMissing, type TailStart, type TailStore } from "./turn-start.ts";
 
 /** The input of a projection without the thread, which is read from the store. */
 export type StoreProjectionInput = Omit<ProjectionInput, "thread"> & {
@@ -56,11 +56,20 @@ function firstGuess({ maxInputTokens, reserveOutputTokens }: ContextPolicy): num
 
 /** The tail with what an error says is missing: older entries or a lane. Any other error is thrown again. */
 export async function loadMissing(store: TailStore, tail: Thread, error: unknown): Promise<Thread> {
+  return (await longerTail(store, tail, error)).thread;
+}
+
+/** A longer tail, and the first entries of the requests that were looked up for it. */
+type LongerTail = Pick<TailStart, "requests"> & { readonly thread: Thread };
+
+/** The same, and what was looked up for it. */
+export async function longerTail(store: TailStore, tail: Thread, error: unknown): Promise<LongerTail> {
   if (ThreadError.isInstance(error) && error.code === "lane_not_loaded" && error.lane !== undefined)
-    return loadLane(store, tail, error.lane);
+    return { thread: await loadLane(store, tail, error.lane), requests: [] };
   const isShort = ProjectionError.isInstance(error) && error.code === "tail_too_short";
   if (!isShort || error.neededFromSeq === undefined || error.neededFromSeq >= tail.firstSeq) throw error;
-  return extendTail(store, tail, (await startOfMissing(store, tail, error)) ?? error.neededFromSeq);
+  const start = (await startOfMissing(store, tail, error)) ?? { fromSeq: error.neededFromSeq, requests: [] };
+  return { thread: await extendTail(store, tail, start.fromSeq), requests: start.requests };
 }
 
 /** Extends a loaded tail backwards to `fromSeq`. Reads only the missing entries: the log is append-only. */

@@ -14,25 +14,34 @@ const MOST_TURNS = 16;
 /** Entries without a request, such as notes, that may be between two requests. */
 const MOST_NOTES = 8;
 
+/** Where to load a tail from. */
+export interface TailStart {
+  readonly fromSeq: number;
+  /** The first entries of the requests that were looked up, the newest first. */
+  readonly requests: readonly number[];
+}
+
 /**
  * Where to load from, so that the tail has the turns that it lacks. These are `missingTurns` before its first entry, the turn
  * of `windowSeq`, and the one before that. Reads a few entries instead of whole turns. Undefined when it is not known.
  */
-export async function startOfMissing(store: TailStore, tail: Thread, missing: Missing): Promise<number | undefined> {
+export async function startOfMissing(store: TailStore, tail: Thread, missing: Missing): Promise<TailStart | undefined> {
   const { missingTurns } = missing;
   const windowSeq = await startOfWindow(store, tail, missing);
   const isCut = windowSeq < tail.firstSeq;
   if (missingTurns === undefined || (missingTurns === 0 && !isCut)) return undefined;
+  const requests: number[] = [];
   let start = tail.firstSeq;
   let ofWindow = isCut ? 0 : 2;
-  for (let turn = 0; start > 0 && turn < MOST_TURNS && (turn < missingTurns || ofWindow < 2); turn++) {
-    const before = turn < missingTurns ? start : Math.min(start, windowSeq + 1);
+  while (start > 0 && requests.length < MOST_TURNS && (requests.length < missingTurns || ofWindow < 2)) {
+    const before = requests.length < missingTurns ? start : Math.min(start, windowSeq + 1);
     const found = await requestStart(store, tail.id, before - 1);
     if (found === undefined) return undefined;
     start = found;
+    requests.push(start);
     if (start <= windowSeq) ofWindow++;
   }
-  return Math.max(0, Math.min(start, windowSeq) - ENTRIES_PER_TURN);
+  return { fromSeq: Math.max(0, Math.min(start, windowSeq) - ENTRIES_PER_TURN), requests };
 }
 
 /** The first entry of the request that was running at a seq. */

@@ -30,6 +30,9 @@ export interface LaneRules {
   readonly ignoresMalformed: boolean;
 }
 
+/** The kind of the entries that switch, branch or replace a lane. */
+const OPERATION = "ai_context_operation";
+
 export const LANE_RULES: LaneRules = Object.freeze({ followsOrigins: true, ignoresMalformed: true });
 
 export const OPERATION_REASONS: readonly unknown[] = ["manual", "restore", "compaction", "system"];
@@ -100,7 +103,7 @@ function contextIn(operation: JsonObject | undefined): Omit<Replace, "baseSeq"> 
 }
 
 function operationOf({ kind, payload }: OperationEntry): JsonObject | undefined {
-  if (kind !== "ai_context_operation") return undefined;
+  if (kind !== OPERATION) return undefined;
   const operation = payload["operation"];
   return isObject(operation) ? operation : undefined;
 }
@@ -140,13 +143,17 @@ export class LaneReader {
   /** The lane of the next entry. */
   read(entry: Entry): string {
     const lane = namedLane(entry) ?? this.active;
+    if (entry.kind === OPERATION) this.#readOperation(entry);
+    this.#written.add(lane);
+    return lane;
+  }
+
+  #readOperation(entry: Entry): void {
     if (this.#rules.ignoresMalformed && isMalformedOperation(entry, (name) => this.#isWritten(name))) {
       this.#malformed.add(entry);
     } else {
       this.active = switchTarget(entry) ?? this.active;
     }
-    this.#written.add(lane);
-    return lane;
   }
 
   #isWritten(lane: string): boolean {

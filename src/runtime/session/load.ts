@@ -60,8 +60,8 @@ async function withOpenRequest(
   const entries = tail.toArray({ partial: true });
   if (tail.firstSeq === 0 || entries.some((entry) => isAsk(entry) || isEnd(entry))) return tail;
   const policy = ContextPolicy.resolve({ definition: contextPolicy, model });
-  const fromSeq = await startOfMissing(store, tail, { missingTurns: turnsRead(policy) + 1 });
-  return fromSeq === undefined ? tail : extendTail(store, tail, fromSeq);
+  const start = await startOfMissing(store, tail, { missingTurns: turnsRead(policy) + 1 });
+  return start === undefined ? tail : extendTail(store, tail, start.fromSeq);
 }
 
 function isEnd({ refs, payload }: Entry): boolean {
@@ -86,27 +86,18 @@ async function lastAskOf(store: ThreadStore, tail: Thread): Promise<number> {
   return -1;
 }
 
-/** Whether a tail that was extended has the turns that an error missed, and about as much text as was expected. */
-export function isAmple(thread: Thread, before: Thread, error: unknown): boolean {
+/**
+ * Whether a tail that was extended has the turns that an error missed, and about as much text as was expected. `requests` are
+ * the first entries of the requests that were looked up.
+ */
+export function isAmple(thread: Thread, before: Thread, error: unknown, requests: readonly number[]): boolean {
   if (thread.firstSeq === 0) return true;
   if (!ProjectionError.isInstance(error) || error.missingTurns === undefined) return false;
   const { windowSeq, missingTurns } = error;
-  const turns = turnStarts(thread, before.firstSeq);
+  const lane = activeLane(before);
+  const turns = requests.filter((seq) => thread.slice(seq, seq).some((first) => runFromAsk(first)?.lane === lane));
   if (turns.length < missingTurns) return false;
   return windowSeq === undefined || (turns.filter((seq) => seq <= windowSeq).length >= 2 && isEven(thread, before));
-}
-
-/** The asks of the active lane before a seq. */
-function turnStarts(thread: Thread, end: number): readonly number[] {
-  const lane = activeLane(thread);
-  const starts: number[] = [];
-  let requestId: unknown;
-  for (const entry of thread.slice(thread.firstSeq, end - 1)) {
-    if (entry.refs.requestId === requestId) continue; // most entries continue a request
-    requestId = entry.refs.requestId;
-    if (runFromAsk(entry)?.lane === lane) starts.push(entry.seq);
-  }
-  return starts;
 }
 
 /** Whether the earlier entries of a tail are not much smaller than those that it had before. */

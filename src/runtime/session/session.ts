@@ -2,11 +2,11 @@ import type { Directive } from "../../agent/directive.ts";
 import { isWaiting, type ReactAgent, type Step } from "../../agent/react/agent.ts";
 import { decideDurable, decideNext } from "../../agent/react/decide.ts";
 import type { Failure, Signal } from "../../agent/signal.ts";
-import { lanesBefore } from "../../lanes/active-lane.ts";
+import { lanesOfExtended } from "../../lanes/active-lane.ts";
 import { ContextOpError, type ContextOperation } from "../../lanes/context-operation.ts";
 import { ConflictError, threadNotFound } from "../../stores/errors.ts";
 import type { ThreadStore } from "../../stores/port.ts";
-import { loadMissing } from "../../stores/project-from-store.ts";
+import { longerTail } from "../../stores/project-from-store.ts";
 import type { JsonObject } from "../../thread/json.ts";
 import type { RuntimePorts } from "../ports.ts";
 import { commit } from "./commit.ts";
@@ -107,8 +107,8 @@ export class Session {
           return;
         } catch (error) {
           const before = this.#agent.thread;
-          await this.#extend(error);
-          if (isAmple(this.#agent.thread, before, error)) return;
+          const requests = await this.#extend(error);
+          if (isAmple(this.#agent.thread, before, error, requests)) return;
         }
       }
     });
@@ -220,11 +220,13 @@ export class Session {
     }
   }
 
-  async #extend(error: unknown): Promise<void> {
+  /** Returns the first entries of the requests that were looked up. */
+  async #extend(error: unknown): Promise<readonly number[]> {
     const { store, ports } = this.#options;
-    const thread = await patiently(ports, () => loadMissing(store, this.#agent.thread, error));
+    const { thread, requests } = await patiently(ports, () => longerTail(store, this.#agent.thread, error));
     const { state } = this.#agent;
-    this.#agent = { ...this.#agent, thread, state: { ...state, lanes: lanesBefore(thread, thread.rev) } };
+    this.#agent = { ...this.#agent, thread, state: { ...state, lanes: lanesOfExtended(thread, state.lanes) } };
+    return requests;
   }
 
   /** Whether others had written anything. */

@@ -5,12 +5,16 @@ import {
   type ProjectionInput,
   project,
   projectFromStore,
+  type Thread,
   type ThreadStore,
 } from "heddle";
 import { note } from "heddle/testing";
 import { expect, test } from "vitest";
+import { lanesBefore, lanesOfExtended } from "../../../src/lanes/active-lane.ts";
 import { defineStore } from "../../../src/stores/define-store.ts";
 import { MemoryTenant, memoryDriver } from "../../../src/stores/memory-store.ts";
+import { extendTail } from "../../../src/stores/project-from-store.ts";
+import { startOfMissing } from "../../../src/stores/turn-start.ts";
 import { longTurn } from "../../runtime/support/long-turns.ts";
 import { expectOften } from "../../support/case-budget.ts";
 import { earlierThread, putEarlierThread } from "../../support/earlier-thread.ts";
@@ -99,6 +103,8 @@ test.each(stores)(
             putEarlierThread(tenant, "t", earlierThread("t", entries.slice(0, half)));
           await store.append("t", entries.slice(half));
           const thread = (await store.load("t")) ?? expect.fail("it was stored");
+          await expectLanesOfLonger(store, thread.rev);
+          await expectStarts(store, thread);
           const lanes = new Set([...steps.map(({ lane }) => lane), undefined]);
           let loaded = 0;
           const load: ThreadStore["load"] = async (id, options) => {
@@ -125,6 +131,28 @@ test.each(stores)(
     expectOften(seen.tails, seen.cases, 0.2);
   },
 );
+
+/** The lanes of a tail that was extended are found without a look at its entries. */
+async function expectLanesOfLonger(store: ThreadStore, rev: number): Promise<void> {
+  const tail = (await store.load("t", { last: Math.floor(rev / 4) })) ?? expect.fail("it was stored");
+  const longer = await extendTail(store, tail, Math.floor(rev / 2));
+  const known = lanesBefore(tail, rev);
+  expect(lanesOfExtended(longer, known)).toEqual(lanesBefore(longer, rev));
+}
+
+/** The requests before a tail are found by a few short reads. Here they are found by a look at all entries. */
+async function expectStarts(store: ThreadStore, thread: Thread): Promise<void> {
+  const tail = (await store.load("t", { last: 3 })) ?? expect.fail("it was stored");
+  const found = await startOfMissing(store, tail, { missingTurns: 3 });
+  const entries = thread.toArray();
+  const requests: number[] = [];
+  for (let start = tail.firstSeq; start > 0 && requests.length < 3; start = requests.at(-1) ?? 0) {
+    const before = entries.slice(Math.max(0, start - 8), start).findLast(({ refs }) => refs.requestId !== undefined);
+    if (before === undefined) return expect(found).toBeUndefined();
+    requests.push(entries.findIndex(({ refs }) => refs.requestId === before.refs.requestId));
+  }
+  expect(found).toEqual({ fromSeq: Math.max(0, (requests.at(-1) ?? tail.firstSeq) - 8), requests });
+}
 
 async function outcome(call: () => unknown): Promise<unknown> {
   try {
