@@ -2,6 +2,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
+import { processTable } from "./postgres/process-table.ts";
+import { until } from "./postgres/until.ts";
 
 /** A script in a process of its own. It is killed when the test is over. */
 export interface Child {
@@ -13,6 +15,8 @@ export interface Child {
   tell(line: string): void;
   /** SIGSTOP freezes it, and SIGCONT has it continue. */
   send(signal: "SIGSTOP" | "SIGCONT"): void;
+  /** Sends SIGSTOP, and resolves when the process runs no more. */
+  freeze(): Promise<void>;
   /** SIGKILL: nothing in it gets a last word. */
   kill(): Promise<void>;
   /** Resolves when it has ended; throws what it wrote to stderr when it failed by itself. */
@@ -54,6 +58,11 @@ export function startChild(script: URL, ...args: readonly string[]): Child {
     },
     tell: (line) => void child.stdin.write(`${line}\n`),
     send: (signal) => void child.kill(signal),
+    async freeze() {
+      child.kill("SIGSTOP");
+      const isStopped = () => processTable().some(({ pid, state }) => pid === child.pid && state.startsWith("T"));
+      await until("the child is stopped", () => isOver(child) || isStopped());
+    },
     async kill() {
       child.kill("SIGKILL");
       await ended;

@@ -1,0 +1,52 @@
+/**
+ * Claims a thread with a lease that it does not renew, and appends when its standard input says so: the same entry each time.
+ * With a file, it waits in the COMMIT of that append until the file exists. Argument: a LeasedJob.
+ */
+import { existsSync, writeSync } from "node:fs";
+import { createInterface } from "node:readline";
+import { sqliteDatabase } from "../../../src/stores/sqlite/sqlite-store.ts";
+import { HeddleError } from "../../../src/thread/errors.ts";
+import { recording } from "../../stores/sqlite/support/recording.ts";
+import { openDatabaseAt } from "../../support/open-at.ts";
+
+export interface LeasedJob {
+  readonly url: string;
+  readonly tenant: string;
+  readonly threadId: string;
+  readonly ttlMs: number;
+  readonly commitsAfter?: string;
+}
+
+const { url, tenant, threadId, ttlMs, commitsAfter } = JSON.parse(process.argv[2] ?? "") as LeasedJob;
+const sql = recording();
+const isSqlite = url.startsWith("sqlite:");
+const database = isSqlite ? sqliteDatabase(url.slice("sqlite:".length), { connect: sql.connect }) : openDatabaseAt(url);
+const store = database.tenant(tenant);
+const lease = await database.leases.start({ node: "frozen", ttlMs });
+const { epoch } = await store.claim(threadId, { holder: "frozen", lease });
+for (const id of ["first", "second"]) await store.append(threadId, { id, kind: "note" }, { epoch }); // statements are prepared
+tell({ epoch });
+
+for await (const _ of createInterface({ input: process.stdin })) {
+  sql.before = pauseAt;
+  try {
+    const { rev, replayed } = await store.append(threadId, { id: "mine", kind: "note" }, { epoch });
+    tell({ rev, replayed });
+  } catch (error) {
+    if (!HeddleError.isInstance(error)) throw error;
+    tell({ code: error.code });
+  }
+}
+
+/** The append is in flight from its first BEGIN on. */
+function pauseAt(statement: string): void {
+  if (statement === "BEGIN IMMEDIATE") tell({ at: statement });
+  if (statement !== "COMMIT" || commitsAfter === undefined) return;
+  tell({ at: statement });
+  const pause = new Int32Array(new SharedArrayBuffer(4));
+  while (!existsSync(commitsAfter)) Atomics.wait(pause, 0, 0, 5);
+}
+
+function tell(line: object): void {
+  writeSync(1, `${JSON.stringify(line)}\n`);
+}
