@@ -2,6 +2,8 @@ import { ThreadError } from "./errors.ts";
 import { describe } from "./json.ts";
 
 const LONGEST = 256;
+/** Almost all names. They need only this one look. */
+const PLAIN = /^[\w-]{1,256}$/;
 
 /**
  * The rule for names of threads, entries, tenants, holders and checkpoints: 1 to 256 characters, no slash or backslash, no
@@ -9,6 +11,7 @@ const LONGEST = 256;
  * a part of a URL.
  */
 export function checkName(what: string, name: unknown): asserts name is string {
+  if (typeof name === "string" && PLAIN.test(name)) return;
   const trouble = typeof name === "string" ? troubleWith(name) : `is ${describe(name)}, not a string`;
   if (trouble !== undefined) throw new ThreadError({ code: "invalid_id", path: what, message: `${what} ${trouble}.` });
 }
@@ -26,5 +29,6 @@ function troubleWith(name: string): string | undefined {
 
 /** The id of an entry is a name, or a name with a slash and a number: the answer to a command has the ids `<command>/0`, `<command>/1`. */
 export function checkEntryId(what: string, id: unknown): asserts id is string {
-  checkName(what, typeof id === "string" ? id.replace(/\/(0|[1-9]\d{0,5})$/, "") : id);
+  const isAnswer = typeof id === "string" && id.includes("/");
+  checkName(what, isAnswer ? id.replace(/\/(0|[1-9]\d{0,5})$/, "") : id);
 }

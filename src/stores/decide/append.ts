@@ -55,27 +55,27 @@ export function decideAppend(
   const head = state.head && checkHead(threadId, state.head, sha256);
   const rev = head?.rev ?? 0;
   const hasCommands = inbox.consumes.length + inbox.posts.length > 0;
-  const draft = new InboxDraft(state, sha256);
+  const draft = hasCommands || next !== undefined ? new InboxDraft(state, sha256) : undefined;
   if (batch.length === 0) {
     const result = { rev, entries: [], replayed: false };
     const described = changesHead(request) ? describe(request, head, state.now, sha256) : undefined;
-    if (!hasCommands && next === undefined && waiting === undefined && described === undefined) return { result };
-    const decision = hasCommands ? decideInbox(threadId, inbox, draft) : undefined;
+    if (draft === undefined && waiting === undefined && described === undefined) return { result };
+    const decision = draft && hasCommands ? decideInbox(threadId, inbox, draft) : undefined;
     if (decision?.isReplay) return { result: { ...result, replayed: true } };
     checkThread(request, head, state);
     const commands = decision?.write();
-    if (next !== undefined) draft.setNext(threadId, next);
+    if (next !== undefined) draft?.setNext(threadId, next);
     return {
       result,
       ...described,
       ...(commands && { commands, ...purge(state, ports) }),
-      ...draft.runnable,
+      ...draft?.runnable,
       ...replaceWaiting(request, state),
     };
   }
   if (state.known.length > 0) {
     const result = replay(request, state.known, sha256);
-    const commands = hasCommands ? writeReplayed(threadId, inbox, draft) : [];
+    const commands = draft ? writeReplayed(threadId, inbox, draft) : [];
     if (commands.length === 0) return { result };
     checkEpoch(threadId, request.options.epoch, state);
     return { result, commands };
@@ -83,10 +83,12 @@ export function decideAppend(
   checkThread(request, head, state);
   const { branches } = request;
   if (branches !== undefined && branches.tipHash !== (head?.hash ?? EMPTY_TIP.hash)) return { result: undefined };
-  const commands = hasCommands ? writeCommands(threadId, inbox, draft, { isDoneAllowed: false }) : [];
-  if (next !== undefined) draft.setNext(threadId, next);
-  const written = { ...write(request, head, state, sha256), ...draft.runnable, ...replaceWaiting(request, state) };
-  return commands.length === 0 ? written : { ...written, commands, ...purge(state, ports) };
+  const commands = draft ? writeCommands(threadId, inbox, draft, { isDoneAllowed: false }) : [];
+  if (next !== undefined) draft?.setNext(threadId, next);
+  const written = write(request, head, state, sha256);
+  if (draft === undefined && waiting === undefined) return written;
+  const scheduled = { ...written, ...draft?.runnable, ...replaceWaiting(request, state) };
+  return commands.length === 0 ? scheduled : { ...scheduled, commands, ...purge(state, ports) };
 }
 
 /** A call that waits already keeps its `since`. When no call has changed, nothing is written. */
@@ -224,13 +226,11 @@ function write(
 
 /** The lanes that these drafts may read or change, apart from the active one. */
 export function lanesNamedBy(batch: readonly NewDraft[]): readonly string[] {
-  const lanes = new Set<string>();
-  for (const { draft } of batch) {
+  const lanes = batch.flatMap(({ draft }) => {
     const named = namedLane(draft);
-    if (named === undefined) continue; // `namedLane` has the new lane of a branch; the lane that it leaves is added below
-    lanes.add(named);
+    if (named === undefined) return []; // a branch names its new lane, so this entry begins none
     const left = readBranch(makeEntry(draft, 0))?.from;
-    if (left !== undefined) lanes.add(left);
-  }
-  return [...lanes];
+    return left === undefined ? named : [named, left];
+  });
+  return lanes.length < 2 ? lanes : [...new Set(lanes)];
 }

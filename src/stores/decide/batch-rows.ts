@@ -85,10 +85,10 @@ export class BatchRows {
   /** The lanes to store: those that changed, and the one that was active before. The active lane is in the head. */
   lanesToStore(): readonly StoredLane[] {
     const { lanes } = this.#start;
-    const names = new Set(this.#book.changed);
-    if (!isEarlier(lanes)) names.add(lanes.active);
-    names.delete(this.#book.state.active);
-    return Array.from(names).flatMap((lane) => {
+    const { active } = this.#book.state;
+    const changed = Array.from(this.#book.changed).filter((lane) => lane !== active);
+    const left = isEarlier(lanes) || lanes.active === active || changed.includes(lanes.active) ? [] : [lanes.active];
+    return [...changed, ...left].flatMap((lane) => {
       const tip = this.#book.tip(lane);
       return tip === undefined ? [] : [storeLane(this.#threadId, lane, tip, this.#sha256)];
     });

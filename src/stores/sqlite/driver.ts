@@ -217,7 +217,7 @@ async function closeWorkers({ queries, writer }: Workers): Promise<void> {
 
 interface Decided<Result> {
   readonly result: Result;
-  /** What remains to be written. */
+  /** The part that a worker has to write; undefined when all is written. */
   readonly large: LargeWrite | undefined;
 }
 

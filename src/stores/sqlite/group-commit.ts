@@ -157,9 +157,8 @@ export class GroupCommit {
   }
 
   #endFirst(count: number, outcome: (index: number) => Outcome<unknown>): void {
-    const ended = this.#queue.slice(0, count);
-    this.#queue = this.#queue.slice(count);
-    for (const [index, job] of ended.entries()) job.settle(outcome(index));
+    const ended = this.#queue.splice(0, count);
+    for (let index = 0; index < ended.length; index++) ended[index]?.settle(outcome(index));
   }
 }
 

@@ -1,6 +1,6 @@
 import { freezeJson, type JsonObject } from "../../thread/json.ts";
 import type { Clock } from "../../thread/ports.ts";
-import type { Decision, ThreadStart, ThreadState, Wanted, WantedInbox } from "../driver.ts";
+import type { Decision, InboxState, ThreadStart, ThreadState, Wanted, WantedInbox } from "../driver.ts";
 import { CorruptionError } from "../errors.ts";
 import { nativeSha256 } from "../native/sha256.ts";
 import type { LeaseKey } from "../port.ts";
@@ -185,13 +185,12 @@ export class Threads {
     const found = this.#find(threadId);
     const known = found === undefined ? [] : this.#known(threadId, found, wanted.ids);
     const lanes = found === undefined ? [] : this.#lanes(found.key, wanted.lanes);
-    const inboxes = new Map(
-      wantedInboxes.map((inbox) => {
-        const columns = this.#sql.key.get(this.#tenant, inbox.threadId);
-        const rows = columns === undefined ? [] : this.#known(inbox.threadId, toPlace(columns), inbox.entryIds);
-        return [inbox.threadId, { ...this.#commands.state(inbox), ...this.#runnable.state(inbox), known: rows }];
-      }),
-    );
+    const inboxes = new Map<string, InboxState>();
+    for (const inbox of wantedInboxes) {
+      const columns = this.#sql.key.get(this.#tenant, inbox.threadId);
+      const rows = columns === undefined ? [] : this.#known(inbox.threadId, toPlace(columns), inbox.entryIds);
+      inboxes.set(inbox.threadId, { ...this.#commands.state(inbox), ...this.#runnable.state(inbox), known: rows });
+    }
     const readClaim = (): ClaimRecord | undefined => this.#claim(threadId);
     const state = {
       head: found?.head,
