@@ -16,6 +16,9 @@ const browser = ["tests/**/*.browser.test.ts"];
 /** No test fails because the machine is busy. A test that hangs is stopped here, or by the limit of the whole run in CI. */
 const HANG_MS = 20 * 60_000;
 
+/** Keeps compiled code, so that workers and the processes of tests start in half the CPU time. */
+const compileCache = fileURLToPath(new URL("./node_modules/.cache/heddle-tests", import.meta.url));
+
 const shared = {
   setupFiles: ["tests/support/property.ts"],
   restoreMocks: true,
@@ -38,6 +41,7 @@ export default defineConfig({
     maxWorkers: Math.max(2, availableParallelism() - 1),
     // Modules are loaded once per worker and not once per file, which costs more than most tests. Tests keep to themselves.
     isolate: false,
+    env: { NODE_COMPILE_CACHE: compileCache },
     reporters: ["default", "./tests/support/case-reporter.ts"],
     projects: [
       {

@@ -24,7 +24,8 @@ export class Heddle {
     env: { readonly [name: string]: string | undefined } = {},
     columns?: number,
   ) {
-    const clean = { PATH: process.env["PATH"], HOME: process.env["HOME"], TERM: "xterm", ...env };
+    const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
+    const clean = { PATH, HOME, NODE_COMPILE_CACHE, TERM: "xterm", ...env };
     const [command = "", ...given] =
       columns === undefined
         ? [process.execPath, DOOR, ...args]
