@@ -9,7 +9,12 @@ const src = fileURLToPath(new URL("./src/", import.meta.url));
  * builds, packs, compiles and runs whole programs is `package`.
  */
 const withDatabases = ["tests/**/*.store.test.ts", "tests/**/*.fault.test.ts"];
-const ofPackage = ["tests/package/**/*.test.ts", "tests/docs/snippets.test.ts", "tests/examples/**/*.test.ts"];
+const ofPackage = [
+  "tests/package/**/*.test.ts",
+  "tests/docs/public-api.test.ts",
+  "tests/docs/snippets.test.ts",
+  "tests/examples/**/*.test.ts",
+];
 const soak = ["tests/soak/**/*.soak.test.ts"];
 const browser = ["tests/**/*.browser.test.ts"];
 
