@@ -12,7 +12,10 @@ export interface EventData {
   readonly request_started: { readonly lane: string };
   readonly llm_started: { readonly model?: string; readonly estimatedTokens: number; readonly messages: number };
   readonly llm_delta: { readonly type: "text" | "thinking" | "tool_input"; readonly id: string; readonly text: string };
-  /** An attempt of the model call failed; the call is retried. */
+  /**
+   * An attempt of the model call failed; the call is made again after `waitMs`. Discard the deltas of this call so far. `attempt`
+   * is the number of attempts that failed, in all processes.
+   */
   readonly llm_retried: { readonly failure: Failure; readonly attempt: number; readonly waitMs: number };
   readonly llm_completed: {
     readonly text: string;

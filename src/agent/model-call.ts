@@ -80,6 +80,8 @@ export type CallRecord = CallBasis & {
   readonly sent?: string;
   readonly usage: Usage;
   readonly finishReason: ModelFinishReason;
+  /** How many attempts the call took, over all processes. Absent: one. */
+  readonly attempts?: number;
   /** The number of the request's last event before this answer. After a crash the numbers continue from there. */
   readonly eventSeq?: number;
   /** Milliseconds of work of the request so far, over all process starts. Only present when there is a time limit. */

@@ -105,6 +105,8 @@ export type Signal =
       readonly callId: string;
       readonly answer: ModelAnswer;
       readonly output?: OutputCheck;
+      /** The wait before the call is made again, if the answer was interrupted. Absent: it is not made again. */
+      readonly retryMs?: number;
       readonly sent?: SentMessages;
       /** The seq of the last event that was emitted before. */
       readonly eventSeq?: number;
@@ -117,6 +119,8 @@ export type Signal =
       readonly failure: Failure;
       /** The part of the answer that had arrived before the error. */
       readonly partial?: Pick<ModelAnswer, "content" | "usage">;
+      /** The wait before the call is made again. Absent: it is not made again. */
+      readonly retryMs?: number;
       readonly sent?: SentMessages;
       readonly eventSeq?: number;
       readonly workedMs?: number;

@@ -99,7 +99,7 @@ export interface AgentConfig<
   readonly toolMaxRetries?: number | undefined;
   /** The wait before a tool is retried, in milliseconds. Default 200. */
   readonly toolRetryBackoffMs?: number | undefined;
-  /** Retries of a model call that failed with a retryable error before any output. Default 2. */
+  /** Retries of a model call that failed with a retryable error, also after its first words, over all processes. Default 4. */
   readonly modelMaxRetries?: number | undefined;
   /** The most tools that run at the same time. Default 4. */
   readonly toolConcurrency?: number | undefined;
@@ -144,7 +144,7 @@ export interface AgentConfig<
   readonly accept?:
     | ((agent: AcceptScope, pending: { readonly content: Content; readonly requestId: string }) => string | undefined)
     | undefined;
-  /** Changes the request of one model call; the change is recorded. Called before every call, not before its retries. Default: none. */
+  /** Changes the request of one model call; the change is recorded. Called before every call and every retry. Default: none. */
   readonly transformRequest?:
     | ((request: ModelRequest, scope: RequestScope<Context>) => Partial<ModelRequest> | Promise<Partial<ModelRequest>>)
     | undefined;

@@ -200,7 +200,7 @@ function complete(config: AgentConfig<Tools, never, InputSchema | undefined>): o
     hookTimeoutMs: 30_000,
     toolMaxRetries: 0,
     toolRetryBackoffMs: 200,
-    modelMaxRetries: 2,
+    modelMaxRetries: 4,
     toolConcurrency: 4,
     toolHeartbeatMs: 5000,
     streamIdleTimeoutMs: toolTimeoutMs + A_MINUTE,

@@ -26,6 +26,8 @@ export interface SummaryGoal {
 export interface InFlightState {
   /** The run that this process started or resumed. */
   readonly runId: string | undefined;
+  /** The model call that failed and is made again: its id, and the wait before. */
+  readonly retry: { readonly callId: string; readonly afterMs: number } | undefined;
   /** The pending model call. */
   readonly call: { readonly callId: string; readonly basis: CallBasis } | undefined;
   /** The pending summary, which is written before the next model call. */
@@ -69,6 +71,7 @@ export interface ReactAgent {
 
 export const NOTHING_IN_FLIGHT: InFlightState = Object.freeze({
   runId: undefined,
+  retry: undefined,
   call: undefined,
   summary: undefined,
   ending: undefined,

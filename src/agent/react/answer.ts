@@ -11,7 +11,7 @@ import {
   updateFlight,
 } from "./agent.ts";
 import { roomAfterRefusal, toolsFor } from "./call-context.ts";
-import { answerEntry, callErrorEntry, repairEntry, resultEntry } from "./entries.ts";
+import { answerEntry, callErrorEntry, repairEntry, resultEntry, retriedEntry } from "./entries.ts";
 import { completeRequest, endRequest, errorOutcome, failRequest, NOT_RUN, outcomeAtEnd } from "./finish.ts";
 import { startNextCall } from "./next-call.ts";
 import type { RequestEnd, Run } from "./state.ts";
@@ -35,6 +35,10 @@ export function handleModelResult(agent: ReactAgent, signal: Result): Step {
   if (run === undefined || call === undefined) return unchanged(agent);
   const step = updateFlight(unchanged(agent), { call: undefined });
   const record = { callId, call };
+  const retried = isInterrupted(answer.finishReason)
+    ? retryCall(step, run, signal, { record, failure: CUT })
+    : undefined;
+  if (retried !== undefined) return retried;
   if (answer.toolCalls.length > 0) return commitWithCalls(step, run, answer, record);
   const { ending } = agent.flight;
   if (ending !== undefined) {
@@ -161,6 +165,12 @@ const EMPTY: Failure = {
     "The model reached its limit of output tokens before the first word of its answer. Raise maxOutputTokens, or reduce reasoning.",
 };
 
+const CUT: Failure = {
+  code: "model_stream_interrupted",
+  message: "The model's stream ended before its answer did. Ask again.",
+  retryable: true,
+};
+
 /** The failure of an incomplete or withheld answer, if any. */
 function answerFailure({ content, finishReason }: ModelAnswer): Failure | undefined {
   if (finishReason === "content-filter" && !hasContent(content)) {
@@ -170,9 +180,7 @@ function answerFailure({ content, finishReason }: ModelAnswer): Failure | undefi
     };
   }
   if (finishReason === "length" && !hasContent(content)) return EMPTY;
-  if (!isInterrupted(finishReason)) return undefined;
-  const message = "The model's stream ended before its answer did. Ask again.";
-  return { code: "model_stream_interrupted", message, retryable: true };
+  return isInterrupted(finishReason) ? CUT : undefined;
 }
 
 function isInterrupted(finishReason: ModelAnswer["finishReason"]): boolean {
@@ -215,6 +223,8 @@ export function handleModelError(agent: ReactAgent, signal: ModelError): Step {
     const after = noted.agent.state.run ?? run;
     return finishing === undefined ? startNextCall(noted, after) : completeRequest(noted, after, finishing);
   }
+  const retried = retryCall(step, run, signal, { record: { callId, call }, failure });
+  if (retried !== undefined) return retried;
   const ending = agent.flight.ending ?? ({ status: "failed", failure } as const);
   if (partial === undefined || !hasContent(partial.content)) return endRequest(step, run, ending, { callId, call });
   // Keeps only the text: providers reject unfinished thinking parts and calls that did not arrive.
@@ -223,9 +233,36 @@ export function handleModelError(agent: ReactAgent, signal: ModelError): Step {
   return endRequest(ended, ended.agent.state.run ?? run, ending);
 }
 
+const DEFAULT_RETRIES = 4;
+
+interface FailedCall {
+  readonly record: RecordedCall;
+  readonly failure: Failure;
+}
+
+/** Makes a failed call again, as after a crash. Undefined when it was the last attempt, or the request is ending. */
+function retryCall(
+  step: Step,
+  run: Run,
+  { retryMs }: Result | ModelError,
+  { record, failure }: FailedCall,
+): Step | undefined {
+  const { settings, flight } = step.agent;
+  if (retryMs === undefined || flight.ending !== undefined) return undefined;
+  if (run.failedAttempts >= (settings.modelMaxRetries ?? DEFAULT_RETRIES)) return undefined;
+  const noted = commitEntries(step, retriedEntry(run, record, failure));
+  const after = noted.agent.state.run ?? run;
+  const { callId } = record;
+  if (flight.finishing !== undefined) return completeRequest(noted, after, flight.finishing);
+  if (settings.isSpent?.(after.usage, after.usageByModel)) return completeRequest(noted, after, "limit");
+  const data = { failure, attempt: after.failedAttempts, waitMs: retryMs };
+  const emitted = emitEvent(noted, { ...after, iteration: after.iteration + 1 }, { kind: "llm_retried", callId, data });
+  return startNextCall(updateFlight(emitted, { retry: { callId, afterMs: retryMs } }), after);
+}
+
 /** The record of a call. Undefined when this call is no longer pending, so that a late answer is ignored. */
 function callRecord(
-  { flight }: ReactAgent,
+  { flight, state: { run } }: ReactAgent,
   { callId, sent, eventSeq, workedMs }: Pick<Result, "callId" | "sent" | "eventSeq" | "workedMs">,
   { usage, finishReason }: Pick<ModelAnswer, "usage" | "finishReason">,
 ): CallRecord | undefined {
@@ -235,6 +272,7 @@ function callRecord(
     ...(sent && { fingerprint: sent.fingerprint, sent: sent.blob }),
     usage,
     finishReason,
+    ...(run !== undefined && run.failedAttempts > 0 && { attempts: run.failedAttempts + 1 }),
     ...(eventSeq !== undefined && { eventSeq }),
     ...(workedMs !== undefined && { workedMs }),
   };

@@ -72,6 +72,27 @@ export function foreignAnswerEntry(run: Run, toolCallId: string, name: string, o
   return { ...entry, payload: json({ ...entry.payload, elsewhere: true }) };
 }
 
+/** A failed attempt of a model call that is made again. The words are discarded; the usage counts. */
+export function retriedEntry(
+  run: Run,
+  { callId, call }: { readonly callId: string; readonly call: CallRecord },
+  { code }: Failure,
+): EntryInput {
+  const { model, usage, finishReason, eventSeq, workedMs } = call;
+  const record = {
+    ...(model !== undefined && { model }),
+    usage,
+    finishReason,
+    ...(eventSeq !== undefined && { eventSeq }),
+    ...(workedMs !== undefined && { workedMs }),
+  };
+  return {
+    kind: "note",
+    payload: json({ contextRef: run.lane, retried: { callId, code }, call: record }),
+    refs: runRefs(run),
+  };
+}
+
 /** A model call without an answer. */
 export function callErrorEntry(
   run: Run,

@@ -20,11 +20,12 @@ import { failuresIfHopeless, gapText, summaryPlan } from "./summary-plan.ts";
 
 /**
  * Starts the next model call, or a summary first if one is due. Delivers waiting steers. A context that does not fit fails
- * the request. Must be called when no tool call is open.
+ * the request. Must be called when no tool call is open. A call that is made again is the same one: no steers, no summary.
  */
 export function startNextCall(before: Step, asked: Run): Step {
   if (before.agent.flight.isPhased) return updateFlight(before, { next: "call" });
-  const step = deliverSteers(before, asked, dueSteers(before.agent, false));
+  const { retry } = before.agent.flight;
+  const step = retry === undefined ? deliverSteers(before, asked, dueSteers(before.agent, false)) : before;
   const run = step.agent.state.run ?? asked;
   let context: CallContext;
   try {
@@ -36,29 +37,26 @@ export function startNextCall(before: Step, asked: Run): Step {
     const tooLong = `The provider refused the request as too long, and the context cannot be made shorter: ${message}`;
     return failRequest(step, run, { code: "model_context_too_long", message: tooLong });
   }
+  if (retry !== undefined) return startCall(step, run, context);
   return startDueSummary(step, run, context) ?? startCall(emitCut(step, run, context), run, context);
 }
 
 function startCall(step: Step, run: Run, context: CallContext): Step {
   const { agent } = step;
   const { messages, toolSpec, meta } = context.projection;
-  const callId = agent.ports.ids("call");
+  const { retry } = agent.flight;
+  const callId = retry?.callId ?? agent.ports.ids("call");
   const { basis, blobs } = callBasis(agent, context);
   const { requestId, runId } = run;
   const iteration = run.iteration + 1;
   const { model, call: settings } = agent.settings;
-  const out = updateFlight(step, { call: { callId, basis }, running: [], emittedResults: 0 });
-  const emitted = emitEvent(
-    out,
-    { ...run, iteration },
-    {
-      kind: "llm_started",
-      callId,
-      data: { ...(model !== undefined && { model }), estimatedTokens: meta.estimatedTokens, messages: messages.length },
-    },
-  );
+  const out = updateFlight(step, { call: { callId, basis }, retry: undefined, running: [], emittedResults: 0 });
+  const { estimatedTokens } = meta;
+  const data = { ...(model !== undefined && { model }), estimatedTokens, messages: messages.length };
+  const started = { kind: "llm_started", callId, data } as const;
+  const emitted = retry === undefined ? emitEvent(out, { ...run, iteration }, started) : out;
   const request = { requestId, runId, callId, iteration, messages, toolSpec, settings, basis, blobs };
-  return addDirectives(emitted, { type: "llm_stream", ...request });
+  return addDirectives(emitted, { type: "llm_stream", ...request, ...(retry && { afterMs: retry.afterMs }) });
 }
 
 /** Emits `context_cut` when entries are cut without a summary although automatic summaries are on. Once per cut. */

@@ -47,6 +47,8 @@ export interface ReactSettings {
   readonly maxIterations: number;
   /** The most milliseconds of work of a request. Default: no limit. */
   readonly totalTimeoutMs?: number | undefined;
+  /** The most retries of one model call, over all processes. Default 4. */
+  readonly modelMaxRetries?: number | undefined;
   /** The most attempts of one request; each crash starts another attempt. Default: not counted. */
   readonly maxAttempts?: number | undefined;
   /** How often an answer that does not match the output schema is sent back. Default 1. */
@@ -81,6 +83,7 @@ const FIELDS: { readonly [Field in keyof Required<ReactSettings>]: true } = {
   guards: true,
   maxIterations: true,
   totalTimeoutMs: true,
+  modelMaxRetries: true,
   maxAttempts: true,
   outputRetries: true,
   call: true,

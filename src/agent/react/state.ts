@@ -59,6 +59,8 @@ export interface Run {
   readonly correctedRoom: number | undefined;
   /** The number of the attempt, from 1. Each crash during work starts another attempt. */
   readonly attempt: number;
+  /** How many attempts of the next model call have failed, or ended with their process. */
+  readonly failedAttempts: number;
   /** Milliseconds of work according to the log. Counted only when there is a time limit. */
   readonly workedMs: number;
   /** Set when a server stopped during the request: the calls that had started by then. */
@@ -167,6 +169,7 @@ export function runFromAsk({ kind, payload, refs, seq }: Entry): Run | undefined
     refusedTokens: 0,
     correctedRoom: undefined,
     attempt: 1,
+    failedAttempts: 0,
     workedMs: 0,
     handedOver: undefined,
     isAnsweredElsewhere: false,
@@ -215,6 +218,7 @@ function afterMessage(run: Run, payload: JsonObject, callId: string | undefined)
   return {
     ...run,
     iteration: run.iteration + 1,
+    failedAttempts: 0,
     callId,
     calls: calls.map((call) => ({ call, status: "open" })),
     ...usageAfter(run, payload["call"]),
@@ -251,14 +255,18 @@ function afterRefusal(run: Run, { call, correctedRoom }: JsonObject): Run {
   };
 }
 
-/** Notes of servers: the start of an attempt, or the calls that had started when a server stopped. */
-function afterNote(before: Run, { attempt, handedOver, call }: JsonObject): Run {
+/** Notes of servers: a failed model call, the start of an attempt, or the calls that had started when a server stopped. */
+function afterNote(before: Run, { attempt, handedOver, retried, call }: JsonObject): Run {
   const run = { ...before, ...usageAfter(before, call) }; // the usage of a discarded summary counts too
   if (isPlainObject(handedOver)) {
     const { begun } = handedOver;
     return { ...run, handedOver: Array.isArray(begun) ? begun.map(String) : [] };
   }
-  return typeof attempt === "number" ? { ...run, attempt, handedOver: undefined } : run;
+  if (isPlainObject(retried)) return { ...run, failedAttempts: run.failedAttempts + 1 };
+  if (typeof attempt !== "number") return run;
+  // A process that died in a model call has made an attempt of it.
+  const hasCalled = attempt > run.attempt && openCalls(run).length === 0;
+  return { ...run, attempt, failedAttempts: run.failedAttempts + (hasCalled ? 1 : 0), handedOver: undefined };
 }
 
 function workedIn({ workedMs, call }: JsonObject): number {

@@ -1,19 +1,21 @@
 import type { RequestScope } from "../../agent/definition/config.ts";
 import type { LlmStream } from "../../agent/directive.ts";
 import type { ModelAnswer } from "../../agent/model-call.ts";
-import type { OutputCheck, SentMessages, Signal } from "../../agent/signal.ts";
+import type { Failure, OutputCheck, SentMessages, Signal } from "../../agent/signal.ts";
 import { fingerprintOf } from "../../projection/engine/fingerprint.ts";
 import { copyJsonRepaired, type JsonValue, sameJson } from "../../thread/json.ts";
 import type { Message, ToolSpec } from "../../thread/message.ts";
 import { hookAnswer } from "../hook.ts";
+import { callModel } from "../model/call.ts";
 import { ModelError } from "../model/error.ts";
 import type { FetchedFiles } from "../model/fetched-files.ts";
-import { withRetries } from "../model/retries.ts";
+import { retryDelay } from "../model/retries.ts";
 import type { ModelSettings } from "../model/settings.ts";
 import { checkOutput } from "../output/check-output.ts";
 import type { LiveRequest } from "../request/request.ts";
 import { failureOf, RequestError } from "../request/request-error.ts";
 import { patiently } from "../session/patiently.ts";
+import { pause } from "../tools/settle.ts";
 import { hookLimitOf, mayStart, type Scene, sceneOf } from "./scene.ts";
 
 /** Makes a model call; its answer, or why there is none, is the next signal. */
@@ -32,6 +34,7 @@ async function call(scene: Scene, directive: LlmStream, request: LiveRequest): P
   let sent: SentMessages | undefined;
   let signal: Extract<Signal, { type: "llm_result" | "llm_error" }>;
   try {
+    if (directive.afterMs !== undefined) await pause(directive.afterMs, request.abort.signal, scene.ports);
     await mayStart(scene, request); // where it may not, the request was interrupted, and the call ends as aborted
     const transformed = await transform(scene, directive, request);
     sent = transformed.sent;
@@ -40,7 +43,9 @@ async function call(scene: Scene, directive: LlmStream, request: LiveRequest): P
     span.answered(answer);
     const output = await outputOf(scene, request, answer);
     if (output?.ok) scene.objects.set(directive.requestId, output.object);
-    signal = { type: "llm_result", callId, answer, ...(output && { output }) };
+    const { finishReason } = answer;
+    const isCut = finishReason === "interrupted" || finishReason === "error";
+    signal = { type: "llm_result", callId, answer, ...(output && { output }), ...(isCut && retryIn(scene, {})) };
   } catch (error) {
     const isOfModel = ModelError.isInstance(error);
     const failure = isOfModel
@@ -52,10 +57,18 @@ async function call(scene: Scene, directive: LlmStream, request: LiveRequest): P
     if (!request.abort.signal.aborted) scene.onError(error, { code, threadId: scene.threadId, requestId: request.id });
     const partial = isOfModel ? error.partial : undefined;
     span.failed(failure, partial?.usage);
-    signal = { type: "llm_error", callId, failure, ...(partial && { partial }) };
+    const retry = isOfModel && failure.retryable ? retryIn(scene, failure) : {};
+    signal = { type: "llm_error", callId, failure, ...(partial && { partial }), ...retry };
   }
   await kept; // what cannot be kept is a failure of the store: a record must not name what is not there
   scene.send({ ...signal, ...(sent && { sent }), eventSeq: request.eventSeq, ...scene.worked() });
+}
+
+/** How long to wait before the call is made again; whether it is, the core decides. */
+function retryIn({ agent, ports }: Scene, failure: Pick<Failure, "retryAfterMs">): { readonly retryMs?: number } {
+  const failed = agent().state.run?.failedAttempts ?? 0;
+  const retryMs = retryDelay(failed + 1, failure, ports.random());
+  return retryMs === undefined ? {} : { retryMs };
 }
 
 interface Sent {
@@ -102,35 +115,26 @@ function sameText(a: unknown, b: unknown): boolean {
 async function ask(scene: Scene, directive: LlmStream, request: LiveRequest, sent: Sent): Promise<ModelAnswer> {
   const { definition, ports, threadId } = scene;
   const { callId, iteration, basis } = directive;
-  return withRetries(
-    {
-      model: definition.model,
-      messages: sent.messages,
-      tools: sent.toolSpec,
-      settings: sent.settings,
-      cache: true,
-      download: definition.download,
-      downloadTimeoutMs: definition.hookTimeoutMs,
-      fetched: filesOf(request),
-      readBlob: (hash) => patiently(ports, () => scene.store.getBlob(hash)),
-      staleThinking: basis.view.thinkingStale !== undefined,
-      streaming: definition.streaming,
-      signal: request.abort.signal,
-      idleTimeoutMs: definition.streamIdleTimeoutMs,
-      onDelta: ({ type, id, text, ...call }) => {
-        request.emit({ kind: "llm_delta", callId, ...call, data: { type, id, text } }, iteration);
-      },
-      onWarning: (warning) => scene.warn(`Thread ${threadId}: ${warning}`),
-      ports,
+  return callModel({
+    model: definition.model,
+    messages: sent.messages,
+    tools: sent.toolSpec,
+    settings: sent.settings,
+    cache: true,
+    download: definition.download,
+    downloadTimeoutMs: definition.hookTimeoutMs,
+    fetched: filesOf(request),
+    readBlob: (hash) => patiently(ports, () => scene.store.getBlob(hash)),
+    staleThinking: basis.view.thinkingStale !== undefined,
+    streaming: definition.streaming,
+    signal: request.abort.signal,
+    idleTimeoutMs: definition.streamIdleTimeoutMs,
+    onDelta: ({ type, id, text, ...call }) => {
+      request.emit({ kind: "llm_delta", callId, ...call, data: { type, id, text } }, iteration);
     },
-    {
-      modelMaxRetries: definition.modelMaxRetries,
-      beforeAttempt: () => mayStart(scene, request),
-      onRetry: (failure, attempt, waitMs) => {
-        request.emit({ kind: "llm_retried", callId, data: { failure, attempt, waitMs } }, iteration);
-      },
-    },
-  );
+    onWarning: (warning) => scene.warn(`Thread ${threadId}: ${warning}`),
+    ports,
+  });
 }
 
 /** The files that were fetched for a request, as long as it lives. */

@@ -10,52 +10,38 @@ const LONGEST_WAIT_MS = 30_000;
 const LONGEST_RETRY_AFTER_MS = 10 * 60_000;
 
 export interface Retries {
-  /** How often to try again. Default 2. */
-  readonly modelMaxRetries?: number;
+  /** How often to try again. */
+  readonly modelMaxRetries: number;
   /** Awaited before each attempt. It aborts the signal of the call where the attempt must not be made. */
   readonly beforeAttempt?: () => Promise<unknown>;
-  /** Called before each wait; `attempt` counts the retries from 1. */
-  readonly onRetry?: (failure: Failure, attempt: number, waitMs: number) => void;
 }
 
-/**
- * Asks a model, and again where that may help: the failure says it is retryable, and nothing of the answer has reached
- * the caller's `onDelta`. Waits as long as the provider asked, else longer each time, by chance a little more or less.
- */
-export async function withRetries(
-  call: ModelCall,
-  { modelMaxRetries = 2, onRetry, beforeAttempt }: Retries = {},
-): Promise<ModelAnswer> {
-  const { onDelta } = call;
-  let told = false;
-  const watched: ModelCall =
-    onDelta === undefined
-      ? call
-      : {
-          ...call,
-          onDelta: (delta) => {
-            told = true;
-            onDelta(delta);
-          },
-        };
+/** Asks a model for something that no request waits for, and again where the failure says that this may help. */
+export async function withRetries(call: ModelCall, { modelMaxRetries, beforeAttempt }: Retries): Promise<ModelAnswer> {
   for (let attempt = 1; ; attempt++) {
     try {
       await beforeAttempt?.();
-      return await callModel(watched);
+      return await callModel(call);
     } catch (error) {
-      if (told || attempt > modelMaxRetries || !ModelError.isInstance(error) || !error.retryable) throw error;
-      const waitMs = waitBefore(attempt, error, call.ports.random());
-      if (waitMs > LONGEST_RETRY_AFTER_MS) throw error;
-      onRetry?.(error.failure, attempt, waitMs);
+      if (attempt > modelMaxRetries || !ModelError.isInstance(error) || !error.retryable) throw error;
+      const waitMs = retryDelay(attempt, error, call.ports.random());
+      if (waitMs === undefined) throw error;
       await wait(call, waitMs);
     }
   }
 }
 
-/** Half of the wait is chance, so that those who failed together do not come back together. */
-function waitBefore(attempt: number, { retryAfterMs }: ModelError, chance: number): number {
-  if (retryAfterMs !== undefined) return retryAfterMs;
-  const most = Math.min(FIRST_WAIT_MS * 2 ** attempt, LONGEST_WAIT_MS);
+/**
+ * The wait behind this many failed attempts: as long as the provider asked, else longer each time. Half of it is chance, so that
+ * those who failed together do not come back together. Undefined when the provider asks for too long a wait.
+ */
+export function retryDelay(
+  failed: number,
+  { retryAfterMs }: Pick<Failure, "retryAfterMs">,
+  chance: number,
+): number | undefined {
+  if (retryAfterMs !== undefined) return retryAfterMs > LONGEST_RETRY_AFTER_MS ? undefined : retryAfterMs;
+  const most = Math.min(FIRST_WAIT_MS * 2 ** failed, LONGEST_WAIT_MS);
   return Math.round((most * (1 + chance)) / 2);
 }
 

@@ -23,7 +23,7 @@ export interface AgentRequest<Output = unknown> {
   readonly result: Promise<RequestResult<Output>>;
   /** Resolves as soon as nothing is at work: the request is done, or it waits for an approval or an answer. */
   settled(): Promise<Exclude<RequestState, "running">>;
-  /** The text of the model as it comes. */
+  /** The text of the model as it comes. A call that is made again (`llm_retried`) says its text from the start once more. */
   readonly textStream: AsyncIterable<string>;
   /** All events from the first on, however late you begin; the last is the terminal one, or `request_suspended`. */
   events(options?: EventsOptions): AsyncIterable<AgentEvent>;

@@ -40,6 +40,7 @@ export async function settingsFor(
     guards: definition.guardTools !== undefined,
     maxIterations,
     totalTimeoutMs: definition.totalTimeoutMs,
+    modelMaxRetries: definition.modelMaxRetries,
     maxAttempts: definition.maxAttempts,
     outputRetries,
     call: callSettings(definition, output === undefined ? undefined : await outputSchemaOf(output, limit)),

@@ -42,8 +42,8 @@ describe.each(EVERY_WAY)("$api, $way", (setting) => {
   });
 
   test.each([
-    ["overloaded", ["model_overloaded", "model_unavailable"], 3],
-    ["server_error", ["model_unavailable"], 3],
+    ["overloaded", ["model_overloaded", "model_unavailable"], 5],
+    ["server_error", ["model_unavailable"], 5],
     ["auth", ["model_auth"], 1],
     ["bad_request", ["model_bad_request"], 1],
   ] as const)("%s is %s, asked for %i times", async (error, codes, requests) => {
@@ -106,23 +106,27 @@ describe.each(EVERY_WAY)("$api, $way", (setting) => {
     ["mid_stream", 0],
     ["cut", 0],
     ["malformed", 0],
-  ] as const)("%s after %i deltas is no answer, and is tried again where nothing was told", async (error, after) => {
+  ] as const)("%s after %i deltas is no answer, and the call is made again", async (error, after) => {
     const scene = await stage(setting);
     scene.provider.answer({ error, after, text: ["Fo", "ur"] }, { text: ["Fi", "ve"] });
     const server = await scene.start();
     const request = await server.ask("What's 2+2?");
-    if (streaming && after === 1) {
-      const code = error === "malformed" ? "model_error" : "model_unavailable";
-      expect(await failed(request)).toEqual({ code, retryable: true, retries: [] });
-      expect(saidLast(server)).toMatchObject({ partial: true, content: "Fo" });
-    } else {
-      expect((await request.result).text).toBe("Five");
-      expect(retriesIn(await told(request))).toHaveLength(1);
-    }
+    expect((await request.result).text).toBe("Five");
+    expect(retriesIn(await told(request))).toHaveLength(1);
+    expect(saidLast(server)).toMatchObject({ role: "assistant", call: { attempts: 2 } });
     scene.provider.answer(() => ({ text: "Six" }));
-    const next = await server.ask("And now?");
-    expect((await next.result).text).toBe(streaming && after === 1 ? "Five" : "Six");
+    expect((await (await server.ask("And now?")).result).text).toBe("Six");
     expect(await proveBodies(scene)).toBe(2);
+  });
+
+  test.each(["mid_stream", "cut", "malformed"] as const)("%s in the last attempt fails the request", async (error) => {
+    const scene = await stage(setting);
+    scene.provider.answer({ error, after: 1, text: ["Fo", "ur"] });
+    const server = await scene.start({ modelMaxRetries: 0 });
+    const { code, retries } = await failed(await server.ask("What's 2+2?"));
+    expect(["model_error", "model_unavailable", "model_stream_interrupted"]).toContain(code);
+    expect(retries).toEqual([]);
+    if (streaming) expect(saidLast(server)).toMatchObject({ partial: true, content: "Fo" });
   });
 
   test("an abort reaches the provider, and what was said until then is kept and marked", async () => {
@@ -143,10 +147,10 @@ describe.each(EVERY_WAY)("$api, $way", (setting) => {
 });
 
 describe.each(APIS)("%s", (api) => {
-  test("a stream that falls silent is given up, and asked for again where nothing was told", async () => {
+  test("a stream that falls silent is given up, and asked for again", async () => {
     const scene = await stage({ api, streaming: true });
     scene.provider.answer({ error: "stall", text: ["Fo", "ur"], after: 0 }, { error: "stall", text: ["Fo", "ur"] });
-    const server = await scene.start({ streamIdleTimeoutMs: IDLE_MS });
+    const server = await scene.start({ streamIdleTimeoutMs: IDLE_MS, modelMaxRetries: 1 });
     const request = await server.ask("What's 2+2?");
     for await (const { kind } of request.events()) {
       if (kind === "llm_started") break;
@@ -178,7 +182,7 @@ describe.each(APIS)("%s", (api) => {
     const scene = await stage({ api, streaming: true });
     scene.provider.answer({ text: ["Fo", "ur"], waitFor: new Promise(() => {}) });
     const model = modelAt(scene.provider.url, api, { fetch: endingBehind("Fo") });
-    const server = await scene.start({ model });
+    const server = await scene.start({ model, modelMaxRetries: 0 });
     const request = await server.ask("What's 2+2?");
     // The compatible package says of it that it cannot read the answer.
     const code = api === "openai-compatible" ? "model_error" : "model_stream_interrupted";

@@ -36,7 +36,7 @@ function siteOf(stack: string): string {
 /** Which function of the core has made an entry. */
 function makerOf({ kind = "note", payload = {} }: EntryInput): string {
   const fields = payload as { readonly [field: string]: unknown };
-  const { role, steer, end, call, summaryFailed, skipped, attempt, handedOver, workedMs } = fields;
+  const { role, steer, end, call, summaryFailed, skipped, attempt, handedOver, retried, workedMs } = fields;
   if (kind === "ai_message") {
     if (role === "assistant") return "answerEntry";
     if (role === "tool") return "resultEntry";
@@ -47,6 +47,7 @@ function makerOf({ kind = "note", payload = {} }: EntryInput): string {
   if (summaryFailed !== undefined) return "summaryFailedEntry";
   if (skipped !== undefined) return "gapEntry";
   if (attempt !== undefined) return "attemptEntry";
+  if (retried !== undefined) return "retriedEntry";
   if (handedOver !== undefined) return "handedOverEntry";
   if (kind === "note" && workedMs !== undefined) return "workedEntry";
   if (kind === "error" && call !== undefined) return "callErrorEntry";

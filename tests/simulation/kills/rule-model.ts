@@ -5,6 +5,8 @@ type Said =
   | string
   | { readonly calls: readonly (readonly [name: string, serial: number])[] }
   | { readonly error: Error; readonly after?: string }
+  /** The stream closes behind this text, without an end. */
+  | { readonly cut: string }
   | { readonly silence: string };
 
 /** The prompt, as text, decides what is said: the same in every process, however often it is asked. */
@@ -35,6 +37,7 @@ export function ruleModel(rules: Rules, thinks: () => Promise<void> = async () =
         const part = parts.shift();
         if (part !== undefined) return { done: false, value: part };
         if (typeof said === "object" && "error" in said) throw said.error;
+        if (typeof said === "object" && "cut" in said) return { done: true, value: undefined };
         if (typeof said === "object" && "silence" in said) return new Promise<never>(() => undefined);
         return { done: false, value: end };
       };
@@ -47,6 +50,7 @@ const USAGE = { inputTokens: { total: 10 }, outputTokens: { total: 5 } };
 
 function partsOf(said: Said): object[] {
   if (typeof said === "string") return text(said);
+  if ("cut" in said) return text(said.cut);
   if ("silence" in said) return text(said.silence);
   if ("error" in said) return text(said.after ?? "");
   return said.calls.map(([toolName, serial], index) => ({

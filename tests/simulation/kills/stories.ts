@@ -271,6 +271,16 @@ const TOLD: readonly Story[] = [
     ends: ["failed"],
   },
   {
+    name: "a stream that ends too early",
+    rules: () => ({ cut: "Well" }),
+    config: { modelMaxRetries: 1 },
+    play: async (stage) => {
+      await begun(stage);
+      await stage.ended();
+    },
+    ends: ["failed"],
+  },
+  {
     name: "a stream that breaks",
     rules: () => ({ error: new Error("socket hang up"), after: "Well" }),
     play: async (stage) => {
