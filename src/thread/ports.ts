@@ -21,10 +21,12 @@ const POOL = 4096;
 
 export const systemRandom = pooled((size) => crypto.getRandomValues(new Uint8Array(size)));
 
+const UUID_OPTIONS = { rng: () => systemRandom(16) };
+
 /** The system clock, and UUIDs of version 7. */
 export const systemPorts: Ports = {
   clock: () => Date.now(),
-  ids: (prefix) => `${prefix}_${v7({ rng: () => systemRandom(16) })}`,
+  ids: (prefix) => `${prefix}_${v7(UUID_OPTIONS)}`,
 };
 
 /** Reads from the source in large blocks, because a system call for every id and salt would be slow. */
