@@ -30,6 +30,8 @@ export type StoredRequestOptions = {
   readonly maxIterations?: number;
   /** The ask had a context. A context is never stored, so a caller that resumes the request must pass it again. Default: there was none. */
   readonly hasContext?: true;
+  /** The names of the tools that came with the ask. Tools are never stored either. Default: none. */
+  readonly askedTools?: readonly string[];
 };
 
 /** The result of checking an answer against the output schema: the object, or the issues. */

@@ -16,6 +16,7 @@ import type { LiveRequest } from "../request/request.ts";
 import { failureOf, RequestError } from "../request/request-error.ts";
 import { patiently } from "../session/patiently.ts";
 import { pause } from "../tools/settle.ts";
+import { checkOptions } from "./lost-options.ts";
 import { hookLimitOf, mayStart, type Scene, sceneOf } from "./scene.ts";
 
 /** Makes a model call; its answer, or why there is none, is the next signal. */
@@ -34,6 +35,7 @@ async function call(scene: Scene, directive: LlmStream, request: LiveRequest): P
   let sent: SentMessages | undefined;
   let signal: Extract<Signal, { type: "llm_result" | "llm_error" }>;
   try {
+    checkOptions(scene, request.id);
     if (directive.afterMs !== undefined) await pause(directive.afterMs, request.abort.signal, scene.ports);
     await mayStart(scene, request); // where it may not, the request was interrupted, and the call ends as aborted
     const transformed = await transform(scene, directive, request);

@@ -10,6 +10,7 @@ import { failed } from "../tools/outcome.ts";
 import { runTool } from "../tools/run-tool.ts";
 import { settle } from "../tools/settle.ts";
 import { checkArguments } from "../tools/validate.ts";
+import { lostOptions } from "./lost-options.ts";
 import { hookLimitOf, mayStart, type Scene, sceneOf } from "./scene.ts";
 
 /** Executes one call of a tool, when there is a place; its result, or what it waits for, is the next signal. */
@@ -36,6 +37,11 @@ export function toolExec(all: Scene, directive: ToolExec): void {
 async function executed(scene: Scene, directive: ToolExec, request: LiveRequest): Promise<void> {
   const { call, callId, approved } = directive;
   if (scene.isStopping()) return;
+  const lost = lostOptions(scene, request.id);
+  if (lost !== undefined) {
+    scene.send({ type: "fail", failure: lost });
+    return result(scene, directive, failed({ ...lost, message: `The call did not run. ${lost.message}` }));
+  }
   const tools = scene.tools();
   const tool = Object.hasOwn(tools, call.name) ? tools[call.name] : undefined;
   if (!(await mayStart(scene, request))) return result(scene, directive, notRun());

@@ -199,11 +199,13 @@ function check({ directives }: { readonly directives: readonly Directive[] }, re
 
 /** Tools that come with the ask are allowed: who narrows chooses among the agent's. */
 function requestOptions(options: AskOptions<unknown>): StoredRequestOptions {
-  const { contextPolicy, allowedTools, maxIterations, context, tools } = options;
+  const { contextPolicy, allowedTools, maxIterations, context, tools = {} } = options;
+  const names = Object.keys(tools);
   return {
     ...(context !== undefined && { hasContext: true }),
+    ...(names.length > 0 && { askedTools: names }),
     ...(contextPolicy && { contextPolicy: checkedInput(contextPolicy) }),
-    ...(allowedTools && { allowedTools: [...new Set([...allowedTools, ...Object.keys(tools ?? {})])] }),
+    ...(allowedTools && { allowedTools: [...new Set([...allowedTools, ...names])] }),
     ...(maxIterations !== undefined && { maxIterations: wholeFrom1(maxIterations) }),
   };
 }

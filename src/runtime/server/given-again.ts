@@ -36,12 +36,14 @@ export async function givenAgain(
     }
   };
   const context = await given("context", () => contextOf(threadId, refs));
-  if (asked.hasContext && context === undefined) warn(noContext(threadId, requestId));
+  const isLost = asked.hasContext === true && context === undefined;
+  if (isLost) warn(noContext(threadId, requestId));
   if (tools !== undefined) {
     toolbox.lend(requestId, await given("tools", async () => itemsOf(await tools(threadId, refs), limit)));
   }
   requests.setContext(requestId, context);
   await ensureCounter(session, asked.contextPolicy);
+  if (isLost) return {}; // no call is made, and the prompt could throw for want of it
   return untilAborted(signal, () => prompt.of(context));
 }
 
@@ -63,5 +65,5 @@ export class GivenError extends Error {
 }
 
 function noContext(threadId: string, requestId: string): string {
-  return `Thread ${threadId}: the request ${requestId} was asked with a context and is taken up without one. Give \`context\` here too: it is never stored.`;
+  return `Thread ${threadId}: the request ${requestId} was asked with a context and is taken up without one, and fails with options_lost when it goes on. Give \`context\` here too: it is never stored.`;
 }
