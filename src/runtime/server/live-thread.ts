@@ -393,7 +393,8 @@ export class LiveThread {
 
   /** What a projector, a reader or a counter threw ends the request, with this as its cause. */
   #threw(error: unknown): Failure {
-    const message = "The projector, a reader or the token counter of the agent threw an error; `cause` has it.";
+    const message =
+      "`accept`, the projector, a reader or the token counter of the agent threw an error; `cause` has it.";
     const failure = failureOf(error, { code: "projection_failed", message });
     const { current } = this;
     if (current !== undefined) current.thrown = { error, code: failure.code };

@@ -7,8 +7,10 @@ import { ContextOpError, type ContextOperation } from "../../lanes/context-opera
 import { ConflictError, threadNotFound } from "../../stores/errors.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import { longerTail } from "../../stores/project-from-store.ts";
+import { HeddleError } from "../../thread/errors.ts";
 import type { JsonObject } from "../../thread/json.ts";
 import type { RuntimePorts } from "../ports.ts";
+import { RequestError } from "../request/request-error.ts";
 import { commit } from "./commit.ts";
 import { Jobs } from "./jobs.ts";
 import { caughtUp, isAmple } from "./load.ts";
@@ -32,7 +34,7 @@ export interface SessionOptions {
   readonly beside: (agent: ReactAgent, directives: readonly Directive[]) => JsonObject;
   /** Called behind every signal, whoever sent it, also one that could not be taken. */
   readonly taken: () => void;
-  /** Told what a function of the caller threw when the next call was prepared; answers the failure of the request. */
+  /** Told what a function of the caller threw when a call was prepared; answers the failure of the request or the ask. */
   readonly threw: (error: unknown) => Failure;
   /** An append failed for good: what the log does not have did not happen. */
   readonly broken: (error: unknown) => void;
@@ -146,12 +148,22 @@ export class Session {
   async #take(signal: Signal): Promise<Outcome> {
     const { perform, store } = this.#options;
     if (signal.type === "notice") await this.#catchUp(store);
-    const durable = await this.#decided(signal.type, (agent) => decideDurable(agent, signal));
+    const durable = await this.#decided(signal.type, (agent) => this.#first(agent, signal));
     await this.#perform(durable);
     const outcome = this.#agent.flight.next === undefined ? durable : await this.#goOn(durable);
     const marked = comesToWait(outcome);
     if (marked !== undefined) await perform(marked, outcome.after, outcome.before);
     return outcome;
+  }
+
+  /** An ask runs functions of the caller before it is written: one that throws refuses the ask. */
+  #first(agent: ReactAgent, signal: Signal): Step {
+    try {
+      return decideDurable(agent, signal);
+    } catch (cause) {
+      if (signal.type !== "ask" || HeddleError.isInstance(cause)) throw cause;
+      throw new RequestError({ ...this.#options.threw(cause), cause });
+    }
   }
 
   /** What comes next. The caller's functions run here: one that throws fails the request, and what is durable stays. */
