@@ -18,8 +18,8 @@ import { laneBaseOf } from "../../thread/thread-data.ts";
 import type { RuntimePorts } from "../ports.ts";
 import { patiently } from "./patiently.ts";
 
-/** Entries read at first: enough for most windows, and the same for a thread of any length. */
-export const FIRST = 200;
+/** Entries read at first, for a thread of any length. What a longer window needs is read with one more load. */
+export const FIRST = 128;
 
 /** The agent of a thread, from its last entries; a thread that is not there yet is an empty one. */
 export async function loadAgent(
@@ -57,11 +57,15 @@ async function withOpenRequest(
   tail: Thread,
   { contextPolicy, model }: ReactSettings,
 ): Promise<Thread> {
-  const entries = tail.toArray({ partial: true });
-  if (tail.firstSeq === 0 || entries.some((entry) => isAsk(entry) || isEnd(entry))) return tail;
+  if (tail.firstSeq === 0 || edgeOf(tail) !== undefined) return tail;
   const policy = ContextPolicy.resolve({ definition: contextPolicy, model });
   const start = await startOfMissing(store, tail, { missingTurns: turnsRead(policy) + 1 });
   return start === undefined ? tail : extendTail(store, tail, start.fromSeq);
+}
+
+/** The newest entry that starts or ends a request. */
+function edgeOf(tail: Thread): Entry | undefined {
+  return tail.toArray({ partial: true }).findLast((entry) => isAsk(entry) || isEnd(entry));
 }
 
 function isEnd({ refs, payload }: Entry): boolean {
@@ -70,10 +74,8 @@ function isEnd({ refs, payload }: Entry): boolean {
 
 /** Where the request that may be open begins; -1 when none is, whatever lies before the tail. */
 async function lastAskOf(store: ThreadStore, tail: Thread): Promise<number> {
-  for (const entry of tail.toArray({ partial: true }).toReversed()) {
-    if (isAsk(entry)) return entry.seq;
-    if (isEnd(entry)) return -1;
-  }
+  const edge = edgeOf(tail);
+  if (edge !== undefined) return isAsk(edge) ? edge.seq : -1;
   const older = store.read(tail.id, {
     toSeq: tail.firstSeq - 1,
     reverse: true,

@@ -1,6 +1,7 @@
 import type { ReactAgent } from "../../agent/react/agent.ts";
 import { restore } from "../../agent/react/restore.ts";
 import { type ReactState, readRequestEnd } from "../../agent/react/state.ts";
+import { lanesBefore } from "../../lanes/active-lane.ts";
 import { ProjectionError } from "../../projection/error.ts";
 import { createProjector } from "../../projection/projector.ts";
 import { validateMessages } from "../../providers/validate.ts";
@@ -99,11 +100,15 @@ export class Laws {
   }
 }
 
-/** Reduces a state to the operations that a partly loaded agent knows. Its list of operations is a cache. */
+/** Reduces a state to the operations and lanes that a partly loaded agent knows. Its list of operations is a cache. */
 function knownTo({ thread, state: { appliedContextOps } }: ReactAgent, state: ReactState): ReactState {
   if (thread.rev <= FIRST) return state;
   const known = state.appliedContextOps;
-  return { ...state, appliedContextOps: known.slice(known.length - Math.min(known.length, appliedContextOps.length)) };
+  return {
+    ...state,
+    lanes: lanesBefore(thread, thread.rev),
+    appliedContextOps: known.slice(known.length - Math.min(known.length, appliedContextOps.length)),
+  };
 }
 
 interface MadeCall {
