@@ -13,7 +13,7 @@ interface Post {
 /** One invocation. The platform kills it after 30 s, so the request has 20 s, and the claim ends soon after a kill. */
 async function handle(post: Post, model: ProviderModel, isKilled = false): Promise<string> {
   const agent = defineAgent({ model, totalTimeoutMs: 20_000 });
-  const host = AgentHost.create({ agent, store, claimTtlMs: 5_000, claimWaitMs: 500 });
+  const host = AgentHost.create({ agent, store, leaseTtlMs: 5_000, claimWaitMs: 500 });
   try {
     const request = await host.ask(post.thread, post.text, { requestId: post.id });
     if (isKilled) return "killed";

@@ -37,7 +37,7 @@ const SERVER: OptionNames<ServerOptions<never>> = {
   tools: true,
   signal: true,
   holder: true,
-  claimTtlMs: true,
+  leaseTtlMs: true,
   claimWaitMs: true,
   telemetry: true,
   warn: true,
@@ -185,12 +185,12 @@ export function checkHostOptions(
   checkClaim(options);
 }
 
-type ClaimOptions = Pick<ServerOptions<never>, "holder" | "claimTtlMs" | "claimWaitMs">;
+type ClaimOptions = Pick<ServerOptions<never>, "holder" | "leaseTtlMs" | "claimWaitMs">;
 
 /** The store would refuse them only with the first thread, and by its own names. */
-function checkClaim({ holder, claimTtlMs, claimWaitMs }: ClaimOptions): void {
+function checkClaim({ holder, leaseTtlMs, claimWaitMs }: ClaimOptions): void {
   if (holder !== undefined) checkName("holder", holder);
-  checkFrom1("claimTtlMs", claimTtlMs);
+  checkFrom1("leaseTtlMs", leaseTtlMs);
   checkDuration("claimWaitMs", claimWaitMs);
 }
 

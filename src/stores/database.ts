@@ -1,12 +1,12 @@
 import { checkName } from "../thread/names.ts";
-import { decideEndLease, decideRenewLease, decideStart } from "./decide/lease.ts";
 import { defineStore } from "./define-store.ts";
-import type { DatabaseDriver, LeaseDecision, LeaseState, StoreDriver, TakeQuery } from "./driver.ts";
+import type { DatabaseDriver, StoreDriver, TakeQuery } from "./driver.ts";
 import { LeaseEndedError, storeClosed } from "./errors.ts";
 import type { Leases } from "./lease.ts";
 import { callAborted, checkSignal, MAY_BE_STORED } from "./methods/abortable-driver.ts";
 import { checkLease } from "./methods/claims.ts";
-import { checkOptions, checkTtl, invalidOption, type StoreOptions } from "./options.ts";
+import { leasesOf } from "./methods/leases.ts";
+import { checkOptions, invalidOption, type StoreOptions } from "./options.ts";
 import type { CallOptions, ThreadStore } from "./port.ts";
 import type { Runnable, TakenThread, TakeOptions } from "./runnable.ts";
 import { untilAborted } from "./until-aborted.ts";
@@ -36,47 +36,29 @@ export function defineDatabase(driver: DatabaseDriver, options: StoreOptions = {
   let isClosed = false;
 
   function call<Result>({ signal }: CallOptions, work: () => Promise<Result>): Promise<Result> {
-    if (isClosed) throw storeClosed();
+    checkOpen();
     if (signal === undefined) return work();
     checkSignal(signal);
     return untilAborted(signal, work(), () => callAborted(signal, MAY_BE_STORED));
   }
 
-  function changeLease<Result>(
-    node: string,
-    options: CallOptions,
-    decide: (state: LeaseState) => LeaseDecision<Result>,
-  ): Promise<Result> {
-    return call(options, () => driver.lease(node, decide, options.signal));
-  }
-
+  const checkOpen = (): void => {
+    if (isClosed) throw storeClosed();
+  };
+  const leases = leasesOf(driver, checkOpen);
   let afterTenant = "";
 
   return {
     tenant(name) {
       checkName("tenant", name);
-      return defineStore(
+      const store = defineStore(
         refuseIf(() => isClosed, driver.tenant(name)),
         options,
       );
+      return { ...store, leases };
     },
 
-    leases: {
-      async start(options) {
-        const { node, ttlMs, signal } = checkOptions(options, ["node", "ttlMs", "signal"]);
-        checkName("node", node);
-        checkTtl(ttlMs);
-        return changeLease(node, { signal }, (state) => decideStart(node, ttlMs, state));
-      },
-      async renew(lease, options = {}) {
-        const key = checkLease(lease);
-        return changeLease(key.node, checkOptions(options, ["signal"]), (state) => decideRenewLease(key, state));
-      },
-      async end(lease, options = {}) {
-        const key = checkLease(lease);
-        return changeLease(key.node, checkOptions(options, ["signal"]), (state) => decideEndLease(key, state));
-      },
-    },
+    leases,
 
     runnable: {
       async take(options) {

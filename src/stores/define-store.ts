@@ -5,6 +5,7 @@ import { StoreContext } from "./methods/context.ts";
 import { followMethods } from "./methods/follow.ts";
 import { forkMethods } from "./methods/fork.ts";
 import { inboxMethods } from "./methods/inbox.ts";
+import { leaseMethods } from "./methods/leases.ts";
 import { listMethods } from "./methods/list.ts";
 import { ownerMethods } from "./methods/owner.ts";
 import { readMethods } from "./methods/read.ts";
@@ -33,6 +34,7 @@ export function defineStore(driver: StoreDriver, options: StoreOptions = {}): Th
     ...ownerMethods(context),
     ...usageMethods(context),
     ...claimMethods(context),
+    ...leaseMethods(context),
     ...inboxMethods(context),
     ...recordMethods(context),
     ...verifyMethods(context),

@@ -248,6 +248,16 @@ export interface StoreDriver {
   readonly scheduling?: boolean | undefined;
 
   /**
+   * Only for a driver with `scheduling`: as the method of a DatabaseDriver, which gives it to the stores of its tenants. Without
+   * it, a store has no `leases`, and the runtime renews each claim by itself.
+   */
+  lease?<Result>(
+    node: string,
+    decide: (state: LeaseState) => LeaseDecision<Result>,
+    signal?: AbortSignal,
+  ): Promise<Result>;
+
+  /**
    * Reads the state of a thread, calls `decide` with it, and writes the returned decision in the same transaction. No
    * other writer may change the thread in between. The decision is durable when the promise resolves. When `decide`
    * throws, nothing is written and the promise rejects with that error. `decide` is pure and fast; the driver may call it

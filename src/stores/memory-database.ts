@@ -2,7 +2,7 @@ import type { Clock } from "../thread/ports.ts";
 import { defineDatabase, type ThreadDatabase } from "./database.ts";
 import { isSameLease, liveLease } from "./decide/lease.ts";
 import type { DatabaseDriver, TakeQuery } from "./driver.ts";
-import { MemoryDatabase, memoryDriver } from "./memory-store.ts";
+import { changeLeases, MemoryDatabase, memoryDriver } from "./memory-store.ts";
 import { checkOptions, completePorts, STORE_OPTIONS, type StoreOptions } from "./options.ts";
 import type { ClaimRecord, LeaseRecord, RunnableRow } from "./stored-records.ts";
 
@@ -31,12 +31,7 @@ export function memoryDatabaseDriver(database: MemoryDatabase, clock: Clock): Da
   return {
     tenant: (name) => memoryDriver(database.tenant(name), clock),
 
-    async lease(node, decide) {
-      const { result, lease, purgeBefore = 0 } = decide({ lease: leases.get(node), now: clock() });
-      for (const [name, { until }] of leases) if (until < purgeBefore) leases.delete(name);
-      if (lease !== undefined) leases.set(node, lease);
-      return result;
-    },
+    lease: changeLeases(leases, clock),
 
     async take(query) {
       const now = clock();

@@ -3,6 +3,7 @@ import { type Clock, systemRandom } from "../thread/ports.ts";
 import { defineStore } from "./define-store.ts";
 import type {
   Change,
+  DatabaseDriver,
   Decision,
   InboxState,
   RecordSpace,
@@ -104,6 +105,16 @@ export class MemoryDatabase {
     this.tenants.set(name, tenant);
     return tenant;
   }
+}
+
+/** Changes one lease of all. */
+export function changeLeases(leases: Map<string, LeaseRecord>, clock: Clock): DatabaseDriver["lease"] {
+  return async (node, decide) => {
+    const { result, lease, purgeBefore = 0 } = decide({ lease: leases.get(node), now: clock() });
+    for (const [name, { until }] of leases) if (until < purgeBefore) leases.delete(name);
+    if (lease !== undefined) leases.set(node, lease);
+    return result;
+  };
 }
 
 /** The reference implementation of a driver: synchronous, in plain maps. */
@@ -208,6 +219,8 @@ export function memoryDriver(tenant: MemoryTenant, clock: Clock): StoreDriver {
       apply(threadId, decision);
       return decision.result;
     },
+
+    lease: changeLeases(tenant.leases, clock),
 
     async pending(threadId, after, limit) {
       const pending = [...(inboxes.get(threadId)?.pending.values() ?? [])];

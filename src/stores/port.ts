@@ -9,6 +9,7 @@ import type {
   ConsumedCommand,
   PostedCommand,
 } from "./command.ts";
+import type { Leases } from "./lease.ts";
 import type { ModelPrice, UsageDay } from "./usage-day.ts";
 import type { WaitingCallInput, WaitingPage } from "./waiting-call.ts";
 
@@ -98,7 +99,7 @@ export interface ThreadStore {
   /**
    * Makes `holder` the only holder of the thread for `ttlMs`, or while its lease lasts, by the store's clock. Each claim has a
    * higher epoch than the one before. An append with an older epoch is refused. A new claim by the same holder ends the earlier
-   * one. The thread need not exist yet.
+   * one, and the lease of that one if it is another: a process with this name was restarted. The thread need not exist yet.
    */
   claim(threadId: string, options: ClaimOptions): Promise<ClaimResult>;
   /**
@@ -108,6 +109,11 @@ export interface ThreadStore {
   renew(threadId: string, epoch: number, options?: CallOptions): Promise<ClaimResult>;
   /** Ends the claim, so that another holder can claim the thread at once. */
   release(threadId: string, epoch: number, options?: CallOptions): Promise<void>;
+  /**
+   * The leases of the database, for all tenants: a process renews one of them instead of each claim. Undefined when the driver
+   * keeps none; then claims need `ttlMs`.
+   */
+  readonly leases: Leases | undefined;
 
   /**
    * Puts a command into the inbox of the thread, which need not exist yet. It is durable when the promise resolves. A retry

@@ -98,7 +98,7 @@ export class Studio {
       warn,
       idleMs,
       holder: this.#holder,
-      claimTtlMs: CLAIM_TTL_MS,
+      leaseTtlMs: CLAIM_TTL_MS,
       claimWaitMs: CLAIM_WAIT_MS,
       ...(context && { context: (threadId: string) => context(threadId) as never }), // `context` comes with the agent, so its type fits
     });

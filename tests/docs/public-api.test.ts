@@ -22,7 +22,7 @@ test("every public name has a doc comment", () => {
 test("the options that a type has from other types are checked too, and each states its default", () => {
   const optionsOf = (wanted: string) => names.find(({ name }) => name === wanted)?.options ?? [];
   expect(optionsOf("RunOptions")).toEqual(expect.arrayContaining(["thread", "store", "maxIterations", "signal"]));
-  expect(optionsOf("HostOptions")).toEqual(expect.arrayContaining(["idleMs", "claimTtlMs", "context", "warn"]));
+  expect(optionsOf("HostOptions")).toEqual(expect.arrayContaining(["idleMs", "leaseTtlMs", "context", "warn"]));
   expect(optionsOf("ContextPolicyInput")).toEqual(expect.arrayContaining(["window", "maxInputTokens"]));
   expect(names.flatMap(({ name, undocumentedOptions }) => undocumentedOptions.map((of) => `${name}.${of}`))).toEqual(
     [],

@@ -19,7 +19,7 @@ test.each(Object.entries(databases))(
   "a process that was frozen while another one cancelled its request starts nothing when it continues: %s",
   async (_, database) => {
     const file = join(fastFolder(), "charges");
-    const job: FrozenJob = { ...database(), threadId: "t", file, claimTtlMs: 5_000 };
+    const job: FrozenJob = { ...database(), threadId: "t", file, leaseTtlMs: 5_000 };
     const child = startChild(new URL("./support/frozen-agent.ts", import.meta.url), JSON.stringify(job));
     const lines = () => child.lines.map((line) => JSON.parse(line) as Record<string, unknown>);
     for (let count = 1; lines().filter(({ charged }) => charged === true).length < 2; count++) {
@@ -38,7 +38,7 @@ test.each(Object.entries(databases))(
       store,
       threadId: "t",
       holder: "second",
-      claimTtlMs: 60_000,
+      leaseTtlMs: 60_000,
       claimWaitMs: 60_000,
     });
     expect(await second.cancel()).toBe(true);

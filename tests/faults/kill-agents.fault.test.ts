@@ -21,7 +21,7 @@ function jobOn(database: { readonly url: string; readonly tenant: string }): Job
     file,
     recover: "resume",
     holder: "host",
-    claimTtlMs: 5_000,
+    leaseTtlMs: 5_000,
     claimWaitMs: 0,
     asks: 1,
   };
@@ -67,7 +67,7 @@ describe.each(Object.entries(databases))("%s", (_, database) => {
   });
 
   test("of two processes one has the thread; when it is killed, the other takes over", async () => {
-    const { holder: _none, ...job } = { ...jobOn(database()), claimTtlMs: 5_000, asks: 100_000 };
+    const { holder: _none, ...job } = { ...jobOn(database()), leaseTtlMs: 5_000, asks: 100_000 };
     const first = agentProcess(job);
     await untilTold(first, ({ asked }) => asked !== undefined);
     const second = agentProcess(job);

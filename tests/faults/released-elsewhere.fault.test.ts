@@ -44,7 +44,7 @@ test.each(Object.entries(databases))(
       return systemRuntimePorts.after(ms, run);
     };
     const agent = charging(async () => "charged") as AnyAgent; // its types do not matter here
-    const options = { agent, store, threadId: "t", holder: "second", claimTtlMs: WAIT_MS, claimWaitMs: WAIT_MS };
+    const options = { agent, store, threadId: "t", holder: "second", leaseTtlMs: WAIT_MS, claimWaitMs: WAIT_MS };
     let pausesUntilTaken: readonly number[] = [];
     const starting = AgentServer.start({ ...options, ports: { after } }).then((server) => {
       pausesUntilTaken = pauses.slice(0, attempts.length);

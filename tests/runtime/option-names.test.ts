@@ -127,7 +127,7 @@ describe("a misspelled option of an ask or a host is answered with the name that
     ["server.ask", (options) => server.ask("Hi.", options), "maxIteration", "maxIterations"],
     ["host.ask", (options) => host.ask("thread_2", "Hi.", options), "contxt", "context"],
     ["AgentHost.create", (options) => AgentHost.create(options), "idle", "idleMs"],
-    ["AgentServer.start", (options) => AgentServer.start(options), "clamTtlMs", "claimTtlMs"],
+    ["AgentServer.start", (options) => AgentServer.start(options), "leasTtlMs", "leaseTtlMs"],
     ["server.setContextPolicy", (options) => server.setContextPolicy(options), "maxTurn", "maxTurns"],
     ["defineAgent", (options: object) => defineAgent({ model: agent.model, ...options }), "temprature", "temperature"],
   ])("%s", async (_, run, given, meant) => {

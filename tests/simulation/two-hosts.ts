@@ -21,7 +21,7 @@ export async function twoHosts(seed: number): Promise<readonly string[]> {
   const runs = new Map<string, number>();
   const agent = agentOf(random, clock, runs);
   const common = { agent, store: hearingLate(bare, clock), ports: clock.ports, warn: () => undefined };
-  const times = { idleMs: 700, claimTtlMs: 2_000, claimWaitMs: 4_000 };
+  const times = { idleMs: 700, leaseTtlMs: 2_000, claimWaitMs: 4_000 };
   const hosts = ["a", "b"].map((holder) => AgentHost.create({ ...common, ...times, holder })) as [AgentHost, AgentHost];
   const wrong = new Set<string>();
   const refused = (call: Promise<unknown>, codes: readonly string[]): void => {
@@ -98,7 +98,8 @@ function agentOf(random: Random, { ports }: Clockwork, runs: Map<string, number>
 function hearingLate(store: ThreadStore, { ports }: Clockwork): ThreadStore {
   return new Proxy(store, {
     get(target, name) {
-      if (name !== "watch") return Reflect.get(target, name).bind(target);
+      const method: unknown = Reflect.get(target, name);
+      if (name !== "watch") return typeof method === "function" ? method.bind(target) : method;
       return async function* (...given: Parameters<ThreadStore["watch"]>) {
         for await (const entry of target.watch(...given)) {
           await new Promise<void>((resolve) => void ports.after(50, resolve));

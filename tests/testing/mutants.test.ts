@@ -63,22 +63,22 @@ describe("the group append finds a driver that", () => {
 
 describe.each(Object.entries(scheduling))("the group %s finds a driver of a database that", (group, mutations) => {
   test.each(Object.entries(mutations))("%s", async (_, mutation) => {
-    expect(await brokenPromises(openMutant(soundly), group, databaseMutant(mutation))).not.toEqual([]);
+    const data = new MemoryDatabase();
+    const openDatabase = databaseMutant(mutation, data);
+    expect(await brokenPromises(openMutant(soundly, data), group, openDatabase)).not.toEqual([]);
   });
 });
 
 test("the suite says nothing against a sound driver", async () => {
-  expect(
-    await brokenPromises(
-      openMutant(soundly),
-      undefined,
-      databaseMutant(() => ({})),
-    ),
-  ).toEqual([]);
+  const data = new MemoryDatabase();
+  const openDatabase = databaseMutant(() => ({}), data);
+  expect(await brokenPromises(openMutant(soundly, data), undefined, openDatabase)).toEqual([]);
 });
 
-function databaseMutant(mutation: DatabaseMutation): (options: StoreOptions) => ThreadDatabase {
-  const database = new MemoryDatabase();
+function databaseMutant(
+  mutation: DatabaseMutation,
+  database: MemoryDatabase,
+): (options: StoreOptions) => ThreadDatabase {
   const sound = memoryDatabaseDriver(database, Date.now);
   return (options) => defineDatabase({ ...sound, ...mutation(sound, database) }, options);
 }
@@ -89,8 +89,7 @@ function soundly(): ReturnType<Mutation> {
   return {};
 }
 
-function openMutant(mutation: Mutation): Open {
-  const database = new MemoryDatabase();
+function openMutant(mutation: Mutation, database = new MemoryDatabase()): Open {
   return open((name) => database.tenant(name), mutation);
 }
 

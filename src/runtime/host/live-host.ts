@@ -17,6 +17,7 @@ import type {
   StopOptions,
 } from "../server/options.ts";
 import type { AgentServer } from "../server/port.ts";
+import { LEASE_TTL_MS } from "../server/start.ts";
 import { FIRST } from "../session/load.ts";
 import { patiently } from "../session/patiently.ts";
 import { answeredWith } from "../tools/result.ts";
@@ -31,7 +32,6 @@ import { type Target, targetOf } from "./thread-token.ts";
 const AT_WORK = 16;
 /** Why a request is cancelled whose signal was aborted. */
 const ABORTED = "The signal of the request was aborted.";
-const CLAIM_TTL_MS = 10_000;
 
 export class LiveHost<Given extends AnyAgent> implements AgentHost<Given> {
   readonly #options: HostOptions<Given>;
@@ -128,7 +128,7 @@ export class LiveHost<Given extends AnyAgent> implements AgentHost<Given> {
   }
 
   async recover(): Promise<Recovered> {
-    const { claimTtlMs = CLAIM_TTL_MS, claimWaitMs = claimTtlMs } = this.#options;
+    const { leaseTtlMs = LEASE_TTL_MS, claimWaitMs = leaseTtlMs } = this.#options;
     return this.#takeOver(await interruptedThreads(this.#options.store, this.#ports), claimWaitMs);
   }
 
@@ -248,7 +248,7 @@ export class LiveHost<Given extends AnyAgent> implements AgentHost<Given> {
   /** Whoever held the thread when a decision was written may have died: then it is taken up here. */
   #lookAgain(threadId: string): void {
     if (this.#threads.isStopped || this.#later.has(threadId)) return;
-    const cancel = this.#ports.after(this.#options.claimTtlMs ?? CLAIM_TTL_MS, () => {
+    const cancel = this.#ports.after(this.#options.leaseTtlMs ?? LEASE_TTL_MS, () => {
       this.#later.delete(threadId);
       void this.#takeOver([threadId], 0);
     });

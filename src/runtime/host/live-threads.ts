@@ -6,15 +6,19 @@ import { checkName } from "../../thread/names.ts";
 import type { RuntimePorts } from "../ports.ts";
 import type { AgentRequest } from "../request/request.ts";
 import { RequestError } from "../request/request-error.ts";
+import { inTime } from "../server/in-time.ts";
 import type { LiveThread } from "../server/live-thread.ts";
 import type { ServerOptions, StopOptions } from "../server/options.ts";
 import type { AgentServer } from "../server/port.ts";
-import { startServer } from "../server/start.ts";
+import { LEASE_TTL_MS, startServer } from "../server/start.ts";
 import { itemsOf } from "../server/toolbox.ts";
+import { NodeLease } from "../session/node-lease.ts";
 import { HostedRequest } from "./hosted-request.ts";
 import type { HostGetOptions, HostOptions } from "./port.ts";
 
 const IDLE_MS = 10_000;
+/** How long the store has to end the lease when the host stops. */
+const LEASE_END_MS = 10_000;
 
 interface Live<Given extends AnyAgent> {
   readonly server: Promise<AgentServer<Given>>;
@@ -46,7 +50,9 @@ type Start<Given extends AnyAgent> = Pick<ServerOptions<Given>, "claimWaitMs"> &
 export class LiveThreads<Given extends AnyAgent> {
   readonly #options: Omit<ServerOptions<Given>, "threadId">;
   readonly #idleMs: number;
-  readonly #after: RuntimePorts["after"];
+  readonly #ports: RuntimePorts;
+  /** The lease of this host; undefined where the store keeps none. */
+  readonly #lease: NodeLease | undefined;
   /** Called when a request has ended here. */
   readonly #ended: (requestId: string) => void;
   readonly #live = new Map<string, Live<Given>>();
@@ -62,7 +68,9 @@ export class LiveThreads<Given extends AnyAgent> {
     this.#ended = ended;
     this.#options = { ...options, holder: options.holder ?? ports.ids("host") };
     this.#idleMs = idleMs;
-    this.#after = ports.after;
+    this.#ports = ports;
+    const { store, leaseTtlMs: ttlMs = LEASE_TTL_MS } = options;
+    this.#lease = store.leases && new NodeLease(store.leases, { ports, ttlMs });
   }
 
   get size(): number {
@@ -131,6 +139,7 @@ export class LiveThreads<Given extends AnyAgent> {
       this.#release(threadId, live, options);
     }
     await Promise.all(this.#leaving.values());
+    if (this.#lease !== undefined) await inTime(this.#ports, LEASE_END_MS, this.#lease.end());
   }
 
   #start(threadId: string, { claimWaitMs, context, tools }: Start<Given>): Live<Given> {
@@ -150,7 +159,7 @@ export class LiveThreads<Given extends AnyAgent> {
     const wanted = new AbortController();
     const server = startServer<Given>(
       { ...this.#options, ...own, threadId, signal: wanted.signal },
-      { lost, opened, listen },
+      { lost, opened, listen, lease: this.#lease },
     );
     const giveUp = (): void => wanted.abort();
     const live: Live<Given> = {
@@ -173,7 +182,7 @@ export class LiveThreads<Given extends AnyAgent> {
   #releaseLater(threadId: string, live: Live<Given>): void {
     if (live.users > 0 || this.#live.get(threadId) !== live) return;
     live.keep();
-    live.keep = this.#after(this.#idleMs, () => void this.#releaseIfIdle(threadId, live));
+    live.keep = this.#ports.after(this.#idleMs, () => void this.#releaseIfIdle(threadId, live));
   }
 
   async #releaseIfIdle(threadId: string, live: Live<Given>): Promise<void> {

@@ -21,9 +21,9 @@ export interface ServerOptions<Given extends AnyAgent> {
   readonly signal?: AbortSignal | undefined;
   /** Who claims the thread. Default a name of its own; a lasting one takes over at once after a crash. */
   readonly holder?: string | undefined;
-  /** How long the thread stays held when the process dies. Default 10 000. */
-  readonly claimTtlMs?: number | undefined;
-  /** How long to wait for a holder that may be dead. Default: as long as its claim lasts. */
+  /** How long threads stay held when the process dies: the time of its lease, which is renewed every third of it. Default 10 000. */
+  readonly leaseTtlMs?: number | undefined;
+  /** How long to wait for a holder that may be dead. Default: `leaseTtlMs`. */
   readonly claimWaitMs?: number | undefined;
   /** Gets the spans of requests, model calls, tools and summaries; see `openTelemetry`. Default: none. */
   readonly telemetry?: Telemetry | undefined;

@@ -11,6 +11,7 @@ import { harmlessly } from "../on-error.ts";
 import { runtimePorts } from "../ports.ts";
 import { RequestError } from "../request/request-error.ts";
 import { Holder } from "../session/holder.ts";
+import type { NodeLease } from "../session/node-lease.ts";
 import { referring, type TokenPorts, type Tokens, tokenConfigOf } from "../session/tokens.ts";
 import { guarded } from "../telemetry/guarded.ts";
 import { silent } from "../telemetry/telemetry.ts";
@@ -22,11 +23,13 @@ import type { AgentServer } from "./port.ts";
 import { LiveServer } from "./server.ts";
 import { Stopping } from "./stopping.ts";
 
-const CLAIM_TTL_MS = 10_000;
+export const LEASE_TTL_MS = 10_000;
 
 export interface StartHooks {
   readonly listen?: (event: AgentEvent) => void;
   readonly tokens?: Tokens;
+  /** The lease of the host. Default: a lease of this server. */
+  readonly lease?: NodeLease | undefined;
   /** The thread is nobody else's: a store of one's own needs no claim. */
   readonly unclaimed?: boolean;
   /** What to do with a request that is open, instead of what `recover` says; what it throws ends the start. */
@@ -65,7 +68,7 @@ async function start<Given extends AnyAgent>(
   }
   const ports = runtimePorts(options.ports);
   const threadId = options.threadId ?? ports.ids("thread");
-  const ttlMs = options.claimTtlMs ?? CLAIM_TTL_MS;
+  const ttlMs = options.leaseTtlMs ?? LEASE_TTL_MS;
   let live: LiveThread | undefined;
   let early: { readonly error: unknown } | undefined;
   const lost = (error: unknown): void => {
@@ -75,6 +78,7 @@ async function start<Given extends AnyAgent>(
   const claim = {
     holder: options.holder ?? ports.ids("holder"),
     ttlMs,
+    lease: hooks.lease,
     waitMs: options.claimWaitMs ?? ttlMs,
     ports,
     lost,

@@ -8,9 +8,6 @@ import { onRelease } from "./releases.ts";
 const POLL_MS = 100;
 
 export interface ClaimWaitOptions {
-  /** Who claims: a name of its own for each process, or a lasting one, which takes over at once after a crash. */
-  readonly holder: string;
-  readonly ttlMs: number;
   /** How long to wait for a holder that may be dead, by timers: a clock that is set does not change it. */
   readonly waitMs: number;
   /** Aborted, it ends the wait. */
@@ -18,18 +15,13 @@ export interface ClaimWaitOptions {
   readonly ports: RuntimePorts;
 }
 
-export interface Claimed {
-  readonly epoch: number;
-  /** When the request was sent, by the monotonic clock. */
-  readonly sentAt: number;
-}
-
 /** Claims the thread as soon as it is free: a release in this process wakes at once, one in another is polled for. */
-export async function claimWhenFree(
+export async function claimWhenFree<Claim>(
   store: ThreadStore,
   threadId: string,
-  { holder, ttlMs, waitMs, ports, signal }: ClaimWaitOptions,
-): Promise<Claimed> {
+  claim: () => Promise<Claim>,
+  { waitMs, ports, signal }: ClaimWaitOptions,
+): Promise<Claim> {
   let isOver = waitMs <= 0;
   let isWoken = false;
   let wake = (): void => undefined;
@@ -48,13 +40,8 @@ export async function claimWhenFree(
       isWoken = false;
       const isLast = isOver;
       try {
-        let sentAt = 0;
         // Claimed twice by one name, because the acknowledgement was lost, it is held by the later claim.
-        const { epoch } = await patiently(ports, () => {
-          sentAt = ports.monotonic();
-          return store.claim(threadId, { holder, ttlMs });
-        });
-        return { epoch, sentAt };
+        return await patiently(ports, claim);
       } catch (error) {
         if (!ThreadHeldError.isInstance(error) || isLast) throw error;
       }

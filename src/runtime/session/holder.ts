@@ -1,70 +1,95 @@
-import { StaleHolderError, StoreError } from "../../stores/errors.ts";
+import { LeaseEndedError, StaleHolderError, StoreError } from "../../stores/errors.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import type { RuntimePorts } from "../ports.ts";
-import { type Claimed, type ClaimWaitOptions, claimWhenFree } from "./claim-wait.ts";
+import { type ClaimWaitOptions, claimWhenFree } from "./claim-wait.ts";
+import { NodeLease } from "./node-lease.ts";
 import { patiently } from "./patiently.ts";
 import { pause } from "./pause.ts";
 import { announceRelease } from "./releases.ts";
+import { Renewal } from "./renewal.ts";
 
-/** How often a claim is renewed in its life, so that two renewals may fail, and how often a renewal that failed is retried. */
-const RENEWALS = 3;
-const RETRIES = 12;
+/** How often a claim is tried whose lease runs out meanwhile. */
+const ATTEMPTS = 5;
+const RETRY_MS = 100;
 
-export interface HolderOptions extends Omit<ClaimWaitOptions, "ports"> {
-  readonly ports: RuntimePorts;
+export interface HolderOptions extends ClaimWaitOptions {
+  /** Who claims: a name of its own for each process, or a lasting one, which takes over at once after a crash. */
+  readonly holder: string;
+  readonly ttlMs: number;
+  /** The lease of the host. Default: a lease of its own, if the store keeps leases; else the claim itself is renewed. */
+  readonly lease?: NodeLease | undefined;
   /**
-   * Called when another process has the thread (`stale_holder`, each time it is found), and when the whole claim has passed
+   * Called when another process has the thread, or the lease has ended (`stale_holder`), and when the whole lease has passed
    * without a renewal (the error of the store). A renewal may still succeed after the latter.
    */
   readonly lost: (error: unknown) => void;
 }
 
+interface Claim {
+  readonly epoch: number;
+  readonly renewal: Renewal;
+}
+
 /**
- * The claim of one thread, renewed as long as it is held. Of two processes only one has it.
- *
- * A renewal is as old as its request: the answer may come late. When the last renewal is older than two thirds of the
- * claim, by the monotonic clock, `isHeld` is false until a renewal succeeds. So a process that was frozen, or cut off from
- * the store, starts nothing at a time when another process may already have taken over.
+ * The claim of one thread. Of two processes only one has it. It lasts as long as the lease of its node, which is renewed for
+ * all threads at once.
  */
 export class Holder {
   readonly epoch: number;
   readonly #store: ThreadStore;
   readonly #threadId: string;
   readonly #ports: RuntimePorts;
-  readonly #ttlMs: number;
+  readonly #renewal: Renewal;
+  /** The lease, if it is of this claim alone. */
+  readonly #ownLease: NodeLease | undefined;
   readonly #lost: (error: unknown) => void;
-  /** When the last renewal that succeeded was sent, by the monotonic clock. */
-  #renewedAt: number;
-  #renewing: Promise<boolean> | undefined;
-  #lastError: unknown;
-  #cancelRenewal: () => void = () => undefined;
-  /** Set while a renewal is under way or has failed. */
-  #cancelExpiry: (() => void) | undefined;
+  readonly #leave: () => void;
+  /** The gaps of the renewal after which the store still had this claim. */
+  #gaps: number;
+  #looking: Promise<boolean> | undefined;
   #isReleased = false;
-  #isTaken = false;
-  /** The whole claim has passed without a renewal. */
-  #hasExpired = false;
+  /** Why another process may have the thread. */
+  #taken: StaleHolderError | undefined;
 
-  private constructor(store: ThreadStore, threadId: string, claimed: Claimed, options: HolderOptions) {
+  private constructor(
+    store: ThreadStore,
+    threadId: string,
+    { epoch, renewal }: Claim,
+    options: HolderOptions,
+    ownLease: NodeLease | undefined,
+  ) {
     this.#store = store;
     this.#threadId = threadId;
-    this.epoch = claimed.epoch;
-    this.#renewedAt = claimed.sentAt;
+    this.epoch = epoch;
     this.#ports = options.ports;
-    this.#ttlMs = options.ttlMs;
+    this.#renewal = renewal;
+    this.#gaps = renewal.gaps;
+    this.#ownLease = ownLease;
     this.#lost = options.lost;
-    this.#schedule(options.ttlMs / RENEWALS);
+    this.#leave = renewal.listen({
+      ended: (error) => (StaleHolderError.isInstance(error) ? this.#lose(error) : void this.#look()),
+      expired: (error) => this.#lost(error),
+      regained: () => void this.#look(),
+    });
   }
 
-  /** Claims the thread. Waits for a holder that releases it, or whose claim runs out; one that renews is the error. */
+  /** Claims the thread. Waits for a holder that releases it, or whose lease runs out; one that renews is the error. */
   static async claim(store: ThreadStore, threadId: string, options: HolderOptions): Promise<Holder> {
-    return new Holder(store, threadId, await claimWhenFree(store, threadId, options), options);
+    const own = options.lease === undefined && store.leases ? new NodeLease(store.leases, options) : undefined;
+    const lease = options.lease ?? own;
+    const claim = () =>
+      lease ? claimWithLease(store, threadId, options, lease) : claimAlone(store, threadId, options);
+    try {
+      return new Holder(store, threadId, await claimWhenFree(store, threadId, claim, options), options, own);
+    } catch (error) {
+      void own?.end();
+      throw error;
+    }
   }
 
   /** Whether no other process can have the thread yet. */
   get isHeld(): boolean {
-    if (this.#isReleased || this.#isTaken) return false;
-    return this.#ports.monotonic() - this.#renewedAt < (this.#ttlMs * 2) / 3;
+    return !this.#isReleased && this.#taken === undefined && this.#renewal.isFresh && this.#gaps === this.#renewal.gaps;
   }
 
   /**
@@ -74,34 +99,40 @@ export class Holder {
   async ensure(): Promise<boolean> {
     for (;;) {
       if (this.isHeld) return true;
-      if (this.#isReleased || this.#isTaken || this.#hasExpired) return false;
-      if ((await this.#renew()) || this.#isTaken) continue;
-      await pause(this.#ports, this.#ttlMs / RETRIES);
+      if (this.#isReleased || this.#taken !== undefined) return false;
+      if (!(await this.#renewal.ensure(() => this.#isReleased || this.#taken !== undefined))) {
+        if (this.#renewal.isOver) await this.#look();
+        return false;
+      }
+      const isKnown = this.isHeld || (await this.#look());
+      if (!isKnown && this.#taken === undefined) await pause(this.#ports, RETRY_MS);
     }
   }
 
   /** Renews once when the last renewal is too old. Throws where another process has the thread; `lost` was called then. */
   async check(): Promise<void> {
     if (this.isHeld || this.#isReleased) return;
-    await this.#renew();
-    if (this.#isTaken) throw this.#lastError;
+    if (this.#taken === undefined) await this.#renewal.refresh();
+    if (!this.isHeld && this.#taken === undefined) await this.#look();
+    if (this.#taken !== undefined) throw this.#taken;
   }
 
   /** Renews now. Throws where another process has the thread: it sees what was written before this. */
   async confirm(): Promise<void> {
-    await patiently(this.#ports, async () => {
-      const sentAt = this.#ports.monotonic();
-      await this.#store.renew(this.#threadId, this.epoch);
-      this.#renewed(sentAt);
-    });
+    try {
+      await patiently(this.#ports, () => this.#renewal.renewNow());
+      await patiently(this.#ports, () => this.#store.renew(this.#threadId, this.epoch));
+    } catch (error) {
+      if (this.#renewal.isOver) await this.#look();
+      throw this.#taken ?? error;
+    }
   }
 
   /** Lets other processes claim the thread. Safe to call twice, and when it was lost. */
   async release(): Promise<void> {
     if (this.#isReleased) return;
     this.#isReleased = true;
-    this.#cancelRenewal();
-    this.#endExpiry();
+    this.#leave();
     try {
       await this.#store.release(this.#threadId, this.epoch);
       announceRelease(this.#store, this.#threadId);
@@ -109,78 +140,73 @@ export class Holder {
       // A closed store releases nothing: the claim runs out.
       const isClosed = StoreError.isInstance(error) && error.code === "store_closed";
       if (!isClosed && !StaleHolderError.isInstance(error)) throw error;
+    } finally {
+      await this.#ownLease?.end();
     }
   }
 
-  get #age(): number {
-    return this.#ports.monotonic() - this.#renewedAt;
-  }
-
-  #schedule(ms: number): void {
-    this.#cancelRenewal();
-    if (!this.#isReleased && !this.#isTaken) {
-      this.#cancelRenewal = this.#ports.after(Math.ceil(ms), () => void this.#renew());
-    }
-  }
-
-  /** Concurrent calls share one renewal. */
-  #renew(): Promise<boolean> {
-    this.#renewing ??= this.#renewOnce().finally(() => {
-      this.#renewing = undefined;
+  /**
+   * Asks the store about this claim alone, because the lease was too old for a while or has ended. False when the store does
+   * not say. Concurrent calls share one look.
+   */
+  #look(): Promise<boolean> {
+    this.#looking ??= this.#lookOnce().finally(() => {
+      this.#looking = undefined;
     });
-    return this.#renewing;
+    return this.#looking;
   }
 
-  async #renewOnce(): Promise<boolean> {
-    const sentAt = this.#ports.monotonic();
-    if (!this.#hasExpired && this.#cancelExpiry === undefined) this.#expect();
+  async #lookOnce(): Promise<boolean> {
+    const { gaps } = this.#renewal;
     try {
       await this.#store.renew(this.#threadId, this.epoch);
-      this.#renewed(sentAt);
-      this.#schedule(this.#ttlMs / RENEWALS);
+      this.#gaps = gaps;
       return true;
     } catch (error) {
-      this.#lastError = error;
-      if (StaleHolderError.isInstance(error) && !this.#isReleased) {
-        this.#isTaken = true;
-        this.#endExpiry();
-        this.#lost(error);
-      }
-      // Any other error may pass. Appends carry the epoch, so nothing is written without the claim.
-      this.#schedule(this.#ttlMs / (this.#hasExpired ? RENEWALS : RETRIES));
+      if (StaleHolderError.isInstance(error)) this.#lose(error);
+      else if (this.#renewal.isOver) this.#lose(new StaleHolderError(this.#threadId, this.epoch, this.epoch));
       return false;
     }
   }
 
-  #renewed(sentAt: number): void {
-    this.#renewedAt = Math.max(this.#renewedAt, sentAt);
-    this.#hasExpired = false;
-    this.#endExpiry();
-  }
-
-  /** Gives up when the claim has passed. A process that was frozen first takes the answers that are waiting for it. */
-  #expect(): void {
-    const { after } = this.#ports;
-    this.#cancelExpiry = after(Math.max(0, Math.ceil(this.#ttlMs - this.#age)), () => {
-      this.#cancelExpiry = after(Math.ceil(this.#ttlMs / RETRIES), () => this.#expire());
-    });
-  }
-
-  #expire(): void {
-    this.#cancelExpiry = undefined;
-    if (this.#age >= this.#ttlMs) {
-      this.#hasExpired = true;
-      this.#lost(this.#lastError ?? unanswered(this.#ttlMs));
-    } else this.#expect();
-  }
-
-  #endExpiry(): void {
-    this.#cancelExpiry?.();
-    this.#cancelExpiry = undefined;
+  #lose(error: StaleHolderError): void {
+    if (this.#isReleased || this.#taken !== undefined) return;
+    this.#taken = error;
+    this.#leave();
+    this.#lost(error);
   }
 }
 
-function unanswered(ttlMs: number): StoreError {
-  const message = `The store has not answered for ${ttlMs} ms, so the claim of the thread has run out.`;
-  return new StoreError({ code: "store_unreachable", retryable: true, message });
+async function claimWithLease(
+  store: ThreadStore,
+  threadId: string,
+  { holder }: HolderOptions,
+  lease: NodeLease,
+): Promise<Claim> {
+  for (let attempt = 1; ; attempt++) {
+    const { key, renewal } = await lease.current();
+    try {
+      const { epoch } = await store.claim(threadId, { holder, lease: key });
+      return { epoch, renewal };
+    } catch (error) {
+      if (!LeaseEndedError.isInstance(error) || attempt === ATTEMPTS) throw error;
+    }
+    // It has run out and is renewed, or it has ended and the next attempt starts another one.
+    await renewal.renewNow().catch((error: unknown) => {
+      if (!LeaseEndedError.isInstance(error)) throw error;
+    });
+  }
+}
+
+/** A store without leases, of a driver of the user: each claim is renewed by itself. */
+async function claimAlone(
+  store: ThreadStore,
+  threadId: string,
+  { holder, ttlMs, ports }: HolderOptions,
+): Promise<Claim> {
+  const sentAt = ports.monotonic();
+  const { epoch } = await store.claim(threadId, { holder, ttlMs });
+  const send = () => store.renew(threadId, epoch);
+  const isEnd = (error: unknown) => StaleHolderError.isInstance(error);
+  return { epoch, renewal: new Renewal({ ports, ttlMs, sentAt, send, isEnd }) };
 }

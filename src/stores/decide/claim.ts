@@ -2,7 +2,7 @@ import type { Decision, ThreadState } from "../driver.ts";
 import { LeaseEndedError, StaleHolderError, ThreadHeldError } from "../errors.ts";
 import type { ClaimResult, LeaseKey } from "../port.ts";
 import type { ClaimRecord } from "../stored-records.ts";
-import { expiredLeases, keyOf, liveLease } from "./lease.ts";
+import { endedLeases, keyOf, liveLease, RELEASED } from "./lease.ts";
 
 /** The checked options of a claim: it lasts for a time of its own, or as long as a lease. */
 export type ClaimRequest = { readonly holder: string } & (
@@ -16,7 +16,7 @@ export function decideClaim(threadId: string, request: ClaimRequest, state: Thre
   const heldUntil = claim && endOfClaim(claim, state);
   if (claim !== undefined && heldUntil !== undefined && heldUntil > now && claim.holder !== request.holder)
     throw new ThreadHeldError(threadId, claim.holder, heldUntil);
-  const ended = claim === undefined ? [] : expiredLeases(claim, leases, now);
+  const ended = claim === undefined ? [] : endedLeases(claim, request, leases, now);
   return { ...granted(next), ...(ended.length > 0 && { leases: ended }) };
 }
 
@@ -36,10 +36,10 @@ function endOfClaim(claim: ClaimRecord, { leases = [], now }: ThreadState): numb
 
 /** A claim that names a lease lasts as long as the lease. */
 export function decideRenew(threadId: string, epoch: number, state: ThreadState): Decision<ClaimResult> {
-  const current = held(threadId, epoch, state.claim);
+  const until = state.claim && endOfClaim(state.claim, state);
+  const current = held(threadId, epoch, state.claim, until);
   if (current.until === RELEASED) throw new StaleHolderError(threadId, epoch, epoch);
   if (current.lease === undefined) return granted({ ...current, until: endOf(state.now, current.ttlMs) });
-  const until = endOfClaim(current, state);
   if (until === undefined) throw new LeaseEndedError(current.lease);
   return { result: { epoch, until } };
 }
@@ -49,17 +49,20 @@ export function decideRelease(threadId: string, epoch: number, { claim }: Thread
   return { result: undefined, claim: { ...held(threadId, epoch, claim), until: RELEASED } };
 }
 
-/** Marks a released claim. It cannot be renewed; an expired one can. */
-const RELEASED = 0;
-
 /** At most the last moment that a Date can hold, so that the end of an unlimited claim can be shown and stored. */
 function endOf(now: number, ttlMs: number): number {
   return Math.min(now + ttlMs, 8.64e15);
 }
 
-function held(threadId: string, epoch: number, claim: ClaimRecord | undefined): ClaimRecord {
+/** `until` is for the error: the end of a lease that was renewed since the claim. */
+function held(
+  threadId: string,
+  epoch: number,
+  claim: ClaimRecord | undefined,
+  until: number | undefined = claim?.until,
+): ClaimRecord {
   if (claim?.epoch === epoch) return claim;
-  throw staleHolder(threadId, epoch, claim);
+  throw staleHolder(threadId, epoch, claim && { ...claim, until: until ?? claim.until });
 }
 
 /** The error names the current holder, unless that claim was released. */

@@ -31,6 +31,8 @@ export function abortableDriver(
   const { list, fields, usage, inspect, waiting, changedThreads, blobs, purgeBlobs } = driver;
   const methods: EveryMethod = {
     scheduling: driver.scheduling,
+    lease:
+      driver.lease && ((node, decide) => write(() => (driver as Required<StoreDriver>).lease(node, decide, signal))), // it has one
     transact: (id, wanted, decide, inboxes) => writeTo(id, () => driver.transact(id, wanted, decide, inboxes, signal)),
     pending: (id, after, limit) => read(() => driver.pending(id, after, limit, signal)),
     commands: (keys) => read(() => driver.commands(keys, signal)),

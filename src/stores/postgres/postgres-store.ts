@@ -114,6 +114,7 @@ function tenantDriver(database: SharedDatabase, tenant: string): PostgresDriver 
       return track(call);
     },
 
+    lease: (node, decide, signal) => track(database.write(NO_TENANT, changeLease(node, decide), signal)),
     pending: (threadId, after, limit, signal) => read(signal, (scope) => readPending(scope, threadId, after, limit)),
     waiting: (query, signal) => read(signal, (scope) => listWaiting(scope, query)),
     commands: (keys, signal) => read(signal, (scope) => readCommands(scope, keys)),

@@ -112,6 +112,7 @@ export function sqliteDriver(
     scheduling: true,
 
     transact,
+    lease: leaseChanges(new LeaseTable(connection), group, clock),
 
     pending: (threadId, after, limit) => retryBusy(() => commands.pending(threadId, after, limit)),
     waiting: (query) => retryBusy(() => waiting.find(query)),
@@ -155,6 +156,22 @@ export function sqliteDriver(
   };
 }
 
+/** Changes leases, in the transactions of the group. */
+function leaseChanges(leases: LeaseTable, group: GroupCommit, clock: Clock): DatabaseDriver["lease"] {
+  return <Result>(node: string, decide: (state: LeaseState) => LeaseDecision<Result>) =>
+    group.add(`node ${node}`, (): Outcome<Result> => {
+      const lease = translateErrors(() => leases.find(node));
+      const decided = attempt(() => decide({ lease, now: clock() }));
+      if (!decided.ok) return decided;
+      const { result, lease: written, purgeBefore } = decided.result;
+      translateErrors(() => {
+        if (purgeBefore !== undefined) leases.purge(purgeBefore);
+        if (written !== undefined) leases.put(written);
+      });
+      return { ok: true, result };
+    });
+}
+
 /** All tenants of one SQLite file. They share its connection and its transactions. */
 export function sqliteDatabaseDriver(
   connection: SqliteConnection,
@@ -175,19 +192,7 @@ export function sqliteDatabaseDriver(
       return { ...driver, close: () => group.drain() };
     },
 
-    lease<Result>(node: string, decide: (state: LeaseState) => LeaseDecision<Result>) {
-      return group.add(`node ${node}`, (): Outcome<Result> => {
-        const lease = translateErrors(() => leases.find(node));
-        const decided = attempt(() => decide({ lease, now: clock() }));
-        if (!decided.ok) return decided;
-        const { result, lease: written, purgeBefore } = decided.result;
-        translateErrors(() => {
-          if (purgeBefore !== undefined) leases.purge(purgeBefore);
-          if (written !== undefined) leases.put(written);
-        });
-        return { ok: true, result };
-      });
-    },
+    lease: leaseChanges(leases, group, clock),
 
     async take(query) {
       const isNeeded = await retryBusy(() => threads.isNeeded(query, clock()));

@@ -116,6 +116,37 @@ export const leaseCases: ContractTests = {
     await there.tenant(tenant).claim(thread, { holder: "bob", lease: second });
   },
 
+  "a holder that claims again under another lease ends its earlier one": async ({ tenant, database, fresh }) => {
+    const [here, there] = [database(), database()];
+    const store = here.tenant(tenant);
+    const first = await here.leases.start({ node: fresh("n1"), ttlMs: LONG_TTL_MS });
+    await store.claim(fresh("t1"), { holder: "ada", lease: first });
+    await store.claim(fresh("t1"), { holder: "ada", lease: first });
+    const { epoch } = await store.claim(fresh("t2"), { holder: "ada", lease: first });
+    equal((await here.leases.renew(first)).incarnation, first.incarnation, "a claim under the same lease ends nothing");
+    const second = await there.leases.start({ node: fresh("n2"), ttlMs: LONG_TTL_MS });
+    await store.release(fresh("t2"), epoch);
+    await there.tenant(tenant).claim(fresh("t2"), { holder: "ada", lease: second });
+    equal((await here.leases.renew(first)).incarnation, first.incarnation, "a claim of a free thread ends nothing");
+    await there.tenant(tenant).claim(fresh("t1"), { holder: "ada", lease: second });
+    await rejects(here.leases.renew(first), { code: "lease_ended" }, "renewal of the earlier lease");
+    equal((await there.leases.renew(second)).incarnation, second.incarnation, "incarnation");
+  },
+
+  "a store has the leases of its database": async ({ tenant, store, open, database, thread, fresh }) => {
+    const stores = [store, await open(), database().tenant(tenant)];
+    for (const [n, { leases }] of stores.entries()) {
+      if (leases === undefined) continue; // a driver of one tenant may have none
+      const lease = await leases.start({ node: fresh(`n${n}`), ttlMs: LONG_TTL_MS });
+      const { until: end } = await store.claim(thread, { holder: "ada", lease });
+      equal(end, lease.until, "until");
+      const held = { code: "thread_held", holder: "ada", until: lease.until };
+      await rejects(database().tenant(tenant).claim(thread, { holder: "bob", ttlMs: 1 }), held, "claim");
+      await leases.end(lease);
+      await rejects(database().leases.renew(lease), { code: "lease_ended" }, "renewal");
+    }
+  },
+
   "of many starts at once each has an incarnation of its own": async ({ database, fresh }) => {
     const handles = [database(), database()];
     const node = fresh("ada");

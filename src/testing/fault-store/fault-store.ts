@@ -1,6 +1,7 @@
 import { type RuntimePorts, systemRuntimePorts } from "../../runtime/ports.ts";
 import type * as Inbox from "../../stores/command.ts";
 import { StoreError } from "../../stores/errors.ts";
+import type { Lease, LeaseOptions, Leases } from "../../stores/lease.ts";
 import type * as Port from "../../stores/port.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import type { UsageDay } from "../../stores/usage-day.ts";
@@ -121,6 +122,32 @@ export class FaultyStore implements FaultStore {
     return this.#write({ method: "release", name: threadId, epoch }, () =>
       this.#store.release(threadId, epoch, options),
     );
+  }
+
+  get leases(): Leases | undefined {
+    const { leases } = this.#store;
+    return (
+      leases && {
+        start: (options) => this.startLease(leases, options),
+        renew: (lease, options) => this.renewLease(leases, lease, options),
+        end: (lease, options) => this.endLease(leases, lease, options),
+      }
+    );
+  }
+
+  startLease(leases: Leases, options: LeaseOptions): Promise<Lease> {
+    const write = { method: "startLease", name: (options as LeaseOptions | null)?.node } as const;
+    return this.#write(write, () => leases.start(options));
+  }
+
+  renewLease(leases: Leases, lease: Port.LeaseKey, options?: Port.CallOptions): Promise<Lease> {
+    const write = { method: "renewLease", name: (lease as Lease | null)?.node } as const;
+    return this.#write(write, () => leases.renew(lease, options));
+  }
+
+  endLease(leases: Leases, lease: Port.LeaseKey, options?: Port.CallOptions): Promise<void> {
+    const write = { method: "endLease", name: (lease as Lease | null)?.node } as const;
+    return this.#write(write, () => leases.end(lease, options));
   }
 
   putBlob(content: JsonValue | Uint8Array, options?: Port.PutBlobOptions): Promise<string> {

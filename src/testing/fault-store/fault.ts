@@ -16,6 +16,9 @@ export const WRITE_METHODS = [
   "claim",
   "renew",
   "release",
+  "startLease",
+  "renewLease",
+  "endLease",
   "putBlob",
   "post",
   "amend",
@@ -77,7 +80,7 @@ export interface StoreWrite {
   /** From 1. */
   readonly n: number;
   readonly method: WriteMethod;
-  /** The thread id or the checkpoint key. Undefined for a blob. */
+  /** The thread id, the checkpoint key or the node of a lease. Undefined for a blob. */
   readonly name: string | undefined;
   /** The kinds of the appended entries, in order. */
   readonly kinds: readonly string[];

@@ -74,7 +74,7 @@ export class SimulatedProcess {
         store,
         threadId,
         holder,
-        claimTtlMs: CLAIM_TTL_MS,
+        leaseTtlMs: CLAIM_TTL_MS,
         claimWaitMs,
         ports,
         warn: () => undefined,

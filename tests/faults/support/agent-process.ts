@@ -21,7 +21,7 @@ export interface JobOfAgent {
   readonly recover: Recover;
   /** A lasting name takes over at once from itself; without one the claim of the dead has to run out. */
   readonly holder?: string;
-  readonly claimTtlMs: number;
+  readonly leaseTtlMs: number;
   readonly claimWaitMs: number;
   /** So many asks, one after the other. */
   readonly asks: number;
@@ -40,9 +40,9 @@ for await (const command of commands) {
 
 async function attempt(): Promise<void> {
   try {
-    const { claimTtlMs, claimWaitMs, holder } = job;
+    const { leaseTtlMs, claimWaitMs, holder } = job;
     const agent = killableAgent(file, recover);
-    const server = await AgentServer.start({ agent, store, threadId, claimTtlMs, claimWaitMs, holder });
+    const server = await AgentServer.start({ agent, store, threadId, leaseTtlMs, claimWaitMs, holder });
     tell({ started: server.threadId });
     if (server.request !== undefined) await follow(server.request);
     for (let ask = 0; ask < asks; ask++) {

@@ -15,10 +15,10 @@ export interface FrozenJob {
   readonly threadId: string;
   /** Where the tool leaves a line each time it starts. */
   readonly file: string;
-  readonly claimTtlMs: number;
+  readonly leaseTtlMs: number;
 }
 
-const { url, tenant, threadId, file, claimTtlMs } = JSON.parse(process.argv[2] ?? "") as FrozenJob;
+const { url, tenant, threadId, file, leaseTtlMs } = JSON.parse(process.argv[2] ?? "") as FrozenJob;
 const store = await openAt(url, { tenant });
 let charges = 0;
 const agent = charging(async () => {
@@ -27,7 +27,7 @@ const agent = charging(async () => {
   await sleep(++charges < 2 ? 150 : 3_000); // the second one is frozen, and not a write, which would lock a SQLite file
   return "charged";
 });
-const server = await AgentServer.start({ agent, store, threadId, claimTtlMs, holder: "first", warn: () => undefined });
+const server = await AgentServer.start({ agent, store, threadId, leaseTtlMs, holder: "first", warn: () => undefined });
 const request = await server.ask("Charge.");
 for await (const { kind, data } of request.events()) tell({ event: kind, data });
 const code = await request.result.then(

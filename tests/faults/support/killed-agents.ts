@@ -52,7 +52,7 @@ export async function takeUp({ job, recover, before }: Killed): Promise<void> {
   const store = await openAt(url, { tenant });
   try {
     const agent = killableAgent(file, recover);
-    const server = await AgentServer.start({ agent, store, threadId, holder, claimTtlMs: 5_000, claimWaitMs: 20_000 });
+    const server = await AgentServer.start({ agent, store, threadId, holder, leaseTtlMs: 5_000, claimWaitMs: 20_000 });
     const { request } = server;
     if (request !== undefined) {
       const numbers: number[] = [];

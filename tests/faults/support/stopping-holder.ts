@@ -14,7 +14,7 @@ export interface HolderJob {
 const { url, tenant, threadId } = JSON.parse(process.argv[2] ?? "") as HolderJob;
 const store = await openAt(url, { tenant });
 const agent = charging(async () => "charged");
-const server = await AgentServer.start({ agent, store, threadId, claimTtlMs: 600_000, holder: "first" });
+const server = await AgentServer.start({ agent, store, threadId, leaseTtlMs: 600_000, holder: "first" });
 writeSync(1, "held\n");
 for await (const _line of createInterface({ input: process.stdin })) break;
 await server.stop();

@@ -145,7 +145,7 @@ describe("a server that stops", () => {
     let isAsleep = false;
     const after = on.ports.after;
     const sleepy = { ...on.ports, after: (ms: number, run: () => void) => after(isAsleep ? ms + 30_000 : ms, run) };
-    const first = await on.start({ script: ["Hi."] }, { ports: sleepy, claimTtlMs: 1_000 });
+    const first = await on.start({ script: ["Hi."] }, { ports: sleepy, leaseTtlMs: 1_000 });
     isAsleep = true; // its process is suspended: no timer fires in time
     await on.pass(400);
     const second = await on.start({ script: ["Ho."] }, { holder: "second" });

@@ -1,4 +1,4 @@
-import type { AnyAgent, ThreadStore } from "heddle";
+import type { AnyAgent } from "heddle";
 import { AgentHost, AgentServer, defineAgent } from "heddle";
 import { scriptedModel } from "heddle/testing";
 import { describe, expect, test, vi } from "vitest";
@@ -8,10 +8,11 @@ import { anything, failureOf, gate, type Stage, stage } from "../support/stage.t
 async function hanging(): Promise<{ readonly on: Stage; readonly hung: Set<string>; readonly renewed: () => number }> {
   const hung = new Set<string>();
   let renewed = 0;
-  const around = (inner: ThreadStore): ThreadStore =>
+  const around = <Part extends object>(inner: Part): Part =>
     new Proxy(inner, {
       get(target, key) {
         const value: unknown = Reflect.get(target, key);
+        if (typeof value === "object" && value !== null) return around(value); // leases
         if (typeof value !== "function") return value;
         return (...args: unknown[]) => {
           if (key === "renew") renewed += 1;

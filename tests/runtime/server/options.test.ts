@@ -80,7 +80,7 @@ test("messages are no content of an ask, and parts that no model can read say no
 
 describe("an option with a value that it cannot have is refused at once, by its name", () => {
   const values: readonly (readonly [string, readonly unknown[]])[] = [
-    ["claimTtlMs", ["5s", 0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY]],
+    ["leaseTtlMs", ["5s", 0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY]],
     ["claimWaitMs", ["5s", -1, Number.NaN]],
     ["holder", ["a/b", "", 5]],
   ];
@@ -113,7 +113,7 @@ describe("an option with a value that it cannot have is refused at once, by its 
 
   test("what they can have is taken", async () => {
     const never = Number.POSITIVE_INFINITY;
-    await AgentHost.create({ agent, store, claimTtlMs: 1, claimWaitMs: 0, idleMs: 0, holder: "one" }).stop({
+    await AgentHost.create({ agent, store, leaseTtlMs: 1, claimWaitMs: 0, idleMs: 0, holder: "one" }).stop({
       graceMs: 0,
     });
     await AgentHost.create({ agent, store, claimWaitMs: never, idleMs: never }).stop({ graceMs: never });

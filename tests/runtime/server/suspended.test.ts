@@ -1,4 +1,4 @@
-import { StoreError, type ThreadStore, type ToolOptions } from "heddle";
+import { StoreError, type ToolOptions } from "heddle";
 import { describe, expect, test } from "vitest";
 import { anything, eventsOf, expectWhole, failureOf, gate, type Stage, stage } from "../support/stage.ts";
 
@@ -9,13 +9,14 @@ async function cuttable() {
   const state = { isAway: false, frozenMs: 0 };
   const on = await stage({ around: (store) => cut(store, () => state.isAway) });
   const ports = { ...on.ports, monotonic: () => on.ports.monotonic() + state.frozenMs };
-  return { on, state, options: { ports, claimTtlMs: TTL, holder: "one" } };
+  return { on, state, options: { ports, leaseTtlMs: TTL, holder: "one" } };
 }
 
-function cut(store: ThreadStore, isAway: () => boolean): ThreadStore {
+function cut<Part extends object>(store: Part, isAway: () => boolean): Part {
   return new Proxy(store, {
     get: (target, name) => {
       const method: unknown = Reflect.get(target, name);
+      if (typeof method === "object" && method !== null) return cut(method, isAway); // leases
       if (typeof method !== "function") return method;
       return (...given: unknown[]) => {
         if (!isAway()) return method.apply(target, given);

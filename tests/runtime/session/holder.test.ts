@@ -86,17 +86,28 @@ describe("a process that waits for a claim", () => {
   });
 });
 
-describe("a claim", () => {
+/** A store of a driver that keeps no leases: each claim is renewed by itself. */
+function withoutLeases(store: ThreadStore): ThreadStore {
+  return { ...store, leases: undefined };
+}
+
+describe.each([
+  ["with a lease", (store: ThreadStore) => store],
+  ["of a store without leases", withoutLeases],
+])("a claim %s", (_, given) => {
   /** A store whose renewals wait, or fail. */
   async function staged() {
     const time = clockwork();
-    const store = await ready(memoryStore({ clock: time.ports.clock }));
+    const bare = given(await ready(memoryStore({ clock: time.ports.clock })));
     const state: { before: () => Promise<unknown> } = { before: async () => undefined };
-    const renew = store.renew.bind(store);
-    store.renew = async (...given) => {
-      await state.before();
-      return renew(...given);
-    };
+    const slowly =
+      <Given extends readonly unknown[], Result>(renew: (...args: Given) => Promise<Result>) =>
+      async (...args: Given): Promise<Result> => {
+        await state.before();
+        return renew(...args);
+      };
+    const leases = bare.leases && { ...bare.leases, renew: slowly(bare.leases.renew) };
+    const store = { ...bare, leases, renew: slowly(bare.renew) };
     const lost: unknown[] = [];
     const holder = await claim(store, time, { lost: (error) => void lost.push(error) });
     return { time, state, lost, holder };
@@ -131,7 +142,7 @@ describe("a claim", () => {
     const time = clockwork();
     let frozen = 0;
     const ports = { ...time.ports, monotonic: () => time.ports.monotonic() + frozen };
-    const store = await ready(memoryStore({ clock: time.ports.clock }));
+    const store = given(await ready(memoryStore({ clock: time.ports.clock })));
     const lost: unknown[] = [];
     const holder = await claim(store, time, { ports, lost: (error) => void lost.push(error) });
     frozen = 8_000;

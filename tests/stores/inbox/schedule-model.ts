@@ -178,7 +178,8 @@ export class ScheduleModel {
     const current = this.#claims.get(thread);
     if (current !== undefined && this.#isHeld(current) && current.holder !== holder) throw new Refusal("thread_held");
     const before = current?.lease === undefined ? undefined : this.leases[current.lease];
-    if (before !== undefined && before.until <= this.now) before.isEnded = true;
+    const isRestarted = current?.isReleased === false && current.holder === holder && current.lease !== lease;
+    if (before !== undefined && (before.until <= this.now || isRestarted)) before.isEnded = true;
     const until = lease === undefined ? this.now + TTL_MS : (this.leases[lease]?.until ?? 0);
     return this.#grant(thread, { holder, until, lease });
   }

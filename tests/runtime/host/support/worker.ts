@@ -26,7 +26,7 @@ const agent = defineAgent({
   tokenSecret: "a secret of at least 32 bytes....",
 }) as AnyAgent;
 const store = sqliteStore(path);
-const host = AgentHost.create({ agent, store, claimTtlMs: 500 });
+const host = AgentHost.create({ agent, store, leaseTtlMs: 500 });
 
 async function obey([command, threadId, argument]: readonly string[]): Promise<unknown> {
   switch (command) {

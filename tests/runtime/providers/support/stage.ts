@@ -63,7 +63,7 @@ export async function stage({ api, streaming, options, store = memoryStore(), na
       store,
       threadId: THREAD,
       ports: timers.ports,
-      claimTtlMs: 60_000,
+      leaseTtlMs: 60_000,
       warn: (message) => void warnings.push(message),
     });
     running.push(server);
