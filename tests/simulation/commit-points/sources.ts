@@ -69,7 +69,10 @@ export function writesInRuntime(): readonly string[] {
     const calls = code.matchAll(
       /\bstore\s*\.(append|save|delete|fork|putCheckpoint|deleteCheckpoint|claim|renew|release|putBlob)\(/g,
     );
-    return [...new Set([...calls].map(([, method = ""]) => `${path} ${method}`))];
+    const ofLeases = [...code.matchAll(/\bleases\s*\.(start|renew|end)\(/g)].map(([, method = ""]) => `${method}Lease`);
+    return [...new Set([...[...calls].map(([, method = ""]) => method), ...ofLeases])].map(
+      (method) => `${path} ${method}`,
+    );
   });
 }
 

@@ -49,12 +49,14 @@ const TOLD: readonly Story[] = [
     },
   },
   {
-    name: "a holder that renews its claim",
+    name: "a node that renews its lease",
     rules: calling(["slow", 1]),
     play: async (stage) => {
       await begun(stage);
       await stage.ended();
-      await stage.until(() => stage.world.processes[0]?.store.writes.some(({ method }) => method === "renew") === true);
+      await stage.until(
+        () => stage.world.processes[0]?.store.writes.some(({ method }) => method === "renewLease") === true,
+      );
     },
   },
   {
