@@ -1,4 +1,11 @@
-import type { CallOptions, LeaseKey } from "./port.ts";
+import type { CallOptions } from "./call-options.ts";
+
+/** Names one life of a node. A node that starts again has a greater incarnation. */
+export interface LeaseKey {
+  /** The name of a process, such as its pod: 1 to 128 characters, as other names. */
+  readonly node: string;
+  readonly incarnation: number;
+}
 
 /** The lease of a node. Pass it to `claim`, `renew` and `end`. */
 export interface Lease extends LeaseKey {

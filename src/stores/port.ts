@@ -1,6 +1,7 @@
 import type { Entry, EntryInput, Refs } from "../thread/entry.ts";
 import type { JsonObject, JsonValue } from "../thread/json.ts";
 import type { Thread } from "../thread/thread.ts";
+import type { CallOptions } from "./call-options.ts";
 import type {
   Command,
   CommandInput,
@@ -9,9 +10,11 @@ import type {
   ConsumedCommand,
   PostedCommand,
 } from "./command.ts";
-import type { Leases } from "./lease.ts";
+import type { LeaseKey, Leases } from "./lease.ts";
 import type { ModelPrice, UsageDay } from "./usage-day.ts";
 import type { WaitingCallInput, WaitingPage } from "./waiting-call.ts";
+
+export type { CallOptions, LeaseKey };
 
 /**
  * Stores threads. A store is opened for one tenant and has no access to other tenants. Every adapter keeps every promise
@@ -148,15 +151,6 @@ export interface ThreadStore {
 
   /** Waits for pending appends, ends watchers, and closes the file or the connections. Safe to call twice. */
   close(): Promise<void>;
-}
-
-/** The options of every call of a store. `watch` and `feed` end without an error when their signal aborts. */
-export interface CallOptions {
-  /**
-   * Stops waiting when it aborts: the call rejects with `store_aborted`. The message says whether a write may be stored.
-   * Default: the call waits until the store answers, or until the deadline of the store.
-   */
-  readonly signal?: AbortSignal | undefined;
 }
 
 /** The thread that uses a blob. */
@@ -463,13 +457,6 @@ export interface UsageOptions extends CallOptions {
   readonly until?: number | undefined;
   /** Prices by model name, for `cost`. Default: none. */
   readonly prices?: { readonly [model: string]: ModelPrice } | undefined;
-}
-
-/** Names one life of a node. A node that starts again has a greater incarnation. */
-export interface LeaseKey {
-  /** The name of a process, such as its pod: 1 to 128 characters, as other names. */
-  readonly node: string;
-  readonly incarnation: number;
 }
 
 /** The claim that `claim` made or `renew` extended. */
