@@ -1,6 +1,6 @@
-import { untilAborted } from "./directives/until-aborted.ts";
 import type { RuntimePorts } from "./ports.ts";
 import { RequestError } from "./request/request-error.ts";
+import { untilAborted } from "./until-aborted.ts";
 
 /** How long a function of the caller may take, and what ends the wait earlier. */
 export interface HookLimit {

@@ -1,3 +1,6 @@
+import type { AnyAgent } from "../agent/definition/config.ts";
+import type { ThreadOptions } from "./perform/thread-options.ts";
+
 const REMEMBERED = 100;
 
 /** Says each thing once, and stops saying new ones when there are too many to remember. */
@@ -25,4 +28,21 @@ export function harmless(warn: (message: string) => unknown): (message: string) 
 export function systemWarn(message: string): void {
   // biome-ignore lint/suspicious/noConsole: without the option `warn`, the console is where warnings are read
   console.warn(message);
+}
+
+/** Agents that were warned of, each once in this process, however many threads it serves. */
+const warned = new WeakSet<AnyAgent>();
+
+/** Another prompt or other tools empty the provider's cache, which is easily overlooked. */
+export function warnOfChange({
+  definition,
+  threadId,
+  warn,
+}: Pick<ThreadOptions, "definition" | "threadId" | "warn">): void {
+  if (warned.has(definition)) return;
+  warned.add(definition);
+  warn(
+    `Agent "${definition.name}", thread ${threadId}: the system prompt, the tools or the settings changed between two calls. ` +
+      "The provider's prompt cache starts anew each time they do.",
+  );
 }

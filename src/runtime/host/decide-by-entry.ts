@@ -6,12 +6,13 @@ import type { ToolOutcome } from "../../agent/signal.ts";
 import { ConflictError, threadNotFound } from "../../stores/errors.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import type { EntryInput } from "../../thread/entry.ts";
+import { changedStatus } from "../live/thread-metadata.ts";
+import { append } from "../perform/append.ts";
 import type { RuntimePorts } from "../ports.ts";
 import { RequestError } from "../request/request-error.ts";
 import { commandRefs, decisionOf } from "../server/command-refs.ts";
 import type { CommandOptions, Decider } from "../server/options.ts";
 import { settingsFor } from "../server/settings.ts";
-import { commit } from "../session/commit.ts";
 import { loadAgent } from "../session/load.ts";
 
 export type Decision =
@@ -40,11 +41,8 @@ export async function decideByEntry(place: Elsewhere, decision: Decision): Promi
     if (entry === undefined) throw notWaiting(decision.toolCallId);
     try {
       // With its status: where the holder has died, somebody has to go on with what is decided.
-      await commit(
-        { store, epoch: undefined, ports, beside: {} },
-        before,
-        commitEntries(unchanged(before), entry).agent,
-      );
+      const { agent: after } = commitEntries(unchanged(before), entry);
+      await append({ store, ports, threadId }, undefined, { before, after, metadata: changedStatus(before, after) });
       return;
     } catch (error) {
       if (!ConflictError.isInstance(error)) throw error; // they have written: look again

@@ -7,7 +7,7 @@ import { type RuntimePorts, runtimePorts } from "../ports.ts";
 import type { SteerAnswer } from "../request/receipt.ts";
 import type { AgentRequest } from "../request/request.ts";
 import { isSuspended, RequestError } from "../request/request-error.ts";
-import { askedBefore } from "../server/asking.ts";
+import { askedBefore } from "../server/ask.ts";
 import type {
   AskArguments,
   AskOptions,

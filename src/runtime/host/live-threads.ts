@@ -3,15 +3,16 @@ import type { Tools } from "../../agent/definition/tool.ts";
 import type { AgentEvent } from "../../agent/event.ts";
 import { StaleHolderError, ThreadHeldError } from "../../stores/errors.ts";
 import { checkName } from "../../thread/names.ts";
+import { inTime } from "../in-time.ts";
+import { giving } from "../live/asks.ts";
+import type { Loop } from "../loop.ts";
 import type { RuntimePorts } from "../ports.ts";
 import type { AgentRequest } from "../request/request.ts";
 import { RequestError } from "../request/request-error.ts";
-import { inTime } from "../server/in-time.ts";
-import type { LiveThread } from "../server/live-thread.ts";
 import type { ServerOptions, StopOptions } from "../server/options.ts";
 import type { AgentServer } from "../server/port.ts";
 import { LEASE_TTL_MS, startServer } from "../server/start.ts";
-import { itemsOf } from "../server/toolbox.ts";
+import { factsOf } from "../server/toolbox.ts";
 import { NodeLease } from "../session/node-lease.ts";
 import { HostedRequest } from "./hosted-request.ts";
 import type { HostGetOptions, HostOptions } from "./port.ts";
@@ -23,7 +24,7 @@ const LEASE_END_MS = 10_000;
 interface Live<Given extends AnyAgent> {
   readonly server: Promise<AgentServer<Given>>;
   /** There as soon as it has started. */
-  thread: LiveThread | undefined;
+  thread: Loop | undefined;
   /** Whether the start waits for the claim as long as the host does. */
   readonly isPatient: boolean;
   /** Gives up a start that is still under way. */
@@ -123,8 +124,7 @@ export class LiveThreads<Given extends AnyAgent> {
     try {
       const server = await live.server;
       await live.thread?.confirmHeld();
-      if (start.context !== undefined) live.thread?.requests.giveContext(start.context);
-      if (start.tools !== undefined) await lend(live.thread, start.tools);
+      if (live.thread !== undefined) await give(live.thread, start);
       return await use({ server, hosted: (request) => hosted(live, request) });
     } finally {
       live.users -= 1;
@@ -144,7 +144,7 @@ export class LiveThreads<Given extends AnyAgent> {
 
   #start(threadId: string, { claimWaitMs, context, tools }: Start<Given>): Live<Given> {
     const lost = (): void => this.#release(threadId, live, { graceMs: 0 });
-    const opened = (thread: LiveThread): void => {
+    const opened = (thread: Loop): void => {
       live.thread = thread;
     };
     const own = {
@@ -216,10 +216,17 @@ export class LiveThreads<Given extends AnyAgent> {
   }
 }
 
-async function lend(thread: LiveThread | undefined, tools: Tools): Promise<void> {
-  const items = await itemsOf(tools, thread?.hookLimit);
-  const id = thread?.current?.id;
-  if (id !== undefined) thread?.toolbox.lend(id, items);
+/** The open request has this context and these tools from here on. */
+async function give(
+  loop: Loop,
+  { context, tools }: { readonly context?: unknown; readonly tools?: Tools | undefined },
+): Promise<void> {
+  const id = loop.current?.id;
+  if (context === undefined && tools === undefined) return;
+  const facts = tools && (await factsOf(tools, loop.hookLimit));
+  if (id === undefined) return;
+  if (tools !== undefined) loop.lend(id, tools);
+  await loop.change(giving(id, { context, tools: facts }));
 }
 
 function hosted<Given extends AnyAgent>(

@@ -1,20 +1,18 @@
 import type { ReactAgent } from "../../agent/react/agent.ts";
 import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
+import type { TokenCounter } from "../../tokens/counter.ts";
 import { loadExactCounter } from "../../tokens/exact.ts";
-import type { Session } from "../session/session.ts";
 
 /** Whether a policy asks for a counter that the agent does not have yet. */
 export function lacksCounter({ settings }: ReactAgent, policy: ContextPolicyInput | undefined): boolean {
   return policy?.tokenEstimator === "exact" && settings.exactCounter === undefined;
 }
 
-/** Loads the exact counter where a policy asks for one that the agent's own policy did not. */
-export async function ensureCounter(
-  session: Session,
+/** The exact counter, if the first of these policies asks for one that the agent does not have. */
+export async function loadCounter(
+  agent: ReactAgent,
   ...policies: readonly (ContextPolicyInput | undefined)[]
-): Promise<void> {
-  const [policy] = policies.filter((one) => one !== undefined);
-  if (!lacksCounter(session.agent, policy)) return;
-  const exactCounter = await loadExactCounter(session.agent.settings.model ?? "");
-  session.change((agent) => ({ ...agent, settings: { ...agent.settings, exactCounter } }));
+): Promise<TokenCounter | undefined> {
+  const policy = policies.find((one) => one !== undefined);
+  return lacksCounter(agent, policy) ? loadExactCounter(agent.settings.model ?? "") : undefined;
 }

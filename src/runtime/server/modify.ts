@@ -7,17 +7,16 @@ import type { Entry } from "../../thread/entry.ts";
 import { type JsonObject, sameJson } from "../../thread/json.ts";
 import type { Branch } from "../../thread/lane-operations.ts";
 import type { Thread } from "../../thread/thread.ts";
+import type { Loop } from "../loop.ts";
 import { findOlderEntry } from "../session/older-entry.ts";
 import type { OperationAnswer } from "../session/operation-answer.ts";
-import type { LiveThread } from "./live-thread.ts";
 
 /** Answers what comes of an operation: applied, deferred while a request runs, or known already. */
 export async function modify(
-  live: LiveThread,
+  live: Loop,
   given: Partial<ContextOperation> & Pick<ContextOperation, "operation">,
 ): Promise<OperationAnswer> {
-  const { agent, scene, options } = live;
-  const { operations } = scene;
+  const { agent, operations, options } = live;
   const { opId = options.ports.ids("op"), contextRef = agent.state.activeContextRef } = given;
   const isWaited = operations.has(opId);
   const settled = operations.wait(opId);
@@ -27,7 +26,7 @@ export async function modify(
       operations.settle(opId, { status: "applied" });
       return { opId, status: "duplicate", settled };
     }
-    const { before, after, directives } = await live.submit({ type: "context_op", operation });
+    const { before, after, directives } = await live.command({ type: "context_op", operation });
     if (directives.some(({ type }) => type === "keep_context_op")) return { opId, status: "deferred", settled };
     if (after.flight.contextOp?.opId === opId) return { opId, status: "duplicate", settled }; // it waits already
     operations.settle(opId, { status: "applied" });
@@ -39,7 +38,7 @@ export async function modify(
 }
 
 /** The lane and the seq that a branch leaves. The entry may be before those that are loaded. */
-export async function findBranchPosition(live: LiveThread, point: BranchOptions): Promise<Branch> {
+export async function findBranchPosition(live: Loop, point: BranchOptions): Promise<Branch> {
   const id = branchId(point);
   await live.mend();
   const { thread } = live.agent;
@@ -66,7 +65,7 @@ async function checkedOperation(
 }
 
 /** Whether the log has the operation before what is loaded: put again it would take the place of one that waits. */
-async function wasApplied(live: LiveThread, operation: ContextOperation): Promise<boolean> {
+async function wasApplied(live: Loop, operation: ContextOperation): Promise<boolean> {
   await live.mend();
   const { thread } = live.agent;
   if (thread.firstSeq === 0) return false;

@@ -1,26 +1,34 @@
-import type { AgentEvent, EventDraft } from "../../agent/event.ts";
+import type { AgentEvent, EventDraft, Suspension } from "../../agent/event.ts";
 import { isAsk } from "../../agent/react/restore.ts";
 import { type EndedRun, evolve, INITIAL_STATE, readRequestEnd } from "../../agent/react/state.ts";
 import type { Entry } from "../../thread/entry.ts";
 import type { JsonObject } from "../../thread/json.ts";
+import type { Thread } from "../../thread/thread.ts";
+import type { ThreadOptions } from "../perform/thread-options.ts";
 import { EventLog } from "../request/event-log.ts";
 import { pastResult } from "../request/past-result.ts";
-import { type AgentRequest, type EventsOptions, textOf } from "../request/request.ts";
+import { type AgentRequest, type EventsOptions, type LiveRequest, textOf } from "../request/request.ts";
 import { RequestError, requestSuspended } from "../request/request-error.ts";
 import type { RequestResult } from "../request/result.ts";
 import { findOlderEntry } from "../session/older-entry.ts";
 import { loggedEvents } from "../ui-messages/told-again.ts";
-import type { LiveThread } from "./live-thread.ts";
 
 /** A thread to look for requests in: a live one has it, and so has one that another process holds. */
-export interface RequestLog extends Pick<LiveThread, "stopped" | "suspension"> {
-  readonly agent: Pick<LiveThread["agent"], "thread">;
-  readonly options: Pick<LiveThread["options"], "definition" | "store" | "ports">;
+export interface RequestLog {
+  readonly agent: { readonly thread: Thread };
+  readonly options: Pick<ThreadOptions, "definition" | "store" | "ports">;
+  readonly stopped: AbortSignal;
+  /** Why an open request is not carried here. */
+  readonly suspension: Suspension;
+}
+
+interface LiveLog extends RequestLog {
+  request(requestId: string): LiveRequest | undefined;
 }
 
 /** What a request came to: one that is at work is waited for, one that ended before is read from the log. */
-export async function resultOfRequest(live: LiveThread, requestId: string): Promise<RequestResult> {
-  const known = live.requests.get(requestId);
+export async function resultOfRequest(live: LiveLog, requestId: string): Promise<RequestResult> {
+  const known = live.request(requestId);
   if (known !== undefined) {
     if ((await known.settled()) === "waiting") throw waits(requestId);
     return known.result;

@@ -1,42 +1,35 @@
 import type { AnyAgent } from "../../agent/definition/config.ts";
 import { type HookLimit, hookAnswer } from "../hook.ts";
+import type { ErrorOrigin } from "../on-error.ts";
 import { RequestError } from "../request/request-error.ts";
-
-type Given = AnyAgent["systemPrompt"];
 
 const HOOK = { name: "The function that makes the system prompt", code: "system_prompt_failed" };
 
-/** The system prompt where it is a function of who asks. */
-export class Prompt {
-  #given: Given;
-  readonly #limit: HookLimit;
-  readonly #onError: (error: unknown) => void;
+export interface PromptSource {
+  readonly systemPrompt: AnyAgent["systemPrompt"];
+  readonly hookLimit: HookLimit;
+  readonly options: {
+    readonly threadId: string;
+    readonly onError: (error: unknown, origin: ErrorOrigin) => void;
+  };
+}
 
-  constructor(given: Given, limit: HookLimit, onError: (error: unknown) => void) {
-    this.#given = given;
-    this.#limit = limit;
-    this.#onError = onError;
+/** The system prompt of a request, if the prompt is a function of its context. */
+export async function promptFor(
+  { systemPrompt: make, options, hookLimit }: PromptSource,
+  context: unknown,
+): Promise<{ readonly systemPrompt?: string }> {
+  if (typeof make !== "function") return {};
+  let systemPrompt: unknown;
+  try {
+    systemPrompt = await hookAnswer(hookLimit, HOOK, () => make(context as never)); // as the caller typed it
+  } catch (cause) {
+    options.onError(cause, { code: "system_prompt_failed", threadId: options.threadId });
+    if (RequestError.isInstance(cause) && cause.code === HOOK.code) throw cause;
+    throw failed("threw an error. See `cause`", cause);
   }
-
-  set(given: Given): void {
-    this.#given = given;
-  }
-
-  /** Of a request; nothing where the agent's settings have it as text. */
-  async of(context: unknown): Promise<{ readonly systemPrompt?: string }> {
-    const given = this.#given;
-    if (typeof given !== "function") return {};
-    let systemPrompt: unknown;
-    try {
-      systemPrompt = await hookAnswer(this.#limit, HOOK, () => given(context as never)); // as the caller typed it
-    } catch (cause) {
-      this.#onError(cause);
-      if (RequestError.isInstance(cause) && cause.code === HOOK.code) throw cause;
-      throw failed("threw an error. See `cause`", cause);
-    }
-    if (typeof systemPrompt !== "string") throw failed("gave no text");
-    return { systemPrompt: systemPrompt.toWellFormed() };
-  }
+  if (typeof systemPrompt !== "string") throw failed("gave no text");
+  return { systemPrompt: systemPrompt.toWellFormed() };
 }
 
 function failed(what: string, cause?: unknown): RequestError {

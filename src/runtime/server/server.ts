@@ -8,8 +8,10 @@ import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
 import { checkedInput } from "../../projection/policy/policy.ts";
 import type { ExplainedEntry } from "../../projection/projection.ts";
 import { threadNotFound } from "../../stores/errors.ts";
+import type { HeddleError } from "../../thread/errors.ts";
 import type { Content } from "../../thread/message.ts";
 import type { Thread } from "../../thread/thread.ts";
+import type { Loop } from "../loop.ts";
 import {
   checkAskOptions,
   checkBranchOptions,
@@ -26,29 +28,24 @@ import { RequestError } from "../request/request-error.ts";
 import type { RequestResult } from "../request/result.ts";
 import type { OperationAnswer } from "../session/operation-answer.ts";
 import { answeredWith } from "../tools/result.ts";
-import type { Asking } from "./asking.ts";
+import { ask } from "./ask.ts";
 import { commandRefs, decisionOf } from "./command-refs.ts";
-import { ensureCounter, lacksCounter } from "./exact-counter.ts";
-import type { LiveThread } from "./live-thread.ts";
+import { explain } from "./explain.ts";
 import { findBranchPosition, modify } from "./modify.ts";
 import type { AskArguments, AskOptions, CommandOptions, Decider, SteerOptions, StopOptions } from "./options.ts";
 import { resultOfRequest } from "./past-request.ts";
 import type { AgentServer } from "./port.ts";
 import { steer } from "./steer.ts";
-import type { Stopping } from "./stopping.ts";
 import { summarizeRange } from "./summarize-range.ts";
-import { itemsOf } from "./toolbox.ts";
+import { factsOf } from "./toolbox.ts";
 
 /** An agent on one thread, at work. */
 export class LiveServer<Given extends AnyAgent> implements AgentServer<Given> {
-  readonly #live: LiveThread;
-  readonly #asking: Asking;
-  readonly #stopping: Stopping;
+  readonly #live: Loop;
+  #stopped: Promise<void> | undefined;
 
-  constructor(live: LiveThread, asking: Asking, stopping: Stopping) {
+  constructor(live: Loop) {
     this.#live = live;
-    this.#asking = asking;
-    this.#stopping = stopping;
   }
 
   get threadId(): string {
@@ -63,10 +60,10 @@ export class LiveServer<Given extends AnyAgent> implements AgentServer<Given> {
     content: Content,
     ...given: AskArguments<AskOptions<AgentContext<Given>>>
   ): Promise<AgentRequest<AgentOutput<Given>>> {
-    this.#stopping.check();
+    this.#check();
     const [options = {}] = given as [options?: AskOptions]; // whatever the context is
     checkAskOptions(options);
-    const request = await this.#asking.ask(content, options);
+    const request = await ask(this.#live, content, options);
     return request as AgentRequest<AgentOutput<Given>>; // its result is of the definition's output
   }
 
@@ -80,11 +77,12 @@ export class LiveServer<Given extends AnyAgent> implements AgentServer<Given> {
   }
 
   explain(): readonly ExplainedEntry[] {
-    return this.#live.lastCall.explain(this.#live.agent);
+    return explain(this.#live.live);
   }
 
   waiting(): readonly WaitingCall[] {
-    return this.#live.isBroken ? [] : waitingCalls(this.#live.agent);
+    const { broken, agent } = this.#live.live;
+    return broken === undefined ? waitingCalls(agent) : [];
   }
 
   async approve(toolCallId: string, options: Decider = {}): Promise<void> {
@@ -122,7 +120,7 @@ export class LiveServer<Given extends AnyAgent> implements AgentServer<Given> {
     const refs = commandRefs(options);
     const request = this.#live.current;
     if (request === undefined || (requestId !== undefined && request.id !== requestId)) return false;
-    await this.#live.submit({
+    await this.#live.command({
       type: "cancel",
       requestId: request.id,
       ...(reason !== undefined && { reason: reason.toWellFormed() }),
@@ -135,19 +133,19 @@ export class LiveServer<Given extends AnyAgent> implements AgentServer<Given> {
   async finish(requestId?: string): Promise<boolean> {
     const request = this.#live.current;
     if (request === undefined || (requestId !== undefined && request.id !== requestId)) return false;
-    await this.#live.submit({ type: "finish", requestId: request.id, terminationReason: "stopped" });
+    await this.#live.command({ type: "finish", requestId: request.id, terminationReason: "stopped" });
     await request.result.catch(() => undefined);
     return true;
   }
 
   modifyContext(operation: Partial<ContextOperation> & Pick<ContextOperation, "operation">): Promise<OperationAnswer> {
-    this.#stopping.check();
+    this.#check();
     checkContextOperation(operation);
     return modify(this.#live, operation);
   }
 
   async branch(options: BranchOptions): Promise<OperationAnswer & { readonly lane: string }> {
-    this.#stopping.check();
+    this.#check();
     checkBranchOptions(options);
     const { opId, lane = opId ?? this.#live.options.ports.ids("lane"), ...point } = options; // a retry names the same lane
     const operation = { type: "switch", reason: "manual", ...(await findBranchPosition(this.#live, point)) } as const;
@@ -163,42 +161,51 @@ export class LiveServer<Given extends AnyAgent> implements AgentServer<Given> {
   async summarize(
     range: { readonly fromSeq?: number; readonly toSeq?: number } = {},
   ): Promise<{ readonly seq: number }> {
-    this.#stopping.check();
+    this.#check();
     checkSummaryRange(range);
     return summarizeRange(this.#live, range);
   }
 
-  setContextPolicy(policy: ContextPolicyInput): Promise<void> {
-    const contextPolicy = checkedInput(policy);
-    const { session } = this.#live;
-    const set = (): void => session.change((agent) => ({ ...agent, contextPolicy }));
-    if (!lacksCounter(session.agent, contextPolicy)) return Promise.resolve(set());
-    return this.#live.mend().then(() => session.first(() => ensureCounter(session, contextPolicy).then(set)));
+  async setContextPolicy(policy: ContextPolicyInput): Promise<void> {
+    await this.#live.setPolicy(checkedInput(policy));
   }
 
   setSystemPrompt(systemPrompt: NonNullable<Given["systemPrompt"]>): void {
     checkPrompt(systemPrompt);
-    const { prompt, session } = this.#live;
-    prompt.set(systemPrompt);
-    if (typeof systemPrompt !== "string") return; // the request at work keeps what it has, and the next brings its own
-    session.change((agent) => ({
-      ...agent,
-      settings: { ...agent.settings, systemPrompt },
-      flight: { ...agent.flight, systemPrompt },
-    }));
+    this.#live.systemPrompt = systemPrompt;
+    if (typeof systemPrompt !== "string") return; // the open request keeps what it has, and the next brings its own
+    void this.#live.change({
+      agent: (agent) => ({
+        ...agent,
+        settings: { ...agent.settings, systemPrompt },
+        flight: { ...agent.flight, systemPrompt },
+      }),
+    });
   }
 
   async registerTool(name: string, tool: AnyTool): Promise<void> {
-    this.#live.toolbox.add(await itemsOf({ [name]: tool }, this.#live.hookLimit));
+    await this.#live.addTool(name, tool, await factsOf({ [name]: tool }, this.#live.hookLimit));
   }
 
   async unregisterTool(name: string): Promise<boolean> {
-    return this.#live.toolbox.remove(name);
+    return this.#live.removeTool(name);
   }
 
   async stop(options: StopOptions = {}): Promise<void> {
     checkStopOptions(options);
-    await this.#stopping.stop(options);
+    await this.stopBecause(serverStopped(), options);
+  }
+
+  /** `why` is what later calls get. */
+  stopBecause(why: HeddleError, { graceMs = GRACE_MS }: StopOptions): Promise<void> {
+    this.#stopped ??= this.#live.stop(graceMs, why);
+    return this.#stopped;
+  }
+
+  /** Throws when the server was stopped. */
+  #check(): void {
+    const { stopping } = this.#live.live;
+    if (stopping !== undefined) throw stopping.why;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -207,18 +214,25 @@ export class LiveServer<Given extends AnyAgent> implements AgentServer<Given> {
 
   #steer(kind: SteerKind, content: Content, options: SteerOptions = {}): SteerAnswer {
     checkSteerOptions(METHODS[kind], options);
-    return steer(this.#live, { ...options, kind, content }, this.#stopping.isStopped);
+    const isStopped = this.#live.live.stopping !== undefined;
+    return steer(this.#live, { ...options, kind, content }, isStopped);
   }
 
   /** A decision on a call that does not wait for one is a mistake somebody should hear of. */
   async #decide(signal: Extract<Signal, { readonly toolCallId: string }>): Promise<void> {
-    this.#stopping.check();
-    const { before, after } = await this.#live.submit(signal);
+    this.#check();
+    const { before, after } = await this.#live.command(signal);
     if (after.thread.rev > before.thread.rev) return;
     if (after.thread.rev === 0) throw threadNotFound(this.threadId); // for example deleted
     const message = `No call ${signal.toolCallId} waits for this. It was decided before, or its request has ended.`;
     throw new RequestError({ code: "not_waiting", message });
   }
+}
+
+const GRACE_MS = 30_000;
+
+export function serverStopped(): RequestError {
+  return new RequestError({ code: "server_stopped", message: "This server was stopped. Start the thread again." });
 }
 
 const METHODS = { steer: "steer", inject: "inject", follow_up: "followUp", repair: "steer" } as const;

@@ -3,25 +3,36 @@ import { isAgent } from "../../agent/definition/define-agent.ts";
 import { AgentError } from "../../agent/definition/errors.ts";
 import type { AgentEvent } from "../../agent/event.ts";
 import type { ReactAgent } from "../../agent/react/agent.ts";
+import type { Run } from "../../agent/react/state.ts";
 import type { Signal } from "../../agent/signal.ts";
 import { StaleHolderError, ThreadHeldError } from "../../stores/errors.ts";
+import type { Refs } from "../../thread/entry.ts";
 import type { HeddleError } from "../../thread/errors.ts";
-import { untilAborted } from "../directives/until-aborted.ts";
+import { isPlainObject, type JsonObject } from "../../thread/json.ts";
+import { type HookLimit, hookAnswer } from "../hook.ts";
+import type { Live } from "../live/live.ts";
+import type { Given } from "../live/signal.ts";
+import { Loop } from "../loop.ts";
 import { harmlessly } from "../on-error.ts";
+import type { ThreadOptions } from "../perform/thread-options.ts";
 import { runtimePorts } from "../ports.ts";
 import { RequestError } from "../request/request-error.ts";
 import { Holder } from "../session/holder.ts";
+import { loadAgent } from "../session/load.ts";
 import type { NodeLease } from "../session/node-lease.ts";
 import { referring, type TokenPorts, type Tokens, tokenConfigOf } from "../session/tokens.ts";
 import { guarded } from "../telemetry/guarded.ts";
 import { silent } from "../telemetry/telemetry.ts";
-import { harmless, systemWarn } from "../warn.ts";
-import { Asking } from "./asking.ts";
-import { LiveThread } from "./live-thread.ts";
+import { untilAborted } from "../until-aborted.ts";
+import { harmless, saidOnce, systemWarn } from "../warn.ts";
+import { loadCounter } from "./exact-counter.ts";
+import { explain } from "./explain.ts";
 import type { ServerOptions } from "./options.ts";
 import type { AgentServer } from "./port.ts";
-import { LiveServer } from "./server.ts";
-import { Stopping } from "./stopping.ts";
+import { promptFor } from "./prompt.ts";
+import { LiveServer, serverStopped } from "./server.ts";
+import { settingsFor } from "./settings.ts";
+import { factsOf } from "./toolbox.ts";
 
 export const LEASE_TTL_MS = 10_000;
 
@@ -39,7 +50,7 @@ export interface StartHooks {
   /** Called when the server stops by itself: somebody else has the thread, or the store is gone. */
   readonly lost?: () => void;
   /** Called when the thread is live, before the server is there. */
-  readonly opened?: (live: LiveThread) => void;
+  readonly opened?: (live: Loop) => void;
 }
 
 /** Starts a server, as long as anybody wants it: neither the caller's own code nor the store has to answer ever. */
@@ -69,11 +80,11 @@ async function start<Given extends AnyAgent>(
   const ports = runtimePorts(options.ports);
   const threadId = options.threadId ?? ports.ids("thread");
   const ttlMs = options.leaseTtlMs ?? LEASE_TTL_MS;
-  let live: LiveThread | undefined;
+  let loop: Loop | undefined;
   let early: { readonly error: unknown } | undefined;
   const lost = (error: unknown): void => {
-    if (live === undefined) early = { error };
-    else live.collapse(error);
+    if (loop === undefined) early = { error };
+    else loop.post({ type: "lost", error });
   };
   const claim = {
     holder: options.holder ?? ports.ids("holder"),
@@ -85,14 +96,14 @@ async function start<Given extends AnyAgent>(
     signal,
   };
   const holder = hooks.unclaimed ? undefined : await Holder.claim(store, threadId, claim);
-  let stopping: Stopping | undefined;
+  let server: LiveServer<Given> | undefined;
   const letGo = (): void => void holder?.release().catch(() => undefined); // renews no more, whatever comes of it
   signal.addEventListener("abort", letGo, { once: true });
   try {
     signal.throwIfAborted();
     const tokens = hooks.tokens ?? tokensOf(agent, threadId, { warn, clock: ports.clock });
     await hooks.claimed?.();
-    live = await LiveThread.open({
+    const threadOptions: ThreadOptions = {
       definition: agent,
       threadId,
       store,
@@ -104,26 +115,130 @@ async function start<Given extends AnyAgent>(
       context,
       tools: options.tools,
       tokens,
-      signal,
-      first: hooks.first,
       listen: hooks.listen ?? (() => undefined),
       lost: (error) => {
-        stopping?.stop({ graceMs: 0 }, lostBecause(threadId, error)).catch(() => undefined); // the claim runs out by itself
+        server?.stopBecause(lostBecause(threadId, error) ?? serverStopped(), { graceMs: 0 }).catch(() => undefined); // the claim runs out by itself
         hooks.lost?.();
       },
-    });
-    hooks.opened?.(live);
-    const asking = new Asking(live);
-    stopping = new Stopping(live, asking);
-    if (early !== undefined) live.collapse(early.error);
-    if (signal.aborted) await stopping.stop({ graceMs: 0 });
-    return new LiveServer<Given>(live, asking, stopping);
+    };
+    loop = await openLoop(threadOptions, hooks.first, signal);
+    hooks.opened?.(loop);
+    server = new LiveServer<Given>(loop);
+    if (early !== undefined) loop.post({ type: "lost", error: early.error });
+    if (signal.aborted) await server.stop({ graceMs: 0 });
+    return server;
   } catch (error) {
     await holder?.release().catch(() => undefined); // what went wrong first is what is told
     throw error;
   } finally {
     signal.removeEventListener("abort", letGo);
   }
+}
+
+/** Loads the thread, and takes up what a crash has left: an open request, and an operation that waits. */
+async function openLoop(options: ThreadOptions, first: StartHooks["first"], signal: AbortSignal): Promise<Loop> {
+  const { definition, store, threadId, ports, warn } = options;
+  const settings = await settingsFor(definition, { ports, warn: saidOnce(warn) });
+  const agent = await loadAgent(store, threadId, settings, ports);
+  const loop = new Loop(options, startOf(agent, options), definition.tools);
+  try {
+    const { run } = agent.state;
+    const asked = first?.(agent) ?? ({ type: "resume", recover: definition.recover } as const);
+    const isResumed = run !== undefined && asked.type === "resume" && asked.recover !== "fail";
+    const given = isResumed ? await givenAgain(loop, run, signal) : undefined;
+    await loop.open({ operation: await loop.scene.kept.operation(), first: run && asked, given });
+    if (agent.thread.firstSeq > 0) await loop.readAhead(() => explain(loop.live));
+    return loop;
+  } catch (error) {
+    void loop.stop(0, serverStopped()).catch(() => undefined); // nobody got it
+    throw error;
+  }
+}
+
+function startOf(agent: ReactAgent, { definition, tokens }: ThreadOptions): Live {
+  const { tools, traits } = agent.settings;
+  return {
+    agent,
+    recover: definition.recover,
+    queuesAsks: definition.busy === "queue",
+    mintsTokens: tokens !== undefined,
+    ownTools: { tools, traits },
+    given: undefined,
+    request: undefined,
+    asks: [],
+    isAsking: false,
+    work: new Map(),
+    begun: [],
+    lastCall: undefined,
+    environment: environmentIn(agent),
+    hold: undefined,
+    broken: undefined,
+    nextRetryMs: undefined,
+    resumes: { of: undefined, count: 0 },
+    stopping: undefined,
+    nextId: 1,
+  };
+}
+
+/** What a request that is resumed was given by its caller, and no log has. */
+async function givenAgain(
+  loop: Loop,
+  { requestId, refs: json, options: asked }: Run,
+  signal: AbortSignal,
+): Promise<Given> {
+  const { threadId, tools: toolsOf, context: contextOf, warn, onError, ports, definition } = loop.options;
+  const limit = { ports, timeoutMs: definition.hookTimeoutMs, signal };
+  const refs = json as Refs; // of the ask
+  try {
+    const context = await again("context", limit, () => contextOf(threadId, refs));
+    const isLost = asked.hasContext === true && context === undefined;
+    if (isLost) warn(noContext(threadId, requestId));
+    const tools = toolsOf && (await again("tools", limit, () => toolsOf(threadId, refs)));
+    const facts = tools && (await again("tools", limit, () => factsOf(tools, limit)));
+    if (tools !== undefined) loop.lend(requestId, tools);
+    const exactCounter = await loadCounter(loop.agent, asked.contextPolicy);
+    // Without its context the request makes no call, and the prompt could throw.
+    const prompt = isLost ? {} : await untilAborted(signal, () => promptFor(loop, context));
+    return { ...prompt, context, tools: facts, exactCounter };
+  } catch (error) {
+    if (!(error instanceof GivenError)) throw error;
+    const { cause, code, message } = error;
+    onError(cause, { code, threadId, requestId });
+    return { failed: { error: cause, code, message } };
+  }
+}
+
+const FAILED = { context: { code: "context_failed" }, tools: { code: "tools_failed" } } as const;
+
+async function again<Value>(
+  name: "context" | "tools",
+  limit: HookLimit,
+  make: () => Value | Promise<Value>,
+): Promise<Value> {
+  try {
+    return await hookAnswer(limit, { name: `The function \`${name}\``, ...FAILED[name] }, make);
+  } catch (cause) {
+    throw limit.signal?.aborted ? cause : new GivenError(name, cause);
+  }
+}
+
+/** The caller's own `context` or `tools` function threw or did not answer: the request cannot be resumed, now or at the next start. */
+class GivenError extends Error {
+  readonly code: "context_failed" | "tools_failed";
+
+  constructor(name: "context" | "tools", cause: unknown) {
+    const { code } = FAILED[name];
+    const isLate = RequestError.isInstance(cause) && cause.code === code;
+    const message = isLate
+      ? cause.message
+      : `The function \`${name}\`, which makes again what the request was asked with, threw an error. See \`cause\` or onError, and ask again.`;
+    super(message, { cause });
+    this.code = code;
+  }
+}
+
+function noContext(threadId: string, requestId: string): string {
+  return `Thread ${threadId}: the request ${requestId} was asked with a context and is taken up without one, and fails with options_lost when it goes on. Give \`context\` here too: it is never stored.`;
 }
 
 /** What every later call of the server is told. */
@@ -144,4 +259,15 @@ function givenUp(): RequestError {
 /** A server's tokens refer to its thread: whoever resumes reads the log. */
 function tokensOf(agent: AnyAgent, threadId: string, ports: TokenPorts): Tokens | undefined {
   return agent.tokenSecret === undefined ? undefined : referring(tokenConfigOf(agent, ports), threadId);
+}
+
+/** The environment of the last recorded call, and whether it changed before. Two different ones are enough. */
+function environmentIn({ thread }: ReactAgent): Live["environment"] {
+  const found = new Set<string>();
+  for (let seq = thread.lastSeq; seq >= thread.firstSeq && found.size < 2; seq--) {
+    const call = (thread.at(seq)?.payload as JsonObject | undefined)?.["call"]; // payloads are JSON
+    if (isPlainObject(call) && typeof call["environment"] === "string") found.add(call["environment"]);
+  }
+  const [hash] = found;
+  return { hash, hasChanged: found.size > 1 }; // it was reported then
 }

@@ -4,11 +4,11 @@ import { contentOf as readContent } from "../../projection/transcript/payload.ts
 import type { Entry } from "../../thread/entry.ts";
 import { copyJson, copyJsonRepaired } from "../../thread/json.ts";
 import type { Content } from "../../thread/message.ts";
+import type { Loop } from "../loop.ts";
 import type { ReceiptReason, SteerAnswer } from "../request/receipt.ts";
 import { RequestError } from "../request/request-error.ts";
 import { findOlderEntry } from "../session/older-entry.ts";
 import { commandRefs } from "./command-refs.ts";
-import type { LiveThread } from "./live-thread.ts";
 import type { SteerOptions } from "./options.ts";
 
 interface Words extends SteerOptions {
@@ -17,7 +17,7 @@ interface Words extends SteerOptions {
 }
 
 /** Answers at once whether the words are taken; the receipt tells later what became of them. */
-export function steer(live: LiveThread, words: Words, isStopped: boolean): SteerAnswer {
+export function steer(live: Loop, words: Words, isStopped: boolean): SteerAnswer {
   const { kind, requestId, id = live.options.ports.ids("steer") } = words;
   const { refs } = commandRefs(words);
   const source = words.source?.toWellFormed();
@@ -36,14 +36,14 @@ export function steer(live: LiveThread, words: Words, isStopped: boolean): Steer
   if (reason !== undefined) {
     return { id, accepted: false, reason, receipt: Promise.resolve({ id, delivered: false, reason }) };
   }
-  const receipt = live.scene.receipts.wait(id);
-  if (words.id === undefined || live.agent.thread.firstSeq === 0) live.scene.send(signal);
+  const receipt = live.receipts.wait(id);
+  if (words.id === undefined || live.agent.thread.firstSeq === 0) live.post({ type: "agent", signal });
   else void sendIfNew(live, signal);
   return { id, accepted: true, receipt };
 }
 
 /** Words under an id of the caller's may have been delivered before what is loaded. Meanwhile the request may end. */
-async function sendIfNew(live: LiveThread, signal: Given): Promise<void> {
+async function sendIfNew(live: Loop, signal: Given): Promise<void> {
   const requestId = signal.requestId ?? live.agent.state.run?.requestId; // not into the next request
   const { store, ports } = live.options;
   const { id } = signal;
@@ -54,8 +54,8 @@ async function sendIfNew(live: LiveThread, signal: Given): Promise<void> {
   };
   const place = { store, ports, signal: live.stopped };
   const known = await findOlderEntry(place, live.agent.thread, wanted).catch(() => undefined); // the core fails by itself
-  if (known !== undefined) live.scene.receipts.settle(id, { id, delivered: true, seq: known.seq });
-  else live.scene.send({ ...signal, ...(requestId !== undefined && { requestId }) });
+  if (known !== undefined) live.receipts.settle(id, { id, delivered: true, seq: known.seq });
+  else live.post({ type: "agent", signal: { ...signal, ...(requestId !== undefined && { requestId }) } });
 }
 
 /** The caller's words as they are now. What no log can hold is refused here: later it would be the request that fails. */
@@ -72,10 +72,10 @@ function contentOf(given: Content): Content {
 
 type Given = Parameters<typeof handleSteer>[1];
 
-function refusal(live: LiveThread, given: Given, isStopped: boolean): ReceiptReason | undefined {
+function refusal(live: Loop, given: Given, isStopped: boolean): ReceiptReason | undefined {
   if (isStopped) return "closed";
-  if (live.isBroken) return "idle"; // the request has failed here
-  const { receipts } = live.scene;
+  if (live.live.broken !== undefined) return "idle"; // the request has failed here
+  const { receipts } = live;
   if (receipts.has(given.id)) return undefined; // on its way already
   // The core is asked as the session will ask it, now that the answer is wanted.
   const directive = handleSteer(live.agent, given).directives[0];

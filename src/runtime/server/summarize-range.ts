@@ -3,9 +3,9 @@ import { counterFor } from "../../agent/react/call-context.ts";
 import { type SummaryPlan, summaryPlan } from "../../agent/react/summary-plan.ts";
 import { ProjectionError } from "../../projection/error.ts";
 import { ContextPolicy } from "../../projection/policy/policy.ts";
-import { summaryFailed, writeSummary } from "../directives/summarize.ts";
+import type { Loop } from "../loop.ts";
+import { summaryFailed, writeSummary } from "../perform/summarize.ts";
 import { RequestError } from "../request/request-error.ts";
-import type { LiveThread } from "./live-thread.ts";
 
 interface Given {
   readonly fromSeq?: number | undefined;
@@ -20,13 +20,13 @@ interface Work {
 }
 
 /** Has a summary written because a caller asked for it: piece by piece where the range is too long for one call. */
-export async function summarizeRange(live: LiveThread, given: Given): Promise<{ readonly seq: number }> {
+export async function summarizeRange(live: Loop, given: Given): Promise<{ readonly seq: number }> {
   await live.mend();
   const { fromSeq } = given;
   let seq: number | undefined;
   let { toSeq } = given;
   for (;;) {
-    const work = await live.session.read((agent) => workFor(agent, { ...given, toSeq }, seq));
+    const work = await live.read((agent) => workFor(agent, { ...given, toSeq }, seq));
     if (work === undefined) return { seq: seq ?? -1 };
     const { lane, model, plan } = work;
     const { range, maxTokens, isPart } = plan;
@@ -35,13 +35,13 @@ export async function summarizeRange(live: LiveThread, given: Given): Promise<{ 
     if (outcome.ok) {
       const { payload: whole } = outcome.summary;
       const payload = fromSeq === undefined ? whole : { ...whole, fromSeq: Math.min(fromSeq, whole.toSeq) };
-      const { before } = await live.submit({ type: "summary_result", lane, ...outcome.summary, payload });
+      const { before } = await live.command({ type: "summary_result", lane, ...outcome.summary, payload });
       seq = before.thread.rev;
       if (!isPart) return { seq };
     } else {
       if (live.stopped.aborted) throw outcome.error;
-      await live.submit(summaryFailed(lane, range, outcome));
-      const next = await live.session.read((agent) => workFor(agent, { ...given, toSeq }, seq));
+      await live.command(summaryFailed(lane, range, outcome));
+      const next = await live.read((agent) => workFor(agent, { ...given, toSeq }, seq));
       if (next === undefined || !next.plan.isDue || next.plan.range.toSeq >= range.toSeq) throw outcome.error;
     }
   }

@@ -6,7 +6,7 @@ import type { Thread } from "../../thread/thread.ts";
 import { isSuspended, RequestError } from "../request/request-error.ts";
 import type { AgentServer } from "../server/port.ts";
 import { startServer } from "../server/start.ts";
-import { itemsOf } from "../server/toolbox.ts";
+import { factsOf } from "../server/toolbox.ts";
 import { takeFromRest } from "./at-rest.ts";
 import { checkDecisions, decideAll } from "./decisions.ts";
 import { endedHandle } from "./ended.ts";
@@ -32,7 +32,7 @@ export async function continueRun<Given extends AnyAgent>(
   if (run !== undefined) checkDecisions(run, options);
   const last = new LastToken(token);
   const { context, tools } = options;
-  if (tools !== undefined) await itemsOf(tools); // refused here: later it would be the run that fails
+  if (tools !== undefined) await factsOf(tools); // refused here: later it would be the run that fails
   const server = await openServer(agent, place, good, { context, tools, listen: last.listen });
   try {
     const { request } = server;

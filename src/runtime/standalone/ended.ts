@@ -3,8 +3,8 @@ import type { AgentEvent, EventDraft } from "../../agent/event.ts";
 import type { ReactAgent } from "../../agent/react/agent.ts";
 import type { EndedRun } from "../../agent/react/state.ts";
 import type { JsonValue } from "../../thread/json.ts";
+import { nextEventSeq } from "../live/thread-metadata.ts";
 import { pastResult } from "../request/past-result.ts";
-import { nextEventSeq } from "../server/event-seq.ts";
 import type { RunHandle, RunResult } from "./options.ts";
 
 /** The handle of a run that had ended when its token was minted: the log tells what it came to, and nothing is called. */

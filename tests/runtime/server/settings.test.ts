@@ -106,7 +106,7 @@ test("the policy can be set on the running server, holds at once, and also when 
   void server.setContextPolicy({ maxTurns: 1, keepLastTurns: 1 });
   const { result } = await on.end(asked);
   expect((await on.end(result)).text).toBe("3.");
-  expect(() => server.setContextPolicy({ maxInputTokens: -1 })).toThrow();
+  await expect(server.setContextPolicy({ maxInputTokens: -1 })).rejects.toThrow();
   await proveAll(on.store, on.threadId);
 });
 

@@ -17,22 +17,20 @@ import { classifyModelError } from "../model/failure/classify.ts";
 import { withRetries } from "../model/retries.ts";
 import { RequestError } from "../request/request-error.ts";
 import type { SummarySpan } from "../telemetry/telemetry.ts";
-import { type Scene, sceneOf } from "./scene.ts";
-import { untilAborted } from "./until-aborted.ts";
+import { untilAborted } from "../until-aborted.ts";
+import type { Scene } from "./scene.ts";
 
-/** Has a summary written, and reports it, or why there is none, with the next signal. */
-export function summarize(all: Scene, { requestId, lane, range, maxTokens, model }: Summarize): void {
-  const request = requestId === undefined ? undefined : all.request(requestId);
-  const scene = request === undefined ? all : sceneOf(all, request);
-  const signal = request?.abort.signal;
-  const work = async (): Promise<void> => {
-    const outcome = await writeSummary(scene, range, { lane, requestId, model, maxTokens, signal });
-    if (outcome.ok) return scene.send({ type: "summary_result", lane, ...outcome.summary });
-    const { error, ...failure } = outcome;
-    if (!signal?.aborted) scene.onError(error, { code: "summary_failed", threadId: scene.threadId, requestId });
-    scene.send(summaryFailed(lane, range, failure));
-  };
-  scene.track(work());
+/** Has a summary written. The summary, or why there is none, is the next signal. */
+export async function summarize(
+  scene: Scene,
+  { requestId, lane, range, maxTokens, model }: Summarize,
+  signal: AbortSignal | undefined,
+): Promise<{ readonly signal: Extract<Signal, { type: "summary_result" | "summary_failed" }> }> {
+  const outcome = await writeSummary(scene, range, { lane, requestId, model, maxTokens, signal });
+  if (outcome.ok) return { signal: { type: "summary_result", lane, ...outcome.summary } };
+  const { error, ...failure } = outcome;
+  if (!signal?.aborted) scene.onError(error, { code: "summary_failed", threadId: scene.threadId, requestId });
+  return { signal: summaryFailed(lane, range, failure) };
 }
 
 interface Wanted {

@@ -1,7 +1,7 @@
 import type { GuardVerdict } from "../../agent/definition/config.ts";
 import type { AnyTool } from "../../agent/definition/tool.ts";
 import type { ToolExec } from "../../agent/directive.ts";
-import type { ToolOutcome } from "../../agent/signal.ts";
+import type { Signal, ToolOutcome } from "../../agent/signal.ts";
 import { hookAnswer } from "../hook.ts";
 import type { LiveRequest } from "../request/request.ts";
 import { RequestError } from "../request/request-error.ts";
@@ -11,55 +11,54 @@ import { runTool } from "../tools/run-tool.ts";
 import { settle } from "../tools/settle.ts";
 import { checkArguments } from "../tools/validate.ts";
 import { lostOptions } from "./lost-options.ts";
-import { hookLimitOf, mayStart, type Scene, sceneOf } from "./scene.ts";
+import { hookLimitOf, mayStart, type Scene } from "./scene.ts";
 
-/** Executes one call of a tool, when there is a place; its result, or what it waits for, is the next signal. */
-export function toolExec(all: Scene, directive: ToolExec): void {
-  const request = all.request(directive.requestId);
-  if (request === undefined) return;
-  const scene = sceneOf(all, request);
+/** What became of a tool call; undefined when it was not started because the process stops. */
+type Called = { readonly signal: Extract<Signal, { readonly toolCallId: string }> } | undefined;
+
+/** Runs one tool call when a place is free. Its result, or what it waits for, is the next signal. */
+export async function runToolCall(scene: Scene, directive: ToolExec, request: LiveRequest): Promise<Called> {
   const { call } = directive;
-  const execute = async (): Promise<void> => {
-    try {
-      await scene.pool.run(
-        [directive],
-        (item) => executed(scene, item, request),
-        () => undefined,
-      );
-    } catch {
-      const message = `The tool ${call.name} could not be run.`;
-      result(scene, directive, failed({ code: "tool_failed", message }));
-    }
-  };
-  scene.trackTool(execute());
+  let called: Called;
+  try {
+    await scene.pool.run(
+      [directive],
+      (item) => executed(scene, item, request),
+      (result) => {
+        called = result;
+      },
+    );
+    return called;
+  } catch {
+    const message = `The tool ${call.name} could not be run.`;
+    return result(scene, directive, failed({ code: "tool_failed", message }));
+  }
 }
 
-async function executed(scene: Scene, directive: ToolExec, request: LiveRequest): Promise<void> {
+async function executed(scene: Scene, directive: ToolExec, request: LiveRequest): Promise<Called> {
   const { call, callId, approved } = directive;
-  if (scene.isStopping()) return;
+  if (scene.isStopping()) return undefined;
   const lost = lostOptions(scene, request.id);
   if (lost !== undefined) {
-    scene.send({ type: "fail", failure: lost });
+    scene.fail(lost);
     return result(scene, directive, failed({ ...lost, message: `The call did not run. ${lost.message}` }));
   }
   const tools = scene.tools();
   const tool = Object.hasOwn(tools, call.name) ? tools[call.name] : undefined;
   if (!(await mayStart(scene, request))) return result(scene, directive, notRun());
+  const waits = { callId, toolCallId: call.id };
   if (tool !== undefined && !approved) {
-    const before = await beforehand(scene, directive, tool);
-    if (before === "approval") {
-      return scene.send({ type: "approval_needed", callId, toolCallId: call.id, ...scene.worked() });
-    }
-    if (before === "answer") return scene.send({ type: "answer_needed", callId, toolCallId: call.id });
+    const before = await beforehand(scene, directive, tool, request);
+    if (before === "approval") return { signal: { type: "approval_needed", ...waits, ...scene.worked() } };
+    if (before === "answer") return { signal: { type: "answer_needed", ...waits } };
     if (before !== "run") return result(scene, directive, before);
   }
-  if (tool !== undefined && tool.execute === undefined) {
-    return scene.send({ type: "answer_needed", callId, toolCallId: call.id }); // approved, and for somebody outside
-  }
-  if (!scene.isStopping()) await run(scene, directive, request);
+  // Approved, and answered from outside.
+  if (tool !== undefined && tool.execute === undefined) return { signal: { type: "answer_needed", ...waits } };
+  return scene.isStopping() ? undefined : run(scene, directive, request);
 }
 
-async function run(scene: Scene, directive: ToolExec, request: LiveRequest): Promise<void> {
+async function run(scene: Scene, directive: ToolExec, request: LiveRequest): Promise<Called> {
   const { definition, ports } = scene;
   const { call, callId, iteration, requestId } = directive;
   const origin = originOf(scene, directive);
@@ -90,26 +89,26 @@ async function run(scene: Scene, directive: ToolExec, request: LiveRequest): Pro
   );
   try {
     span.ended(outcome);
-  } finally {
-    result(scene, directive, outcome); // whatever telemetry does, the tool has run
+  } catch {
+    // whatever telemetry does, the tool has run
   }
+  return result(scene, directive, outcome);
 }
 
 type Beforehand = "run" | "approval" | "answer" | ToolOutcome;
 
 /** What has to be settled before a call runs: its arguments, the guard's word, and whether somebody must approve. */
-async function beforehand(scene: Scene, directive: ToolExec, tool: AnyTool): Promise<Beforehand> {
+async function beforehand(scene: Scene, directive: ToolExec, tool: AnyTool, request: LiveRequest): Promise<Beforehand> {
   const { call, requestId } = directive;
-  const request = scene.request(requestId);
   const { guardTools, toolTimeoutMs: timeoutMs } = scene.definition;
   if (guardTools !== undefined || tool.execute === undefined) {
-    const signal = request?.abort.signal;
+    const { signal } = request.abort;
     const limits = { signal, timeoutMs: tool.timeoutMs ?? timeoutMs, graceMs: 0, ports: scene.ports };
     const checked = await settle(() => checkArguments(call, tool), limits);
     if (checked.type === "value" && "refused" in checked.value) return checked.value.refused;
   }
   const verdict = await verdictOf(scene, directive, request);
-  if (request?.abort.signal.aborted) return notRun();
+  if (request.abort.signal.aborted) return notRun();
   if (typeof verdict === "object") {
     return failed({ code: "tool_denied", message: `The call was denied and did not run: ${verdict.deny}` });
   }
@@ -120,7 +119,7 @@ async function beforehand(scene: Scene, directive: ToolExec, tool: AnyTool): Pro
     timeoutMs,
     ports: scene.ports,
     onError: (error: unknown) => scene.onError(error, { ...originOf(scene, directive), code: "approval_failed" }),
-    ...(request && { signal: request.abort.signal }),
+    signal: request.abort.signal,
   };
   if (verdict === "ask" || (await approvalNeeded(call, tool, context, limits))) return "approval";
   return tool.execute === undefined ? "answer" : "run";
@@ -133,10 +132,10 @@ function isLate(error: unknown): boolean {
 }
 
 /** Only a clear "allow" lets a call run, and only in time. */
-async function verdictOf(scene: Scene, directive: ToolExec, request: LiveRequest | undefined): Promise<GuardVerdict> {
+async function verdictOf(scene: Scene, directive: ToolExec, request: LiveRequest): Promise<GuardVerdict> {
   const { call, requestId } = directive;
   const { guardTools } = scene.definition;
-  if (guardTools === undefined || request === undefined) return "allow";
+  if (guardTools === undefined) return "allow";
   try {
     const limit = hookLimitOf(scene, request);
     const verdict = await hookAnswer(limit, GUARD, () => guardTools(call, scene.scope(requestId)));
@@ -156,7 +155,11 @@ function notRun(): ToolOutcome {
   return failed({ code: "tool_aborted", message: "The request was cancelled before the call ran." });
 }
 
-function result(scene: Scene, { callId, call }: ToolExec, { content, isError, partial, details }: ToolOutcome): void {
+function result(
+  scene: Scene,
+  { callId, call }: ToolExec,
+  { content, isError, partial, details }: ToolOutcome,
+): NonNullable<Called> {
   const outcome = { content, isError, ...(partial && { partial }), ...(details !== undefined && { details }) };
-  scene.send({ type: "tool_result", callId, toolCallId: call.id, outcome, ...scene.worked() });
+  return { signal: { type: "tool_result", callId, toolCallId: call.id, outcome, ...scene.worked() } };
 }

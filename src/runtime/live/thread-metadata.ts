@@ -1,8 +1,10 @@
-import type { ReactAgent } from "../../agent/react/agent.ts";
+import { type ReactAgent, type Step, willOnlyWait } from "../../agent/react/agent.ts";
 import type { Run } from "../../agent/react/state.ts";
 import type { Entry } from "../../thread/entry.ts";
 import { isPlainObject, type JsonObject } from "../../thread/json.ts";
 import type { Thread } from "../../thread/thread.ts";
+import type { Live } from "./live.ts";
+import type { Moment } from "./signal.ts";
 
 /** request_started and llm_started. */
 const OF_AN_ASK = 2;
@@ -32,7 +34,7 @@ const MEANWHILE = 8;
  * Metadata to be written beside the entries of a step, where they do not tell of so many events: signs of life, and what
  * was told again after a crash, have taken numbers too. `told` is the last number before the step, `more` its own events.
  */
-export function toldBeside({ thread, state: { run } }: ReactAgent, told: number, more: number): JsonObject {
+function eventNumbers({ thread, state: { run } }: ReactAgent, told: number, more: number): JsonObject {
   if (run === undefined) return {};
   const seq = told + more + MEANWHILE;
   return told + more < nextEventSeq(thread, run) ? {} : { eventSeq: { requestId: run.requestId, seq } };
@@ -53,4 +55,32 @@ function afterEntry(last: number, { kind, payload }: Entry): number {
   }
   if (kind === "ai_message" && role === "user") return last + (steer === undefined ? OF_AN_ASK : 1);
   return last + 1;
+}
+
+/** Metadata of the thread to append with the entries: the status of the agent, and numbers of events that no entry tells. */
+export function metadataOf(
+  { request }: Live,
+  before: ReactAgent,
+  { agent: after, directives }: Step,
+  { eventSeq }: Moment,
+): JsonObject {
+  const more = directives.filter(({ type }) => type === "emit" || type === "checkpoint").length;
+  const isCurrent = request?.phase === "running" || request?.phase === "waiting";
+  return {
+    ...eventNumbers(after, isCurrent ? eventSeq : 0, more),
+    ...changedStatus(before, after),
+  };
+}
+
+/** The status of the thread, if an append changes it. */
+export function changedStatus(before: ReactAgent, after: ReactAgent): JsonObject {
+  const status = statusOf(after);
+  return status === undefined || status === statusOf(before) ? {} : { status };
+}
+
+/** The status of a thread, so that lists can show it. */
+function statusOf(agent: ReactAgent): string | undefined {
+  const { run, last } = agent.state;
+  if (run === undefined) return last?.end.status;
+  return willOnlyWait(agent) ? "waiting" : "running";
 }

@@ -1,4 +1,4 @@
-import type { RuntimePorts } from "../ports.ts";
+import type { RuntimePorts } from "./ports.ts";
 
 /** Whether work came to its end in so many milliseconds. What it throws until then is thrown on; later nobody hears of it. */
 export async function inTime(

@@ -6,7 +6,7 @@ import { fingerprintOf } from "../../projection/engine/fingerprint.ts";
 import { copyJsonRepaired, type JsonValue, sameJson } from "../../thread/json.ts";
 import type { Message, ToolSpec } from "../../thread/message.ts";
 import { hookAnswer } from "../hook.ts";
-import { callModel } from "../model/call.ts";
+import { callModel as streamModel } from "../model/call.ts";
 import { ModelError } from "../model/error.ts";
 import type { FetchedFiles } from "../model/fetched-files.ts";
 import { retryDelay } from "../model/retries.ts";
@@ -17,53 +17,58 @@ import { failureOf, RequestError } from "../request/request-error.ts";
 import { patiently } from "../session/patiently.ts";
 import { pause } from "../tools/settle.ts";
 import { checkOptions } from "./lost-options.ts";
-import { hookLimitOf, mayStart, type Scene, sceneOf } from "./scene.ts";
+import { hookLimitOf, mayStart, type Scene } from "./scene.ts";
 
-/** Makes a model call; its answer, or why there is none, is the next signal. */
-export function llmStream(scene: Scene, directive: LlmStream): void {
-  const request = scene.request(directive.requestId);
-  if (request === undefined) return;
-  scene.track(call(sceneOf(scene, request), directive, request));
+/** The result of a call, and what the loop notes of it. */
+interface Called {
+  readonly signal: Extract<Signal, { type: "llm_result" | "llm_error" }>;
+  readonly object?: JsonValue;
+  readonly thrown?: { readonly error: unknown; readonly code: string };
 }
 
-async function call(scene: Scene, directive: LlmStream, request: LiveRequest): Promise<void> {
+/** Makes a model call. Its answer, or why there is none, is the next signal. */
+export async function callModel(scene: Scene, directive: LlmStream, request: LiveRequest): Promise<Called> {
   const { callId } = directive;
-  scene.objects.delete(directive.requestId); // of an answer that was not the last
   const span = scene.telemetry.model(directive, scene);
   const kept = scene.kept.blobs(directive.blobs);
-  kept.catch(() => undefined); // looked at before the call is recorded
+  kept.catch(() => undefined); // awaited before the call is recorded
   let sent: SentMessages | undefined;
-  let signal: Extract<Signal, { type: "llm_result" | "llm_error" }>;
-  try {
-    checkOptions(scene, request.id);
-    if (directive.afterMs !== undefined) await pause(directive.afterMs, request.abort.signal, scene.ports);
-    await mayStart(scene, request); // where it may not, the request was interrupted, and the call ends as aborted
-    const transformed = await transform(scene, directive, request);
-    sent = transformed.sent;
-    span.sending(transformed);
-    const answer = await span.within(() => ask(scene, directive, request, transformed));
-    span.answered(answer);
-    const output = await outputOf(scene, request, answer);
-    if (output?.ok) scene.objects.set(directive.requestId, output.object);
-    const { finishReason } = answer;
-    const isCut = finishReason === "interrupted" || finishReason === "error";
-    signal = { type: "llm_result", callId, answer, ...(output && { output }), ...(isCut && retryIn(scene, {})) };
-  } catch (error) {
-    const isOfModel = ModelError.isInstance(error);
-    const failure = isOfModel
-      ? error.failure
-      : failureOf(error, { code: "request_transform_failed", message: "transformRequest threw an error." });
-    const { code } = failure;
-    request.thrown = { error, code };
-    // An abort is nobody's error.
-    if (!request.abort.signal.aborted) scene.onError(error, { code, threadId: scene.threadId, requestId: request.id });
-    const partial = isOfModel ? error.partial : undefined;
-    span.failed(failure, partial?.usage);
-    const retry = isOfModel && failure.retryable ? retryIn(scene, failure) : {};
-    signal = { type: "llm_error", callId, failure, ...(partial && { partial }), ...retry };
-  }
-  await kept; // what cannot be kept is a failure of the store: a record must not name what is not there
-  scene.send({ ...signal, ...(sent && { sent }), eventSeq: request.eventSeq, ...scene.worked() });
+  const called = async (): Promise<Called> => {
+    try {
+      checkOptions(scene, request.id);
+      if (directive.afterMs !== undefined) await pause(directive.afterMs, request.abort.signal, scene.ports);
+      await mayStart(scene, request); // if it may not, the request was interrupted, and the call ends as aborted
+      const transformed = await transform(scene, directive, request);
+      sent = transformed.sent;
+      span.sending(transformed);
+      const answer = await span.within(() => ask(scene, directive, request, transformed));
+      span.answered(answer);
+      const output = await outputOf(scene, request, answer);
+      const { finishReason } = answer;
+      const isCut = finishReason === "interrupted" || finishReason === "error";
+      const retry = isCut ? retryIn(scene, {}) : {};
+      const signal = { type: "llm_result", callId, answer, ...(output && { output }), ...retry } as const;
+      return { signal, ...(output?.ok && { object: output.object }) };
+    } catch (error) {
+      const isOfModel = ModelError.isInstance(error);
+      const failure = isOfModel
+        ? error.failure
+        : failureOf(error, { code: "request_transform_failed", message: "transformRequest threw an error." });
+      const { code } = failure;
+      // An abort is no error.
+      if (!request.abort.signal.aborted)
+        scene.onError(error, { code, threadId: scene.threadId, requestId: request.id });
+      const partial = isOfModel ? error.partial : undefined;
+      span.failed(failure, partial?.usage);
+      const retry = isOfModel && failure.retryable ? retryIn(scene, failure) : {};
+      const signal = { type: "llm_error", callId, failure, ...(partial && { partial }), ...retry } as const;
+      return { signal, thrown: { error, code } };
+    }
+  };
+  const { signal, ...notes } = await called();
+  await kept; // what cannot be stored is a failure of the store: a record must not name what is not there
+  const facts = { ...(sent && { sent }), eventSeq: request.eventSeq, ...scene.worked() };
+  return { signal: { ...signal, ...facts }, ...notes };
 }
 
 /** How long to wait before the call is made again; whether it is, the core decides. */
@@ -117,7 +122,7 @@ function sameText(a: unknown, b: unknown): boolean {
 async function ask(scene: Scene, directive: LlmStream, request: LiveRequest, sent: Sent): Promise<ModelAnswer> {
   const { definition, ports, threadId } = scene;
   const { callId, iteration, basis } = directive;
-  return callModel({
+  return streamModel({
     model: definition.model,
     messages: sent.messages,
     tools: sent.toolSpec,

@@ -1,0 +1,178 @@
+import type { Suspension } from "../../agent/event.ts";
+import type { ReactAgent } from "../../agent/react/agent.ts";
+import type { Failure, Signal } from "../../agent/signal.ts";
+import type { ContextOperation } from "../../lanes/context-operation.ts";
+import { StaleHolderError, StoreError, ThreadHeldError } from "../../stores/errors.ts";
+import { failureOf, RequestError } from "../request/request-error.ts";
+import {
+  currentRequest,
+  effects,
+  followedBy,
+  isRequestOpen,
+  operationSignal,
+  update,
+  updateRequest,
+  wait,
+} from "./decision.ts";
+import type { Command, Hold } from "./live.ts";
+import { openRequest, suspendRequest, suspensionIn, takeBackTools } from "./request-state.ts";
+import type { Decision, Moment } from "./signal.ts";
+import { nextEventSeq } from "./thread-metadata.ts";
+
+const UNKNOWN: Failure = { code: "runtime_failed", message: "The runtime met an error that it does not know." };
+
+/** After these errors nothing can be written here again. */
+const FOR_GOOD: ReadonlySet<string> = new Set(["stale_holder", "store_closed", "thread_held"]);
+
+export function isForGood(error: unknown): boolean {
+  return FOR_GOOD.has(failureOf(error, UNKNOWN).code);
+}
+
+/** When another process has the thread, or the store is away, an end that is emitted here might not be the only one. */
+function suspensionOf(error: unknown): Suspension | undefined {
+  if (StaleHolderError.isInstance(error) || ThreadHeldError.isInstance(error)) {
+    const { holder } = error;
+    return { reason: "lost", ...(holder !== undefined && { holder }) };
+  }
+  const isAway = StoreError.isInstance(error) && (error.retryable || error.code === "store_closed");
+  return isAway ? { reason: "store" } : undefined;
+}
+
+/** After a failure the log is read again: soon at first, then at longer intervals. */
+const FIRST_RETRY_MS = 1000;
+const LONGEST_RETRY_MS = 60_000;
+
+/**
+ * What could not be written did not happen. If another process may resume the request, it is suspended here. Otherwise it
+ * has failed: the log is read again and gets that end, and only then is the end emitted.
+ */
+export function breakDown(decision: Decision, error: unknown, moment: Moment): Decision {
+  const { broken, stopping } = decision.live;
+  if (stopping !== undefined && stopping.phase !== "grace") return decision;
+  if (broken !== undefined) return isForGood(error) && !broken.isForGood ? breakForGood(decision, error) : decision;
+  const failure = failureOf(error, UNKNOWN);
+  const suspension = suspensionOf(error);
+  const lost = isForGood(error);
+  const { nextRetryMs } = decision.live;
+  const retryMs = nextRetryMs ?? FIRST_RETRY_MS;
+  const request = currentRequest(decision.live);
+  const state = { error, failure, suspension, isForGood: lost, retryMs };
+  let next = update(decision, { broken: state, work: new Map() });
+  if (suspension !== undefined) next = suspendRequest(next, suspension, { failure, cause: error });
+  else if (request !== undefined) {
+    const { code, message } = failure;
+    next = effects(updateRequest(next, { thrown: { error, code } }), {
+      type: "interrupt",
+      reason: new RequestError({ code, message }),
+    });
+  }
+  next = effects(next, { type: "settle_all", reason: "run_failed", error }, { type: "follow", fromSeq: undefined });
+  if (request !== undefined && suspension?.reason !== "store") next = takeBackTools(next, request.id);
+  if (lost) return effects(next, { type: "lost", error });
+  if (suspension === undefined && nextRetryMs === undefined) {
+    const isBusy = decision.live.hold !== undefined;
+    return isBusy ? followedBy(next, { type: "timer", name: "mend" }) : restore(next, moment);
+  }
+  // What cannot be closed in the log now is left open there, until the log can be written.
+  const left = suspendRequest(next, suspension ?? { reason: "store" }, { failure, cause: error });
+  return effects(left, { type: "timer", name: "mend", ms: retryMs });
+}
+
+/** The store was away, and now it is known that another process has the thread, or that the store is closed. */
+function breakForGood(decision: Decision, error: unknown): Decision {
+  const broken = {
+    error,
+    failure: failureOf(error, UNKNOWN),
+    suspension: suspensionOf(error),
+    isForGood: true,
+    retryMs: 0,
+  };
+  const lost = effects(update(decision, { broken }), { type: "timer", name: "mend", ms: undefined });
+  return effects(suspendRequest(lost, suspensionIn(lost.live), {}), { type: "lost", error });
+}
+
+/** So often a request is resumed in one process after its store was away. A store that only reads would have the model called forever. */
+const MOST_RESUMES = 3;
+
+/** Reads the log again, then decides the signals `after`. */
+export function restore(decision: Decision, _moment: Moment, ...after: readonly Command[]): Decision {
+  const { broken, request, recover, resumes } = decision.live;
+  const mayResume = broken?.suspension !== undefined && request !== undefined && recover !== "fail";
+  const count = resumes.of === request?.id ? resumes.count + 1 : 1;
+  const isResuming = mayResume && count <= MOST_RESUMES;
+  const counted = mayResume ? update(decision, { resumes: { of: request.id, count } }) : decision;
+  const off = effects(counted, { type: "timer", name: "mend", ms: undefined });
+  return wait(off, { type: "restore", isResuming, after }, (id) => ({ type: "restore", id, confirm: isResuming }));
+}
+
+/** The log was read. A request that was suspended is resumed; one that has failed is closed in the log. */
+export function restored(
+  decision: Decision,
+  { isResuming, after }: Extract<Hold, { type: "restore" }>,
+  fresh: ReactAgent,
+  operation: ContextOperation | undefined,
+): Decision {
+  const { live } = decision;
+  const { broken, request } = live;
+  if (broken?.isForGood) return refuse(decision, after, broken.error);
+  const { run } = fresh.state;
+  // The agent emits the end of a run that it knows, also when the log has it already.
+  const isOver = request !== undefined && isRequestOpen(live) && run?.runId !== request.runId;
+  const { systemPrompt } = live.agent.flight;
+  const flight = {
+    ...fresh.flight,
+    ...(systemPrompt !== undefined && { systemPrompt }),
+    ...(isOver && { runId: request.runId }),
+  };
+  const agent = { ...fresh, contextPolicy: live.agent.contextPolicy, settings: live.agent.settings, flight };
+  const nextRetryMs = Math.min(2 * (broken?.retryMs ?? FIRST_RETRY_MS), LONGEST_RETRY_MS);
+  const mended = update(decision, { agent, broken: undefined, nextRetryMs });
+  const failure = broken?.failure ?? UNKNOWN;
+  const operations = operation === undefined ? [] : [operationSignal(operation)];
+  if (run !== undefined) {
+    const isKnown = request?.id === run.requestId; // a caller that was told of no request asks again
+    const resume: Signal =
+      isResuming && isKnown
+        ? { type: "resume", continued: true, ...(systemPrompt !== undefined && { systemPrompt }) }
+        : { type: "resume", failure };
+    return followedBy(
+      openRequest(mended, run, nextEventSeq(agent.thread, run)),
+      ...operations,
+      { type: "agent", signal: resume },
+      ...after,
+    );
+  }
+  if (!isOver) return followedBy(mended, ...operations, ...after);
+  const { id: requestId, runId } = request;
+  // After the notice the request is over, unless the log has nothing of it because the thread was deleted.
+  return followedBy(
+    openRequest(mended, { requestId, runId }, 1),
+    ...operations,
+    { type: "agent", signal: { type: "notice" } },
+    { type: "close_request", failure, cause: request.thrown?.error },
+    ...after,
+  );
+}
+
+/** The callers that waited for the log get the error. */
+function refuse(decision: Decision, waiting: readonly Command[], error: unknown): Decision {
+  return waiting.reduce<Decision>((before, { reply }) => {
+    return reply === undefined ? before : effects(before, { type: "settle", reply, error });
+  }, decision);
+}
+
+/** The log could not be read. */
+export function notRestored(
+  decision: Decision,
+  { after }: Extract<Hold, { type: "restore" }>,
+  error: unknown,
+): Decision {
+  const { broken } = decision.live;
+  if (broken === undefined) return decision;
+  const answered = refuse(decision, after, error);
+  if (isForGood(error)) return breakForGood(answered, error);
+  const { failure, error: cause, retryMs } = broken;
+  const left = suspendRequest(answered, { reason: "store" }, { failure, cause });
+  const later = update(left, { broken: { ...broken, retryMs: Math.min(2 * retryMs, LONGEST_RETRY_MS) } });
+  return effects(later, { type: "timer", name: "mend", ms: retryMs });
+}

@@ -1,0 +1,334 @@
+import { lacksCounter } from "../server/exact-counter.ts";
+import { advanceAsks, giveToRequest, refuseAsk, refuseAsks, withdrawAsk } from "./asks.ts";
+import { breakDown, isForGood, notRestored, restore, restored } from "./breakage.ts";
+import { effects, endWork, followedBy, operationSignal, update, updateRequest, wait } from "./decision.ts";
+import type { Hold, Live } from "./live.ts";
+import { closeRequest, openRequest } from "./request-state.ts";
+import type { Change, Decision, Given, LiveSignal, Moment } from "./signal.ts";
+import { advanceStop, beginStop, closeLive, endGrace } from "./stopping.ts";
+import { nextEventSeq } from "./thread-metadata.ts";
+import {
+  appended,
+  caughtUp,
+  decideTurn,
+  endTurn,
+  needsMore,
+  notAppended,
+  performTurn,
+  takeTurn,
+  withThread,
+} from "./turn.ts";
+import { isNoteDue, setNoteTimer, workedMs } from "./work-time.ts";
+
+/** Signals that no effect delays. */
+const ALWAYS_DUE: ReadonlySet<LiveSignal["type"]> = new Set(["lost", "worked", "begun", "change", "stop"]);
+
+/** Whether a signal can be decided now, or has to wait for the answer to an effect. */
+export function isDue({ hold, stopping }: Live, signal: LiveSignal): boolean {
+  if (hold === undefined) return true;
+  if (ALWAYS_DUE.has(signal.type) || stopping?.phase === "closed") return true;
+  if (signal.type === "timer") return signal.name === "give_up" || signal.name === "grace";
+  if (signal.type === "set_policy") return hold.type === "append" && !lacksCounter(hold.step.agent, signal.policy);
+  return "id" in signal && signal.id === hold.id;
+}
+
+/** The next value of a live thread, and what to do. Pure, and total: every pair of value and signal has an answer. */
+export function decideLive(live: Live, signal: LiveSignal, moment: Moment): Decision {
+  const decided = decide({ live, effects: [] }, signal, moment);
+  const hasSignals = moment.waiting > 0 || decided.effects.some(({ type }) => type === "next");
+  return advanceStop(decided.live.stopping === undefined ? advanceAsks(decided) : decided, hasSignals, moment);
+}
+
+function decide(decision: Decision, signal: LiveSignal, moment: Moment): Decision {
+  const { live } = decision;
+  if (live.stopping?.phase === "closed") return afterClose(decision, signal);
+  switch (signal.type) {
+    case "agent":
+      return decideAgent(decision, signal, moment);
+    case "worked": {
+      const ended = endWork(decision, signal.id);
+      const isExpected = live.work.has(signal.id);
+      return isExpected && "error" in signal ? breakDown(ended, signal.error, moment) : ended;
+    }
+    case "begun":
+      return update(decision, { begun: [...live.begun, signal.toolCallId] });
+    case "opened":
+      return opened(decision, signal);
+    case "ask":
+      return update(decision, { asks: [...live.asks, signal.ask] });
+    case "withdraw":
+      return withdrawAsk(decision, signal.askId, signal.error);
+    case "prepared":
+      return askPrepared(decision, signal.askId, signal.given, moment);
+    case "unprepared":
+      return unprepared(decision, signal);
+    case "change":
+      return effects({ ...decision, live: changed(live, signal.change) }, { type: "settle", reply: signal.reply });
+    case "set_policy":
+      return setPolicy(decision, signal);
+    case "read":
+      return read(decision, signal);
+    case "lost":
+      return breakDown(decision, signal.error, moment);
+    case "timer":
+      return timer(decision, signal.name, moment);
+    case "mend":
+      return live.broken === undefined
+        ? effects(decision, { type: "settle", reply: signal.reply })
+        : afterRestoring(decision, signal, moment);
+    case "close_request":
+      return closeRequest(decision, signal.failure, signal.cause);
+    case "shorten": {
+      const { agent } = live;
+      if (agent.state.run !== undefined || live.broken !== undefined) return decision;
+      return wait(decision, { type: "shorten" }, (id) => ({ type: "shorten", id, agent }));
+    }
+    case "stop":
+      return beginStop(decision, signal.graceMs, signal.why);
+    default:
+      return answered(decision, signal, moment);
+  }
+}
+
+function decideAgent(decision: Decision, given: Extract<LiveSignal, { type: "agent" }>, moment: Moment): Decision {
+  const { live } = decision;
+  const { signal, reply, from, object, thrown } = given;
+  if (from !== undefined && !live.work.has(from)) return decision; // it was started before the log was read again
+  if (live.broken !== undefined) {
+    // The log is read without the results of work.
+    return reply === undefined ? endWork(decision, from) : afterRestoring(decision, { ...given, reply }, moment);
+  }
+  const ended = endWork(decision, from);
+  const noted = from === undefined ? ended : updateRequest(ended, { ...(thrown && { thrown }), object });
+  return takeTurn(noted, signal, moment, { reply, isFromWork: from !== undefined });
+}
+
+/** What came while the log could not be written is decided when it was read again, or fails with the reason. */
+function afterRestoring(
+  decision: Decision,
+  signal: Extract<LiveSignal, { type: "agent" | "mend" }> & { readonly reply: string },
+  moment: Moment,
+): Decision {
+  return signal.hasWaited
+    ? effects(decision, { type: "settle", reply: signal.reply, error: decision.live.broken?.error })
+    : restore(decision, moment, { ...signal, hasWaited: true });
+}
+
+/** The answer to the effect that other signals wait for. */
+function answered(decision: Decision, signal: Extract<LiveSignal, { readonly id: string }>, moment: Moment): Decision {
+  const { hold } = decision.live;
+  if (hold?.id !== signal.id) return decision;
+  const current = update(decision, { hold: undefined });
+  if (signal.type === "failed") return holdFailed(current, hold, signal.error, moment);
+  switch (hold.type) {
+    case "append":
+      return signal.type === "appended" ? appended(current, hold, signal.result, moment) : current;
+    case "catch_up":
+      return signal.type === "caught_up" ? caughtUp(current, hold, signal.agent, moment) : current;
+    case "load":
+      return signal.type === "loaded"
+        ? decideTurn(update(current, { agent: withThread(current.live.agent, signal.thread) }), hold.turn, moment)
+        : current;
+    case "load_for_read": {
+      if (signal.type !== "loaded") return current;
+      const loaded = update(current, { agent: withThread(current.live.agent, signal.thread) });
+      return hold.read.isAhead && signal.isAmple
+        ? effects(loaded, { type: "settle", reply: hold.read.reply })
+        : read(loaded, hold.read);
+    }
+    case "mint":
+      return performTurn(current, hold.turn, moment);
+    case "keep": {
+      const { superseded: opId } = hold;
+      const told =
+        opId === undefined ? current : effects(current, { type: "operation", opId, settled: { status: "superseded" } });
+      return performTurn(told, hold.turn, moment);
+    }
+    case "restore":
+      return signal.type === "restored" ? restored(current, hold, signal.agent, signal.operation) : current;
+    case "shorten":
+      return signal.type === "shortened"
+        ? update(current, { agent: { ...current.live.agent, thread: signal.agent.thread, state: signal.agent.state } })
+        : current;
+    case "load_counter": {
+      if (signal.type !== "counter_loaded") return current;
+      const { exactCounter } = signal;
+      const { agent } = current.live;
+      return setPolicy(
+        update(current, { agent: { ...agent, settings: { ...agent.settings, exactCounter } } }),
+        hold.signal,
+      );
+    }
+    default:
+      return hold satisfies never;
+  }
+}
+
+function holdFailed(decision: Decision, hold: Hold, error: unknown, moment: Moment): Decision {
+  switch (hold.type) {
+    case "append":
+      return notAppended(decision, hold, error, moment);
+    case "catch_up":
+    case "load":
+      return endTurn(decision, hold.turn, { error }, moment);
+    case "load_for_read":
+      return effects(decision, { type: "settle", reply: hold.read.reply, ...(hold.read.isAhead ? {} : { error }) });
+    case "mint":
+      return performTurn(breakDown(decision, error, moment), hold.turn, moment);
+    case "keep":
+      return notKept(decision, hold, error, moment);
+    case "restore":
+      return refuseAsks(notRestored(decision, hold, error), error);
+    case "shorten":
+      return decision; // it stays long
+    case "load_counter":
+      return effects(decision, { type: "settle", reply: hold.signal.reply, error });
+    default:
+      return hold satisfies never;
+  }
+}
+
+/** What could not be stored does not wait, and what waited before still does. The caller gets the error. */
+function notKept(
+  decision: Decision,
+  { turn, before }: Extract<Hold, { type: "keep" }>,
+  error: unknown,
+  moment: Moment,
+): Decision {
+  const { agent } = decision.live;
+  const without = update(decision, { agent: { ...agent, flight: { ...agent.flight, contextOp: before } } });
+  const broken = isForGood(error)
+    ? breakDown(without, error, moment)
+    : effects(without, { type: "keep_quietly", operation: before });
+  return endTurn(broken, turn, { error }, moment);
+}
+
+/** Everything that the caller gives is there: the agent decides. */
+function askPrepared(decision: Decision, askId: string, given: Given, moment: Moment): Decision {
+  const [ask] = decision.live.asks;
+  if (ask?.id !== askId) return decision;
+  const { requestId, content, options, refs } = ask;
+  const { systemPrompt } = given;
+  const signal = {
+    type: "ask" as const,
+    requestId,
+    content,
+    options,
+    ...(refs && { refs }),
+    ...(systemPrompt !== undefined && { systemPrompt }),
+  };
+  return takeTurn(giveToRequest(decision, requestId, given), signal, moment);
+}
+
+/** Takes up what the last process left: an open request, and an operation that waits. */
+function opened(
+  decision: Decision,
+  { operation, first, given, reply }: Extract<LiveSignal, { type: "opened" }>,
+): Decision {
+  const { run } = decision.live.agent.state;
+  const waiting = operation === undefined ? [] : [operationSignal(operation)];
+  if (run === undefined || first === undefined) return followedBy(decision, ...waiting, { type: "mend", reply });
+  const begun = openRequest(decision, run, nextEventSeq(decision.live.agent.thread, run));
+  if (given === undefined)
+    return followedBy(begun, ...waiting, { type: "agent", signal: first }, { type: "mend", reply });
+  const { failed, systemPrompt } = given;
+  const supplied = giveToRequest(begun, run.requestId, given);
+  if (failed === undefined) {
+    const signal = { ...first, ...(systemPrompt !== undefined && { systemPrompt }) } as typeof first;
+    return followedBy(supplied, ...waiting, { type: "agent", signal }, { type: "mend", reply });
+  }
+  const { error, code, message } = failed;
+  const signal = { ...first, failure: { code, message } } as typeof first; // only a `resume` is supplied
+  return followedBy(
+    updateRequest(supplied, { thrown: { error, code } }),
+    ...waiting,
+    { type: "agent", signal },
+    { type: "mend", reply },
+  );
+}
+
+function unprepared(
+  decision: Decision,
+  { askId, error, known }: Extract<LiveSignal, { type: "unprepared" }>,
+): Decision {
+  const [ask, ...others] = decision.live.asks;
+  if (ask?.id !== askId) return decision;
+  const left = update(decision, { asks: others, isAsking: false });
+  return known === undefined ? refuseAsk(left, ask, error) : effects(left, { type: "settle_ask", askId, known });
+}
+
+/** A change holds for the agent, and for the one that is being appended. */
+function changed(before: Live, { live: ofLive, agent: ofAgent }: Change): Live {
+  const live = ofLive?.(before) ?? before;
+  if (ofAgent === undefined) return live;
+  const { hold } = live;
+  const isAppending = hold?.type === "append";
+  return {
+    ...live,
+    agent: ofAgent(live.agent, live),
+    ...(isAppending && { hold: { ...hold, step: { ...hold.step, agent: ofAgent(hold.step.agent, live) } } }),
+  };
+}
+
+/** The policy from the next call on, which may have to wait for its counter. */
+function setPolicy(decision: Decision, signal: Extract<LiveSignal, { type: "set_policy" }>): Decision {
+  const { policy, reply } = signal;
+  const { agent } = decision.live;
+  if (lacksCounter(agent, policy)) {
+    return wait(decision, { type: "load_counter", signal }, (id) => ({ type: "load_counter", id, agent, policy }));
+  }
+  const live = changed(decision.live, { agent: (one) => ({ ...one, contextPolicy: policy }) });
+  return effects({ ...decision, live }, { type: "settle", reply });
+}
+
+function read(decision: Decision, signal: Extract<LiveSignal, { type: "read" }>): Decision {
+  const { agent } = decision.live;
+  const { reply, isAhead } = signal;
+  try {
+    const value = signal.read(agent);
+    return effects(decision, { type: "settle", reply, ...(!isAhead && { value }) });
+  } catch (error) {
+    if (!needsMore(error)) return effects(decision, { type: "settle", reply, ...(!isAhead && { error }) });
+    const { thread } = agent;
+    return wait(decision, { type: "load_for_read", read: signal, error }, (id) => ({
+      type: "load",
+      id,
+      thread,
+      error,
+    }));
+  }
+}
+
+function timer(decision: Decision, name: Extract<LiveSignal, { type: "timer" }>["name"], moment: Moment): Decision {
+  const { live } = decision;
+  const { time } = live.request ?? {};
+  switch (name) {
+    case "limit":
+      return time === undefined ? decision : takeTurn(decision, time.over, moment);
+    case "note": {
+      if (time === undefined || live.broken !== undefined) return decision;
+      const again = setNoteTimer(decision, moment);
+      return isNoteDue(decision, moment)
+        ? takeTurn(again, { type: "worked", workedMs: workedMs(time, moment) }, moment)
+        : again;
+    }
+    case "mend":
+      return live.broken === undefined || live.stopping !== undefined ? decision : restore(decision, moment);
+    case "grace":
+      return endGrace(decision);
+    case "give_up":
+      return closeLive(decision, true);
+    default:
+      return name satisfies never;
+  }
+}
+
+/** A thread that was let go decides nothing. Callers get the reason. */
+function afterClose(decision: Decision, signal: LiveSignal): Decision {
+  const error = decision.live.stopping?.why;
+  if (signal.type === "ask") return effects(decision, { type: "settle_ask", askId: signal.ask.id, error });
+  if (signal.type === "worked") return endWork(decision, signal.id);
+  if ("reply" in signal && signal.reply !== undefined)
+    return effects(decision, { type: "settle", reply: signal.reply, error });
+  return "from" in signal ? endWork(decision, signal.from) : decision;
+}

@@ -1,0 +1,66 @@
+import type { ContextOperation } from "../../lanes/context-operation.ts";
+import type { Hold, Live, RequestState, Work } from "./live.ts";
+import type { Decision, Effect, LiveSignal } from "./signal.ts";
+
+export function effects(decision: Decision, ...added: readonly Effect[]): Decision {
+  return { ...decision, effects: [...decision.effects, ...added] };
+}
+
+export function update(decision: Decision, change: Partial<Live>): Decision {
+  return { ...decision, live: { ...decision.live, ...change } };
+}
+
+export function updateRequest(decision: Decision, change: Partial<RequestState>): Decision {
+  const { request } = decision.live;
+  return request === undefined ? decision : update(decision, { request: { ...request, ...change } });
+}
+
+/** A new id for an effect. */
+function withId(decision: Decision): readonly [decision: Decision, id: string] {
+  const { nextId } = decision.live;
+  return [update(decision, { nextId: nextId + 1 }), String(nextId)];
+}
+
+/** Starts an effect that other signals do not wait for. */
+export function startWork(decision: Decision, work: Work, effect: (id: string) => Effect): Decision {
+  const [next, id] = withId(decision);
+  return effects(update(next, { work: new Map([...next.live.work, [id, work]]) }), effect(id));
+}
+
+export function endWork(decision: Decision, id: string | undefined): Decision {
+  if (id === undefined || !decision.live.work.has(id)) return decision;
+  return update(decision, { work: new Map([...decision.live.work].filter(([other]) => other !== id)) });
+}
+
+/** The request that has not ended here. */
+export function currentRequest({ request }: Live): RequestState | undefined {
+  return request?.phase === "running" || request?.phase === "waiting" ? request : undefined;
+}
+
+/** Whether the last request has no end here: it is running, waiting or suspended. */
+export function isRequestOpen({ request }: Live): boolean {
+  return request !== undefined && request.phase !== "over";
+}
+
+type HoldWithoutId = Hold extends infer One ? (One extends Hold ? Omit<One, "id"> : never) : never;
+
+/** Other signals wait until the effect has answered. */
+export function wait(decision: Decision, hold: HoldWithoutId, effect: (id: string) => Effect): Decision {
+  const [next, id] = withId(decision);
+  return effects(update(next, { hold: { ...hold, id } as Hold }), effect(id)); // Omit over a union, put back
+}
+
+/** The reply id of an operation that waited. */
+export function deferredReply(opId: string): string {
+  return `deferred ${opId}`;
+}
+
+/** An operation that waited for the end of a run when its process ended, or when its store failed. */
+export function operationSignal(operation: ContextOperation): LiveSignal {
+  return { type: "agent", signal: { type: "context_op", operation }, reply: deferredReply(operation.opId) };
+}
+
+/** Signals to decide before the waiting ones. */
+export function followedBy(decision: Decision, ...signals: readonly LiveSignal[]): Decision {
+  return effects(decision, ...signals.map((signal) => ({ type: "next", signal }) as const));
+}

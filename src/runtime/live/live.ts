@@ -1,0 +1,175 @@
+import type { Directive, LlmStream } from "../../agent/directive.ts";
+import type { Suspension } from "../../agent/event.ts";
+import type { ReactAgent, Step } from "../../agent/react/agent.ts";
+import type { ReactSettings } from "../../agent/react/settings.ts";
+import type { Failure, Signal, StoredRequestOptions } from "../../agent/signal.ts";
+import type { ContextOperation } from "../../lanes/context-operation.ts";
+import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
+import type { Refs } from "../../thread/entry.ts";
+import type { JsonValue } from "../../thread/json.ts";
+import type { Content } from "../../thread/message.ts";
+
+/** What the model is told of a set of tools. */
+export type ToolFacts = Pick<ReactSettings, "tools" | "traits">;
+
+/** The last request of the thread, as this process knows it. */
+export interface RequestState {
+  readonly id: string;
+  readonly runId: string;
+  /** `suspended`: open in the log, and not carried here. `over`: it has ended here. */
+  readonly phase: "running" | "waiting" | "suspended" | "over";
+  /** Its terminal event was emitted. */
+  readonly hasEmittedEnd: boolean;
+  /** The checked object of the newest answer, if the agent has an output schema. */
+  readonly object?: JsonValue | undefined;
+  /** The error behind the newest failure. */
+  readonly thrown?: { readonly error: unknown; readonly code: string } | undefined;
+  readonly time?: WorkTime | undefined;
+}
+
+/** The time limit of a request, which stands still while it waits. */
+export interface WorkTime {
+  readonly limitMs: number;
+  readonly noteEveryMs: number;
+  /** Milliseconds at work until `since`. */
+  readonly workedMs: number;
+  /** When the work went on, by the monotonic clock; undefined while the request waits. */
+  readonly since: number | undefined;
+  /** Sent when the limit is reached. */
+  readonly over: Extract<Signal, { type: "fail" }>;
+}
+
+/** An ask that has not reached the agent. Its signal, tools and context are in the loop, by `id`. */
+export interface QueuedAsk {
+  readonly id: string;
+  readonly requestId: string;
+  readonly content: Content;
+  readonly options: StoredRequestOptions;
+  readonly refs?: Refs | undefined;
+  /** Refs by which it is the same ask when it is repeated. */
+  readonly keys: readonly (readonly [ref: string, value: string])[];
+}
+
+/** One signal of the agent on its way: it is decided, appended and performed; then what comes next is decided. */
+export interface Turn {
+  readonly signal: Signal;
+  /** Who waits for the outcome. */
+  readonly reply: string | undefined;
+  /** Where a failure is reported that no caller waits for. */
+  readonly isFromWork: boolean;
+  readonly before: ReactAgent;
+  /** What is decided: the entries, what comes next, and whether the run waits now. */
+  readonly stage: "durable" | "next" | "mark";
+  readonly performed: readonly Directive[];
+  readonly todo: readonly Directive[];
+  /** An operation that could not be appended with the end of the run. It gets an append of its own. */
+  readonly refused: ContextOperation | undefined;
+}
+
+/** What a signal of the agent came to. */
+export interface Outcome {
+  readonly before: ReactAgent;
+  readonly after: ReactAgent;
+  readonly directives: readonly Directive[];
+}
+
+/** What a caller or an effect wants of the agent. It can wait until the log was read again. */
+export type Command =
+  /** A signal of the agent: a command with a `reply`, or the result of the work `from`. */
+  | {
+      readonly type: "agent";
+      readonly signal: Signal;
+      readonly reply?: string;
+      readonly from?: string;
+      /** The checked object of an answer. */
+      readonly object?: JsonValue;
+      readonly thrown?: { readonly error: unknown; readonly code: string };
+      /** The log was read again for it. If it cannot be written then, the caller gets the error. */
+      readonly hasWaited?: true;
+    }
+  /** Read the log again if it could not be written. */
+  | { readonly type: "mend"; readonly reply: string; readonly hasWaited?: true }
+  /** `ahead`: load what the read needs at most once, and answer nothing. */
+  | {
+      readonly type: "read";
+      readonly read: (agent: ReactAgent) => unknown;
+      readonly reply: string;
+      readonly isAhead?: boolean;
+    }
+  | { readonly type: "set_policy"; readonly policy: ContextPolicyInput; readonly reply: string };
+
+/** What must be answered before another signal is taken. */
+export type Hold = { readonly id: string } & (
+  | { readonly type: "append"; readonly turn: Turn; readonly step: Step }
+  | { readonly type: "catch_up"; readonly turn: Turn; readonly step: Step | undefined; readonly error: unknown }
+  | { readonly type: "load"; readonly turn: Turn }
+  | { readonly type: "load_for_read"; readonly read: Extract<Command, { type: "read" }>; readonly error: unknown }
+  | { readonly type: "mint"; readonly turn: Turn }
+  | {
+      readonly type: "keep";
+      readonly turn: Turn;
+      readonly before: ContextOperation | undefined;
+      readonly superseded: string | undefined;
+    }
+  | { readonly type: "restore"; readonly isResuming: boolean; readonly after: readonly Command[] }
+  | { readonly type: "shorten" }
+  | { readonly type: "load_counter"; readonly signal: Extract<Command, { type: "set_policy" }> }
+);
+
+/** The log could not be written or read: what is here may not be what the log says. */
+interface Broken {
+  readonly error: unknown;
+  readonly failure: Failure;
+  /** Set when the request is left open in the log for a process that can write. */
+  readonly suspension: Suspension | undefined;
+  /** Nothing can be written here again. */
+  readonly isForGood: boolean;
+  /** Milliseconds until the log is read again. */
+  readonly retryMs: number;
+}
+
+/** A stop that was asked for: what is at work may end, then the request is handed over. */
+interface Stopping {
+  readonly phase: "grace" | "handing_over" | "closed";
+  readonly why: unknown;
+  /** The time of the grace is over. */
+  readonly isStrict: boolean;
+}
+
+/** An effect at work, by its id. */
+export interface Work {
+  readonly type: "call" | "tool" | "summary" | "ask" | "other";
+  readonly requestId: string | undefined;
+}
+
+/** One thread at work, as a value. Everything that decides is here or in the log. */
+export interface Live {
+  readonly agent: ReactAgent;
+  readonly recover: "resume" | "fail";
+  readonly queuesAsks: boolean;
+  readonly mintsTokens: boolean;
+  readonly ownTools: ToolFacts;
+  /** What the caller gave with a request: the context, and the facts of its own tools. */
+  readonly given:
+    | { readonly requestId: string; readonly context: unknown; readonly tools: ToolFacts | undefined }
+    | undefined;
+  readonly request: RequestState | undefined;
+  readonly asks: readonly QueuedAsk[];
+  /** The first ask is being prepared, or decided. */
+  readonly isAsking: boolean;
+  readonly work: ReadonlyMap<string, Work>;
+  /** Calls of the last answer that have started here. */
+  readonly begun: readonly string[];
+  /** The last model call that was started here. */
+  readonly lastCall: { readonly directive: LlmStream; readonly agent: ReactAgent } | undefined;
+  /** The environment of the last call, also one before this process, and whether it was seen to change. */
+  readonly environment: { readonly hash: string | undefined; readonly hasChanged: boolean };
+  readonly hold: Hold | undefined;
+  readonly broken: Broken | undefined;
+  /** Set when the log was read again and nothing was appended since: when to read it next if that fails. */
+  readonly nextRetryMs: number | undefined;
+  /** How often a request was resumed because the store had been away. */
+  readonly resumes: { readonly of: string | undefined; readonly count: number };
+  readonly stopping: Stopping | undefined;
+  readonly nextId: number;
+}

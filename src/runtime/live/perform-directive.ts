@@ -1,0 +1,199 @@
+import type { Directive } from "../../agent/directive.ts";
+import type { EventDraft } from "../../agent/event.ts";
+import type { ReactAgent } from "../../agent/react/agent.ts";
+import type { Failure } from "../../agent/signal.ts";
+import type { Receipt, ReceiptReason } from "../request/receipt.ts";
+import { requestCancelled, requestFailed } from "../request/request-error.ts";
+import { currentRequest, deferredReply, effects, startWork, update, updateRequest, wait } from "./decision.ts";
+import type { Live, RequestState, Turn } from "./live.ts";
+import { forgetRequest, openRequest } from "./request-state.ts";
+import type { Decision, Moment } from "./signal.ts";
+import { limitWork } from "./work-time.ts";
+
+/** The effects of one directive, whose entries are durable. `turn` is what is left after it. */
+export function performDirective(decision: Decision, directive: Directive, turn: Turn, moment: Moment): Decision {
+  const { live } = decision;
+  if (live.broken !== undefined || live.stopping?.phase === "closed") {
+    // The request has ended here. Only the result of one whose end was emitted is still missing.
+    const isMissing = directive.type === "stop" && live.request?.hasEmittedEnd;
+    return isMissing ? settleRequest(decision, directive.requestId) : decision;
+  }
+  if (beginsNothing(live) && BEGINNINGS.has(directive.type)) return decision;
+  const opened = "requestId" in directive && "runId" in directive ? openRequest(decision, directive, 1) : decision;
+  switch (directive.type) {
+    case "llm_stream": {
+      const { agent } = opened.live;
+      const called = update(opened, { begun: [], lastCall: { directive, agent } });
+      return begin(compareEnvironment(called, directive.basis.environment), directive, "call");
+    }
+    case "tool_exec":
+      return begin(opened, directive, "tool");
+    case "summarize":
+      return begin(opened, directive, "summary");
+    case "emit":
+      return emitEvent(opened, directive.requestId, directive.event, directive.iteration);
+    case "checkpoint":
+      return mintToken(opened, directive, turn);
+    case "receipt":
+      return effects(opened, { type: "receipt", receipt: receiptOf(opened.live.agent, directive) });
+    case "keep_context_op": {
+      const { operation, superseded } = directive;
+      const { contextOp: before } = turn.before.flight;
+      return wait(opened, { type: "keep", turn, before, superseded }, (id) => ({ type: "keep", id, operation }));
+    }
+    case "apply_context_op":
+      return applyOperation(opened, directive.operation);
+    case "schedule": {
+      const { requestId: _request, runId: _run, type: _type, signal: over, ...limit } = directive;
+      return limitWork(opened, { ...limit, over }, moment);
+    }
+    case "abort":
+      return isCurrent(opened.live, directive.requestId)
+        ? effects(opened, { type: "interrupt", reason: new Error(directive.reason) })
+        : opened;
+    case "stop": {
+      const { requestId } = directive;
+      // The thread may stay live for long.
+      const shorten = { type: "next", signal: { type: "shorten" } } as const;
+      return effects(settleRequest(forgetRequest(opened, requestId), requestId), shorten);
+    }
+    case "await_approval":
+    case "await_answer": {
+      const { call, callId } = directive;
+      const kind = directive.type === "await_approval" ? "approval_requested" : "answer_requested";
+      const event = {
+        kind,
+        callId,
+        toolCallId: call.id,
+        toolName: call.name,
+        data: { arguments: call.arguments },
+      } as const;
+      const iteration = opened.live.agent.state.run?.iteration ?? 0;
+      return isCurrent(opened.live, directive.requestId)
+        ? effects(opened, { type: "emit", event, iteration, isReplayed: true })
+        : opened;
+    }
+    case "emit_request_error":
+      return opened; // the asker reads it from the outcome
+    default:
+      return directive satisfies never;
+  }
+}
+
+/** Whether nothing is started any more. An ask that came before the stop may still be taken, and begin. */
+export function beginsNothing({ stopping, isAsking }: Live): boolean {
+  return stopping !== undefined && (stopping.isStrict || !isAsking);
+}
+
+/** Directives that start work. */
+const BEGINNINGS: ReadonlySet<Directive["type"]> = new Set(["llm_stream", "tool_exec", "summarize"]);
+
+function begin(
+  decision: Decision,
+  directive: Extract<Directive, { type: "llm_stream" | "tool_exec" | "summarize" }>,
+  type: "call" | "tool" | "summary",
+): Decision {
+  const { requestId } = directive;
+  if (requestId !== undefined && decision.live.request?.id !== requestId) return decision;
+  return startWork(decision, { type, requestId }, (id) => ({ type: "start", id, directive }));
+}
+
+/** Another prompt or other tools empty the provider's cache. The first change is reported. */
+function compareEnvironment(decision: Decision, hash: string): Decision {
+  const { environment } = decision.live;
+  const isOther = environment.hash !== undefined && environment.hash !== hash;
+  const hasChanged = environment.hasChanged || isOther;
+  const compared = update(decision, { environment: { hash, hasChanged } });
+  return isOther && !environment.hasChanged ? effects(compared, { type: "warn_of_change" }) : compared;
+}
+
+function isCurrent(live: Live, requestId: string): boolean {
+  return currentRequest(live)?.id === requestId;
+}
+
+const TERMINAL: ReadonlySet<EventDraft["kind"]> = new Set(["request_completed", "request_failed", "request_cancelled"]);
+
+function emitEvent(decision: Decision, requestId: string, given: EventDraft, iteration: number): Decision {
+  const request = currentRequest(decision.live);
+  if (request?.id !== requestId) return decision;
+  const event = withObject(request, given);
+  const emitted = effects(decision, { type: "emit", event, iteration });
+  return TERMINAL.has(event.kind) ? updateRequest(emitted, { hasEmittedEnd: true }) : emitted;
+}
+
+/** The checked object is not in the log, so the agent does not know it. */
+function withObject({ object }: RequestState, event: EventDraft): EventDraft {
+  if (event.kind !== "request_completed" || object === undefined) return event;
+  return event.data.terminationReason === "final_answer" ? { ...event, data: { ...event.data, object } } : event;
+}
+
+function mintToken(
+  decision: Decision,
+  { requestId, reason: phase }: Extract<Directive, { type: "checkpoint" }>,
+  turn: Turn,
+): Decision {
+  const { mintsTokens, agent } = decision.live;
+  const run = agent.state.run ?? agent.state.last?.run;
+  if (!mintsTokens || run === undefined || !isCurrent(decision.live, requestId)) return decision;
+  return wait(decision, { type: "mint", turn }, (id) => ({ type: "mint", id, agent, run, phase }));
+}
+
+function receiptOf(
+  { thread }: ReactAgent,
+  { id, delivered, entryId, reason = "closed" }: Extract<Directive, { type: "receipt" }>,
+): Receipt {
+  if (!delivered) return { id, delivered, reason: reason as ReceiptReason }; // the agent uses no other reasons
+  for (let seq = thread.lastSeq; seq >= thread.firstSeq; seq--) {
+    if (thread.at(seq)?.id === entryId) return { id, delivered, seq };
+  }
+  return { id, delivered, seq: thread.lastSeq };
+}
+
+/** The run is over. An operation that was not appended with its end is appended before anything else. */
+function applyOperation(
+  decision: Decision,
+  operation: Extract<Directive, { type: "apply_context_op" }>["operation"],
+): Decision {
+  const { opId } = operation;
+  const applied = decision.live.agent.thread
+    .filterByKind("ai_context_operation", { partial: true })
+    .some(({ payload }) => payload.opId === opId);
+  if (!applied) {
+    return effects(decision, {
+      type: "next",
+      signal: { type: "agent", signal: { type: "context_op", operation }, reply: deferredReply(opId) },
+    });
+  }
+  return effects(
+    decision,
+    { type: "operation", opId, settled: { status: "applied" } },
+    { type: "forget_operation", opId },
+  );
+}
+
+/** The request has ended: its result is settled. */
+function settleRequest(decision: Decision, requestId: string): Decision {
+  const { request, agent } = decision.live;
+  const { last } = agent.state;
+  if (request?.id !== requestId || request.phase === "over" || last?.run.requestId !== requestId) return decision;
+  const over = updateRequest(decision, { phase: "over", object: undefined });
+  const { end } = last;
+  switch (end.status) {
+    case "completed":
+      return effects(over, { type: "complete", thread: agent.thread, ended: last, object: request.object });
+    case "failed":
+      return effects(over, {
+        type: "reject",
+        error: requestFailed(requestId, end.failure, causeOf(request, end.failure)),
+      });
+    case "cancelled":
+      return effects(over, { type: "reject", error: requestCancelled(requestId, end.reason) });
+    default:
+      return end satisfies never;
+  }
+}
+
+/** An earlier error may have been retried with success: only the one that became this failure is its cause. */
+function causeOf({ thrown }: RequestState, { code }: Failure): unknown {
+  return thrown?.code === code ? thrown.error : undefined;
+}

@@ -1,0 +1,173 @@
+import type { LlmStream, Summarize, ToolExec } from "../../agent/directive.ts";
+import type { EventDraft, Suspension } from "../../agent/event.ts";
+import type { ReactAgent } from "../../agent/react/agent.ts";
+import type { EndedRun, Run } from "../../agent/react/state.ts";
+import type { Failure, Signal } from "../../agent/signal.ts";
+import type { ContextOperation } from "../../lanes/context-operation.ts";
+import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
+import type { AppendResult } from "../../stores/port.ts";
+import type { Entry } from "../../thread/entry.ts";
+import type { JsonObject, JsonValue } from "../../thread/json.ts";
+import type { Thread } from "../../thread/thread.ts";
+import type { TokenCounter } from "../../tokens/counter.ts";
+import type { ErrorOrigin } from "../on-error.ts";
+import type { Receipt } from "../request/receipt.ts";
+import type { OperationSettled } from "../session/operation-answer.ts";
+import type { Command, Live, QueuedAsk, ToolFacts, Turn } from "./live.ts";
+
+/** What happened to a live thread, outside or by an effect. */
+export type LiveSignal =
+  | Command
+  /** Work ended, and its result was sent before or is not needed. */
+  | { readonly type: "worked"; readonly id: string; readonly error?: unknown }
+  /** The process that opened the thread takes up its open request and its waiting operation. */
+  | {
+      readonly type: "opened";
+      readonly reply: string;
+      readonly operation: ContextOperation | undefined;
+      readonly first: Signal | undefined;
+      readonly given: Given | undefined;
+    }
+  /** A tool call starts to run. */
+  | { readonly type: "begun"; readonly toolCallId: string }
+  | { readonly type: "ask"; readonly ask: QueuedAsk }
+  | { readonly type: "withdraw"; readonly askId: string; readonly error: unknown }
+  | { readonly type: "prepared"; readonly askId: string; readonly given: Given }
+  /** The ask is known from before, or cannot be asked. */
+  | { readonly type: "unprepared"; readonly askId: string; readonly error?: unknown; readonly known?: Entry }
+  /** A setting changes. It holds at once, also for what is being appended. */
+  | { readonly type: "change"; readonly change: Change; readonly reply: string }
+  /** Answers to the effect that other signals wait for. */
+  | { readonly type: "appended"; readonly id: string; readonly result: AppendResult }
+  | { readonly type: "failed"; readonly id: string; readonly error: unknown }
+  | { readonly type: "caught_up"; readonly id: string; readonly agent: ReactAgent | undefined }
+  /** `isAmple`: it surely reaches far enough. */
+  | { readonly type: "loaded"; readonly id: string; readonly thread: Thread; readonly isAmple: boolean }
+  | { readonly type: "minted"; readonly id: string }
+  | { readonly type: "kept"; readonly id: string }
+  | {
+      readonly type: "restored";
+      readonly id: string;
+      readonly agent: ReactAgent;
+      readonly operation: ContextOperation | undefined;
+    }
+  | { readonly type: "shortened"; readonly id: string; readonly agent: ReactAgent }
+  | { readonly type: "counter_loaded"; readonly id: string; readonly exactCounter: TokenCounter | undefined }
+  /** Another process has the thread, or the lease has ended. */
+  | { readonly type: "lost"; readonly error: unknown }
+  | { readonly type: "timer"; readonly name: TimerName }
+  /** End the request with a failure, unless it has ended. */
+  | { readonly type: "close_request"; readonly failure: Failure; readonly cause: unknown }
+  /** Keep only the end of a long thread in memory. */
+  | { readonly type: "shorten" }
+  | { readonly type: "stop"; readonly graceMs: number; readonly why: unknown };
+
+/** A change of what is set for a thread: of its live value, then of each agent in it. */
+export interface Change {
+  readonly live?: (live: Live) => Live;
+  readonly agent?: (agent: ReactAgent, live: Live) => ReactAgent;
+}
+
+/** What an ask brings that no log has. */
+export interface Given {
+  readonly systemPrompt?: string | undefined;
+  readonly tools?: ToolFacts | undefined;
+  readonly exactCounter?: TokenCounter | undefined;
+  readonly context?: unknown;
+  /** A function of the caller failed, so that the request cannot be resumed. */
+  readonly failed?: { readonly error: unknown; readonly code: string; readonly message: string } | undefined;
+}
+
+/** `limit`: the time of a request is over. `note`: its work time is recorded. */
+export type TimerName = "limit" | "note" | "mend" | "grace" | "give_up";
+
+/** What the loop does for a live thread, in this order. */
+export type Effect =
+  | {
+      readonly type: "append";
+      readonly id: string;
+      readonly before: ReactAgent;
+      readonly after: ReactAgent;
+      readonly metadata: JsonObject;
+    }
+  | { readonly type: "catch_up"; readonly id: string; readonly agent: ReactAgent }
+  | { readonly type: "load"; readonly id: string; readonly thread: Thread; readonly error: unknown }
+  | {
+      readonly type: "mint";
+      readonly id: string;
+      readonly agent: ReactAgent;
+      readonly run: Run;
+      readonly phase: "after_llm" | "after_tools" | "terminal";
+    }
+  | { readonly type: "keep"; readonly id: string; readonly operation: ContextOperation | undefined }
+  | { readonly type: "restore"; readonly id: string; readonly confirm: boolean }
+  | { readonly type: "shorten"; readonly id: string; readonly agent: ReactAgent }
+  | {
+      readonly type: "load_counter";
+      readonly id: string;
+      readonly agent: ReactAgent;
+      readonly policy: ContextPolicyInput;
+    }
+  | { readonly type: "start"; readonly id: string; readonly directive: LlmStream | ToolExec | Summarize }
+  | { readonly type: "prepare"; readonly ask: QueuedAsk }
+  | { readonly type: "forget_operation"; readonly opId: string }
+  /** The same as `keep`. Nothing waits for it, and it may fail. */
+  | { readonly type: "keep_quietly"; readonly operation: ContextOperation | undefined }
+  | {
+      readonly type: "open_request";
+      readonly requestId: string;
+      readonly runId: string;
+      readonly firstEventSeq: number;
+    }
+  | { readonly type: "emit"; readonly iteration: number; readonly event: EventDraft; readonly isReplayed?: boolean }
+  | { readonly type: "rest"; readonly waits: boolean }
+  | {
+      readonly type: "complete";
+      readonly thread: Thread;
+      readonly ended: EndedRun;
+      readonly object: JsonValue | undefined;
+    }
+  | { readonly type: "reject"; readonly error: unknown }
+  | { readonly type: "suspend"; readonly suspension: Suspension; readonly iteration: number; readonly error: unknown }
+  | { readonly type: "interrupt"; readonly reason: unknown }
+  /** What was given with a request is not needed any more. */
+  | { readonly type: "forget"; readonly requestId: string }
+  | {
+      readonly type: "settle";
+      readonly reply: string;
+      readonly turn?: Turn;
+      readonly value?: unknown;
+      readonly error?: unknown;
+    }
+  | { readonly type: "settle_ask"; readonly askId: string; readonly error?: unknown; readonly known?: Entry }
+  | { readonly type: "receipt"; readonly receipt: Receipt }
+  | { readonly type: "operation"; readonly opId: string; readonly settled: OperationSettled }
+  /** Everyone who still waits gets the last answer. */
+  | { readonly type: "settle_all"; readonly reason: "run_failed" | "closed"; readonly error: unknown }
+  | { readonly type: "timer"; readonly name: TimerName; readonly ms: number | undefined }
+  | { readonly type: "follow"; readonly fromSeq: number | undefined }
+  /** Nothing is decided any more: let the thread go. */
+  | { readonly type: "close"; readonly gaveUp: boolean }
+  /** A signal to decide before the waiting ones. */
+  | { readonly type: "next"; readonly signal: LiveSignal }
+  | { readonly type: "report"; readonly error: unknown; readonly origin: ErrorOrigin }
+  | { readonly type: "warn"; readonly message: string }
+  /** The prompt, the tools or the settings changed between two calls. */
+  | { readonly type: "warn_of_change" }
+  | { readonly type: "lost"; readonly error: unknown };
+
+/** What the loop knows when a signal is decided. */
+export interface Moment {
+  /** The monotonic clock. */
+  readonly now: number;
+  /** The number of the last event of the request. */
+  readonly eventSeq: number;
+  readonly threadId: string;
+  /** Signals that wait to be decided. */
+  readonly waiting: number;
+}
+
+export interface Decision {
+  readonly live: Live;
+  readonly effects: readonly Effect[];
+}

@@ -1,0 +1,74 @@
+import { refuseAsks } from "./asks.ts";
+import { restore } from "./breakage.ts";
+import { currentRequest, effects, followedBy, update } from "./decision.ts";
+import { suspendRequest, suspensionIn } from "./request-state.ts";
+import type { Decision, Moment } from "./signal.ts";
+import { workTime } from "./work-time.ts";
+
+/** How long the store has to take what is still on its way, and the claim. */
+const LETTING_GO_MS = 10_000;
+
+/** Nothing new begins. What is at work may end within the grace; the rest is in the log, for the next process. */
+export function beginStop(decision: Decision, graceMs: number, why: unknown): Decision {
+  if (decision.live.stopping !== undefined) return decision;
+  const refused = refuseAsks(update(decision, { stopping: { phase: "grace", why, isStrict: false } }), why);
+  return graceMs <= 0 ? endGrace(refused) : effects(refused, { type: "timer", name: "grace", ms: graceMs });
+}
+
+/** The store has a limited time for what is still to be written. */
+export function endGrace(decision: Decision): Decision {
+  const { stopping } = decision.live;
+  if (stopping?.phase !== "grace") return decision;
+  const strict = update(decision, { stopping: { ...stopping, isStrict: true } });
+  return effects(
+    strict,
+    { type: "timer", name: "grace", ms: undefined },
+    { type: "timer", name: "give_up", ms: LETTING_GO_MS },
+  );
+}
+
+/** Ends the grace when nothing is at work, or when its time is over. */
+export function advanceStop(decision: Decision, hasSignals: boolean, moment: Moment): Decision {
+  const { stopping, hold, work, isAsking, broken, agent } = decision.live;
+  if (stopping?.phase !== "grace" || hold !== undefined) return decision;
+  const isQuiet = work.size === 0 && !hasSignals && !isAsking;
+  if (!stopping.isStrict && !isQuiet) return decision;
+  const strict = stopping.isStrict ? decision : endGrace(decision);
+  const limited = effects(update(strict, { stopping: { ...stopping, phase: "handing_over" } }), {
+    type: "timer",
+    name: "mend",
+    ms: undefined,
+  });
+  // The last chance to close in the log what has failed here: the next process would resume it.
+  if (broken !== undefined && broken.suspension === undefined) return restore(limited, moment);
+  if (broken !== undefined || currentRequest(decision.live) === undefined || agent.state.run === undefined) {
+    return handedOver(limited);
+  }
+  const { begun, request } = decision.live;
+  const signal = { type: "hand_over", begun, ...workTime(request, moment) } as const;
+  return followedBy(limited, { type: "agent", signal });
+}
+
+/** The log says what was left to the next process, or could not be told. */
+export function handedOver(decision: Decision): Decision {
+  return closeLive(decision, false);
+}
+
+/** The store did not answer in time. What it takes later is fenced by the claim. */
+export function closeLive(decision: Decision, gaveUp: boolean): Decision {
+  const { stopping } = decision.live;
+  if (stopping === undefined || stopping.phase === "closed") return decision;
+  const refused = refuseAsks(update(decision, { isAsking: false }), stopping.why);
+  const { hold } = decision.live;
+  const reply = hold !== undefined && "turn" in hold ? hold.turn.reply : undefined;
+  const answered = reply === undefined ? refused : effects(refused, { type: "settle", reply, error: stopping.why });
+  const suspended = suspendRequest(answered, suspensionIn(decision.live), {});
+  const closed = update(suspended, { stopping: { ...stopping, phase: "closed" }, hold: undefined });
+  return effects(
+    closed,
+    { type: "timer", name: "give_up", ms: undefined },
+    { type: "follow", fromSeq: undefined },
+    { type: "settle_all", reason: "closed", error: stopping.why },
+    { type: "close", gaveUp },
+  );
+}

@@ -1,0 +1,253 @@
+import type { Directive } from "../../agent/directive.ts";
+import { isWaiting, type ReactAgent, type Step } from "../../agent/react/agent.ts";
+import { decideDurable, decideNext } from "../../agent/react/decide.ts";
+import { opIdReused } from "../../agent/react/operations.ts";
+import { evolve } from "../../agent/react/state.ts";
+import type { Signal } from "../../agent/signal.ts";
+import { lanesOfExtended } from "../../lanes/active-lane.ts";
+import { ContextOpError } from "../../lanes/context-operation.ts";
+import { ConflictError, EntryIdReuseError, threadNotFound } from "../../stores/errors.ts";
+import type { AppendResult } from "../../stores/port.ts";
+import { HeddleError } from "../../thread/errors.ts";
+import type { JsonObject } from "../../thread/json.ts";
+import { failureOf, RequestError } from "../request/request-error.ts";
+import { askDecided } from "./asks.ts";
+import { breakDown } from "./breakage.ts";
+import { currentRequest, deferredReply, effects, update, updateRequest, wait } from "./decision.ts";
+import type { Hold, Turn } from "./live.ts";
+import { performDirective } from "./perform-directive.ts";
+import type { Decision, Moment } from "./signal.ts";
+import { handedOver } from "./stopping.ts";
+import { metadataOf } from "./thread-metadata.ts";
+import { lookAtRequest } from "./work-time.ts";
+
+/** Decides a signal of the agent. */
+export function takeTurn(
+  decision: Decision,
+  signal: Signal,
+  moment: Moment,
+  { reply, isFromWork = false }: { readonly reply?: string | undefined; readonly isFromWork?: boolean } = {},
+): Decision {
+  const before = decision.live.agent;
+  const turn: Turn = {
+    signal,
+    reply,
+    isFromWork,
+    before,
+    stage: "durable",
+    performed: [],
+    todo: [],
+    refused: undefined,
+  };
+  // Others may have written since, and the agent must see it before it decides.
+  return signal.type === "notice"
+    ? wait(decision, { type: "catch_up", turn, step: undefined, error: undefined }, (id) => ({
+        type: "catch_up",
+        id,
+        agent: before,
+      }))
+    : decideTurn(decision, turn, moment);
+}
+
+export function decideTurn(decision: Decision, turn: Turn, moment: Moment): Decision {
+  const { agent } = decision.live;
+  let step: Step;
+  try {
+    step = turn.stage === "next" ? decideNext(agent) : decideDurable(agent, turn.signal);
+  } catch (error) {
+    return undecided(decision, turn, error, moment);
+  }
+  const fresh = { ...turn, todo: step.directives };
+  if (step.agent.thread.rev === agent.thread.rev) {
+    return performTurn(update(decision, { agent: step.agent }), fresh, moment);
+  }
+  const metadata = metadataOf(decision.live, agent, step, moment);
+  return wait(decision, { type: "append", turn: fresh, step }, (id) => {
+    return { type: "append", id, before: agent, after: step.agent, metadata };
+  });
+}
+
+/** A function of the caller threw, or more of the thread is needed. */
+function undecided(decision: Decision, turn: Turn, error: unknown, moment: Moment): Decision {
+  const { agent } = decision.live;
+  if (needsMore(error)) {
+    return wait(decision, { type: "load", turn }, (id) => ({ type: "load", id, thread: agent.thread, error }));
+  }
+  const isAsk = turn.signal.type === "ask" && !HeddleError.isInstance(error);
+  if (turn.stage === "durable" && !isAsk) return endTurn(decision, turn, { error }, moment);
+  const message = "`accept`, the projector, a reader or the token counter of the agent threw an error; `cause` has it.";
+  const failure = failureOf(error, { code: "projection_failed", message });
+  const { code } = failure;
+  const request = currentRequest(decision.live);
+  const origin = { code, threadId: moment.threadId, ...(request && { requestId: request.id }) };
+  const reported = effects(updateRequest(decision, { thrown: { error, code } }), { type: "report", error, origin });
+  // An ask runs functions of the caller before it is written: one that throws refuses the ask.
+  if (isAsk) return endTurn(reported, turn, { error: new RequestError({ ...failure, cause: error }) }, moment);
+  return decideTurn(reported, { ...turn, stage: "durable", signal: { type: "fail", failure } }, moment);
+}
+
+/** Whether more of the thread has to be loaded. */
+export function needsMore(error: unknown): boolean {
+  return HeddleError.isInstance(error) && (error.code === "tail_too_short" || error.code === "lane_not_loaded");
+}
+
+/** The entries of a turn are durable. */
+export function appended(
+  decision: Decision,
+  { turn, step }: Extract<Hold, { type: "append" }>,
+  result: AppendResult,
+  moment: Moment,
+): Decision {
+  const agent = adopted(decision.live.agent, step.agent, result);
+  return performTurn(update(decision, { agent, nextRetryMs: undefined }), turn, moment);
+}
+
+/** A store may know an operation from before. Then the log has it in another place, and its time is the store's. */
+function adopted(before: ReactAgent, after: ReactAgent, { entries }: AppendResult): ReactAgent {
+  if (!entries.some(({ kind }) => kind === "ai_context_operation")) return after;
+  if (entries[0]?.seq !== before.thread.rev) return { ...after, thread: before.thread, state: before.state };
+  const inputs = entries.map(({ seq: _seq, ...entry }) => entry);
+  return { ...after, thread: before.thread.append(inputs), state: entries.reduce(evolve, before.state) };
+}
+
+/** The entries of a turn were refused, or nobody knows. */
+export function notAppended(
+  decision: Decision,
+  { turn, step }: Extract<Hold, { type: "append" }>,
+  given: unknown,
+  moment: Moment,
+): Decision {
+  const { agent } = decision.live;
+  const error = operationError(given, agent, step);
+  const { contextOp } = agent.flight;
+  if (ContextOpError.isInstance(error) && contextOp !== undefined && turn.signal.type !== "context_op") {
+    // The log does not take the operation, and the request still needs its end.
+    const without = { ...agent, flight: { ...agent.flight, contextOp: undefined } };
+    return decideTurn(update(decision, { agent: without }), { ...turn, refused: contextOp }, moment);
+  }
+  if (ConflictError.isInstance(error)) {
+    return wait(decision, { type: "catch_up", turn, step, error }, (id) => ({ type: "catch_up", id, agent }));
+  }
+  return failTurn(decision, turn, error, moment);
+}
+
+function operationError(error: unknown, before: ReactAgent, { agent: after }: Step): unknown {
+  if (!EntryIdReuseError.isInstance(error)) return error;
+  const operation = after.thread
+    .slice(before.thread.rev, after.thread.lastSeq)
+    .find(({ kind }) => kind === "ai_context_operation");
+  return operation === undefined ? error : opIdReused(String((operation.payload as JsonObject)["opId"]));
+}
+
+/** The entries of other writers were read, or the open run is not in the log any more. */
+export function caughtUp(
+  decision: Decision,
+  { turn, step, error }: Extract<Hold, { type: "catch_up" }>,
+  agent: ReactAgent | undefined,
+  moment: Moment,
+): Decision {
+  const hasMore = agent !== undefined && agent.thread !== decision.live.agent.thread;
+  const current =
+    agent === undefined
+      ? decision
+      : update(decision, { agent: { ...decision.live.agent, thread: agent.thread, state: agent.state } });
+  if (step === undefined) return decideTurn(current, turn, moment);
+  if (!hasMore) {
+    const isDeleted = ConflictError.isInstance(error) && error.actual === 0;
+    return failTurn(decision, turn, isDeleted ? threadNotFound(moment.threadId) : error, moment);
+  }
+  const again = decideTurn(current, turn, moment);
+  // They may have decided something.
+  return effects(again, { type: "next", signal: { type: "agent", signal: { type: "notice" } } });
+}
+
+function failTurn(decision: Decision, turn: Turn, error: unknown, moment: Moment): Decision {
+  if (turn.signal.type === "worked") return endTurn(decision, turn, { error }, moment);
+  return endTurn(breakDown(decision, error, moment), turn, { error }, moment);
+}
+
+/** Performs what is left of a turn, then decides what comes next. */
+export function performTurn(decision: Decision, turn: Turn, moment: Moment): Decision {
+  let current = decision;
+  for (const [index, directive] of turn.todo.entries()) {
+    const rest = { ...turn, performed: [...turn.performed, directive], todo: turn.todo.slice(index + 1) };
+    current = performDirective(current, directive, rest, moment);
+    if (current.live.hold !== undefined) return current;
+  }
+  return afterPerforming(current, { ...turn, performed: [...turn.performed, ...turn.todo], todo: [] }, moment);
+}
+
+function afterPerforming(decision: Decision, turn: Turn, moment: Moment): Decision {
+  const { agent, broken } = decision.live;
+  if (turn.refused !== undefined) {
+    const alone: Directive = { type: "apply_context_op", operation: turn.refused };
+    return performTurn(decision, { ...turn, refused: undefined, todo: [alone] }, moment);
+  }
+  switch (turn.stage) {
+    case "durable":
+      return agent.flight.next === undefined || broken !== undefined
+        ? afterPerforming(decision, { ...turn, stage: "next" }, moment)
+        : decideTurn(decision, { ...turn, stage: "next" }, moment);
+    case "next": {
+      const mark = waitingCheckpoint(turn.before, agent);
+      return performTurn(decision, { ...turn, stage: "mark", todo: mark === undefined ? [] : [mark] }, moment);
+    }
+    case "mark":
+      return endTurn(decision, turn, {}, moment);
+    default:
+      return turn.stage satisfies never;
+  }
+}
+
+/** When a run starts to wait, it can be resumed from there: results that came in meanwhile are in the log. */
+function waitingCheckpoint(before: ReactAgent, after: ReactAgent): Directive | undefined {
+  const { run } = after.state;
+  if (run === undefined || isWaiting(before) || !isWaiting(after)) return undefined;
+  const { requestId, runId, iteration } = run;
+  return { type: "checkpoint", requestId, runId, iteration, reason: "after_llm" };
+}
+
+/** Answers the caller. The result of work that nobody waits for breaks the request if it is lost. */
+export function endTurn(
+  decision: Decision,
+  turn: Turn,
+  outcome: { readonly error?: unknown },
+  moment: Moment,
+): Decision {
+  const { reply, signal } = turn;
+  const isLost = "error" in outcome && turn.isFromWork && decision.live.broken === undefined;
+  const looked = lookAtRequest(isLost ? breakDown(decision, outcome.error, moment) : decision, moment);
+  const ended = signal.type === "ask" ? askDecided(looked, turn, outcome) : looked;
+  if (signal.type === "hand_over") return handedOver(ended);
+  if (signal.type === "context_op" && reply === deferredReply(signal.operation.opId)) {
+    return deferredDecided(ended, signal.operation.opId, outcome, moment);
+  }
+  return reply === undefined ? ended : effects(ended, { type: "settle", reply, turn, ...outcome });
+}
+
+/** An operation that had waited was applied, or waits for the end of another run, or cannot be applied. */
+function deferredDecided(
+  decision: Decision,
+  opId: string,
+  outcome: { readonly error?: unknown },
+  moment: Moment,
+): Decision {
+  const forgotten = { type: "forget_operation", opId } as const;
+  if (!("error" in outcome)) {
+    if (decision.live.agent.flight.contextOp?.opId === opId) return decision;
+    return effects(decision, { type: "operation", opId, settled: { status: "applied" } }, forgotten);
+  }
+  const { error } = outcome;
+  // What the store could not take it may take later: the operation stays stored.
+  if (!ContextOpError.isInstance(error)) return decision;
+  const message = `Thread ${moment.threadId}: the operation ${opId} had waited and cannot be applied: ${error.message}`;
+  return effects(decision, { type: "operation", opId, settled: { status: "failed", error } }, forgotten, {
+    type: "warn",
+    message,
+  });
+}
+
+/** The state of the lanes with more of the thread. */
+export function withThread(agent: ReactAgent, thread: ReactAgent["thread"]): ReactAgent {
+  return { ...agent, thread, state: { ...agent.state, lanes: lanesOfExtended(thread, agent.state.lanes) } };
+}

@@ -1,0 +1,499 @@
+import type { AnyAgent, RequestScope } from "../agent/definition/config.ts";
+import type { AnyTool, Tools } from "../agent/definition/tool.ts";
+import type { Suspension } from "../agent/event.ts";
+import type { ReactAgent } from "../agent/react/agent.ts";
+import type { Signal } from "../agent/signal.ts";
+import type { ContextPolicyInput } from "../projection/policy/fields.ts";
+import type { Entry } from "../thread/entry.ts";
+import type { HeddleError } from "../thread/errors.ts";
+import type { HookLimit } from "./hook.ts";
+import { inTime } from "./in-time.ts";
+import { changeOwnTools, withTools } from "./live/asks.ts";
+import { decideLive, isDue } from "./live/decide-live.ts";
+import type { Live, Outcome, QueuedAsk, ToolFacts, Turn } from "./live/live.ts";
+import { beginsNothing } from "./live/perform-directive.ts";
+import { suspensionIn } from "./live/request-state.ts";
+import type { Change, Effect, LiveSignal, Moment, TimerName } from "./live/signal.ts";
+import { workTime } from "./live/work-time.ts";
+import { answerOf } from "./perform/answer.ts";
+import { callModel } from "./perform/call-model.ts";
+import { cancelOnAbort } from "./perform/cancel-on-abort.ts";
+import { followLog } from "./perform/follow-log.ts";
+import { mintToken } from "./perform/mint-token.ts";
+import { openRequest } from "./perform/open-request.ts";
+import { type AskFunctions, askAborted, prepareAsk } from "./perform/prepare-ask.ts";
+import { releaseClaim } from "./perform/release-claim.ts";
+import { runToolCall } from "./perform/run-tool-call.ts";
+import type { Scene } from "./perform/scene.ts";
+import { summarize } from "./perform/summarize.ts";
+import type { ThreadOptions } from "./perform/thread-options.ts";
+import type { Receipt } from "./request/receipt.ts";
+import type { AgentRequest, LiveRequest } from "./request/request.ts";
+import { RequestError } from "./request/request-error.ts";
+import { resultIn } from "./request/result.ts";
+import { pastRequest } from "./server/past-request.ts";
+import { Kept } from "./session/kept.ts";
+import type { OperationSettled } from "./session/operation-answer.ts";
+import { Promised } from "./session/promised.ts";
+import type { RequestSpan } from "./telemetry/telemetry.ts";
+import { Timers } from "./timers.ts";
+import { toolPool } from "./tools/pool.ts";
+import { saidOnce, warnOfChange } from "./warn.ts";
+
+type Reply = PromiseWithResolvers<unknown>;
+type Asked = PromiseWithResolvers<AgentRequest> & { readonly functions: AskFunctions };
+
+/** Runs one live thread: takes a signal, decides, and performs the effects. All that changes of a thread is here. */
+export class Loop {
+  readonly options: ThreadOptions;
+  readonly scene: Scene;
+  readonly receipts = new Promised<Receipt>();
+  readonly operations = new Promised<OperationSettled>();
+  #live: Live;
+  #queue: readonly LiveSignal[] = [];
+  #isDeciding = false;
+  #replies = 0;
+  #ownTools: Tools;
+  #systemPrompt: AnyAgent["systemPrompt"];
+  /** The handle of the last request, and its span. */
+  #handle: LiveRequest | undefined;
+  #span: RequestSpan | undefined;
+  #follower: AbortController | undefined;
+  readonly #waiting = new Map<string, Reply>();
+  readonly #asks = new Map<string, Asked>();
+  readonly #askTools = new Map<string, Tools>();
+  readonly #timers: Timers<TimerName>;
+  /** Work that a stop waits for: everything but tools, which may never end. */
+  readonly #work = new Set<Promise<unknown>>();
+  readonly #stopped = new AbortController();
+  readonly #closed = Promise.withResolvers<void>();
+
+  constructor(options: ThreadOptions, live: Live, tools: Tools) {
+    const { definition, store, ports, threadId, telemetry, holder } = options;
+    this.options = options;
+    this.#live = live;
+    this.#ownTools = tools;
+    this.#systemPrompt = definition.systemPrompt;
+    this.#timers = new Timers(ports.after, (name) => this.post({ type: "timer", name }));
+    this.scene = {
+      definition,
+      threadId,
+      store,
+      ports,
+      telemetry,
+      pool: toolPool({ concurrency: definition.toolConcurrency }),
+      agent: () => this.agent,
+      fail: (failure) => this.post({ type: "agent", signal: { type: "fail", failure } }),
+      tools: () => this.tools,
+      isHeld: () => this.isHeld,
+      ensureHeld: () => this.#ensureHeld(),
+      scope: (requestId) => this.#scope(requestId),
+      shown: (callId) => {
+        const directive = this.#live.lastCall?.directive;
+        return directive?.callId === callId ? directive.messages : [];
+      },
+      worked: () => workTime(this.#live.request, this.#moment()),
+      isStopping: () => beginsNothing(this.#live),
+      began: (toolCallId) => this.post({ type: "begun", toolCallId }),
+      warn: saidOnce(options.warn),
+      onError: options.onError,
+      kept: new Kept({ store, threadId, ports, holder }),
+    };
+  }
+
+  get live(): Live {
+    return this.#live;
+  }
+
+  get agent(): ReactAgent {
+    return this.#live.agent;
+  }
+
+  /** The request that has not ended here. */
+  get current(): LiveRequest | undefined {
+    return this.#handle?.state === "done" ? undefined : this.#handle;
+  }
+
+  /** The handle of this request, if it is the last one. */
+  request(requestId: string): LiveRequest | undefined {
+    return this.#handle?.id === requestId ? this.#handle : undefined;
+  }
+
+  /** Aborted when the thread is let go. */
+  get stopped(): AbortSignal {
+    return this.#stopped.signal;
+  }
+
+  /** Why an open request is not carried here. */
+  get suspension(): Suspension {
+    return suspensionIn(this.#live);
+  }
+
+  get systemPrompt(): AnyAgent["systemPrompt"] {
+    return this.#systemPrompt;
+  }
+
+  set systemPrompt(prompt: AnyAgent["systemPrompt"]) {
+    this.#systemPrompt = prompt;
+  }
+
+  /** The tools of the agent, and those of the request. */
+  get tools(): Tools {
+    const { given } = this.#live;
+    return { ...this.#ownTools, ...(given && this.#askTools.get(given.requestId)) };
+  }
+
+  /** How long a function of the caller may take. */
+  get hookLimit(): HookLimit {
+    const { ports, definition } = this.options;
+    return { ports, timeoutMs: definition.hookTimeoutMs };
+  }
+
+  /** Whether this process may start something: no other one can have the thread. */
+  get isHeld(): boolean {
+    return this.#live.broken === undefined && (this.options.holder?.isHeld ?? true);
+  }
+
+  async #ensureHeld(): Promise<boolean> {
+    if (this.#live.broken !== undefined) return false;
+    return ((await this.options.holder?.ensure()) ?? true) && this.#live.broken === undefined;
+  }
+
+  /** Throws if another process has the thread. Asks the store only when the last renewal is too old. */
+  async confirmHeld(): Promise<void> {
+    if (this.#live.broken === undefined && !this.stopped.aborted) await this.options.holder?.check();
+  }
+
+  #scope(requestId: string): RequestScope<never> {
+    const { given } = this.#live;
+    const context = given?.requestId === requestId ? given.context : undefined;
+    return { requestId, threadId: this.options.threadId, context: context as never }; // as the caller typed it
+  }
+
+  /** Decides a signal as soon as it is due. */
+  post(...signals: readonly LiveSignal[]): void {
+    this.#queue = [...this.#queue, ...signals];
+    this.#decide();
+  }
+
+  #decide(): void {
+    if (this.#isDeciding) return;
+    this.#isDeciding = true;
+    for (;;) {
+      const index = this.#queue.findIndex((signal) => isDue(this.#live, signal));
+      const signal = this.#queue[index];
+      if (signal === undefined) break;
+      this.#queue = this.#queue.toSpliced(index, 1);
+      const { live, effects } = decideLive(this.#live, signal, this.#moment());
+      this.#live = live;
+      for (const effect of effects) this.#perform(effect);
+      const next = effects.flatMap((effect) => (effect.type === "next" ? [effect.signal] : []));
+      if (next.length > 0) this.#queue = [...next, ...this.#queue];
+    }
+    this.#isDeciding = false;
+  }
+
+  #moment(): Moment {
+    const { ports, threadId } = this.options;
+    return { now: ports.monotonic(), eventSeq: this.current?.eventSeq ?? 0, threadId, waiting: this.#queue.length };
+  }
+
+  /** A command for the agent; its outcome when it is durable and what it leads to was begun. */
+  async command(signal: Signal): Promise<Outcome> {
+    return (await this.#reply((reply) => ({ type: "agent", signal, reply }))) as Outcome; // as `settle` answers a turn
+  }
+
+  /** Reads from the agent. When that needs more of the thread than is loaded, it is loaded. */
+  async read<Value>(read: (agent: ReactAgent) => Value): Promise<Value> {
+    return (await this.#reply((reply) => ({ type: "read", read, reply }))) as Value; // what `read` returned
+  }
+
+  /** Loads what such a read needs. Never fails. */
+  async readAhead(read: (agent: ReactAgent) => unknown): Promise<void> {
+    await this.#reply((reply) => ({ type: "read", read, reply, isAhead: true }));
+  }
+
+  async change(change: Change): Promise<void> {
+    await this.#reply((reply) => ({ type: "change", change, reply }));
+  }
+
+  async setPolicy(policy: ContextPolicyInput): Promise<void> {
+    await this.#reply((reply) => ({ type: "set_policy", policy, reply }));
+  }
+
+  /** Resolves when the agent is what the log says. */
+  async mend(): Promise<void> {
+    if (this.#live.broken !== undefined) await this.#reply((reply) => ({ type: "mend", reply }));
+  }
+
+  async open(signal: Omit<Extract<LiveSignal, { type: "opened" }>, "type" | "reply">): Promise<void> {
+    await this.#reply((reply) => ({ ...signal, type: "opened", reply }));
+  }
+
+  #reply(signal: (reply: string) => LiveSignal): Promise<unknown> {
+    const reply = `reply ${++this.#replies}`;
+    const waiting = Promise.withResolvers<unknown>();
+    this.#waiting.set(reply, waiting);
+    this.post(signal(reply));
+    return waiting.promise;
+  }
+
+  /** Puts an ask. Resolves when it is durable and the model is at work. */
+  ask(ask: Omit<QueuedAsk, "id">, functions: AskFunctions): Promise<AgentRequest> {
+    const id = `ask ${++this.#replies}`;
+    const asked = Object.assign(Promise.withResolvers<AgentRequest>(), { functions });
+    this.#asks.set(id, asked);
+    const { signal } = functions;
+    const leave = (): void => this.post({ type: "withdraw", askId: id, error: askAborted() });
+    signal?.addEventListener("abort", leave, { once: true });
+    this.post({ type: "ask", ask: { ...ask, id } });
+    return asked.promise.finally(() => signal?.removeEventListener("abort", leave));
+  }
+
+  /** The tool from the next model call on. */
+  async addTool(name: string, tool: AnyTool, facts: ToolFacts): Promise<void> {
+    this.#ownTools = { ...this.#ownTools, [name]: tool };
+    await this.change(changeOwnTools((own) => withTools(own, facts)));
+  }
+
+  async removeTool(name: string): Promise<boolean> {
+    const isKnown = Object.hasOwn(this.#ownTools, name);
+    const { [name]: _removed, ...left } = this.#ownTools;
+    this.#ownTools = left;
+    await this.change(
+      changeOwnTools(({ tools, traits }) => {
+        const { [name]: _traits, ...others } = traits;
+        return { tools: tools.filter((spec) => spec.name !== name), traits: others };
+      }),
+    );
+    return isKnown;
+  }
+
+  /** The code of the tools that were given with a request. */
+  lend(requestId: string, tools: Tools): void {
+    this.#askTools.set(requestId, tools);
+  }
+
+  /** Nothing new begins. What is at work may end within the grace; then the thread is let go. */
+  async stop(graceMs: number, why: HeddleError): Promise<void> {
+    this.post({ type: "stop", graceMs, why });
+    await this.#closed.promise;
+  }
+
+  /** What performing returns is not used. */
+  #perform(effect: Effect): unknown {
+    switch (effect.type) {
+      case "append":
+      case "catch_up":
+      case "load":
+      case "keep":
+      case "restore":
+      case "shorten":
+      case "load_counter":
+        return this.#answer(effect.id, answerOf(effect, this.#live.agent.settings, this.scene, this.options.holder));
+      case "mint":
+        return this.#answer(effect.id, this.#mint(effect));
+      case "keep_quietly":
+        return void this.scene.kept.keep(effect.operation).catch(() => undefined); // the caller got an error already
+      case "forget_operation":
+        return this.#track(this.scene.kept.forget(effect.opId).catch(() => undefined)); // the next process finds it in the log
+      case "start":
+        return this.#start(effect);
+      case "prepare":
+        return this.#prepare(effect.ask);
+      case "open_request":
+        return this.#openRequest(effect);
+      case "emit":
+        return this.#emit(effect);
+      case "rest":
+        return this.#handle?.turn(effect.waits ? "waiting" : "running");
+      case "complete": {
+        const { run } = effect.ended;
+        const entries = effect.thread.filterByRef("requestId", run.requestId, { partial: true });
+        return this.request(run.requestId)?.complete(resultIn(entries, effect.ended, effect.object));
+      }
+      case "reject":
+        return this.#handle?.reject(effect.error);
+      case "suspend":
+        this.#span?.suspended();
+        return this.#handle?.suspend(effect.suspension, effect.iteration, effect.error);
+      case "interrupt":
+        return this.#handle?.abort.abort(effect.reason);
+      case "forget":
+        return void this.#askTools.delete(effect.requestId);
+      case "settle":
+        return this.#settle(effect);
+      case "settle_ask":
+        return this.#settleAsk(effect);
+      case "receipt":
+        return this.receipts.settle(effect.receipt.id, effect.receipt);
+      case "operation":
+        return this.operations.settle(effect.opId, effect.settled);
+      case "settle_all": {
+        const { reason, error } = effect;
+        this.receipts.settleAll((id) => ({ id, delivered: false, reason }));
+        if (reason === "closed") this.operations.settleAll(() => ({ status: "failed", error }));
+        return;
+      }
+      case "timer":
+        return this.#timers.set(effect.name, effect.ms);
+      case "follow":
+        return this.#follow(effect.fromSeq);
+      case "close":
+        return void this.#close(effect.gaveUp);
+      case "report":
+        return this.options.onError(effect.error, effect.origin);
+      case "warn":
+        return this.options.warn(effect.message);
+      case "warn_of_change":
+        return warnOfChange(this.options);
+      case "lost":
+        return this.options.lost(effect.error);
+      case "next":
+        return; // put first when all effects are performed
+      default:
+        return effect satisfies never;
+    }
+  }
+
+  /** Other signals wait for the answer. */
+  #answer(id: string, answer: Promise<LiveSignal>): void {
+    answer.then(
+      (signal) => this.post(signal),
+      (error: unknown) => this.post({ type: "failed", id, error }),
+    );
+  }
+
+  /** Emits a token. What comes next begins when it was handed over. */
+  async #mint({ id, agent, run, phase }: Extract<Effect, { type: "mint" }>): Promise<LiveSignal> {
+    const { tokens } = this.options;
+    const token = tokens && (await mintToken(tokens, agent, run, phase));
+    if (token !== undefined) {
+      const event = { kind: "checkpoint", data: { token, reason: phase } } as const;
+      this.#emit({ type: "emit", event, iteration: run.iteration });
+      if (phase !== "terminal") await tokens?.told?.();
+    }
+    return { type: "minted", id };
+  }
+
+  #start({ id, directive }: Extract<Effect, { type: "start" }>): void {
+    const { requestId } = directive;
+    const request = requestId === undefined ? undefined : this.request(requestId);
+    if (directive.type === "summarize") {
+      this.#track(this.#worked(id, summarize(this.scene, directive, request?.abort.signal)));
+    } else if (request !== undefined && directive.type === "llm_stream") {
+      this.#track(this.#worked(id, callModel(this.scene, directive, request)));
+    } else if (request !== undefined && directive.type === "tool_exec") {
+      void this.#worked(id, runToolCall(this.scene, directive, request));
+    }
+  }
+
+  /** The result of work is one signal. Work that throws has failed in a way that the runtime does not know. */
+  async #worked(
+    id: string,
+    work: Promise<Omit<Extract<LiveSignal, { type: "agent" }>, "type" | "from"> | undefined>,
+  ): Promise<void> {
+    try {
+      const result = await work;
+      this.post(result === undefined ? { type: "worked", id } : { ...result, type: "agent", from: id });
+    } catch (error) {
+      this.post({ type: "worked", id, error });
+    }
+  }
+
+  #track(work: Promise<unknown>): void {
+    const tracked = work.finally(() => this.#work.delete(tracked));
+    this.#work.add(tracked);
+  }
+
+  #prepare(ask: QueuedAsk): void {
+    const functions = this.#asks.get(ask.id)?.functions;
+    if (functions === undefined) return;
+    prepareAsk(this, ask, functions).then(
+      (signal) => this.post(signal),
+      (error: unknown) => this.post({ type: "unprepared", askId: ask.id, error }),
+    );
+  }
+
+  #openRequest(effect: Extract<Effect, { type: "open_request" }>): void {
+    const before = this.#handle?.id === effect.requestId ? this.#handle.eventSeq : 0;
+    const hold = { isHeld: () => this.isHeld, ensure: () => this.#ensureHeld() };
+    const { handle, span } = openRequest(this.options, this.scene, { ...effect, before, hold });
+    this.#span = span;
+    this.#handle = handle;
+  }
+
+  #emit({ event, iteration, isReplayed = false }: Extract<Effect, { type: "emit" }>): void {
+    const request = this.#handle;
+    if (!isReplayed) {
+      request?.emit(event, iteration);
+      return;
+    }
+    const { kind, callId, toolCallId } = event;
+    const isTold = request?.hasTold(
+      (told) => told.kind === kind && told.callId === callId && told.toolCallId === toolCallId,
+    );
+    if (!isTold) request?.emit({ ...event, replayed: true }, iteration);
+  }
+
+  #settle({ reply, turn, value, ...rest }: Extract<Effect, { type: "settle" }>): void {
+    const waiting = this.#waiting.get(reply);
+    this.#waiting.delete(reply);
+    if ("error" in rest) waiting?.reject(rest.error);
+    else waiting?.resolve(turn === undefined ? value : this.#outcome(turn));
+  }
+
+  #outcome({ before, performed: directives }: Turn): Outcome {
+    return { before, after: this.#live.agent, directives };
+  }
+
+  #settleAsk({ askId, known, ...rest }: Extract<Effect, { type: "settle_ask" }>): void {
+    const asked = this.#asks.get(askId);
+    const request = this.#handle;
+    this.#asks.delete(askId);
+    if (known !== undefined) asked?.resolve(this.#known(known));
+    else if ("error" in rest || request === undefined) asked?.reject(rest.error);
+    else {
+      cancelOnAbort(request, asked?.functions.signal, (signal) => this.post({ type: "agent", signal }));
+      asked?.resolve(request);
+    }
+  }
+
+  #known(ask: Entry): AgentRequest | Promise<AgentRequest> {
+    return this.request(ask.refs.requestId ?? "") ?? pastRequest(this, ask);
+  }
+
+  /** Watches the log while a request waits: another process may decide by writing to it. */
+  #follow(fromSeq: number | undefined): void {
+    this.#follower?.abort();
+    this.#follower = undefined;
+    if (fromSeq === undefined) return;
+    const follower = new AbortController();
+    this.#follower = follower;
+    followLog(this.scene, fromSeq, follower.signal, () => this.command({ type: "notice" })).catch((error: unknown) => {
+      if (!follower.signal.aborted) this.post({ type: "lost", error });
+    });
+  }
+
+  async #close(gaveUp: boolean): Promise<void> {
+    const { ports, holder, threadId, warn } = this.options;
+    this.#stopped.abort(new RequestError({ code: "server_stopped", message: "The server was stopped." }));
+    this.#timers.clear();
+    if (gaveUp) {
+      const what = `the store did not answer within ${LETTING_GO_MS} ms after its server was stopped`;
+      warn(`Thread ${threadId}: ${what}. What was not acknowledged may be lost, and its claim runs out by itself.`);
+      holder?.release().catch(() => undefined); // it is not renewed any more
+      return this.#closed.resolve();
+    }
+    if (!(await inTime(ports, LETTING_GO_MS, this.#letGo()))) return this.#close(true);
+    this.#closed.resolve();
+  }
+
+  async #letGo(): Promise<void> {
+    while (this.#work.size > 0) await Promise.allSettled(this.#work);
+    await releaseClaim(this.options);
+  }
+}
+
+/** How long the store has to take what is still on its way, and the claim. */
+const LETTING_GO_MS = 10_000;

@@ -1,0 +1,50 @@
+import type { ReactSettings } from "../../agent/react/settings.ts";
+import { longerTail } from "../../stores/project-from-store.ts";
+import type { Effect, LiveSignal } from "../live/signal.ts";
+import { loadCounter } from "../server/exact-counter.ts";
+import type { Holder } from "../session/holder.ts";
+import { caughtUp, isAmple, loadAgent, shortened } from "../session/load.ts";
+import { patiently } from "../session/patiently.ts";
+import { append } from "./append.ts";
+import type { Scene } from "./scene.ts";
+
+type StoreEffect = Extract<
+  Effect,
+  { readonly type: "append" | "catch_up" | "load" | "keep" | "restore" | "shorten" | "load_counter" }
+>;
+
+/** Reads or writes what other signals wait for. */
+export async function answerOf(
+  effect: StoreEffect,
+  settings: ReactSettings,
+  scene: Scene,
+  holder: Holder | undefined,
+): Promise<LiveSignal> {
+  const { store, ports, kept, threadId } = scene;
+  const { id } = effect;
+  switch (effect.type) {
+    case "append":
+      return { type: "appended", id, result: await append(scene, holder?.epoch, effect) };
+    case "catch_up":
+      return { type: "caught_up", id, agent: await patiently(ports, () => caughtUp(store, effect.agent, ports)) };
+    case "load": {
+      const { thread: tail, error } = effect;
+      const { thread, requests } = await patiently(ports, () => longerTail(store, tail, error));
+      return { type: "loaded", id, thread, isAmple: isAmple(thread, tail, error, requests) };
+    }
+    case "keep":
+      await kept.keep(effect.operation);
+      return { type: "kept", id };
+    case "restore": {
+      if (effect.confirm) await holder?.confirm();
+      const agent = await loadAgent(store, threadId, settings, ports);
+      return { type: "restored", id, agent, operation: await kept.operation() };
+    }
+    case "shorten":
+      return { type: "shortened", id, agent: await shortened(store, effect.agent) };
+    case "load_counter":
+      return { type: "counter_loaded", id, exactCounter: await loadCounter(effect.agent, effect.policy) };
+    default:
+      return effect satisfies never;
+  }
+}

@@ -1,0 +1,106 @@
+import type { Tools } from "../../agent/definition/tool.ts";
+import type { ReactAgent } from "../../agent/react/agent.ts";
+import { handleAsk } from "../../agent/react/ask.ts";
+import type { Signal } from "../../agent/signal.ts";
+import type { Entry } from "../../thread/entry.ts";
+import { type JsonObject, type JsonValue, sameJson } from "../../thread/json.ts";
+import type { Content } from "../../thread/message.ts";
+import type { QueuedAsk } from "../live/live.ts";
+import type { Given } from "../live/signal.ts";
+import { RequestError } from "../request/request-error.ts";
+import { loadCounter } from "../server/exact-counter.ts";
+import { findAsk, type RequestLog } from "../server/past-request.ts";
+import { type PromptSource, promptFor } from "../server/prompt.ts";
+import { factsOf } from "../server/toolbox.ts";
+import { untilAborted } from "../until-aborted.ts";
+
+/** The functions of an ask, which no log has. */
+export interface AskFunctions {
+  readonly context: unknown;
+  readonly tools: Tools | undefined;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** The thread that is asked. */
+export interface AskedThread extends Omit<RequestLog, "agent" | "options">, PromptSource {
+  readonly agent: ReactAgent;
+  readonly options: RequestLog["options"] & PromptSource["options"];
+  mend(): Promise<void>;
+  command(signal: Signal): Promise<unknown>;
+  /** Keeps the code of the request's own tools. */
+  lend(requestId: string, tools: Tools): void;
+}
+
+type Prepared =
+  | { readonly type: "prepared"; readonly askId: string; readonly given: Given }
+  | { readonly type: "unprepared"; readonly askId: string; readonly known: Entry };
+
+/** What an ask needs before the agent can decide: whether it is known, its tools, its counter and its prompt. */
+export async function prepareAsk(
+  thread: AskedThread,
+  ask: QueuedAsk,
+  { context, tools, signal }: AskFunctions,
+): Promise<Prepared> {
+  const { id: askId, requestId, content, options } = ask;
+  await thread.mend(); // what has failed here would look like an open request
+  const known = await wanted(thread, signal, () => findKnown(thread, ask));
+  if (known !== undefined) return { type: "unprepared", askId, known };
+  // While a request is open the agent refuses every other one: no function of the caller runs for it.
+  const { agent } = thread;
+  if (agent.state.run !== undefined) {
+    const { directives } = handleAsk(agent, { type: "ask", requestId, content, options });
+    if (directives.some(({ type }) => type === "emit_request_error")) return { type: "prepared", askId, given: {} };
+  }
+  const facts = tools === undefined ? undefined : await wanted(thread, signal, () => factsOf(tools, thread.hookLimit));
+  if (tools !== undefined) thread.lend(requestId, tools);
+  const exactCounter = await loadCounter(agent, options.contextPolicy, agent.contextPolicy);
+  const prompt = await wanted(thread, signal, () => promptFor(thread, context));
+  return { type: "prepared", askId, given: { ...prompt, context, tools: facts, exactCounter } };
+}
+
+/** What a function of the caller gives, unless the caller or the server stops waiting: it may never end. */
+async function wanted<Value>(
+  { stopped }: AskedThread,
+  signal: AbortSignal | undefined,
+  work: () => Promise<Value>,
+): Promise<Value> {
+  try {
+    return await untilAborted(stopped, () => (signal === undefined ? work() : untilAborted(signal, work)));
+  } catch (error) {
+    throw signal?.aborted ? askAborted() : error;
+  }
+}
+
+/** The entry of this ask, if it was asked before: a caller that asks again may not have heard that it was taken. */
+async function findKnown(thread: AskedThread, { keys, content }: QueuedAsk): Promise<Entry | undefined> {
+  for (const [ref, value] of keys) {
+    const ask = await find(thread, ref, value);
+    if (ask === undefined) continue;
+    if (!hasWords(ask, content)) throw reused(ask.refs.requestId ?? "", ref);
+    return ask;
+  }
+  return undefined;
+}
+
+/** If the thread was deleted since, it is read again first. */
+async function find(asked: AskedThread, ref: string, value: string): Promise<Entry | undefined> {
+  const ask = await findAsk(asked, ref, value);
+  const { thread } = asked.agent;
+  if (ask === undefined) return undefined;
+  await asked.command({ type: "notice" });
+  return asked.agent.thread === thread ? ask : findAsk(asked, ref, value);
+}
+
+export function hasWords({ payload }: Entry, content: Content): boolean {
+  return sameJson((payload as JsonObject)["content"], content as JsonValue); // both are JSON
+}
+
+export function reused(requestId: string, ref: string): RequestError {
+  const key = ref === "requestId" ? "requestId" : `refs.${ref}`;
+  const message = `A message with this ${key} was asked before with other content. Send changed content under a new ${key}. \`result\` has the answer to the earlier one.`;
+  return new RequestError({ code: "request_id_reused", requestId, message });
+}
+
+export function askAborted(): RequestError {
+  return new RequestError({ code: "request_cancelled", message: "The signal was aborted before the ask was put." });
+}

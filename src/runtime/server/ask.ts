@@ -1,0 +1,82 @@
+import { isAsk } from "../../agent/react/restore.ts";
+import type { StoredRequestOptions } from "../../agent/signal.ts";
+import { checkedInput } from "../../projection/policy/policy.ts";
+import { copyJsonRepaired } from "../../thread/json.ts";
+import type { Content } from "../../thread/message.ts";
+import { checkName } from "../../thread/names.ts";
+import type { Loop } from "../loop.ts";
+import { askAborted, hasWords, reused } from "../perform/prepare-ask.ts";
+import type { AgentRequest } from "../request/request.ts";
+import { RequestError } from "../request/request-error.ts";
+import type { AskOptions } from "./options.ts";
+import { findAsk, pastRequest, type RequestLog } from "./past-request.ts";
+
+/** A ref by which an ask is known when it is asked again. */
+type Key = readonly [ref: string, value: string];
+
+/** Asks, after what is asked before it. */
+export async function ask(loop: Loop, given: Content, options: AskOptions<unknown>): Promise<AgentRequest> {
+  const { signal, context, tools, refs } = options;
+  if (signal?.aborted) throw askAborted();
+  if (options.requestId !== undefined) checkName("requestId", options.requestId);
+  const keys = keysOf(options);
+  const content = copyJsonRepaired(given, "content") as Content; // content is JSON, and the caller's
+  const open = openRequest(loop, keys, content);
+  if (open !== undefined) return open; // in a queue it would wait for its own end
+  const { requestId = loop.options.ports.ids("req") } = options;
+  const ask = { requestId, content, keys, options: storedOptions(options), refs };
+  return loop.ask(ask, { context, tools, signal });
+}
+
+/** The open request, if these are its keys and words. */
+function openRequest({ agent, current }: Loop, keys: readonly Key[], content: Content): AgentRequest | undefined {
+  const ask = current && agent.thread.filterByRef("requestId", current.id, { partial: true }).find(isAsk);
+  return ask !== undefined && hasWords(ask, content) && keys.some(([ref, value]) => ask.refs[ref] === value)
+    ? current
+    : undefined;
+}
+
+/**
+ * A request that was asked with these keys before, on a thread that another process holds: one that has ended, from the log.
+ * One that is open rejects with `request_suspended`.
+ */
+export async function askedBefore(
+  log: RequestLog,
+  content: Content,
+  options: AskOptions<unknown>,
+): Promise<AgentRequest | undefined> {
+  for (const [ref, value] of keysOf(options)) {
+    const ask = await findAsk(log, ref, value);
+    if (ask === undefined) continue;
+    if (!hasWords(ask, copyJsonRepaired(content, "content") as Content)) throw reused(ask.refs.requestId ?? "", ref); // content is JSON
+    return pastRequest(log, ask);
+  }
+  return undefined;
+}
+
+/** Tools that come with the ask are allowed: who narrows chooses among the agent's. */
+function storedOptions(options: AskOptions<unknown>): StoredRequestOptions {
+  const { contextPolicy, allowedTools, maxIterations, context, tools = {} } = options;
+  const names = Object.keys(tools);
+  return {
+    ...(context !== undefined && { hasContext: true }),
+    ...(names.length > 0 && { askedTools: names }),
+    ...(contextPolicy && { contextPolicy: checkedInput(contextPolicy) }),
+    ...(allowedTools && { allowedTools: [...new Set([...allowedTools, ...names])] }),
+    ...(maxIterations !== undefined && { maxIterations: wholeFrom1(maxIterations) }),
+  };
+}
+
+function wholeFrom1(maxIterations: number): number {
+  if (Number.isSafeInteger(maxIterations) && maxIterations >= 1) return maxIterations;
+  throw new RequestError({ code: "invalid_options", message: "maxIterations must be a whole number from 1." });
+}
+
+function keysOf({ requestId, idempotencyRef: ref, refs = {} }: AskOptions<unknown>): readonly Key[] {
+  const named: readonly Key[] = requestId === undefined ? [] : [["requestId", requestId]];
+  if (ref === undefined) return named;
+  const value: unknown = Object.hasOwn(refs, ref) ? refs[ref] : undefined;
+  if (typeof value === "string" && value !== "") return [...named, [ref, value]];
+  const message = `idempotencyRef names ${JSON.stringify(ref)}, which is no text in refs. Pass refs: { ${ref}: "..." } with it.`;
+  throw new RequestError({ code: "invalid_options", message });
+}
