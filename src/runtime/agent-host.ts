@@ -6,7 +6,7 @@ import type { Recovered } from "./host/recovery.ts";
 import { checkHostOptions } from "./option-names.ts";
 import type { SteerAnswer } from "./request/receipt.ts";
 import type { AgentRequest } from "./request/request.ts";
-import type { AskArguments, AskOptions, CommandOptions, Decider, SteerOptions, StopOptions } from "./server/options.ts";
+import type { AskArguments, AskOptions, Decider, SenderOptions, SteerOptions, StopOptions } from "./server/options.ts";
 import type { AgentServer } from "./server/port.ts";
 
 /** Runs one agent on many threads. Each thread has at most one live server. A released thread uses no memory. */
@@ -69,7 +69,7 @@ class LazyHost<Given extends AnyAgent> implements AgentHost<Given> {
     await (await this.#load()).deny(threadIdOrToken, toolCallId, options);
   }
 
-  async answer(threadIdOrToken: string, toolCallId: string, output: unknown, options?: CommandOptions): Promise<void> {
+  async answer(threadIdOrToken: string, toolCallId: string, output: unknown, options?: SenderOptions): Promise<void> {
     await (await this.#load()).answer(threadIdOrToken, toolCallId, output, options);
   }
 
@@ -89,7 +89,7 @@ class LazyHost<Given extends AnyAgent> implements AgentHost<Given> {
     return (await this.#load()).followUp(threadId, content, options);
   }
 
-  async cancel(threadId: string, requestId?: string, reason?: string, options?: CommandOptions): Promise<boolean> {
+  async cancel(threadId: string, requestId?: string, reason?: string, options?: SenderOptions): Promise<boolean> {
     return (await this.#load()).cancel(threadId, requestId, reason, options);
   }
 

@@ -17,8 +17,8 @@ export type { CallSummary, RequestResult } from "./request/result.ts";
 export type {
   AskArguments,
   AskOptions,
-  CommandOptions,
   Decider,
+  SenderOptions,
   ServerOptions,
   SteerOptions,
   StopOptions,

@@ -5,14 +5,7 @@ import { type OptionNames, refuseUnknownOptions } from "../thread/options.ts";
 import { Thread } from "../thread/thread.ts";
 import type { HostGetOptions, HostOptions } from "./host/port.ts";
 import { RequestError } from "./request/request-error.ts";
-import type {
-  AskOptions,
-  CommandOptions,
-  Decider,
-  ServerOptions,
-  SteerOptions,
-  StopOptions,
-} from "./server/options.ts";
+import type { AskOptions, Decider, SenderOptions, ServerOptions, SteerOptions, StopOptions } from "./server/options.ts";
 import type { CancelOptions, ContinueOptions, RunOptions } from "./standalone/options.ts";
 
 // A misspelt option would do nothing, in silence, for whoever has no types to tell him.
@@ -101,7 +94,7 @@ export function checkAskOptions(options: object): void {
   checkNames("An ask", options, ASK);
 }
 
-const COMMAND: OptionNames<CommandOptions> = { source: true, refs: true };
+const COMMAND: OptionNames<SenderOptions> = { source: true, refs: true };
 const DECIDER: OptionNames<Decider> = { ...COMMAND, by: true, reason: true };
 const STEER: OptionNames<SteerOptions> = { ...COMMAND, requestId: true, id: true };
 const STOP: OptionNames<StopOptions> = { graceMs: true };
@@ -114,7 +107,7 @@ export function checkSteerOptions(what: string, options: object): void {
   checkNames(what, options, STEER);
 }
 
-export function checkCommandOptions(what: "answer" | "cancel", options: object): void {
+export function checkSenderOptions(what: "answer" | "cancel", options: object): void {
   checkNames(what, options, COMMAND);
 }
 

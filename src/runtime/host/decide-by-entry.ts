@@ -11,13 +11,13 @@ import { append } from "../perform/append.ts";
 import type { RuntimePorts } from "../ports.ts";
 import { RequestError } from "../request/request-error.ts";
 import { commandRefs, decisionOf } from "../server/command-refs.ts";
-import type { CommandOptions, Decider } from "../server/options.ts";
+import type { Decider, SenderOptions } from "../server/options.ts";
 import { settingsFor } from "../server/settings.ts";
 import { loadAgent } from "../session/load.ts";
 
 export type Decision =
   | ({ readonly toolCallId: string; readonly approved: boolean } & Decider)
-  | ({ readonly toolCallId: string; readonly outcome: ToolOutcome } & CommandOptions);
+  | ({ readonly toolCallId: string; readonly outcome: ToolOutcome } & SenderOptions);
 
 interface Elsewhere {
   readonly agent: AnyAgent;

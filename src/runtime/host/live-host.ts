@@ -2,20 +2,13 @@ import type { AgentContext, AgentOutput, AnyAgent } from "../../agent/definition
 import { StaleHolderError, ThreadHeldError } from "../../stores/errors.ts";
 import { HeddleError } from "../../thread/errors.ts";
 import type { Content } from "../../thread/message.ts";
-import { checkCommandOptions, checkDecider, checkGetOptions, checkStopOptions } from "../option-names.ts";
+import { checkDecider, checkGetOptions, checkSenderOptions, checkStopOptions } from "../option-names.ts";
 import { type RuntimePorts, runtimePorts } from "../ports.ts";
 import type { SteerAnswer } from "../request/receipt.ts";
 import type { AgentRequest } from "../request/request.ts";
 import { isSuspended, RequestError } from "../request/request-error.ts";
 import { askedBefore } from "../server/ask.ts";
-import type {
-  AskArguments,
-  AskOptions,
-  CommandOptions,
-  Decider,
-  SteerOptions,
-  StopOptions,
-} from "../server/options.ts";
+import type { AskArguments, AskOptions, Decider, SenderOptions, SteerOptions, StopOptions } from "../server/options.ts";
 import type { AgentServer } from "../server/port.ts";
 import { LEASE_TTL_MS } from "../server/start.ts";
 import { FIRST } from "../session/load.ts";
@@ -148,9 +141,9 @@ export class LiveHost<Given extends AnyAgent> implements AgentHost<Given> {
     threadIdOrToken: string,
     toolCallId: string,
     output: unknown,
-    options: CommandOptions = {},
+    options: SenderOptions = {},
   ): Promise<void> {
-    checkCommandOptions("answer", options);
+    checkSenderOptions("answer", options);
     const here = (server: AgentServer<Given>) => server.answer(toolCallId, output, options);
     await this.#decide(threadIdOrToken, here, { ...options, toolCallId, outcome: answeredWith(output) });
   }
@@ -171,7 +164,7 @@ export class LiveHost<Given extends AnyAgent> implements AgentHost<Given> {
     return this.#command(threadId, (server) => server.followUp(content, options));
   }
 
-  cancel(threadId: string, requestId?: string, reason?: string, options?: CommandOptions): Promise<boolean> {
+  cancel(threadId: string, requestId?: string, reason?: string, options?: SenderOptions): Promise<boolean> {
     return this.#command(threadId, (server) => server.cancel(requestId, reason, options));
   }
 

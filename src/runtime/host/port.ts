@@ -7,8 +7,8 @@ import type { AgentRequest } from "../request/request.ts";
 import type {
   AskArguments,
   AskOptions,
-  CommandOptions,
   Decider,
+  SenderOptions,
   ServerOptions,
   SteerOptions,
   StopOptions,
@@ -65,13 +65,13 @@ export interface AgentHost<Given extends AnyAgent = AnyAgent> extends AsyncDispo
    */
   approve(threadIdOrToken: string, toolCallId: string, options?: Decider): Promise<void>;
   deny(threadIdOrToken: string, toolCallId: string, options?: Decider): Promise<void>;
-  answer(threadIdOrToken: string, toolCallId: string, output: unknown, options?: CommandOptions): Promise<void>;
+  answer(threadIdOrToken: string, toolCallId: string, output: unknown, options?: SenderOptions): Promise<void>;
 
   /** As on a server, for the request of this thread. While another process runs it: `thread_held`. */
   steer(threadId: string, content: Content, options?: SteerOptions): Promise<SteerAnswer>;
   inject(threadId: string, content: Content, options: SteerOptions & { readonly source: string }): Promise<SteerAnswer>;
   followUp(threadId: string, content: Content, options?: SteerOptions): Promise<SteerAnswer>;
-  cancel(threadId: string, requestId?: string, reason?: string, options?: CommandOptions): Promise<boolean>;
+  cancel(threadId: string, requestId?: string, reason?: string, options?: SenderOptions): Promise<boolean>;
 
   /** Lets requests at work end, and all threads go. */
   stop(options?: StopOptions): Promise<void>;

@@ -1,12 +1,12 @@
 import { copyRefs, type Refs } from "../../thread/entry.ts";
 import { RequestError } from "../request/request-error.ts";
-import type { CommandOptions, Decider } from "./options.ts";
+import type { Decider, SenderOptions } from "./options.ts";
 
 /** The agent writes these refs itself. */
 const OWN_REFS = ["requestId", "runId", "callId", "toolCallId", "iteration", "signalId"] as const;
 
 /** The refs that a command adds to its entry. They are checked here, because later a bad one would fail the request. */
-export function commandRefs({ source, refs }: CommandOptions): { readonly refs?: Refs } {
+export function commandRefs({ source, refs }: SenderOptions): { readonly refs?: Refs } {
   if (source === undefined && refs === undefined) return {};
   if (source !== undefined && typeof source !== "string") throw invalid("source must be text: who sent the command.");
   const copied = refs === undefined ? {} : copyRefs(refs, "refs");

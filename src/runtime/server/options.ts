@@ -86,7 +86,7 @@ interface AskFields {
 }
 
 /** What the entry that a command writes says of the command: refs of your own, and who sent it. */
-export interface CommandOptions {
+export interface SenderOptions {
   /** Who or what sent the command, as the ref `source` of its entry. Default: none. */
   readonly source?: string | undefined;
   /** More refs of its entry. Default: those of the request. */
@@ -94,7 +94,7 @@ export interface CommandOptions {
 }
 
 /** The person who decides about an approval, and a reason. Both are recorded in the log. */
-export interface Decider extends CommandOptions {
+export interface Decider extends SenderOptions {
   /** The person who decided. Default: none. */
   readonly by?: string | undefined;
   /** The reason for the decision. A denied call has it in its result. Default: none. */
@@ -102,7 +102,7 @@ export interface Decider extends CommandOptions {
 }
 
 /** Options of `steer`, `inject` and `followUp`. */
-export interface SteerOptions extends CommandOptions {
+export interface SteerOptions extends SenderOptions {
   /** Deliver the message only to this request. Default: the request that is open. */
   readonly requestId?: string | undefined;
   /** The id of the message. A second message with the same id is not delivered again, so a retry is safe. Default: a new id. */

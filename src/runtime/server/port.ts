@@ -11,7 +11,7 @@ import type { SteerAnswer } from "../request/receipt.ts";
 import type { AgentRequest } from "../request/request.ts";
 import type { RequestResult } from "../request/result.ts";
 import type { OperationAnswer } from "../session/operation-answer.ts";
-import type { AskArguments, AskOptions, CommandOptions, Decider, SteerOptions, StopOptions } from "./options.ts";
+import type { AskArguments, AskOptions, Decider, SenderOptions, SteerOptions, StopOptions } from "./options.ts";
 
 /** An agent on one thread, which it holds as long as it runs: of two processes only one gets it. */
 export interface AgentServer<Given extends AnyAgent = AnyAgent> extends AsyncDisposable {
@@ -45,7 +45,7 @@ export interface AgentServer<Given extends AnyAgent = AnyAgent> extends AsyncDis
   approve(toolCallId: string, options?: Decider): Promise<void>;
   deny(toolCallId: string, options?: Decider): Promise<void>;
   /** The result of a call of a tool that has no `execute`: anything that `execute` may return, `fail(error)` among it. */
-  answer(toolCallId: string, output: unknown, options?: CommandOptions): Promise<void>;
+  answer(toolCallId: string, output: unknown, options?: SenderOptions): Promise<void>;
 
   /** Words of the user for the request under way, before its next model call. */
   steer(content: Content, options?: SteerOptions): SteerAnswer;
@@ -54,7 +54,7 @@ export interface AgentServer<Given extends AnyAgent = AnyAgent> extends AsyncDis
   /** Words for when the request would be done: it goes on with them. */
   followUp(content: Content, options?: SteerOptions): SteerAnswer;
   /** Resolves when the request has ended; false when there was none. */
-  cancel(requestId?: string, reason?: string, options?: CommandOptions): Promise<boolean>;
+  cancel(requestId?: string, reason?: string, options?: SenderOptions): Promise<boolean>;
   /**
    * Ends the request with what there is, as `stopped`: what is at work may end, nothing else is begun, and nobody outside is
    * waited for. Resolves when it has ended; false when there was none.

@@ -15,9 +15,9 @@ import type { Loop } from "../loop.ts";
 import {
   checkAskOptions,
   checkBranchOptions,
-  checkCommandOptions,
   checkContextOperation,
   checkDecider,
+  checkSenderOptions,
   checkSteerOptions,
   checkStopOptions,
   checkSummaryRange,
@@ -32,7 +32,7 @@ import { ask } from "./ask.ts";
 import { commandRefs, decisionOf } from "./command-refs.ts";
 import { explain } from "./explain.ts";
 import { findBranchPosition, modify } from "./modify.ts";
-import type { AskArguments, AskOptions, CommandOptions, Decider, SteerOptions, StopOptions } from "./options.ts";
+import type { AskArguments, AskOptions, Decider, SenderOptions, SteerOptions, StopOptions } from "./options.ts";
 import { resultOfRequest } from "./past-request.ts";
 import type { AgentServer } from "./port.ts";
 import { steer } from "./steer.ts";
@@ -95,8 +95,8 @@ export class LiveServer<Given extends AnyAgent> implements AgentServer<Given> {
     await this.#decide({ type: "deny", toolCallId, ...decisionOf(options) });
   }
 
-  async answer(toolCallId: string, output: unknown, options: CommandOptions = {}): Promise<void> {
-    checkCommandOptions("answer", options);
+  async answer(toolCallId: string, output: unknown, options: SenderOptions = {}): Promise<void> {
+    checkSenderOptions("answer", options);
     await this.#decide({ type: "answer", toolCallId, outcome: answeredWith(output), ...commandRefs(options) });
   }
 
@@ -115,8 +115,8 @@ export class LiveServer<Given extends AnyAgent> implements AgentServer<Given> {
     return this.#steer("follow_up", content, options);
   }
 
-  async cancel(requestId?: string, reason?: string, options: CommandOptions = {}): Promise<boolean> {
-    checkCommandOptions("cancel", options);
+  async cancel(requestId?: string, reason?: string, options: SenderOptions = {}): Promise<boolean> {
+    checkSenderOptions("cancel", options);
     const refs = commandRefs(options);
     const request = this.#live.current;
     if (request === undefined || (requestId !== undefined && request.id !== requestId)) return false;
