@@ -6,7 +6,7 @@ const src = fileURLToPath(new URL("./src/", import.meta.url));
 
 /**
  * The suffix says what a test costs: .store and .fault need databases, .soak runs for minutes and only when asked. What
- * builds, packs, compiles and runs whole programs is `package`.
+ * builds, packs, compiles and runs whole programs, or provider packages over HTTP, is `package`.
  */
 const withDatabases = ["tests/**/*.store.test.ts", "tests/**/*.fault.test.ts"];
 const ofPackage = [
@@ -14,6 +14,7 @@ const ofPackage = [
   "tests/docs/public-api.test.ts",
   "tests/docs/snippets.test.ts",
   "tests/examples/**/*.test.ts",
+  "tests/runtime/providers/**/*.test.ts",
 ];
 const soak = ["tests/soak/**/*.soak.test.ts"];
 const browser = ["tests/**/*.browser.test.ts"];
