@@ -147,7 +147,8 @@ async function openLoop(options: ThreadOptions, first: StartHooks["first"], sign
     const isResumed = run !== undefined && asked.type === "resume" && asked.recover !== "fail";
     const given = isResumed ? await givenAgain(loop, run, signal) : undefined;
     await loop.open({ operation: await loop.scene.kept.operation(), first: run && asked, given });
-    if (agent.thread.firstSeq > 0) await loop.readAhead(() => explain(loop.live));
+    const { lastCall } = loop.live;
+    if (agent.thread.firstSeq > 0) await loop.readAhead((now) => explain({ lastCall, agent: now }));
     return loop;
   } catch (error) {
     void loop.stop(0, serverStopped()).catch(() => undefined); // nobody got it
