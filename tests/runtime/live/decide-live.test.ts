@@ -43,15 +43,15 @@ function idle(change: Partial<Live> = {}): Live {
 }
 
 /** Decides signals one after the other, with those that a decision puts first. */
-function after(live: Live, ...signals: readonly LiveSignal[]): Decision {
+function decided(live: Live, ...signals: readonly LiveSignal[]): Decision {
   const queue = [...signals];
-  let decided: Decision = { live, effects: [] };
+  let last: Decision = { live, effects: [] };
   for (let signal = queue.shift(); signal !== undefined; signal = queue.shift()) {
-    const { live: next, effects } = decideLive(decided.live, signal, { ...NOW, waiting: queue.length });
+    const { live: next, effects } = decideLive(last.live, signal, { ...NOW, waiting: queue.length });
     queue.unshift(...effects.flatMap((effect) => (effect.type === "next" ? [effect.signal] : [])));
-    decided = { live: next, effects: [...decided.effects, ...effects] };
+    last = { live: next, effects: [...last.effects, ...effects] };
   }
-  return decided;
+  return last;
 }
 
 function types({ effects }: Decision): readonly Effect["type"][] {
@@ -77,34 +77,34 @@ function appended(decision: Decision): LiveSignal {
 
 /** A request whose model call is at work. */
 function running(): Decision {
-  const put = after(idle(), asking, prepared);
-  return after(put.live, appended(put));
+  const put = decided(idle(), asking, prepared);
+  return decided(put.live, appended(put));
 }
 
 describe("an ask", () => {
   test("is prepared, appended, and only then performed and answered", () => {
-    const queued = after(idle(), asking);
+    const queued = decided(idle(), asking);
     expect(types(queued)).toEqual(["prepare"]);
-    const put = after(queued.live, prepared);
+    const put = decided(queued.live, prepared);
     expect(types(put)).toEqual(["append"]);
     expect(put.live.agent.thread.rev).toBe(0);
-    const begun = after(put.live, appended(put));
+    const begun = decided(put.live, appended(put));
     expect(types(begun)).toEqual(["open_request", "emit", "emit", "start", "settle_ask"]);
     expect(begun.live).toMatchObject({ asks: [], isAsking: false, request: { id: "req_1", phase: "running" } });
   });
 
   test("waits until the ask before it was decided", () => {
     const second: LiveSignal = { type: "ask", ask: { ...ask, id: "ask 2", requestId: "req_2" } };
-    const both = after(idle(), asking, second);
+    const both = decided(idle(), asking, second);
     expect(types(both)).toEqual(["prepare"]);
-    const put = after(both.live, prepared);
-    const begun = after(put.live, appended(put));
+    const put = decided(both.live, prepared);
+    const begun = decided(put.live, appended(put));
     expect(begun.effects.flatMap((effect) => (effect.type === "prepare" ? [effect.ask.id] : []))).toEqual(["ask 2"]);
   });
 
   test("that is withdrawn before its turn is not prepared", () => {
     const second: LiveSignal = { type: "ask", ask: { ...ask, id: "ask 2" } };
-    const left = after(idle(), asking, second, { type: "withdraw", askId: "ask 2", error: WHY });
+    const left = decided(idle(), asking, second, { type: "withdraw", askId: "ask 2", error: WHY });
     expect(find(left, "settle_ask")).toEqual({ type: "settle_ask", askId: "ask 2", error: WHY });
     expect(left.live.asks.map(({ id }) => id)).toEqual(["ask 1"]);
   });
@@ -112,7 +112,7 @@ describe("an ask", () => {
 
 describe("while entries are being appended", () => {
   test("other signals wait, and the end of work, a setting and a stop do not", () => {
-    const { live } = after(idle(), asking, prepared);
+    const { live } = decided(idle(), asking, prepared);
     const due = (signal: LiveSignal): boolean => isDue(live, signal);
     expect(due({ type: "agent", signal: { type: "cancel" } })).toBe(false);
     expect(due({ type: "appended", id: "other", result: {} as never })).toBe(false);
@@ -125,15 +125,15 @@ describe("while entries are being appended", () => {
   });
 
   test("a setting holds also for the agent that is appended", () => {
-    const put = after(idle(), asking, prepared);
+    const put = decided(idle(), asking, prepared);
     const policy = { maxTurns: 3 };
-    const set = after(put.live, { type: "set_policy", policy, reply: "r" });
-    const begun = after(set.live, appended(put));
+    const set = decided(put.live, { type: "set_policy", policy, reply: "r" });
+    const begun = decided(set.live, appended(put));
     expect(begun.live.agent.contextPolicy).toEqual(policy);
   });
 
   test("the answer to an earlier effect changes nothing", () => {
-    const put = after(idle(), asking, prepared);
+    const put = decided(idle(), asking, prepared);
     expect(decideLive(put.live, { type: "failed", id: "0", error: WHY }, NOW)).toEqual({ live: put.live, effects: [] });
   });
 });
@@ -141,12 +141,12 @@ describe("while entries are being appended", () => {
 describe("an append that fails", () => {
   test("for good, closes the request in the log, once, and then waits for a timer", () => {
     const request = running();
-    const failing = after(request.live, { type: "agent", signal: { type: "cancel" } }, result(request));
-    const broken = after(failing.live, { type: "failed", id: find(failing, "append").id, error: OUT_OF_SPACE });
+    const failing = decided(request.live, { type: "agent", signal: { type: "cancel" } }, result(request));
+    const broken = decided(failing.live, { type: "failed", id: find(failing, "append").id, error: OUT_OF_SPACE });
     expect(types(broken)).toContain("restore");
     expect(broken.live.work.size).toBe(0);
-    const again = after(broken.live, restored(broken));
-    const still = after(again.live, { type: "failed", id: find(again, "append").id, error: OUT_OF_SPACE });
+    const again = decided(broken.live, restored(broken));
+    const still = decided(again.live, { type: "failed", id: find(again, "append").id, error: OUT_OF_SPACE });
     expect(types(still)).not.toContain("restore");
     expect(find(still, "timer")).toMatchObject({ name: "mend", ms: 2000 });
     expect(find(still, "suspend")).toMatchObject({ suspension: { reason: "store" } });
@@ -154,64 +154,64 @@ describe("an append that fails", () => {
 
   test("because the store is away, suspends the request, and resumes it when the log can be read", () => {
     const request = running();
-    const cancelled = after(request.live, { type: "agent", signal: { type: "cancel" } }, result(request));
-    const broken = after(cancelled.live, { type: "failed", id: find(cancelled, "append").id, error: AWAY });
+    const cancelled = decided(request.live, { type: "agent", signal: { type: "cancel" } }, result(request));
+    const broken = decided(cancelled.live, { type: "failed", id: find(cancelled, "append").id, error: AWAY });
     expect(types(broken)).toEqual(expect.arrayContaining(["interrupt", "suspend", "settle_all"]));
     expect(broken.live.request?.phase).toBe("suspended");
-    const mending = after(broken.live, { type: "timer", name: "mend" });
+    const mending = decided(broken.live, { type: "timer", name: "mend" });
     expect(find(mending, "restore").confirm).toBe(true);
-    const resumed = after(mending.live, restored(mending));
+    const resumed = decided(mending.live, restored(mending));
     expect(types(resumed)).toEqual(expect.arrayContaining(["open_request", "start"]));
     expect(resumed.live.broken).toBeUndefined();
   });
 
   test("because another process has the thread, stops this one", () => {
-    const lost = after(running().live, { type: "lost", error: TAKEN });
+    const lost = decided(running().live, { type: "lost", error: TAKEN });
     expect(types(lost)).toContain("lost");
     expect(find(lost, "suspend").suspension.reason).toBe("lost");
-    expect(after(lost.live, { type: "lost", error: TAKEN }).effects).toEqual([]);
+    expect(decided(lost.live, { type: "lost", error: TAKEN }).effects).toEqual([]);
   });
 });
 
 describe("the result of work", () => {
   test("that was started before the log was read again is dropped", () => {
     const request = running();
-    const lost = after(request.live, { type: "lost", error: AWAY });
-    expect(after(lost.live, result(request)).effects).toEqual([]);
+    const lost = decided(request.live, { type: "lost", error: AWAY });
+    expect(decided(lost.live, result(request)).effects).toEqual([]);
   });
 
   test("that nobody sends, because the runtime met an error, breaks the request", () => {
     const request = running();
-    const broken = after(request.live, { type: "worked", id: find(request, "start").id, error: OUT_OF_SPACE });
+    const broken = decided(request.live, { type: "worked", id: find(request, "start").id, error: OUT_OF_SPACE });
     expect(broken.live.broken?.failure.code).toBe("store_failed");
   });
 });
 
 describe("a stop", () => {
   test("of an idle thread lets it go at once", () => {
-    const stopped = after(idle(), { type: "stop", graceMs: 1000, why: WHY });
+    const stopped = decided(idle(), { type: "stop", graceMs: 1000, why: WHY });
     expect(types(stopped)).toEqual(expect.arrayContaining(["settle_all", "close"]));
     expect(stopped.live.stopping?.phase).toBe("closed");
   });
 
   test("waits for the call at work, begins nothing, and hands the request over after the grace", () => {
-    const waiting = after(running().live, { type: "stop", graceMs: 1000, why: WHY });
+    const waiting = decided(running().live, { type: "stop", graceMs: 1000, why: WHY });
     expect(find(waiting, "timer")).toMatchObject({ name: "grace", ms: 1000 });
     expect(types(waiting)).not.toContain("close");
-    const over = after(waiting.live, { type: "timer", name: "grace" });
+    const over = decided(waiting.live, { type: "timer", name: "grace" });
     expect(find(over, "append").after.thread.last()?.payload).toMatchObject({ handedOver: { begun: [] } });
-    const closed = after(over.live, appended(over));
+    const closed = decided(over.live, appended(over));
     expect(types(closed)).toEqual(expect.arrayContaining(["suspend", "close"]));
   });
 
   test("gives up when the store does not answer, and tells every caller", () => {
-    const put = after(idle(), { type: "agent", signal: { type: "context_op", operation: replace }, reply: "r" });
-    const stopping = after(put.live, { type: "stop", graceMs: 0, why: WHY });
+    const put = decided(idle(), { type: "agent", signal: { type: "context_op", operation: replace }, reply: "r" });
+    const stopping = decided(put.live, { type: "stop", graceMs: 0, why: WHY });
     expect(types(stopping)).not.toContain("close");
-    const closed = after(stopping.live, { type: "timer", name: "give_up" });
+    const closed = decided(stopping.live, { type: "timer", name: "give_up" });
     expect(find(closed, "close").gaveUp).toBe(true);
     expect(find(closed, "settle")).toMatchObject({ reply: "r", error: WHY });
-    const late = after(closed.live, { type: "agent", signal: { type: "cancel" }, reply: "late" });
+    const late = decided(closed.live, { type: "agent", signal: { type: "cancel" }, reply: "late" });
     expect(late.effects).toEqual([{ type: "settle", reply: "late", error: WHY }]);
   });
 });
