@@ -1,8 +1,8 @@
 import type { Entry } from "heddle";
 import { note } from "heddle/testing";
-import postgres from "postgres";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type OwnServer, startPostgres } from "../../support/postgres/start-postgres.ts";
+import { startProxy } from "../../support/postgres/tcp-proxy.ts";
 import { until } from "../../support/postgres/until.ts";
 import { openStore } from "./open.ts";
 import { retryUntilDone } from "./retry.ts";
@@ -44,26 +44,20 @@ test("an outcome that another store writes is announced", async () => {
 });
 
 test("a watcher that reconnects sees the entries announced meanwhile", async () => {
-  const admin = postgres(server.url, { max: 1 });
-  await admin`create role watcher superuser login password 'watches'`;
-  const url = new URL(server.url);
-  url.username = "watcher";
-  url.password = "watches";
-  const [writing, watching] = [openStore({}, server.url), openStore({ pollMs }, url.href)];
+  const proxy = await startProxy(server.url);
+  const [writing, watching] = [openStore({}, server.url), openStore({ pollMs }, proxy.url)];
   const watcher = watching.watch("missed", { fromSeq: 0 })[Symbol.asyncIterator]();
   const first = watcher.next();
   await writing.append("missed", note({ n: 0 }));
   await first;
   const next = watcher.next();
-  await admin`alter role watcher nologin`;
-  await admin`select pg_terminate_backend(pid) from pg_stat_activity where usename = 'watcher'`;
-  await until("the watcher is cut off", async () => {
-    return (await admin`select from pg_stat_activity where usename = 'watcher'`).length === 0;
-  });
+  proxy.refuse();
+  await until("the watcher is cut off", async () => proxy.connections === 0);
   await writing.append("missed", note({ n: 1 }));
-  await admin`alter role watcher login`;
+  proxy.accept();
   expect((await next).value?.payload).toEqual({ n: 1 });
-  await Promise.all([writing.close(), watching.close(), admin.end({ timeout: 1 })]);
+  await Promise.all([writing.close(), watching.close()]);
+  await proxy.stop();
 });
 
 test("a watcher survives a killed server and misses nothing", async () => {

@@ -11,6 +11,9 @@ export type TcpProxy = {
   silence(): void;
   /** Resets the connections there are, as a network device that restarts does. New ones work. */
   reset(): void;
+  /** Cuts every connection, and each new one until `accept`. */
+  refuse(): void;
+  accept(): void;
   /** Passes the next COMMIT on to the server, waits for its answer, and cuts the connection instead of passing it on. */
   cutNextCommit(): void;
   stop(): Promise<void>;
@@ -32,11 +35,13 @@ export async function startProxy(
 ): Promise<TcpProxy> {
   let losses = lostAfterLogin;
   let isCuttingCommit = false;
+  let isRefusing = false;
   const { hostname, port } = new URL(serverUrl);
   const inward = new Set<Socket>();
   const outward = new Set<Socket>();
   const server = createServer((client) => {
     keep(client, inward);
+    if (isRefusing) return void client.destroy();
     if (isSilent) return void client.resume();
     const target = connect(Number(port || 5432), hostname);
     keep(target, outward);
@@ -78,6 +83,13 @@ export async function startProxy(
     },
     reset() {
       for (const socket of inward) socket.resetAndDestroy();
+    },
+    refuse() {
+      isRefusing = true;
+      for (const socket of inward) socket.destroy();
+    },
+    accept() {
+      isRefusing = false;
     },
     cutNextCommit() {
       isCuttingCommit = true;
