@@ -5,7 +5,7 @@ export type { RebuildOptions, RebuiltCall } from "./calls/rebuild-call.ts";
 export { type InstructionOutcome, type RunInstructionsOptions, runInstructions } from "./direct/run-instructions.ts";
 export type { HostGetOptions, HostOptions } from "./host/port.ts";
 export type { Recovered } from "./host/recovery.ts";
-export { ModelError, type PartialAnswer } from "./model/error.ts";
+export { ModelError, type PartialAnswer } from "./model/failure.ts";
 export * from "./on-demand.ts";
 export type { ErrorOrigin, OnError } from "./on-error.ts";
 export { type RuntimePorts, systemRuntimePorts } from "./ports.ts";

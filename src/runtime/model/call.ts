@@ -9,23 +9,13 @@ import type { ModelAnswer, ModelFinishReason, Usage } from "../../agent/model-ca
 import type { CacheOption } from "../../providers/cache.ts";
 import type { Message, ToolSpec } from "../../thread/message.ts";
 import type { RuntimePorts } from "../ports.ts";
-import { Assembly } from "./answer/assembly.ts";
-import type { ModelDelta } from "./answer/delta.ts";
-import { answerOf } from "./answer/finish.ts";
-import { ModelError } from "./error.ts";
-import { classifyModelError } from "./failure/classify.ts";
-import { type FetchedFiles, type ReadBlob, withFetchedFiles } from "./fetched-files.ts";
-import { filesLeftOut, isUnsupported, withNotes } from "./file-notes.ts";
-import { Guard } from "./guard.ts";
-import { plainText } from "./plain-json.ts";
-import { promptFor } from "./prompt.ts";
-import { fieldsIn, rawPart } from "./raw-part.ts";
+import { Assembly, answerOf, type ModelDelta } from "./answer.ts";
+import { classifyModelError, ModelError } from "./failure.ts";
+import { type FetchedFiles, type ReadBlob, withFetchedFiles } from "./files.ts";
+import { filesLeftOut, isOn, isUnsupported, planThinking, promptFor, type ThinkingPlan, withNotes } from "./prompt.ts";
+import { fieldsIn, plainText, rawPart, warningText, weigh } from "./provider-values.ts";
 import { callSettings, isStored, type ModelSettings } from "./settings.ts";
-import type { ModelSpec } from "./spec/spec.ts";
-import { specOf } from "./spec/spec-of.ts";
-import { isOn, planThinking, type ThinkingPlan } from "./thinking.ts";
-import { warningText } from "./warning.ts";
-import { weigh } from "./weigh.ts";
+import { type ModelSpec, specOf } from "./spec.ts";
 
 /** Far above the longest answer of any model: what is larger does not end by itself. */
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
@@ -281,4 +271,97 @@ function modelErrorOf(cause: unknown, { call, assembly, end }: Run): ModelError 
   const own = ModelError.isInstance(cause);
   const failure = own ? cause.failure : classifyModelError(cause, call.ports.clock);
   return new ModelError({ ...failure, partial, cause: own ? cause.cause : cause });
+}
+
+/**
+ * Waits for a model, but not for longer than anybody wants: an abort or a silence that lasts too long ends the wait at
+ * once, whether the package looks at its signal or not. What it does later is neither awaited nor an unhandled rejection.
+ */
+export class Guard {
+  readonly #outer: AbortSignal | undefined;
+  readonly #ports: RuntimePorts;
+  readonly #inner = new AbortController();
+  #stopped: ModelError | undefined;
+  #interrupt: ((error: ModelError) => void) | undefined;
+
+  constructor(outer: AbortSignal | undefined, ports: RuntimePorts) {
+    this.#outer = outer;
+    this.#ports = ports;
+    if (outer?.aborted) this.#onAbort();
+    else outer?.addEventListener("abort", this.#onAbort, { once: true });
+  }
+
+  /** For the package: it is aborted when the wait is over for any reason. */
+  get signal(): AbortSignal {
+    return this.#inner.signal;
+  }
+
+  /** `late` says what it is when it takes longer than that. */
+  until<T>(begin: () => PromiseLike<T>, timeoutMs?: number, late: (ms: number) => ModelError = silent): Promise<T> {
+    return new Promise((resolve, reject) => {
+      if (this.#stopped !== undefined) {
+        reject(this.#stopped);
+        return;
+      }
+      let done = (): void => {};
+      const end = (): void => {
+        done();
+        this.#interrupt = undefined;
+      };
+      this.#interrupt = (error) => {
+        end();
+        reject(error);
+      };
+      if (timeoutMs !== undefined) done = this.#ports.after(timeoutMs, () => this.#stop(late(timeoutMs)));
+      started(begin).then(
+        (value) => {
+          end();
+          resolve(value);
+        },
+        (error: unknown) => {
+          end();
+          reject(error);
+        },
+      );
+    });
+  }
+
+  /** Nothing is waited for any more. */
+  release(): void {
+    this.#outer?.removeEventListener("abort", this.#onAbort);
+  }
+
+  /** Tells the package that nobody listens any more. */
+  abandon(): void {
+    if (!this.#inner.signal.aborted) this.#inner.abort();
+  }
+
+  readonly #onAbort = (): void => this.#stop(aborted());
+
+  #stop(error: ModelError): void {
+    if (this.#stopped !== undefined) return;
+    this.#stopped = error;
+    try {
+      this.#inner.abort(this.#outer?.aborted ? this.#outer.reason : error);
+    } finally {
+      this.#interrupt?.(error);
+    }
+  }
+}
+
+/** Packages without types may throw where they should reject, or give no promise at all. */
+async function started<T>(begin: () => PromiseLike<T>): Promise<T> {
+  return await begin();
+}
+
+function aborted(): ModelError {
+  return new ModelError({ code: "model_aborted", message: "The model call was aborted by its signal." });
+}
+
+function silent(ms: number): ModelError {
+  return new ModelError({
+    code: "model_stream_idle",
+    message: `The model sent nothing for ${ms} ms. Try again, or raise streamIdleTimeoutMs if it thinks that long.`,
+    retryable: true,
+  });
 }

@@ -1,8 +1,7 @@
 import type { ModelAnswer } from "../../agent/model-call.ts";
 import type { Failure } from "../../agent/signal.ts";
-import { callModel, type ModelCall } from "./call.ts";
-import { ModelError } from "./error.ts";
-import { Guard } from "./guard.ts";
+import { callModel, Guard, type ModelCall } from "./call.ts";
+import { ModelError } from "./failure.ts";
 
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 30_000;

@@ -2,7 +2,7 @@ import { metadataKey, type ProviderModel } from "../../agent/definition/language
 import { thawObject } from "../../providers/metadata.ts";
 import type { JsonObject } from "../../thread/json.ts";
 import type { PartMetadata, ToolSpec } from "../../thread/message.ts";
-import type { ModelSpec } from "./spec/spec.ts";
+import type { ModelSpec } from "./spec.ts";
 
 /** How a model is to answer; what is absent is the provider's to choose. */
 export interface ModelSettings {

@@ -7,8 +7,8 @@ import { copyJsonRepaired, type JsonValue, sameJson } from "../../thread/json.ts
 import type { Message, ToolSpec } from "../../thread/message.ts";
 import { hookAnswer } from "../hook.ts";
 import { callModel as streamModel } from "../model/call.ts";
-import { ModelError } from "../model/error.ts";
-import type { FetchedFiles } from "../model/fetched-files.ts";
+import { ModelError } from "../model/failure.ts";
+import type { FetchedFiles } from "../model/files.ts";
 import { retryDelay } from "../model/retries.ts";
 import type { ModelSettings } from "../model/settings.ts";
 import { checkOutput } from "../output/check-output.ts";

@@ -1,6 +1,6 @@
 import { isPlainObject } from "../../thread/json.ts";
 import { type FileContentPart, fileNote, type Part, type PartMetadata } from "../../thread/message.ts";
-import { base64Of } from "../model/spec/bytes.ts";
+import { base64Of } from "../model/spec.ts";
 import { jsonOf } from "./json-result.ts";
 
 type Fields = { readonly [field: string]: unknown };

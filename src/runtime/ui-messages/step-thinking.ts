@@ -1,8 +1,8 @@
 import type { Projection } from "../../projection/projection.ts";
 import type { AISDKProviderOptions } from "../../providers/ai-sdk/types.ts";
 import { thawObject } from "../../providers/metadata.ts";
+import { bindsThinking, planThinking, type ThinkingModel } from "../model/prompt.ts";
 import type { ModelSettings } from "../model/settings.ts";
-import { bindsThinking, planThinking, type ThinkingModel } from "../model/thinking.ts";
 import type { StepModel } from "./model-log.ts";
 
 /** What is known of the settings of a step's call. Without both fields nothing is known. */

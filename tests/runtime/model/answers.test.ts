@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
-import type { ModelDelta } from "../../../src/runtime/model/answer/delta.ts";
-import { withUniqueIds } from "../../../src/runtime/model/answer/tool-calls.ts";
+import type { ModelDelta } from "../../../src/runtime/model/answer.ts";
+import { withUniqueIds } from "../../../src/runtime/model/answer.ts";
 import { callModel } from "../../../src/runtime/model/call.ts";
 import { callOf, finish, says, text } from "./support/fakes.ts";
 

@@ -1,7 +1,6 @@
 import { APICallError, LoadAPIKeyError, NoSuchModelError } from "@ai-sdk/provider";
 import { describe, expect, test } from "vitest";
-import { classifyModelError } from "../../../src/runtime/model/failure/classify.ts";
-import { TOO_LONG } from "../../../src/runtime/model/failure/too-long.ts";
+import { classifyModelError, TOO_LONG } from "../../../src/runtime/model/failure.ts";
 
 const SECRET = "sk-live-1234567890abcdefghij";
 

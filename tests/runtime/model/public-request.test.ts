@@ -2,7 +2,7 @@ import { lookup } from "node:dns";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
-import { getPublic } from "../../../src/runtime/model/public-request.ts";
+import { getPublic } from "../../../src/runtime/model/files.ts";
 
 async function server(): Promise<{ readonly url: URL; readonly asked: string[] }> {
   const asked: string[] = [];

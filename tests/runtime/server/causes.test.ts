@@ -1,6 +1,6 @@
 import { AgentHost, type OnError, react, ToolError, type Tools } from "heddle";
 import { describe, expect, test } from "vitest";
-import { ModelError } from "../../../src/runtime/model/error.ts";
+import { ModelError } from "../../../src/runtime/model/failure.ts";
 import { agentOf } from "../host/support/hosts.ts";
 import { anything, eventsOf, failureOf, stage } from "../support/stage.ts";
 

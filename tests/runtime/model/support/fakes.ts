@@ -1,7 +1,7 @@
 import type { LanguageModelV4CallOptions } from "@ai-sdk/provider";
 import type { ProviderModel } from "../../../../src/agent/definition/language-model.ts";
 import type { ModelCall } from "../../../../src/runtime/model/call.ts";
-import { ModelError } from "../../../../src/runtime/model/error.ts";
+import { ModelError } from "../../../../src/runtime/model/failure.ts";
 import type { RuntimePorts } from "../../../../src/runtime/ports.ts";
 
 export type Version = ProviderModel["specificationVersion"];

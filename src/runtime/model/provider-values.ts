@@ -1,6 +1,6 @@
 import { isPlainObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
 import type { PartMetadata } from "../../thread/message.ts";
-import { base64Of } from "./spec/bytes.ts";
+import { base64Of } from "./spec.ts";
 
 /** Far below what entries take, because what is made here stands inside of other data. */
 const MAX_DEPTH = 300;
@@ -64,4 +64,60 @@ function ofObject(value: object, above: readonly object[]): JsonValue | undefine
 function field(value: object, key: string, within: readonly object[]): readonly (readonly [string, JsonValue])[] {
   const plain = lenient(Reflect.get(value, key), within);
   return plain === undefined ? [] : [[key.toWellFormed(), plain]];
+}
+
+/** A part as the package gave it: any field may be anything. */
+export interface RawPart {
+  readonly type: string;
+  readonly [field: string]: unknown;
+}
+
+/** A copy that can be read without surprises; undefined when it is no part. */
+export function rawPart(value: unknown): RawPart | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  try {
+    const part: { readonly [field: string]: unknown } = { ...value };
+    return typeof part["type"] === "string" ? { ...part, type: part["type"] } : undefined;
+  } catch {
+    return undefined; // a getter or a proxy of the package's threw
+  }
+}
+
+/** The fields of anything: none, when it has none or they cannot be read. */
+export function fieldsIn(value: unknown): { readonly [field: string]: unknown } {
+  if (typeof value !== "object" || value === null) return {};
+  try {
+    return { ...value };
+  } catch {
+    return {};
+  }
+}
+
+/** A warning of any version of the specification in one line. */
+export function warningText(warning: unknown): string {
+  const { type, feature, setting, tool, details, message } = fieldsIn(warning);
+  const named = plainText(feature) || plainText(setting) || plainText(fieldsIn(tool)["name"]);
+  const said = plainText(message) || plainText(details);
+  const head = type === "other" ? "" : [plainText(type), named].filter((word) => word !== "").join(" ");
+  return [head, said].filter((part) => part !== "").join(": ") || "a warning without words";
+}
+
+/** Each part costs something, so that an endless stream of empty ones ends too. */
+const PER_PART = 32;
+
+/** About how many bytes a part holds; anything above `limit` is as good as any other. */
+export function weigh(part: object, limit: number): number {
+  return weighed(part, limit, 0) + PER_PART;
+}
+
+function weighed(value: unknown, limit: number, depth: number): number {
+  if (typeof value === "string") return value.length;
+  if (value instanceof Uint8Array) return value.byteLength;
+  if (typeof value !== "object" || value === null || depth > 300) return 1;
+  let bytes = 2;
+  for (const [key, inside] of Object.entries(fieldsIn(value))) {
+    bytes += key.length + weighed(inside, limit - bytes, depth + 1);
+    if (bytes > limit) break; // also ends where an object contains itself
+  }
+  return bytes;
 }
