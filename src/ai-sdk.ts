@@ -21,13 +21,16 @@ export {
   type ChatTurn,
   type ChatTurnOptions,
   chatTurn,
+  lastUserContent,
   resumeTurn,
 } from "./runtime/ui-messages/chat-turn.ts";
-export type { UIChunk, UIChunk6, UIDataChunk, UIFinishReason } from "./runtime/ui-messages/chunk.ts";
-export { lastUserContent } from "./runtime/ui-messages/last-user-content.ts";
 export type {
   UIChatMessage,
+  UIChunk,
+  UIChunk6,
+  UIDataChunk,
   UIFilePart,
+  UIFinishReason,
   UIMessageLike,
   UIMessageMetadata,
   UIPart,
@@ -49,6 +52,9 @@ export {
   type ProjectionStepOptions,
   projectionStep,
 } from "./runtime/ui-messages/projection-step.ts";
-export { type UIMessageStreamResponseInit, uiMessageStreamResponse } from "./runtime/ui-messages/response.ts";
-export { uiMessageStream } from "./runtime/ui-messages/stream.ts";
+export {
+  type UIMessageStreamResponseInit,
+  uiMessageStream,
+  uiMessageStreamResponse,
+} from "./runtime/ui-messages/stream.ts";
 export { type ToUIMessagesOptions, toUIMessages } from "./runtime/ui-messages/to-ui-messages.ts";

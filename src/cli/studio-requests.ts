@@ -1,5 +1,5 @@
 import type { ContextPolicyInput } from "../projection/policy/fields.ts";
-import { CallError } from "../runtime/calls/call-error.ts";
+import { CallError } from "../runtime/calls/find-call.ts";
 import type { CallDetail, CallRow, ThreadView } from "../studio/contract.ts";
 import type { JsonValue } from "../thread/json.ts";
 import { count } from "./output.ts";

@@ -4,8 +4,7 @@ import { LiveHost } from "./host/live-host.ts";
 import type { HostGetOptions, HostOptions, AgentHost as Port } from "./host/port.ts";
 import type { Recovered } from "./host/recovery.ts";
 import { checkHostOptions } from "./option-names.ts";
-import type { SteerAnswer } from "./request/receipt.ts";
-import type { AgentRequest } from "./request/request.ts";
+import type { AgentRequest, SteerAnswer } from "./request/request.ts";
 import type { AskArguments, AskOptions, Decider, SenderOptions, SteerOptions, StopOptions } from "./server/options.ts";
 import type { AgentServer } from "./server/port.ts";
 

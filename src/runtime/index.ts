@@ -1,6 +1,6 @@
 export { AgentHost } from "./agent-host.ts";
 export { AgentServer } from "./agent-server.ts";
-export { CallError } from "./calls/call-error.ts";
+export { CallError } from "./calls/find-call.ts";
 export type { RebuildOptions, RebuiltCall } from "./calls/rebuild-call.ts";
 export { type InstructionOutcome, type RunInstructionsOptions, runInstructions } from "./direct/run-instructions.ts";
 export type { HostGetOptions, HostOptions } from "./host/port.ts";
@@ -10,8 +10,14 @@ export * from "./on-demand.ts";
 export type { ErrorOrigin, OnError } from "./on-error.ts";
 export { type RuntimePorts, systemRuntimePorts } from "./ports.ts";
 export { type ReactOptions, react, type Standalone } from "./react.ts";
-export type { Receipt, ReceiptReason, SteerAnswer } from "./request/receipt.ts";
-export type { AgentRequest, EventsOptions, RequestState } from "./request/request.ts";
+export type {
+  AgentRequest,
+  EventsOptions,
+  Receipt,
+  ReceiptReason,
+  RequestState,
+  SteerAnswer,
+} from "./request/request.ts";
 export { RequestError } from "./request/request-error.ts";
 export type { CallSummary, RequestResult } from "./request/result.ts";
 export type {
@@ -23,7 +29,7 @@ export type {
   SteerOptions,
   StopOptions,
 } from "./server/options.ts";
-export type { OperationAnswer, OperationSettled } from "./session/operation-answer.ts";
+export type { OperationAnswer, OperationSettled } from "./session/promised.ts";
 export type {
   CancelOptions,
   ContinueOptions,

@@ -12,8 +12,8 @@ import * as mcp from "./tools/mcp.ts";
 import type { ToolRunResult } from "./tools/outcome.ts";
 import type { ToolRunOptions } from "./tools/run-tool.ts";
 import * as runs from "./tools/run-tool.ts";
-import type { SpecOptions } from "./tools/specs.ts";
-import * as specs from "./tools/specs.ts";
+import type { SpecOptions } from "./tools/schemas.ts";
+import * as specs from "./tools/schemas.ts";
 
 /**
  * The exact messages and tool specs that a past model call was sent. They are made again from the log and the blobs that

@@ -19,12 +19,9 @@ import type { Thread } from "../thread/thread.ts";
 import { checkCancelOptions, checkContinueOptions, checkRunOptions } from "./option-names.ts";
 import type { RequestResult } from "./request/result.ts";
 import type { AskArguments } from "./server/options.ts";
-import { cancelRun } from "./standalone/cancel.ts";
-import { collectEvents } from "./standalone/collect.ts";
-import { continueRun } from "./standalone/continue.ts";
-import { type Begin, EventStream } from "./standalone/event-stream.ts";
+import { cancelRun, continueRun } from "./standalone/continue.ts";
 import type { CancelOptions, ContinueOptions, RunHandle, RunOptions, RunResult } from "./standalone/options.ts";
-import { beginRun, runOnce } from "./standalone/run.ts";
+import { type Begin, beginRun, collectEvents, EventStream, runOnce } from "./standalone/run.ts";
 
 /** The agent of a config, as `defineAgent` types it. */
 type Ran<Given extends Tools, Schema extends InputSchema | undefined, Context> = AgentDefinition<

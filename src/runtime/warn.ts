@@ -1,5 +1,5 @@
 import type { AnyAgent } from "../agent/definition/config.ts";
-import type { ThreadOptions } from "./perform/thread-options.ts";
+import type { ThreadOptions } from "./perform/scene.ts";
 
 const REMEMBERED = 100;
 

@@ -3,7 +3,7 @@ import type { CallRecord } from "../../agent/model-call.ts";
 import { threadNotFound } from "../../stores/errors.ts";
 import type { ReadOptions, ThreadStore } from "../../stores/port.ts";
 import type { Entry } from "../../thread/entry.ts";
-import { CallError } from "./call-error.ts";
+import { type ErrorFacts, HeddleError } from "../../thread/errors.ts";
 
 /** The entry that a model call left, and what was recorded with it. */
 export interface FoundCall {
@@ -51,4 +51,21 @@ export async function findCall(
   if ((await store.load(threadId, { last: 1 })) === undefined) throw threadNotFound(threadId);
   const message = `No model call ${callId} is recorded in thread ${threadId}.`;
   throw new CallError({ code: "call_not_found", callId, message });
+}
+
+/**
+ * A past model call that cannot be rebuilt.
+ *
+ * @example
+ * const error = new CallError({ code: "call_not_found", callId: "call_1", message: "No model call call_1 is recorded." });
+ * error.callId; // "call_1"
+ */
+export class CallError extends HeddleError {
+  static override readonly className: string = "CallError";
+  declare readonly callId?: string;
+
+  constructor({ callId, ...facts }: ErrorFacts & { readonly callId?: string }) {
+    super(facts);
+    if (callId !== undefined) this.callId = callId;
+  }
 }

@@ -4,8 +4,7 @@ import type { ThreadStore } from "../../stores/port.ts";
 import type { JsonObject } from "../../thread/json.ts";
 import type { Message, ToolSpec } from "../../thread/message.ts";
 import { refuseUnknownOptions } from "../../thread/options.ts";
-import { CallError } from "./call-error.ts";
-import { findCall } from "./find-call.ts";
+import { CallError, findCall } from "./find-call.ts";
 import { type RebuildOptions, renderCall, sentChanges } from "./render-call.ts";
 
 export type { RebuildOptions } from "./render-call.ts";

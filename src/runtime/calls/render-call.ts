@@ -12,7 +12,7 @@ import type { ToolSpec } from "../../thread/message.ts";
 import type { Thread } from "../../thread/thread.ts";
 import { calibrated } from "../../tokens/calibrate.ts";
 import { factsOf, heuristic, type TokenCounter } from "../../tokens/counter.ts";
-import { CallError } from "./call-error.ts";
+import { CallError } from "./find-call.ts";
 
 /** What an agent brought that is not in the log. */
 export interface RebuildOptions {

@@ -7,7 +7,7 @@ import { ConflictError, threadNotFound } from "../../stores/errors.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import type { EntryInput } from "../../thread/entry.ts";
 import { changedStatus } from "../live/thread-metadata.ts";
-import { append } from "../perform/append.ts";
+import { append } from "../perform/answer.ts";
 import type { RuntimePorts } from "../ports.ts";
 import { RequestError } from "../request/request-error.ts";
 import { commandRefs, decisionOf } from "../server/command-refs.ts";

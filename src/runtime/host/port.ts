@@ -2,8 +2,7 @@ import type { AgentContext, AgentOutput, AnyAgent } from "../../agent/definition
 import type { Tools } from "../../agent/definition/tool.ts";
 import type { Revocations } from "../../checkpoint/config.ts";
 import type { Content } from "../../thread/message.ts";
-import type { SteerAnswer } from "../request/receipt.ts";
-import type { AgentRequest } from "../request/request.ts";
+import type { AgentRequest, SteerAnswer } from "../request/request.ts";
 import type {
   AskArguments,
   AskOptions,

@@ -4,8 +4,7 @@ import type { ThreadStore } from "../../stores/port.ts";
 import type { JsonObject } from "../../thread/json.ts";
 import type { RuntimePorts } from "../ports.ts";
 import type { AgentRequest } from "../request/request.ts";
-import { patiently } from "../session/patiently.ts";
-import { pause } from "../session/pause.ts";
+import { patiently, pause } from "../session/patiently.ts";
 import { toolPool } from "../tools/pool.ts";
 
 /** What a host has taken over: the requests that go on, and the thread of each. */

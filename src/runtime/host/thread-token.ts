@@ -7,7 +7,7 @@ import type { RuntimePorts } from "../ports.ts";
 import { settingsFor } from "../server/settings.ts";
 import { loadAgent } from "../session/load.ts";
 import type { TokenPorts } from "../session/tokens.ts";
-import { checkStanding, readToken } from "../standalone/run-token.ts";
+import { checkStanding, readToken } from "../standalone/place.ts";
 
 /** What somebody points at: a thread, or the request of a token. */
 export interface Target {

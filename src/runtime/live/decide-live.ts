@@ -1,9 +1,9 @@
-import { lacksCounter } from "../server/exact-counter.ts";
+import { lacksCounter } from "../server/given.ts";
 import { advanceAsks, giveToRequest, refuseAsk, refuseAsks, withdrawAsk } from "./asks.ts";
 import { breakDown, isForGood, notRestored, restore, restored } from "./breakage.ts";
 import { effects, endWork, followedBy, operationSignal, update, updateRequest, wait } from "./decision.ts";
 import type { Hold, Live } from "./live.ts";
-import { closeRequest, openRequest } from "./request-state.ts";
+import { closeRequest, isNoteDue, openRequest, setNoteTimer, workedMs } from "./request-state.ts";
 import type { Change, Decision, Given, LiveSignal, Moment } from "./signal.ts";
 import { advanceStop, beginStop, closeLive, endGrace } from "./stopping.ts";
 import { nextEventSeq } from "./thread-metadata.ts";
@@ -18,7 +18,6 @@ import {
   takeTurn,
   withThread,
 } from "./turn.ts";
-import { isNoteDue, setNoteTimer, workedMs } from "./work-time.ts";
 
 /** Signals that no effect delays. */
 const ALWAYS_DUE: ReadonlySet<LiveSignal["type"]> = new Set(["lost", "worked", "begun", "change", "stop"]);

@@ -2,13 +2,12 @@ import type { Directive } from "../../agent/directive.ts";
 import type { EventDraft } from "../../agent/event.ts";
 import type { ReactAgent } from "../../agent/react/agent.ts";
 import type { Failure } from "../../agent/signal.ts";
-import type { Receipt, ReceiptReason } from "../request/receipt.ts";
+import type { Receipt, ReceiptReason } from "../request/request.ts";
 import { requestCancelled, requestFailed } from "../request/request-error.ts";
 import { currentRequest, deferredReply, effects, startWork, update, updateRequest, wait } from "./decision.ts";
 import type { Live, RequestState, Turn } from "./live.ts";
-import { forgetRequest, openRequest } from "./request-state.ts";
+import { forgetRequest, limitWork, openRequest } from "./request-state.ts";
 import type { Decision, Moment } from "./signal.ts";
-import { limitWork } from "./work-time.ts";
 
 /** The effects of one directive, whose entries are durable. `turn` is what is left after it. */
 export function performDirective(decision: Decision, directive: Directive, turn: Turn, moment: Moment): Decision {

@@ -1,10 +1,10 @@
 import type { Suspension } from "../../agent/event.ts";
+import { isWaiting } from "../../agent/react/agent.ts";
 import type { Failure } from "../../agent/signal.ts";
 import { RequestError, requestFailed, requestSuspended } from "../request/request-error.ts";
 import { currentRequest, effects, update, updateRequest } from "./decision.ts";
-import type { Live, RequestState } from "./live.ts";
-import type { Decision } from "./signal.ts";
-import { stopTime } from "./work-time.ts";
+import type { Live, RequestState, WorkTime } from "./live.ts";
+import type { Decision, Moment } from "./signal.ts";
 
 /** Opens a request here, unless it is known. One that has ended does not open again, and one that was suspended does. */
 export function openRequest(
@@ -68,4 +68,83 @@ export function closeRequest(decision: Decision, failure: Failure, cause: unknow
     { type: "emit", event: { kind: "request_failed", data: { failure } }, iteration: 0 },
     { type: "reject", error: requestFailed(request.id, failure, cause) },
   );
+}
+
+/** Milliseconds at work, over all starts. */
+export function workedMs({ workedMs: before, since }: WorkTime, { now }: Moment): number {
+  return Math.round(before + (since === undefined ? 0 : Math.max(0, now - since)));
+}
+
+/** For the log: how long the request was at work, if it has a time limit. */
+export function workTime(request: RequestState | undefined, moment: Moment): { readonly workedMs?: number } {
+  return request?.time === undefined ? {} : { workedMs: workedMs(request.time, moment) };
+}
+
+/** Limits the time that the request may be at work from now on. */
+export function limitWork(
+  decision: Decision,
+  {
+    afterMs,
+    workedMs: before,
+    noteEveryMs,
+    over,
+  }: {
+    readonly afterMs: number;
+    readonly workedMs: number;
+    readonly noteEveryMs: number;
+    readonly over: WorkTime["over"];
+  },
+  moment: Moment,
+): Decision {
+  if (currentRequest(decision.live) === undefined) return decision;
+  const time: WorkTime = { limitMs: before + afterMs, noteEveryMs, workedMs: before, since: moment.now, over };
+  return setTimers(updateRequest(decision, { time }), moment);
+}
+
+/** The request waits, or works again, after a signal. Its time stands still while it waits. */
+export function lookAtRequest(decision: Decision, moment: Moment): Decision {
+  const request = currentRequest(decision.live);
+  if (request === undefined) return decision;
+  const waits = isWaiting(decision.live.agent);
+  if (waits === (request.phase === "waiting")) return decision;
+  const { time } = request;
+  const turned = updateRequest(decision, {
+    phase: waits ? "waiting" : "running",
+    ...(time && { time: { ...time, workedMs: workedMs(time, moment), since: waits ? undefined : moment.now } }),
+  });
+  const { rev } = decision.live.agent.thread;
+  const told = effects(turned, { type: "rest", waits }, { type: "follow", fromSeq: waits ? rev : undefined });
+  return time === undefined ? told : setTimers(told, moment);
+}
+
+/** No timer of the request fires from now on. */
+function stopTime(decision: Decision): Decision {
+  if (decision.live.request?.time === undefined) return decision;
+  const off = { type: "timer", ms: undefined } as const;
+  return effects(updateRequest(decision, { time: undefined }), { ...off, name: "limit" }, { ...off, name: "note" });
+}
+
+function setTimers(decision: Decision, moment: Moment): Decision {
+  const { time } = decision.live.request ?? {};
+  if (time === undefined) return decision;
+  const ms = time.since === undefined ? undefined : Math.max(0, time.limitMs - workedMs(time, moment));
+  return setNoteTimer(effects(decision, { type: "timer", name: "limit", ms }), moment);
+}
+
+/** Looks at the log again when it will be too far behind the work time. */
+export function setNoteTimer(decision: Decision, moment: Moment): Decision {
+  const { request, agent } = decision.live;
+  const { time } = request ?? {};
+  if (time === undefined) return decision;
+  const logged = agent.state.run?.workedMs ?? 0;
+  const left = logged + time.noteEveryMs - workedMs(time, moment);
+  const ms = time.since === undefined ? undefined : Math.max(1, left <= 0 ? time.noteEveryMs : left);
+  return effects(decision, { type: "timer", name: "note", ms });
+}
+
+/** Whether the log is as far behind the work time as it may be. */
+export function isNoteDue(decision: Decision, moment: Moment): boolean {
+  const { request, agent } = decision.live;
+  if (request?.time === undefined) return false;
+  return workedMs(request.time, moment) - (agent.state.run?.workedMs ?? 0) >= request.time.noteEveryMs;
 }

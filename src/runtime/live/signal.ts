@@ -11,8 +11,8 @@ import type { JsonObject, JsonValue } from "../../thread/json.ts";
 import type { Thread } from "../../thread/thread.ts";
 import type { TokenCounter } from "../../tokens/counter.ts";
 import type { ErrorOrigin } from "../on-error.ts";
-import type { Receipt } from "../request/receipt.ts";
-import type { OperationSettled } from "../session/operation-answer.ts";
+import type { Receipt } from "../request/request.ts";
+import type { OperationSettled } from "../session/promised.ts";
 import type { Command, Live, QueuedAsk, ToolFacts, Turn } from "./live.ts";
 
 /** What happened to a live thread, outside or by an effect. */

@@ -1,9 +1,8 @@
 import { refuseAsks } from "./asks.ts";
 import { restore } from "./breakage.ts";
 import { currentRequest, effects, followedBy, update } from "./decision.ts";
-import { suspendRequest, suspensionIn } from "./request-state.ts";
+import { suspendRequest, suspensionIn, workTime } from "./request-state.ts";
 import type { Decision, Moment } from "./signal.ts";
-import { workTime } from "./work-time.ts";
 
 /** How long the store has to take what is still on its way, and the claim. */
 const LETTING_GO_MS = 10_000;

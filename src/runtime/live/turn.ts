@@ -16,10 +16,10 @@ import { breakDown } from "./breakage.ts";
 import { currentRequest, deferredReply, effects, update, updateRequest, wait } from "./decision.ts";
 import type { Hold, Turn } from "./live.ts";
 import { performDirective } from "./perform-directive.ts";
+import { lookAtRequest } from "./request-state.ts";
 import type { Decision, Moment } from "./signal.ts";
 import { handedOver } from "./stopping.ts";
 import { metadataOf } from "./thread-metadata.ts";
-import { lookAtRequest } from "./work-time.ts";
 
 /** Decides a signal of the agent. */
 export function takeTurn(

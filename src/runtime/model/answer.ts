@@ -240,24 +240,24 @@ function refuseSilence(reason: ModelFinishReason): void {
 export const OURS = "heddle";
 
 /** What a package wants back with a part. Ours alone may write under our name. */
-export function metadataIn({ providerMetadata }: RawPart): PartMetadata | undefined {
+function metadataIn({ providerMetadata }: RawPart): PartMetadata | undefined {
   const { [OURS]: _ours, ...others } = plainMetadata(providerMetadata) ?? {};
   return Object.keys(others).length === 0 ? undefined : others;
 }
 
 /** Packages tell a block's metadata bit by bit, from its start to its end: what comes later adds to it. */
-export function mergedMetadata(a: PartMetadata | undefined, b: PartMetadata | undefined): PartMetadata | undefined {
+function mergedMetadata(a: PartMetadata | undefined, b: PartMetadata | undefined): PartMetadata | undefined {
   if (a === undefined || b === undefined) return a ?? b;
   const owners = Object.keys({ ...a, ...b });
   return Object.fromEntries(owners.map((owner) => [owner, { ...a[owner], ...b[owner] }]));
 }
 
-export function withMetadata(metadata: PartMetadata | undefined): { readonly metadata?: PartMetadata } {
+function withMetadata(metadata: PartMetadata | undefined): { readonly metadata?: PartMetadata } {
   return metadata === undefined ? {} : { metadata };
 }
 
 /** A call as the model made it; its id may be missing, or be another call's as well. */
-export function callIn(part: RawPart): ToolCall {
+function callIn(part: RawPart): ToolCall {
   return {
     id: plainText(part["toolCallId"]),
     name: plainText(part["toolName"]),
@@ -270,7 +270,7 @@ export function callIn(part: RawPart): ToolCall {
  * Packages give arguments as JSON text. Text that is no JSON, or JSON that no entry can hold as it is, stays text: no
  * tool takes a text for its arguments, so whoever runs it can say that they are bad.
  */
-export function argumentsIn(input: unknown): JsonValue {
+function argumentsIn(input: unknown): JsonValue {
   if (typeof input !== "string") return plainJson(input) ?? {};
   if (input.trim() === "") return {}; // how some servers write a call without arguments
   const value = parsed(input);
@@ -339,7 +339,7 @@ export class WellFormed {
 }
 
 /** The parts that come as a whole, but for calls that are ours to run. Undefined for anything else. */
-export function wholePart(part: RawPart, { fileData }: Pick<ModelSpec, "fileData">, maker: string): Part | undefined {
+function wholePart(part: RawPart, { fileData }: Pick<ModelSpec, "fileData">, maker: string): Part | undefined {
   const extra = withMetadata(metadataIn(part));
   switch (part.type) {
     case "file":

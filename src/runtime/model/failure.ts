@@ -96,7 +96,7 @@ interface Kind {
 }
 
 /** The first that fits counts: a provider may say one thing with its status and a truer one with its words. */
-export const KINDS: readonly Kind[] = [
+const KINDS: readonly Kind[] = [
   {
     code: "model_aborted",
     what: "The model call was aborted",
@@ -220,7 +220,7 @@ function below500(status: number | undefined): boolean {
 }
 
 /** What the provider asked to wait: by header, in milliseconds, seconds or as a date; Gemini says it in the body. */
-export function retryAfterOf({ header, text }: ThrownFacts, clock: Clock | undefined): number | undefined {
+function retryAfterOf({ header, text }: ThrownFacts, clock: Clock | undefined): number | undefined {
   const ms = number(header("retry-after-ms"));
   if (ms !== undefined) return ms;
   const after = header("retry-after");
@@ -237,7 +237,7 @@ function number(text: string | undefined): number | undefined {
 }
 
 /** What can be learnt of an error, whatever package threw it, and of the errors inside of it. */
-export interface ThrownFacts {
+interface ThrownFacts {
   /** Of the HTTP answer. */
   readonly status: number | undefined;
   /** Names of classes, codes and types: words that programs write. */
@@ -258,7 +258,7 @@ const WORDS = ["name", "code", "type", "status", "reason", "param"] as const;
 
 type Fields = { readonly [field: string]: unknown };
 
-export function factsOf(error: unknown): ThrownFacts {
+function factsOf(error: unknown): ThrownFacts {
   const all = layersOf(error, 0);
   const texts = all.flatMap((layer) => [layer["message"], layer["responseBody"], layer["text"]]).filter(isText);
   const headers = all
@@ -353,12 +353,12 @@ export const TOO_LONG: readonly { readonly who: string; readonly says: RegExp }[
   { who: "MiniMax", says: /context window exceeds limit/i },
 ];
 
-export function saysTooLong(text: string): boolean {
+function saysTooLong(text: string): boolean {
   return TOO_LONG.some(({ says }) => says.test(text));
 }
 
 /** What a refusal says of the prompt: its length, and the longest that the model takes. */
-export interface PromptLimits {
+interface PromptLimits {
   readonly promptTokens?: number;
   readonly maxPromptTokens?: number;
 }
@@ -384,7 +384,7 @@ const NUMBERS: readonly RegExp[] = [
 ];
 
 /** The numbers of a refusal, where it has any that make sense. */
-export function promptLimitsIn(text: string): PromptLimits {
+function promptLimitsIn(text: string): PromptLimits {
   const found = NUMBERS.map((pattern) => pattern.exec(text)?.groups).find((groups) => groups !== undefined);
   if (found === undefined) return {};
   const [max, answer, total, prompt] = [found["max"], found["answer"], found["total"], found["prompt"]].map(numberOf);

@@ -8,10 +8,10 @@ import type { ProviderModel } from "../../agent/definition/language-model.ts";
 import { HeddleError } from "../../thread/errors.ts";
 import type { JsonValue } from "../../thread/json.ts";
 import { type FileContentPart, fileNote, type Message, type Part } from "../../thread/message.ts";
-import { type HookLimit, hookAnswer } from "../hook.ts";
 import { RequestError } from "../request/request-error.ts";
+import { type HookLimit, hookAnswer } from "../time-limits.ts";
 import { ModelError } from "./failure.ts";
-import { base64Of } from "./spec.ts";
+import { base64Of } from "./provider-values.ts";
 
 /** The files that were fetched for one request, by URL or blob: each once, however many calls there are. */
 export type FetchedFiles = Map<string, Promise<Outcome>>;
@@ -203,10 +203,10 @@ const TIMEOUT_MS = 30_000;
 const MAX_REDIRECTS = 5;
 
 /** Why a file could not be downloaded; the message names no more of its URL than the host. */
-export class DownloadFailure extends Error {}
+class DownloadFailure extends Error {}
 
 /** Downloads one file within limits; every redirect is checked as the first URL is. */
-export async function downloadFile(
+async function downloadFile(
   { url: first, abortSignal }: Pick<DownloadRequest, "url" | "abortSignal">,
   limits: DownloadLimits = {},
 ): Promise<DownloadResult> {

@@ -85,7 +85,7 @@ const BLIND = /^(cohere|deepseek)\b/;
  * Chat APIs take results as text, and their packages write the bytes of an image into it as JSON: dear, and nobody sees
  * it. So a result becomes its text, and its images follow as the user's, behind all results of the exchange.
  */
-export function withChatResults({ provider }: Pick<ProviderModel, "provider">, messages: readonly Message[]) {
+function withChatResults({ provider }: Pick<ProviderModel, "provider">, messages: readonly Message[]) {
   if (!isChat({ provider }) || !messages.some(hasParts)) return messages;
   const shows = (part: Part): part is FileContentPart =>
     part.type === "file" && familyOf(part) === "image" && !BLIND.test(provider);
@@ -102,7 +102,7 @@ export function withChatResults({ provider }: Pick<ProviderModel, "provider">, m
 }
 
 /** Whether the model is behind a Chat Completions API. */
-export function isChat({ provider }: Pick<ProviderModel, "provider">): boolean {
+function isChat({ provider }: Pick<ProviderModel, "provider">): boolean {
   return /\.chat$/.test(provider);
 }
 

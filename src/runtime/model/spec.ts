@@ -3,18 +3,7 @@ import type { ModelFinishReason, Usage } from "../../agent/model-call.ts";
 import type { AISDKFile, AISDKMessage, AISDKText, AISDKToolResult } from "../../providers/ai-sdk/types.ts";
 import { type FileContentPart, fileNote } from "../../thread/message.ts";
 import { ModelError } from "./failure.ts";
-import { fieldsIn, type RawPart } from "./provider-values.ts";
-
-/** So many bytes at once that their characters are arguments of one call on every engine. A multiple of three. */
-const CHUNK = 24_576;
-
-export function base64Of(bytes: Uint8Array): string {
-  let text = "";
-  for (let at = 0; at < bytes.length; at += CHUNK) {
-    text += btoa(String.fromCharCode(...bytes.subarray(at, at + CHUNK)));
-  }
-  return text;
-}
+import { base64Of, fieldsIn, type RawPart } from "./provider-values.ts";
 
 /** A prompt's message; what V4 has more than the formatter knows is added by this room. */
 export type PromptMessage = AISDKMessage | { readonly role: "assistant"; readonly content: readonly object[] };
@@ -32,7 +21,7 @@ export interface ModelSpec {
 }
 
 /** AI SDK 7. */
-export const v4: ModelSpec = {
+const v4: ModelSpec = {
   prompt: (messages: readonly PromptMessage[]) => [...messages],
   fileData: ({ data }: RawPart) => {
     const { type, data: bytes, url } = fieldsIn(data);
@@ -43,7 +32,7 @@ export const v4: ModelSpec = {
   takesReasoning: true,
 };
 
-export function bytesData(data: unknown): FileContentPart["data"] | undefined {
+function bytesData(data: unknown): FileContentPart["data"] | undefined {
   if (data instanceof Uint8Array) return { base64: base64Of(data) };
   return typeof data === "string" && data !== "" ? { base64: data.toWellFormed() } : undefined;
 }
@@ -67,11 +56,11 @@ function groupedUsage(value: unknown): Usage {
   });
 }
 
-export function count(value: unknown): number | undefined {
+function count(value: unknown): number | undefined {
   return typeof value === "number" && Number.isFinite(value) && value >= 0 ? value : undefined;
 }
 
-export function known(usage: { readonly [Key in keyof Usage]: number | undefined }): Usage {
+function known(usage: { readonly [Key in keyof Usage]: number | undefined }): Usage {
   return Object.fromEntries(Object.entries(usage).filter(([, tokens]) => tokens !== undefined));
 }
 
@@ -90,7 +79,7 @@ const FINISH_REASONS: ReadonlySet<unknown> = new Set<ModelFinishReason>([
   "other",
 ]);
 
-export function finishReasonOf(value: unknown): ModelFinishReason {
+function finishReasonOf(value: unknown): ModelFinishReason {
   return isFinishReason(value) ? value : "other";
 }
 
@@ -99,7 +88,7 @@ function isFinishReason(value: unknown): value is ModelFinishReason {
 }
 
 /** AI SDK 6: files are bare bytes or URLs, in the prompt as in the answer; results name their files otherwise. */
-export const v3: ModelSpec = {
+const v3: ModelSpec = {
   ...v4,
   prompt: (messages) => olderPrompt(messages, toolResultV3),
   fileData: ({ data }) => bytesData(data),
@@ -107,7 +96,7 @@ export const v3: ModelSpec = {
 };
 
 /** What V3 and V2 have in common: files without a tag, nothing of a kind that only V4 knows. */
-export function olderPrompt(messages: readonly PromptMessage[], result: (part: AISDKToolResult) => object): object[] {
+function olderPrompt(messages: readonly PromptMessage[], result: (part: AISDKToolResult) => object): object[] {
   return messages.map((message) => {
     if (message.role === "system") return message;
     const parts: readonly object[] = message.content;
@@ -154,7 +143,7 @@ function resultContentV3(part: AISDKText | AISDKFile): object {
 }
 
 /** AI SDK 5: flat usage, a finish reason that is one word, and results that hold text and bytes only. */
-export const v2: ModelSpec = {
+const v2: ModelSpec = {
   ...v3,
   prompt: (messages) => olderPrompt(messages, toolResultV2),
   usage: (value) => {

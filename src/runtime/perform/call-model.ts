@@ -5,19 +5,18 @@ import type { Failure, OutputCheck, SentMessages, Signal } from "../../agent/sig
 import { fingerprintOf } from "../../projection/engine/fingerprint.ts";
 import { copyJsonRepaired, type JsonValue, sameJson } from "../../thread/json.ts";
 import type { Message, ToolSpec } from "../../thread/message.ts";
-import { hookAnswer } from "../hook.ts";
 import { callModel as streamModel } from "../model/call.ts";
 import { ModelError } from "../model/failure.ts";
 import type { FetchedFiles } from "../model/files.ts";
 import { retryDelay } from "../model/retries.ts";
 import type { ModelSettings } from "../model/settings.ts";
-import { checkOutput } from "../output/check-output.ts";
+import { checkOutput } from "../output.ts";
 import type { LiveRequest } from "../request/request.ts";
 import { failureOf, RequestError } from "../request/request-error.ts";
 import { patiently } from "../session/patiently.ts";
+import { hookAnswer } from "../time-limits.ts";
 import { pause } from "../tools/settle.ts";
-import { checkOptions } from "./lost-options.ts";
-import { hookLimitOf, mayStart, type Scene } from "./scene.ts";
+import { checkOptions, hookLimitOf, mayStart, type Scene } from "./scene.ts";
 
 /** The result of a call, and what the loop notes of it. */
 interface Called {

@@ -8,11 +8,9 @@ import type { Content } from "../../thread/message.ts";
 import type { QueuedAsk } from "../live/live.ts";
 import type { Given } from "../live/signal.ts";
 import { RequestError } from "../request/request-error.ts";
-import { loadCounter } from "../server/exact-counter.ts";
+import { factsOf, loadCounter, type PromptSource, promptFor } from "../server/given.ts";
 import { findAsk, type RequestLog } from "../server/past-request.ts";
-import { type PromptSource, promptFor } from "../server/prompt.ts";
-import { factsOf } from "../server/toolbox.ts";
-import { untilAborted } from "../until-aborted.ts";
+import { untilAborted } from "../time-limits.ts";
 
 /** The functions of an ask, which no log has. */
 export interface AskFunctions {

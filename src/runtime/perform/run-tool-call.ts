@@ -2,16 +2,15 @@ import type { GuardVerdict } from "../../agent/definition/config.ts";
 import type { AnyTool } from "../../agent/definition/tool.ts";
 import type { ToolExec } from "../../agent/directive.ts";
 import type { Signal, ToolOutcome } from "../../agent/signal.ts";
-import { hookAnswer } from "../hook.ts";
 import type { LiveRequest } from "../request/request.ts";
 import { RequestError } from "../request/request-error.ts";
+import { hookAnswer } from "../time-limits.ts";
 import { approvalNeeded } from "../tools/approval.ts";
 import { failed } from "../tools/outcome.ts";
 import { runTool } from "../tools/run-tool.ts";
 import { settle } from "../tools/settle.ts";
 import { checkArguments } from "../tools/validate.ts";
-import { lostOptions } from "./lost-options.ts";
-import { hookLimitOf, mayStart, type Scene } from "./scene.ts";
+import { hookLimitOf, lostOptions, mayStart, type Scene } from "./scene.ts";
 
 /** What became of a tool call; undefined when it was not started because the process stops. */
 type Called = { readonly signal: Extract<Signal, { readonly toolCallId: string }> } | undefined;

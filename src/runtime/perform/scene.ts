@@ -1,17 +1,21 @@
 import type { AnyAgent, RequestScope } from "../../agent/definition/config.ts";
 import type { Tools } from "../../agent/definition/tool.ts";
+import type { AgentEvent } from "../../agent/event.ts";
 import type { ReactAgent } from "../../agent/react/agent.ts";
 import type { Failure } from "../../agent/signal.ts";
 import type { ThreadStore } from "../../stores/port.ts";
+import type { Refs } from "../../thread/entry.ts";
 import type { Message } from "../../thread/message.ts";
-import type { HookLimit } from "../hook.ts";
 import type { ErrorOrigin } from "../on-error.ts";
 import type { RuntimePorts } from "../ports.ts";
 import type { LiveRequest } from "../request/request.ts";
+import { RequestError } from "../request/request-error.ts";
+import type { Holder } from "../session/holder.ts";
 import type { Kept } from "../session/kept.ts";
+import type { Tokens } from "../session/tokens.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
+import { type HookLimit, untilAborted } from "../time-limits.ts";
 import type { ToolPool } from "../tools/pool.ts";
-import { untilAborted } from "../until-aborted.ts";
 
 /** What an effect needs of its thread. */
 export interface Scene {
@@ -57,4 +61,45 @@ export async function mayStart(scene: Scene, { abort: { signal } }: LiveRequest)
   if (scene.isHeld()) return true;
   const isHeld = await untilAborted(signal, () => scene.ensureHeld()).catch(() => false); // it was interrupted
   return isHeld && !signal.aborted;
+}
+
+/** What a live thread is given when it starts. */
+export interface ThreadOptions {
+  readonly definition: AnyAgent;
+  readonly threadId: string;
+  readonly store: ThreadStore;
+  readonly ports: RuntimePorts;
+  readonly telemetry: Telemetry;
+  readonly holder: Holder | undefined;
+  readonly warn: (message: string) => void;
+  readonly onError: (error: unknown, origin: ErrorOrigin) => void;
+  readonly tokens: Tokens | undefined;
+  /** The context of a request that a crash has interrupted. */
+  readonly context: (threadId: string, refs: Refs) => unknown;
+  /** The tools of its own that it had. */
+  readonly tools: ((threadId: string, refs: Refs) => Tools | Promise<Tools>) | undefined;
+  readonly listen: (event: AgentEvent) => void;
+  /** Another process holds the thread, or the store is closed: nothing can be done here any more. */
+  readonly lost: (error: unknown) => void;
+}
+
+/** The functions that the request was asked with and this process lacks, as the failure of the request. */
+export function lostOptions(scene: Scene, requestId: string): Failure | undefined {
+  const { run } = scene.agent().state;
+  if (run?.requestId !== requestId) return undefined;
+  const { hasContext = false, askedTools = [] } = run.options;
+  const tools = scene.tools();
+  const lost = [
+    ...(hasContext && scene.scope(requestId).context === undefined ? ["the context"] : []),
+    ...askedTools.filter((name) => !Object.hasOwn(tools, name)).map((name) => `the tool ${name}`),
+  ];
+  if (lost.length === 0) return undefined;
+  const message = `The request was asked with ${lost.join(", ")}, which this process does not have. Give its server or host the functions \`context\` and \`tools\`, and ask again.`;
+  return { code: "options_lost", message };
+}
+
+/** The same as an exception. */
+export function checkOptions(scene: Scene, requestId: string): void {
+  const lost = lostOptions(scene, requestId);
+  if (lost !== undefined) throw new RequestError({ ...lost, code: "options_lost", requestId });
 }

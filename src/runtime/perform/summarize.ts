@@ -10,13 +10,12 @@ import { HeddleError } from "../../thread/errors.ts";
 import type { JsonObject } from "../../thread/json.ts";
 import type { SummaryPayload } from "../../thread/kinds.ts";
 import { contentText } from "../../thread/message.ts";
-import { hookAnswer } from "../hook.ts";
 import { SILENCES_OF_A_WHOLE_ANSWER } from "../model/call.ts";
 import { classifyModelError, ModelError } from "../model/failure.ts";
 import { withRetries } from "../model/retries.ts";
 import { RequestError } from "../request/request-error.ts";
 import type { SummarySpan } from "../telemetry/telemetry.ts";
-import { untilAborted } from "../until-aborted.ts";
+import { hookAnswer, untilAborted } from "../time-limits.ts";
 import type { Scene } from "./scene.ts";
 
 /** Has a summary written. The summary, or why there is none, is the next signal. */

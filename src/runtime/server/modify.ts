@@ -8,8 +8,8 @@ import { type JsonObject, sameJson } from "../../thread/json.ts";
 import type { Branch } from "../../thread/lane-operations.ts";
 import type { Thread } from "../../thread/thread.ts";
 import type { Loop } from "../loop.ts";
-import { findOlderEntry } from "../session/older-entry.ts";
-import type { OperationAnswer } from "../session/operation-answer.ts";
+import { findOlderEntry } from "../session/load.ts";
+import type { OperationAnswer } from "../session/promised.ts";
 
 /** Answers what comes of an operation: applied, deferred while a request runs, or known already. */
 export async function modify(

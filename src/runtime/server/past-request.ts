@@ -4,13 +4,12 @@ import { type EndedRun, evolve, INITIAL_STATE, readRequestEnd } from "../../agen
 import type { Entry } from "../../thread/entry.ts";
 import type { JsonObject } from "../../thread/json.ts";
 import type { Thread } from "../../thread/thread.ts";
-import type { ThreadOptions } from "../perform/thread-options.ts";
-import { EventLog } from "../request/event-log.ts";
-import { pastResult } from "../request/past-result.ts";
-import { type AgentRequest, type EventsOptions, type LiveRequest, textOf } from "../request/request.ts";
+import type { ThreadOptions } from "../perform/scene.ts";
+import { type AgentRequest, EventLog, type EventsOptions, type LiveRequest, textOf } from "../request/request.ts";
 import { RequestError, requestSuspended } from "../request/request-error.ts";
 import type { RequestResult } from "../request/result.ts";
-import { findOlderEntry } from "../session/older-entry.ts";
+import { pastResult } from "../request/result.ts";
+import { findOlderEntry } from "../session/load.ts";
 import { loggedEvents } from "../ui-messages/told-again.ts";
 
 /** A thread to look for requests in: a live one has it, and so has one that another process holds. */

@@ -7,10 +7,9 @@ import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
 import type { ExplainedEntry } from "../../projection/projection.ts";
 import type { Content } from "../../thread/message.ts";
 import type { Thread } from "../../thread/thread.ts";
-import type { SteerAnswer } from "../request/receipt.ts";
-import type { AgentRequest } from "../request/request.ts";
+import type { AgentRequest, SteerAnswer } from "../request/request.ts";
 import type { RequestResult } from "../request/result.ts";
-import type { OperationAnswer } from "../session/operation-answer.ts";
+import type { OperationAnswer } from "../session/promised.ts";
 import type { AskArguments, AskOptions, Decider, SenderOptions, SteerOptions, StopOptions } from "./options.ts";
 
 /** An agent on one thread, which it holds as long as it runs: of two processes only one gets it. */

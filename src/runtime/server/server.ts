@@ -22,22 +22,21 @@ import {
   checkStopOptions,
   checkSummaryRange,
 } from "../option-names.ts";
-import type { SteerAnswer } from "../request/receipt.ts";
-import type { AgentRequest } from "../request/request.ts";
+import type { AgentRequest, SteerAnswer } from "../request/request.ts";
 import { RequestError } from "../request/request-error.ts";
 import type { RequestResult } from "../request/result.ts";
-import type { OperationAnswer } from "../session/operation-answer.ts";
+import type { OperationAnswer } from "../session/promised.ts";
 import { answeredWith } from "../tools/result.ts";
 import { ask } from "./ask.ts";
 import { commandRefs, decisionOf } from "./command-refs.ts";
 import { explain } from "./explain.ts";
+import { factsOf } from "./given.ts";
 import { findBranchPosition, modify } from "./modify.ts";
 import type { AskArguments, AskOptions, Decider, SenderOptions, SteerOptions, StopOptions } from "./options.ts";
 import { resultOfRequest } from "./past-request.ts";
 import type { AgentServer } from "./port.ts";
 import { steer } from "./steer.ts";
 import { summarizeRange } from "./summarize-range.ts";
-import { factsOf } from "./toolbox.ts";
 
 /** An agent on one thread, at work. */
 export class LiveServer<Given extends AnyAgent> implements AgentServer<Given> {

@@ -9,11 +9,11 @@ import { createProjector } from "../../projection/projector.ts";
 import type { JsonObject } from "../../thread/json.ts";
 import type { ToolSpec } from "../../thread/message.ts";
 import { loadExactCounter } from "../../tokens/exact.ts";
-import type { HookLimit } from "../hook.ts";
-import { outputSchemaOf } from "../output/output-schema.ts";
+import { outputSchemaOf } from "../output.ts";
 import { type RuntimePorts, systemRuntimePorts } from "../ports.ts";
 import { RequestError } from "../request/request-error.ts";
-import { toolSpecsOf } from "../tools/specs.ts";
+import type { HookLimit } from "../time-limits.ts";
+import { toolSpecsOf } from "../tools/schemas.ts";
 
 interface SettingsOptions {
   readonly ports?: RuntimePorts | undefined;

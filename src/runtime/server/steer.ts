@@ -5,9 +5,9 @@ import type { Entry } from "../../thread/entry.ts";
 import { copyJson, copyJsonRepaired } from "../../thread/json.ts";
 import type { Content } from "../../thread/message.ts";
 import type { Loop } from "../loop.ts";
-import type { ReceiptReason, SteerAnswer } from "../request/receipt.ts";
+import type { ReceiptReason, SteerAnswer } from "../request/request.ts";
 import { RequestError } from "../request/request-error.ts";
-import { findOlderEntry } from "../session/older-entry.ts";
+import { findOlderEntry } from "../session/load.ts";
 import { commandRefs } from "./command-refs.ts";
 import type { SteerOptions } from "./options.ts";
 

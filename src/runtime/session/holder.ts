@@ -1,12 +1,8 @@
-import { LeaseEndedError, StaleHolderError, StoreError } from "../../stores/errors.ts";
+import { LeaseEndedError, StaleHolderError, StoreError, ThreadHeldError } from "../../stores/errors.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import type { RuntimePorts } from "../ports.ts";
-import { type ClaimWaitOptions, claimWhenFree } from "./claim-wait.ts";
-import { NodeLease } from "./node-lease.ts";
-import { patiently } from "./patiently.ts";
-import { pause } from "./pause.ts";
-import { announceRelease } from "./releases.ts";
-import { Renewal } from "./renewal.ts";
+import { NodeLease, Renewal } from "./node-lease.ts";
+import { patiently, pause } from "./patiently.ts";
 
 /** How often a claim is tried whose lease runs out meanwhile. */
 const ATTEMPTS = 5;
@@ -209,4 +205,83 @@ async function claimAlone(
   const send = () => store.renew(threadId, epoch);
   const isEnd = (error: unknown) => StaleHolderError.isInstance(error);
   return { epoch, renewal: new Renewal({ ports, ttlMs, sentAt, send, isEnd }) };
+}
+
+/** How often a waiting process looks whether another one has released the thread. */
+const POLL_MS = 100;
+
+interface ClaimWaitOptions {
+  /** How long to wait for a holder that may be dead, by timers: a clock that is set does not change it. */
+  readonly waitMs: number;
+  /** Aborted, it ends the wait. */
+  readonly signal?: AbortSignal | undefined;
+  readonly ports: RuntimePorts;
+}
+
+/** Claims the thread as soon as it is free: a release in this process wakes at once, one in another is polled for. */
+async function claimWhenFree<Claim>(
+  store: ThreadStore,
+  threadId: string,
+  claim: () => Promise<Claim>,
+  { waitMs, ports, signal }: ClaimWaitOptions,
+): Promise<Claim> {
+  let isOver = waitMs <= 0;
+  let isWoken = false;
+  let wake = (): void => undefined;
+  const look = (): void => {
+    isWoken = true;
+    wake();
+  };
+  const cancelEnd = ports.after(Math.max(0, waitMs), () => {
+    isOver = true;
+    look();
+  });
+  const unsubscribe = onRelease(store, threadId, look);
+  signal?.addEventListener("abort", look, { once: true });
+  try {
+    for (;;) {
+      isWoken = false;
+      const isLast = isOver;
+      try {
+        // Claimed twice by one name, because the acknowledgement was lost, it is held by the later claim.
+        return await patiently(ports, claim);
+      } catch (error) {
+        if (!ThreadHeldError.isInstance(error) || isLast) throw error;
+      }
+      signal?.throwIfAborted();
+      const { promise, resolve } = Promise.withResolvers<void>();
+      wake = resolve;
+      if (isWoken) resolve();
+      const cancelPoll = ports.after(POLL_MS, resolve);
+      await promise;
+      cancelPoll();
+      signal?.throwIfAborted();
+    }
+  } finally {
+    cancelEnd();
+    unsubscribe();
+    signal?.removeEventListener("abort", look);
+  }
+}
+
+type Wakes = Map<string, Set<() => void>>;
+
+/** Claims that wait in this process, by store and thread. */
+const waiting = new WeakMap<ThreadStore, Wakes>();
+
+/** Calls `wake` whenever this process releases the thread. The answer unsubscribes. */
+function onRelease(store: ThreadStore, threadId: string, wake: () => void): () => void {
+  const threads: Wakes = waiting.get(store) ?? new Map();
+  waiting.set(store, threads);
+  const wakes = threads.get(threadId) ?? new Set();
+  threads.set(threadId, wakes.add(wake));
+  return () => {
+    wakes.delete(wake);
+    if (wakes.size === 0 && threads.get(threadId) === wakes) threads.delete(threadId);
+  };
+}
+
+/** Wakes the claims of this process that wait for the thread. */
+function announceRelease(store: ThreadStore, threadId: string): void {
+  for (const wake of [...(waiting.get(store)?.get(threadId) ?? [])]) wake();
 }

@@ -10,7 +10,7 @@ import { ContextPolicy } from "../../projection/policy/policy.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import { extendTail, loadMissing } from "../../stores/project-from-store.ts";
 import { measureIn, measureOfEntries, startOfMissing } from "../../stores/turn-start.ts";
-import type { Entry } from "../../thread/entry.ts";
+import type { Entry, Refs } from "../../thread/entry.ts";
 import { isPlainObject, type JsonObject } from "../../thread/json.ts";
 import type { Ports } from "../../thread/ports.ts";
 import { Thread } from "../../thread/thread.ts";
@@ -182,4 +182,43 @@ export async function caughtUp(
   );
   const before = { ...state, lanes: lanesBefore(grown, thread.rev) };
   return { ...agent, thread: grown, state: grown.slice(thread.rev, grown.lastSeq).reduce(evolve, before) };
+}
+
+/** Entries that one query goes through: SQLite answers in this process, which has other things to do between two queries. */
+const PAGE = 2_000;
+
+interface Place {
+  readonly store: ThreadStore;
+  readonly ports: RuntimePorts;
+  /** Ends the scan. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+interface Wanted {
+  /** Default: all kinds. */
+  readonly kinds?: readonly string[] | undefined;
+  /** Text that occurs in its payload: the store leaves out most of the others. */
+  readonly search?: string | undefined;
+  /** Refs that it has. One with a `requestId` is found in an index, so that no pages are needed. */
+  readonly refs?: Refs | undefined;
+  readonly is: (entry: Entry) => boolean;
+}
+
+/** The newest such entry before those that are loaded. Scans the store in pages, newest first; nothing when all is loaded. */
+export async function findOlderEntry(
+  { store, ports, signal }: Place,
+  { id, firstSeq }: Thread,
+  { kinds, search, refs, is }: Wanted,
+): Promise<Entry | undefined> {
+  const size = refs?.requestId === undefined ? PAGE : firstSeq;
+  for (let toSeq = firstSeq - 1; toSeq >= 0; toSeq -= size) {
+    signal?.throwIfAborted();
+    const page = { fromSeq: Math.max(0, toSeq - size + 1), toSeq, reverse: true, kinds, search, refs };
+    const found = await patiently(ports, async () => {
+      for await (const entry of store.read(id, page)) if (is(entry)) return entry;
+      return undefined;
+    });
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }

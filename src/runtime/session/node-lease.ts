@@ -1,8 +1,8 @@
-import { LeaseEndedError } from "../../stores/errors.ts";
+import { LeaseEndedError, StoreError } from "../../stores/errors.ts";
 import type { Leases } from "../../stores/lease.ts";
 import type { LeaseKey } from "../../stores/port.ts";
 import type { RuntimePorts } from "../ports.ts";
-import { Renewal } from "./renewal.ts";
+import { pause } from "./patiently.ts";
 
 export interface NodeLeaseOptions {
   readonly ports: RuntimePorts;
@@ -63,4 +63,198 @@ export class NodeLease {
     this.#current = { key, renewal: new Renewal({ ports, ttlMs, sentAt, send, isEnd }) };
     return this.#current;
   }
+}
+
+/** How often a lease is renewed in its life, so that two renewals may fail, and how often a renewal that failed is retried. */
+const RENEWALS = 3;
+const RETRIES = 12;
+
+export interface RenewalOptions {
+  readonly ports: RuntimePorts;
+  readonly ttlMs: number;
+  /** When the lease was asked for, by the monotonic clock. */
+  readonly sentAt: number;
+  readonly send: () => Promise<unknown>;
+  /** Whether an error of `send` says that the lease is over and cannot be renewed. */
+  readonly isEnd: (error: unknown) => boolean;
+}
+
+/** What a claim hears of the lease that it depends on. */
+export interface RenewalListener {
+  /** The lease is over. Called once. */
+  readonly ended: (error: unknown) => void;
+  /** The whole time has passed without a renewal. A renewal may still succeed. */
+  readonly expired: (error: unknown) => void;
+  /** A renewal succeeded that was sent when the lease was too old. */
+  readonly regained: () => void;
+}
+
+/**
+ * Renews a lease as long as claims depend on it.
+ *
+ * A renewal is as old as its request: the answer may come late. When the last renewal is older than two thirds of the
+ * lease, by the monotonic clock, `isFresh` is false until a renewal succeeds. So a process that was frozen, or cut off from
+ * the store, starts nothing at a time when another process may already have taken over.
+ */
+export class Renewal {
+  readonly #options: RenewalOptions;
+  readonly #listeners = new Set<RenewalListener>();
+  /** When the last renewal that succeeded was sent, by the monotonic clock. */
+  #renewedAt: number;
+  #renewing: Promise<boolean> | undefined;
+  #lastError: unknown;
+  #gaps = 0;
+  #cancelRenewal: () => void = () => undefined;
+  /** Set while a renewal is under way or has failed. */
+  #cancelExpiry: (() => void) | undefined;
+  #isOver = false;
+  /** The whole time has passed without a renewal. */
+  #hasExpired = false;
+
+  constructor(options: RenewalOptions) {
+    this.#options = options;
+    this.#renewedAt = options.sentAt;
+  }
+
+  /** Whether the last renewal is recent enough to start something. */
+  get isFresh(): boolean {
+    return !this.#isOver && this.#age < (this.#options.ttlMs * 2) / 3;
+  }
+
+  /** Whether the lease has ended and is never renewed again. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** How often the lease was renewed when it was already too old. */
+  get gaps(): number {
+    return this.#gaps;
+  }
+
+  /** Whether a claim depends on it. */
+  get isUsed(): boolean {
+    return this.#listeners.size > 0;
+  }
+
+  /** Renews until the returned function was called. Renewals end with the last listener. */
+  listen(listener: RenewalListener): () => void {
+    this.#listeners.add(listener);
+    if (this.#listeners.size === 1) this.#schedule(Math.max(0, this.#options.ttlMs / RENEWALS - this.#age));
+    return () => {
+      this.#listeners.delete(listener);
+      if (this.isUsed) return;
+      this.#cancelRenewal();
+      this.#endExpiry();
+    };
+  }
+
+  /**
+   * Whether it is fresh. Renews first when it is not, and waits for a store that is away, until the lease has ended or
+   * expired or `isOver` says that the caller no longer waits.
+   */
+  async ensure(isOver: () => boolean): Promise<boolean> {
+    for (;;) {
+      if (this.isFresh) return true;
+      if (this.#isOver || this.#hasExpired || isOver()) return false;
+      if ((await this.#renew()) || this.#isOver) continue;
+      await pause(this.#options.ports, this.#options.ttlMs / RETRIES);
+    }
+  }
+
+  /** Renews once when it is not fresh. */
+  async refresh(): Promise<void> {
+    if (!this.isFresh && !this.#isOver) await this.#renew();
+  }
+
+  /** Renews now, with an error where that fails. */
+  async renewNow(): Promise<void> {
+    const sentAt = this.#options.ports.monotonic();
+    try {
+      await this.#options.send();
+    } catch (error) {
+      this.#failed(error);
+      throw error;
+    }
+    this.#renewed(sentAt);
+  }
+
+  get #age(): number {
+    return this.#options.ports.monotonic() - this.#renewedAt;
+  }
+
+  #schedule(ms: number): void {
+    this.#cancelRenewal();
+    if (!this.#isOver && this.isUsed) {
+      this.#cancelRenewal = this.#options.ports.after(Math.ceil(ms), () => void this.#renew());
+    }
+  }
+
+  /** Concurrent calls share one renewal. */
+  #renew(): Promise<boolean> {
+    this.#renewing ??= this.#renewOnce().finally(() => {
+      this.#renewing = undefined;
+    });
+    return this.#renewing;
+  }
+
+  async #renewOnce(): Promise<boolean> {
+    const { ttlMs } = this.#options;
+    if (this.isUsed && !this.#hasExpired && this.#cancelExpiry === undefined) this.#expect();
+    try {
+      await this.renewNow();
+      this.#schedule(ttlMs / RENEWALS);
+      return true;
+    } catch {
+      // Any error but the end may pass. Appends carry the epoch, so nothing is written without the claim.
+      this.#schedule(ttlMs / (this.#hasExpired ? RENEWALS : RETRIES));
+      return false;
+    }
+  }
+
+  #renewed(sentAt: number): void {
+    const hasGap = sentAt - this.#renewedAt >= (this.#options.ttlMs * 2) / 3;
+    this.#renewedAt = Math.max(this.#renewedAt, sentAt);
+    this.#hasExpired = false;
+    this.#endExpiry();
+    if (!hasGap) return;
+    this.#gaps += 1;
+    for (const { regained } of [...this.#listeners]) regained();
+  }
+
+  #failed(error: unknown): void {
+    this.#lastError = error;
+    if (this.#isOver || !this.#options.isEnd(error)) return;
+    this.#isOver = true;
+    this.#cancelRenewal();
+    this.#endExpiry();
+    for (const { ended } of [...this.#listeners]) ended(error);
+  }
+
+  /** Gives up when the lease has passed. A process that was frozen first takes the answers that are waiting for it. */
+  #expect(): void {
+    const { ports, ttlMs } = this.#options;
+    this.#cancelExpiry = ports.after(Math.max(0, Math.ceil(ttlMs - this.#age)), () => {
+      this.#cancelExpiry = ports.after(Math.ceil(ttlMs / RETRIES), () => this.#expire());
+    });
+  }
+
+  #expire(): void {
+    const { ttlMs } = this.#options;
+    this.#cancelExpiry = undefined;
+    if (this.#age >= ttlMs) {
+      this.#hasExpired = true;
+      const error = this.#lastError ?? unanswered(ttlMs);
+      for (const { expired } of [...this.#listeners]) expired(error);
+    } else this.#expect();
+  }
+
+  #endExpiry(): void {
+    this.#cancelExpiry?.();
+    this.#cancelExpiry = undefined;
+  }
+}
+
+function unanswered(ttlMs: number): StoreError {
+  const message = `The store has not answered for ${ttlMs} ms, so the claims of this process have run out.`;
+  return new StoreError({ code: "store_unreachable", retryable: true, message });
 }

@@ -1,6 +1,5 @@
 import { HeddleError } from "../../thread/errors.ts";
 import type { RuntimePorts } from "../ports.ts";
-import { pause } from "./pause.ts";
 
 /** Attempts, and the wait before the second; with these a database may be away for five seconds: it fails over, it restarts. */
 const ATTEMPTS = 9;
@@ -17,4 +16,16 @@ export async function patiently<Answer>(ports: RuntimePorts, ask: () => Promise<
       await pause(ports, BACKOFF_MS * 2 ** (attempt - 1));
     }
   }
+}
+
+/** So many milliseconds, or as long as the signal is not aborted. */
+export async function pause({ after }: Pick<RuntimePorts, "after">, ms: number, signal?: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const cancel = after(ms, resolve);
+  const end = (): void => resolve();
+  if (signal?.aborted) end();
+  signal?.addEventListener("abort", end, { once: true });
+  await promise;
+  cancel();
+  signal?.removeEventListener("abort", end);
 }

@@ -1,13 +1,9 @@
 import type { LoadModule } from "../../tokens/exact.ts";
-import { type Context, loadApi, type Meter, type Tracer } from "./api.ts";
-import { chatOf } from "./chat.ts";
-import { executionOf } from "./execution.ts";
-import { guarded } from "./guarded.ts";
-import { type Instruments, instrumentsOf } from "./instruments.ts";
-import { Invocation } from "./invocation.ts";
 import type { Telling } from "./operation.ts";
-import { summarisingOf } from "./summarising.ts";
+import { type Context, type Instruments, instrumentsOf, loadApi, type Meter, type Tracer } from "./operation.ts";
+import { chatOf, executionOf, Invocation, summarisingOf } from "./spans.ts";
 import type { Telemetry, TelemetryScene } from "./telemetry.ts";
+import { guarded } from "./telemetry.ts";
 
 /** Options of `openTelemetry()`. */
 export interface OpenTelemetryOptions {

@@ -1,8 +1,7 @@
 import { ThreadError } from "../../thread/errors.ts";
 import { copyJsonRepaired, type JsonValue } from "../../thread/json.ts";
 import type { FileContentPart } from "../../thread/message.ts";
-import { plainScalar } from "../model/provider-values.ts";
-import { base64Of } from "../model/spec.ts";
+import { base64Of, plainScalar } from "../model/provider-values.ts";
 
 /** What a model reads of a value, and the files for the bytes that were found in it. */
 export interface ConvertedResult {

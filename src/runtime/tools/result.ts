@@ -4,9 +4,9 @@ import { utf8Length } from "../../thread/encoding.ts";
 import { ThreadError } from "../../thread/errors.ts";
 import { copyJsonRepaired, type JsonValue } from "../../thread/json.ts";
 import type { Content } from "../../thread/message.ts";
-import { contentParts, errorText, outputAnswer } from "./ai-sdk-output.ts";
+import type { RuntimePorts } from "../ports.ts";
+import { contentParts, errorText, isMcpResult, mcpAnswer, outputAnswer } from "./foreign-results.ts";
 import { convertResult, jsonOf, TooLongError } from "./json-result.ts";
-import { isMcpResult, mcpAnswer } from "./mcp-result.ts";
 import { failed, reported, type ToolAnswer } from "./outcome.ts";
 
 export interface Given {
@@ -112,4 +112,55 @@ function tooLarge(name: string, bytes: number | undefined, maxBytes: number): To
   const size = bytes === undefined ? `more than ${maxBytes}` : String(bytes);
   const message = `The tool ${name} ran. Its result has ${size} bytes, the limit is ${maxBytes}, so it was not kept. Ask for less, or in pages.`;
   return failed({ code: "tool_result_too_large", message, retryable: false });
+}
+
+/** A generator that never waits would keep every timer from firing, its own timeout too. */
+const BREATHE_EVERY = 256;
+
+export function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
+  if (typeof value !== "object" || value === null) return false;
+  try {
+    return Symbol.asyncIterator in value;
+  } catch {
+    return false; // a proxy whose traps throw: the conversion says that the tool ran
+  }
+}
+
+/** The values of a generator, as far as it came. */
+export class Outputs {
+  /** The last output so far; absent when there was none. */
+  last: { readonly value: unknown } | undefined;
+
+  /**
+   * The last value that is yielded; what is returned counts when nothing is. A generator that is stopped is told to return,
+   * and what it returns by itself is its last output.
+   */
+  async of(
+    values: AsyncIterable<unknown>,
+    signal: AbortSignal,
+    ports: RuntimePorts,
+    onValue: () => void,
+  ): Promise<unknown> {
+    const iterator = values[Symbol.asyncIterator]();
+    const close = (): void => {
+      Promise.resolve()
+        .then(() => iterator.return?.())
+        .catch(() => undefined); // nobody waits for it any more
+    };
+    signal.addEventListener("abort", close, { once: true });
+    for (let count = 0; ; ) {
+      const { done, value } = await iterator.next();
+      if (done === true) {
+        signal.removeEventListener("abort", close);
+        const isOutput = signal.aborted ? value !== undefined : count === 0;
+        if (isOutput) this.last = { value };
+        if (this.last === undefined) signal.throwIfAborted();
+        return this.last?.value;
+      }
+      this.last = { value };
+      onValue();
+      signal.throwIfAborted(); // it has been told to return
+      if (++count % BREATHE_EVERY === 0) await new Promise<void>((resolve) => ports.after(0, resolve));
+    }
+  }
 }

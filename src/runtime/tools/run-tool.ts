@@ -1,11 +1,22 @@
-import type { AnyTool, Tools } from "../../agent/definition/tool.ts";
+import type { AnyTool, ToolOptions, Tools } from "../../agent/definition/tool.ts";
+import { toModelMessages } from "../../providers/ai-sdk/model-messages.ts";
 import type { Message, ToolCall } from "../../thread/message.ts";
 import { type RuntimePorts, systemRuntimePorts } from "../ports.ts";
-import { type Attempt, attempt, type ToolHold } from "./attempt.ts";
-import { aborted, notExecutable, unknownTool } from "./failures.ts";
-import { type HeartbeatOptions, heartbeat } from "./heartbeat.ts";
-import type { ToolAnswer, ToolRunResult } from "./outcome.ts";
-import { pause } from "./settle.ts";
+import {
+  aborted,
+  messageOf,
+  notExecutable,
+  notShown,
+  partialOf,
+  type ToolAnswer,
+  type ToolRunResult,
+  thrown,
+  timedOut,
+  unknownTool,
+} from "./outcome.ts";
+import { answerOf, isAsyncIterable, Outputs } from "./result.ts";
+import { type Limits, pause, type Stopped, settle } from "./settle.ts";
+import { checkArguments } from "./validate.ts";
 
 /** The tools, and how one call is run: context, limits, retries, signal. */
 export interface ToolRunOptions extends HeartbeatOptions {
@@ -122,4 +133,168 @@ function retriesOf(tool: AnyTool, usual: number): number {
 function waitBefore(attempts: number, backoffMs: number, asked: number | undefined, { random }: RuntimePorts): number {
   const doubled = backoffMs * 2 ** (attempts - 1) * (1 - random() / 2);
   return Math.min(Math.max(Math.round(doubled), asked ?? 0), LONGEST_WAIT);
+}
+
+/** Whether the process that runs the call may still act for its request. */
+interface ToolHold {
+  /** Whether no other process can run the request. */
+  readonly isHeld: () => boolean;
+  /** The same, after it was made sure of; where it is false, the attempt does not start. */
+  readonly ensure: () => Promise<boolean>;
+}
+
+interface Attempt {
+  readonly call: ToolCall;
+  readonly tool: AnyTool;
+  readonly context: unknown;
+  readonly idempotencyKey: string;
+  readonly messages: readonly Message[];
+  readonly limits: Limits;
+  readonly maxResultBytes: number;
+  readonly hold: ToolHold;
+  readonly onValue: () => void;
+  readonly onError: (error: unknown, code: string) => void;
+}
+
+interface Tried {
+  readonly answer: ToolAnswer;
+  readonly executed: boolean;
+}
+
+/** One try, from the arguments to what the model reads; everything a tool brings along runs inside its limits. */
+async function attempt(given: Attempt): Promise<Tried> {
+  const { call, tool, limits } = given;
+  const outputs = new Outputs();
+  let executed = false;
+  let input: unknown;
+  const work = async (
+    signal: AbortSignal,
+  ): Promise<{ readonly refused: ToolAnswer } | { readonly output: unknown }> => {
+    const checked = await checkArguments(call, tool);
+    if ("refused" in checked) return checked;
+    const { hold } = given;
+    if (!hold.isHeld() && !(await hold.ensure())) return { refused: aborted(call.name, false) };
+    signal.throwIfAborted();
+    executed = true;
+    input = checked.input;
+    return { output: await execute(given, input, signal, outputs) };
+  };
+  const settled = await settle(work, limits);
+  const { last } = outputs;
+  switch (settled.type) {
+    case "value": {
+      const { value, stopped } = settled;
+      if ("refused" in value) return { answer: value.refused, executed };
+      if (stopped === "timed_out" && value.output === undefined)
+        return { answer: timedOut(call.name, limits.timeoutMs), executed };
+      // A function that ends by itself after a cancel has done its work; a generator was cut short.
+      const isWhole = stopped === undefined || (stopped === "cancelled" && last === undefined);
+      return { answer: await shown(given, input, value.output, isWhole ? undefined : stopped), executed };
+    }
+    case "error": {
+      const answer = thrown(call.name, settled.error);
+      given.onError(settled.error, answer.failure?.code ?? "tool_failed");
+      return { answer, executed };
+    }
+    case "timeout":
+      if (last !== undefined) return { answer: await shown(given, input, last.value, "timed_out"), executed };
+      return { answer: timedOut(call.name, limits.timeoutMs), executed };
+    case "aborted":
+      if (last !== undefined) return { answer: await shown(given, input, last.value, "cancelled"), executed };
+      return { answer: aborted(call.name, executed), executed };
+    default:
+      return settled satisfies never;
+  }
+}
+
+/** What the model reads of an output. From here on the tool has run: whatever fails, the answer says so, and it is not run again. */
+async function shown(given: Attempt, input: unknown, output: unknown, partial?: Stopped): Promise<ToolAnswer> {
+  const { call, tool, maxResultBytes, limits } = given;
+  const isStopped = partial !== undefined || limits.signal?.aborted === true;
+  // A cancel that has happened must not drop the output.
+  const within: Limits = isStopped ? { ...limits, signal: undefined, timeoutMs: limits.graceMs } : limits;
+  const converted = { name: call.name, toolCallId: call.id, input, output };
+  const settled = await settle(() => answerOf(converted, tool, maxResultBytes), { ...within, graceMs: 0 });
+  if (settled.type === "value") return partial === undefined ? settled.value : partialOf(settled.value, partial);
+  if (settled.type !== "error") return notShown(call.name, "toModelOutput gave nothing in time.");
+  const answer = notShown(call.name, `toModelOutput threw: ${messageOf(settled.error)}`);
+  given.onError(settled.error, answer.failure?.code ?? "tool_output_failed");
+  return answer;
+}
+
+async function execute(
+  { call, tool, context, idempotencyKey, messages, limits, hold, onValue }: Attempt,
+  input: unknown,
+  signal: AbortSignal,
+  outputs: Outputs,
+) {
+  const options: ToolOptions = {
+    context,
+    experimental_context: context,
+    toolCallId: call.id,
+    idempotencyKey,
+    abortSignal: signal,
+    isHeld: hold.isHeld,
+    get messages() {
+      return modelMessages(messages); // made only for the few tools that look
+    },
+  };
+  const output = await tool.execute?.(input as never, options as never); // validated by the schema its type comes from
+  return isAsyncIterable(output) ? outputs.of(output, signal, limits.ports, onValue) : output;
+}
+
+function modelMessages(messages: readonly Message[]): readonly unknown[] {
+  return toModelMessages(messages.filter(({ role }) => role !== "system"));
+}
+
+/** A sign of life of a call that runs. */
+interface Heartbeat {
+  readonly toolCallId: string;
+  readonly toolName: string;
+  readonly elapsedMs: number;
+}
+
+interface HeartbeatOptions {
+  /** Milliseconds between two beats; 0 is off, but for what a generator yields. Default 5,000. */
+  readonly heartbeatMs?: number | undefined;
+  /** Called while the call runs, and when a generator yields, at most once in that time; what it throws is ignored. Default: none. */
+  readonly onHeartbeat?: ((beat: Heartbeat) => void) | undefined;
+}
+
+interface HeartbeatTimer {
+  /** Beats at once, unless the last beat is younger than the interval. */
+  readonly now: () => void;
+  readonly stop: () => void;
+}
+
+/** Beats until it is stopped. */
+function heartbeat(
+  { id: toolCallId, name: toolName }: ToolCall,
+  { heartbeatMs = 5_000, onHeartbeat }: HeartbeatOptions,
+  { clock, after }: RuntimePorts,
+): HeartbeatTimer {
+  if (onHeartbeat === undefined) return { now: () => undefined, stop: () => undefined };
+  const started = clock();
+  let last = Number.NEGATIVE_INFINITY;
+  let isStopped = false;
+  let cancel = (): void => undefined;
+  const beat = (): void => {
+    last = clock();
+    cancel();
+    if (heartbeatMs > 0) cancel = after(heartbeatMs, beat);
+    try {
+      onHeartbeat({ toolCallId, toolName, elapsedMs: Math.max(0, last - started) });
+    } catch {
+      // A listener that fails must not end the call it listens to.
+    }
+  };
+  const now = (): void => {
+    if (!isStopped && Math.abs(clock() - last) >= heartbeatMs) beat(); // a clock may be set back
+  };
+  if (heartbeatMs > 0) cancel = after(heartbeatMs, beat);
+  const stop = (): void => {
+    isStopped = true;
+    cancel();
+  };
+  return { now, stop };
 }

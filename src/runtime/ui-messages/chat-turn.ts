@@ -1,7 +1,19 @@
 import type { AgentContext, AgentOutput, AnyAgent } from "../../agent/definition/config.ts";
+import { fail } from "../../agent/definition/tool.ts";
 import { isAsk } from "../../agent/react/restore.ts";
-import { type JsonObject, type JsonValue, sameJson } from "../../thread/json.ts";
+import { ThreadError } from "../../thread/errors.ts";
+import {
+  copyJsonRepaired,
+  isPlainObject,
+  type JsonObject,
+  type JsonValue,
+  readSafely,
+  sameJson,
+} from "../../thread/json.ts";
 import type { Content } from "../../thread/message.ts";
+import { Field } from "../../thread/messages/field.ts";
+import { toContent } from "../../thread/messages/neutral-message.ts";
+import { readPart } from "../../thread/messages/read.ts";
 import type { Thread } from "../../thread/thread.ts";
 import type { AgentHost, HostGetOptions } from "../host/port.ts";
 import { checkAskOptions } from "../option-names.ts";
@@ -9,8 +21,6 @@ import type { AgentRequest } from "../request/request.ts";
 import { RequestError } from "../request/request-error.ts";
 import type { AskArguments, AskOptions } from "../server/options.ts";
 import type { AgentServer } from "../server/port.ts";
-import { decisionsFor } from "./decisions.ts";
-import { lastUserContent } from "./last-user-content.ts";
 import type { UIMessageLike, UIToolPart } from "./message.ts";
 import { toUIMessages } from "./to-ui-messages.ts";
 import { toldFromLog } from "./told-again.ts";
@@ -163,4 +173,62 @@ function waitingCalls(thread: Thread, requestId: string): readonly UIToolPart[] 
   );
   const step = message?.parts.slice(message.parts.findLastIndex(({ type }) => type === "step-start")) ?? [];
   return step.flatMap((part) => ("toolCallId" in part && !part.providerExecuted ? [part] : []));
+}
+
+/** What somebody decided on a call that waits. */
+type Decision =
+  | { readonly toolCallId: string; readonly approved: boolean; readonly reason: string | undefined }
+  | { readonly toolCallId: string; readonly output: unknown };
+
+/** What a message of a browser decides on calls that wait. It may hold anything; of other calls nothing is taken. */
+function decisionsFor(waiting: readonly UIToolPart[], { parts }: UIMessageLike): readonly Decision[] {
+  const given: readonly unknown[] = Array.isArray(parts) ? parts : [];
+  return waiting.flatMap((call) => {
+    // Ids of calls may come again: the newest is meant.
+    const part = given.findLast((one) => isPlainObject(one) && one["toolCallId"] === call.toolCallId);
+    const decision = isPlainObject(part) ? decisionOn(call, part) : undefined;
+    return decision === undefined ? [] : [decision];
+  });
+}
+
+function decisionOn(call: UIToolPart, part: { readonly [key: string]: unknown }): Decision | undefined {
+  const { toolCallId } = call;
+  const { state, approval, output, errorText } = part;
+  if (call.state === "approval-requested") {
+    if (!isPlainObject(approval) || approval["id"] !== call.approval.id) return undefined;
+    const { approved, reason } = approval;
+    if (typeof approved !== "boolean") return undefined;
+    return { toolCallId, approved, reason: typeof reason === "string" ? reason : undefined };
+  }
+  if (call.state !== "input-available") return undefined;
+  if (state === "output-available" && output !== undefined) {
+    return { toolCallId, output: copyJsonRepaired(output, "output") }; // checked while it is copied
+  }
+  if (state !== "output-error" || typeof errorText !== "string") return undefined;
+  return { toolCallId, output: fail({ type: "tool_failed", message: errorText.toWellFormed() }) };
+}
+
+/**
+ * What the user said last: the text and the files of the last user message, for `ask`. The server has the history, so nothing
+ * else of what a browser sends is looked at, nor its options for providers.
+ *
+ * @example
+ * const messages = [{ id: "1", role: "user", parts: [{ type: "text", text: "What's 2+2?" }] }];
+ * console.log(lastUserContent(messages)); // What's 2+2?
+ */
+export function lastUserContent(messages: readonly UIMessageLike[]): Content {
+  const list = Array.isArray(messages) ? messages : [];
+  const index = list.findLastIndex((message: unknown) => isPlainObject(message) && message["role"] === "user");
+  if (index < 0) {
+    const message = "messages has no message of the user. Send what useChat sends, with the user's message in it.";
+    throw new ThreadError({ code: "invalid_message", path: "messages", message });
+  }
+  const path = `messages[${index}]`;
+  const copy = readSafely(path, "invalid_message", () => copyJsonRepaired(list[index], path)); // checked here
+  const parts = new Field(copy, path).at("parts").list.flatMap((part) => {
+    if (part.type !== "text" && part.type !== "file") return [];
+    const { providerMetadata: _ofBrowser, ...own } = part.object;
+    return readPart(new Field(own, part.path)) ?? [];
+  });
+  return toContent(parts);
 }

@@ -1,4 +1,12 @@
-import type { MutableJson } from "../../providers/metadata.ts";
+import type { EventData } from "../../agent/event.ts";
+import type { RequestEnd } from "../../agent/react/state.ts";
+import type { Failure } from "../../agent/signal.ts";
+import { type MutableJson, thaw, thawObject } from "../../providers/metadata.ts";
+import { isPlainObject, type JsonValue } from "../../thread/json.ts";
+import { type Content, fileNote, type Part, type PartMetadata } from "../../thread/message.ts";
+import { fileUrl } from "../../thread/messages/file-part.ts";
+import { contentParts, joinedText } from "../../thread/messages/neutral-message.ts";
+import { parseStructure } from "../../thread/messages/to-messages.ts";
 
 // The shapes of UIMessage of the AI SDK as plain data. Lists are mutable, because only then they can be handed to useChat;
 // every message is made anew and belongs to its caller.
@@ -95,3 +103,266 @@ export type UIChatMessage = {
 
 /** A message as a browser sends it: anything may be in it. */
 export type UIMessageLike = { readonly role: string; readonly parts: readonly { readonly type: string }[] };
+
+interface Block {
+  readonly type: "text" | "thinking";
+  readonly id: string;
+  text: string;
+}
+
+type Delta = EventData["llm_delta"];
+
+/** One answer of the model as far as it was streamed. Events tell no end of a block: another one's beginning is its end. */
+export class StreamedAnswer {
+  readonly #ids: (type: Block["type"]) => string;
+  readonly #sendReasoning: boolean;
+  readonly #blocks: Block[] = [];
+  readonly #inputs = new Set<string>();
+  /** The block that is open, and the id that the model gave it. */
+  #open: { readonly block: Block; readonly id: string } | undefined;
+
+  constructor(ids: (type: Block["type"]) => string, sendReasoning: boolean) {
+    this.#ids = ids;
+    this.#sendReasoning = sendReasoning;
+  }
+
+  get saysSomething(): boolean {
+    return this.#blocks.length > 0 || this.#inputs.size > 0;
+  }
+
+  delta({ type, id, text }: Delta, toolCallId = "", toolName = ""): readonly UIChunk[] {
+    if (type === "tool_input") return this.#input(toolCallId, toolName, text);
+    if (type === "thinking" && !this.#sendReasoning) return [];
+    const isOpen = this.#open?.block.type === type && this.#open.id === id;
+    const before = isOpen ? [] : [...this.close(), this.#begin(type, id)];
+    const open = this.#open?.block;
+    if (open === undefined) return before;
+    open.text += text;
+    return [...before, { type: `${wordFor(type)}-delta`, id: open.id, delta: text }];
+  }
+
+  /** Ends the block that is open. */
+  close(): readonly UIChunk[] {
+    if (this.#open === undefined) return [];
+    const { type, id } = this.#open.block;
+    this.#open = undefined;
+    return [{ type: `${wordFor(type)}-end`, id }];
+  }
+
+  /** The whole answer is there: what was streamed of it is completed, or said anew where it is not how it came. */
+  complete({ text, toolCalls }: Pick<EventData["llm_completed"], "text" | "toolCalls">): readonly UIChunk[] {
+    const ended = this.close();
+    const ids = new Set(toolCalls.map(({ id }) => id));
+    const streamed = this.#blocks.map((block) => (block.type === "text" ? block.text : "")).join("");
+    const isWrong = (streamed !== "" && streamed !== text) || !this.#inputs.isSubsetOf(ids);
+    const calls = toolCalls.map(({ id, name, arguments: input }): UIChunk => {
+      return { type: "tool-input-available", toolCallId: id, toolName: name, input };
+    });
+    if (!isWrong) return [...ended, ...(streamed === "" ? this.#whole("text", text) : []), ...calls];
+    const thinking = this.#blocks.flatMap((block) =>
+      block.type === "thinking" ? this.#whole("thinking", block.text) : [],
+    );
+    return [...ended, { type: "reset-step" }, ...thinking, ...this.#whole("text", text), ...calls];
+  }
+
+  #input(toolCallId: string, toolName: string, inputTextDelta: string): readonly UIChunk[] {
+    if (toolCallId === "") return []; // it gets its id when the answer is complete
+    const isKnown = this.#inputs.has(toolCallId);
+    this.#inputs.add(toolCallId);
+    const start: readonly UIChunk[] = isKnown ? [] : [{ type: "tool-input-start", toolCallId, toolName }];
+    return [...this.close(), ...start, { type: "tool-input-delta", toolCallId, inputTextDelta }];
+  }
+
+  #begin(type: Block["type"], id: string): UIChunk {
+    const block: Block = { type, id: this.#ids(type), text: "" };
+    this.#blocks.push(block);
+    this.#open = { block, id };
+    return { type: `${wordFor(type)}-start`, id: block.id };
+  }
+
+  #whole(type: Block["type"], text: string): readonly UIChunk[] {
+    if (text === "") return [];
+    const id = this.#ids(type);
+    const word = wordFor(type);
+    return [
+      { type: `${word}-start`, id },
+      { type: `${word}-delta`, id, delta: text },
+      { type: `${word}-end`, id },
+    ];
+  }
+}
+
+function wordFor(type: Block["type"]): "text" | "reasoning" {
+  return type === "text" ? "text" : "reasoning";
+}
+
+/** A part of an answer as useChat shows it; places of calls, and calls that the provider made, are no parts of their own. */
+export function uiPartOf(part: Part): UIPart | undefined {
+  const more = metadataOf(part.metadata);
+  switch (part.type) {
+    case "text":
+      return { type: "text", text: part.text, state: "done", ...more };
+    case "thinking":
+      return { type: "reasoning", text: part.text, state: "done", ...more };
+    case "file": {
+      if ("blob" in part.data) return { type: "text", text: fileNote(part), state: "done" };
+      const { mediaType, filename } = part;
+      return { type: "file", mediaType, ...(filename !== undefined && { filename }), url: fileUrl(part), ...more };
+    }
+    case "source": {
+      const { id, sourceType, url, title, mediaType = "", filename } = part;
+      const sourceId = String(id);
+      const name = typeof filename === "string" ? { filename } : {};
+      if (sourceType === "document") {
+        return {
+          type: "source-document",
+          sourceId,
+          mediaType: String(mediaType),
+          title: String(title ?? ""),
+          ...name,
+          ...more,
+        };
+      }
+      if (typeof url !== "string") return undefined;
+      return { type: "source-url", sourceId, url, ...(typeof title === "string" && { title }), ...more };
+    }
+    case "custom": {
+      const { kind } = part;
+      return isKind(kind) ? { type: "custom", kind, ...more } : undefined;
+    }
+    case "provider_call":
+    case "provider_result":
+    case "tool_call":
+      return undefined;
+    default:
+      return part satisfies never;
+  }
+}
+
+/** What a user said. */
+export function uiPartsOfUser(content: Content): (UITextPart | UIFilePart)[] {
+  return contentParts(content).flatMap((part): (UITextPart | UIFilePart)[] => {
+    const made = uiPartOf(part);
+    if (made?.type === "file") return [made];
+    return made?.type === "text" ? [{ type: "text", text: made.text }] : [];
+  });
+}
+
+export function metadataOf(metadata: PartMetadata | undefined): { providerMetadata?: UIProviderMetadata } {
+  if (metadata === undefined) return {};
+  const owners = Object.entries(metadata).map(([owner, value]) => [owner, thawObject(value)] as const);
+  return { providerMetadata: Object.fromEntries(owners) };
+}
+
+function isKind(kind: unknown): kind is `${string}.${string}` {
+  return typeof kind === "string" && kind.includes(".");
+}
+
+// The shapes of UIMessageChunk of the AI SDK as plain data; the tests compare them with the real ones.
+
+/** Why a UI message ended. */
+export type UIFinishReason = "stop" | "length" | "content-filter" | "tool-calls" | "error" | "interrupted" | "other";
+
+/** A part of your own, beside those of the agent. */
+export type UIDataChunk = { type: `data-${string}`; id?: string; data: unknown; transient?: boolean };
+
+/** One piece of a stream that `useChat` reads. */
+export type UIChunk =
+  | { type: "start"; messageId: string }
+  | { type: "start-step" }
+  | { type: "text-start" | "text-end"; id: string }
+  | { type: "text-delta"; id: string; delta: string }
+  | { type: "reasoning-start" | "reasoning-end"; id: string }
+  | { type: "reasoning-delta"; id: string; delta: string }
+  | { type: "tool-input-start"; toolCallId: string; toolName: string }
+  | { type: "tool-input-delta"; toolCallId: string; inputTextDelta: string }
+  | { type: "tool-input-available"; toolCallId: string; toolName: string; input: unknown }
+  /** For AI SDK 6 only: what was begun of a call is taken back. */
+  | { type: "tool-input-error"; toolCallId: string; toolName: string; input: unknown; errorText: string }
+  | { type: "tool-approval-request"; approvalId: string; toolCallId: string }
+  | { type: "tool-approval-response"; approvalId: string; approved: boolean; reason?: string }
+  | { type: "tool-output-available"; toolCallId: string; output: unknown }
+  | { type: "tool-output-error"; toolCallId: string; errorText: string }
+  | { type: "tool-output-denied"; toolCallId: string }
+  | { type: "steering-message"; id: string; parts: (UITextPart | UIFilePart)[] }
+  | { type: "reset-step" }
+  | { type: "finish-step" }
+  | { type: "message-metadata"; messageMetadata: unknown }
+  | { type: "error"; errorText: string }
+  | { type: "abort"; reason?: string }
+  | { type: "finish"; finishReason: UIFinishReason }
+  | UIDataChunk;
+
+/** One piece of a stream that `useChat` of AI SDK 6 reads: it knows fewer. */
+export type UIChunk6 =
+  | Exclude<UIChunk, { type: "tool-approval-response" | "steering-message" | "reset-step" | "finish" }>
+  | { type: "finish"; finishReason: Exclude<UIFinishReason, "interrupted"> };
+
+export type ErrorText = ((failure: Failure) => string) | undefined;
+
+/** Why a request failed is for its owner; its user is told that it did. */
+export function requestErrorText(failure: Failure, onError: ErrorText): string {
+  return onError?.(failure) ?? "An error occurred.";
+}
+
+/** What a tool threw may hold anything; what Heddle says of a call, or a ToolError, is meant to be read. */
+export function toolErrorText(content: Content, onError: ErrorText): string {
+  const failure = failureIn(joinedText(content));
+  if (onError !== undefined) return onError(failure);
+  return failure.code === THROWN ? "The tool failed." : failure.message;
+}
+
+const THROWN = "tool_failed";
+
+function failureIn(text: string): Failure {
+  const error = errorIn(text);
+  const { type, message } = isPlainObject(error) ? (error as { readonly [key: string]: JsonValue }) : {}; // parsed JSON
+  if (typeof type === "string" && typeof message === "string") return { code: type, message };
+  return { code: THROWN, message: text };
+}
+
+function errorIn(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isPlainObject(value) ? value["error"] : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * What a tool gave, for whoever shows it. The log keeps what the model reads: an object or a list, which it holds as JSON,
+ * is given as what it was; everything else is text.
+ */
+export function toolOutput(content: Content): unknown {
+  if (typeof content !== "string") return content.flatMap((part) => uiPartOf(part) ?? []);
+  const value = parseStructure(content);
+  return value === undefined ? content : thaw(value);
+}
+
+/** Models give one id to several calls; together with the answer that made it, it names one. */
+export function approvalIdOf(callId: string | undefined, toolCallId = ""): string {
+  return `${callId ?? ""}:${toolCallId}`;
+}
+
+/** How the message of a stopped or failed request is marked. A failure's text may hold secrets, its code does not. */
+export function markOf(end: RequestEnd, onError: ErrorText): UIMessageMetadata | undefined {
+  switch (end.status) {
+    case "completed":
+      return undefined;
+    case "failed":
+      return failedMark(end.failure, requestErrorText(end.failure, onError));
+    case "cancelled":
+      return cancelledMark(end.reason);
+    default:
+      return end satisfies never;
+  }
+}
+
+export function failedMark({ code }: Failure, reason: string): UIMessageMetadata {
+  return { heddle: { status: "failed", code, reason } };
+}
+
+export function cancelledMark(reason: string): UIMessageMetadata {
+  return { heddle: { status: "cancelled", code: "request_cancelled", reason } };
+}

@@ -4,7 +4,7 @@ import type { OptionNames } from "../../thread/options.ts";
 import type { Thread } from "../../thread/thread.ts";
 import type { AgentRequest } from "../request/request.ts";
 import { RequestError } from "../request/request-error.ts";
-import type { UIDataChunk } from "./chunk.ts";
+import type { UIDataChunk } from "./message.ts";
 
 /** What is streamed: a request, or anything else that tells its events. */
 export type UIMessageSource = Pick<AgentRequest, "id" | "state" | "result" | "events">;

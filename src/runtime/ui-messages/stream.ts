@@ -2,8 +2,7 @@ import type { AgentEvent } from "../../agent/event.ts";
 import type { Failure } from "../../agent/signal.ts";
 import { checkStreamOptions } from "../option-names.ts";
 import { failureOf } from "../request/request-error.ts";
-import type { UIChunk, UIChunk6 } from "./chunk.ts";
-import { Client6Chunks } from "./client-6.ts";
+import type { UIChunk, UIChunk6 } from "./message.ts";
 import { isClient6, STREAM_OPTIONS, type UIMessageSource, type UIMessageStreamOptions } from "./options.ts";
 import { Translator } from "./translator.ts";
 
@@ -52,7 +51,7 @@ const TERMINAL: ReadonlySet<AgentEvent["kind"]> = new Set([
 ]);
 
 /** The chunks of a request as the page's version knows them; `keepalive` where there is nothing but a tool at work. */
-export function chunksOf(
+function chunksOf(
   source: UIMessageSource,
   options: UIMessageStreamOptions,
 ): AsyncGenerator<UIChunk | UIChunk6 | "keepalive", void> {
@@ -110,4 +109,123 @@ async function failureIn(source: UIMessageSource): Promise<Failure | undefined> 
     () => undefined,
     (error: unknown) => failureOf(error, UNTOLD),
   );
+}
+
+/** Rewrites a stream for a client of AI SDK 6, which ends in an error at a chunk that it does not know. */
+class Client6Chunks {
+  readonly #openBlocks = new Map<string, "text" | "reasoning">();
+  /** Calls whose input has begun and is not complete, and their tools. */
+  readonly #partialCalls = new Map<string, string>();
+  readonly #calls = new Map<string, Extract<UIChunk6, { type: "tool-input-available" }>>();
+  /** The calls of the approvals that this stream has requested. */
+  readonly #requested = new Map<string, string>();
+
+  rewrite(chunk: UIChunk): readonly UIChunk6[] {
+    switch (chunk.type) {
+      case "text-start":
+        this.#openBlocks.set(chunk.id, "text");
+        return [chunk];
+      case "reasoning-start":
+        this.#openBlocks.set(chunk.id, "reasoning");
+        return [chunk];
+      case "text-end":
+      case "reasoning-end":
+        this.#openBlocks.delete(chunk.id);
+        return [chunk];
+      case "tool-input-start":
+        this.#partialCalls.set(chunk.toolCallId, chunk.toolName);
+        return [chunk];
+      case "tool-input-available":
+        this.#partialCalls.delete(chunk.toolCallId);
+        this.#calls.set(chunk.toolCallId, chunk);
+        return [chunk];
+      case "tool-approval-request":
+        this.#requested.set(chunk.approvalId, chunk.toolCallId);
+        return [chunk];
+      case "tool-approval-response":
+        return chunk.approved ? this.#running(chunk.approvalId) : [];
+      case "steering-message":
+        return [{ type: "data-steering-message", id: chunk.id, data: { parts: chunk.parts } }];
+      case "reset-step":
+        return this.#newStep();
+      case "finish":
+        return [{ ...chunk, finishReason: chunk.finishReason === "interrupted" ? "other" : chunk.finishReason }];
+      default:
+        return [chunk];
+    }
+  }
+
+  /** An approval from elsewhere: announced once more, the call does not wait any longer. A page keeps its own approval. */
+  #running(approvalId: string): readonly UIChunk6[] {
+    const call = this.#calls.get(this.#requested.get(approvalId) ?? "");
+    return call === undefined ? [] : [call];
+  }
+
+  /** Version 6 cannot take back what it has shown: it is closed, and what takes its place is a step of its own. */
+  #newStep(): readonly UIChunk6[] {
+    const ends = [...this.#openBlocks].map(([id, type]): UIChunk6 => ({ type: `${type}-end`, id }));
+    const errors = [...this.#partialCalls].map(([toolCallId, toolName]): UIChunk6 => {
+      return { type: "tool-input-error", toolCallId, toolName, input: {}, errorText: "This call was not made." };
+    });
+    this.#openBlocks.clear();
+    this.#partialCalls.clear();
+    return [...ends, ...errors, { type: "finish-step" }, { type: "start-step" }];
+  }
+}
+
+/** The options of the stream, and the status and headers of the response. */
+export interface UIMessageStreamResponseInit extends UIMessageStreamOptions {
+  /** The HTTP status. Default 200. */
+  readonly status?: number | undefined;
+  /** The HTTP status text. Default "". */
+  readonly statusText?: string | undefined;
+  /** Beside those that the AI SDK reads, which yours win over. Default: none. */
+  readonly headers?: ConstructorParameters<typeof Headers>[0] | undefined;
+}
+
+const HEADERS = {
+  "content-type": "text/event-stream",
+  "cache-control": "no-cache",
+  connection: "keep-alive",
+  "x-vercel-ai-ui-message-stream": "v1",
+  "x-accel-buffering": "no", // a proxy that collects the stream would keep it from the user
+};
+
+/**
+ * The answer of a route that `useChat` posts to: the stream of `uiMessageStream` as server-sent events. While a tool is at
+ * work its heartbeats keep the connection open.
+ *
+ * @example
+ * const host = AgentHost.create({ agent: defineAgent({ model: scriptedModel(["4"]) }), store: memoryStore() });
+ * const POST = async (content: string) => uiMessageStreamResponse(await host.ask("thread_1", content));
+ * console.log((await POST("What's 2+2?")).headers.get("content-type")); // text/event-stream
+ */
+export function uiMessageStreamResponse(source: UIMessageSource, init: UIMessageStreamResponseInit = {}): Response {
+  checkStreamOptions("uiMessageStreamResponse", init, {
+    ...STREAM_OPTIONS,
+    status: true,
+    statusText: true,
+    headers: true,
+  });
+  const { status = 200, statusText = "", headers: given, ...options } = init;
+  const headers = new Headers(given);
+  for (const [name, value] of Object.entries(HEADERS)) if (!headers.has(name)) headers.set(name, value);
+  const chunks = chunksOf(source, options);
+  const encoder = new TextEncoder();
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const { done, value } = await chunks.next();
+      if (done) {
+        controller.enqueue(encoder.encode("data: [DONE]\n\n"));
+        return controller.close();
+      }
+      // A line that begins with a colon is read by nobody.
+      const line = value === "keepalive" ? ": keepalive" : `data: ${JSON.stringify(value)}`;
+      controller.enqueue(encoder.encode(`${line}\n\n`));
+    },
+    cancel() {
+      void chunks.return(); // waits for the next event, which nobody has to wait for
+    },
+  });
+  return new Response(body, { status, statusText, headers });
 }

@@ -6,7 +6,7 @@ import type { Entry } from "../../thread/entry.ts";
 import { type Content, contentText, type ToolCall } from "../../thread/message.ts";
 import type { Thread } from "../../thread/thread.ts";
 import type { AgentRequest } from "../request/request.ts";
-import { approvalIdOf } from "./approval-id.ts";
+import { approvalIdOf } from "./message.ts";
 
 /** What an agent writes of a request, as far as it is looked at here. */
 interface Written {

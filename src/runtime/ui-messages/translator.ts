@@ -2,15 +2,18 @@ import type { AgentEvent, EventData } from "../../agent/event.ts";
 import type { Failure } from "../../agent/signal.ts";
 import { isPlainObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
 import { suspendedBecause } from "../request/request-error.ts";
-import { StreamedAnswer } from "./answer.ts";
-import { approvalIdOf } from "./approval-id.ts";
-import type { UIChunk, UIFinishReason } from "./chunk.ts";
-import { requestErrorText, toolErrorText } from "./error-text.ts";
-import type { UIMessageMetadata } from "./message.ts";
+import type { UIChunk, UIFinishReason, UIMessageMetadata } from "./message.ts";
+import {
+  approvalIdOf,
+  cancelledMark,
+  failedMark,
+  requestErrorText,
+  StreamedAnswer,
+  toolErrorText,
+  toolOutput,
+  uiPartsOfUser,
+} from "./message.ts";
 import type { UIMessageStreamOptions } from "./options.ts";
-import { uiPartsOfUser } from "./parts.ts";
-import { cancelledMark, failedMark } from "./request-mark.ts";
-import { toolOutput } from "./tool-output.ts";
 
 type EventOf<Kind extends AgentEvent["kind"]> = Extract<AgentEvent, { kind: Kind }>;
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { checkOutput } from "../../../src/runtime/output/check-output.ts";
+import { checkOutput } from "../../../src/runtime/output.ts";
 import { anything, eventsOf, expectWhole, failureOf, proveAll, stage, told } from "../support/stage.ts";
 
 /** A Standard Schema for { n: number }, which doubles. */

@@ -1,8 +1,7 @@
 import { context, ROOT_CONTEXT, trace } from "@opentelemetry/api";
 import { afterEach, describe, expect, test } from "vitest";
-import { guarded } from "../../../src/runtime/telemetry/guarded.ts";
 import { openTelemetry } from "../../../src/runtime/telemetry/open-telemetry.ts";
-import { silent, type Telemetry } from "../../../src/runtime/telemetry/telemetry.ts";
+import { guarded, silent, type Telemetry } from "../../../src/runtime/telemetry/telemetry.ts";
 import { HeddleError } from "../../../src/thread/errors.ts";
 import { KeptContext } from "./support/kept-context.ts";
 import { recorder } from "./support/recorder.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { type McpClient, mcpTools } from "../../../src/runtime/tools/mcp.ts";
 import { runTool } from "../../../src/runtime/tools/run-tool.ts";
-import { toolSpecsOf } from "../../../src/runtime/tools/specs.ts";
+import { toolSpecsOf } from "../../../src/runtime/tools/schemas.ts";
 import { call, errorIn } from "./support/call.ts";
 
 const inputSchema = { type: "object", properties: { path: { type: "string" } } };

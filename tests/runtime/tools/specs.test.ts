@@ -6,7 +6,7 @@ import * as z from "zod";
 import * as z3 from "zod/v3";
 import { jsonSchema } from "../../../src/agent/definition/schema.ts";
 import type { AnyTool, Tools } from "../../../src/agent/definition/tool.ts";
-import { toolSpecsOf } from "../../../src/runtime/tools/specs.ts";
+import { toolSpecsOf } from "../../../src/runtime/tools/schemas.ts";
 
 const city = { type: "object", properties: { city: { type: "string" } }, required: ["city"] } as const;
 

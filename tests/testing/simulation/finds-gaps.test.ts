@@ -1,7 +1,7 @@
 import { AgentServer, defineAgent, memoryStore } from "heddle";
 import { LawViolation, scriptedModel, simulate } from "heddle/testing";
 import { beforeEach, expect, test, vi } from "vitest";
-import { EventLog } from "../../../src/runtime/request/event-log.ts";
+import { EventLog } from "../../../src/runtime/request/request.ts";
 
 /** A runtime that leaves out every second number: "seq is contiguous from 1" is broken at once. */
 beforeEach(() => {

@@ -1,6 +1,5 @@
 import type { RuntimePorts } from "./ports.ts";
 import { RequestError } from "./request/request-error.ts";
-import { untilAborted } from "./until-aborted.ts";
 
 /** How long a function of the caller may take, and what ends the wait earlier. */
 export interface HookLimit {
@@ -37,4 +36,33 @@ export async function hookAnswer<Answer>(
 function tooLate({ name, code, option = "hookTimeoutMs" }: HookName, timeoutMs: number): RequestError {
   const message = `${name} did not answer within ${timeoutMs} ms. Make it faster, or raise ${option}.`;
   return new RequestError({ code, message });
+}
+
+/** What the caller's own code gives, or an error as soon as the request is interrupted: that code may never end. */
+export function untilAborted<Answer>(signal: AbortSignal, work: () => Answer | PromiseLike<Answer>): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(signal.reason);
+    if (signal.aborted) return abort();
+    signal.addEventListener("abort", abort, { once: true });
+    Promise.resolve()
+      .then(() => work())
+      .then(resolve, reject)
+      .finally(() => signal.removeEventListener("abort", abort));
+  });
+}
+
+/** Whether work came to its end in so many milliseconds. What it throws until then is thrown on; later nobody hears of it. */
+export async function inTime(
+  { after }: Pick<RuntimePorts, "after">,
+  ms: number,
+  work: Promise<unknown>,
+): Promise<boolean> {
+  const { promise: late, resolve } = Promise.withResolvers<false>();
+  const cancel = after(ms, () => resolve(false));
+  work.catch(() => undefined);
+  try {
+    return await Promise.race([work.then(() => true), late]);
+  } finally {
+    cancel();
+  }
 }

@@ -1,14 +1,13 @@
 import { ToolError } from "../../agent/definition/errors.ts";
+import { isMarkedSchema, type JsonSchema, type StandardSchema } from "../../agent/definition/schema.ts";
 import type { AnyTool, Tools } from "../../agent/definition/tool.ts";
 import { checkTools } from "../../agent/definition/tool-checks.ts";
 import { copyJsonObject, describe, isPlainObject, type JsonObject } from "../../thread/json.ts";
 import type { ToolSpec } from "../../thread/message.ts";
 import type { LoadModule } from "../../tokens/exact.ts";
-import { type HookLimit, hookAnswer } from "../hook.ts";
 import { systemRuntimePorts } from "../ports.ts";
 import { RequestError } from "../request/request-error.ts";
-import { converted } from "./converters.ts";
-import { fieldOf, isJsonSchema, isStandard, resolved } from "./schema-kinds.ts";
+import { type HookLimit, hookAnswer } from "../time-limits.ts";
 
 /** What `toolSpecsOf()` needs for descriptions and schemas that are not plain data. */
 export interface SpecOptions {
@@ -101,4 +100,89 @@ function copied(name: string, schema: unknown): JsonObject {
 function unsupported(name: string, trouble: string, cause?: unknown): ToolError {
   const message = `The tool ${name} has an inputSchema that no model can be told of. ${trouble}`;
   return new ToolError({ code: "tool_schema_unsupported", message, path: `${name}.inputSchema`, cause });
+}
+
+/** Names are literals inside a try: bundlers follow them, and only warn where an optional package is not installed. */
+const importModule: LoadModule = async (name) => {
+  try {
+    if (name === "@valibot/to-json-schema") return await import("@valibot/to-json-schema");
+    if (name === "zod-to-json-schema") return await import("zod-to-json-schema");
+    return await import("zod/v4/core"); // zod 3.25 has this path too
+  } catch (cause) {
+    return Promise.reject(cause);
+  }
+};
+
+interface Converter {
+  readonly package: string;
+  readonly version: string;
+  readonly named: string;
+  readonly options: object;
+}
+
+/** For releases that do not convert themselves. Zod did not before 4.2, and zod 3 has no `_zod`. */
+function converterOf(vendor: string, schema: unknown): Converter | undefined {
+  if (vendor === "valibot") {
+    const options = { typeMode: "input", target: "draft-07" };
+    return { package: "@valibot/to-json-schema", version: "1", named: "toJsonSchema", options };
+  }
+  if (vendor !== "zod") return undefined;
+  return fieldOf(schema, "_zod") === undefined
+    ? {
+        package: "zod-to-json-schema",
+        version: "3",
+        named: "zodToJsonSchema",
+        options: { target: "jsonSchema7", $refStrategy: "none" },
+      }
+    : { package: "zod", version: "4", named: "toJSONSchema", options: { target: "draft-7", io: "input" } };
+}
+
+/** The JSON Schema by the vendor's own package; undefined when none is known. */
+async function converted(
+  vendor: string,
+  schema: unknown,
+  load: LoadModule = importModule,
+): Promise<object | undefined> {
+  const method = fieldOf(schema, "toJsonSchema"); // arktype
+  if (typeof method === "function") return Reflect.apply(method, schema, []);
+  const converter = converterOf(vendor, schema);
+  if (converter === undefined) return undefined;
+  const convert = fieldOf(await loaded(converter, load), converter.named);
+  if (typeof convert !== "function") throw missing(converter);
+  return convert(schema, converter.options);
+}
+
+async function loaded(converter: Converter, load: LoadModule): Promise<unknown> {
+  try {
+    return await load(converter.package);
+  } catch (cause) {
+    throw missing(converter, cause);
+  }
+}
+
+function missing({ package: name, version }: Converter, cause?: unknown): ToolError {
+  const message = `Its schema needs the package ${name} to become a JSON Schema. Run: npm install ${name}@${version}`;
+  return new ToolError({ code: "tool_schema_unsupported", message, cause });
+}
+
+/** Schemas of arktype are functions, so what a value carries is asked before what it is. */
+export function isStandard(schema: unknown): schema is StandardSchema {
+  const standard = fieldOf(schema, "~standard");
+  return typeof fieldOf(standard, "validate") === "function" && !isMarkedSchema(Object(schema));
+}
+
+export function isJsonSchema(schema: unknown): schema is JsonSchema {
+  const given = fieldOf(schema, "jsonSchema");
+  return typeof given === "object" && given !== null;
+}
+
+/** A schema that is made when it is first needed, as the AI SDK allows. */
+export function resolved(schema: unknown): unknown {
+  return typeof schema === "function" && !isStandard(schema) && !isJsonSchema(schema) ? schema() : schema;
+}
+
+export function fieldOf(value: unknown, name: string): unknown {
+  return (typeof value === "object" && value !== null) || typeof value === "function"
+    ? Reflect.get(value, name)
+    : undefined;
 }

@@ -1,7 +1,15 @@
 import type { AnyAgent } from "../../agent/definition/config.ts";
-import { type HookLimit, hookAnswer } from "../hook.ts";
+import type { Tools } from "../../agent/definition/tool.ts";
+import { checkAgentTools } from "../../agent/definition/tool-checks.ts";
+import type { ReactAgent } from "../../agent/react/agent.ts";
+import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
+import type { TokenCounter } from "../../tokens/counter.ts";
+import { loadExactCounter } from "../../tokens/exact.ts";
+import type { ToolFacts } from "../live/live.ts";
 import type { ErrorOrigin } from "../on-error.ts";
 import { RequestError } from "../request/request-error.ts";
+import { type HookLimit, hookAnswer } from "../time-limits.ts";
+import { toolSettings } from "./settings.ts";
 
 const HOOK = { name: "The function that makes the system prompt", code: "system_prompt_failed" };
 
@@ -35,4 +43,24 @@ export async function promptFor(
 function failed(what: string, cause?: unknown): RequestError {
   const message = `The function that makes the system prompt ${what}. Nothing was asked.`;
   return new RequestError({ code: "system_prompt_failed", message, cause });
+}
+
+/** Whether a policy asks for a counter that the agent does not have yet. */
+export function lacksCounter({ settings }: ReactAgent, policy: ContextPolicyInput | undefined): boolean {
+  return policy?.tokenEstimator === "exact" && settings.exactCounter === undefined;
+}
+
+/** The exact counter, if the first of these policies asks for one that the agent does not have. */
+export async function loadCounter(
+  agent: ReactAgent,
+  ...policies: readonly (ContextPolicyInput | undefined)[]
+): Promise<TokenCounter | undefined> {
+  const policy = policies.find((one) => one !== undefined);
+  return lacksCounter(agent, policy) ? loadExactCounter(agent.settings.model ?? "") : undefined;
+}
+
+/** What the model is told of tools; their schemas are converted here. */
+export async function factsOf(tools: Tools, limit?: HookLimit): Promise<ToolFacts> {
+  checkAgentTools(tools);
+  return toolSettings(tools, limit);
 }

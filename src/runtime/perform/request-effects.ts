@@ -1,0 +1,80 @@
+import type { Signal } from "../../agent/signal.ts";
+import { HeddleError } from "../../thread/errors.ts";
+import { type Hold, LiveRequest } from "../request/request.ts";
+import { isSuspended } from "../request/request-error.ts";
+import type { RequestSpan } from "../telemetry/telemetry.ts";
+import type { Scene, ThreadOptions } from "./scene.ts";
+
+interface Opening {
+  readonly requestId: string;
+  readonly runId: string;
+  readonly firstEventSeq: number;
+  /** The number of the last event of an earlier handle of the request. */
+  readonly before: number;
+  readonly hold: Hold;
+}
+
+/** The handle of a request, which numbers its events, and its span. */
+export function openRequest(
+  { ports, holder, telemetry, listen, definition }: ThreadOptions,
+  scene: Scene,
+  { requestId: id, runId, firstEventSeq, before, hold }: Opening,
+): { readonly handle: LiveRequest; readonly span: RequestSpan } {
+  const span = telemetry.request({ requestId: id, runId }, scene);
+  const handle = new LiveRequest({
+    id,
+    runId,
+    epoch: holder?.epoch,
+    ports,
+    captureDeltas: definition.captureDeltas,
+    firstEventSeq: Math.max(firstEventSeq, before + 1),
+    hold,
+    listen: (event) => {
+      span.event(event);
+      listen(event);
+    },
+  });
+  return { handle, span };
+}
+
+const ABORTED = "The signal of the request was aborted.";
+
+/** Cancels the request when its caller's signal is aborted. */
+export function cancelOnAbort(
+  request: LiveRequest,
+  signal: AbortSignal | undefined,
+  send: (signal: Signal) => void,
+): void {
+  if (signal === undefined) return;
+  const cancel = (): void => {
+    if (isSuspended(signal)) return;
+    request.abort.abort(new Error(ABORTED)); // what is about to begin need not
+    send({ type: "cancel", requestId: request.id, reason: ABORTED });
+  };
+  if (signal.aborted) cancel();
+  signal.addEventListener("abort", cancel, { once: true });
+  void request.result.catch(() => undefined).then(() => signal.removeEventListener("abort", cancel));
+}
+
+/** Calls `notice` for entries that the agent does not have, until the signal is aborted. */
+export async function followLog(
+  { store, threadId, agent }: Pick<Scene, "store" | "threadId" | "agent">,
+  fromSeq: number,
+  signal: AbortSignal,
+  notice: () => Promise<unknown>,
+): Promise<void> {
+  for await (const { seq } of store.watch(threadId, { fromSeq, signal })) {
+    if (signal.aborted) return;
+    if (seq >= agent().thread.rev) await notice();
+  }
+}
+
+/** The work is stored. A claim that cannot be released runs out by itself, so it must not fail the stop. */
+export async function releaseClaim({ threadId, holder, warn }: ThreadOptions): Promise<void> {
+  try {
+    await holder?.release();
+  } catch (error) {
+    const why = HeddleError.isInstance(error) ? error.message : "unexpected error.";
+    warn(`Thread ${threadId}: its claim could not be released, and runs out by itself: ${why}`);
+  }
+}
