@@ -118,7 +118,6 @@ export class Loop {
     return this.#stopped.signal;
   }
 
-  /** Why an open request is not carried here. */
   get suspension(): Suspension {
     return suspensionIn(this.#live);
   }
@@ -143,14 +142,14 @@ export class Loop {
     return { ports, timeoutMs: definition.hookTimeoutMs };
   }
 
-  /** Whether this process may start something: no other one can have the thread. */
+  /** Whether no other process can have the thread. */
   get isHeld(): boolean {
     return this.#live.broken === undefined && (this.options.holder?.isHeld ?? true);
   }
 
   async #ensureHeld(): Promise<boolean> {
-    if (this.#live.broken !== undefined) return false;
-    return ((await this.options.holder?.ensure()) ?? true) && this.#live.broken === undefined;
+    const isHeld = this.#live.broken === undefined && ((await this.options.holder?.ensure()) ?? true);
+    return isHeld && this.#live.broken === undefined;
   }
 
   /** Throws if another process has the thread. Asks the store only when the last renewal is too old. */
@@ -242,6 +241,14 @@ export class Loop {
     signal?.addEventListener("abort", leave, { once: true });
     this.post({ type: "ask", ask: { ...ask, id } });
     return asked.promise.finally(() => signal?.removeEventListener("abort", leave));
+  }
+
+  /** Refuses an ask that waits in the queue. False when none with this id does. */
+  withdraw(requestId: string, error: unknown): boolean {
+    const { asks, isAsking } = this.#live;
+    const waiting = (isAsking ? asks.slice(1) : asks).find((ask) => ask.requestId === requestId);
+    if (waiting !== undefined) this.post({ type: "withdraw", askId: waiting.id, error });
+    return waiting !== undefined;
   }
 
   /** The tool from the next model call on. */
@@ -343,8 +350,8 @@ export class Loop {
         return warnOfChange(this.options);
       case "lost":
         return this.options.lost(effect.error);
-      case "next":
-        return; // put first when all effects are performed
+      case "next": // put first when all effects are performed
+        return;
       default:
         return effect satisfies never;
     }

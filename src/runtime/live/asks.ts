@@ -1,16 +1,21 @@
 import { notAccepted, requestFailed, requestSuspended } from "../request/request-error.ts";
-import { currentRequest, effects, update } from "./decision.ts";
+import { effects, update } from "./decision.ts";
 import type { Live, QueuedAsk, ToolFacts, Turn } from "./live.ts";
 import { suspensionIn, takeBackTools } from "./request-state.ts";
 import type { Change, Decision, Given } from "./signal.ts";
 
 /** Prepares the next ask, when there is one and it may be asked. */
 export function advanceAsks(decision: Decision): Decision {
-  const { asks, isAsking, hold, queuesAsks, agent } = decision.live;
+  const { asks, isAsking, hold, broken } = decision.live;
   const [ask] = asks;
   if (ask === undefined || isAsking || hold !== undefined) return decision;
-  if (queuesAsks && agent.state.run !== undefined && currentRequest(decision.live) !== undefined) return decision;
+  if (broken === undefined && mustWait(decision.live)) return decision;
   return effects(update(decision, { isAsking: true }), { type: "prepare", ask });
+}
+
+/** Whether an ask waits for the end of an open request, also of one that is suspended. */
+export function mustWait({ queuesAsks, agent }: Pick<Live, "queuesAsks" | "agent">): boolean {
+  return queuesAsks && agent.state.run !== undefined;
 }
 
 /** The ask leaves the queue before its turn. */

@@ -59,6 +59,8 @@ function decide(decision: Decision, signal: LiveSignal, moment: Moment): Decisio
       return withdrawAsk(decision, signal.askId, signal.error);
     case "prepared":
       return askPrepared(decision, signal.askId, signal.given, moment);
+    case "postponed":
+      return live.asks[0]?.id === signal.askId ? update(decision, { isAsking: false }) : decision;
     case "unprepared":
       return unprepared(decision, signal);
     case "change":
@@ -79,7 +81,7 @@ function decide(decision: Decision, signal: LiveSignal, moment: Moment): Decisio
       return closeRequest(decision, signal.failure, signal.cause);
     case "shorten": {
       const { agent } = live;
-      if (agent.state.run !== undefined || live.broken !== undefined) return decision;
+      if (agent.state.run !== undefined || live.broken !== undefined || live.stopping !== undefined) return decision;
       return wait(decision, { type: "shorten" }, (id) => ({ type: "shorten", id, agent }));
     }
     case "stop":

@@ -134,6 +134,8 @@ interface Stopping {
   readonly why: unknown;
   /** The time of the grace is over. */
   readonly isStrict: boolean;
+  /** The log was read again, to close in it what has failed here. */
+  readonly hasRestored: boolean;
 }
 
 /** An effect at work, by its id. */

@@ -33,6 +33,8 @@ export type LiveSignal =
   | { readonly type: "ask"; readonly ask: QueuedAsk }
   | { readonly type: "withdraw"; readonly askId: string; readonly error: unknown }
   | { readonly type: "prepared"; readonly askId: string; readonly given: Given }
+  /** The log was read again, and has an open request that the ask waits for. */
+  | { readonly type: "postponed"; readonly askId: string }
   /** The ask is known from before, or cannot be asked. */
   | { readonly type: "unprepared"; readonly askId: string; readonly error?: unknown; readonly known?: Entry }
   /** A setting changes. It holds at once, also for what is being appended. */

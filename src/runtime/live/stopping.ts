@@ -10,7 +10,10 @@ const LETTING_GO_MS = 10_000;
 /** Nothing new begins. What is at work may end within the grace; the rest is in the log, for the next process. */
 export function beginStop(decision: Decision, graceMs: number, why: unknown): Decision {
   if (decision.live.stopping !== undefined) return decision;
-  const refused = refuseAsks(update(decision, { stopping: { phase: "grace", why, isStrict: false } }), why);
+  const refused = refuseAsks(
+    update(decision, { stopping: { phase: "grace", why, isStrict: false, hasRestored: false } }),
+    why,
+  );
   return graceMs <= 0 ? endGrace(refused) : effects(refused, { type: "timer", name: "grace", ms: graceMs });
 }
 
@@ -31,15 +34,17 @@ export function advanceStop(decision: Decision, hasSignals: boolean, moment: Mom
   const { stopping, hold, work, isAsking, broken, agent } = decision.live;
   if (stopping?.phase !== "grace" || hold !== undefined) return decision;
   const isQuiet = work.size === 0 && !hasSignals && !isAsking;
-  if (!stopping.isStrict && !isQuiet) return decision;
+  if (stopping.hasRestored ? hasSignals : !stopping.isStrict && !isQuiet) return decision;
   const strict = stopping.isStrict ? decision : endGrace(decision);
-  const limited = effects(update(strict, { stopping: { ...stopping, phase: "handing_over" } }), {
+  // The last chance to close in the log what has failed here: the next process would resume it.
+  if (broken !== undefined && broken.suspension === undefined && !stopping.hasRestored) {
+    return restore(update(strict, { stopping: { ...stopping, isStrict: true, hasRestored: true } }), moment);
+  }
+  const limited = effects(update(strict, { stopping: { ...stopping, isStrict: true, phase: "handing_over" } }), {
     type: "timer",
     name: "mend",
     ms: undefined,
   });
-  // The last chance to close in the log what has failed here: the next process would resume it.
-  if (broken !== undefined && broken.suspension === undefined) return restore(limited, moment);
   if (broken !== undefined || currentRequest(decision.live) === undefined || agent.state.run === undefined) {
     return handedOver(limited);
   }

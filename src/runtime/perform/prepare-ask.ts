@@ -5,6 +5,7 @@ import type { Signal } from "../../agent/signal.ts";
 import type { Entry } from "../../thread/entry.ts";
 import { type JsonObject, type JsonValue, sameJson } from "../../thread/json.ts";
 import type { Content } from "../../thread/message.ts";
+import { mustWait } from "../live/asks.ts";
 import type { QueuedAsk } from "../live/live.ts";
 import type { Given } from "../live/signal.ts";
 import { RequestError } from "../request/request-error.ts";
@@ -23,6 +24,7 @@ export interface AskFunctions {
 export interface AskedThread extends Omit<RequestLog, "agent" | "options">, PromptSource {
   readonly agent: ReactAgent;
   readonly options: RequestLog["options"] & PromptSource["options"];
+  readonly live: Parameters<typeof mustWait>[0];
   mend(): Promise<void>;
   command(signal: Signal): Promise<unknown>;
   /** Keeps the code of the request's own tools. */
@@ -31,7 +33,8 @@ export interface AskedThread extends Omit<RequestLog, "agent" | "options">, Prom
 
 type Prepared =
   | { readonly type: "prepared"; readonly askId: string; readonly given: Given }
-  | { readonly type: "unprepared"; readonly askId: string; readonly known: Entry };
+  | { readonly type: "unprepared"; readonly askId: string; readonly known: Entry }
+  | { readonly type: "postponed"; readonly askId: string };
 
 /** What an ask needs before the agent can decide: whether it is known, its tools, its counter and its prompt. */
 export async function prepareAsk(
@@ -43,6 +46,7 @@ export async function prepareAsk(
   await thread.mend(); // what has failed here would look like an open request
   const known = await wanted(thread, signal, () => findKnown(thread, ask));
   if (known !== undefined) return { type: "unprepared", askId, known };
+  if (mustWait(thread.live)) return { type: "postponed", askId };
   // While a request is open the agent refuses every other one: no function of the caller runs for it.
   const { agent } = thread;
   if (agent.state.run !== undefined) {

@@ -52,7 +52,10 @@ export interface AgentServer<Given extends AnyAgent = AnyAgent> extends AsyncDis
   inject(content: Content, options: SteerOptions & { readonly source: string }): SteerAnswer;
   /** Words for when the request would be done: it goes on with them. */
   followUp(content: Content, options?: SteerOptions): SteerAnswer;
-  /** Resolves when the request has ended; false when there was none. */
+  /**
+   * Resolves when the request has ended; false when there was none. With the id of an ask that waits in the queue, the ask is
+   * refused as `request_cancelled`. Without an id, the running request is cancelled, and the next ask has its turn.
+   */
   cancel(requestId?: string, reason?: string, options?: SenderOptions): Promise<boolean>;
   /**
    * Ends the request with what there is, as `stopped`: what is at work may end, nothing else is begun, and nobody outside is

@@ -23,7 +23,7 @@ import {
   checkSummaryRange,
 } from "../option-names.ts";
 import type { AgentRequest, SteerAnswer } from "../request/request.ts";
-import { RequestError } from "../request/request-error.ts";
+import { RequestError, requestCancelled } from "../request/request-error.ts";
 import type { RequestResult } from "../request/result.ts";
 import type { OperationAnswer } from "../session/promised.ts";
 import { answeredWith } from "../tools/result.ts";
@@ -117,6 +117,8 @@ export class LiveServer<Given extends AnyAgent> implements AgentServer<Given> {
   async cancel(requestId?: string, reason?: string, options: SenderOptions = {}): Promise<boolean> {
     checkSenderOptions("cancel", options);
     const refs = commandRefs(options);
+    if (requestId !== undefined && this.#live.withdraw(requestId, requestCancelled(requestId, reason ?? CANCELLED)))
+      return true;
     const request = this.#live.current;
     if (request === undefined || (requestId !== undefined && request.id !== requestId)) return false;
     await this.#live.command({
@@ -229,6 +231,7 @@ export class LiveServer<Given extends AnyAgent> implements AgentServer<Given> {
 }
 
 const GRACE_MS = 30_000;
+const CANCELLED = "The ask was cancelled before its turn.";
 
 export function serverStopped(): RequestError {
   return new RequestError({ code: "server_stopped", message: "This server was stopped. Start the thread again." });

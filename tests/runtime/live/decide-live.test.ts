@@ -204,6 +204,25 @@ describe("a stop", () => {
     expect(types(closed)).toEqual(expect.arrayContaining(["suspend", "close"]));
   });
 
+  test("closes in the log what has failed here, before the thread is let go", () => {
+    const broken = decided(running().live, { type: "lost", error: OUT_OF_SPACE });
+    const failed = decided(broken.live, { type: "failed", id: find(broken, "restore").id, error: OUT_OF_SPACE });
+    const stopping = decided(failed.live, { type: "stop", graceMs: 1000, why: WHY });
+    const read = decided(stopping.live, restored(stopping));
+    expect(types(read)).not.toContain("close");
+    const closed = decided(read.live, appended(read));
+    expect(find(read, "append").after.thread.last()?.payload).toMatchObject({ end: { status: "failed" } });
+    expect(find(closed, "close").gaveUp).toBe(false);
+  });
+
+  test("lets the thread go when the log still cannot be read", () => {
+    const broken = decided(running().live, { type: "lost", error: OUT_OF_SPACE });
+    const stopping = decided(broken.live, { type: "stop", graceMs: 1000, why: WHY });
+    const closed = decided(stopping.live, { type: "failed", id: find(broken, "restore").id, error: OUT_OF_SPACE });
+    const again = decided(closed.live, { type: "failed", id: find(closed, "restore").id, error: OUT_OF_SPACE });
+    expect(find(again, "close").gaveUp).toBe(false);
+  });
+
   test("gives up when the store does not answer, and tells every caller", () => {
     const put = decided(idle(), { type: "agent", signal: { type: "context_op", operation: replace }, reply: "r" });
     const stopping = decided(put.live, { type: "stop", graceMs: 0, why: WHY });

@@ -155,3 +155,15 @@ describe("a server that stops", () => {
     expect((await on.end((await on.end(second.ask("Hello."))).result)).text).toBe("Ho.");
   });
 });
+
+test("an ask that waits in the queue is cancelled by its id, and the others have their turn", async () => {
+  const on = await stage();
+  const server = await on.start({ script: [slowly("One."), "Three."], busy: "queue" });
+  const one = await on.end(server.ask("One?"));
+  const refused = failureOf(on.end(server.ask("Two?", { requestId: "two" })));
+  const three = server.ask("Three?");
+  expect(await on.end(server.cancel("two", "The caller hung up."))).toBe(true);
+  expect(await refused).toMatchObject({ code: "request_cancelled", message: "The caller hung up." });
+  expect((await on.end(one.result)).text).toBe("One.");
+  expect((await on.end((await on.end(three)).result)).text).toBe("Three.");
+});

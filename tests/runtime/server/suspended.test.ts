@@ -188,3 +188,20 @@ test("a server that is stopped suspends its request with that reason", async () 
     retryable: false,
   });
 });
+
+test("an ask that waits in the queue waits for a request that is suspended and resumed", async () => {
+  const { on, state, options } = await cuttable();
+  const { promise: looked, resolve: end } = gate<string>();
+  const look = { inputSchema: anything, repeatable: true, execute: () => looked };
+  const script = [{ calls: [{ name: "look" }] }, "One.", "Two."];
+  const server = await on.start({ script, tools: { look }, busy: "queue" }, options);
+  const one = await on.end(server.ask("One?"));
+  await on.pass(1);
+  const two = server.ask("Two?");
+  state.isAway = true;
+  end("seen");
+  expect((await failureOf(on.end(one.result))).code).toBe("request_suspended");
+  state.isAway = false;
+  expect((await on.end((await on.end(two)).result)).text).toBe("Two.");
+  expect((await on.end(server.result(one.id))).text).toBe("One.");
+});
