@@ -126,7 +126,7 @@ export interface ThreadStore {
   post(threadId: string, command: CommandInput, options?: PostOptions): Promise<CommandResult>;
   /** The commands that wait in the inbox, in the order in which they were posted. */
   pending(threadId: string, options?: CallOptions): Promise<readonly Command[]>;
-  /** Replaces the body of a pending command. With an outcome it is `command_settled`. */
+  /** Replaces the body of a pending command. A command that has an outcome is refused as `command_settled`. */
   amend(threadId: string, id: string, body: JsonObject, options?: CallOptions): Promise<CommandResult>;
   /** Ends a pending command with the outcome `withdrawn`. With another outcome it is `command_settled`. */
   withdraw(threadId: string, id: string, options?: CallOptions): Promise<CommandResult>;

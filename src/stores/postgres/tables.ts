@@ -89,7 +89,7 @@ function prevOf({ sql, tables }: Scope): Query {
     else coalesce((select p.hash from ${tables.entries} p where p.thread = e.thread and p.seq = e.seq - 1), '') end)`;
 }
 
-/** The whole payload of an entry. As in `putBackIds`: refs that begin with a space have its last two fields. */
+/** The whole payload of an entry. When the refs begin with a space, the last two fields of the payload are in them, as in `putBackIds`. */
 export function payloadOf(scope: Scope): Query {
   return scope.sql`(case when not starts_with(e.refs, ' ') then ${storedPayload(scope)}
     else left(e.payload, -1) || ',' || substring(e.refs from '"requestId":"[^"]*","runId":"[^"]*"') || '}' end)`;
