@@ -12,6 +12,7 @@ import type { Live, Outcome, QueuedAsk, ToolFacts, Turn } from "./live/live.ts";
 import { beginsNothing } from "./live/perform-directive.ts";
 import { suspensionIn, workTime } from "./live/request-state.ts";
 import type { Change, Effect, LiveSignal, Moment, TimerName } from "./live/signal.ts";
+import { LETTING_GO_MS } from "./live/stopping.ts";
 import { answerOf } from "./perform/answer.ts";
 import { callModel } from "./perform/call-model.ts";
 import { mintToken } from "./perform/mint-token.ts";
@@ -25,11 +26,9 @@ import { RequestError } from "./request/request-error.ts";
 import { resultIn } from "./request/result.ts";
 import { pastRequest } from "./server/past-request.ts";
 import { Kept } from "./session/kept.ts";
-import type { OperationSettled } from "./session/promised.ts";
-import { Promised } from "./session/promised.ts";
+import { type OperationSettled, Promised } from "./session/promised.ts";
 import type { RequestSpan } from "./telemetry/telemetry.ts";
-import type { HookLimit } from "./time-limits.ts";
-import { inTime } from "./time-limits.ts";
+import { type HookLimit, inTime } from "./time-limits.ts";
 import { Timers } from "./timers.ts";
 import { toolPool } from "./tools/pool.ts";
 import { saidOnce, warnOfChange } from "./warn.ts";
@@ -48,7 +47,7 @@ export class Loop {
   #isDeciding = false;
   #replies = 0;
   #ownTools: Tools;
-  #systemPrompt: AnyAgent["systemPrompt"];
+  systemPrompt: AnyAgent["systemPrompt"];
   /** The handle of the last request, and its span. */
   #handle: LiveRequest | undefined;
   #span: RequestSpan | undefined;
@@ -67,7 +66,7 @@ export class Loop {
     this.options = options;
     this.#live = live;
     this.#ownTools = tools;
-    this.#systemPrompt = definition.systemPrompt;
+    this.systemPrompt = definition.systemPrompt;
     this.#timers = new Timers(ports.after, (name) => this.post({ type: "timer", name }));
     this.scene = {
       definition,
@@ -122,14 +121,6 @@ export class Loop {
     return suspensionIn(this.#live);
   }
 
-  get systemPrompt(): AnyAgent["systemPrompt"] {
-    return this.#systemPrompt;
-  }
-
-  set systemPrompt(prompt: AnyAgent["systemPrompt"]) {
-    this.#systemPrompt = prompt;
-  }
-
   /** The tools of the agent, and those of the request. */
   get tools(): Tools {
     const { given } = this.#live;
@@ -172,18 +163,25 @@ export class Loop {
   #decide(): void {
     if (this.#isDeciding) return;
     this.#isDeciding = true;
-    for (;;) {
-      const index = this.#queue.findIndex((signal) => isDue(this.#live, signal));
-      const signal = this.#queue[index];
-      if (signal === undefined) break;
-      this.#queue = this.#queue.toSpliced(index, 1);
-      const { live, effects } = decideLive(this.#live, signal, this.#moment());
-      this.#live = live;
-      for (const effect of effects) this.#perform(effect);
-      const next = effects.flatMap((effect) => (effect.type === "next" ? [effect.signal] : []));
-      if (next.length > 0) this.#queue = [...next, ...this.#queue];
+    try {
+      while (this.#decideNext());
+    } finally {
+      this.#isDeciding = false;
     }
-    this.#isDeciding = false;
+  }
+
+  /** False when no signal is due. */
+  #decideNext(): boolean {
+    const index = this.#queue.findIndex((signal) => isDue(this.#live, signal));
+    const signal = this.#queue[index];
+    if (signal === undefined) return false;
+    this.#queue = this.#queue.toSpliced(index, 1);
+    const { live, effects } = decideLive(this.#live, signal, this.#moment());
+    this.#live = live;
+    for (const effect of effects) this.#perform(effect);
+    const next = effects.flatMap((effect) => (effect.type === "next" ? [effect.signal] : []));
+    if (next.length > 0) this.#queue = [...next, ...this.#queue];
+    return true;
   }
 
   #moment(): Moment {
@@ -495,6 +493,3 @@ export class Loop {
     await releaseClaim(this.options);
   }
 }
-
-/** How long the store has to take what is still on its way, and the claim. */
-const LETTING_GO_MS = 10_000;

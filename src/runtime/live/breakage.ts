@@ -16,7 +16,7 @@ import {
 } from "./decision.ts";
 import type { Command, Hold } from "./live.ts";
 import { openRequest, suspendRequest, suspensionIn, takeBackTools } from "./request-state.ts";
-import type { Decision, Moment } from "./signal.ts";
+import type { Decision } from "./signal.ts";
 import { nextEventSeq } from "./thread-metadata.ts";
 
 const UNKNOWN: Failure = { code: "runtime_failed", message: "The runtime met an error that it does not know." };
@@ -46,7 +46,7 @@ const LONGEST_RETRY_MS = 60_000;
  * What could not be written did not happen. If another process may resume the request, it is suspended here. Otherwise it
  * has failed: the log is read again and gets that end, and only then is the end emitted.
  */
-export function breakDown(decision: Decision, error: unknown, moment: Moment): Decision {
+export function breakDown(decision: Decision, error: unknown): Decision {
   const { broken, stopping } = decision.live;
   if (stopping !== undefined && stopping.phase !== "grace") return decision;
   if (broken !== undefined) return isForGood(error) && !broken.isForGood ? breakForGood(decision, error) : decision;
@@ -57,7 +57,7 @@ export function breakDown(decision: Decision, error: unknown, moment: Moment): D
   const retryMs = nextRetryMs ?? FIRST_RETRY_MS;
   const request = currentRequest(decision.live);
   const state = { error, failure, suspension, isForGood: lost, retryMs };
-  let next = update(decision, { broken: state, work: new Map() });
+  let next = update(decision, { broken: state, work: new Set() });
   if (suspension !== undefined) next = suspendRequest(next, suspension, { failure, cause: error });
   else if (request !== undefined) {
     const { code, message } = failure;
@@ -71,7 +71,7 @@ export function breakDown(decision: Decision, error: unknown, moment: Moment): D
   if (lost) return effects(next, { type: "lost", error });
   if (suspension === undefined && nextRetryMs === undefined) {
     const isBusy = decision.live.hold !== undefined;
-    return isBusy ? followedBy(next, { type: "timer", name: "mend" }) : restore(next, moment);
+    return isBusy ? followedBy(next, { type: "timer", name: "mend" }) : restore(next);
   }
   // What cannot be closed in the log now is left open there, until the log can be written.
   const left = suspendRequest(next, suspension ?? { reason: "store" }, { failure, cause: error });
@@ -95,7 +95,7 @@ function breakForGood(decision: Decision, error: unknown): Decision {
 const MOST_RESUMES = 3;
 
 /** Reads the log again, then decides the signals `after`. */
-export function restore(decision: Decision, _moment: Moment, ...after: readonly Command[]): Decision {
+export function restore(decision: Decision, ...after: readonly Command[]): Decision {
   const { broken, request, recover, resumes } = decision.live;
   const mayResume = broken?.suspension !== undefined && request !== undefined && recover !== "fail";
   const count = resumes.of === request?.id ? resumes.count + 1 : 1;
@@ -130,7 +130,7 @@ export function restored(
   const failure = broken?.failure ?? UNKNOWN;
   const operations = operation === undefined ? [] : [operationSignal(operation)];
   if (run !== undefined) {
-    const isKnown = request?.id === run.requestId; // a caller that was told of no request asks again
+    const isKnown = request?.id === run.requestId; // a caller that got no request asks again
     const resume: Signal =
       isResuming && isKnown
         ? { type: "resume", continued: true, ...(systemPrompt !== undefined && { systemPrompt }) }

@@ -1,5 +1,5 @@
 import { lacksCounter } from "../server/given.ts";
-import { advanceAsks, giveToRequest, refuseAsk, refuseAsks, withdrawAsk } from "./asks.ts";
+import { advanceAsks, giveToRequest, mustWait, refuseAsk, refuseAsks, withdrawAsk } from "./asks.ts";
 import { breakDown, isForGood, notRestored, restore, restored } from "./breakage.ts";
 import { effects, endWork, followedBy, operationSignal, update, updateRequest, wait } from "./decision.ts";
 import type { Hold, Live } from "./live.ts";
@@ -47,7 +47,7 @@ function decide(decision: Decision, signal: LiveSignal, moment: Moment): Decisio
     case "worked": {
       const ended = endWork(decision, signal.id);
       const isExpected = live.work.has(signal.id);
-      return isExpected && "error" in signal ? breakDown(ended, signal.error, moment) : ended;
+      return isExpected && "error" in signal ? breakDown(ended, signal.error) : ended;
     }
     case "begun":
       return update(decision, { begun: [...live.begun, signal.toolCallId] });
@@ -70,13 +70,13 @@ function decide(decision: Decision, signal: LiveSignal, moment: Moment): Decisio
     case "read":
       return read(decision, signal);
     case "lost":
-      return breakDown(decision, signal.error, moment);
+      return breakDown(decision, signal.error);
     case "timer":
       return timer(decision, signal.name, moment);
     case "mend":
       return live.broken === undefined
         ? effects(decision, { type: "settle", reply: signal.reply })
-        : afterRestoring(decision, signal, moment);
+        : afterRestoring(decision, signal);
     case "close_request":
       return closeRequest(decision, signal.failure, signal.cause);
     case "shorten": {
@@ -97,7 +97,7 @@ function decideAgent(decision: Decision, given: Extract<LiveSignal, { type: "age
   if (from !== undefined && !live.work.has(from)) return decision; // it was started before the log was read again
   if (live.broken !== undefined) {
     // The log is read without the results of work.
-    return reply === undefined ? endWork(decision, from) : afterRestoring(decision, { ...given, reply }, moment);
+    return reply === undefined ? endWork(decision, from) : afterRestoring(decision, { ...given, reply });
   }
   const ended = endWork(decision, from);
   const noted = from === undefined ? ended : updateRequest(ended, { ...(thrown && { thrown }), object });
@@ -108,11 +108,10 @@ function decideAgent(decision: Decision, given: Extract<LiveSignal, { type: "age
 function afterRestoring(
   decision: Decision,
   signal: Extract<LiveSignal, { type: "agent" | "mend" }> & { readonly reply: string },
-  moment: Moment,
 ): Decision {
   return signal.hasWaited
     ? effects(decision, { type: "settle", reply: signal.reply, error: decision.live.broken?.error })
-    : restore(decision, moment, { ...signal, hasWaited: true });
+    : restore(decision, { ...signal, hasWaited: true });
 }
 
 /** The answer to the effect that other signals wait for. */
@@ -141,9 +140,9 @@ function answered(decision: Decision, signal: Extract<LiveSignal, { readonly id:
       return performTurn(current, hold.turn, moment);
     case "keep": {
       const { superseded: opId } = hold;
-      const told =
+      const settled =
         opId === undefined ? current : effects(current, { type: "operation", opId, settled: { status: "superseded" } });
-      return performTurn(told, hold.turn, moment);
+      return performTurn(settled, hold.turn, moment);
     }
     case "restore":
       return signal.type === "restored" ? restored(current, hold, signal.agent, signal.operation) : current;
@@ -175,7 +174,7 @@ function holdFailed(decision: Decision, hold: Hold, error: unknown, moment: Mome
     case "load_for_read":
       return effects(decision, { type: "settle", reply: hold.read.reply, ...(hold.read.isAhead ? {} : { error }) });
     case "mint":
-      return performTurn(breakDown(decision, error, moment), hold.turn, moment);
+      return performTurn(breakDown(decision, error), hold.turn, moment);
     case "keep":
       return notKept(decision, hold, error, moment);
     case "restore":
@@ -199,15 +198,17 @@ function notKept(
   const { agent } = decision.live;
   const without = update(decision, { agent: { ...agent, flight: { ...agent.flight, contextOp: before } } });
   const broken = isForGood(error)
-    ? breakDown(without, error, moment)
+    ? breakDown(without, error)
     : effects(without, { type: "keep_quietly", operation: before });
   return endTurn(broken, turn, { error }, moment);
 }
 
 /** Everything that the caller gives is there: the agent decides. */
 function askPrepared(decision: Decision, askId: string, given: Given, moment: Moment): Decision {
-  const [ask] = decision.live.asks;
+  const { live } = decision;
+  const [ask] = live.asks;
   if (ask?.id !== askId) return decision;
+  if (mustWait(live)) return update(decision, { isAsking: false });
   const { requestId, content, options, refs } = ask;
   const { systemPrompt } = given;
   const signal = {
@@ -218,7 +219,9 @@ function askPrepared(decision: Decision, askId: string, given: Given, moment: Mo
     ...(refs && { refs }),
     ...(systemPrompt !== undefined && { systemPrompt }),
   };
-  return takeTurn(giveToRequest(decision, requestId, given), signal, moment);
+  // An open request keeps what its caller gave: the agent refuses this ask.
+  const isRefused = live.agent.state.run !== undefined;
+  return takeTurn(isRefused ? decision : giveToRequest(decision, requestId, given), signal, moment);
 }
 
 /** Takes up what the last process left: an open request, and an operation that waits. */
@@ -235,7 +238,7 @@ function opened(
   const { failed, systemPrompt } = given;
   const supplied = giveToRequest(begun, run.requestId, given);
   if (failed === undefined) {
-    const signal = { ...first, ...(systemPrompt !== undefined && { systemPrompt }) } as typeof first;
+    const signal = { ...first, ...(systemPrompt !== undefined && { systemPrompt }) } as typeof first; // only a `resume` is supplied
     return followedBy(supplied, ...waiting, { type: "agent", signal }, { type: "mend", reply });
   }
   const { error, code, message } = failed;
@@ -314,7 +317,7 @@ function timer(decision: Decision, name: Extract<LiveSignal, { type: "timer" }>[
         : again;
     }
     case "mend":
-      return live.broken === undefined || live.stopping !== undefined ? decision : restore(decision, moment);
+      return live.broken === undefined || live.stopping !== undefined ? decision : restore(decision);
     case "grace":
       return endGrace(decision);
     case "give_up":

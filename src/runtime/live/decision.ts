@@ -1,5 +1,5 @@
 import type { ContextOperation } from "../../lanes/context-operation.ts";
-import type { Hold, Live, RequestState, Work } from "./live.ts";
+import type { Hold, Live, RequestState } from "./live.ts";
 import type { Decision, Effect, LiveSignal } from "./signal.ts";
 
 export function effects(decision: Decision, ...added: readonly Effect[]): Decision {
@@ -22,14 +22,14 @@ function withId(decision: Decision): readonly [decision: Decision, id: string] {
 }
 
 /** Starts an effect that other signals do not wait for. */
-export function startWork(decision: Decision, work: Work, effect: (id: string) => Effect): Decision {
+export function startWork(decision: Decision, effect: (id: string) => Effect): Decision {
   const [next, id] = withId(decision);
-  return effects(update(next, { work: new Map([...next.live.work, [id, work]]) }), effect(id));
+  return effects(update(next, { work: new Set([...next.live.work, id]) }), effect(id));
 }
 
 export function endWork(decision: Decision, id: string | undefined): Decision {
   if (id === undefined || !decision.live.work.has(id)) return decision;
-  return update(decision, { work: new Map([...decision.live.work].filter(([other]) => other !== id)) });
+  return update(decision, { work: new Set([...decision.live.work].filter((other) => other !== id)) });
 }
 
 /** The request that has not ended here. */

@@ -9,7 +9,7 @@ import type { Refs } from "../../thread/entry.ts";
 import type { JsonValue } from "../../thread/json.ts";
 import type { Content } from "../../thread/message.ts";
 
-/** What the model is told of a set of tools. */
+/** The specifications of a set of tools, for the model, and how their calls are handled. */
 export type ToolFacts = Pick<ReactSettings, "tools" | "traits">;
 
 /** The last request of the thread, as this process knows it. */
@@ -55,7 +55,7 @@ export interface Turn {
   readonly signal: Signal;
   /** Who waits for the outcome. */
   readonly reply: string | undefined;
-  /** Where a failure is reported that no caller waits for. */
+  /** The signal is the result of work. If it is lost, no caller hears of it. */
   readonly isFromWork: boolean;
   readonly before: ReactAgent;
   /** What is decided: the entries, what comes next, and whether the run waits now. */
@@ -66,7 +66,7 @@ export interface Turn {
   readonly refused: ContextOperation | undefined;
 }
 
-/** What a signal of the agent came to. */
+/** The result of a signal of the agent. */
 export interface Outcome {
   readonly before: ReactAgent;
   readonly after: ReactAgent;
@@ -98,7 +98,7 @@ export type Command =
     }
   | { readonly type: "set_policy"; readonly policy: ContextPolicyInput; readonly reply: string };
 
-/** What must be answered before another signal is taken. */
+/** An effect whose answer other signals wait for. */
 export type Hold = { readonly id: string } & (
   | { readonly type: "append"; readonly turn: Turn; readonly step: Step }
   | { readonly type: "catch_up"; readonly turn: Turn; readonly step: Step | undefined; readonly error: unknown }
@@ -138,12 +138,6 @@ interface Stopping {
   readonly hasRestored: boolean;
 }
 
-/** An effect at work, by its id. */
-export interface Work {
-  readonly type: "call" | "tool" | "summary" | "ask" | "other";
-  readonly requestId: string | undefined;
-}
-
 /** One thread at work, as a value. Everything that decides is here or in the log. */
 export interface Live {
   readonly agent: ReactAgent;
@@ -159,7 +153,8 @@ export interface Live {
   readonly asks: readonly QueuedAsk[];
   /** The first ask is being prepared, or decided. */
   readonly isAsking: boolean;
-  readonly work: ReadonlyMap<string, Work>;
+  /** Ids of the model calls, tools and summaries at work. */
+  readonly work: ReadonlySet<string>;
   /** Calls of the last answer that have started here. */
   readonly begun: readonly string[];
   /** The last model call that was started here. */
@@ -174,4 +169,28 @@ export interface Live {
   readonly resumes: { readonly of: string | undefined; readonly count: number };
   readonly stopping: Stopping | undefined;
   readonly nextId: number;
+}
+
+/** The value of a thread that was loaded: nothing is at work. */
+export function newLive(agent: ReactAgent, rules: Pick<Live, "recover" | "queuesAsks" | "mintsTokens">): Live {
+  const { tools, traits } = agent.settings;
+  return {
+    ...rules,
+    agent,
+    ownTools: { tools, traits },
+    given: undefined,
+    request: undefined,
+    asks: [],
+    isAsking: false,
+    work: new Set(),
+    begun: [],
+    lastCall: undefined,
+    environment: { hash: undefined, hasChanged: false },
+    hold: undefined,
+    broken: undefined,
+    nextRetryMs: undefined,
+    resumes: { of: undefined, count: 0 },
+    stopping: undefined,
+    nextId: 1,
+  };
 }

@@ -23,12 +23,12 @@ export function performDirective(decision: Decision, directive: Directive, turn:
     case "llm_stream": {
       const { agent } = opened.live;
       const called = update(opened, { begun: [], lastCall: { directive, agent } });
-      return begin(compareEnvironment(called, directive.basis.environment), directive, "call");
+      return begin(compareEnvironment(called, directive.basis.environment), directive);
     }
     case "tool_exec":
-      return begin(opened, directive, "tool");
+      return begin(opened, directive);
     case "summarize":
-      return begin(opened, directive, "summary");
+      return begin(opened, directive);
     case "emit":
       return emitEvent(opened, directive.requestId, directive.event, directive.iteration);
     case "checkpoint":
@@ -90,11 +90,10 @@ const BEGINNINGS: ReadonlySet<Directive["type"]> = new Set(["llm_stream", "tool_
 function begin(
   decision: Decision,
   directive: Extract<Directive, { type: "llm_stream" | "tool_exec" | "summarize" }>,
-  type: "call" | "tool" | "summary",
 ): Decision {
   const { requestId } = directive;
   if (requestId !== undefined && decision.live.request?.id !== requestId) return decision;
-  return startWork(decision, { type, requestId }, (id) => ({ type: "start", id, directive }));
+  return startWork(decision, (id) => ({ type: "start", id, directive }));
 }
 
 /** Another prompt or other tools empty the provider's cache. The first change is reported. */

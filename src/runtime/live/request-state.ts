@@ -113,8 +113,8 @@ export function lookAtRequest(decision: Decision, moment: Moment): Decision {
     ...(time && { time: { ...time, workedMs: workedMs(time, moment), since: waits ? undefined : moment.now } }),
   });
   const { rev } = decision.live.agent.thread;
-  const told = effects(turned, { type: "rest", waits }, { type: "follow", fromSeq: waits ? rev : undefined });
-  return time === undefined ? told : setTimers(told, moment);
+  const noted = effects(turned, { type: "rest", waits }, { type: "follow", fromSeq: waits ? rev : undefined });
+  return time === undefined ? noted : setTimers(noted, moment);
 }
 
 /** No timer of the request fires from now on. */

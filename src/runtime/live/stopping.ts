@@ -1,11 +1,12 @@
 import { refuseAsks } from "./asks.ts";
 import { restore } from "./breakage.ts";
 import { currentRequest, effects, followedBy, update } from "./decision.ts";
+import type { Hold } from "./live.ts";
 import { suspendRequest, suspensionIn, workTime } from "./request-state.ts";
 import type { Decision, Moment } from "./signal.ts";
 
 /** How long the store has to take what is still on its way, and the claim. */
-const LETTING_GO_MS = 10_000;
+export const LETTING_GO_MS = 10_000;
 
 /** Nothing new begins. What is at work may end within the grace; the rest is in the log, for the next process. */
 export function beginStop(decision: Decision, graceMs: number, why: unknown): Decision {
@@ -38,7 +39,7 @@ export function advanceStop(decision: Decision, hasSignals: boolean, moment: Mom
   const strict = stopping.isStrict ? decision : endGrace(decision);
   // The last chance to close in the log what has failed here: the next process would resume it.
   if (broken !== undefined && broken.suspension === undefined && !stopping.hasRestored) {
-    return restore(update(strict, { stopping: { ...stopping, isStrict: true, hasRestored: true } }), moment);
+    return restore(update(strict, { stopping: { ...stopping, isStrict: true, hasRestored: true } }));
   }
   const limited = effects(update(strict, { stopping: { ...stopping, isStrict: true, phase: "handing_over" } }), {
     type: "timer",
@@ -53,9 +54,26 @@ export function advanceStop(decision: Decision, hasSignals: boolean, moment: Mom
   return followedBy(limited, { type: "agent", signal });
 }
 
-/** The log says what was left to the next process, or could not be told. */
+/** The calls that were left to the next process are in the log, or could not be written. */
 export function handedOver(decision: Decision): Decision {
   return closeLive(decision, false);
+}
+
+/** The callers that wait for the answer to an effect. */
+function repliesOf(hold: Hold | undefined): readonly string[] {
+  if (hold === undefined) return [];
+  switch (hold.type) {
+    case "shorten":
+      return [];
+    case "restore":
+      return hold.after.flatMap(({ reply }) => reply ?? []);
+    case "load_for_read":
+      return [hold.read.reply];
+    case "load_counter":
+      return [hold.signal.reply];
+    default:
+      return hold.turn.reply === undefined ? [] : [hold.turn.reply];
+  }
 }
 
 /** The store did not answer in time. What it takes later is fenced by the claim. */
@@ -63,10 +81,9 @@ export function closeLive(decision: Decision, gaveUp: boolean): Decision {
   const { stopping } = decision.live;
   if (stopping === undefined || stopping.phase === "closed") return decision;
   const refused = refuseAsks(update(decision, { isAsking: false }), stopping.why);
-  const { hold } = decision.live;
-  const reply = hold !== undefined && "turn" in hold ? hold.turn.reply : undefined;
-  const answered = reply === undefined ? refused : effects(refused, { type: "settle", reply, error: stopping.why });
-  const suspended = suspendRequest(answered, suspensionIn(decision.live), {});
+  const { why: error } = stopping;
+  const replies = repliesOf(decision.live.hold).map((reply) => ({ type: "settle", reply, error }) as const);
+  const suspended = suspendRequest(effects(refused, ...replies), suspensionIn(decision.live), {});
   const closed = update(suspended, { stopping: { ...stopping, phase: "closed" }, hold: undefined });
   return effects(
     closed,

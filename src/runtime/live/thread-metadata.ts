@@ -10,37 +10,37 @@ import type { Moment } from "./signal.ts";
 const OF_AN_ASK = 2;
 /** llm_completed and a checkpoint. */
 const OF_AN_ANSWER = 2;
-/** That it has started, or is waited for; and a checkpoint when the run comes to wait for it. */
+/** tool_started or approval_requested, and a checkpoint when the run starts to wait. */
 const OF_A_CALL = 2;
-/** A checkpoint behind its results, and the next model call. */
+/** A checkpoint after the results, and llm_started of the next call. */
 const OF_AN_EXCHANGE = 2;
-/** The next model call, or the last checkpoint. */
+/** llm_started of the next call, or the last checkpoint. */
 const NEXT = 1;
 
 /**
- * Where the events of a run go on after a crash: behind every event that its entries tell of. A number is left out rather
- * than given twice; only what was on its way, deltas and signs of life, may be told again under the same numbers.
+ * The number of the first event of a run after a crash: greater than those of all events that follow from its entries. Numbers
+ * may be left out. Only deltas and keepalives that were on their way may have a number that is used again.
  */
 export function nextEventSeq(thread: Thread, run: Run): number {
   const entries = thread.filterByRef("requestId", run.requestId, { partial: true });
   const counted = entries.reduce((last, entry) => afterEntry(last, entry), 0);
-  return Math.max(counted, toldIn(thread, run)) + 1;
+  return Math.max(counted, storedIn(thread, run)) + 1;
 }
 
-/** Events that may come between a commit and what is told of it: signs of life of other calls. */
+/** Keepalives of other calls that may be emitted between a commit and its own events. */
 const MEANWHILE = 8;
 
 /**
- * Metadata to be written beside the entries of a step, where they do not tell of so many events: signs of life, and what
- * was told again after a crash, have taken numbers too. `told` is the last number before the step, `more` its own events.
+ * Metadata that holds the number of the last event, if the entries of a step account for fewer: keepalives and events that
+ * were emitted again after a crash have numbers too. `last` is the number before the step, `more` counts its own events.
  */
-function eventNumbers({ thread, state: { run } }: ReactAgent, told: number, more: number): JsonObject {
+function eventNumbers({ thread, state: { run } }: ReactAgent, last: number, more: number): JsonObject {
   if (run === undefined) return {};
-  const seq = told + more + MEANWHILE;
-  return told + more < nextEventSeq(thread, run) ? {} : { eventSeq: { requestId: run.requestId, seq } };
+  const seq = last + more + MEANWHILE;
+  return last + more < nextEventSeq(thread, run) ? {} : { eventSeq: { requestId: run.requestId, seq } };
 }
 
-function toldIn({ metadata }: Thread, { requestId }: Run): number {
+function storedIn({ metadata }: Thread, { requestId }: Run): number {
   const { eventSeq } = metadata;
   if (!isPlainObject(eventSeq) || eventSeq["requestId"] !== requestId) return 0;
   return typeof eventSeq["seq"] === "number" ? eventSeq["seq"] : 0;
@@ -57,7 +57,7 @@ function afterEntry(last: number, { kind, payload }: Entry): number {
   return last + 1;
 }
 
-/** Metadata of the thread to append with the entries: the status of the agent, and numbers of events that no entry tells. */
+/** Metadata of the thread to append with the entries: the status of the agent, and the number of the last event if entries do not show it. */
 export function metadataOf(
   { request }: Live,
   before: ReactAgent,

@@ -110,7 +110,7 @@ function adopted(before: ReactAgent, after: ReactAgent, { entries }: AppendResul
   return { ...after, thread: before.thread.append(inputs), state: entries.reduce(evolve, before.state) };
 }
 
-/** The entries of a turn were refused, or nobody knows. */
+/** The entries of a turn were refused, or the answer of the store was lost. */
 export function notAppended(
   decision: Decision,
   { turn, step }: Extract<Hold, { type: "append" }>,
@@ -163,7 +163,7 @@ export function caughtUp(
 
 function failTurn(decision: Decision, turn: Turn, error: unknown, moment: Moment): Decision {
   if (turn.signal.type === "worked") return endTurn(decision, turn, { error }, moment);
-  return endTurn(breakDown(decision, error, moment), turn, { error }, moment);
+  return endTurn(breakDown(decision, error), turn, { error }, moment);
 }
 
 /** Performs what is left of a turn, then decides what comes next. */
@@ -207,7 +207,7 @@ function waitingCheckpoint(before: ReactAgent, after: ReactAgent): Directive | u
   return { type: "checkpoint", requestId, runId, iteration, reason: "after_llm" };
 }
 
-/** Answers the caller. The result of work that nobody waits for breaks the request if it is lost. */
+/** Answers the caller. The result of work has no caller, so the request breaks if it is lost. */
 export function endTurn(
   decision: Decision,
   turn: Turn,
@@ -216,7 +216,7 @@ export function endTurn(
 ): Decision {
   const { reply, signal } = turn;
   const isLost = "error" in outcome && turn.isFromWork && decision.live.broken === undefined;
-  const looked = lookAtRequest(isLost ? breakDown(decision, outcome.error, moment) : decision, moment);
+  const looked = lookAtRequest(isLost ? breakDown(decision, outcome.error) : decision, moment);
   const ended = signal.type === "ask" ? askDecided(looked, turn, outcome) : looked;
   if (signal.type === "hand_over") return handedOver(ended);
   if (signal.type === "context_op" && reply === deferredReply(signal.operation.opId)) {
@@ -238,7 +238,7 @@ function deferredDecided(
     return effects(decision, { type: "operation", opId, settled: { status: "applied" } }, forgotten);
   }
   const { error } = outcome;
-  // What the store could not take it may take later: the operation stays stored.
+  // The store may take the operation later, so it stays stored.
   if (!ContextOpError.isInstance(error)) return decision;
   const message = `Thread ${moment.threadId}: the operation ${opId} had waited and cannot be applied: ${error.message}`;
   return effects(decision, { type: "operation", opId, settled: { status: "failed", error } }, forgotten, {

@@ -49,8 +49,6 @@ export interface Hold {
   readonly ensure: () => Promise<boolean>;
 }
 
-const TERMINAL: ReadonlySet<EventKind> = new Set(["request_completed", "request_failed", "request_cancelled"]);
-
 /** No entry tells of them, so no append has shown that the thread is held. */
 const UNRECORDED: ReadonlySet<EventKind> = new Set(["llm_delta", "llm_retried", "tool_started", "keepalive"]);
 
@@ -60,14 +58,11 @@ export class LiveRequest implements AgentRequest {
   readonly runId: string;
   readonly result: Promise<RequestResult>;
   readonly abort = new AbortController();
-  /** What was thrown last, and what it became: for who asked, and never written down. */
-  thrown: { readonly error: unknown; readonly code: string } | undefined;
   readonly #log: EventLog;
   readonly #options: Options;
   readonly #settle: (result: RequestResult) => void;
   readonly #fail: (error: unknown) => void;
   #state: RequestState = "running";
-  #hasEmittedEnd = false;
   /** Events that wait for a renewal of the claim. */
   #withheld: readonly (readonly [event: EventDraft, iteration: number])[] = [];
   #rest = Promise.withResolvers<Exclude<RequestState, "running">>();
@@ -153,14 +148,8 @@ export class LiveRequest implements AgentRequest {
     const id = parts.filter((part) => part !== undefined).join(".");
     const full = { ...event, id, seq, at: ports.clock(), runId, requestId: this.id, iteration };
     const frozen: AgentEvent = Object.freeze(full);
-    this.#hasEmittedEnd ||= TERMINAL.has(event.kind);
     this.#log.push(frozen);
     listen(frozen);
-  }
-
-  /** Whether its end is in the log and was emitted; only its result may still have to be settled. */
-  get hasEmittedEnd(): boolean {
-    return this.#hasEmittedEnd;
   }
 
   /** This process no longer carries it: what waits for a renewal is dropped, and nothing follows. */

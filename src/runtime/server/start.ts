@@ -9,7 +9,7 @@ import { StaleHolderError, ThreadHeldError } from "../../stores/errors.ts";
 import type { Refs } from "../../thread/entry.ts";
 import type { HeddleError } from "../../thread/errors.ts";
 import { isPlainObject, type JsonObject } from "../../thread/json.ts";
-import type { Live } from "../live/live.ts";
+import { type Live, newLive } from "../live/live.ts";
 import type { Given } from "../live/signal.ts";
 import { Loop } from "../loop.ts";
 import { harmlessly } from "../on-error.ts";
@@ -152,31 +152,6 @@ async function openLoop(options: ThreadOptions, first: StartHooks["first"], sign
   }
 }
 
-function startOf(agent: ReactAgent, { definition, tokens }: ThreadOptions): Live {
-  const { tools, traits } = agent.settings;
-  return {
-    agent,
-    recover: definition.recover,
-    queuesAsks: definition.busy === "queue",
-    mintsTokens: tokens !== undefined,
-    ownTools: { tools, traits },
-    given: undefined,
-    request: undefined,
-    asks: [],
-    isAsking: false,
-    work: new Map(),
-    begun: [],
-    lastCall: undefined,
-    environment: environmentIn(agent),
-    hold: undefined,
-    broken: undefined,
-    nextRetryMs: undefined,
-    resumes: { of: undefined, count: 0 },
-    stopping: undefined,
-    nextId: 1,
-  };
-}
-
 /** What a request that is resumed was given by its caller, and no log has. */
 async function givenAgain(
   loop: Loop,
@@ -256,6 +231,12 @@ function givenUp(): RequestError {
 /** A server's tokens refer to its thread: whoever resumes reads the log. */
 function tokensOf(agent: AnyAgent, threadId: string, ports: TokenPorts): Tokens | undefined {
   return agent.tokenSecret === undefined ? undefined : referring(tokenConfigOf(agent, ports), threadId);
+}
+
+function startOf(agent: ReactAgent, { definition, tokens }: ThreadOptions): Live {
+  const { recover, busy } = definition;
+  const rules = { recover, queuesAsks: busy === "queue", mintsTokens: tokens !== undefined };
+  return { ...newLive(agent, rules), environment: environmentIn(agent) };
 }
 
 /** The environment of the last recorded call, and whether it changed before. Two different ones are enough. */

@@ -1,8 +1,9 @@
 import { Thread } from "heddle";
 import { reactAgent, reactSettings } from "heddle/core";
 import { describe, expect, test } from "vitest";
+import { ProjectionError } from "../../../src/projection/error.ts";
 import { decideLive, isDue } from "../../../src/runtime/live/decide-live.ts";
-import type { Live, QueuedAsk } from "../../../src/runtime/live/live.ts";
+import { type Live, newLive, type QueuedAsk } from "../../../src/runtime/live/live.ts";
 import type { Decision, Effect, LiveSignal, Moment } from "../../../src/runtime/live/signal.ts";
 import { StaleHolderError, StoreError } from "../../../src/stores/errors.ts";
 
@@ -15,31 +16,9 @@ const TAKEN = new StaleHolderError("thread_t", 1, 2);
 let ids = 0;
 const ports = { clock: () => 1, ids: (prefix: string) => `${prefix}_${++ids}` };
 
-function idle(change: Partial<Live> = {}): Live {
+function idle(): Live {
   const agent = reactAgent(reactSettings({ name: "test" }), ports, Thread.create({ ...ports, id: "thread_t" }));
-  const { tools, traits } = agent.settings;
-  return {
-    agent,
-    recover: "resume",
-    queuesAsks: false,
-    mintsTokens: false,
-    ownTools: { tools, traits },
-    given: undefined,
-    request: undefined,
-    asks: [],
-    isAsking: false,
-    work: new Map(),
-    begun: [],
-    lastCall: undefined,
-    environment: { hash: undefined, hasChanged: false },
-    hold: undefined,
-    broken: undefined,
-    nextRetryMs: undefined,
-    resumes: { of: undefined, count: 0 },
-    stopping: undefined,
-    nextId: 1,
-    ...change,
-  };
+  return newLive(agent, { recover: "resume", queuesAsks: false, mintsTokens: false });
 }
 
 /** Decides signals one after the other, with those that a decision puts first. */
@@ -230,10 +209,18 @@ describe("a stop", () => {
     const closed = decided(stopping.live, { type: "timer", name: "give_up" });
     expect(find(closed, "close").gaveUp).toBe(true);
     expect(find(closed, "settle")).toMatchObject({ reply: "r", error: WHY });
+    const read: LiveSignal = { type: "read", read: () => never(), reply: "read" };
+    const reading = decided(idle(), read, { type: "stop", graceMs: 0, why: WHY }, { type: "timer", name: "give_up" });
+    expect(find(reading, "settle")).toMatchObject({ reply: "read", error: WHY });
     const late = decided(closed.live, { type: "agent", signal: { type: "cancel" }, reply: "late" });
     expect(late.effects).toEqual([{ type: "settle", reply: "late", error: WHY }]);
   });
 });
+
+/** A read that needs more of the thread than is loaded. */
+function never(): never {
+  throw new ProjectionError({ code: "tail_too_short", message: "Load more.", neededFromSeq: 0 });
+}
 
 const replace = {
   opId: "op_1",

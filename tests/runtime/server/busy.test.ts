@@ -167,3 +167,18 @@ test("an ask that waits in the queue is cancelled by its id, and the others have
   expect((await on.end(one.result)).text).toBe("One.");
   expect((await on.end((await on.end(three)).result)).text).toBe("Three.");
 });
+
+test("an ask that is refused takes neither context nor tools from the request that runs", async () => {
+  const on = await stage();
+  const seen: unknown[] = [];
+  const look = {
+    inputSchema: anything,
+    execute: (_: unknown, { context }: { context: unknown }) => seen.push(context),
+  };
+  const script = [{ calls: [{ name: "look" }], delayMs: 50 }, "Seen."];
+  const server = await on.start({ script });
+  const request = await on.end(server.ask("Look.", { tools: { look }, context: { user: "ann" } as never }));
+  expect((await failureOf(on.end(server.ask("Two?")))).code).toBe("busy");
+  expect((await on.end(request.result)).text).toBe("Seen.");
+  expect(seen).toEqual([{ user: "ann" }]);
+});
