@@ -125,6 +125,7 @@ describe("an append that fails", () => {
     expect(types(broken)).toContain("restore");
     expect(broken.live.work.size).toBe(0);
     const again = decided(broken.live, restored(broken));
+    expect(decided(again.live, appended(again)).live.nextRetryMs).toBeUndefined();
     const still = decided(again.live, { type: "failed", id: find(again, "append").id, error: OUT_OF_SPACE });
     expect(types(still)).not.toContain("restore");
     expect(find(still, "timer")).toMatchObject({ name: "mend", ms: 2000 });
@@ -140,6 +141,13 @@ describe("an append that fails", () => {
     const mending = decided(broken.live, { type: "timer", name: "mend" });
     expect(find(mending, "restore").confirm).toBe(true);
     const resumed = decided(mending.live, restored(mending));
+    const { id } = find(request, "start");
+    const late: LiveSignal = {
+      type: "agent",
+      from: id,
+      signal: { type: "fail", failure: { code: "late", message: "" } },
+    };
+    expect(decided(resumed.live, late).effects).toEqual([]);
     expect(types(resumed)).toEqual(expect.arrayContaining(["open_request", "start"]));
     expect(resumed.live.broken).toBeUndefined();
   });
