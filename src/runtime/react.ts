@@ -182,9 +182,8 @@ async function begun(
 
 function streamed(agent: AnyAgent, content: Content, options: RunOptions<AnyAgent>): AsyncIterable<AgentEvent> {
   checkRunOptions(options);
-  const { store, signal } = options;
   const begin: Begin = async (told) => beginRun(agent, content, options, { told });
-  return new EventStream(begin, { store, signal });
+  return new EventStream(begin, options.signal);
 }
 
 function agentOf(config: AnyAgent | AgentConfig): AnyAgent {

@@ -40,7 +40,7 @@ export interface StartHooks {
   /** The thread is nobody else's: a store of one's own needs no claim. */
   readonly unclaimed?: boolean;
   /** What to do with a request that is open, instead of what `recover` says; what it throws ends the start. */
-  readonly first?: (agent: ReactAgent) => Signal | undefined;
+  readonly first?: (agent: ReactAgent) => Signal | undefined | Promise<Signal>;
   /** Called when the thread is held, before it is read; what it throws ends the start. */
   readonly claimed?: () => Promise<void>;
   /** Called when the server stops by itself: somebody else has the thread, or the store is gone. */
@@ -139,7 +139,7 @@ async function openLoop(options: ThreadOptions, first: StartHooks["first"], sign
   const loop = new Loop(options, startOf(agent, options), definition.tools);
   try {
     const { run } = agent.state;
-    const asked = first?.(agent) ?? ({ type: "resume", recover: definition.recover } as const);
+    const asked = (await first?.(agent)) ?? ({ type: "resume", recover: definition.recover } as const);
     const isResumed = run !== undefined && asked.type === "resume" && asked.recover !== "fail";
     const given = isResumed ? await givenAgain(loop, run, signal) : undefined;
     await loop.open({ operation: await loop.scene.kept.operation(), first: run && asked, given });

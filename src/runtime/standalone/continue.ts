@@ -3,7 +3,6 @@ import type { Tools } from "../../agent/definition/tool.ts";
 import type { AgentEvent } from "../../agent/event.ts";
 import { openCalls, type Run } from "../../agent/react/state.ts";
 import type { Signal } from "../../agent/signal.ts";
-import type { Thread } from "../../thread/thread.ts";
 import { isSuspended, RequestError, requestCancelled } from "../request/request-error.ts";
 import { factsOf } from "../server/given.ts";
 import type { Decider } from "../server/options.ts";
@@ -20,7 +19,7 @@ import {
   revokedRun,
   saved,
   stoodAt,
-  takeFromRest,
+  takeAtRest,
   tokensIn,
 } from "./place.ts";
 
@@ -74,7 +73,6 @@ async function openServer<Given extends AnyAgent>(
   const { thread, threadId, rev } = good;
   // A store that had all of it may have been gone on from; what was begun there is not known.
   let wentOn = thread === undefined;
-  let isAtRest: (thread: Thread) => boolean = () => false;
   return startServer<Given>(
     {
       agent,
@@ -93,13 +91,13 @@ async function openServer<Given extends AnyAgent>(
       listen,
       claimed: async () => {
         if (thread !== undefined) wentOn = (await saved(place, thread)) >= rev;
-        if (!isOwn) isAtRest = await takeFromRest(store, threadId);
       },
-      first: (standing) => {
+      first: async (standing) => {
         checkStanding(standing, good, instead !== undefined);
+        if (instead !== undefined) return instead;
         // What a token carries was minted before any of these calls ran, as far as it can know.
-        const untouched = !wentOn || isAtRest(standing.thread);
-        return instead ?? { type: "resume", recover: "resume", untouched };
+        const untouched = !wentOn || (!isOwn && (await takeAtRest(store, standing)));
+        return { type: "resume", recover: "resume", untouched };
       },
     },
   );

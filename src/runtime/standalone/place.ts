@@ -1,6 +1,7 @@
 import type { AnyAgent } from "../../agent/definition/config.ts";
 import type { ReactAgent } from "../../agent/react/agent.ts";
 import { restore } from "../../agent/react/restore.ts";
+import { openCalls } from "../../agent/react/state.ts";
 import type { Revocations, TokenConfig } from "../../checkpoint/config.ts";
 import { TokenError } from "../../checkpoint/error.ts";
 import { verify } from "../../checkpoint/resume-tokens.ts";
@@ -188,22 +189,18 @@ function noStore(): TokenError {
   return new TokenError({ code: "invalid_options", path: "store", message });
 }
 
-const AT_REST = "at_rest";
-
 /**
- * A run that is left at a checkpoint says so beside the log: the calls that are open there were not begun. Without this
- * nobody could tell them from calls that were at work when their process died.
+ * Whether a process of 0.1 left the run at a checkpoint of this revision, so that no open call has started. It wrote a record
+ * beside the log. Since then the log says it: a process that stops notes the calls that it has started. The record is
+ * removed, because calls start from here on.
  */
-export async function leaveAtRest(store: ThreadStore, { id, rev }: Thread): Promise<void> {
-  await store.putCheckpoint(threadKey(AT_REST, id), { rev });
-}
-
-/** Whether nothing was begun behind this revision. Asked once: from here on things begin. */
-export async function takeFromRest(store: ThreadStore, threadId: string): Promise<(thread: Thread) => boolean> {
-  const left = await store.getCheckpoint(threadKey(AT_REST, threadId));
-  if (left === undefined) return () => false;
-  await store.deleteCheckpoint(threadKey(AT_REST, threadId));
-  return ({ rev }) => isPlainObject(left) && left["rev"] === rev;
+export async function takeAtRest(store: ThreadStore, { thread, state: { run } }: ReactAgent): Promise<boolean> {
+  if (run === undefined || run.handedOver !== undefined || openCalls(run).length === 0) return false;
+  const key = threadKey("at_rest", thread.id);
+  const record = await store.getCheckpoint(key);
+  if (record === undefined) return false;
+  await store.deleteCheckpoint(key);
+  return isPlainObject(record) && record["rev"] === thread.rev;
 }
 
 /** A thread with all its entries: where a run has no store of its caller's, nobody could load the rest later. */

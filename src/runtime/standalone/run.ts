@@ -10,7 +10,7 @@ import { startServer } from "../server/start.ts";
 import { harmless, systemWarn } from "../warn.ts";
 import { handleOf, LastToken } from "./handle.ts";
 import type { RunHandle, RunOptions, RunResult } from "./options.ts";
-import { leaveAtRest, placeOf, savedWhole, tokensIn } from "./place.ts";
+import { placeOf, savedWhole, tokensIn } from "./place.ts";
 
 /** A run, and the server behind it. */
 export interface Begun<Given extends AnyAgent> {
@@ -103,20 +103,13 @@ interface Streamed extends Begun<AnyAgent> {
 /** Begins a run whose checkpoints wait for `told`. */
 export type Begin = (told: () => Promise<void>) => Promise<Begun<AnyAgent>>;
 
-interface Options {
-  /** Where the thread lies when the run is left; undefined when it is nowhere but here. */
-  readonly store: Parameters<typeof leaveAtRest>[0] | undefined;
-  /** Cancels the run, also one that waits at a checkpoint. */
-  readonly signal: AbortSignal | undefined;
-}
-
 /**
  * The events of a run that is pulled: it begins with the first `next`, and goes past a checkpoint when the event behind it is
  * asked for. Who stops there has a token behind which nothing was begun. Leaving it anywhere stops the run where it stands.
  */
 export class EventStream implements AsyncIterableIterator<AgentEvent, undefined> {
   readonly #begin: Begin;
-  readonly #options: Options;
+  readonly #signal: AbortSignal | undefined;
   #streamed: Promise<Streamed> | undefined;
   /** Lets the run go past the checkpoint at which it waits. */
   #go: (() => void) | undefined;
@@ -127,9 +120,10 @@ export class EventStream implements AsyncIterableIterator<AgentEvent, undefined>
   #isFree = false;
   #left: Promise<void> | undefined;
 
-  constructor(begin: Begin, options: Options) {
+  /** `signal` cancels the run, also one that waits at a checkpoint. */
+  constructor(begin: Begin, signal: AbortSignal | undefined) {
     this.#begin = begin;
-    this.#options = options;
+    this.#signal = signal;
   }
 
   [Symbol.asyncIterator](): this {
@@ -179,7 +173,7 @@ export class EventStream implements AsyncIterableIterator<AgentEvent, undefined>
         this.#isFree = true;
         this.#go?.();
       };
-      const { signal } = this.#options;
+      const signal = this.#signal;
       signal?.addEventListener("abort", free, { once: true });
       void begun.handle.result.catch(() => undefined).then(() => signal?.removeEventListener("abort", free));
       return { ...begun, events: begun.handle.events[Symbol.asyncIterator]() };
@@ -188,7 +182,7 @@ export class EventStream implements AsyncIterableIterator<AgentEvent, undefined>
   }
 
   #told(): Promise<void> {
-    if (this.#isFree || this.#options.signal?.aborted) return Promise.resolve();
+    if (this.#isFree || this.#signal?.aborted) return Promise.resolve();
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#go = () => {
       this.#go = undefined;
@@ -202,9 +196,6 @@ export class EventStream implements AsyncIterableIterator<AgentEvent, undefined>
     const streamed = await this.#streamed.catch(() => undefined);
     if (streamed === undefined) return; // it never began
     const { server } = streamed;
-    const { store } = this.#options;
-    // Not being able to say so costs no more than a call that is not run again.
-    if (this.#go !== undefined && store !== undefined) await leaveAtRest(store, server.thread()).catch(() => undefined);
     const stopped = server.stop({ graceMs: 0 });
     this.#isFree = true;
     this.#go?.();
