@@ -1,6 +1,9 @@
 // Counts what an issue promised and fails when a limit is missed. `--list` prints the places behind the counts too.
 import { globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path/posix";
+import { quietly } from "./command.ts";
+import type { AskCount } from "./count-ask.ts";
+import { mutablePlaces } from "./mutable-places.ts";
 import { packedFiles } from "./packed-files.ts";
 import { type PublicName, publicNames } from "./public-api.ts";
 import { root } from "./root.ts";
@@ -38,12 +41,17 @@ const OWN_FILES: { readonly [path: string]: string } = {
 
 const MERGED_LINES = 300;
 
+/** The loop and the clock: state of the runtime belongs there. */
+const STATE_FILES = ["src/runtime/loop.ts", "src/runtime/timers.ts", "src/runtime/ports.ts"];
+
 const sources = readSources();
 const counts = [
   ...(await wordCounts()),
   ...nameCounts(publicNames()),
   importCount(),
   oneImporterCount(),
+  ...(await askCounts()),
+  stateCount(),
   ...(await packageCounts()),
   { what: "README lines", measured: linesOf(readFileSync(`${root}README.md`, "utf8")), limit: 120 },
 ];
@@ -106,6 +114,22 @@ function oneImporterCount(): Count {
     return isNear && importer.lines + file.lines < MERGED_LINES ? [`${file.path} joins ${importer.path}`] : [];
   });
   return { what: "files that belong to their one importer", measured: places.length, limit: 0, places };
+}
+
+/** Runs in a process of its own, so that no other code is measured. */
+async function askCounts(): Promise<readonly Count[]> {
+  const { ok, output } = await quietly("node --no-warnings scripts/count-ask.ts");
+  if (!ok) throw new Error(output);
+  const { files, calls } = JSON.parse(output) as AskCount; // what the script prints
+  return [
+    { what: "files of src that one ask runs", measured: files.length, limit: 130, places: files },
+    { what: "calls from an ask to the store", measured: calls.length, limit: 12, places: calls },
+  ];
+}
+
+function stateCount(): Count {
+  const places = mutablePlaces("src/runtime", STATE_FILES);
+  return { what: "places with mutable state outside the loop", measured: places.length, limit: 128, places };
 }
 
 async function packageCounts(): Promise<readonly Count[]> {
