@@ -1,9 +1,8 @@
-export { AgentHost } from "./agent-host.ts";
-export { AgentServer } from "./agent-server.ts";
 export { CallError } from "./calls/find-call.ts";
 export type { RebuildOptions, RebuiltCall } from "./calls/rebuild-call.ts";
 export { type InstructionOutcome, type RunInstructionsOptions, runInstructions } from "./direct/run-instructions.ts";
-export type { HostGetOptions, HostOptions } from "./host/port.ts";
+export { AgentHost } from "./host/agent-host.ts";
+export type { HostGetOptions, HostOptions } from "./host/options.ts";
 export type { Recovered } from "./host/recovery.ts";
 export { ModelError, type PartialAnswer } from "./model/failure.ts";
 export * from "./on-demand.ts";
@@ -20,6 +19,7 @@ export type {
 } from "./request/request.ts";
 export { RequestError } from "./request/request-error.ts";
 export type { CallSummary, RequestResult } from "./request/result.ts";
+export { AgentServer } from "./server/agent-server.ts";
 export type {
   AskArguments,
   AskOptions,

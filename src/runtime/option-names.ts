@@ -3,7 +3,7 @@ import { AgentError } from "../agent/definition/errors.ts";
 import { checkName } from "../thread/names.ts";
 import { type OptionNames, refuseUnknownOptions } from "../thread/options.ts";
 import { Thread } from "../thread/thread.ts";
-import type { HostGetOptions, HostOptions } from "./host/port.ts";
+import type { HostGetOptions, HostOptions } from "./host/options.ts";
 import { RequestError } from "./request/request-error.ts";
 import type { AskOptions, Decider, SenderOptions, ServerOptions, SteerOptions, StopOptions } from "./server/options.ts";
 import type { CancelOptions, ContinueOptions, RunOptions } from "./standalone/options.ts";

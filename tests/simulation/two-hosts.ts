@@ -17,7 +17,6 @@ export async function twoHosts(seed: number): Promise<readonly string[]> {
   const clock = clockwork();
   const bare = memoryStore({ clock: clock.ports.clock });
   await bare.load("warm_up"); // loads what is loaded on demand
-  await import("../../src/runtime/host/live-host.ts");
   const runs = new Map<string, number>();
   const agent = agentOf(random, clock, runs);
   const common = { agent, store: hearingLate(bare, clock), ports: clock.ports, warn: () => undefined };

@@ -131,3 +131,12 @@ test("where no tool needs a context, no caller has to pass one", async () => {
   // @ts-expect-error the prompt needs a user
   await react.run("Hi.", prompted);
 });
+
+test("servers and hosts are classes, which only `start` and `create` construct", () => {
+  // @ts-expect-error the constructor is private
+  expectTypeOf(() => new AgentServer()).returns.toExtend<AgentServer>();
+  // @ts-expect-error the constructor is private
+  expectTypeOf(() => new AgentHost({ agent: defineAgent({ model }), store })).returns.toExtend<AgentHost>();
+  const value: unknown = store;
+  if (value instanceof AgentServer) expectTypeOf(value.threadId).toEqualTypeOf<string>();
+});

@@ -78,7 +78,7 @@ test("what is misspelt or of another kind does not compile", () => {
   // @ts-expect-error the input has no such field
   defineTool({ inputSchema: z.object({ q: z.string() }), execute: ({ p }) => p });
   // @ts-expect-error a config is no agent
-  AgentServer.start({ agent: { model }, store });
+  void AgentServer.start({ agent: { model }, store });
   // @ts-expect-error no option of this name
   react.run("Hi.", { model }, { threads: 1 });
 });

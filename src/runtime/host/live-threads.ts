@@ -8,14 +8,14 @@ import type { Loop } from "../loop.ts";
 import type { RuntimePorts } from "../ports.ts";
 import type { AgentRequest } from "../request/request.ts";
 import { RequestError } from "../request/request-error.ts";
+import { AgentServer } from "../server/agent-server.ts";
 import { factsOf } from "../server/given.ts";
 import type { ServerOptions, StopOptions } from "../server/options.ts";
-import type { AgentServer } from "../server/port.ts";
-import { LEASE_TTL_MS, startServer } from "../server/start.ts";
+import { LEASE_TTL_MS } from "../server/start.ts";
 import { NodeLease } from "../session/node-lease.ts";
 import { inTime } from "../time-limits.ts";
 import { HostedRequest } from "./hosted-request.ts";
-import type { HostGetOptions, HostOptions } from "./port.ts";
+import type { HostGetOptions, HostOptions } from "./options.ts";
 
 const IDLE_MS = 10_000;
 /** How long the store has to end the lease when the host stops. */
@@ -157,7 +157,7 @@ export class LiveThreads<Given extends AnyAgent> {
         this.#ended(requestId);
     };
     const wanted = new AbortController();
-    const server = startServer<Given>(
+    const server = AgentServer.open<Given>(
       { ...this.#options, ...own, threadId, signal: wanted.signal },
       { lost, opened, listen, lease: this.#lease },
     );

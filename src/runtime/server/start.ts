@@ -26,8 +26,6 @@ import { harmless, saidOnce, systemWarn } from "../warn.ts";
 import { explain } from "./explain.ts";
 import { factsOf, loadCounter, promptFor } from "./given.ts";
 import type { ServerOptions } from "./options.ts";
-import type { AgentServer } from "./port.ts";
-import { LiveServer, serverStopped } from "./server.ts";
 import { settingsFor } from "./settings.ts";
 
 export const LEASE_TTL_MS = 10_000;
@@ -49,11 +47,11 @@ export interface StartHooks {
   readonly opened?: (live: Loop) => void;
 }
 
-/** Starts a server, as long as anybody wants it: neither the caller's own code nor the store has to answer ever. */
-export async function startServer<Given extends AnyAgent>(
+/** Starts the loop of a thread. Ends when its signal is aborted, also where the store or the caller's code never answers. */
+export async function startLoop<Given extends AnyAgent>(
   options: ServerOptions<Given>,
-  hooks: StartHooks = {},
-): Promise<AgentServer<Given>> {
+  hooks: StartHooks,
+): Promise<Loop> {
   const { signal = new AbortController().signal } = options;
   try {
     return await untilAborted(signal, () => start(options, hooks, signal));
@@ -66,7 +64,7 @@ async function start<Given extends AnyAgent>(
   options: ServerOptions<Given>,
   hooks: StartHooks,
   signal: AbortSignal,
-): Promise<AgentServer<Given>> {
+): Promise<Loop> {
   const { agent, store, context = () => undefined as never } = options;
   const warn = harmless(options.warn ?? systemWarn);
   const telemetry = options.telemetry === undefined ? silent : guarded(options.telemetry);
@@ -92,7 +90,6 @@ async function start<Given extends AnyAgent>(
     signal,
   };
   const holder = hooks.unclaimed ? undefined : await Holder.claim(store, threadId, claim);
-  let server: LiveServer<Given> | undefined;
   const letGo = (): void => void holder?.release().catch(() => undefined); // renews no more, whatever comes of it
   signal.addEventListener("abort", letGo, { once: true });
   try {
@@ -113,16 +110,15 @@ async function start<Given extends AnyAgent>(
       tokens,
       listen: hooks.listen ?? (() => undefined),
       lost: (error) => {
-        server?.stopBecause(lostBecause(threadId, error) ?? serverStopped(), { graceMs: 0 }).catch(() => undefined); // the claim runs out by itself
+        loop?.stop(0, lostBecause(threadId, error) ?? serverStopped()).catch(() => undefined); // the claim runs out by itself
         hooks.lost?.();
       },
     };
     loop = await openLoop(threadOptions, hooks.first, signal);
     hooks.opened?.(loop);
-    server = new LiveServer<Given>(loop);
     if (early !== undefined) loop.post({ type: "lost", error: early.error });
-    if (signal.aborted) await server.stop({ graceMs: 0 });
-    return server;
+    if (signal.aborted) await loop.stop(0, serverStopped());
+    return loop;
   } catch (error) {
     await holder?.release().catch(() => undefined); // what went wrong first is what is told
     throw error;
@@ -221,6 +217,11 @@ function lostBecause(threadId: string, error: unknown): HeddleError | undefined 
   if (holder !== undefined && until !== undefined) return new ThreadHeldError(threadId, holder, until);
   const message = `Thread ${threadId} was claimed by another process, and this server has stopped. Start the thread again.`;
   return new RequestError({ code: "server_stopped", message });
+}
+
+/** The error of calls of a server that was stopped. */
+export function serverStopped(): RequestError {
+  return new RequestError({ code: "server_stopped", message: "This server was stopped. Start the thread again." });
 }
 
 function givenUp(): RequestError {

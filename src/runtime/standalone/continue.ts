@@ -4,10 +4,9 @@ import type { AgentEvent } from "../../agent/event.ts";
 import { openCalls, type Run } from "../../agent/react/state.ts";
 import type { Signal } from "../../agent/signal.ts";
 import { isSuspended, RequestError, requestCancelled } from "../request/request-error.ts";
+import { AgentServer } from "../server/agent-server.ts";
 import { factsOf } from "../server/given.ts";
 import type { Decider } from "../server/options.ts";
-import type { AgentServer } from "../server/port.ts";
-import { startServer } from "../server/start.ts";
 import { endedHandle, handleOf, LastToken } from "./handle.ts";
 import type { CancelOptions, ContinueOptions, Decisions, RunHandle } from "./options.ts";
 import {
@@ -73,7 +72,7 @@ async function openServer<Given extends AnyAgent>(
   const { thread, threadId, rev } = good;
   // A store that had all of it may have been gone on from; what was begun there is not known.
   let wentOn = thread === undefined;
-  return startServer<Given>(
+  return AgentServer.open<Given>(
     {
       agent,
       store,

@@ -7,7 +7,7 @@ import { nextEventSeq } from "../live/thread-metadata.ts";
 import type { AgentRequest } from "../request/request.ts";
 import { requestWaiting } from "../request/request-error.ts";
 import { pastResult } from "../request/result.ts";
-import type { AgentServer } from "../server/port.ts";
+import type { AgentServer } from "../server/agent-server.ts";
 import type { RunHandle, RunResult } from "./options.ts";
 import { type Place, wholeThread } from "./place.ts";
 

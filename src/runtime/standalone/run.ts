@@ -4,9 +4,8 @@ import { secretsOf, type TokenConfig } from "../../checkpoint/config.ts";
 import type { Content } from "../../thread/message.ts";
 import { RequestError, requestCancelled, requestFailed } from "../request/request-error.ts";
 import { type CallSummary, endedWith, type RequestResult } from "../request/result.ts";
+import { AgentServer } from "../server/agent-server.ts";
 import type { AskArguments, AskOptions } from "../server/options.ts";
-import type { AgentServer } from "../server/port.ts";
-import { startServer } from "../server/start.ts";
 import { harmless, systemWarn } from "../warn.ts";
 import { handleOf, LastToken } from "./handle.ts";
 import type { RunHandle, RunOptions, RunResult } from "./options.ts";
@@ -54,7 +53,7 @@ export async function beginRun<Given extends AnyAgent>(
   const threadId = named ?? thread?.id ?? ports.ids("thread");
   const last = new LastToken();
   const tokens = tokensIn(place, threadId);
-  const server = await startServer<Given>(
+  const server = await AgentServer.open<Given>(
     { agent, store, threadId, telemetry, ports, warn, onError },
     {
       unclaimed: isOwn,

@@ -1,9 +1,8 @@
 import type { AnyAgent } from "../../agent/definition/config.ts";
 import type { ReactAgent } from "../../agent/react/agent.ts";
-import type { AgentServer } from "../../runtime/agent-server.ts";
 import { type Decision, decideByEntry } from "../../runtime/host/decide-by-entry.ts";
 import type { RuntimePorts } from "../../runtime/ports.ts";
-import { startServer } from "../../runtime/server/start.ts";
+import { AgentServer } from "../../runtime/server/agent-server.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import type { FaultOptions, FaultStore } from "../fault-store/fault.ts";
 import { faultStore } from "../fault-store/fault-store.ts";
@@ -68,7 +67,7 @@ export class SimulatedProcess {
     const { store, ports } = this;
     const agent = this.#agent(this);
     this.keepsDeltas = agent.captureDeltas;
-    this.server = await startServer(
+    this.server = await AgentServer.open(
       {
         agent,
         store,

@@ -1,5 +1,5 @@
 import { openCalls } from "../../agent/react/state.ts";
-import type { AgentServer } from "../../runtime/agent-server.ts";
+import type { AgentServer } from "../../runtime/server/agent-server.ts";
 import { resultText } from "../../thread/result-text.ts";
 import type { Random } from "../random.ts";
 import { CLIENT_TOOLS, generatedPolicy } from "./generated-agent.ts";

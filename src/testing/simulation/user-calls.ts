@@ -1,5 +1,5 @@
 import type { ContextOperation } from "../../lanes/context-operation.ts";
-import type { AgentServer } from "../../runtime/agent-server.ts";
+import type { AgentServer } from "../../runtime/server/agent-server.ts";
 import { HeddleError } from "../../thread/errors.ts";
 import type { Random } from "../random.ts";
 import { isOfStore } from "./followed-requests.ts";

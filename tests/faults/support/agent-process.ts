@@ -4,8 +4,8 @@
  */
 import { writeSync } from "node:fs";
 import { createInterface } from "node:readline";
-import { AgentServer } from "../../../src/runtime/agent-server.ts";
 import type { AgentRequest } from "../../../src/runtime/request/request.ts";
+import { AgentServer } from "../../../src/runtime/server/agent-server.ts";
 import type { ThreadStore } from "../../../src/stores/port.ts";
 import { WRITE_METHODS } from "../../../src/testing/fault-store/fault.ts";
 import { HeddleError } from "../../../src/thread/errors.ts";

@@ -4,7 +4,7 @@
  */
 import { appendFileSync, writeSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { AgentServer } from "../../../src/runtime/agent-server.ts";
+import { AgentServer } from "../../../src/runtime/server/agent-server.ts";
 import { HeddleError } from "../../../src/thread/errors.ts";
 import { openAt } from "../../support/open-at.ts";
 import { charging } from "./charging-agent.ts";

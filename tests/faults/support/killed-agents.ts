@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { project, type ThreadStore } from "heddle";
 import { validateMessages } from "heddle/providers";
 import { expect } from "vitest";
-import { AgentServer } from "../../../src/runtime/agent-server.ts";
+import { AgentServer } from "../../../src/runtime/server/agent-server.ts";
 import { type Child, startChild } from "../../support/child.ts";
 import { openAt } from "../../support/open-at.ts";
 import type { JobOfAgent } from "./agent-process.ts";

@@ -1,7 +1,7 @@
 /** Holds a thread until it is told to stop, and tells when the thread was released. Its argument is a HolderJob. */
 import { writeSync } from "node:fs";
 import { createInterface } from "node:readline";
-import { AgentServer } from "../../../src/runtime/agent-server.ts";
+import { AgentServer } from "../../../src/runtime/server/agent-server.ts";
 import { openAt } from "../../support/open-at.ts";
 import { charging } from "./charging-agent.ts";
 

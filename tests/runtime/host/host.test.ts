@@ -1,4 +1,4 @@
-import { type AgentEvent, memoryStore } from "heddle";
+import { type AgentEvent, AgentHost, AgentServer, memoryStore } from "heddle";
 import { scriptedModel } from "heddle/testing";
 import { expect, test, vi } from "vitest";
 import { gate } from "../support/stage.ts";
@@ -13,6 +13,19 @@ test("of many who want a thread at once, all get one server, which claims once",
   expect(claim).toHaveBeenCalledTimes(1);
   expect(host.size).toBe(1);
   await end(host.stop());
+});
+
+test("hosts and servers are instances of their classes", async () => {
+  const { host: make, end, store } = await house();
+  const host = make({ agent: agentOf([]) });
+  const started = await end(AgentServer.start({ agent: agentOf([]), store }));
+  const servers = [await end(host.get("thread_1")), started];
+  expect([host instanceof AgentHost, ...servers.map((server) => server instanceof AgentServer)]).toEqual([
+    true,
+    true,
+    true,
+  ]);
+  await end(Promise.all([host.stop(), started.stop()]));
 });
 
 test("a thread is released when nothing runs on it, and comes back when it is wanted", async () => {

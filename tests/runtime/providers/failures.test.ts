@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { AgentEvent } from "../../../src/agent/event.ts";
-import type { AgentServer } from "../../../src/runtime/agent-server.ts";
 import type { AgentRequest } from "../../../src/runtime/request/request.ts";
 import { RequestError } from "../../../src/runtime/request/request-error.ts";
+import type { AgentServer } from "../../../src/runtime/server/agent-server.ts";
 import type { Answer } from "../../support/protocol/server.ts";
 import { APIS, EVERY_WAY, modelAt } from "./support/models.ts";
 import { proveBodies, stage, told } from "./support/stage.ts";

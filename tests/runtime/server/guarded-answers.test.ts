@@ -87,7 +87,6 @@ test("a call for somebody outside is nobody's to answer while it is asked about"
   const request = await on.end(server.ask("Sign."));
   await on.settled();
   expect(await statusIn(on)).toBe("running");
-  await import("../../../src/runtime/host/live-host.ts"); // loaded on demand
   const agent = defineAgent({ model: scriptedModel([]), ...config });
   const elsewhere = AgentHost.create({ agent, store: on.store, ports: on.ports });
   const answered = elsewhere.answer(on.threadId, "call_1", "signed");

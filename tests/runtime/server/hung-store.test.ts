@@ -20,7 +20,6 @@ async function hanging(): Promise<{ readonly on: Stage; readonly hung: Set<strin
         };
       },
     });
-  await import("../../../src/runtime/host/live-host.ts"); // loaded on demand
   return { on: await stage({ around }), hung, renewed: () => renewed };
 }
 

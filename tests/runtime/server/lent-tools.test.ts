@@ -45,7 +45,6 @@ describe("the tools of a request that is taken up after a restart", () => {
   });
 
   test("on a host, and of a token", async () => {
-    await import("../../../src/runtime/host/live-host.ts"); // loaded on demand
     const on = await left();
     const agent = defineAgent({ model: scriptedModel([calling, "There."], { after: on.ports.after }) }) as AnyAgent;
     const host = AgentHost.create({ agent, store: on.store, ports: on.ports, tools: () => ({ find }) });

@@ -1,7 +1,7 @@
-import type { AgentEvent, AgentServer, Entry } from "heddle";
+import type { AgentEvent, Entry } from "heddle";
 import { faultStore, scriptedModel } from "heddle/testing";
 import { describe, expect, test } from "vitest";
-import { startServer } from "../../../src/runtime/server/start.ts";
+import { AgentServer } from "../../../src/runtime/server/agent-server.ts";
 import { defineAgent, toAll } from "../support/recovery-tools.ts";
 import { type Spied, spied } from "../support/spied-store.ts";
 import { anything, eventsOf, expectWhole, failureOf, proveAll, type Stage, stage, told } from "../support/stage.ts";
@@ -69,7 +69,10 @@ async function recorded(): Promise<Recorded> {
   const ran: Ran = { look: [], charge: [], pay: [] };
   const agent = defineAgent({ model: model(on), tools: toolsOf(ran) as never });
   const { store, threadId, ports } = on;
-  const server = await startServer({ agent, store, threadId, ports }, { listen: (event) => void events.push(event) });
+  const server = await AgentServer.open(
+    { agent, store, threadId, ports },
+    { listen: (event) => void events.push(event) },
+  );
   const request = await on.end(server.ask("Go."));
   await on.pass(10);
   server.steer("And be quick.");
@@ -108,7 +111,7 @@ describe("a log that ends anywhere", () => {
       await on.store.fork(on.threadId, { atSeq: seq, newId: cut });
       const ran: Ran = { look: [], charge: [], pay: [] };
       const agent = defineAgent({ model: model(on), tools: toolsOf(ran) as never });
-      const server = await on.end(startServer({ agent, store: on.store, threadId: cut, ports: on.ports }));
+      const server = await on.end(AgentServer.open({ agent, store: on.store, threadId: cut, ports: on.ports }));
       const { request } = server;
       await decideAll(on, server);
       if (request === undefined) throw new Error(`nothing was taken up at ${seq}`);
@@ -138,7 +141,7 @@ describe("a log that ends anywhere", () => {
       const ran: Ran = { look: [], charge: [], pay: [] };
       const config = { model: model(on), tools: toolsOf(ran) as never, recover: "fail" } as const;
       const server = await on.end(
-        startServer({ agent: defineAgent(config), store: on.store, threadId: cut, ports: on.ports }),
+        AgentServer.open({ agent: defineAgent(config), store: on.store, threadId: cut, ports: on.ports }),
       );
       expect(ran).toEqual({ look: [], charge: [], pay: [] });
       const waits = told(log.slice(0, seq + 1)).at(-1) === "result call_2"; // and nothing else was at work

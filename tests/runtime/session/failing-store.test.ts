@@ -2,7 +2,7 @@ import { ConflictError, StaleHolderError, StoreError, type ThreadStore } from "h
 import { StoreFullError } from "heddle/store";
 import { scriptedModel } from "heddle/testing";
 import { describe, expect, test } from "vitest";
-import { startServer } from "../../../src/runtime/server/start.ts";
+import { AgentServer } from "../../../src/runtime/server/agent-server.ts";
 import { defineAgent } from "../support/recovery-tools.ts";
 import { type Spied, spied } from "../support/spied-store.ts";
 import {
@@ -310,7 +310,7 @@ test("a token that cannot be minted fails the request, and nothing more is done 
   };
   const tokens = { config: { tokenSecret: "s".repeat(32) }, carry } as never;
   const server = await on.end(
-    startServer({ agent: defineAgent({ model, tools: { work } }), store, threadId, ports }, { tokens }),
+    AgentServer.open({ agent: defineAgent({ model, tools: { work } }), store, threadId, ports }, { tokens }),
   );
   const request = await on.end(server.ask("Go."));
   expect((await failureOf(on.end(request.result))).failure?.code).toBe("store_failed");

@@ -3,7 +3,7 @@ import { afterEach, expect, test } from "vitest";
 import type { AgentConfig } from "../../../src/agent/definition/config.ts";
 import { defineAgent } from "../../../src/agent/definition/define-agent.ts";
 import type { AnyTool } from "../../../src/agent/definition/tool.ts";
-import { AgentServer } from "../../../src/runtime/agent-server.ts";
+import { AgentServer } from "../../../src/runtime/server/agent-server.ts";
 import { openTelemetry } from "../../../src/runtime/telemetry/open-telemetry.ts";
 import type { Telemetry } from "../../../src/runtime/telemetry/telemetry.ts";
 import type { ScriptedRequest } from "../../../src/scripted-model/request.ts";

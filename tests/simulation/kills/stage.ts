@@ -1,8 +1,8 @@
 import type { AgentConfig } from "../../../src/agent/definition/config.ts";
 import { defineAgent } from "../../../src/agent/definition/define-agent.ts";
 import { openCalls } from "../../../src/agent/react/state.ts";
-import type { AgentServer } from "../../../src/runtime/agent-server.ts";
 import type { RuntimePorts } from "../../../src/runtime/ports.ts";
+import type { AgentServer } from "../../../src/runtime/server/agent-server.ts";
 import type { FaultPlan } from "../../../src/testing/fault-store/fault.ts";
 import { CLIENT_TOOLS } from "../../../src/testing/simulation/generated-agent.ts";
 import { createSimulation } from "../../../src/testing/simulation/simulate.ts";

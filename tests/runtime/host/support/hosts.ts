@@ -35,7 +35,6 @@ export function realTime(): Clockwork {
 export async function house(given?: ThreadStore, clock: Clockwork = clockwork()): Promise<House> {
   const store = given ?? memoryStore({ clock: clock.ports.clock });
   await store.load("warm_up"); // loads what is loaded on demand
-  await import("../../../../src/runtime/host/live-host.ts");
   const warnings: string[] = [];
   return {
     ...clock,

@@ -3,7 +3,7 @@ import { argv } from "node:process";
 import { createInterface } from "node:readline";
 import type { AnyAgent } from "../../../../src/agent/definition/config.ts";
 import { defineAgent } from "../../../../src/agent/definition/define-agent.ts";
-import { AgentHost } from "../../../../src/runtime/agent-host.ts";
+import { AgentHost } from "../../../../src/runtime/host/agent-host.ts";
 import { scriptedModel } from "../../../../src/scripted-model/scripted-model.ts";
 import { sqliteStore } from "../../../../src/stores/sqlite/sqlite-store.ts";
 

@@ -10,7 +10,7 @@ import { createInterface } from "node:readline";
 import { defineAgent } from "../../../../src/agent/definition/define-agent.ts";
 import { defineTool } from "../../../../src/agent/definition/tool.ts";
 import type { AgentEvent } from "../../../../src/agent/event.ts";
-import { AgentServer } from "../../../../src/runtime/agent-server.ts";
+import { AgentServer } from "../../../../src/runtime/server/agent-server.ts";
 import { sqliteStore } from "../../../../src/sqlite.ts";
 import type { ApiName } from "../../../support/protocol/server.ts";
 import { modelAt } from "./models.ts";

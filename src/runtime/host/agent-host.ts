@@ -2,13 +2,19 @@ import type { AgentContext, AgentOutput, AnyAgent } from "../../agent/definition
 import { StaleHolderError, ThreadHeldError } from "../../stores/errors.ts";
 import { HeddleError } from "../../thread/errors.ts";
 import type { Content } from "../../thread/message.ts";
-import { checkDecider, checkGetOptions, checkSenderOptions, checkStopOptions } from "../option-names.ts";
+import {
+  checkDecider,
+  checkGetOptions,
+  checkHostOptions,
+  checkSenderOptions,
+  checkStopOptions,
+} from "../option-names.ts";
 import { type RuntimePorts, runtimePorts } from "../ports.ts";
 import type { AgentRequest, SteerAnswer } from "../request/request.ts";
 import { isSuspended, RequestError } from "../request/request-error.ts";
+import type { AgentServer } from "../server/agent-server.ts";
 import { askedBefore } from "../server/ask.ts";
 import type { AskArguments, AskOptions, Decider, SenderOptions, SteerOptions, StopOptions } from "../server/options.ts";
-import type { AgentServer } from "../server/port.ts";
 import { LEASE_TTL_MS } from "../server/start.ts";
 import { FIRST } from "../session/load.ts";
 import { patiently } from "../session/patiently.ts";
@@ -16,7 +22,7 @@ import { answeredWith } from "../tools/result.ts";
 import { harmless, systemWarn } from "../warn.ts";
 import { type Decision, decideByEntry, notWaiting } from "./decide-by-entry.ts";
 import { LiveThreads, type Used } from "./live-threads.ts";
-import type { AgentHost, HostGetOptions, HostOptions } from "./port.ts";
+import type { HostGetOptions, HostOptions } from "./options.ts";
 import { interruptedThreads, type Recovered, takeOverThreads } from "./recovery.ts";
 import { type Target, targetOf } from "./thread-token.ts";
 
@@ -25,7 +31,16 @@ const AT_WORK = 16;
 /** Why a request is cancelled whose signal was aborted. */
 const ABORTED = "The signal of the request was aborted.";
 
-export class LiveHost<Given extends AnyAgent> implements AgentHost<Given> {
+/**
+ * Runs an agent on many threads. Each thread has at most one live server. A released thread uses no memory.
+ *
+ * @example
+ * const host = AgentHost.create({ agent: defineAgent({ model: scriptedModel(["4"]) }), store: memoryStore() });
+ * const request = await host.ask("thread_1", "What's 2+2?");
+ * const { text } = await request.result; // "4"
+ * await host.stop();
+ */
+export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDisposable {
   readonly #options: HostOptions<Given>;
   readonly #ports: RuntimePorts;
   readonly #threads: LiveThreads<Given>;
@@ -36,17 +51,27 @@ export class LiveHost<Given extends AnyAgent> implements AgentHost<Given> {
   /** What forgets the signal of an ask, by the id of its request. */
   readonly #signals = new Map<string, () => void>();
 
-  constructor(options: HostOptions<Given>) {
+  private constructor(options: HostOptions<Given>) {
     this.#options = options;
     this.#ports = runtimePorts(options.ports);
     this.#warn = harmless(options.warn ?? systemWarn);
     this.#threads = new LiveThreads(options, this.#ports, (requestId) => this.#signals.get(requestId)?.());
   }
 
+  static create<Given extends AnyAgent>(options: HostOptions<Given>): AgentHost<Given> {
+    checkHostOptions(options);
+    return new AgentHost<Given>(options);
+  }
+
+  /** The number of threads that are live now. */
   get size(): number {
     return this.#threads.size;
   }
 
+  /**
+   * The live server of a thread. It is started when there is none, and an interrupted request is resumed. It stops when the
+   * thread is idle: call `get` again.
+   */
   async get(threadId: string, options: HostGetOptions<AgentContext<Given>> = {}): Promise<AgentServer<Given>> {
     checkGetOptions(options);
     const { signal, ...start } = options;
@@ -61,6 +86,7 @@ export class LiveHost<Given extends AnyAgent> implements AgentHost<Given> {
     );
   }
 
+  /** Asks. The thread stays live while a caller iterates the events of the request or waits for its `result`. */
   async ask(
     threadId: string,
     content: Content,
@@ -110,6 +136,7 @@ export class LiveHost<Given extends AnyAgent> implements AgentHost<Given> {
     }
   }
 
+  /** Resumes the open request; undefined when there is none. With a token, it must be the request of the token. */
   async resume(threadIdOrToken: string): Promise<AgentRequest<AgentOutput<Given>> | undefined> {
     const { threadId, requestId } = await this.#target(threadIdOrToken);
     return this.#threads.use(threadId, async ({ server, hosted }) => {
@@ -119,23 +146,33 @@ export class LiveHost<Given extends AnyAgent> implements AgentHost<Given> {
     });
   }
 
+  /**
+   * Takes over every thread of this agent whose request ran when its process ended. At most `recoverConcurrency` requests run at
+   * once. Resolves when the last of them has begun, with the ids of the requests and the thread of each.
+   */
   async recover(): Promise<Recovered> {
     const { leaseTtlMs = LEASE_TTL_MS, claimWaitMs = leaseTtlMs } = this.#options;
     return this.#takeOver(await interruptedThreads(this.#options.store, this.#ports), claimWaitMs);
   }
 
+  /**
+   * Lets a call run that waits for approval; durable when it resolves. Where another process holds the thread, the decision is
+   * written into the log, and that process acts on it. A token names the request that waits: see docs/hosting.md.
+   */
   async approve(threadIdOrToken: string, toolCallId: string, options: Decider = {}): Promise<void> {
     checkDecider("approve", options);
     const here = (server: AgentServer<Given>) => server.approve(toolCallId, options);
     return this.#decide(threadIdOrToken, here, { ...options, toolCallId, approved: true });
   }
 
+  /** Refuses a call that waits for approval, as `approve` allows one. */
   async deny(threadIdOrToken: string, toolCallId: string, options: Decider = {}): Promise<void> {
     checkDecider("deny", options);
     const here = (server: AgentServer<Given>) => server.deny(toolCallId, options);
     return this.#decide(threadIdOrToken, here, { ...options, toolCallId, approved: false });
   }
 
+  /** The result of a call of a tool without `execute`, sent as `approve` sends a decision. */
   async answer(
     threadIdOrToken: string,
     toolCallId: string,
@@ -147,10 +184,12 @@ export class LiveHost<Given extends AnyAgent> implements AgentHost<Given> {
     await this.#decide(threadIdOrToken, here, { ...options, toolCallId, outcome: answeredWith(output) });
   }
 
+  /** Adds a message of the user to the running request of a thread. While another process runs it: `thread_held`. */
   steer(threadId: string, content: Content, options?: SteerOptions): Promise<SteerAnswer> {
     return this.#command(threadId, (server) => server.steer(content, options));
   }
 
+  /** Adds a message of another source, which the log names. While another process runs the thread: `thread_held`. */
   inject(
     threadId: string,
     content: Content,
@@ -159,14 +198,17 @@ export class LiveHost<Given extends AnyAgent> implements AgentHost<Given> {
     return this.#command(threadId, (server) => server.inject(content, options));
   }
 
+  /** Adds a message for the end of the request. While another process runs the thread: `thread_held`. */
   followUp(threadId: string, content: Content, options?: SteerOptions): Promise<SteerAnswer> {
     return this.#command(threadId, (server) => server.followUp(content, options));
   }
 
+  /** Cancels the request of a thread; false when there was none. While another process runs it: `thread_held`. */
   cancel(threadId: string, requestId?: string, reason?: string, options?: SenderOptions): Promise<boolean> {
     return this.#command(threadId, (server) => server.cancel(requestId, reason, options));
   }
 
+  /** Ends work that has begun, as `stop` of a server does, and releases all threads. */
   async stop(options: StopOptions = {}): Promise<void> {
     checkStopOptions(options);
     this.#stopped.abort();

@@ -8,7 +8,6 @@ import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
 import { checkedInput } from "../../projection/policy/policy.ts";
 import type { ExplainedEntry } from "../../projection/projection.ts";
 import { threadNotFound } from "../../stores/errors.ts";
-import type { HeddleError } from "../../thread/errors.ts";
 import type { Content } from "../../thread/message.ts";
 import type { Thread } from "../../thread/thread.ts";
 import type { Loop } from "../loop.ts";
@@ -18,6 +17,7 @@ import {
   checkContextOperation,
   checkDecider,
   checkSenderOptions,
+  checkServerOptions,
   checkSteerOptions,
   checkStopOptions,
   checkSummaryRange,
@@ -32,29 +32,67 @@ import { commandRefs, decisionOf } from "./command-refs.ts";
 import { explain } from "./explain.ts";
 import { factsOf } from "./given.ts";
 import { findBranchPosition, modify } from "./modify.ts";
-import type { AskArguments, AskOptions, Decider, SenderOptions, SteerOptions, StopOptions } from "./options.ts";
+import type {
+  AskArguments,
+  AskOptions,
+  Decider,
+  SenderOptions,
+  ServerOptions,
+  SteerOptions,
+  StopOptions,
+} from "./options.ts";
 import { resultOfRequest } from "./past-request.ts";
-import type { AgentServer } from "./port.ts";
+import { type StartHooks, serverStopped, startLoop } from "./start.ts";
 import { steer } from "./steer.ts";
 import { summarizeRange } from "./summarize-range.ts";
 
-/** An agent on one thread, at work. */
-export class LiveServer<Given extends AnyAgent> implements AgentServer<Given> {
+/**
+ * An agent on one thread. It holds the thread as long as it runs, so that no other process runs it.
+ *
+ * @example
+ * const agent = defineAgent({ model: scriptedModel(["4"]) });
+ * const server = await AgentServer.start({ agent, store: memoryStore() });
+ * const request = await server.ask("What's 2+2?");
+ * const { text } = await request.result; // "4"
+ * await server.stop();
+ */
+export class AgentServer<Given extends AnyAgent = AnyAgent> implements AsyncDisposable {
   readonly #live: Loop;
-  #stopped: Promise<void> | undefined;
 
-  constructor(live: Loop) {
+  private constructor(live: Loop) {
     this.#live = live;
+  }
+
+  /**
+   * Claims the thread and starts the agent on it. A request that a crash has interrupted is resumed, or closed, as the
+   * agent's `recover` says. A thread that another process holds is a ThreadHeldError.
+   */
+  static async start<Given extends AnyAgent>(options: ServerOptions<Given>): Promise<AgentServer<Given>> {
+    checkServerOptions(options);
+    return AgentServer.open(options);
+  }
+
+  /** @internal For hosts and runs: the options are checked, and hooks are called on the way. */
+  static async open<Given extends AnyAgent>(
+    options: ServerOptions<Given>,
+    hooks: StartHooks = {},
+  ): Promise<AgentServer<Given>> {
+    return new AgentServer<Given>(await startLoop(options, hooks));
   }
 
   get threadId(): string {
     return this.#live.options.threadId;
   }
 
+  /** The request that runs or waits now, also one that was resumed after a crash. */
   get request(): AgentRequest<AgentOutput<Given>> | undefined {
     return this.#live.current as AgentRequest<AgentOutput<Given>> | undefined; // its result is of the definition's output
   }
 
+  /**
+   * Asks. When this resolves the ask is durable and the model call has begun. An ask that is refused is a RequestError
+   * (`busy`, `empty_ask`, `unknown_tool`, `pending_overflow`, `not_accepted`), and the thread is as it was.
+   */
   async ask(
     content: Content,
     ...given: AskArguments<AskOptions<AgentContext<Given>>>
@@ -66,43 +104,58 @@ export class LiveServer<Given extends AnyAgent> implements AgentServer<Given> {
     return request as AgentRequest<AgentOutput<Given>>; // its result is of the definition's output
   }
 
+  /**
+   * The result of a request, also of one that ended long ago or in another process. Waits for one that runs. Rejects as its
+   * own `result` does, and with `request_waiting` or `request_not_found`.
+   */
   async result(requestId: string): Promise<RequestResult<AgentOutput<Given>>> {
     const result = await resultOfRequest(this.#live, requestId);
     return result as RequestResult<AgentOutput<Given>>; // its result is of the definition's output
   }
 
+  /** The thread as it is now. Of a long one only the end: query all of it with `store.read(threadId, { kinds, refs })`. */
   thread(): Thread {
     return this.#live.agent.thread;
   }
 
+  /**
+   * The status of every entry in the view of the last model call. Before the first call of this server: in the view of the next.
+   * A policy that was set since may need more of a long thread than is loaded: `tail_too_short`, until that call.
+   */
   explain(): readonly ExplainedEntry[] {
     return explain(this.#live.live);
   }
 
+  /** The calls that wait for a decision or a result from outside. */
   waiting(): readonly WaitingCall[] {
     const { broken, agent } = this.#live.live;
     return broken === undefined ? waitingCalls(agent) : [];
   }
 
+  /** Lets a call run that waits for approval. The decision is durable when this resolves. */
   async approve(toolCallId: string, options: Decider = {}): Promise<void> {
     checkDecider("approve", options);
     await this.#decide({ type: "approve", toolCallId, ...decisionOf(options) });
   }
 
+  /** Refuses a call that waits for approval. The model is shown the reason. */
   async deny(toolCallId: string, options: Decider = {}): Promise<void> {
     checkDecider("deny", options);
     await this.#decide({ type: "deny", toolCallId, ...decisionOf(options) });
   }
 
+  /** The result of a call of a tool without `execute`: anything that `execute` may return, also `fail(error)`. */
   async answer(toolCallId: string, output: unknown, options: SenderOptions = {}): Promise<void> {
     checkSenderOptions("answer", options);
     await this.#decide({ type: "answer", toolCallId, outcome: answeredWith(output), ...commandRefs(options) });
   }
 
+  /** Adds a message of the user to the running request, before its next model call. */
   steer(content: Content, options?: SteerOptions): SteerAnswer {
     return this.#steer("steer", content, options);
   }
 
+  /** Adds a message of another source, which the log names. */
   inject(content: Content, options: SteerOptions & { readonly source: string }): SteerAnswer {
     const source: unknown = options?.source; // of a caller without types
     if (typeof source === "string") return this.#steer("inject", content, options);
@@ -110,10 +163,15 @@ export class LiveServer<Given extends AnyAgent> implements AgentServer<Given> {
     throw new RequestError({ code: "invalid_options", message });
   }
 
+  /** Adds a message for the time when the request would end: it continues with it. */
   followUp(content: Content, options?: SteerOptions): SteerAnswer {
     return this.#steer("follow_up", content, options);
   }
 
+  /**
+   * Resolves when the request has ended; false when there was none. With the id of an ask that waits in the queue, the ask is
+   * refused as `request_cancelled`. Without an id, the running request is cancelled, and the next ask has its turn.
+   */
   async cancel(requestId?: string, reason?: string, options: SenderOptions = {}): Promise<boolean> {
     checkSenderOptions("cancel", options);
     const refs = commandRefs(options);
@@ -131,6 +189,10 @@ export class LiveServer<Given extends AnyAgent> implements AgentServer<Given> {
     return true;
   }
 
+  /**
+   * Ends the request with the results so far, as `stopped`. Work that has begun may end, nothing else begins, and no decision
+   * is waited for. Resolves when it has ended; false when there was none.
+   */
   async finish(requestId?: string): Promise<boolean> {
     const request = this.#live.current;
     if (request === undefined || (requestId !== undefined && request.id !== requestId)) return false;
@@ -139,12 +201,17 @@ export class LiveServer<Given extends AnyAgent> implements AgentServer<Given> {
     return true;
   }
 
+  /** Changes the context of a lane. While a request runs the change is deferred, and the last one wins. */
   modifyContext(operation: Partial<ContextOperation> & Pick<ContextOperation, "operation">): Promise<OperationAnswer> {
     this.#check();
     checkContextOperation(operation);
     return modify(this.#live, operation);
   }
 
+  /**
+   * Begins a new lane at an entry, on the lane of that entry, and makes it active: a second attempt, or an edited message.
+   * Deferred while a request runs, as `modifyContext` is.
+   */
   async branch(options: BranchOptions): Promise<OperationAnswer & { readonly lane: string }> {
     this.#check();
     checkBranchOptions(options);
@@ -154,11 +221,13 @@ export class LiveServer<Given extends AnyAgent> implements AgentServer<Given> {
     return { ...answer, lane };
   }
 
+  /** Clears the context of the model. The thread keeps everything. */
   reset(): Promise<OperationAnswer> {
     const resultContext = { id: this.#live.options.ports.ids("ctx"), entries: [] };
     return this.modifyContext({ operation: { type: "replace", reason: "manual", resultContext } });
   }
 
+  /** Writes a summary of the entries up to `toSeq`. Default: all but the turns that the policy keeps. */
   async summarize(
     range: { readonly fromSeq?: number; readonly toSeq?: number } = {},
   ): Promise<{ readonly seq: number }> {
@@ -167,10 +236,15 @@ export class LiveServer<Given extends AnyAgent> implements AgentServer<Given> {
     return summarizeRange(this.#live, range);
   }
 
+  /** Holds from the next model call on. Resolves when it is set: its token counter may have to be loaded first. */
   async setContextPolicy(policy: ContextPolicyInput): Promise<void> {
     await this.#live.setPolicy(checkedInput(policy));
   }
 
+  /**
+   * A text holds from the next model call on. A function is called from the next request on, and the open request keeps its
+   * prompt.
+   */
   setSystemPrompt(systemPrompt: NonNullable<Given["systemPrompt"]>): void {
     checkPrompt(systemPrompt);
     this.#live.systemPrompt = systemPrompt;
@@ -184,23 +258,24 @@ export class LiveServer<Given extends AnyAgent> implements AgentServer<Given> {
     });
   }
 
+  /** Adds or replaces a tool from the next model call on. */
   async registerTool(name: string, tool: AnyTool): Promise<void> {
     await this.#live.addTool(name, tool, await factsOf({ [name]: tool }, this.#live.hookLimit));
   }
 
+  /** Removes a tool. False when the agent has none of this name. */
   async unregisterTool(name: string): Promise<boolean> {
     return this.#live.removeTool(name);
   }
 
+  /**
+   * Takes no more asks and begins no model call and no tool. Work that has begun may end within `graceMs`, and is stored. The
+   * request is resumed where the thread is started next. Ends ten seconds after the grace, also when the store never answers:
+   * the claim then runs out by itself.
+   */
   async stop(options: StopOptions = {}): Promise<void> {
     checkStopOptions(options);
-    await this.stopBecause(serverStopped(), options);
-  }
-
-  /** `why` is what later calls get. */
-  stopBecause(why: HeddleError, { graceMs = GRACE_MS }: StopOptions): Promise<void> {
-    this.#stopped ??= this.#live.stop(graceMs, why);
-    return this.#stopped;
+    await this.#live.stop(options.graceMs ?? GRACE_MS, serverStopped());
   }
 
   /** Throws when the server was stopped. */
@@ -232,10 +307,6 @@ export class LiveServer<Given extends AnyAgent> implements AgentServer<Given> {
 
 const GRACE_MS = 30_000;
 const CANCELLED = "The ask was cancelled before its turn.";
-
-export function serverStopped(): RequestError {
-  return new RequestError({ code: "server_stopped", message: "This server was stopped. Start the thread again." });
-}
 
 const METHODS = { steer: "steer", inject: "inject", follow_up: "followUp", repair: "steer" } as const;
 
