@@ -68,7 +68,7 @@ export async function mcpTools(client: McpClient, options?: McpOptions): Promise
   return mcp.mcpTools(client, options);
 }
 
-/** Telemetry for OpenTelemetry, by the conventions for generative AI; needs the package `@opentelemetry/api`. */
+/** Telemetry for OpenTelemetry, by the semantic conventions for GenAI. Needs the package `@opentelemetry/api`. */
 export async function openTelemetry(options?: OpenTelemetryOptions): Promise<Telemetry> {
   return telemetry.openTelemetry(options);
 }

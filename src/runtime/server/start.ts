@@ -20,7 +20,7 @@ import { Holder } from "../session/holder.ts";
 import { loadAgent } from "../session/load.ts";
 import type { NodeLease } from "../session/node-lease.ts";
 import { referring, type TokenPorts, type Tokens, tokenConfigOf } from "../session/tokens.ts";
-import { guarded, silent } from "../telemetry/telemetry.ts";
+import { guardTelemetry, noTelemetry } from "../telemetry/telemetry.ts";
 import { type HookLimit, hookAnswer, untilAborted } from "../time-limits.ts";
 import { harmless, saidOnce, systemWarn } from "../warn.ts";
 import { explain } from "./explain.ts";
@@ -67,7 +67,7 @@ async function start<Given extends AnyAgent>(
 ): Promise<Loop> {
   const { agent, store, context = () => undefined as never } = options;
   const warn = harmless(options.warn ?? systemWarn);
-  const telemetry = options.telemetry === undefined ? silent : guarded(options.telemetry);
+  const telemetry = options.telemetry === undefined ? noTelemetry : guardTelemetry(options.telemetry);
   if (!isAgent(agent)) {
     throw new AgentError({ code: "invalid_agent", path: "agent", message: "agent must be made by defineAgent." });
   }

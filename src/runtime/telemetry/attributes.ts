@@ -3,18 +3,17 @@ import type { ModelAnswer, ModelFinishReason, Usage } from "../../agent/model-ca
 import type { JsonValue } from "../../thread/json.ts";
 import type { Content, FileContentPart, Message, Part, ToolCall } from "../../thread/message.ts";
 import type { ModelSettings } from "../model/settings.ts";
-import type { Attributes } from "./operation.ts";
+import type { Attributes } from "./measured-span.ts";
 import type { TelemetryScene } from "./telemetry.ts";
 
-// The names are those of the GenAI semantic conventions 1.41, the last that were released; what they lack begins with
-// "heddle.".
+// Names follow the GenAI semantic conventions 1.41, the latest release. Names that they lack start with "heddle.".
 
-/** What every span of an agent says. */
+/** Attributes of every span. */
 export function agentAttributes({ definition, threadId }: TelemetryScene): Attributes {
   return { "gen_ai.agent.name": definition.name, "gen_ai.conversation.id": threadId };
 }
 
-/** What everything a directive leads to says. */
+/** Attributes of the span that a directive starts. */
 export function directiveAttributes(directive: {
   readonly requestId: string;
   readonly runId: string;
@@ -29,7 +28,7 @@ export function directiveAttributes(directive: {
   };
 }
 
-/** Which model is asked; spans and measurements say it alike. */
+/** The model that is called. Spans and metrics use the same names. */
 export function modelAttributes(model: ProviderModel): Attributes {
   return { "gen_ai.provider.name": providerNameOf(model), "gen_ai.request.model": model.modelId };
 }
@@ -64,7 +63,7 @@ export function usageAttributes(usage: Usage): Attributes {
   };
 }
 
-/** Providers that the conventions know under another name than the AI SDK's packages. */
+/** Providers whose name in the conventions differs from the name in the packages of the AI SDK. */
 const PROVIDERS: readonly (readonly [provider: RegExp, name: string])[] = [
   [/^(google[.-])?vertex\b/, "gcp.vertex_ai"],
   [/^google\b/, "gcp.gemini"],
@@ -75,7 +74,7 @@ const PROVIDERS: readonly (readonly [provider: RegExp, name: string])[] = [
   [/^moonshot/, "moonshot_ai"],
 ];
 
-/** The provider of a model as `gen_ai.provider.name`: "openai.responses" is "openai". */
+/** The value of `gen_ai.provider.name`, such as "openai" for "openai.responses". */
 function providerNameOf(model: ProviderModel): string {
   return PROVIDERS.find(([provider]) => provider.test(model.provider))?.[1] ?? modelIdentity(model).provider;
 }
@@ -85,12 +84,12 @@ const FINISH_REASONS: { readonly [Reason in ModelFinishReason]?: string } = {
   "tool-calls": "tool_call",
 };
 
-/** Why a model stopped, in the words of the conventions. */
+/** The finish reason, with the names of the conventions. */
 function finishReasonOf(reason: ModelFinishReason): string {
   return FINISH_REASONS[reason] ?? reason;
 }
 
-/** Messages in the form of the conventions, as JSON: attributes of spans hold no structures. */
+/** Messages in the form of the conventions. They are JSON text, because attributes of spans cannot hold objects. */
 export function inputMessages(messages: readonly Message[]): string {
   return JSON.stringify(messages.map((message) => ({ role: message.role, parts: partsOfMessage(message) })));
 }
@@ -100,7 +99,7 @@ export function outputMessages({ content, toolCalls, finishReason }: ModelAnswer
   return JSON.stringify([{ role: "assistant", parts, finish_reason: finishReasonOf(finishReason) }]);
 }
 
-/** What a tool said, as text or as JSON. */
+/** The result of a tool, as text or as JSON text. */
 export function resultContent(content: Content): string {
   return typeof content === "string" ? content : JSON.stringify(partsOf(content, []));
 }
@@ -111,12 +110,12 @@ function partsOfMessage(message: Message): readonly object[] {
   return [{ type: "tool_call_response", id, response: typeof content === "string" ? content : partsOf(content, []) }];
 }
 
-/** Calls that have no place among the parts come behind them. */
+/** Calls without a part of their own are put after the parts. */
 function partsOf(content: Content, calls: readonly ToolCall[] = []): readonly object[] {
   const parts: readonly Part[] = typeof content === "string" ? [{ type: "text", text: content }] : content;
   const placed = new Set(parts.flatMap((part) => (part.type === "tool_call" ? [part.id] : [])));
-  const told = parts.filter((part) => part.type !== "text" || part.text !== "").flatMap((part) => partOf(part, calls));
-  return [...told, ...calls.filter(({ id }) => !placed.has(id)).map(callOf)];
+  const shown = parts.filter((part) => part.type !== "text" || part.text !== "").flatMap((part) => partOf(part, calls));
+  return [...shown, ...calls.filter(({ id }) => !placed.has(id)).map(callOf)];
 }
 
 function partOf(part: Part, calls: readonly ToolCall[]): readonly object[] {
@@ -153,7 +152,7 @@ function serverCall(id: string, name: string, given: JsonValue): object {
   return { type: "server_tool_call", id, name, server_tool_call: { type: name, arguments: given } };
 }
 
-/** Bytes are not for telemetry: of a file that travels inline only its size is told. */
+/** Telemetry has no bytes of files, only the size of a file that is sent inline. */
 function fileOf({ mediaType, data }: FileContentPart): object {
   const modality = /^(image|audio|video)\//.exec(mediaType)?.[1] ?? "document";
   const file = { mime_type: mediaType, modality };

@@ -1,19 +1,56 @@
+import type { ProviderModel } from "../../agent/definition/language-model.ts";
+import type { LlmStream, ToolExec } from "../../agent/directive.ts";
+import type { AgentEvent } from "../../agent/event.ts";
+import type { ModelAnswer, Usage } from "../../agent/model-call.ts";
+import type { Failure } from "../../agent/signal.ts";
+import { HeddleError } from "../../thread/errors.ts";
 import type { LoadModule } from "../../tokens/exact.ts";
-import type { Telling } from "./operation.ts";
-import { type Context, type Instruments, instrumentsOf, loadApi, type Meter, type Tracer } from "./operation.ts";
-import { chatOf, executionOf, Invocation, summarisingOf } from "./spans.ts";
-import type { Telemetry, TelemetryScene } from "./telemetry.ts";
-import { guarded } from "./telemetry.ts";
+import type { ModelSettings } from "../model/settings.ts";
+import {
+  agentAttributes,
+  answerAttributes,
+  directiveAttributes,
+  inputMessages,
+  modelAttributes,
+  outputMessages,
+  resultContent,
+  settingsAttributes,
+  usageAttributes,
+} from "./attributes.ts";
+import {
+  type Attributes,
+  type Context,
+  type Instruments,
+  instrumentsOf,
+  loadApi,
+  MeasuredSpan,
+  type Meter,
+  recordTokens,
+  SPAN_KIND,
+  type SpanSource,
+  type Tracer,
+} from "./measured-span.ts";
+import {
+  guardTelemetry,
+  type ModelSpan,
+  type RequestSpan,
+  type SentRequest,
+  type SummarySpan,
+  type SummaryWork,
+  type Telemetry,
+  type TelemetryScene,
+  type ToolSpan,
+} from "./telemetry.ts";
 
 /** Options of `openTelemetry()`. */
 export interface OpenTelemetryOptions {
-  /** Default: one named "heddle", of the provider that is registered. */
+  /** Creates the spans. Default: the tracer "heddle" of the registered provider. */
   readonly tracer?: Tracer | undefined;
-  /** Default: one named "heddle", of the provider that is registered when the first request comes. */
+  /** Creates the metrics. Default: the meter "heddle" of the provider that is registered at the first request. */
   readonly meter?: Meter | undefined;
   /**
-   * false keeps content out of everything. Otherwise agents decide: those with `redact: false` tell prompts, answers,
-   * arguments and results. Default true.
+   * False: no span has prompts, answers, arguments or results. True: the spans of agents with `redact: false` have them.
+   * Default true.
    */
   readonly recordContent?: boolean | undefined;
 }
@@ -21,9 +58,9 @@ export interface OpenTelemetryOptions {
 const SCOPE = "heddle";
 
 /**
- * Tells OpenTelemetry what agents do: a span for each request, and in it one for each model call, tool call and summary,
- * with durations and tokens as metrics, by the semantic conventions for GenAI. Needs the optional package
- * `@opentelemetry/api`; without it the error is `telemetry_missing`. Nothing that a tracer or meter throws reaches a run.
+ * Telemetry for OpenTelemetry, by the semantic conventions for GenAI. A request has a span, with child spans for its model
+ * calls, tool calls and summaries; durations and tokens are metrics. Needs the optional package `@opentelemetry/api`, else
+ * it throws `telemetry_missing`. Errors of a tracer or meter are ignored.
  *
  * @example
  * const agent = defineAgent({ name: "support", model: scriptedModel(["18 degrees."]) });
@@ -38,9 +75,9 @@ export async function openTelemetry(
   const api = await loadApi(load);
   const contexts = new Map<string, Context>();
   let instruments: Instruments | undefined;
-  const telling: Telling = {
+  const source: SpanSource = {
     api,
-    // Not before it is needed: unlike a tracer, a meter taken before the SDK is registered stays dumb for good.
+    // Created at first use: a meter taken before an SDK is registered never records anything. A tracer does.
     instruments: () => {
       instruments ??= instrumentsOf(meter ?? api.metrics.getMeter(SCOPE));
       return instruments;
@@ -48,21 +85,246 @@ export async function openTelemetry(
     startSpan: (name, kind, attributes, parent) =>
       (tracer ?? api.trace.getTracer(SCOPE)).startSpan(name, { kind, attributes }, parent),
     parentOf: (requestId, scene) => contexts.get(keyOf(requestId, scene)) ?? api.context.active(),
-    tellsContent: ({ definition }) => recordContent && !definition.redact,
+    recordsContent: ({ definition }) => recordContent && !definition.redact,
   };
-  return guarded({
-    request: (asked, scene) => {
-      const key = keyOf(asked.requestId, scene);
-      const invocation = new Invocation(telling, asked, scene, () => contexts.delete(key));
-      contexts.set(key, invocation.operation.context);
+  return guardTelemetry({
+    request: (request, scene) => {
+      const key = keyOf(request.requestId, scene);
+      const invocation = new InvocationSpan(source, request, scene, () => contexts.delete(key));
+      contexts.set(key, invocation.span.context);
       return invocation;
     },
-    model: (directive, scene) => chatOf(telling, directive, scene),
-    tool: (directive, scene) => executionOf(telling, directive, scene),
-    summary: (work, scene) => summarisingOf(telling, work, scene),
+    model: (directive, scene) => startChatSpan(source, directive, scene),
+    tool: (directive, scene) => startToolSpan(source, directive, scene),
+    summary: (work, scene) => startSummarySpan(source, work, scene),
   });
 }
 
 function keyOf(requestId: string | undefined, { threadId }: TelemetryScene): string {
   return `${threadId} ${requestId ?? ""}`;
+}
+
+interface RequestIds {
+  readonly requestId: string;
+  readonly runId: string;
+}
+
+/** The span of a request. All other spans of the request are its children. */
+class InvocationSpan implements RequestSpan {
+  readonly span: MeasuredSpan;
+  readonly #source: SpanSource;
+  readonly #agent: string;
+  readonly #forget: () => void;
+
+  /** `forget` is called when the span ends. */
+  constructor(source: SpanSource, request: RequestIds, scene: TelemetryScene, forget: () => void) {
+    const { name, model } = scene.definition;
+    this.#source = source;
+    this.#agent = name;
+    this.#forget = forget;
+    this.span = new MeasuredSpan(source, scene, {
+      name: `invoke_agent ${name}`,
+      kind: SPAN_KIND.internal,
+      parent: source.api.context.active(),
+      attributes: {
+        "gen_ai.operation.name": "invoke_agent",
+        ...modelAttributes(model),
+        ...agentAttributes(scene),
+        ...directiveAttributes(request),
+      },
+    });
+  }
+
+  event(event: AgentEvent): void {
+    const spanEvent = spanEventOf(event);
+    if (spanEvent !== undefined) this.span.addEvent(...spanEvent);
+    if (event.kind === "request_cancelled") this.#end("cancelled");
+    if (event.kind === "request_failed") this.#end("failed", {}, event.data.failure);
+    if (event.kind !== "request_completed") return;
+    const { usage, terminationReason } = event.data;
+    this.#end("completed", { ...usageAttributes(usage), "heddle.termination_reason": terminationReason });
+  }
+
+  suspended(): void {
+    this.#end("suspended");
+  }
+
+  #end(
+    status: "completed" | "failed" | "cancelled" | "suspended",
+    attributes: Attributes = {},
+    failure?: Failure,
+  ): void {
+    if (this.span.isEnded) return;
+    this.#forget(); // before anything that may throw, so that the context does not stay in memory
+    this.span.set({ ...attributes, "heddle.request.status": status });
+    if (failure !== undefined) this.span.fail(failure);
+    const measured = { "gen_ai.agent.name": this.#agent, "error.type": failure?.code };
+    this.span.end(status === "suspended" ? undefined : this.#source.instruments().agentSeconds, measured);
+  }
+}
+
+interface ChatStart {
+  readonly model: ProviderModel;
+  readonly attributes: Attributes;
+  readonly parent: Context;
+}
+
+/** The span of one model call, with the tokens as metrics. */
+class ChatSpan implements ModelSpan {
+  readonly #source: SpanSource;
+  readonly #span: MeasuredSpan;
+  readonly #measured: Attributes;
+
+  constructor(source: SpanSource, scene: TelemetryScene, { model, attributes, parent }: ChatStart) {
+    this.#source = source;
+    this.#measured = { "gen_ai.operation.name": "chat", ...modelAttributes(model) };
+    this.#span = new MeasuredSpan(source, scene, {
+      name: `chat ${model.modelId}`,
+      kind: SPAN_KIND.client,
+      attributes: { ...this.#measured, ...agentAttributes(scene), ...attributes },
+      parent,
+    });
+  }
+
+  within<Result>(work: () => Promise<Result>): Promise<Result> {
+    return this.#span.within(work);
+  }
+
+  sending({ messages, settings }: SentRequest): void {
+    this.#span.set(settingsAttributes(settings));
+    this.#span.setContent(() => ({ "gen_ai.input.messages": inputMessages(messages) }));
+  }
+
+  answered(answer: ModelAnswer): void {
+    if (this.#span.isEnded) return;
+    this.#span.set(answerAttributes(answer));
+    this.#span.setContent(() => ({ "gen_ai.output.messages": outputMessages(answer) }));
+    this.#end(answer.usage, { ...this.#measured, "gen_ai.response.model": answer.response?.modelId });
+  }
+
+  failed(failure: Failure, usage: Usage = {}): void {
+    if (this.#span.isEnded) return;
+    this.#span.set(usageAttributes(usage));
+    this.#span.fail(failure);
+    this.#end(usage, { ...this.#measured, "error.type": failure.code });
+  }
+
+  #end(usage: Usage, attributes: Attributes): void {
+    const { modelSeconds, tokens } = this.#source.instruments();
+    this.#span.end(modelSeconds, attributes);
+    recordTokens(tokens, usage, attributes);
+  }
+}
+
+/** Starts the span of a model call of a request. */
+function startChatSpan(source: SpanSource, directive: LlmStream, scene: TelemetryScene): ChatSpan {
+  const { definition } = scene;
+  const { basis, settings, requestId } = directive;
+  return new ChatSpan(source, scene, {
+    model: definition.model,
+    parent: source.parentOf(requestId, scene),
+    attributes: {
+      ...settingsAttributes(settings as ModelSettings), // made from the fields of the definition
+      ...(definition.streaming && { "gen_ai.request.stream": true }),
+      ...directiveAttributes(directive),
+      "heddle.lane": basis.lane,
+      "heddle.estimated_tokens": basis.estimatedTokens,
+      "heddle.view.start_seq": basis.view.startSeq,
+      "heddle.view.summary_seq": basis.view.summarySeq,
+    },
+  });
+}
+
+/** Starts the span of one tool call. */
+function startToolSpan(source: SpanSource, directive: ToolExec, scene: TelemetryScene): ToolSpan {
+  const { call, requestId } = directive;
+  // A model can make up any number of unknown names, so they share one.
+  const name = Object.hasOwn(scene.tools(), call.name) ? call.name : "_OTHER";
+  const measured = { "gen_ai.tool.name": name, "gen_ai.tool.type": "function" };
+  const { "gen_ai.agent.name": agent, ...conversation } = agentAttributes(scene);
+  const span = new MeasuredSpan(source, scene, {
+    name: `execute_tool ${name}`,
+    kind: SPAN_KIND.internal,
+    parent: source.parentOf(requestId, scene),
+    attributes: {
+      "gen_ai.operation.name": "execute_tool",
+      ...measured,
+      "gen_ai.tool.call.id": call.id,
+      "gen_ai.agent.name": agent,
+      ...conversation,
+      ...directiveAttributes(directive),
+    },
+  });
+  span.setContent(() => ({ "gen_ai.tool.call.arguments": JSON.stringify(call.arguments) }));
+  return {
+    within: (work) => span.within(work),
+    ended: ({ failure, isError, content, attempts }) => {
+      if (span.isEnded) return;
+      span.set({ "heddle.attempts": attempts });
+      if (failure !== undefined) span.fail(failure);
+      if (!isError) span.setContent(() => ({ "gen_ai.tool.call.result": resultContent(content) }));
+      const { toolSeconds } = source.instruments();
+      span.end(toolSeconds, { ...measured, "gen_ai.agent.name": agent, "error.type": failure?.code });
+    },
+  };
+}
+
+/** Starts the span of a summary. If a model writes the summary, the span has a child for that call. */
+function startSummarySpan(source: SpanSource, work: SummaryWork, scene: TelemetryScene): SummarySpan {
+  const { range, requestId, model: named } = work;
+  const { definition } = scene;
+  const attributes = {
+    "heddle.request.id": requestId,
+    "heddle.summary.from_seq": range.fromSeq,
+    "heddle.summary.to_seq": range.toSeq,
+  };
+  const span = new MeasuredSpan(source, scene, {
+    name: "heddle.summarize",
+    kind: SPAN_KIND.internal,
+    parent: source.parentOf(requestId, scene),
+    attributes: { ...agentAttributes(scene), ...attributes },
+  });
+  const model = named === undefined ? definition.model : definition.models?.[named];
+  const isAsked = definition.summarizer === undefined && model !== undefined;
+  const chat = isAsked ? new ChatSpan(source, scene, { model, attributes, parent: span.context }) : undefined;
+  return {
+    within: (run) => (chat ?? span).within(run),
+    answered: (answer) => chat?.answered(answer),
+    ended: () => span.end(),
+    failed: (error) => {
+      if (span.isEnded) return;
+      const failure = failureOf(error);
+      chat?.failed(failure); // does nothing if the model has answered
+      span.fail(failure);
+      span.end();
+    },
+  };
+}
+
+function failureOf(error: unknown): { readonly code: string; readonly message: string } {
+  if (HeddleError.isInstance(error)) return { code: error.code, message: error.message };
+  return { code: "_OTHER", message: "The summarizer threw an error." };
+}
+
+/** Events of a request that have no span of their own become events of its span, without content. */
+function spanEventOf(event: AgentEvent): readonly [name: string, attributes: Attributes] | undefined {
+  const tool = { "gen_ai.tool.name": event.toolName, "gen_ai.tool.call.id": event.toolCallId };
+  switch (event.kind) {
+    case "llm_retried": {
+      const { failure, attempt } = event.data;
+      const attributes = { "heddle.call.id": event.callId, "error.type": failure.code, "heddle.attempt": attempt };
+      return ["heddle.llm_retried", attributes];
+    }
+    case "approval_requested":
+    case "answer_requested":
+      return [`heddle.${event.kind}`, tool];
+    case "approval_resolved":
+      return ["heddle.approval_resolved", { ...tool, "heddle.approved": event.data.approved }];
+    case "input_injected":
+      return ["heddle.input_injected", { "heddle.steer": event.data.steer }];
+    case "output_repaired":
+      return ["heddle.output_repaired", { "heddle.attempt": event.data.attempt }];
+    default:
+      return undefined;
+  }
 }

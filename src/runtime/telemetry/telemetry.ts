@@ -10,7 +10,7 @@ import type { ModelSettings } from "../model/settings.ts";
 import type { RuntimePorts } from "../ports.ts";
 import type { ToolRunResult } from "../tools/outcome.ts";
 
-/** Where something happens: what telemetry may look at. */
+/** The thread and the agent that a span belongs to. */
 export interface TelemetryScene {
   readonly definition: AnyAgent;
   readonly threadId: string;
@@ -18,59 +18,59 @@ export interface TelemetryScene {
   readonly tools: () => Tools;
 }
 
-/** A whole request. */
+/** The span of a request, from its ask to its end. */
 export interface RequestSpan {
-  /** Told of every event, in order. The terminal one is the last. */
+  /** Called with every event, in order. The terminal event is the last. */
   event(event: AgentEvent): void;
-  /** The request goes on where its thread is started again; here nothing more happens to it. */
+  /** The request has ended in this process only. It is resumed where its thread is started next. */
   suspended(): void;
 }
 
-/** What a span is around. */
-interface Around {
-  /** Begins the work at once, exactly once, as a part of the span: what it traces itself belongs below. */
+/** A span that encloses work. */
+interface WorkSpan {
+  /** Starts the work at once, and once only, with this span as the active one, so that spans of the work are its children. */
   within<Result>(work: () => Promise<Result>): Promise<Result>;
 }
 
-/** What goes to a model, after everybody who may change it. */
+/** The request to a model as it is sent, after `transformRequest`. */
 export interface SentRequest {
   readonly messages: readonly Message[];
   readonly settings: ModelSettings;
 }
 
-/** A model call, its retries included. The first of `answered` and `failed` is the last word. */
-export interface ModelSpan extends Around {
+/** The span of a model call. It ends with the first call of `answered` or `failed`. */
+export interface ModelSpan extends WorkSpan {
   sending(sent: SentRequest): void;
   answered(answer: ModelAnswer): void;
-  /** `usage` is what was used until then. */
+  /** `usage` has the tokens used before the failure. */
   failed(failure: Failure, usage?: Usage): void;
 }
 
-/** One call of a tool, its retries included. */
-export interface ToolSpan extends Around {
+/** The span of one tool call, with its retries. */
+export interface ToolSpan extends WorkSpan {
   ended(result: ToolRunResult): void;
 }
 
-/** The writing of a summary. */
-export interface SummarySpan extends Around {
-  /** A model was asked for it, and said this; whether it is taken is another question. */
+/** The span of one summary. */
+export interface SummarySpan extends WorkSpan {
+  /** Called with the answer of the model that was asked for the summary. The summary may still be refused. */
   answered(answer: ModelAnswer): void;
   ended(): void;
   failed(error: unknown): void;
 }
 
-/** A summary that is to be written. */
+/** The summary that a span belongs to. */
 export interface SummaryWork {
   readonly range: SummaryRange;
-  /** Absent when somebody asked for it outside of a request. */
+  /** Undefined when the summary was asked for outside a request. */
   readonly requestId?: string | undefined;
   /** The model that the policy names. */
   readonly model?: string | undefined;
 }
 
 /**
- * Is told what the runtime does. Model calls, tools and summaries of a request are told between its `request` and its end.
- * What an implementation throws is swallowed.
+ * Creates spans for the work of the runtime. `request` is called before the other functions are called for that request.
+ * Errors that an implementation throws are ignored.
  */
 export interface Telemetry {
   request(of: { readonly requestId: string; readonly runId: string }, scene: TelemetryScene): RequestSpan;
@@ -80,96 +80,94 @@ export interface Telemetry {
 }
 
 const nothing = (): void => undefined;
-const within: Around["within"] = (work) => work();
+const within: WorkSpan["within"] = (work) => work();
 
-/** Tells nobody. */
-export const silent: Telemetry = {
+/** Telemetry that records nothing. */
+export const noTelemetry: Telemetry = {
   request: () => ({ event: nothing, suspended: nothing }),
   model: () => ({ within, sending: nothing, answered: nothing, failed: nothing }),
   tool: () => ({ within, ended: nothing }),
   summary: () => ({ within, answered: nothing, ended: nothing, failed: nothing }),
 };
 
-type Within = ToolSpan["within"];
-
-/** The same telemetry, which can no longer hurt: what it throws changes nothing for the run. */
-export function guarded(telemetry: Telemetry): Telemetry {
+/** The same telemetry, but errors that it throws are ignored. */
+export function guardTelemetry(telemetry: Telemetry): Telemetry {
   return {
     request: (of, scene) => {
-      const span = begun(
+      const span = startSpan(
         () => telemetry.request(of, scene),
-        () => silent.request(of, scene),
+        () => noTelemetry.request(of, scene),
       );
       return {
-        event: (event) => quietly(() => span.event(event)),
-        suspended: () => quietly(() => span.suspended()),
+        event: (event) => ignoreErrors(() => span.event(event)),
+        suspended: () => ignoreErrors(() => span.suspended()),
       };
     },
     model: (directive, scene) => {
-      const span = begun(
+      const span = startSpan(
         () => telemetry.model(directive, scene),
-        () => silent.model(directive, scene),
+        () => noTelemetry.model(directive, scene),
       );
       return {
-        within: (work) => once((run) => span.within(run), work),
-        sending: (sent) => quietly(() => span.sending(sent)),
-        answered: (answer) => quietly(() => span.answered(answer)),
-        failed: (failure, usage) => quietly(() => span.failed(failure, usage)),
+        within: (work) => runInside((run) => span.within(run), work),
+        sending: (sent) => ignoreErrors(() => span.sending(sent)),
+        answered: (answer) => ignoreErrors(() => span.answered(answer)),
+        failed: (failure, usage) => ignoreErrors(() => span.failed(failure, usage)),
       };
     },
     tool: (directive, scene) => {
-      const span = begun(
+      const span = startSpan(
         () => telemetry.tool(directive, scene),
-        () => silent.tool(directive, scene),
+        () => noTelemetry.tool(directive, scene),
       );
       return {
-        within: (work) => once((run) => span.within(run), work),
-        ended: (result) => quietly(() => span.ended(result)),
+        within: (work) => runInside((run) => span.within(run), work),
+        ended: (result) => ignoreErrors(() => span.ended(result)),
       };
     },
     summary: (of, scene) => {
-      const span = begun(
+      const span = startSpan(
         () => telemetry.summary(of, scene),
-        () => silent.summary(of, scene),
+        () => noTelemetry.summary(of, scene),
       );
       return {
-        within: (work) => once((run) => span.within(run), work),
-        answered: (answer) => quietly(() => span.answered(answer)),
-        ended: () => quietly(() => span.ended()),
-        failed: (error) => quietly(() => span.failed(error)),
+        within: (work) => runInside((run) => span.within(run), work),
+        answered: (answer) => ignoreErrors(() => span.answered(answer)),
+        ended: () => ignoreErrors(() => span.ended()),
+        failed: (error) => ignoreErrors(() => span.failed(error)),
       };
     },
   };
 }
 
-function quietly(tell: () => void): void {
+function ignoreErrors(record: () => void): void {
   try {
-    tell();
+    record();
   } catch {
-    // whoever listens has lost a word, and the run goes on
+    // A failing tracer must not fail the request.
   }
 }
 
-function begun<Span>(begin: () => Span, otherwise: () => Span): Span {
+function startSpan<Span>(start: () => Span, fallback: () => Span): Span {
   try {
-    return begin();
+    return start();
   } catch {
-    return otherwise();
+    return fallback();
   }
 }
 
-/** The work is done once, and its own outcome is what comes back, whatever becomes of the span around it. */
-function once<Result>(within: Within, work: () => Promise<Result>): Promise<Result> {
+/** Runs the work once and returns its result, even if the span throws, or calls the work twice or not at all. */
+function runInside<Result>(within: WorkSpan["within"], work: () => Promise<Result>): Promise<Result> {
   let running: Promise<Result> | undefined;
   const run = (): Promise<Result> => {
-    running ??= started(work);
+    running ??= runAsync(work);
     return running;
   };
-  quietly(() => void Promise.resolve(within(run)).catch(() => undefined));
+  ignoreErrors(() => void Promise.resolve(within(run)).catch(() => undefined));
   return run();
 }
 
-/** A throw before the first await is a rejection too. */
-async function started<Result>(work: () => Promise<Result>): Promise<Result> {
+/** Turns an error thrown before the first await into a rejection. */
+async function runAsync<Result>(work: () => Promise<Result>): Promise<Result> {
   return work();
 }

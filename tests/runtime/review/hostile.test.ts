@@ -1,7 +1,7 @@
 import { AgentHost, defineAgent, StoreError } from "heddle";
 import { scriptedModel } from "heddle/testing";
 import { describe, expect, test } from "vitest";
-import { silent } from "../../../src/runtime/telemetry/telemetry.ts";
+import { noTelemetry } from "../../../src/runtime/telemetry/telemetry.ts";
 import { spied } from "../support/spied-store.ts";
 import { anything, eventsOf, expectWhole, failureOf, stage, told } from "../support/stage.ts";
 
@@ -94,7 +94,7 @@ describe("callbacks that do what they like", () => {
     };
     for (const telemetry of [
       { request: bad, model: bad, tool: bad, summary: bad },
-      { ...silent, request: () => ({ event: bad, suspended: bad }) },
+      { ...noTelemetry, request: () => ({ event: bad, suspended: bad }) },
     ]) {
       const server = await on.start({ script: ["Hi."] }, { telemetry });
       const request = await on.end(server.ask("Go."));

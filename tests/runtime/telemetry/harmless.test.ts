@@ -1,7 +1,7 @@
 import { context, ROOT_CONTEXT, trace } from "@opentelemetry/api";
 import { afterEach, describe, expect, test } from "vitest";
 import { openTelemetry } from "../../../src/runtime/telemetry/open-telemetry.ts";
-import { guarded, silent, type Telemetry } from "../../../src/runtime/telemetry/telemetry.ts";
+import { guardTelemetry, noTelemetry, type Telemetry } from "../../../src/runtime/telemetry/telemetry.ts";
 import { HeddleError } from "../../../src/thread/errors.ts";
 import { KeptContext } from "./support/kept-context.ts";
 import { recorder } from "./support/recorder.ts";
@@ -67,12 +67,12 @@ describe("telemetry that breaks", () => {
     const words = { within: broken, sending: broken, answered: broken, failed: broken, ended: broken };
     const parts = { request: () => ({ event: broken, suspended: broken }) };
     const mute: Telemetry = { ...parts, model: () => words, tool: () => words, summary: () => words };
-    expect(await run(guarded(mute))).toEqual(["said", "done", "told"]);
+    expect(await run(guardTelemetry(mute))).toEqual(["said", "done", "told"]);
   });
 
   test("around a work leaves it what it was: done once, with its own outcome", async () => {
     for (const within of rude) {
-      const telemetry = guarded({ ...silent, tool: () => ({ within, ended: () => undefined }) });
+      const telemetry = guardTelemetry({ ...noTelemetry, tool: () => ({ within, ended: () => undefined }) });
       let times = 0;
       const tool = telemetry.tool(toolExec(), scene());
       const work = async (): Promise<string> => {

@@ -6,41 +6,41 @@ import type { LoadModule } from "../../tokens/exact.ts";
 import type { RuntimePorts } from "../ports.ts";
 import type { TelemetryScene } from "./telemetry.ts";
 
-/** What all spans of one `openTelemetry()` share. */
-export interface Telling {
+/** Everything that the spans of one `openTelemetry()` share. */
+export interface SpanSource {
   readonly api: TelemetryApi;
   readonly instruments: () => Instruments;
-  /** What a span of this request stands in; without a request that is known, whatever is active. */
+  /** The parent of a span of this request. Without a known request it is the active context. */
   readonly parentOf: (requestId: string | undefined, scene: TelemetryScene) => Context;
   readonly startSpan: (name: string, kind: number, attributes: Attributes, parent: Context) => Span;
-  /** Whether prompts, texts, arguments and results may be told. */
-  readonly tellsContent: (scene: TelemetryScene) => boolean;
+  /** Whether spans may have prompts, texts, arguments and results. */
+  readonly recordsContent: (scene: TelemetryScene) => boolean;
 }
 
-export interface Begun {
+export interface SpanStart {
   readonly name: string;
   readonly kind: number;
   readonly attributes: Attributes;
   readonly parent: Context;
 }
 
-/** A span from its begin to its end, which comes once. Its time on traces is the tracer's, its measured one the runtime's. */
-export class Operation {
+/** A span that also measures its duration, by the clock of the runtime. The tracer has its own clock. Ends at most once. */
+export class MeasuredSpan {
   readonly context: Context;
-  readonly #telling: Telling;
+  readonly #source: SpanSource;
   readonly #span: Span;
-  readonly #tellsContent: boolean;
+  readonly #recordsContent: boolean;
   readonly #clock: RuntimePorts["clock"];
   readonly #began: number;
   #ended = false;
 
-  constructor(telling: Telling, scene: TelemetryScene, { name, kind, attributes, parent }: Begun) {
-    this.#telling = telling;
+  constructor(source: SpanSource, scene: TelemetryScene, { name, kind, attributes, parent }: SpanStart) {
+    this.#source = source;
     this.#clock = scene.ports.clock;
     this.#began = this.#clock();
-    this.#tellsContent = telling.tellsContent(scene);
-    this.#span = telling.startSpan(name, kind, known(attributes), parent);
-    this.context = telling.api.trace.setSpan(parent, this.#span);
+    this.#recordsContent = source.recordsContent(scene);
+    this.#span = source.startSpan(name, kind, withoutUndefined(attributes), parent);
+    this.context = source.api.trace.setSpan(parent, this.#span);
   }
 
   get isEnded(): boolean {
@@ -48,37 +48,37 @@ export class Operation {
   }
 
   within<Result>(work: () => Promise<Result>): Promise<Result> {
-    return this.#telling.api.context.with(this.context, work);
+    return this.#source.api.context.with(this.context, work);
   }
 
-  say(attributes: Attributes): void {
-    this.#span.setAttributes(known(attributes));
+  set(attributes: Attributes): void {
+    this.#span.setAttributes(withoutUndefined(attributes));
   }
 
-  /** What only agents that allow it tell; it is not even made for others. */
-  sayContent(attributes: () => Attributes): void {
-    if (this.#tellsContent) this.#span.setAttributes(attributes());
+  /** Attributes with content. They are not even computed when the agent does not record content. */
+  setContent(attributes: () => Attributes): void {
+    if (this.#recordsContent) this.#span.setAttributes(attributes());
   }
 
-  note(event: string, attributes: Attributes): void {
-    this.#span.addEvent(event, known(attributes));
+  addEvent(event: string, attributes: Attributes): void {
+    this.#span.addEvent(event, withoutUndefined(attributes));
   }
 
-  /** The words of a failure may be a tool's own, and name what it was given: without leave only the code is told. */
+  /** The message of a failure may be from a tool and quote its input. Without `recordsContent` only the code is recorded. */
   fail({ code, message }: Failure): void {
     this.#span.setAttributes({ "error.type": code });
-    this.#span.setStatus({ code: STATUS_ERROR, ...(this.#tellsContent && { message }) });
+    this.#span.setStatus({ code: STATUS_ERROR, ...(this.#recordsContent && { message }) });
   }
 
   end(seconds?: Histogram, attributes: Attributes = {}): void {
     if (this.#ended) return;
     this.#ended = true;
     this.#span.end();
-    seconds?.record(Math.max(0, this.#clock() - this.#began) / 1000, known(attributes));
+    seconds?.record(Math.max(0, this.#clock() - this.#began) / 1000, withoutUndefined(attributes));
   }
 }
 
-/** What is measured. Tools and agents have no metric in the conventions 1.41; these are the names of their successor. */
+/** The metrics. The conventions 1.41 have none for tools and agents, so their names are from the next version. */
 export interface Instruments {
   readonly modelSeconds: Histogram;
   readonly tokens: Histogram;
@@ -88,7 +88,7 @@ export interface Instruments {
 
 const OPERATION = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
 const TOKENS = Array.from({ length: 14 }, (_, power) => 4 ** power);
-/** A request may wait for somebody. */
+/** Longer than the others, because a request may wait for an approval. */
 const REQUEST = [0.1, 0.5, 1, 5, 10, 30, 60, 120, 300, 600, 1800, 3600];
 
 export function instrumentsOf(meter: Meter): Instruments {
@@ -102,16 +102,16 @@ export function instrumentsOf(meter: Meter): Instruments {
   };
 }
 
-/** Only what the provider reported. */
+/** Records only the numbers that the provider reported. */
 export function recordTokens(tokens: Histogram, { inputTokens, outputTokens }: Usage, attributes: Attributes): void {
-  const said = known(attributes);
-  if (inputTokens !== undefined) tokens.record(inputTokens, { ...said, "gen_ai.token.type": "input" });
-  if (outputTokens !== undefined) tokens.record(outputTokens, { ...said, "gen_ai.token.type": "output" });
+  const defined = withoutUndefined(attributes);
+  if (inputTokens !== undefined) tokens.record(inputTokens, { ...defined, "gen_ai.token.type": "input" });
+  if (outputTokens !== undefined) tokens.record(outputTokens, { ...defined, "gen_ai.token.type": "output" });
 }
 
 /**
- * Of `@opentelemetry/api` what is used here. The package is an optional peer, so the types of it are not ours to name; its
- * `Tracer` and `Meter` fit.
+ * The part of `@opentelemetry/api` that is used here. The package is an optional peer dependency, so its types cannot be
+ * imported. Its `Tracer` and `Meter` can be assigned to these.
  */
 export interface TelemetryApi {
   readonly trace: {
@@ -125,10 +125,10 @@ export interface TelemetryApi {
   };
 }
 
-/** What spans and measurements say. Not readonly, because the package's own type is not. */
+/** Attributes of spans and metrics. Not readonly, because the type of the package is not. */
 export type Attributes = { [name: string]: string | number | boolean | string[] | undefined };
 
-/** What a span stands in: passed by hand, because the runtime begins work from a loop. */
+/** The parent of a span. It is passed as an argument, because the runtime starts work from a loop, not from the caller. */
 export interface Context {
   getValue(key: symbol): unknown;
   setValue(key: symbol, value: unknown): Context;
@@ -159,12 +159,12 @@ export interface Histogram {
   record(value: number, attributes: Attributes): void;
 }
 
-/** What is not known is not said; some exporters would send an empty value. */
-function known(attributes: Attributes): Attributes {
+/** Leaves out undefined values, because some exporters send them as empty values. */
+function withoutUndefined(attributes: Attributes): Attributes {
   return Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== undefined));
 }
 
-/** The numbers of `SpanKind` and `SpanStatusCode`, which are a part of the API's promise. */
+/** The numbers of `SpanKind` and `SpanStatusCode`. The API of OpenTelemetry promises not to change them. */
 export const SPAN_KIND = { internal: 0, client: 2 } as const;
 const STATUS_ERROR = 2;
 
@@ -174,11 +174,11 @@ const INSTALL = `npm install ${PACKAGE}@1`;
 export async function loadApi(load: LoadModule = importModule): Promise<TelemetryApi> {
   const module = await loaded(load);
   if (isApi(module)) return module;
-  const message = `${PACKAGE} gave ${describe(module)} without trace, metrics and context: another version. Run: ${INSTALL}`;
+  const message = `${PACKAGE} has another version: it exports ${describe(module)} without trace, metrics and context. Run: ${INSTALL}`;
   throw new HeddleError({ code: "telemetry_missing", message });
 }
 
-/** The name is a literal inside a try: bundlers follow it, and only warn where the optional package is not installed. */
+/** A literal name inside a `try`: bundlers include the package, and only warn if this optional package is not installed. */
 const importModule: LoadModule = async () => {
   try {
     return await import("@opentelemetry/api");
