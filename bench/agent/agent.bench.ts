@@ -7,6 +7,7 @@ import { Scratch } from "../support/scratch.ts";
 import { afterKill } from "./after-kill.ts";
 import type { Measurement } from "./bench.ts";
 import { branches } from "./branches.ts";
+import { calls } from "./calls.ts";
 import { growingText, growingTool } from "./growing.ts";
 import { HELP } from "./help.ts";
 import { idle } from "./idle.ts";
@@ -27,6 +28,7 @@ const measurements: Readonly<Record<string, Measurement>> = {
   live,
   "after-kill": afterKill,
   branches,
+  calls,
   "long-turns": longTurns,
 };
 

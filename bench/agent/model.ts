@@ -16,10 +16,10 @@ interface Prompted {
 }
 
 /**
- * A LanguageModelV4 that answers at once with text, or first with a call of the tool. So the measured time is that of
+ * A LanguageModelV4 that answers at once with text, or first with calls of the tool. So the measured time is that of
  * the agent.
  */
-export function instantModel(usesTool: boolean, seen: Seen) {
+export function instantModel(usesTool: boolean, seen: Seen, callsInAnswer = 1) {
   let calls = 0;
   const look = ({ prompt }: Prompted): boolean => {
     const roles = prompt.map((message) => Reflect.get(message, "role"));
@@ -32,6 +32,7 @@ export function instantModel(usesTool: boolean, seen: Seen) {
     toolName: TOOL.name,
     input: JSON.stringify(TOOL.input),
   });
+  const toolCalls = () => Array.from({ length: callsInAnswer }, toolCall);
   const finish = (unified: string) => ({ usage: USAGE, finishReason: { unified, raw: unified } });
   return {
     specificationVersion: "v4" as const,
@@ -39,12 +40,12 @@ export function instantModel(usesTool: boolean, seen: Seen) {
     modelId: "instant",
     supportedUrls: {},
     async doGenerate(options: Prompted) {
-      const content = look(options) ? [toolCall()] : [{ type: "text", text: ANSWER }];
+      const content = look(options) ? toolCalls() : [{ type: "text", text: ANSWER }];
       return { content, ...finish(content[0]?.type === "text" ? "stop" : "tool-calls"), warnings: [] };
     },
     async doStream(options: Prompted) {
       const said = look(options)
-        ? [toolCall(), { type: "finish", ...finish("tool-calls") }]
+        ? [...toolCalls(), { type: "finish", ...finish("tool-calls") }]
         : [
             { type: "text-start", id: "0" },
             { type: "text-delta", id: "0", delta: ANSWER },

@@ -14,6 +14,8 @@ export interface Sizes {
   readonly kills: number;
   /** Of one thread with a branch in the middle. */
   readonly branchedTurns: number;
+  /** Tool calls of one answer. */
+  readonly callsInAnswer: readonly [few: number, many: number];
 }
 
 export const FULL: Sizes = {
@@ -27,6 +29,7 @@ export const FULL: Sizes = {
   entries: [10, 1000, 100_000],
   kills: 7,
   branchedTurns: 3000,
+  callsInAnswer: [250, 1000],
 };
 
 /** To see that everything runs. */
@@ -41,4 +44,5 @@ export const QUICK: Sizes = {
   entries: [10, 1000, 5000],
   kills: 3,
   branchedTurns: 600,
+  callsInAnswer: [50, 200],
 };

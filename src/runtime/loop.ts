@@ -7,7 +7,7 @@ import type { ContextPolicyInput } from "../projection/policy/fields.ts";
 import type { Entry } from "../thread/entry.ts";
 import type { HeddleError } from "../thread/errors.ts";
 import { changeOwnTools, withTools } from "./live/asks.ts";
-import { decideLive, isDue } from "./live/decide-live.ts";
+import { decideLive, NOTHING_CHECKED, skipNotDue } from "./live/decide-live.ts";
 import type { Live, Outcome, QueuedAsk, ToolFacts, Turn } from "./live/live.ts";
 import { beginsNothing } from "./live/perform-directive.ts";
 import { suspensionIn, workTime } from "./live/request-state.ts";
@@ -43,7 +43,8 @@ export class Loop {
   readonly receipts = new Promised<Receipt>();
   readonly operations = new Promised<OperationSettled>();
   #live: Live;
-  #queue: readonly LiveSignal[] = [];
+  readonly #queue: LiveSignal[] = [];
+  #notDue = NOTHING_CHECKED;
   #isDeciding = false;
   #replies = 0;
   #ownTools: Tools;
@@ -156,7 +157,7 @@ export class Loop {
 
   /** Decides a signal as soon as it is due. */
   post(...signals: readonly LiveSignal[]): void {
-    this.#queue = [...this.#queue, ...signals];
+    this.#queue.push(...signals);
     this.#decide();
   }
 
@@ -172,15 +173,15 @@ export class Loop {
 
   /** False when no signal is due. */
   #decideNext(): boolean {
-    const index = this.#queue.findIndex((signal) => isDue(this.#live, signal));
-    const signal = this.#queue[index];
+    this.#notDue = skipNotDue(this.#live, this.#queue, this.#notDue);
+    const [signal] = this.#queue.splice(this.#notDue.count, 1);
     if (signal === undefined) return false;
-    this.#queue = this.#queue.toSpliced(index, 1);
     const { live, effects } = decideLive(this.#live, signal, this.#moment());
     this.#live = live;
     for (const effect of effects) this.#perform(effect);
     const next = effects.flatMap((effect) => (effect.type === "next" ? [effect.signal] : []));
-    if (next.length > 0) this.#queue = [...next, ...this.#queue];
+    if (next.length > 0) this.#notDue = NOTHING_CHECKED;
+    this.#queue.unshift(...next);
     return true;
   }
 

@@ -11,7 +11,7 @@ import type { EventDraft } from "../event.ts";
 import type { CallBasis } from "../model-call.ts";
 import type { Failure, Steer } from "../signal.ts";
 import type { ReactSettings } from "./settings.ts";
-import { evolve, INITIAL_STATE, type OpenCall, openCalls, type ReactState, type Run } from "./state.ts";
+import { evolve, hasOpenCalls, INITIAL_STATE, type OpenCall, openCalls, type ReactState, type Run } from "./state.ts";
 
 /** Up to which entry to summarize, and with which policy. */
 export interface SummaryGoal {
@@ -119,7 +119,7 @@ export function hasPendingWork({ flight: { call, summary, running } }: ReactAgen
  */
 export function isWaiting(agent: ReactAgent): boolean {
   const { run } = agent.state;
-  return run !== undefined && !hasPendingWork(agent) && openCalls(run).length > 0;
+  return run !== undefined && !hasPendingWork(agent) && hasOpenCalls(run);
 }
 
 /** The result of a signal: the next agent, whose thread has the new entries, and the directives. */
@@ -201,8 +201,12 @@ export function isGuarded({ guards = false, traits }: ReactSettings, name: strin
  * resume it. This is stored with the entries, because nothing is written when a call starts to wait for its answer.
  */
 export function willOnlyWait({ state: { run }, settings }: ReactAgent): boolean {
-  const open = run === undefined ? [] : openCalls(run);
-  return open.length > 0 && open.every((call) => waitsForOutside(settings, call));
+  if (run === undefined || !hasOpenCalls(run)) return false;
+  for (let index = run.firstOpen; index < run.calls.length; index++) {
+    const call = run.calls[index];
+    if (call !== undefined && call.status !== "done" && !waitsForOutside(settings, call)) return false;
+  }
+  return true;
 }
 
 function waitsForOutside(settings: ReactSettings, { call, status }: OpenCall): boolean {

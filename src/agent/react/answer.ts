@@ -16,7 +16,7 @@ import { completeRequest, endRequest, errorOutcome, failRequest, NOT_RUN, outcom
 import { startNextCall } from "./next-call.ts";
 import type { RequestEnd, Run } from "./state.ts";
 import { deliverSteers, dueSteers } from "./steering.ts";
-import { continueAfterResult, executeCall } from "./tools.ts";
+import { continueAfterResult, executeCalls } from "./tools.ts";
 
 type Result = Extract<Signal, { type: "llm_result" }>;
 type ModelError = Extract<Signal, { type: "llm_error" }>;
@@ -68,10 +68,9 @@ function commitWithCalls(step: Step, run: Run, modelAnswer: ModelAnswer, record:
     closed === undefined ? [] : [resultEntry(after, id, name, closed)],
   );
   const emitted = emitAnswer(next, after, answer, record);
-  const begun = closings.reduce(
-    (before, { call, closed }) => (closed === undefined ? executeCall(before, after, { call }, false) : before),
-    results.length === 0 ? emitted : commitEntries(emitted, ...results),
-  );
+  const written = results.length === 0 ? emitted : commitEntries(emitted, ...results);
+  const runnable = closings.flatMap(({ call, closed }) => (closed === undefined ? [call] : []));
+  const begun = executeCalls(written, after, runnable, false);
   return results.length === 0 ? begun : continueAfterResult(begun, after);
 }
 

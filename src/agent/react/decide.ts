@@ -16,7 +16,7 @@ import { completeRequest, emitResults, endRequest, NOT_ANSWERED, NOT_RUN } from 
 import { handleSummary, handleSummaryFailed, startNextCall } from "./next-call.ts";
 import { handleContextOperation } from "./operations.ts";
 import { handleNotice, handleResume } from "./resume.ts";
-import { type OpenCall, openCalls, type Run } from "./state.ts";
+import { hasOpenCalls, type OpenCall, openCalls, type Run } from "./state.ts";
 import { handleSteer } from "./steering.ts";
 import { handleWorked } from "./time-limit.ts";
 import {
@@ -159,5 +159,5 @@ function closeWaitingCalls(step: Step, before: Run, waiting: readonly OpenCall[]
   const closed = commitEntries(step, ...results);
   const run = closed.agent.state.run ?? before;
   const emitted = emitResults(closed, run);
-  return openCalls(run).length > 0 ? emitted : continueAfterTools(emitted, run);
+  return hasOpenCalls(run) ? emitted : continueAfterTools(emitted, run);
 }

@@ -117,8 +117,7 @@ export const NOT_ANSWERED = errorOutcome(
 /** Emits `tool_completed` in the order of the calls. A result waits until all earlier calls have theirs. */
 export function emitResults(step: Step, run: Run): Step {
   const { emittedResults } = step.agent.flight;
-  const firstOpen = run.calls.findIndex(({ status }) => status !== "done");
-  const ready = run.calls.slice(emittedResults, firstOpen < 0 ? run.calls.length : firstOpen);
+  const ready = run.calls.slice(emittedResults, run.firstOpen);
   const outcomes = ready.map(({ call }) => ({ call, outcome: committedOutcome(step.agent, run, call.id) }));
   const next = outcomes.reduce(
     (before, { call, outcome }) =>

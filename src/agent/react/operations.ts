@@ -12,7 +12,7 @@ import { checkName } from "../../thread/names.ts";
 import type { Thread } from "../../thread/thread.ts";
 import { laneBaseOf } from "../../thread/thread-data.ts";
 import { addDirectives, commitEntries, type ReactAgent, type Step, unchanged, updateFlight } from "./agent.ts";
-import { openCalls } from "./state.ts";
+import { hasOpenCalls } from "./state.ts";
 
 /** Applies an operation at once when no request is open. Otherwise defers it to the end of the run; the last one wins. */
 export function handleContextOperation(agent: ReactAgent, input: ContextOperation): Step {
@@ -54,7 +54,7 @@ function isKnown({ thread, flight }: ReactAgent, operation: ContextOperation): b
 function checkOpenCalls({ thread, state: { run } }: ReactAgent, { contextRef, operation }: ContextOperation): void {
   const edge = operation.type === "switch" ? operation.atSeq : operation.baseSeq;
   const lane = operation.type === "switch" ? operation.from : contextRef;
-  if (run === undefined || edge === undefined || lane !== run.lane || openCalls(run).length === 0) return;
+  if (run === undefined || edge === undefined || lane !== run.lane || !hasOpenCalls(run)) return;
   const call = thread
     .filterByRef("callId", run.callId ?? "", { partial: true })
     .find(({ payload }) => "toolCalls" in payload);

@@ -15,7 +15,7 @@ import {
 import { attemptEntry, resultEntry, toolStartedEntry } from "./entries.ts";
 import { completeRequest, emitResults, errorOutcome, failRequest, finishRun } from "./finish.ts";
 import { startNextCall } from "./next-call.ts";
-import { evolve, INITIAL_STATE, type OpenCall, openCalls, type Run } from "./state.ts";
+import { evolve, hasOpenCalls, INITIAL_STATE, type OpenCall, openCalls, type Run } from "./state.ts";
 import { scheduleTimeLimit, timeLimitFailure } from "./time-limit.ts";
 import { continueAfterResult, continueAfterTools, denyCall, endIfIdle, executeCall } from "./tools.ts";
 
@@ -40,9 +40,7 @@ export function handleResume(
   if (run === undefined || flight.runId === run.runId || flight.call !== undefined || flight.summary !== undefined) {
     return unchanged(agent);
   }
-  const open = run.calls.findIndex(({ status }) => status !== "done");
-  const emittedResults = open < 0 ? run.calls.length : open;
-  const taken = updateFlight(unchanged(agent), { runId: run.runId, systemPrompt, emittedResults });
+  const taken = updateFlight(unchanged(agent), { runId: run.runId, systemPrompt, emittedResults: run.firstOpen });
   if (failure !== undefined) return failRequest(taken, run, failure);
   const hadWork = hadPendingWork(agent, run) && !untouched && run.spoken === undefined;
   const isInterrupted = hadWork && !continued && run.handedOver === undefined;
@@ -52,10 +50,10 @@ export function handleResume(
   if (spent !== undefined) return failRequest(taken, run, spent);
   const isCounted = isInterrupted && agent.settings.maxAttempts !== undefined;
   // Write a note, so that a crash from here on counts as an interruption even if nothing else is written before it.
-  const isTaken = run.isAnsweredElsewhere && openCalls(run).length === 0 && !untouched;
+  const isTaken = run.isAnsweredElsewhere && !hasOpenCalls(run) && !untouched;
   const isNoted = isCounted || isTaken || (hadWork && run.handedOver !== undefined);
   const step = scheduleTimeLimit(isNoted ? commitEntries(taken, attemptEntry(run, attempt)) : taken, run);
-  if (openCalls(run).length > 0) {
+  if (hasOpenCalls(run)) {
     return openCalls(run).reduce(
       (before, call) => resumeCall(before, call, { untouched, notBegun: hasNotBegun(run, call) }),
       step,
@@ -92,7 +90,7 @@ export function handleNotice(agent: ReactAgent): Step {
   if (run?.runId !== flight.runId) return emitForeignEnd(agent, flight.runId);
   if (flight.call !== undefined || flight.summary !== undefined || run.calls.length === 0) return unchanged(agent);
   const step = emitResults(unchanged(agent), run);
-  if (openCalls(run).length === 0) return continueAfterTools(step, run);
+  if (!hasOpenCalls(run)) return continueAfterTools(step, run);
   if (flight.ending !== undefined) return endIfIdle(step, run);
   return openCalls(run)
     .filter(({ status }) => status === "approved" || status === "denied")

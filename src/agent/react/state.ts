@@ -7,6 +7,7 @@ import { recordedCall } from "../call-record.ts";
 import type { TerminationReason } from "../event.ts";
 import { addModelUsage, addUsage, type ModelFinishReason, type Usage, type UsageByModel } from "../model-call.ts";
 import type { Failure, StoredRequestOptions } from "../signal.ts";
+import { eventSeqAfter } from "./event-seq.ts";
 
 /** The status of a tool call, according to the log. */
 type CallStatus =
@@ -41,6 +42,8 @@ export interface Run {
   readonly callId?: string;
   /** The tool calls of the last answer, in order. */
   readonly calls: readonly OpenCall[];
+  /** The index of the first call without a result. Searches begin here, because calls end about in their order. */
+  readonly firstOpen: number;
   readonly usage: Usage;
   readonly usageByModel: UsageByModel;
   /** The finish reason of the last model call. */
@@ -67,11 +70,17 @@ export interface Run {
   readonly handedOver: readonly string[] | undefined;
   /** The newest entry is an answer that another process wrote. The log does not show that the holder has started anything since. */
   readonly isAnsweredElsewhere: boolean;
+  /** The number of the last event that follows from the entries of the run. */
+  readonly eventSeq: number;
 }
 
 /** The calls of the last answer that have no result yet. */
 export function openCalls(run: Run): readonly OpenCall[] {
-  return run.calls.filter(({ status }) => status !== "done");
+  return run.calls.slice(run.firstOpen).filter(({ status }) => status !== "done");
+}
+
+export function hasOpenCalls({ calls, firstOpen }: Run): boolean {
+  return firstOpen < calls.length;
 }
 
 /** How a request ended. Stored in `payload.end` of its last entry. */
@@ -119,9 +128,20 @@ export const INITIAL_STATE: ReactState = Object.freeze({
 
 /** Folds one entry into the state. An entry of another request does not change the run. */
 export function evolve(state: ReactState, entry: Entry): ReactState {
-  const next = afterAny(state, entry);
+  const next = countEvents(afterAny(state, entry), entry);
   const lanes = withLane(state.lanes, namedLane(entry) ?? state.activeContextRef);
   return lanes === next.lanes ? next : { ...next, lanes };
+}
+
+/** Counts the events of an entry of the run that is open, or that has ended with it. */
+function countEvents(state: ReactState, entry: Entry): ReactState {
+  const { run, last } = state;
+  const { requestId } = entry.refs;
+  if (run !== undefined && run.requestId === requestId) {
+    return { ...state, run: { ...run, eventSeq: eventSeqAfter(run.eventSeq, entry) } };
+  }
+  if (last === undefined || last.run.requestId !== requestId) return state;
+  return { ...state, last: { ...last, run: { ...last.run, eventSeq: eventSeqAfter(last.run.eventSeq, entry) } } };
 }
 
 function afterAny(state: ReactState, entry: Entry): ReactState {
@@ -160,6 +180,7 @@ export function runFromAsk({ kind, payload, refs, seq }: Entry): Run | undefined
     refs: others,
     iteration: 0,
     calls: [],
+    firstOpen: 0,
     usage: {},
     usageByModel: {},
     text: "",
@@ -173,6 +194,7 @@ export function runFromAsk({ kind, payload, refs, seq }: Entry): Run | undefined
     workedMs: 0,
     handedOver: undefined,
     isAnsweredElsewhere: false,
+    eventSeq: 0,
   };
 }
 
@@ -209,8 +231,8 @@ function afterMessage(run: Run, payload: JsonObject, callId: string | undefined)
     return callId === undefined || callId === run.callId ? withStatus(run, toolCallId, "done", UNFINISHED) : run;
   if (role === "user") {
     // A user message between a call and its result does not close the call.
-    const calls = openCalls(run).length === 0 ? [] : run.calls;
-    return { ...run, calls, spoken: undefined, repairs: run.repairs + (steer === "repair" ? 1 : 0) };
+    const left = hasOpenCalls(run) ? {} : { calls: [], firstOpen: 0 };
+    return { ...run, ...left, spoken: undefined, repairs: run.repairs + (steer === "repair" ? 1 : 0) };
   }
   if (role !== "assistant" || callId === undefined) return run;
   const calls = (payload["toolCalls"] ?? []) as readonly ToolCall[]; // the agent wrote this entry
@@ -221,6 +243,7 @@ function afterMessage(run: Run, payload: JsonObject, callId: string | undefined)
     failedAttempts: 0,
     callId,
     calls: calls.map((call) => ({ call, status: "open" })),
+    firstOpen: 0,
     ...usageAfter(run, payload["call"]),
     ...finishReasonIn(payload["call"]),
     text: contentText(payload["content"] as Content) || run.text, // the agent wrote this entry
@@ -232,8 +255,15 @@ const UNFINISHED: readonly CallStatus[] = ["open", "approval_requested", "approv
 
 /** Changes only the first matching call, because a model may use one id twice. Each such call needs its own result. */
 function withStatus(run: Run, id: JsonValue | undefined, status: CallStatus, from: readonly CallStatus[]): Run {
-  const index = run.calls.findIndex((open) => open.call.id === id && from.includes(open.status));
-  return index < 0 ? run : { ...run, calls: run.calls.map((open, at) => (at === index ? { ...open, status } : open)) };
+  for (let index = run.firstOpen; index < run.calls.length; index++) {
+    const open = run.calls[index];
+    if (open === undefined || open.call.id !== id || !from.includes(open.status)) continue;
+    const calls = run.calls.with(index, { ...open, status });
+    let { firstOpen } = run;
+    while (calls[firstOpen]?.status === "done") firstOpen++;
+    return { ...run, calls, firstOpen };
+  }
+  return run;
 }
 
 function decisionIn({ approved, started }: JsonObject): CallStatus {
@@ -265,7 +295,7 @@ function afterNote(before: Run, { attempt, handedOver, retried, call }: JsonObje
   if (isPlainObject(retried)) return { ...run, failedAttempts: run.failedAttempts + 1 };
   if (typeof attempt !== "number") return run;
   // A process that died in a model call has made an attempt of it.
-  const hasCalled = attempt > run.attempt && openCalls(run).length === 0;
+  const hasCalled = attempt > run.attempt && !hasOpenCalls(run);
   return { ...run, attempt, failedAttempts: run.failedAttempts + (hasCalled ? 1 : 0), handedOver: undefined };
 }
 

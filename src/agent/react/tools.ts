@@ -1,3 +1,4 @@
+import type { ToolCall } from "../../thread/message.ts";
 import type { CompletedExchange, RequestStep } from "../definition/stop-when.ts";
 import type { ToolExec } from "../directive.ts";
 import type { Failure, Signal } from "../signal.ts";
@@ -31,7 +32,7 @@ import {
   outcomeAtEnd,
 } from "./finish.ts";
 import { startNextCall } from "./next-call.ts";
-import { type OpenCall, openCalls, type Run, withRefs } from "./state.ts";
+import { hasOpenCalls, type OpenCall, type Run, withRefs } from "./state.ts";
 import { stepsOf } from "./steps.ts";
 
 type SignalOfType<Type extends Signal["type"]> = Extract<Signal, { type: Type }>;
@@ -63,7 +64,7 @@ export function handleOutsideAnswer(agent: ReactAgent, { toolCallId, outcome, re
 export function continueAfterResult(step: Step, before: Run): Step {
   const run = step.agent.state.run ?? before;
   const emitted = emitResults(step, run);
-  return openCalls(run).length > 0 ? endIfIdle(emitted, run) : continueAfterTools(emitted, run);
+  return hasOpenCalls(run) ? endIfIdle(emitted, run) : continueAfterTools(emitted, run);
 }
 
 /** Continues when every call has its result: with the next model call, or with the end. */
@@ -227,11 +228,18 @@ export function denyCall(step: Step, run: Run, { call }: OpenCall, reason: strin
   return continueAfterResult(commitEntries(step, resultEntry(run, call.id, call.name, outcome)), run);
 }
 
-/** Starts a call. It counts as running until its result, approval request or answer request arrives. */
 export function executeCall(step: Step, run: Run, { call }: Pick<OpenCall, "call">, approved: boolean): Step {
+  return executeCalls(step, run, [call], approved);
+}
+
+/** Starts calls. Each counts as running until its result, approval request or answer request arrives. */
+export function executeCalls(step: Step, run: Run, calls: readonly ToolCall[], approved: boolean): Step {
   const { requestId, runId, iteration, callId = "" } = run;
-  const exec: ToolExec = { type: "tool_exec", requestId, runId, callId, iteration, call, approved };
-  return addDirectives(updateFlight(step, { running: [...step.agent.flight.running, call.id] }), exec);
+  const execs = calls.map((call): ToolExec => {
+    return { type: "tool_exec", requestId, runId, callId, iteration, call, approved };
+  });
+  const running = [...step.agent.flight.running, ...calls.map(({ id }) => id)];
+  return addDirectives(updateFlight(step, { running }), ...execs);
 }
 
 function removeRunning(agent: ReactAgent, toolCallId: string): Step {
@@ -248,5 +256,9 @@ function waitingCall(
 }
 
 function findOpenCall(run: Run, toolCallId: string): OpenCall | undefined {
-  return run.calls.find(({ call, status }) => call.id === toolCallId && status !== "done");
+  for (let index = run.firstOpen; index < run.calls.length; index++) {
+    const open = run.calls[index];
+    if (open?.call.id === toolCallId && open.status !== "done") return open;
+  }
+  return undefined;
 }

@@ -58,10 +58,10 @@ export function toAISDKPrompt(messages: readonly Message[], options: AISDKOption
 export function promptOf(messages: readonly Message[], options: AISDKOptions): AISDKMessage[] {
   const indexed = messages.map((message, index) => ({ message, index }));
   const groups = groupAdjacent(indexed, (a, b) => a.message.role === "tool" && b.message.role === "tool");
-  const made = groups.map((group) => ({
-    from: group[0]?.index ?? 0, // every group has at least one item
-    prompt: group.map(({ message }) => messageOf(message, options)).reduce(joinResults),
-  }));
+  const made = groups.flatMap((group) => {
+    const from = group[0]?.index ?? 0; // every group has at least one item
+    return joinResults(group.map(({ message }) => messageOf(message, options))).map((prompt) => ({ from, prompt }));
+  });
   if (options.cache !== undefined) addMarks(made, options.cache);
   return made.map(({ prompt }) => prompt);
 }
@@ -131,8 +131,10 @@ function readableFor(
   return isChat ? runs.filter(({ type }) => type !== "thinking") : readableParts(runs, provider, stored);
 }
 
-function joinResults(a: AISDKMessage, b: AISDKMessage): AISDKMessage {
-  return a.role === "tool" && b.role === "tool" ? { ...a, content: [...a.content, ...b.content] } : b;
+/** The results of one step are one message. Any other group has one message. */
+function joinResults(group: readonly AISDKMessage[]): readonly AISDKMessage[] {
+  if (group.length < 2) return group;
+  return [{ role: "tool", content: group.flatMap((message) => (message.role === "tool" ? message.content : [])) }];
 }
 
 /** A prompt message, with the index of the first neutral message it was made from. */

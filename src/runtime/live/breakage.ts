@@ -57,7 +57,7 @@ export function breakDown(decision: Decision, error: unknown): Decision {
   const retryMs = nextRetryMs ?? FIRST_RETRY_MS;
   const request = currentRequest(decision.live);
   const state = { error, failure, suspension, isForGood: lost, retryMs };
-  let next = update(decision, { broken: state, work: new Set() });
+  let next = update(decision, { broken: state, work: [] });
   if (suspension !== undefined) next = suspendRequest(next, suspension, { failure, cause: error });
   else if (request !== undefined) {
     const { code, message } = failure;

@@ -31,6 +31,21 @@ export function isDue({ hold, stopping }: Live, signal: LiveSignal): boolean {
   return "id" in signal && signal.id === hold.id;
 }
 
+/** The first `count` signals of a queue are not due while the hold and the stop are these. */
+interface NotDue extends Pick<Live, "hold" | "stopping"> {
+  readonly count: number;
+}
+
+export const NOTHING_CHECKED: NotDue = { hold: undefined, stopping: undefined, count: 0 };
+
+/** Counts the signals before the first one that is due. Each is checked once in a hold, because results may come by the thousand. */
+export function skipNotDue(live: Live, queue: readonly LiveSignal[], before: NotDue): NotDue {
+  const { hold, stopping } = live;
+  let count = before.hold === hold && before.stopping === stopping ? before.count : 0;
+  for (let signal = queue[count]; signal !== undefined && !isDue(live, signal); signal = queue[count]) count++;
+  return { hold, stopping, count };
+}
+
 /** The next value of a live thread, and what to do. Pure, and total: every pair of value and signal has an answer. */
 export function decideLive(live: Live, signal: LiveSignal, moment: Moment): Decision {
   const decided = decide({ live, effects: [] }, signal, moment);
@@ -46,7 +61,7 @@ function decide(decision: Decision, signal: LiveSignal, moment: Moment): Decisio
       return decideAgent(decision, signal, moment);
     case "worked": {
       const ended = endWork(decision, signal.id);
-      const isExpected = live.work.has(signal.id);
+      const isExpected = live.work.includes(signal.id);
       return isExpected && "error" in signal ? breakDown(ended, signal.error) : ended;
     }
     case "begun":
@@ -94,7 +109,7 @@ function decide(decision: Decision, signal: LiveSignal, moment: Moment): Decisio
 function decideAgent(decision: Decision, given: Extract<LiveSignal, { type: "agent" }>, moment: Moment): Decision {
   const { live } = decision;
   const { signal, reply, from, object, thrown } = given;
-  if (from !== undefined && !live.work.has(from)) return decision; // it was started before the log was read again
+  if (from !== undefined && !live.work.includes(from)) return decision; // it was started before the log was read again
   if (live.broken !== undefined) {
     // The log is read without the results of work.
     return reply === undefined ? endWork(decision, from) : afterRestoring(decision, { ...given, reply });

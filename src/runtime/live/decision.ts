@@ -24,12 +24,13 @@ function withId(decision: Decision): readonly [decision: Decision, id: string] {
 /** Starts an effect that other signals do not wait for. */
 export function startWork(decision: Decision, effect: (id: string) => Effect): Decision {
   const [next, id] = withId(decision);
-  return effects(update(next, { work: new Set([...next.live.work, id]) }), effect(id));
+  return effects(update(next, { work: [...next.live.work, id] }), effect(id));
 }
 
 export function endWork(decision: Decision, id: string | undefined): Decision {
-  if (id === undefined || !decision.live.work.has(id)) return decision;
-  return update(decision, { work: new Set([...decision.live.work].filter((other) => other !== id)) });
+  const { work } = decision.live;
+  const index = id === undefined ? -1 : work.indexOf(id);
+  return index < 0 ? decision : update(decision, { work: work.toSpliced(index, 1) });
 }
 
 /** The request that has not ended here. */

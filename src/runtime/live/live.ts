@@ -153,8 +153,8 @@ export interface Live {
   readonly asks: readonly QueuedAsk[];
   /** The first ask is being prepared, or decided. */
   readonly isAsking: boolean;
-  /** Ids of the model calls, tools and summaries at work. */
-  readonly work: ReadonlySet<string>;
+  /** Ids of the model calls, tools and summaries at work, in the order of their starts. */
+  readonly work: readonly string[];
   /** Calls of the last answer that have started here. */
   readonly begun: readonly string[];
   /** The last model call that was started here. */
@@ -182,7 +182,7 @@ export function newLive(agent: ReactAgent, rules: Pick<Live, "recover" | "queues
     request: undefined,
     asks: [],
     isAsking: false,
-    work: new Set(),
+    work: [],
     begun: [],
     lastCall: undefined,
     environment: { hash: undefined, hasChanged: false },

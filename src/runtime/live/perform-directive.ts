@@ -9,8 +9,8 @@ import type { Live, RequestState, Turn } from "./live.ts";
 import { forgetRequest, limitWork, openRequest } from "./request-state.ts";
 import type { Decision, Moment } from "./signal.ts";
 
-/** The effects of one directive, whose entries are durable. `turn` is what is left after it. */
-export function performDirective(decision: Decision, directive: Directive, turn: Turn, moment: Moment): Decision {
+/** The effects of one directive, whose entries are durable. `rest` is the turn after it. Most directives do not need it. */
+export function performDirective(decision: Decision, directive: Directive, rest: () => Turn, moment: Moment): Decision {
   const { live } = decision;
   if (live.broken !== undefined || live.stopping?.phase === "closed") {
     // The request has ended here. Only the result of one whose end was emitted is still missing.
@@ -32,11 +32,12 @@ export function performDirective(decision: Decision, directive: Directive, turn:
     case "emit":
       return emitEvent(opened, directive.requestId, directive.event, directive.iteration);
     case "checkpoint":
-      return mintToken(opened, directive, turn);
+      return mintToken(opened, directive, rest);
     case "receipt":
       return effects(opened, { type: "receipt", receipt: receiptOf(opened.live.agent, directive) });
     case "keep_context_op": {
       const { operation, superseded } = directive;
+      const turn = rest();
       const { contextOp: before } = turn.before.flight;
       return wait(opened, { type: "keep", turn, before, superseded }, (id) => ({ type: "keep", id, operation }));
     }
@@ -128,12 +129,12 @@ function withObject({ object }: RequestState, event: EventDraft): EventDraft {
 function mintToken(
   decision: Decision,
   { requestId, reason: phase }: Extract<Directive, { type: "checkpoint" }>,
-  turn: Turn,
+  rest: () => Turn,
 ): Decision {
   const { mintsTokens, agent } = decision.live;
   const run = agent.state.run ?? agent.state.last?.run;
   if (!mintsTokens || run === undefined || !isCurrent(decision.live, requestId)) return decision;
-  return wait(decision, { type: "mint", turn }, (id) => ({ type: "mint", id, agent, run, phase }));
+  return wait(decision, { type: "mint", turn: rest() }, (id) => ({ type: "mint", id, agent, run, phase }));
 }
 
 function receiptOf(

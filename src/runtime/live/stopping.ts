@@ -34,7 +34,7 @@ export function endGrace(decision: Decision): Decision {
 export function advanceStop(decision: Decision, hasSignals: boolean, moment: Moment): Decision {
   const { stopping, hold, work, isAsking, broken, agent } = decision.live;
   if (stopping?.phase !== "grace" || hold !== undefined) return decision;
-  const isQuiet = work.size === 0 && !hasSignals && !isAsking;
+  const isQuiet = work.length === 0 && !hasSignals && !isAsking;
   if (stopping.hasRestored ? hasSignals : !stopping.isStrict && !isQuiet) return decision;
   const strict = stopping.isStrict ? decision : endGrace(decision);
   // The last chance to close in the log what has failed here: the next process would resume it.

@@ -170,7 +170,11 @@ function failTurn(decision: Decision, turn: Turn, error: unknown, moment: Moment
 export function performTurn(decision: Decision, turn: Turn, moment: Moment): Decision {
   let current = decision;
   for (const [index, directive] of turn.todo.entries()) {
-    const rest = { ...turn, performed: [...turn.performed, directive], todo: turn.todo.slice(index + 1) };
+    const rest = (): Turn => ({
+      ...turn,
+      performed: [...turn.performed, ...turn.todo.slice(0, index + 1)],
+      todo: turn.todo.slice(index + 1),
+    });
     current = performDirective(current, directive, rest, moment);
     if (current.live.hold !== undefined) return current;
   }

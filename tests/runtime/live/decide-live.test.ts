@@ -2,7 +2,7 @@ import { Thread } from "heddle";
 import { reactAgent, reactSettings } from "heddle/core";
 import { describe, expect, test } from "vitest";
 import { ProjectionError } from "../../../src/projection/error.ts";
-import { decideLive, isDue } from "../../../src/runtime/live/decide-live.ts";
+import { decideLive, isDue, NOTHING_CHECKED, skipNotDue } from "../../../src/runtime/live/decide-live.ts";
 import { type Live, newLive, type QueuedAsk } from "../../../src/runtime/live/live.ts";
 import type { Decision, Effect, LiveSignal, Moment } from "../../../src/runtime/live/signal.ts";
 import { StaleHolderError, StoreError } from "../../../src/stores/errors.ts";
@@ -103,6 +103,27 @@ describe("while entries are being appended", () => {
     expect(due({ type: "timer", name: "give_up" })).toBe(true);
   });
 
+  test("the next signal that is due is the one that a search of the whole queue finds", () => {
+    const put = decided(idle(), asking, prepared);
+    const late: LiveSignal = { type: "agent", signal: { type: "cancel" } };
+    const always: LiveSignal = { type: "worked", id: "9" };
+    const answer = appended(put);
+    let before = NOTHING_CHECKED;
+    // The queue grows, then the append ends, then a signal is put first.
+    const stages = [
+      { live: put.live, queue: [late] },
+      { live: put.live, queue: [late, late, always] },
+      { live: put.live, queue: [late, late, answer, always] },
+      { live: decided(put.live, answer).live, queue: [late, late, always] },
+      { live: put.live, queue: [late, late, always] },
+    ];
+    for (const { live, queue } of stages) {
+      before = skipNotDue(live, queue, before);
+      const found = queue.findIndex((signal) => isDue(live, signal));
+      expect(before.count).toBe(found < 0 ? queue.length : found);
+    }
+  });
+
   test("a setting holds also for the agent that is appended", () => {
     const put = decided(idle(), asking, prepared);
     const policy = { maxTurns: 3 };
@@ -123,7 +144,7 @@ describe("an append that fails", () => {
     const failing = decided(request.live, { type: "agent", signal: { type: "cancel" } }, result(request));
     const broken = decided(failing.live, { type: "failed", id: find(failing, "append").id, error: OUT_OF_SPACE });
     expect(types(broken)).toContain("restore");
-    expect(broken.live.work.size).toBe(0);
+    expect(broken.live.work).toEqual([]);
     const again = decided(broken.live, restored(broken));
     expect(decided(again.live, appended(again)).live.nextRetryMs).toBeUndefined();
     const still = decided(again.live, { type: "failed", id: find(again, "append").id, error: OUT_OF_SPACE });
