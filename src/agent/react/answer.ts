@@ -39,8 +39,11 @@ export function handleModelResult(agent: ReactAgent, signal: Result): Step {
     ? retryCall(step, run, signal, { record, failure: CUT })
     : undefined;
   if (retried !== undefined) return retried;
-  if (answer.toolCalls.length > 0) return commitWithCalls(step, run, answer, record);
-  const { ending } = agent.flight;
+  const { ending, finishing } = agent.flight;
+  const isCut = isInterrupted(answer.finishReason) && ending === undefined && finishing === undefined;
+  if (answer.toolCalls.length > 0) {
+    return isCut ? failAfterCut(step, run, answer, record) : commitWithCalls(step, run, answer, record);
+  }
   if (ending !== undefined) {
     const ended = commitEntries(step, answerEntry(run, answer, record));
     return endRequest(ended, ended.agent.state.run ?? run, ending);
@@ -83,7 +86,7 @@ function refusedCallOutcome(
   const { ending } = agent.flight;
   if (ending !== undefined) return outcomeAtEnd(ending, "the call did not run");
   if (agent.flight.finishing !== undefined) return NOT_RUN;
-  if (finishReason === "length" || isInterrupted(finishReason)) {
+  if (finishReason === "length") {
     return errorOutcome("truncated", "The answer was cut before its end; the call may be incomplete and was not run.");
   }
   const tools = toolsFor(agent, run);
@@ -146,6 +149,13 @@ function commitAndFail(step: Step, run: Run, answer: ModelAnswer, record: Record
   const next = commitEntries(step, answerEntry(run, answer, { ...record, ...partial }));
   const after = next.agent.state.run ?? run;
   return failRequest(emitAnswer(next, after, answer, record), after, failure);
+}
+
+/** The last attempt was cut within or after its calls. They may be incomplete, so only the text is kept. */
+function failAfterCut(step: Step, run: Run, answer: ModelAnswer, record: RecordedCall): Step {
+  const content = contentText(answer.content);
+  if (!hasContent(content)) return endRequest(step, run, { status: "failed", failure: CUT }, record);
+  return commitAndFail(step, run, { ...answer, content, toolCalls: [] }, record, CUT);
 }
 
 /** Whether the request must not make another model call. */

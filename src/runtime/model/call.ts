@@ -62,7 +62,7 @@ export interface ModelCall {
  */
 export async function callModel(call: ModelCall): Promise<ModelAnswer> {
   const guard = new Guard(call.signal, call.ports);
-  const run: Run = { call, guard, bytes: 0, assembly: undefined, end: {} };
+  const run: Run = { call, guard, bytes: 0, assembly: undefined, hasFailedReading: false, end: {} };
   try {
     const spec = specOf(call.model);
     const { provider, modelId } = modelIdentity(call.model);
@@ -99,6 +99,8 @@ interface Run {
   readonly guard: Guard;
   bytes: number;
   assembly: Assembly | undefined;
+  /** The stream had begun, and reading from it failed. */
+  hasFailedReading: boolean;
   /** What the provider says of the answer as a whole. */
   end: { usage?: Usage; finishReason?: ModelFinishReason; response?: NonNullable<ModelAnswer["response"]> };
 }
@@ -180,7 +182,12 @@ async function stream(run: Run, spec: ModelSpec, assembly: Assembly, options: Op
 async function read(run: Run, spec: ModelSpec, assembly: Assembly, reader: ModelReader): Promise<void> {
   const { call, guard } = run;
   for (;;) {
-    const { done, value } = await guard.until(() => reader.read(), call.idleTimeoutMs);
+    const { done, value } = await guard
+      .until(() => reader.read(), call.idleTimeoutMs)
+      .catch((error: unknown) => {
+        run.hasFailedReading = true;
+        throw error;
+      });
     if (done) return;
     const part = rawPart(value);
     if (part === undefined) continue;
@@ -265,11 +272,11 @@ function cancel(reader: ModelReader | PromiseLike<ModelReader> | undefined): voi
   cancelled().catch(() => undefined); // it has failed, is closed already, or does not care; the call is over
 }
 
-function modelErrorOf(cause: unknown, { call, assembly, end }: Run): ModelError {
+function modelErrorOf(cause: unknown, { call, assembly, hasFailedReading, end }: Run): ModelError {
   const content = assembly?.partial() ?? "";
   const partial = content === "" && end.usage === undefined ? undefined : { content, usage: end.usage ?? {} };
   const own = ModelError.isInstance(cause);
-  const failure = own ? cause.failure : classifyModelError(cause, call.ports.clock);
+  const failure = own ? cause.failure : classifyModelError(cause, call.ports.clock, hasFailedReading);
   return new ModelError({ ...failure, partial, cause: own ? cause.cause : cause });
 }
 

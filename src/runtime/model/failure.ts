@@ -50,15 +50,16 @@ export class ModelError extends HeddleError {
 /**
  * What an error of a provider's package comes to. It goes by what the error holds, not by its class, so any copy of any
  * package will do. The message has none of the provider's words but its code: they may quote the request, or a key.
+ * `isReading`: a stream had begun, and reading from it failed.
  */
-export function classifyModelError(error: unknown, clock?: Clock): Failure {
+export function classifyModelError(error: unknown, clock?: Clock, isReading = false): Failure {
   if (HeddleError.isInstance(error)) {
     const { code, message, retryable } = error;
     return { code, message, retryable };
   }
   const facts = factsOf(error);
   const words = facts.words.join(" ");
-  const kind = KINDS.find(({ is }) => is({ ...facts, words }));
+  const kind = KINDS.find(({ is }) => is({ ...facts, words, isReading }));
   const asked = facts.header("x-should-retry");
   const usual = kind?.retryable ?? facts.retryable ?? false;
   const retryable = asked === "true" || (usual && asked !== "false");
@@ -84,6 +85,7 @@ interface Facts {
   readonly status: number | undefined;
   readonly words: string;
   readonly text: string;
+  readonly isReading: boolean;
 }
 
 interface Kind {
@@ -178,15 +180,22 @@ const KINDS: readonly Kind[] = [
       (below500(status) && /model\b.{0,80}(does not exist|not found|is not supported)/i.test(text)),
   },
   {
+    code: "model_stream_interrupted",
+    what: "The stream ended before the answer did",
+    advice: "Ask again.",
+    retryable: true,
+    is: ({ status, words, text, isReading }) =>
+      /stream ended without a finish reason/i.test(text) ||
+      (isReading && status === undefined && (CONNECTION.test(words) || UNREACHED.test(text))),
+  },
+  {
     code: "model_unavailable",
     what: "The provider could not be reached, or could not answer",
     advice: "Try again; check the network if it stays so.",
     retryable: true,
     is: ({ status, words, text }) =>
       (status !== undefined && (status >= 500 || [408, 409, 425].includes(status))) ||
-      /\b(ECONN\w+|ETIMEDOUT|EPIPE|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENET\w+|EPROTO|UND_ERR_\w+|Connection(Refused|Closed)|FailedToOpenSocket|TimeoutError)\b/.test(
-        words,
-      ) ||
+      CONNECTION.test(words) ||
       /api_error|server_error|server_?exception|internal|unavailable|timeout/i.test(words) ||
       (status === undefined && UNREACHED.test(text)),
   },
@@ -211,6 +220,9 @@ const KINDS: readonly Kind[] = [
       /normalized Anthropic stream error/.test(text), // what that package says of a first chunk that it cannot read
   },
 ];
+
+const CONNECTION =
+  /\b(ECONN\w+|ETIMEDOUT|EPIPE|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENET\w+|EPROTO|UND_ERR_\w+|Connection(Refused|Closed)|FailedToOpenSocket|TimeoutError)\b/;
 
 const UNREACHED =
   /fetch failed|failed to fetch|cannot connect|network|socket hang up|connection (error|reset|refused|closed)|\bterminated\b|load failed|timed? ?out/i;

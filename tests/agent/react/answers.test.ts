@@ -143,6 +143,23 @@ describe("an answer", () => {
       );
   });
 
+  test("whose stream broke off in the last attempt runs no calls and keeps its text, and the request fails", () => {
+    calculator
+      .given([ask])
+      .when(modelCallsSignal("call_1", [add], { content: "Let me see.", finishReason: "interrupted" }))
+      .then(
+        [
+          { payload: { content: "Let me see.", partial: true, toolCalls: undefined } },
+          { kind: "error", payload: { end: { status: "failed", failure: { code: "model_stream_interrupted" } } } },
+        ],
+        [{ type: "emit", event: { kind: "request_failed" } }],
+      );
+    calculator
+      .given([ask])
+      .when(modelCallsSignal("call_1", [add], { finishReason: "error" }))
+      .then([{ kind: "error", payload: { end: { status: "failed" } } }], [{ type: "stop", status: "failed" }]);
+  });
+
   test("withheld by the provider fails the request", () => {
     calculator
       .given([ask])

@@ -403,6 +403,19 @@ describe("classifyModelError", () => {
     expect(classifyModelError(error)).toMatchObject({ code, retryable });
   });
 
+  test("says model_stream_interrupted of a connection that breaks in a stream, and keeps what a provider says of itself", () => {
+    const inStream = (error: unknown) => classifyModelError(error, undefined, true).code;
+    expect(inStream(new TypeError("terminated"))).toBe("model_stream_interrupted");
+    expect(inStream(Object.assign(new Error("read"), { code: "ECONNRESET" }))).toBe("model_stream_interrupted");
+    expect(inStream(Object.assign(new Error("terminated"), { statusCode: 503 }))).toBe("model_unavailable");
+    expect(inStream({ type: "overloaded_error", message: "connection error" })).toBe("model_overloaded");
+    expect(inStream(new Error("boom"))).toBe("model_error");
+    const unfinished = Object.assign(new Error("Response stream ended without a finish reason."), {
+      name: "AI_InvalidResponseDataError",
+    });
+    expect(classifyModelError(unfinished)).toMatchObject({ code: "model_stream_interrupted", retryable: true });
+  });
+
   test("says status and code of the provider and none of its words: no key, no request", () => {
     const errors = [
       openAI(401, `Incorrect API key provided: ${SECRET}.`, "invalid_api_key"),
