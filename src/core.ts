@@ -1,6 +1,5 @@
 import "./thread/node-version.ts";
 
-export { recordedCall } from "./agent/call-record.ts";
 export { cmd } from "./agent/cmd.ts";
 export type {
   AcceptScope,
@@ -69,6 +68,7 @@ export {
   type CallRecord,
   type ModelAnswer,
   type ModelFinishReason,
+  recordedCall,
   type UsageByModel,
 } from "./agent/model-call.ts";
 export {
@@ -116,17 +116,23 @@ export type {
 } from "./projection/projection.ts";
 export { concat, type Projector, type ProjectorOptions, segments } from "./projection/projector.ts";
 export { PROJECTOR, PROJECTORS, type ProjectorName } from "./projection/rules.ts";
-export { type AcceptSummaryOptions, acceptSummary, type SummaryVerdict } from "./projection/summary/accept-summary.ts";
 export { type SummaryRange, summaryRangeOf } from "./projection/summary/summary-range.ts";
 export { MAX_RESULT_TOKENS } from "./projection/summary/summary-record.ts";
 export {
+  type AcceptSummaryOptions,
+  acceptSummary,
   type SummaryRequest,
   type SummaryRequestOptions,
+  type SummaryVerdict,
   summaryRequest,
 } from "./projection/summary/summary-request.ts";
 export type { EntryMessage, ReadContext } from "./projection/transcript/entry-reader.ts";
-export type { OpenCallsOptions, OpenToolCall } from "./projection/transcript/open-calls.ts";
-export type { TranscriptItem, TranscriptOptions } from "./projection/transcript/transcript.ts";
+export type {
+  OpenCallsOptions,
+  OpenToolCall,
+  TranscriptItem,
+  TranscriptOptions,
+} from "./projection/transcript/transcript.ts";
 export type { EntryByKind, OtherKind, RefValue } from "./thread/entry.ts";
 export type { ErrorFacts } from "./thread/errors.ts";
 export type {
@@ -164,6 +170,5 @@ export type { ThreadOptions } from "./thread/options.ts";
 export { type Clock, type Ids, type Ports, systemPorts } from "./thread/ports.ts";
 export type { ThreadData, ThreadParts } from "./thread/thread-data.ts";
 export type { CalibratedCounter, CallSample } from "./tokens/calibrate.ts";
-export { countMessage, countTool, countTools, FILE_TOKENS } from "./tokens/count.ts";
-export { type CounterFacts, factsOf } from "./tokens/counter.ts";
+export { type CounterFacts, countMessage, countTool, countTools, FILE_TOKENS, factsOf } from "./tokens/counter.ts";
 export { type CountTokens, type Encoding, exactCounter, type LoadModule } from "./tokens/exact.ts";

@@ -32,16 +32,14 @@ export { TokenError } from "./checkpoint/error.ts";
 export { resumeTokens } from "./checkpoint/resume-tokens.ts";
 export { type BranchOptions, branch } from "./lanes/branch.ts";
 export { ContextOpError, type ContextOperation } from "./lanes/context-operation.ts";
-export { ProjectionError } from "./projection/error.ts";
+export { PolicyError, ProjectionError } from "./projection/error.ts";
 export type { ProjectionInput } from "./projection/input/input.ts";
-export { PolicyError } from "./projection/policy/error.ts";
 export type { ContextPolicyInput } from "./projection/policy/fields.ts";
 export { ContextPolicy } from "./projection/policy/policy.ts";
 export type { ExplainedEntry, Projection } from "./projection/projection.ts";
 export { createProjector, explain, project } from "./projection/projector.ts";
 export type { Reader, Readers } from "./projection/transcript/entry-reader.ts";
-export { openCalls } from "./projection/transcript/open-calls.ts";
-export { transcript } from "./projection/transcript/transcript.ts";
+export { openCalls, transcript } from "./projection/transcript/transcript.ts";
 export {
   AgentHost,
   type AgentRequest,

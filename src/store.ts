@@ -105,5 +105,5 @@ export type { OnUpgrade, UpgradeProgress } from "./stores/upgrade.ts";
 export type { ModelPrice, ModelUsage, UsageDay } from "./stores/usage-day.ts";
 export type { CountedUsage, UsageQuery, UsageSum } from "./stores/usage-sum.ts";
 export type { ListedCall, WaitingCallInput, WaitingPage } from "./stores/waiting-call.ts";
-export { checkName } from "./thread/names.ts";
+export { checkName } from "./thread/options.ts";
 export type { LaneBase, LaneBaseOrigin, ThreadBase } from "./thread/thread-data.ts";

@@ -1,6 +1,5 @@
-import { base64url } from "../thread/encoding.ts";
+import { base64url, portableSha256 } from "../thread/encoding.ts";
 import { type JsonObject, sameJson } from "../thread/json.ts";
-import { portableSha256 } from "../thread/sha256.ts";
 import {
   type CheckpointStore,
   type Revocations,

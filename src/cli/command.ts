@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { nearest } from "../thread/nearest-name.ts";
+import { nearest } from "../thread/options.ts";
 import { badUsage } from "./errors.ts";
 import type { Io } from "./io.ts";
 import type { Output } from "./output.ts";

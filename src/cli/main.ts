@@ -1,6 +1,6 @@
 import { VERSION } from "../studio/version.ts";
 import { HeddleError } from "../thread/errors.ts";
-import { nearest } from "../thread/nearest-name.ts";
+import { nearest } from "../thread/options.ts";
 import { COMMON_OPTIONS, type Command, type CommandOptions, parseArguments } from "./command.ts";
 import { COMMANDS, type CommandEntry } from "./commands.ts";
 import { adviceOf, BrokenPipe, badUsage, EXIT, exitOf } from "./errors.ts";

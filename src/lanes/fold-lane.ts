@@ -2,7 +2,7 @@ import type { Entry } from "../thread/entry.ts";
 import { ThreadError } from "../thread/errors.ts";
 import { fieldsOf, freezeJson, isPlainObject, type JsonObject, type JsonValue, sameJson } from "../thread/json.ts";
 import { type Branch, LANE_RULES, LaneReader, type LaneRules, readBranch } from "../thread/lane-operations.ts";
-import { resultText } from "../thread/result-text.ts";
+import { resultText } from "../thread/message.ts";
 import type { Thread } from "../thread/thread.ts";
 import { laneBaseOf } from "../thread/thread-data.ts";
 import { type BranchOrigin, type LaneItem, LaneLog, UNKNOWN_ORIGIN } from "./lane-log.ts";

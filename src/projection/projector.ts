@@ -5,8 +5,17 @@ import type { Thread } from "../thread/thread.ts";
 import { Engine } from "./engine/engine.ts";
 import type { FingerprintChain } from "./engine/fingerprint.ts";
 import { type RenderPass, runRenderPass } from "./engine/render-pass.ts";
-import { definedFields, invalid, type ProjectionInput, pendingEntries } from "./input/input.ts";
-import { haveSameBlocks, haveSameProjection, isRecalibrated, type Settings, settingsOf } from "./input/settings.ts";
+import {
+  definedFields,
+  haveSameBlocks,
+  haveSameProjection,
+  invalid,
+  isRecalibrated,
+  type ProjectionInput,
+  pendingEntries,
+  type Settings,
+  settingsOf,
+} from "./input/input.ts";
 import type { ExplainedEntry, Projection, Segment } from "./projection.ts";
 import { explainEntries } from "./report/explain.ts";
 import { projectionOf } from "./report/meta.ts";

@@ -1,7 +1,6 @@
 import { isAgent } from "../agent/definition/define-agent.ts";
 import { AgentError } from "../agent/definition/errors.ts";
-import { checkName } from "../thread/names.ts";
-import { type OptionNames, refuseUnknownOptions } from "../thread/options.ts";
+import { checkName, type OptionNames, refuseUnknownOptions } from "../thread/options.ts";
 import { Thread } from "../thread/thread.ts";
 import type { HostGetOptions, HostOptions } from "./host/options.ts";
 import { RequestError } from "./request/request-error.ts";

@@ -1,4 +1,4 @@
-import { portableSha256 } from "../thread/sha256.ts";
+import { portableSha256 } from "../thread/encoding.ts";
 
 /** The longest name that a checkpoint may have; a thread's may be as long. */
 const LONGEST = 256;

@@ -1,5 +1,5 @@
+import type { Sha256 } from "../thread/encoding.ts";
 import { freezeJson, type JsonObject, type JsonValue, sameJson } from "../thread/json.ts";
-import type { Sha256 } from "../thread/sha256.ts";
 import type { Command, CommandOutcome } from "./command.ts";
 import { CorruptionError } from "./errors.ts";
 import type { StoredCommand } from "./stored-records.ts";

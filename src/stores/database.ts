@@ -1,4 +1,4 @@
-import { checkName } from "../thread/names.ts";
+import { checkName } from "../thread/options.ts";
 import { defineStore } from "./define-store.ts";
 import type { DatabaseDriver, StoreDriver, TakeQuery } from "./driver.ts";
 import { LeaseEndedError, storeClosed } from "./errors.ts";

@@ -1,9 +1,9 @@
 import { measureOf } from "../lanes/measure.ts";
 import { advance, isTrack, type LaneTrack, laneOf, NO_LANES, stateOf, withMeasure } from "../lanes/track.ts";
+import type { Sha256 } from "../thread/encoding.ts";
 import type { Entry } from "../thread/entry.ts";
 import { sameJson } from "../thread/json.ts";
 import { DEFAULT_LANE, namedLane, switchTarget } from "../thread/lane-operations.ts";
-import type { Sha256 } from "../thread/sha256.ts";
 import { type DraftContent, damagedColumn, EMPTY_TIP, type EncodedDraft, nextFields, type Tip } from "./row-format.ts";
 import type { HeadTracks, StoredRow } from "./stored-records.ts";
 

@@ -1,4 +1,4 @@
-import { checkName } from "../thread/names.ts";
+import { checkName } from "../thread/options.ts";
 import { type Clock, systemRandom } from "../thread/ports.ts";
 import { defineStore } from "./define-store.ts";
 import type {

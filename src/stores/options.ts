@@ -1,6 +1,6 @@
+import { portableSha256, type Sha256 } from "../thread/encoding.ts";
 import { isPlainObject } from "../thread/json.ts";
 import { type Ports, type Random, systemPorts, systemRandom } from "../thread/ports.ts";
-import { portableSha256, type Sha256 } from "../thread/sha256.ts";
 import { StoreError } from "./errors.ts";
 
 /** Dependencies of a store that a caller may replace. */

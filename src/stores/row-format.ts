@@ -8,10 +8,10 @@ import {
 } from "../lanes/lane-book.ts";
 import { measureOf } from "../lanes/measure.ts";
 import type { LaneOrigin, LaneState, LaneTrack } from "../lanes/track.ts";
+import type { Sha256 } from "../thread/encoding.ts";
 import { type Entry, type EntryDraft, makeEntry, NO_REFS } from "../thread/entry.ts";
 import { freezeJson, type JsonObject, type JsonValue } from "../thread/json.ts";
 import { namedLane } from "../thread/lane-operations.ts";
-import type { Sha256 } from "../thread/sha256.ts";
 import { BlobError, CorruptionError } from "./errors.ts";
 import type { ThreadInfo } from "./port.ts";
 import { decodePayload, encodeAs, encodePayload, type TextBlob } from "./stored-payload.ts";

@@ -1,4 +1,4 @@
-import type { Sha256 } from "../thread/sha256.ts";
+import type { Sha256 } from "../thread/encoding.ts";
 import type { RowRange } from "./driver.ts";
 import { CorruptionError } from "./errors.ts";
 import type { StoredRow } from "./stored-records.ts";

@@ -1,6 +1,6 @@
 import { measureOf } from "../lanes/measure.ts";
+import type { Sha256 } from "../thread/encoding.ts";
 import { freezeJson, type JsonObject, type JsonValue } from "../thread/json.ts";
-import type { Sha256 } from "../thread/sha256.ts";
 import type { BlobUse } from "./stored-records.ts";
 
 /** A longer text is stored as a blob. In characters. */

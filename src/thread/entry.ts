@@ -1,7 +1,7 @@
 import { ThreadError } from "./errors.ts";
 import { copyJsonObject, describe, fieldsOf, type JsonObject, readSafely, sameJson } from "./json.ts";
 import type { EntryKinds } from "./kinds.ts";
-import { checkEntryId } from "./names.ts";
+import { checkEntryId } from "./options.ts";
 import type { Ports } from "./ports.ts";
 
 interface EntryBase<Kind, Payload> {

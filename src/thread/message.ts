@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from "./json.ts";
+import { isPlainObject, type JsonObject, type JsonValue } from "./json.ts";
 
 /** Data that a provider needs back unchanged, by provider: signatures, item ids, citations. */
 export type PartMetadata = { readonly [provider: string]: JsonObject };
@@ -138,3 +138,87 @@ export function groupAdjacent<T>(items: readonly T[], together: (a: T, b: T) => 
   }
   return result;
 }
+
+/** A call that a provider ran itself, such as a web search, or its result. */
+export type ProviderExecutedPart = ProviderCallPart | ProviderResultPart;
+
+/** The id prefixes of such calls, by provider. Ids of other providers, such as Google, have no known prefix. */
+const IDS: readonly (readonly [id: RegExp, provider: string])[] = [
+  [/^(srv|mcp)toolu_/, "anthropic"],
+  [/^(ws|ci|fs|ig|mcp|sh|shc|tsc?|cu|cgc?)_/, "openai"],
+];
+
+/** Other names of a provider, by the first word of the name. */
+const PROVIDERS: { readonly [name: string]: string } = {
+  azure: "openai",
+  vertex: "google",
+  gemini: "google",
+};
+
+/** The provider that ran a call. Undefined when neither its id nor its metadata names one. */
+function executorOf({ id, metadata = {} }: ProviderExecutedPart): string | undefined {
+  const byId = IDS.find(([pattern]) => pattern.test(id))?.[1];
+  const [owner] = Object.keys(metadata).filter((name) => name !== "heddle");
+  return byId ?? (owner === undefined ? undefined : familyOf(owner));
+}
+
+/** Whether a provider can be shown the call, because it ran it or may have run it. */
+export function canReadProviderCall(part: ProviderExecutedPart, provider: string): boolean {
+  const family = familyOf(provider);
+  const executor = executorOf(part);
+  if (family === "gateway") return true; // the gateway forwards to the provider that ran the tool call
+  if (executor !== undefined) return executor === family;
+  // Anthropic's ids always have a prefix. Gemini's format can hold only its own code execution.
+  return family !== "anthropic" && (family !== "google" || part.name === "code_execution");
+}
+
+export function isProviderExecuted(part: Part): part is ProviderExecutedPart {
+  return part.type === "provider_call" || part.type === "provider_result";
+}
+
+/** The provider without a suffix: "google" for "google.vertex.chat" and "google-vertex". */
+function familyOf(provider: string): string {
+  const name = provider.split(/[.-]/)[0] ?? provider;
+  return Object.hasOwn(PROVIDERS, name) ? (PROVIDERS[name] ?? name) : name;
+}
+
+/** The result of a tool as a model reads it. */
+interface ResultText {
+  readonly content: string;
+  readonly isError: boolean;
+}
+
+/**
+ * Text stays as it is, other values become JSON, and an error becomes `{"error": ...}`. A bare value is a success. An
+ * envelope is exactly `{ ok: true, value }` or `{ ok: false, error }`; an object with more fields is data. With
+ * `allowsMore`, as in projector heddle/1, it counts as an envelope and the other fields are left out.
+ */
+export function resultText(
+  result: JsonValue,
+  { allowsMore = false }: { readonly allowsMore?: boolean } = {},
+): ResultText {
+  if (!isEnvelope(result) || (!allowsMore && Object.keys(result).length !== 2)) {
+    return { content: valueText(result), isError: false };
+  }
+  if (result.ok) return { content: valueText(result["value"] ?? null), isError: false };
+  return { content: JSON.stringify({ error: result["error"] ?? null }), isError: true };
+}
+
+/** Text stays as it is. Other values become JSON. */
+export function valueText(value: JsonValue): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+function isEnvelope(value: JsonValue): value is { readonly ok: boolean; readonly [key: string]: JsonValue } {
+  return (
+    isPlainObject(value) && ((value["ok"] === true && "value" in value) || (value["ok"] === false && "error" in value))
+  );
+}
+
+/** The synthetic result of a call that has none. */
+export const INTERRUPTED: ResultText = {
+  content: JSON.stringify({
+    error: { type: "interrupted", message: "The call was interrupted; its outcome is unknown." },
+  }),
+  isError: true,
+};

@@ -1,7 +1,7 @@
 import { draftEntry, type Entry, makeEntry } from "./entry.ts";
 import { ThreadError } from "./errors.ts";
 import { copyJsonObject, fieldsOf, type JsonObject, readSafely } from "./json.ts";
-import { checkName } from "./names.ts";
+import { checkName } from "./options.ts";
 import type { Ports } from "./ports.ts";
 
 /** Facts about the entries before `firstSeq`, for a thread of which only a tail is loaded. */

@@ -9,7 +9,6 @@ import {
   makeEntry,
   type RefValue,
 } from "./entry.ts";
-import { EntryLog } from "./entry-log.ts";
 import { markOf } from "./errors.ts";
 import { copyJsonObject, fieldsOf, type JsonObject } from "./json.ts";
 import { dropsSystem, type FormattedMessage, type MessageFormat } from "./messages/formats.ts";
@@ -21,8 +20,8 @@ import {
   TO_MESSAGES_OPTIONS,
   type ToMessagesOptions,
 } from "./messages/to-messages.ts";
-import { checkName } from "./names.ts";
 import {
+  checkName,
   currentTime,
   PORT_OPTIONS,
   refuseUnknownOptions,
@@ -37,6 +36,7 @@ import {
   checkCallId,
   checkLoaded,
   checkRef,
+  EntryLog,
   entryNotLoaded,
   isBound,
   kindsOf,

@@ -1,6 +1,6 @@
 import type { Entry, JsonObject } from "heddle";
 import type { CallRecord } from "heddle/core";
-import { recordedCall } from "../../src/agent/call-record.ts";
+import { recordedCall } from "../../src/agent/model-call.ts";
 import type { CallRow } from "./contract.ts";
 
 /** Returns the call record of an entry. Undefined if the entry is not the answer of a model call. */

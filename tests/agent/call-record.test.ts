@@ -2,7 +2,7 @@ import fc from "fast-check";
 import type { JsonObject } from "heddle";
 import { type CallRecord, recordedCall } from "heddle/core";
 import { expect, test } from "vitest";
-import { storedCall } from "../../src/agent/call-record.ts";
+import { storedCall } from "../../src/agent/model-call.ts";
 
 const usual: CallRecord = {
   model: "test:model",

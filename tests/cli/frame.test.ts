@@ -8,7 +8,7 @@ import { Interrupts } from "../../src/cli/interrupts.ts";
 import type { Io } from "../../src/cli/io.ts";
 import { Output, table } from "../../src/cli/output.ts";
 import { messagesIn } from "../../src/cli/studio-requests.ts";
-import { nearest } from "../../src/thread/nearest-name.ts";
+import { nearest } from "../../src/thread/options.ts";
 
 interface Terminal {
   readonly io: Io;

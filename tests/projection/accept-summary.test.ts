@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { ProjectionError } from "../../src/projection/error.ts";
-import { acceptSummary } from "../../src/projection/summary/accept-summary.ts";
+import { acceptSummary } from "../../src/projection/summary/summary-request.ts";
 import type { Message } from "../../src/thread/message.ts";
 import { Thread } from "../../src/thread/thread.ts";
 import type { TokenCounter } from "../../src/tokens/counter.ts";

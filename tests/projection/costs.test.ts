@@ -2,7 +2,7 @@ import type { TokenCounter } from "heddle";
 import { toolCall, toolResult, user } from "heddle/testing";
 import { expect, test } from "vitest";
 import { Engine } from "../../src/projection/engine/engine.ts";
-import { settingsOf } from "../../src/projection/input/settings.ts";
+import { settingsOf } from "../../src/projection/input/input.ts";
 import { given } from "./given.ts";
 
 // The cost of a message is no sum of its parts, so a longer id costs more where the result is longer.

@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { PolicyError } from "../../src/projection/policy/error.ts";
-import { limitsOf } from "../../src/projection/policy/model-limits.ts";
+import { PolicyError } from "../../src/projection/error.ts";
 import { MODEL_TABLE } from "../../src/projection/policy/model-table.ts";
-import { ContextPolicy } from "../../src/projection/policy/policy.ts";
+import { ContextPolicy, limitsOf } from "../../src/projection/policy/policy.ts";
 
 describe("the limits of a model", () => {
   test.each([

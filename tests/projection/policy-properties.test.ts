@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { PolicyError } from "../../src/projection/policy/error.ts";
+import { PolicyError } from "../../src/projection/error.ts";
 import type { ContextPolicyInput } from "../../src/projection/policy/fields.ts";
 import { ContextPolicy } from "../../src/projection/policy/policy.ts";
 import { expectOften } from "../support/case-budget.ts";

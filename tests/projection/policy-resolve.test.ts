@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { PolicyError } from "../../src/projection/policy/error.ts";
+import { PolicyError } from "../../src/projection/error.ts";
 import { ContextPolicy } from "../../src/projection/policy/policy.ts";
 
 const request = ContextPolicy.create({ maxInputTokens: 4001 });

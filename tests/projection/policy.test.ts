@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { PolicyError } from "../../src/projection/policy/error.ts";
+import { PolicyError } from "../../src/projection/error.ts";
 import type { ContextPolicyInput } from "../../src/projection/policy/fields.ts";
 import { ContextPolicy } from "../../src/projection/policy/policy.ts";
 import type { JsonObject } from "../../src/thread/json.ts";

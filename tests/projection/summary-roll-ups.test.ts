@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
-import { acceptSummary } from "../../src/projection/summary/accept-summary.ts";
 import type { SummaryRange } from "../../src/projection/summary/summary-range.ts";
-import { summaryRequest } from "../../src/projection/summary/summary-request.ts";
+import { acceptSummary, summaryRequest } from "../../src/projection/summary/summary-request.ts";
 import type { SummaryPayload } from "../../src/thread/kinds.ts";
 import { chatterOf, copyist, type PlantedRange, plantedRange } from "./support/summary/planted.ts";
 import { type ReadRequest, readRequest } from "./support/summary/read-request.ts";

@@ -1,8 +1,7 @@
 import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { base64url } from "../../src/thread/encoding.ts";
-import { nobleSha256, portableSha256 } from "../../src/thread/sha256.ts";
+import { base64url, nobleSha256, portableSha256 } from "../../src/thread/encoding.ts";
 import { codePoint } from "../support/code-point.ts";
 
 test("the portable SHA-256 gives what Node's gives, for any text", () => {

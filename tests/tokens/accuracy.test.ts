@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Message } from "../../src/thread/message.ts";
 import { type CallSample, calibrate } from "../../src/tokens/calibrate.ts";
-import { countMessage } from "../../src/tokens/count.ts";
-import { heuristic, type TokenCounter } from "../../src/tokens/counter.ts";
+import { countMessage, heuristic, type TokenCounter } from "../../src/tokens/counter.ts";
 import { loadExactCounter } from "../../src/tokens/exact.ts";
 import { CORPORA, type Corpus } from "./corpora.ts";
 

@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type CallSample, calibrate, calibrated } from "../../src/tokens/calibrate.ts";
-import { countMessage } from "../../src/tokens/count.ts";
-import { factsOf, heuristic } from "../../src/tokens/counter.ts";
+import { countMessage, factsOf, heuristic } from "../../src/tokens/counter.ts";
 import { codePoint } from "../support/code-point.ts";
 
 const call = (estimated: number, reported: number, factor?: number): CallSample => ({ estimated, reported, factor });

@@ -1,7 +1,14 @@
 import { describe, expect, test } from "vitest";
 import type { Message, PartMetadata, ToolCall, ToolSpec } from "../../src/thread/message.ts";
-import { countMessage, countReadable, countTool, countTools } from "../../src/tokens/count.ts";
-import { factsOf, heuristic, type TokenCounter } from "../../src/tokens/counter.ts";
+import {
+  countMessage,
+  countReadable,
+  countTool,
+  countTools,
+  factsOf,
+  heuristic,
+  type TokenCounter,
+} from "../../src/tokens/counter.ts";
 
 /** One token for each character, nothing for the message: what is counted can be read off. */
 const characters: TokenCounter = { count: (text) => text.length, perMessage: 0 };

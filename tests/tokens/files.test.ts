@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import type { FileContentPart, PartMetadata } from "../../src/thread/message.ts";
-import { countMessage, FILE_TOKENS, fileTokens } from "../../src/tokens/count.ts";
-import { heuristic } from "../../src/tokens/counter.ts";
+import { countMessage, FILE_TOKENS, fileTokens, heuristic } from "../../src/tokens/counter.ts";
 
 function file(mediaType: string, metadata?: PartMetadata, base64 = "AAAA"): FileContentPart {
   return { type: "file", mediaType, data: { base64 }, ...(metadata && { metadata }) };

@@ -1,6 +1,6 @@
 import { checkedInput } from "../../projection/policy/policy.ts";
 import { describe, isPlainObject } from "../../thread/json.ts";
-import { nearest } from "../../thread/nearest-name.ts";
+import { nearest } from "../../thread/options.ts";
 import type { AgentConfig, AgentDefinition, AnyAgent, InferOutput, ToolsContext } from "./config.ts";
 import { AgentError } from "./errors.ts";
 import type { ProviderModel } from "./language-model.ts";

@@ -1,15 +1,14 @@
 import { ProjectionError } from "../../projection/error.ts";
-import { limitsOf } from "../../projection/policy/model-limits.ts";
-import { ContextPolicy } from "../../projection/policy/policy.ts";
+import { ContextPolicy, limitsOf } from "../../projection/policy/policy.ts";
 import type { Projection } from "../../projection/projection.ts";
+import { portableSha256 } from "../../thread/encoding.ts";
 import { isPlainObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
 import type { Content, ToolSpec } from "../../thread/message.ts";
-import { portableSha256 } from "../../thread/sha256.ts";
 import type { Thread } from "../../thread/thread.ts";
 import { type CallSample, calibrate } from "../../tokens/calibrate.ts";
 import { factsOf, heuristic, type TokenCounter } from "../../tokens/counter.ts";
-import { recordedCall } from "../call-record.ts";
 import type { CallBasis, CallEnvironment, CallRecord } from "../model-call.ts";
+import { recordedCall } from "../model-call.ts";
 import type { Failure } from "../signal.ts";
 import type { ReactAgent } from "./agent.ts";
 import type { ReactSettings } from "./settings.ts";

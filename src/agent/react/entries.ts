@@ -2,8 +2,8 @@ import { coveredSeqs, type SummaryRange } from "../../projection/summary/summary
 import type { EntryInput, Refs } from "../../thread/entry.ts";
 import type { JsonObject } from "../../thread/json.ts";
 import type { Content } from "../../thread/message.ts";
-import { storedCall } from "../call-record.ts";
 import type { CallRecord, ModelAnswer } from "../model-call.ts";
+import { storedCall } from "../model-call.ts";
 import type { Failure, Signal, Steer, StoredRequestOptions, ToolOutcome } from "../signal.ts";
 import { type RequestEnd, type Run, withRefs } from "./state.ts";
 

@@ -8,7 +8,7 @@ import { type Context, foldLane } from "../../lanes/fold-lane.ts";
 import { ProjectionError } from "../../projection/error.ts";
 import { HeddleError } from "../../thread/errors.ts";
 import { type JsonObject, sameJson } from "../../thread/json.ts";
-import { checkName } from "../../thread/names.ts";
+import { checkName } from "../../thread/options.ts";
 import type { Thread } from "../../thread/thread.ts";
 import { laneBaseOf } from "../../thread/thread-data.ts";
 import { addDirectives, commitEntries, type ReactAgent, type Step, unchanged, updateFlight } from "./agent.ts";

@@ -3,9 +3,15 @@ import type { Entry, Refs } from "../../thread/entry.ts";
 import { isPlainObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
 import { DEFAULT_LANE, isMalformedOperation, namedLane, switchTarget } from "../../thread/lane-operations.ts";
 import { type Content, contentText, type ToolCall } from "../../thread/message.ts";
-import { recordedCall } from "../call-record.ts";
 import type { TerminationReason } from "../event.ts";
-import { addModelUsage, addUsage, type ModelFinishReason, type Usage, type UsageByModel } from "../model-call.ts";
+import {
+  addModelUsage,
+  addUsage,
+  type ModelFinishReason,
+  recordedCall,
+  type Usage,
+  type UsageByModel,
+} from "../model-call.ts";
 import type { Failure, StoredRequestOptions } from "../signal.ts";
 import { eventSeqAfter } from "./event-seq.ts";
 

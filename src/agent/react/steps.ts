@@ -2,7 +2,6 @@ import type { Entry } from "../../thread/entry.ts";
 import type { JsonObject, JsonValue } from "../../thread/json.ts";
 import { type Content, contentText, type Part, type ToolCall } from "../../thread/message.ts";
 import { parseStructure } from "../../thread/messages/to-messages.ts";
-import { recordedCall } from "../call-record.ts";
 import type {
   RequestStep,
   StepPart,
@@ -13,6 +12,7 @@ import type {
   StepUsage,
 } from "../definition/stop-when.ts";
 import type { Usage } from "../model-call.ts";
+import { recordedCall } from "../model-call.ts";
 import type { ReactAgent } from "./agent.ts";
 import { type Run, recordedUsage } from "./state.ts";
 

@@ -2,7 +2,7 @@ import { freezeJson } from "../../thread/json.ts";
 import type { Message, Part } from "../../thread/message.ts";
 import { type Block, isAssistant, isOfContext } from "../history/block.ts";
 import type { History } from "../history/history.ts";
-import type { Settings } from "../input/settings.ts";
+import type { Settings } from "../input/input.ts";
 import type { Provenance, Segment } from "../projection.ts";
 import type { LeadingMessages } from "../render/leading-messages.ts";
 import type { RenderedBlock } from "../render/render-block.ts";

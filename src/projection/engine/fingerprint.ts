@@ -1,5 +1,5 @@
+import { portableSha256 } from "../../thread/encoding.ts";
 import type { Message, ToolSpec } from "../../thread/message.ts";
-import { portableSha256 } from "../../thread/sha256.ts";
 
 /** A list of messages with a hash of each prefix, so that two lists can be compared at any length. */
 export class FingerprintChain {

@@ -1,8 +1,9 @@
 import type { LaneItem } from "../../lanes/lane-log.ts";
+import type { Entry } from "../../thread/entry.ts";
 import type { ToolCall } from "../../thread/message.ts";
+import { firstIndex } from "../binary-search.ts";
 import type { Item } from "../transcript/item.ts";
 import { type AssistantItem, type Block, type Call, Exchange, type ResultItem } from "./block.ts";
-import { Coverage } from "./coverage.ts";
 import { Turns } from "./turns.ts";
 import { UnansweredCalls } from "./unanswered-calls.ts";
 import { UndoLog } from "./undo-log.ts";
@@ -223,4 +224,65 @@ const NO_CALLS: readonly Call[] = [];
 /** Returns the newest seq of an item. A message of a `replace` operation has the age of the entries it replaces. */
 function lastSeqOf({ seq, open, index }: Item): number {
   return index === undefined ? seq : open;
+}
+
+/** The blocks that summaries cover: all blocks up to `edge`, which only increases. */
+export class Coverage {
+  /** Blocks whose `open` seq is at most this are covered. */
+  edge = Number.NEGATIVE_INFINITY;
+  /** The summary that is shown: the one that covers up to the latest seq. Of equal ones, the newest. */
+  summary: Entry | undefined;
+  /** The last seq that the shown summary covers. */
+  reach = -2;
+  /** Each increase of `edge`, with the newest block at that time. */
+  readonly #moves: { readonly edge: number; readonly newest: number }[] = [];
+  readonly #blocks: readonly Block[];
+  readonly #undoLog: UndoLog;
+
+  constructor(blocks: readonly Block[], undoLog: UndoLog) {
+    this.#blocks = blocks;
+    this.#undoLog = undoLog;
+  }
+
+  /** Computes the new edge from the blocks that exist when the summary is written. Later entries do not change it. */
+  add(summary: Entry, reach: number): void {
+    const { edge, reach: reached, summary: shown } = this;
+    this.#undoLog.record(() => {
+      this.edge = edge;
+      this.reach = reached;
+      this.summary = shown;
+    });
+    if (reach > edge) this.#move(Math.max(edge, this.#edgeOf(reach)));
+    if (reach < reached) return;
+    this.summary = summary;
+    this.reach = reach;
+  }
+
+  /** Returns the newest block at the time when a block became covered. */
+  newestWhenCovered(open: number): number {
+    return this.#moves.find(({ edge }) => edge >= open)?.newest ?? -1;
+  }
+
+  /** The index of the first block that no summary covers. */
+  get firstUncovered(): number {
+    return firstIndex(0, this.#blocks.length, (index) => (this.#blocks[index]?.open ?? 0) > this.edge);
+  }
+
+  #move(edge: number): void {
+    if (edge === this.edge) return;
+    this.edge = edge;
+    this.#moves.push({ edge, newest: this.#blocks.length - 1 });
+    this.#undoLog.record(() => this.#moves.pop());
+  }
+
+  /** Returns the edge for a summary up to `reach`. An edge inside a block moves to before the block. */
+  #edgeOf(reach: number): number {
+    let edge = reach;
+    for (let index = this.firstUncovered; index < this.#blocks.length; index++) {
+      const block = this.#blocks[index];
+      if (block === undefined || block.open > reach) break;
+      if (block.type === "exchange" && block.lastSeq > reach) edge = Math.min(edge, block.open - 1);
+    }
+    return edge;
+  }
 }

@@ -1,3 +1,4 @@
+import { portableSha256 } from "../../thread/encoding.ts";
 import { freezeJson } from "../../thread/json.ts";
 import type {
   AssistantMessage,
@@ -8,10 +9,8 @@ import type {
   ToolCall,
   ToolMessage,
 } from "../../thread/message.ts";
+import { INTERRUPTED, isProviderExecuted, type ProviderExecutedPart } from "../../thread/message.ts";
 import { approvalMetadata } from "../../thread/messages/approval.ts";
-import { isProviderExecuted, type ProviderExecutedPart } from "../../thread/provider-executed.ts";
-import { INTERRUPTED } from "../../thread/result-text.ts";
-import { portableSha256 } from "../../thread/sha256.ts";
 import { type AssistantBlock, type AssistantItem, type Block, type Call, isAssistant } from "../history/block.ts";
 import type { Provenance } from "../projection.ts";
 import { clearedMarker, contentBytes, shortenContent } from "./shorten.ts";

@@ -5,7 +5,7 @@ import type { Engine } from "../engine/engine.ts";
 import { firstCertain, missingTurnsOf, type RenderPass } from "../engine/render-pass.ts";
 import { tailTooShort } from "../error.ts";
 import { type Block, firstItem } from "../history/block.ts";
-import type { Settings } from "../input/settings.ts";
+import type { Settings } from "../input/input.ts";
 import type { Budget, Projection, ProjectionMeta, ProjectionView, Provenance } from "../projection.ts";
 
 /** Makes the projection from the result of a render pass. */

@@ -4,9 +4,8 @@ import { firstIndex } from "../binary-search.ts";
 import { Engine } from "../engine/engine.ts";
 import { ProjectionError } from "../error.ts";
 import { type Block, isOfContext } from "../history/block.ts";
-import type { Coverage } from "../history/coverage.ts";
-import { invalid, type ProjectionInput } from "../input/input.ts";
-import { settingsOf } from "../input/settings.ts";
+import type { Coverage } from "../history/history.ts";
+import { invalid, type ProjectionInput, settingsOf } from "../input/input.ts";
 import { recordTokens } from "./summary-record.ts";
 
 /** The messages to summarize, and the entries that the summary will cover. */

@@ -1,6 +1,5 @@
-import { utf8Length } from "../../thread/encoding.ts";
+import { portableSha256, type Sha256, utf8Length } from "../../thread/encoding.ts";
 import type { Content, FileContentPart, Message, Part, ToolCall } from "../../thread/message.ts";
-import { portableSha256, type Sha256 } from "../../thread/sha256.ts";
 import { headAndTail } from "../render/shorten.ts";
 
 /** An item of a record (the conversation as text for a summarizer): a line written by Heddle, or a quoted text. */

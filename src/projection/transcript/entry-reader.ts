@@ -1,7 +1,7 @@
 import type { Entry, Refs } from "../../thread/entry.ts";
 import { copyJson, isPlainObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
 import type { Content, ToolCall } from "../../thread/message.ts";
-import { resultText } from "../../thread/result-text.ts";
+import { resultText } from "../../thread/message.ts";
 import { ProjectionError } from "../error.ts";
 import type { ProjectionRules } from "../rules.ts";
 import { callOf, callsOf, contentOf, textField, UnreadablePayload, withThinking } from "./payload.ts";

@@ -1,13 +1,14 @@
 import {
+  canReadProviderCall,
   type FileContentPart,
   groupAdjacent,
+  isProviderExecuted,
   type Message,
   type PartMetadata,
   type TextContentPart,
   type ToolMessage,
 } from "../../thread/message.ts";
 import { type OptionNames, refuseUnknownOptions } from "../../thread/options.ts";
-import { canReadProviderCall, isProviderExecuted } from "../../thread/provider-executed.ts";
 import { type CacheOption, EPHEMERAL, marksOf } from "../cache.ts";
 import { fileUnsendable, ProviderError, unknownProvider } from "../error.ts";
 import { sourceOf } from "../files.ts";

@@ -1,5 +1,5 @@
-import { recordedCall } from "../../agent/call-record.ts";
 import type { CallRecord } from "../../agent/model-call.ts";
+import { recordedCall } from "../../agent/model-call.ts";
 import { threadNotFound } from "../../stores/errors.ts";
 import type { ReadOptions, ThreadStore } from "../../stores/port.ts";
 import type { Entry } from "../../thread/entry.ts";

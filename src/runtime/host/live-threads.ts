@@ -2,7 +2,7 @@ import type { AgentContext, AgentOutput, AnyAgent } from "../../agent/definition
 import type { Tools } from "../../agent/definition/tool.ts";
 import type { AgentEvent } from "../../agent/event.ts";
 import { StaleHolderError, ThreadHeldError } from "../../stores/errors.ts";
-import { checkName } from "../../thread/names.ts";
+import { checkName } from "../../thread/options.ts";
 import { giving } from "../live/asks.ts";
 import type { Loop } from "../loop.ts";
 import type { RuntimePorts } from "../ports.ts";

@@ -9,14 +9,15 @@ import { isPlainObject, type JsonObject } from "../../thread/json.ts";
 import {
   type AssistantMessage,
   type Content,
+  canReadProviderCall,
   type FileContentPart,
   fileNote,
   groupAdjacent,
+  isProviderExecuted,
   type Message,
   type Part,
   type ToolMessage,
 } from "../../thread/message.ts";
-import { canReadProviderCall, isProviderExecuted } from "../../thread/provider-executed.ts";
 import { OURS } from "./answer.ts";
 import type { ModelSettings } from "./settings.ts";
 import type { ModelSpec, PromptMessage } from "./spec.ts";

@@ -3,9 +3,8 @@ import { type ProviderModel, qualifiedModelName } from "../../agent/definition/l
 import type { Summarize } from "../../agent/directive.ts";
 import { failedSummary, NOT_SMALLER } from "../../agent/react/summary-plan.ts";
 import type { Signal } from "../../agent/signal.ts";
-import { acceptSummary, type SummaryVerdict } from "../../projection/summary/accept-summary.ts";
 import type { SummaryRange } from "../../projection/summary/summary-range.ts";
-import { summaryRequest } from "../../projection/summary/summary-request.ts";
+import { acceptSummary, type SummaryVerdict, summaryRequest } from "../../projection/summary/summary-request.ts";
 import { HeddleError } from "../../thread/errors.ts";
 import type { JsonObject } from "../../thread/json.ts";
 import type { SummaryPayload } from "../../thread/kinds.ts";

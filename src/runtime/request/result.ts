@@ -1,7 +1,7 @@
-import { recordedCall } from "../../agent/call-record.ts";
 import type { AnyAgent } from "../../agent/definition/config.ts";
 import type { TerminationReason } from "../../agent/event.ts";
 import type { ModelFinishReason, Usage, UsageByModel } from "../../agent/model-call.ts";
+import { recordedCall } from "../../agent/model-call.ts";
 import type { EndedRun } from "../../agent/react/state.ts";
 import type { ProjectionView } from "../../projection/projection.ts";
 import type { Entry } from "../../thread/entry.ts";

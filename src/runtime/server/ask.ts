@@ -3,7 +3,7 @@ import type { StoredRequestOptions } from "../../agent/signal.ts";
 import { checkedInput } from "../../projection/policy/policy.ts";
 import { copyJsonRepaired } from "../../thread/json.ts";
 import type { Content } from "../../thread/message.ts";
-import { checkName } from "../../thread/names.ts";
+import { checkName } from "../../thread/options.ts";
 import type { Loop } from "../loop.ts";
 import { askAborted, hasWords, reused } from "../perform/prepare-ask.ts";
 import type { AgentRequest } from "../request/request.ts";

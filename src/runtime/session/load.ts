@@ -1,4 +1,4 @@
-import { recordedCall } from "../../agent/call-record.ts";
+import { recordedCall } from "../../agent/model-call.ts";
 import type { ReactAgent } from "../../agent/react/agent.ts";
 import { isAsk, restore } from "../../agent/react/restore.ts";
 import type { ReactSettings } from "../../agent/react/settings.ts";

@@ -4,9 +4,9 @@ import type { ReactAgent } from "../../agent/react/agent.ts";
 import type { TokenConfig, Warn } from "../../checkpoint/config.ts";
 import type { TokenError } from "../../checkpoint/error.ts";
 import type { ThreadRef } from "../../checkpoint/state.ts";
+import { portableSha256 } from "../../thread/encoding.ts";
 import type { JsonValue } from "../../thread/json.ts";
 import type { Clock } from "../../thread/ports.ts";
-import { portableSha256 } from "../../thread/sha256.ts";
 
 /** What of a run a token holds. */
 type Held = { readonly context: JsonValue } | { readonly threadRef: ThreadRef };

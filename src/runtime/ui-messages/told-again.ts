@@ -1,6 +1,6 @@
-import { recordedCall } from "../../agent/call-record.ts";
 import type { AgentEvent, EventDraft } from "../../agent/event.ts";
 import type { CallRecord } from "../../agent/model-call.ts";
+import { recordedCall } from "../../agent/model-call.ts";
 import type { SteerKind } from "../../agent/signal.ts";
 import type { Entry } from "../../thread/entry.ts";
 import { type Content, contentText, type ToolCall } from "../../thread/message.ts";

@@ -1,7 +1,7 @@
+import type { Sha256 } from "../../thread/encoding.ts";
 import { isSameEntry, makeEntry } from "../../thread/entry.ts";
 import type { JsonObject } from "../../thread/json.ts";
 import { namedLane, readBranch } from "../../thread/lane-operations.ts";
-import type { Sha256 } from "../../thread/sha256.ts";
 import type { Decision, ThreadState } from "../driver.ts";
 import { ConflictError, EntryIdReuseError, repeatedByOption, StoreError, threadNotFound } from "../errors.ts";
 import type { AppendOptions, AppendResult, NextRun } from "../port.ts";

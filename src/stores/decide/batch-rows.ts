@@ -1,7 +1,7 @@
 import { LaneBook } from "../../lanes/lane-book.ts";
 import type { LaneOrigin } from "../../lanes/track.ts";
+import type { Sha256 } from "../../thread/encoding.ts";
 import type { Entry } from "../../thread/entry.ts";
-import type { Sha256 } from "../../thread/sha256.ts";
 import {
   type EncodedDraft,
   firstChecked,

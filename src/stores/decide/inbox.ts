@@ -1,5 +1,5 @@
+import type { Sha256 } from "../../thread/encoding.ts";
 import type { JsonObject } from "../../thread/json.ts";
-import type { Sha256 } from "../../thread/sha256.ts";
 import type { CommandOutcome, CommandResult, ConsumedCommand } from "../command.ts";
 import { answerId, checkCommand, isStoredAs, loggedOutcome, readOutcome, sealCommand } from "../command-format.ts";
 import type { Decision, InboxState, ThreadState } from "../driver.ts";

@@ -1,6 +1,6 @@
 import { draftEntries, draftEntry, isSameEntry } from "../../thread/entry.ts";
 import { copyJsonObject, readSafely } from "../../thread/json.ts";
-import { checkName } from "../../thread/names.ts";
+import { checkName } from "../../thread/options.ts";
 import { systemPorts } from "../../thread/ports.ts";
 import { Thread } from "../../thread/thread.ts";
 import { type AppendRequest, decideAppend, lanesNamedBy } from "../decide/append.ts";

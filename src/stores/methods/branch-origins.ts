@@ -1,5 +1,5 @@
+import { originAt } from "../../lanes/branch.ts";
 import type { LaneTip } from "../../lanes/lane-book.ts";
-import { originAt } from "../../lanes/lane-origin.ts";
 import type { LaneOrigin, LaneState } from "../../lanes/track.ts";
 import { makeEntry } from "../../thread/entry.ts";
 import { type Branch, readBranch } from "../../thread/lane-operations.ts";

@@ -1,5 +1,5 @@
 import { isPlainObject } from "../../thread/json.ts";
-import { checkName } from "../../thread/names.ts";
+import { checkName } from "../../thread/options.ts";
 import { type ClaimRequest, decideClaim, decideRelease, decideRenew } from "../decide/claim.ts";
 import type { StoreDriver, Wanted } from "../driver.ts";
 import { unsupported } from "../errors.ts";

@@ -1,6 +1,6 @@
+import type { Sha256 } from "../../thread/encoding.ts";
 import { HeddleError } from "../../thread/errors.ts";
-import { checkName } from "../../thread/names.ts";
-import type { Sha256 } from "../../thread/sha256.ts";
+import { checkName } from "../../thread/options.ts";
 import type { Change, FeedEpoch } from "../driver.ts";
 import { StoreError } from "../errors.ts";
 import { checkOptions, checkSeq, invalidCursor } from "../options.ts";

@@ -2,7 +2,7 @@ import { isAsk } from "../../agent/react/restore.ts";
 import { readRequestEnd } from "../../agent/react/state.ts";
 import type { Entry } from "../../thread/entry.ts";
 import { copyJsonObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
-import { checkName } from "../../thread/names.ts";
+import { checkName } from "../../thread/options.ts";
 import { checkOwner } from "../decide/append.ts";
 import type { ThreadStart } from "../driver.ts";
 import { StoreError, threadNotFound } from "../errors.ts";

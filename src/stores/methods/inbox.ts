@@ -1,6 +1,6 @@
 import { HeddleError } from "../../thread/errors.ts";
 import { copyJsonObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
-import { checkName } from "../../thread/names.ts";
+import { checkName } from "../../thread/options.ts";
 import type { Command, CommandInput, CommandOutcome, ConsumedCommand, PostedCommand } from "../command.ts";
 import { answerId, checkCommand, loggedOutcome, readCommand, readOutcome } from "../command-format.ts";
 import {

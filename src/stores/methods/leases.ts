@@ -1,4 +1,4 @@
-import { checkName } from "../../thread/names.ts";
+import { checkName } from "../../thread/options.ts";
 import { decideEndLease, decideRenewLease, decideStart } from "../decide/lease.ts";
 import type { DatabaseDriver, LeaseDecision, LeaseState, StoreDriver } from "../driver.ts";
 import type { Leases } from "../lease.ts";

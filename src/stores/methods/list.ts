@@ -1,4 +1,4 @@
-import { checkName } from "../../thread/names.ts";
+import { checkName } from "../../thread/options.ts";
 import type { ListPosition, ListQuery } from "../driver.ts";
 import { checkOptions, checkSeq, invalidOption } from "../options.ts";
 import type { ListOptions, ListOrder, ThreadInfo, ThreadPage, ThreadStore } from "../port.ts";

@@ -1,4 +1,4 @@
-import { checkName } from "../../thread/names.ts";
+import { checkName } from "../../thread/options.ts";
 import { threadNotFound } from "../errors.ts";
 import type { ThreadStore } from "../port.ts";
 import { checkHead, sealHead, threadInfo } from "../row-format.ts";

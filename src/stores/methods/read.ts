@@ -1,7 +1,7 @@
 import type { LaneOrigin } from "../../lanes/track.ts";
 import type { Entry } from "../../thread/entry.ts";
 import { namedLane, readBranch } from "../../thread/lane-operations.ts";
-import { checkName } from "../../thread/names.ts";
+import { checkName } from "../../thread/options.ts";
 import { Thread } from "../../thread/thread.ts";
 import type { LaneBase, LaneBaseOrigin, ThreadBase } from "../../thread/thread-data.ts";
 import { NeighborCheck } from "../earlier-rows.ts";

@@ -1,6 +1,6 @@
+import { type Sha256, sha256Bytes } from "../../thread/encoding.ts";
 import { copyJson, type JsonValue } from "../../thread/json.ts";
-import { checkName } from "../../thread/names.ts";
-import { type Sha256, sha256Bytes } from "../../thread/sha256.ts";
+import { checkName } from "../../thread/options.ts";
 import { CorruptionError } from "../errors.ts";
 import { checkOptions } from "../options.ts";
 import type { ThreadStore } from "../port.ts";

@@ -1,5 +1,5 @@
 import { isPlainObject } from "../../thread/json.ts";
-import { checkName } from "../../thread/names.ts";
+import { checkName } from "../../thread/options.ts";
 import { unsupported } from "../errors.ts";
 import { checkOptions, invalidOption } from "../options.ts";
 import type { ThreadStore, UsageOptions } from "../port.ts";

@@ -1,8 +1,8 @@
 import { type ActiveState, LaneBook, readActiveState, readRecord } from "../../lanes/lane-book.ts";
 import type { LaneOrigin, LaneTrack } from "../../lanes/track.ts";
+import type { Sha256 } from "../../thread/encoding.ts";
 import { sameJson } from "../../thread/json.ts";
-import { checkName } from "../../thread/names.ts";
-import type { Sha256 } from "../../thread/sha256.ts";
+import { checkName } from "../../thread/options.ts";
 import { headLanes } from "../decide/batch-rows.ts";
 import { type EarlierTip, EMPTY_EARLIER_TIP, nextEarlierRow } from "../earlier-rows.ts";
 import { CorruptionError, threadNotFound } from "../errors.ts";

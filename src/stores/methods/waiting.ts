@@ -1,5 +1,5 @@
 import { copyJsonObject, freezeJson, type JsonObject } from "../../thread/json.ts";
-import { checkName } from "../../thread/names.ts";
+import { checkName } from "../../thread/options.ts";
 import type { WaitingPosition } from "../driver.ts";
 import { CorruptionError, unsupported } from "../errors.ts";
 import { checkOptions, checkSeq, invalidOption } from "../options.ts";

@@ -1,4 +1,4 @@
-import { checkName } from "../../thread/names.ts";
+import { checkName } from "../../thread/options.ts";
 import { StoreError } from "../errors.ts";
 import { checkCallback, checkOptions, invalidOption, STORE_OPTIONS, type StoreOptions } from "../options.ts";
 import type { OnUpgrade } from "../upgrade.ts";

@@ -1,4 +1,4 @@
-import { checkName } from "../../thread/names.ts";
+import { checkName } from "../../thread/options.ts";
 import { systemPorts } from "../../thread/ports.ts";
 import { defineDatabase, type ThreadDatabase } from "../database.ts";
 import { defineStore } from "../define-store.ts";

@@ -1,5 +1,4 @@
-import { ProjectionError } from "../../projection/error.ts";
-import { PolicyError } from "../../projection/policy/error.ts";
+import { PolicyError, ProjectionError } from "../../projection/error.ts";
 import { type ErrorFacts, HeddleError } from "../../thread/errors.ts";
 import type { JsonObject } from "../../thread/json.ts";
 

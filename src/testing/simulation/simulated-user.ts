@@ -1,6 +1,6 @@
 import { openCalls } from "../../agent/react/state.ts";
 import type { AgentServer } from "../../runtime/server/agent-server.ts";
-import { resultText } from "../../thread/result-text.ts";
+import { resultText } from "../../thread/message.ts";
 import type { Random } from "../random.ts";
 import { CLIENT_TOOLS, generatedPolicy } from "./generated-agent.ts";
 import { CLAIM_TTL_MS, type SimulatedProcess } from "./simulated-process.ts";

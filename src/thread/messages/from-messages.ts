@@ -1,9 +1,9 @@
+import { portableSha256 } from "../encoding.ts";
 import type { EntryInput } from "../entry.ts";
 import { ThreadError } from "../errors.ts";
 import { fieldsOf, type JsonObject, type JsonValue, sameJson } from "../json.ts";
 import { type OptionNames, refuseUnknownOptions } from "../options.ts";
 import type { Ids } from "../ports.ts";
-import { portableSha256 } from "../sha256.ts";
 import { messageBody } from "./ai-sdk-4.ts";
 import { readDecisions } from "./approval.ts";
 import { Field } from "./field.ts";

@@ -1,6 +1,6 @@
 import { isPlainObject, type JsonValue } from "../json.ts";
 import type { Content, Part, PartMetadata, ToolCall } from "../message.ts";
-import { valueText } from "../result-text.ts";
+import { valueText } from "../message.ts";
 import { attachmentParts, toCurrentParts } from "./ai-sdk-4.ts";
 import { type ApprovalDecisions, readApproval, requestedApproval } from "./approval.ts";
 import type { Field } from "./field.ts";

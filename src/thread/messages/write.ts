@@ -5,8 +5,8 @@ import {
   type Part,
   type ProviderResultPart,
   type ToolCall,
+  valueText,
 } from "../message.ts";
-import { valueText } from "../result-text.ts";
 import { writeApprovalRequest, writeApprovalResponse } from "./approval.ts";
 import { fileUrl } from "./file-part.ts";
 import type { MessageFormat } from "./formats.ts";

@@ -4,7 +4,7 @@ import { content as contentOf, fail, ok } from "../../../src/agent/definition/to
 import { mcpTools } from "../../../src/runtime/tools/mcp.ts";
 import { runTool } from "../../../src/runtime/tools/run-tool.ts";
 import type { JsonValue } from "../../../src/thread/json.ts";
-import { valueText } from "../../../src/thread/result-text.ts";
+import { valueText } from "../../../src/thread/message.ts";
 import { errorIn, given, run } from "./support/call.ts";
 
 const PIXEL = "iVBORw0KGgo=";

@@ -4,7 +4,7 @@ import { memoryStore, type ThreadStore } from "heddle";
 import { type SqliteStoreOptions, sqliteStore } from "heddle/sqlite";
 import { expect, test } from "vitest";
 import { nativeSha256 } from "../../../src/stores/native/sha256.ts";
-import { nobleSha256 } from "../../../src/thread/sha256.ts";
+import { nobleSha256 } from "../../../src/thread/encoding.ts";
 import { asText, everythingIn } from "../../support/everything.ts";
 import { installedBetterSqlite3 } from "../../support/open-at.ts";
 import { countingPorts, writeSample } from "../../support/sample.ts";

@@ -1,7 +1,7 @@
 import type { Content, ContextPolicy, Message, Part, ToolCall } from "heddle";
 import type { ThinkingPart } from "heddle/core";
 import type { Provenance } from "../../../../src/projection/projection.ts";
-import { canReadProviderCall } from "../../../../src/thread/provider-executed.ts";
+import { canReadProviderCall } from "../../../../src/thread/message.ts";
 import { type Block, firstOf, isAnswer, isExchange, openersOf, openOf } from "./blocks.ts";
 import { joined, partsOf, plain, thinkingIn } from "./content.ts";
 import { type Coverage, newestWhenCovered } from "./coverage.ts";

@@ -1,5 +1,5 @@
 import type { Content, Part } from "heddle";
-import { portableSha256 } from "../../../../src/thread/sha256.ts";
+import { portableSha256 } from "../../../../src/thread/encoding.ts";
 import type { Block, Call } from "./blocks.ts";
 
 const VALID = /^(?!hd_[A-Za-z0-9_-]{22,37}$)[A-Za-z0-9_-]{1,40}$/;

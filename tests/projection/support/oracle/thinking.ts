@@ -1,7 +1,7 @@
 import type { Message, TokenCounter, ToolSpec } from "heddle";
 import { countMessage } from "heddle/core";
 import type { Provenance } from "../../../../src/projection/projection.ts";
-import { portableSha256 } from "../../../../src/thread/sha256.ts";
+import { portableSha256 } from "../../../../src/thread/encoding.ts";
 import { isAnswer } from "./blocks.ts";
 import type { Draft } from "./compose.ts";
 import { withoutTrailingSpace } from "./content.ts";
