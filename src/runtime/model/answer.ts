@@ -3,38 +3,38 @@ import { type JsonObject, type JsonValue, sameJson } from "../../thread/json.ts"
 import type { Content, Part, PartMetadata, ToolCall } from "../../thread/message.ts";
 import { ModelError } from "./failure.ts";
 import { plainJson, plainMetadata, plainObject, plainText, type RawPart } from "./provider-values.ts";
-import type { ModelSpec } from "./spec.ts";
+import type { ModelSpec } from "./specification.ts";
 
-/** What stands at one place of an answer. */
+/** The content of one position of an answer. */
 type Slot = Block | { readonly type: "call"; readonly call: ToolCall } | { readonly type: "part"; part: Part };
 
-type Said = Pick<ModelAnswer, "content" | "toolCalls">;
+type AnswerContent = Pick<ModelAnswer, "content" | "toolCalls">;
 
-const STEPS = /^(text|reasoning)-(start|delta|end)$/;
+const BLOCK_EVENTS = /^(text|reasoning)-(start|delta|end)$/;
 
-/** An answer as it comes in. Everything stands where it began: blocks may overlap, and each is told by its id. */
-export class Assembly {
+/** Builds an answer from the parts of a stream. Blocks keep the order in which they started; they may overlap, and have ids. */
+export class AnswerBuilder {
   readonly #spec: ModelSpec;
-  readonly #maker: Maker;
+  readonly #model: AnswerModel;
   readonly #slots: Slot[] = [];
   readonly #open = new Map<string, Block>();
-  readonly #inputs = new Map<string, { readonly name: string; readonly text: WellFormed }>();
+  readonly #inputs = new Map<string, { readonly name: string; readonly text: WellFormedText }>();
 
-  constructor(spec: ModelSpec, maker: Maker) {
+  constructor(spec: ModelSpec, model: AnswerModel) {
     this.#spec = spec;
-    this.#maker = maker;
+    this.#model = model;
   }
 
-  /** Takes a part of a stream; what is new to read comes back. Parts of unknown types are passed over. */
+  /** Adds a part of a stream, and returns the new text. Parts of unknown types are ignored. */
   take(part: RawPart): ModelDelta | undefined {
-    const [, kind, step] = STEPS.exec(part.type) ?? [];
+    const [, kind, step] = BLOCK_EVENTS.exec(part.type) ?? [];
     if (kind !== undefined) return this.#takeStep(kind === "text" ? "text" : "thinking", step, part);
     if (part.type.startsWith("tool-input-")) return this.#takeInput(part);
     this.takeWhole(part);
     return undefined;
   }
 
-  /** Takes a part of an answer that came at once. */
+  /** Adds a part of an answer that is not streamed. */
   takeWhole(part: RawPart): void {
     if (part.type === "text" || part.type === "reasoning") {
       const block = new Block(part.type === "text" ? "text" : "thinking");
@@ -43,31 +43,31 @@ export class Assembly {
     } else if (part.type === "tool-call" && part["providerExecuted"] !== true) {
       this.#slots.push({ type: "call", call: callIn(part) });
     } else {
-      this.#addPart(wholePart(part, this.#spec, `${this.#maker.provider}:${this.#maker.model}`));
+      this.#addPart(wholePart(part, this.#spec, `${this.#model.provider}:${this.#model.model}`));
     }
   }
 
-  /** Whether it has said anything that is text. */
+  /** Whether the answer has any text so far. */
   get hasText(): boolean {
     return this.#slots.some((slot) => slot.type === "text" && slot.hasText);
   }
 
-  /** The answer. Thinking that was not ended has no signature yet, and no provider would take it. */
-  said({ finished }: { readonly finished: boolean }): Said {
+  /** The answer so far. Thinking that has not ended is left out: it has no signature, so no provider accepts it. */
+  content({ finished }: { readonly finished: boolean }): AnswerContent {
     const toolCalls = withUniqueIds(this.#slots.flatMap((slot) => (slot.type === "call" ? [slot.call] : [])));
     let calls = 0;
     const parts = this.#slots.flatMap((slot): readonly Part[] => {
       if (slot.type === "call") return [{ type: "tool_call", id: toolCalls[calls++]?.id ?? "" }]; // one for each slot
       if (slot.type === "part") return [slot.part];
-      const part = finished || slot.ended || slot.type === "text" ? slot.toPart(this.#maker) : undefined;
+      const part = finished || slot.ended || slot.type === "text" ? slot.toPart(this.#model) : undefined;
       return part === undefined ? [] : [part];
     });
     return { content: contentOf(parts), toolCalls };
   }
 
-  /** What stays of an answer that broke: no call, because nothing may run it, and no call of the provider half done. */
+  /** The part of a failed answer that is kept: no tool calls, because they must not run, and no unfinished provider calls. */
   partial(): Content {
-    const { content } = this.said({ finished: false });
+    const { content } = this.content({ finished: false });
     if (typeof content === "string") return content;
     const done = new Set(content.map((part) => (part.type === "provider_result" ? part.id : undefined)));
     return contentOf(
@@ -78,7 +78,7 @@ export class Assembly {
   #takeStep(type: Block["type"], step: string | undefined, part: RawPart): ModelDelta | undefined {
     const id = plainText(part["id"]);
     const key = `${type} ${id}`;
-    const opened = step === "start" ? undefined : this.#open.get(key); // an id may come again for another block
+    const opened = step === "start" ? undefined : this.#open.get(key); // another block may use the same id
     const block = opened ?? new Block(type);
     if (opened === undefined) {
       this.#slots.push(block);
@@ -91,7 +91,7 @@ export class Assembly {
   #takeInput(part: RawPart): ModelDelta | undefined {
     const id = plainText(part["id"]);
     if (part.type === "tool-input-start") {
-      this.#inputs.set(id, { name: plainText(part["toolName"]), text: new WellFormed() });
+      this.#inputs.set(id, { name: plainText(part["toolName"]), text: new WellFormedText() });
       return undefined;
     }
     const input = this.#inputs.get(id);
@@ -101,7 +101,7 @@ export class Assembly {
     return text === "" ? undefined : { type: "tool_input", id, text, toolCallId: id, toolName: input.name };
   }
 
-  /** A tool of the provider may report before it is done: each report takes the place of the one before. */
+  /** A tool of the provider may send preliminary results. Each replaces the one before. */
   #addPart(part: Part | undefined): void {
     if (part === undefined) return;
     const before = part.type === "provider_result" ? this.#resultOf(part.id) : undefined;
@@ -117,7 +117,7 @@ export class Assembly {
   }
 }
 
-/** Calls at the end need no place there, and text alone needs no parts: see how prompts are made of them. */
+/** Calls at the end need no part, because prompts put them there anyway. A single text needs no list of parts. */
 function contentOf(parts: readonly Part[]): Content {
   const end = parts.findLastIndex(({ type }) => type !== "tool_call") + 1;
   const [only, ...others] = parts.slice(0, end);
@@ -126,17 +126,17 @@ function contentOf(parts: readonly Part[]): Content {
   return plain ? only.text : [only, ...others];
 }
 
-/** Who thinks: only the same model can read its thinking again. */
-export interface Maker {
+/** The model that wrote an answer. Only the same model can read its thinking again. */
+export interface AnswerModel {
   readonly provider: string;
   readonly model: string;
 }
 
-/** A text or a piece of thinking, as it grows. */
+/** A block of text or thinking while it is streamed. */
 export class Block {
   readonly type: "text" | "thinking";
   ended = false;
-  readonly #pieces = new WellFormed();
+  readonly #pieces = new WellFormedText();
   #text = "";
   #metadata: PartMetadata | undefined;
 
@@ -144,41 +144,41 @@ export class Block {
     this.type = type;
   }
 
-  /** Adds what a start, a delta or an end says; gives back the text that is new. */
+  /** Adds a start, a delta or an end, and returns the new text. */
   add(part: RawPart): string {
     const { delta } = part;
     this.#metadata = mergedMetadata(this.#metadata, metadataIn(part));
     const citations = plainJson(part["citations"]);
     if (Array.isArray(citations) && citations.length > 0) {
-      this.#metadata = mergedMetadata(this.#metadata, { [OURS]: { citations } });
+      this.#metadata = mergedMetadata(this.#metadata, { [HEDDLE]: { citations } });
     }
-    return this.#say(typeof delta === "string" ? this.#pieces.push(delta) : "");
+    return this.#append(typeof delta === "string" ? this.#pieces.push(delta) : "");
   }
 
   end(part: RawPart): string {
     this.ended = true;
-    return this.add(part) + this.#say(this.#pieces.end());
+    return this.add(part) + this.#append(this.#pieces.end());
   }
 
   get hasText(): boolean {
     return this.#text !== "";
   }
 
-  /** Undefined when it says nothing and carries nothing. */
-  toPart(maker: Maker): Part | undefined {
+  /** Undefined when the block has neither text nor metadata. */
+  toPart(model: AnswerModel): Part | undefined {
     const text = this.#text + this.#pieces.end();
     if (text === "" && this.#metadata === undefined) return undefined;
-    const said = { text, ...withMetadata(this.#metadata) };
-    return this.type === "text" ? { type: "text", ...said } : { type: "thinking", ...said, ...maker };
+    const fields = { text, ...withMetadata(this.#metadata) };
+    return this.type === "text" ? { type: "text", ...fields } : { type: "thinking", ...fields, ...model };
   }
 
-  #say(text: string): string {
+  #append(text: string): string {
     this.#text += text;
     return text;
   }
 }
 
-/** What is new of an answer. `id` tells the blocks of one answer apart; a tool's input comes as JSON text. */
+/** A new piece of an answer. `id` names the block within the answer. The input of a tool is JSON text. */
 export type ModelDelta =
   | { readonly type: "text" | "thinking"; readonly id: string; readonly text: string }
   | {
@@ -189,63 +189,63 @@ export type ModelDelta =
       readonly toolName: string;
     };
 
-/** What the provider said of the answer as a whole; without a finish reason it never said that it was complete. */
+/** Facts about the whole answer. Without `finishReason` the stream was cut. */
 export interface AnswerEnd {
   readonly usage?: Usage;
   readonly finishReason?: ModelFinishReason;
   readonly response?: NonNullable<ModelAnswer["response"]>;
 }
 
-/** The answer, or a ModelError where it says nothing and the end tells why. */
-export function answerOf(
-  assembly: Assembly,
+/** The answer, or a ModelError if it is empty and the finish reason says why. */
+export function finishAnswer(
+  builder: AnswerBuilder,
   { usage = {}, finishReason = "interrupted", response }: AnswerEnd,
 ): ModelAnswer {
-  const said = assembly.said({ finished: finishReason !== "interrupted" });
-  if (!saysSomething(said)) refuseSilence(finishReason);
-  return { ...said, usage, finishReason, ...(response !== undefined && { response }) };
+  const content = builder.content({ finished: finishReason !== "interrupted" });
+  if (isEmpty(content)) throwIfFailed(finishReason);
+  return { ...content, usage, finishReason, ...(response !== undefined && { response }) };
 }
 
-/** Thinking alone says nothing to anybody. */
-function saysSomething({ content, toolCalls }: Pick<ModelAnswer, "content" | "toolCalls">): boolean {
-  if (toolCalls.length > 0) return true;
-  return typeof content === "string" ? content !== "" : content.some(({ type }) => type !== "thinking");
+/** An answer with thinking only is empty. */
+function isEmpty({ content, toolCalls }: AnswerContent): boolean {
+  if (toolCalls.length > 0) return false;
+  return typeof content === "string" ? content === "" : content.every(({ type }) => type === "thinking");
 }
 
-function refuseSilence(reason: ModelFinishReason): void {
+function throwIfFailed(reason: ModelFinishReason): void {
   switch (reason) {
     case "interrupted":
       throw new ModelError({
         code: "model_stream_interrupted",
-        message: "The model's stream ended before it said anything. Try again.",
+        message: "The stream of the model ended before its first text. Try again.",
         retryable: true,
       });
     case "content-filter":
       throw new ModelError({
         code: "model_refused",
-        message: "The provider's filter stopped the answer before it said anything. Ask for something else.",
+        message: "The filter of the provider stopped the answer before its first text. Ask for something else.",
       });
     case "error":
       throw new ModelError({
         code: "model_error",
-        message: "The model ended with an error and said nothing. Try again.",
+        message: "The model ended with an error and an empty answer. Try again.",
         retryable: true,
       });
     default:
-      return; // an empty answer is an answer
+      return; // the answer is complete and empty
   }
 }
 
-/** Under this name stands what only we read again; no provider ever sees it. */
-export const OURS = "heddle";
+/** The key of metadata that only Heddle reads. It is never sent to a provider. */
+export const HEDDLE = "heddle";
 
-/** What a package wants back with a part. Ours alone may write under our name. */
+/** Metadata that the package needs back with the part. A package must not write under the key of Heddle. */
 function metadataIn({ providerMetadata }: RawPart): PartMetadata | undefined {
-  const { [OURS]: _ours, ...others } = plainMetadata(providerMetadata) ?? {};
+  const { [HEDDLE]: _own, ...others } = plainMetadata(providerMetadata) ?? {};
   return Object.keys(others).length === 0 ? undefined : others;
 }
 
-/** Packages tell a block's metadata bit by bit, from its start to its end: what comes later adds to it. */
+/** Packages send the metadata of a block in pieces, from its start to its end. Later pieces are added. */
 function mergedMetadata(a: PartMetadata | undefined, b: PartMetadata | undefined): PartMetadata | undefined {
   if (a === undefined || b === undefined) return a ?? b;
   const owners = Object.keys({ ...a, ...b });
@@ -256,7 +256,7 @@ function withMetadata(metadata: PartMetadata | undefined): { readonly metadata?:
   return metadata === undefined ? {} : { metadata };
 }
 
-/** A call as the model made it; its id may be missing, or be another call's as well. */
+/** The call of the model. Its id may be missing, or the same as that of another call. */
 function callIn(part: RawPart): ToolCall {
   return {
     id: plainText(part["toolCallId"]),
@@ -267,21 +267,21 @@ function callIn(part: RawPart): ToolCall {
 }
 
 /**
- * Packages give arguments as JSON text. Text that is no JSON, or JSON that no entry can hold as it is, stays text: no
- * tool takes a text for its arguments, so whoever runs it can say that they are bad.
+ * Packages give arguments as JSON text. If the text is not JSON, or an entry cannot hold the value, the arguments stay text.
+ * Tools take objects only, so the call then fails with `tool_bad_arguments`.
  */
 function argumentsIn(input: unknown): JsonValue {
   if (typeof input !== "string") return plainJson(input) ?? {};
-  if (input.trim() === "") return {}; // how some servers write a call without arguments
+  if (input.trim() === "") return {}; // some servers write a call without arguments like this
   const value = parsed(input);
   if (value === undefined) return input.toWellFormed();
   const plain = plainJson(value);
   if (plain !== undefined && sameJson(plain, parsed(input, wellFormed))) return plain;
-  return input.slice(0, UNHOLDABLE).toWellFormed();
+  return input.slice(0, MAX_INVALID_CHARACTERS).toWellFormed();
 }
 
-/** Of JSON that no entry can hold, so much is kept: what is nested too deep would break whoever parses it again. */
-const UNHOLDABLE = 2_000;
+/** Characters kept of JSON that an entry cannot hold. Cut text cannot be parsed, so JSON that is nested too deeply breaks no parser. */
+const MAX_INVALID_CHARACTERS = 2_000;
 
 function parsed(text: string, reviver?: (key: string, value: JsonValue) => JsonValue): JsonValue | undefined {
   try {
@@ -291,16 +291,16 @@ function parsed(text: string, reviver?: (key: string, value: JsonValue) => JsonV
   }
 }
 
-/** Models cut emojis also where they write them as \uD83D. */
+/** Models write half a surrogate pair, also as an escape such as \uD83D. */
 function wellFormed(_key: string, value: JsonValue): JsonValue {
   return typeof value === "string" ? value.toWellFormed() : value;
 }
 
-/** Every call gets an id of its own; those that have one keep it. The same answer always gets the same ids. */
+/** Gives each call a unique id. Calls that have one keep it. Equal answers get equal ids. */
 export function withUniqueIds(calls: readonly ToolCall[]): readonly ToolCall[] {
   const given = new Set(calls.map(({ id }) => id));
   const taken = new Set<string>();
-  const numbers = new Map<string, number>(); // the next of each base: what was tried once is not tried again
+  const numbers = new Map<string, number>(); // the next number of each base, so that no number is tried twice
   const fresh = (base: string): string => {
     let id = base;
     let number = numbers.get(base) ?? 2;
@@ -316,13 +316,13 @@ export function withUniqueIds(calls: readonly ToolCall[]): readonly ToolCall[] {
 }
 
 /**
- * Text that comes in pieces, each passed on as UTF-8 can hold it. A piece may end in the first half of a character: that
- * half waits for the other one.
+ * Joins pieces of streamed text to well-formed text. If a piece ends with the first half of a surrogate pair, that half is
+ * held back until the next piece.
  */
-export class WellFormed {
+export class WellFormedText {
   #waiting = "";
 
-  /** What can be passed on now. */
+  /** Adds a piece, and returns the text that is complete. */
   push(piece: string): string {
     const text = this.#waiting + piece;
     const cut = /[\uD800-\uDBFF]$/.test(text) ? text.length - 1 : text.length;
@@ -330,7 +330,7 @@ export class WellFormed {
     return text.slice(0, cut).toWellFormed();
   }
 
-  /** The other half never came. */
+  /** Returns the rest. A half that is still held back becomes a replacement character. */
   end(): string {
     const rest = this.#waiting.toWellFormed();
     this.#waiting = "";
@@ -338,8 +338,8 @@ export class WellFormed {
   }
 }
 
-/** The parts that come as a whole, but for calls that are ours to run. Undefined for anything else. */
-function wholePart(part: RawPart, { fileData }: Pick<ModelSpec, "fileData">, maker: string): Part | undefined {
+/** Parts that are not streamed in pieces, except for calls of our own tools. Undefined for any other part. */
+function wholePart(part: RawPart, { fileData }: Pick<ModelSpec, "fileData">, model: string): Part | undefined {
   const extra = withMetadata(metadataIn(part));
   switch (part.type) {
     case "file":
@@ -350,16 +350,16 @@ function wholePart(part: RawPart, { fileData }: Pick<ModelSpec, "fileData">, mak
       const name = filename === "" ? {} : { filename };
       const file = { type: "file", mediaType: plainText(part["mediaType"]), ...name, data } as const;
       if (part.type === "file") return { ...file, ...extra };
-      return { ...file, ...withMetadata(mergedMetadata(extra.metadata, { [OURS]: { reasoningOf: maker } })) };
+      return { ...file, ...withMetadata(mergedMetadata(extra.metadata, { [HEDDLE]: { reasoningOf: model } })) };
     }
     case "source":
       return { ...restOf(part), type: "source", ...extra };
     case "custom":
-      if (part["kind"] === "anthropic.message_start") return undefined; // tells of the stream, and never goes back
+      if (part["kind"] === "anthropic.message_start") return undefined; // describes the stream, and is never sent back
       return { ...restOf(part), type: "custom", ...extra };
     case "tool-approval-request": {
       const { approvalId, toolCallId } = restOf(part);
-      return { type: "custom", kind: `${OURS}.approval_request`, approvalId, toolCallId, ...extra };
+      return { type: "custom", kind: `${HEDDLE}.approval_request`, approvalId, toolCallId, ...extra };
     }
     case "tool-call":
       return {
@@ -383,7 +383,7 @@ function wholePart(part: RawPart, { fileData }: Pick<ModelSpec, "fileData">, mak
   }
 }
 
-/** What the part says besides its type and what goes back to the provider. */
+/** The fields of the part without its type and its provider metadata. */
 function restOf({ type: _type, providerMetadata: _metadata, metadata: _other, ...rest }: RawPart): JsonObject {
   return plainObject(rest) ?? {};
 }

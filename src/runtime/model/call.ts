@@ -6,24 +6,24 @@ import {
   type ProviderModel,
 } from "../../agent/definition/language-model.ts";
 import type { ModelAnswer, ModelFinishReason, Usage } from "../../agent/model-call.ts";
+import type { Failure } from "../../agent/signal.ts";
 import type { CacheOption } from "../../providers/cache.ts";
 import type { Message, ToolSpec } from "../../thread/message.ts";
 import type { RuntimePorts } from "../ports.ts";
-import { Assembly, answerOf, type ModelDelta } from "./answer.ts";
+import { AnswerBuilder, finishAnswer, type ModelDelta } from "./answer.ts";
 import { classifyModelError, ModelError } from "./failure.ts";
 import { type FetchedFiles, type ReadBlob, withFetchedFiles } from "./files.ts";
 import { filesLeftOut, isOn, isUnsupported, planThinking, promptFor, type ThinkingPlan, withNotes } from "./prompt.ts";
-import { fieldsIn, plainText, rawPart, warningText, weigh } from "./provider-values.ts";
-import { callSettings, isStored, type ModelSettings } from "./settings.ts";
-import { type ModelSpec, specOf } from "./spec.ts";
+import { estimateBytes, fieldsIn, plainText, rawPart, warningText } from "./provider-values.ts";
+import { callSettings, isStored, type ModelSettings, type ModelSpec, specOf } from "./specification.ts";
 
-/** Far above the longest answer of any model: what is larger does not end by itself. */
+/** Far above the longest answer of any model. A larger one would never end. */
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 
-/** A whole answer has to come in so many times the silence that a stream may keep: by default ten minutes, as in the SDKs of providers. */
-export const SILENCES_OF_A_WHOLE_ANSWER = 5;
+/** The time limit of an answer without streaming, as a multiple of `streamIdleTimeoutMs`. By default 10 minutes, as in the SDKs of providers. */
+export const WHOLE_ANSWER_TIMEOUTS = 5;
 
-/** More than any package has to say of one call. */
+/** More than any package sends for one call. */
 const MAX_WARNINGS = 100;
 
 export interface ModelCall {
@@ -31,91 +31,91 @@ export interface ModelCall {
   readonly messages: readonly Message[];
   readonly tools?: readonly ToolSpec[];
   readonly settings?: ModelSettings;
-  /** Cache breakpoints; only Claude reads them. */
+  /** Prompt cache breakpoints. Only Claude uses them. */
   readonly cache?: CacheOption;
-  /** Whether some thinking stands behind other messages than it was made behind (`meta.view.thinkingStale`). Default false. */
+  /** Whether messages before some thinking have changed since it was made (`meta.view.thinkingStale`). Default false. */
   readonly staleThinking?: boolean;
-  /** How files are downloaded whose URLs the model does not take. Default: with the limits of `DownloadLimits`. */
+  /** How to download files whose URLs the model cannot read itself. Default: with the default `DownloadLimits`. */
   readonly download?: DownloadFunction | DownloadLimits | undefined;
   /** How long a download function may take. Default 30,000. */
   readonly downloadTimeoutMs?: number;
-  /** The files that were fetched before in the same request. Default: none. */
+  /** Files that an earlier call of the request has fetched. Default: none. */
   readonly fetched?: FetchedFiles | undefined;
   /** Reads files that are blobs. Default: such a file cannot be sent. */
   readonly readBlob?: ReadBlob | undefined;
   /** Whether the answer comes in parts. Default true. */
   readonly streaming?: boolean;
   readonly signal?: AbortSignal | undefined;
-  /** How long a stream may be silent, also before its first part; a whole answer may take five times as long. Default: for ever. */
+  /** The longest wait for the next part of a stream, also for the first. An answer without streaming has five times as long. Default: no limit. */
   readonly idleTimeoutMs?: number;
   readonly maxAnswerBytes?: number;
-  /** Called for every piece of a stream, in order. What it throws ends the call and is thrown on as it is. */
+  /** Called for every piece of a stream, in order. An error that it throws ends the call and is rethrown. */
   readonly onDelta?: (delta: ModelDelta) => void;
-  /** Called for each thing that is not done as asked, before the answer. What it throws ends the call. */
+  /** Called before the answer, for each setting or file that cannot be used as given. An error that it throws ends the call. */
   readonly onWarning?: (warning: string) => void;
   readonly ports: RuntimePorts;
 }
 
 /**
- * Asks a model once. Every failure is a ModelError, with what had been said by then; an answer is JSON through and
- * through. What is passed in is not changed, and nothing of it is shared with the package.
+ * Calls a model once. A failure is a ModelError with the content so far. An answer is plain JSON. The arguments are not
+ * changed, and the package gets copies of them.
  */
 export async function callModel(call: ModelCall): Promise<ModelAnswer> {
-  const guard = new Guard(call.signal, call.ports);
-  const run: Run = { call, guard, bytes: 0, assembly: undefined, hasFailedReading: false, end: {} };
+  const wait = new ModelWait(call.signal, call.ports);
+  const run: Run = { call, wait, bytes: 0, builder: undefined, hasFailedReading: false, end: {} };
   try {
     const spec = specOf(call.model);
     const { provider, modelId } = modelIdentity(call.model);
-    const assembly = new Assembly(spec, { provider, model: modelId });
-    run.assembly = assembly;
-    const { messages, settings, warnings } = planned(call, spec);
+    const builder = new AnswerBuilder(spec, { provider, model: modelId });
+    run.builder = builder;
+    const { messages, settings, warnings } = planCall(call, spec);
     for (const warning of warnings) warnOf(call, warning);
     const { download, downloadTimeoutMs: timeoutMs = 30_000, fetched = new Map(), readBlob, ports } = call;
-    const options = { download, known: fetched, readBlob, signal: guard.signal, limit: { ports, timeoutMs } };
-    const files = await guard.until(() => withFetchedFiles(call.model, messages, options));
+    const options = { download, known: fetched, readBlob, signal: wait.signal, limit: { ports, timeoutMs } };
+    const files = await wait.until(() => withFetchedFiles(call.model, messages, options));
     for (const warning of files.warnings) warnOf(call, warning);
-    await answered(run, spec, assembly, files.messages, settings);
-    return answerOf(assembly, run.end);
+    await callWithFiles(run, spec, builder, files.messages, settings);
+    return finishAnswer(builder, run.end);
   } catch (error) {
-    guard.abandon();
-    if (error instanceof FromCaller) throw error.cause;
+    wait.abandon();
+    if (error instanceof CallbackError) throw error.cause;
     throw modelErrorOf(error, run);
   } finally {
-    guard.release();
+    wait.release();
   }
 }
 
-function planned({ model, messages, settings = {}, staleThinking = false }: ModelCall, spec: ModelSpec): ThinkingPlan {
+function planCall({ model, messages, settings = {}, staleThinking = false }: ModelCall, spec: ModelSpec): ThinkingPlan {
   const plan = planThinking({ model, messages, settings, isStale: staleThinking });
   if (spec.takesReasoning || !isOn(settings.reasoning)) return plan;
   const warning =
-    `reasoning: "${settings.reasoning}" is not passed on: the package of ${model.provider} is of specification ` +
-    `${model.specificationVersion}, which has no place for it. Update the package, or set its own option in providerOptions.`;
+    `reasoning: "${settings.reasoning}" is not sent: the package of ${model.provider} implements the specification ` +
+    `${model.specificationVersion}, which lacks it. Update the package, or set the option of the provider in providerOptions.`;
   return { ...plan, warnings: [warning, ...plan.warnings] };
 }
 
 interface Run {
   readonly call: ModelCall;
-  readonly guard: Guard;
+  readonly wait: ModelWait;
   bytes: number;
-  assembly: Assembly | undefined;
+  builder: AnswerBuilder | undefined;
   /** The stream had begun, and reading from it failed. */
   hasFailedReading: boolean;
-  /** What the provider says of the answer as a whole. */
+  /** Facts about the whole answer. */
   end: { usage?: Usage; finishReason?: ModelFinishReason; response?: NonNullable<ModelAnswer["response"]> };
 }
 
-/** Where the package has no place for a file, the call is made again with a note in its place. */
-async function answered(
+/** Calls the model. If the package cannot take a file, the call is repeated with notes in place of files. */
+async function callWithFiles(
   run: Run,
   spec: ModelSpec,
-  assembly: Assembly,
+  builder: AnswerBuilder,
   messages: readonly Message[],
   settings: ModelSettings,
 ): Promise<void> {
-  const { call, guard } = run;
+  const { call, wait } = run;
   const { model, cache, streaming } = call;
-  const shared = { ...callSettings(model, spec, settings, call.tools), abortSignal: guard.signal };
+  const shared = { ...callSettings(model, spec, settings, call.tools), abortSignal: wait.signal };
   const lists = [messages, ...withNotes(messages)];
   for (const [at, list] of lists.entries()) {
     const prompt = promptFor(model, spec, list, {
@@ -123,37 +123,40 @@ async function answered(
       stored: isStored(model, settings),
     });
     try {
-      if (streaming === false) await generate(run, spec, assembly, { ...shared, prompt });
-      else await stream(run, spec, assembly, { ...shared, prompt });
+      if (streaming === false) await generate(run, spec, builder, { ...shared, prompt });
+      else await stream(run, spec, builder, { ...shared, prompt });
       return;
     } catch (error) {
       const next = lists[at + 1];
       if (next === undefined || !isUnsupported(error)) throw error;
       const types = filesLeftOut(list, next).join(", ");
-      warnOf(call, `the package of ${model.provider} cannot take these files (${types}): notes stand in their places.`);
+      warnOf(
+        call,
+        `the package of ${model.provider} cannot take these files (${types}). The model gets notes in their place.`,
+      );
     }
   }
 }
 
 type Options = Parameters<ProviderModel["doStream"]>[0];
 
-/** What the caller's own function threw. */
-class FromCaller extends Error {}
+/** An error that a callback of the caller threw, as its `cause`. */
+class CallbackError extends Error {}
 
-async function generate(run: Run, spec: ModelSpec, assembly: Assembly, options: Options): Promise<void> {
-  const { call, guard } = run;
+async function generate(run: Run, spec: ModelSpec, builder: AnswerBuilder, options: Options): Promise<void> {
+  const { call, wait } = run;
   const { idleTimeoutMs } = call;
-  const timeoutMs = idleTimeoutMs === undefined ? undefined : SILENCES_OF_A_WHOLE_ANSWER * idleTimeoutMs;
-  const result = fieldsIn(await guard.until(() => call.model.doGenerate(options), timeoutMs, late));
+  const timeoutMs = idleTimeoutMs === undefined ? undefined : WHOLE_ANSWER_TIMEOUTS * idleTimeoutMs;
+  const result = fieldsIn(await wait.until(() => call.model.doGenerate(options), timeoutMs, answerTimeout));
   const content = result["content"];
   for (const value of Array.isArray(content) ? content : []) {
     const part = rawPart(value);
     if (part === undefined) continue;
     count(run, part);
-    assembly.takeWhole(part);
+    builder.takeWhole(part);
   }
   warn(call, result["warnings"]);
-  addStructured(assembly, result["structuredOutputText"]);
+  addStructured(builder, result["structuredOutputText"]);
   run.end = {
     usage: spec.usage(result["usage"]),
     finishReason: spec.finishReason(result["finishReason"]),
@@ -161,28 +164,28 @@ async function generate(run: Run, spec: ModelSpec, assembly: Assembly, options: 
   };
 }
 
-async function stream(run: Run, spec: ModelSpec, assembly: Assembly, options: Options): Promise<void> {
-  const { call, guard } = run;
-  let begun: Promise<ModelStream> | undefined;
+async function stream(run: Run, spec: ModelSpec, builder: AnswerBuilder, options: Options): Promise<void> {
+  const { call, wait } = run;
+  let opening: Promise<ModelStream> | undefined;
   const begin = (): Promise<ModelStream> => {
-    begun = Promise.resolve().then(() => call.model.doStream(options));
-    return begun;
+    opening = Promise.resolve().then(() => call.model.doStream(options));
+    return opening;
   };
   let reader: ModelReader | undefined;
   try {
-    reader = (await guard.until(begin, call.idleTimeoutMs)).stream.getReader();
-    await read(run, spec, assembly, reader);
+    reader = (await wait.until(begin, call.idleTimeoutMs)).stream.getReader();
+    await read(run, spec, builder, reader);
   } finally {
-    // A stream that was opened is closed, also one that opens only after nobody waits for it any more.
-    cancel(reader ?? begun?.then(({ stream }) => stream.getReader()));
+    // Closes the stream, also one that opens after the wait for it has ended.
+    cancel(reader ?? opening?.then(({ stream }) => stream.getReader()));
   }
 }
 
-/** Reads up to the end that the model declares: a stream that does not close then is not waited for. */
-async function read(run: Run, spec: ModelSpec, assembly: Assembly, reader: ModelReader): Promise<void> {
-  const { call, guard } = run;
+/** Reads up to the `finish` part, and does not wait for the stream to close after it. */
+async function read(run: Run, spec: ModelSpec, builder: AnswerBuilder, reader: ModelReader): Promise<void> {
+  const { call, wait } = run;
   for (;;) {
-    const { done, value } = await guard
+    const { done, value } = await wait
       .until(() => reader.read(), call.idleTimeoutMs)
       .catch((error: unknown) => {
         run.hasFailedReading = true;
@@ -206,50 +209,50 @@ async function read(run: Run, spec: ModelSpec, assembly: Assembly, reader: Model
         run.end = { ...run.end, ...responseIn(part) };
         break;
       default:
-        tell(call, assembly.take(part));
+        emitDelta(call, builder.take(part));
     }
   }
 }
 
-function late(ms: number): ModelError {
+function answerTimeout(ms: number): ModelError {
   return new ModelError({
     code: "model_answer_timeout",
-    message: `The model gave no answer within ${ms} ms, which is ${SILENCES_OF_A_WHOLE_ANSWER} times streamIdleTimeoutMs. Raise it, or set streaming: true.`,
+    message: `The model did not answer within ${ms} ms, which is ${WHOLE_ANSWER_TIMEOUTS} times streamIdleTimeoutMs. Raise it, or set streaming: true.`,
     retryable: true,
   });
 }
 
-/** OpenAI tells the answer of the shape asked for apart; where it is nowhere else, it is the text. */
-function addStructured(assembly: Assembly, text: unknown): void {
-  if (plainText(text) !== "" && !assembly.hasText) assembly.takeWhole({ type: "text", text });
+/** OpenAI sends a structured answer in a field of its own. Without any other text, it is the text of the answer. */
+function addStructured(builder: AnswerBuilder, text: unknown): void {
+  if (plainText(text) !== "" && !builder.hasText) builder.takeWhole({ type: "text", text });
 }
 
 function warn(call: ModelCall, warnings: unknown): void {
   if (call.onWarning === undefined || !Array.isArray(warnings)) return;
   for (const warning of warnings.slice(0, MAX_WARNINGS))
-    warnOf(call, `the model's package warns: ${warningText(warning)}`);
+    warnOf(call, `warning of the model package: ${warningText(warning)}`);
 }
 
 function warnOf({ onWarning }: ModelCall, warning: string): void {
   try {
     onWarning?.(warning);
   } catch (cause) {
-    throw new FromCaller("onWarning threw", { cause });
+    throw new CallbackError("onWarning threw", { cause });
   }
 }
 
-function tell({ onDelta }: ModelCall, delta: ModelDelta | undefined): void {
+function emitDelta({ onDelta }: ModelCall, delta: ModelDelta | undefined): void {
   if (delta === undefined) return;
   try {
     onDelta?.(delta);
   } catch (cause) {
-    throw new FromCaller("onDelta threw", { cause });
+    throw new CallbackError("onDelta threw", { cause });
   }
 }
 
 function count(run: Run, part: object): void {
   const limit = run.call.maxAnswerBytes ?? MAX_ANSWER_BYTES;
-  run.bytes += weigh(part, limit);
+  run.bytes += estimateBytes(part, limit);
   if (run.bytes <= limit) return;
   throw new ModelError({
     code: "model_answer_too_large",
@@ -269,11 +272,11 @@ function text(field: string, value: unknown): { readonly [field: string]: string
 
 function cancel(reader: ModelReader | PromiseLike<ModelReader> | undefined): void {
   const cancelled = async (): Promise<void> => await (await reader)?.cancel();
-  cancelled().catch(() => undefined); // it has failed, is closed already, or does not care; the call is over
+  cancelled().catch(() => undefined); // the call is over, and the stream may be closed already
 }
 
-function modelErrorOf(cause: unknown, { call, assembly, hasFailedReading, end }: Run): ModelError {
-  const content = assembly?.partial() ?? "";
+function modelErrorOf(cause: unknown, { call, builder, hasFailedReading, end }: Run): ModelError {
+  const content = builder?.partial() ?? "";
   const partial = content === "" && end.usage === undefined ? undefined : { content, usage: end.usage ?? {} };
   const own = ModelError.isInstance(cause);
   const failure = own ? cause.failure : classifyModelError(cause, call.ports.clock, hasFailedReading);
@@ -281,10 +284,10 @@ function modelErrorOf(cause: unknown, { call, assembly, hasFailedReading, end }:
 }
 
 /**
- * Waits for a model, but not for longer than anybody wants: an abort or a silence that lasts too long ends the wait at
- * once, whether the package looks at its signal or not. What it does later is neither awaited nor an unhandled rejection.
+ * Waits for a model. An abort or a timeout ends the wait at once, also when the package ignores its signal. A later
+ * rejection of the package is not an unhandled rejection.
  */
-export class Guard {
+class ModelWait {
   readonly #outer: AbortSignal | undefined;
   readonly #ports: RuntimePorts;
   readonly #inner = new AbortController();
@@ -298,13 +301,17 @@ export class Guard {
     else outer?.addEventListener("abort", this.#onAbort, { once: true });
   }
 
-  /** For the package: it is aborted when the wait is over for any reason. */
+  /** The signal for the package. It is aborted when the wait is stopped. */
   get signal(): AbortSignal {
     return this.#inner.signal;
   }
 
-  /** `late` says what it is when it takes longer than that. */
-  until<T>(begin: () => PromiseLike<T>, timeoutMs?: number, late: (ms: number) => ModelError = silent): Promise<T> {
+  /** Waits for the result of `begin`. `timeout` makes the error for a wait longer than `timeoutMs`. */
+  until<T>(
+    begin: () => PromiseLike<T>,
+    timeoutMs?: number,
+    timeout: (ms: number) => ModelError = idleTimeout,
+  ): Promise<T> {
     return new Promise((resolve, reject) => {
       if (this.#stopped !== undefined) {
         reject(this.#stopped);
@@ -319,8 +326,8 @@ export class Guard {
         end();
         reject(error);
       };
-      if (timeoutMs !== undefined) done = this.#ports.after(timeoutMs, () => this.#stop(late(timeoutMs)));
-      started(begin).then(
+      if (timeoutMs !== undefined) done = this.#ports.after(timeoutMs, () => this.#stop(timeout(timeoutMs)));
+      runAsync(begin).then(
         (value) => {
           end();
           resolve(value);
@@ -333,17 +340,17 @@ export class Guard {
     });
   }
 
-  /** Nothing is waited for any more. */
+  /** Removes the listener of the outer signal. */
   release(): void {
     this.#outer?.removeEventListener("abort", this.#onAbort);
   }
 
-  /** Tells the package that nobody listens any more. */
+  /** Aborts the signal of the package after a failure. */
   abandon(): void {
     if (!this.#inner.signal.aborted) this.#inner.abort();
   }
 
-  readonly #onAbort = (): void => this.#stop(aborted());
+  readonly #onAbort = (): void => this.#stop(abortError());
 
   #stop(error: ModelError): void {
     if (this.#stopped !== undefined) return;
@@ -356,19 +363,78 @@ export class Guard {
   }
 }
 
-/** Packages without types may throw where they should reject, or give no promise at all. */
-async function started<T>(begin: () => PromiseLike<T>): Promise<T> {
+/** Some packages throw instead of rejecting, or return no promise. */
+async function runAsync<T>(begin: () => PromiseLike<T>): Promise<T> {
   return await begin();
 }
 
-function aborted(): ModelError {
+function abortError(): ModelError {
   return new ModelError({ code: "model_aborted", message: "The model call was aborted by its signal." });
 }
 
-function silent(ms: number): ModelError {
+function idleTimeout(ms: number): ModelError {
   return new ModelError({
     code: "model_stream_idle",
-    message: `The model sent nothing for ${ms} ms. Try again, or raise streamIdleTimeoutMs if it thinks that long.`,
+    message: `The model sent nothing for ${ms} ms. Try again, or raise streamIdleTimeoutMs if the model thinks for longer.`,
     retryable: true,
   });
+}
+
+const FIRST_WAIT_MS = 500;
+const MAX_WAIT_MS = 30_000;
+/** If the provider asks for a longer wait, the call fails instead. */
+const MAX_RETRY_AFTER_MS = 10 * 60_000;
+
+export interface RetryPolicy {
+  /** How many retries follow the first attempt. */
+  readonly modelMaxRetries: number;
+  /** Awaited before each attempt. It aborts the signal of the call if the attempt must not be made. */
+  readonly beforeAttempt?: () => Promise<unknown>;
+}
+
+/** Calls a model, and retries retryable failures. For calls whose attempts are not in the log, such as summaries. */
+export async function withRetries(
+  call: ModelCall,
+  { modelMaxRetries, beforeAttempt }: RetryPolicy,
+): Promise<ModelAnswer> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await beforeAttempt?.();
+      return await callModel(call);
+    } catch (error) {
+      if (attempt > modelMaxRetries || !ModelError.isInstance(error) || !error.retryable) throw error;
+      const waitMs = retryDelay(attempt, error, call.ports.random());
+      if (waitMs === undefined) throw error;
+      await pauseBeforeRetry(call, waitMs);
+    }
+  }
+}
+
+/**
+ * The wait after so many failed attempts: as long as the provider asks for, else twice as long each time. Up to half of it is
+ * random, so that callers that failed together do not retry together. Undefined if the provider asks for too long a wait.
+ */
+export function retryDelay(
+  failed: number,
+  { retryAfterMs }: Pick<Failure, "retryAfterMs">,
+  chance: number,
+): number | undefined {
+  if (retryAfterMs !== undefined) return retryAfterMs > MAX_RETRY_AFTER_MS ? undefined : retryAfterMs;
+  const most = Math.min(FIRST_WAIT_MS * 2 ** failed, MAX_WAIT_MS);
+  return Math.round((most * (1 + chance)) / 2);
+}
+
+async function pauseBeforeRetry({ ports, signal }: ModelCall, ms: number): Promise<void> {
+  const wait = new ModelWait(signal, ports);
+  let cancel = (): void => {};
+  const over = (): Promise<void> =>
+    new Promise((resolve) => {
+      cancel = ports.after(ms, resolve);
+    });
+  try {
+    await wait.until(over);
+  } finally {
+    cancel();
+    wait.release();
+  }
 }

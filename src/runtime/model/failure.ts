@@ -4,12 +4,12 @@ import { HeddleError } from "../../thread/errors.ts";
 import type { Clock } from "../../thread/ports.ts";
 import { fieldsIn } from "./provider-values.ts";
 
-/** What had been said when a call broke; calls of tools are left out, because nobody is to run them. */
+/** The content that had come in when a call failed. It has no tool calls, because they must not run. */
 export type PartialAnswer = Pick<ModelAnswer, "content" | "usage">;
 
 /**
- * A model call that gave no answer. `code` begins with `model_`, or is that of a message that could not be sent;
- * `cause` is what the provider's package threw.
+ * A failed model call. `code` starts with `model_`, or names a message that could not be sent. `cause` is the error that
+ * the package of the provider threw.
  *
  * @example
  * const error = new ModelError({ code: "model_rate_limited", message: "Wait a minute.", retryable: true });
@@ -17,9 +17,9 @@ export type PartialAnswer = Pick<ModelAnswer, "content" | "usage">;
  */
 export class ModelError extends HeddleError {
   static override readonly className: string = "ModelError";
-  /** What the provider asked to wait before trying again. */
+  /** How long to wait before a retry, if the provider names a time. */
   declare readonly retryAfterMs?: number;
-  /** What a provider says of a prompt that was too long. */
+  /** The size of a prompt that was too long, if the provider names it. */
   declare readonly promptTokens?: number;
   declare readonly maxPromptTokens?: number;
   declare readonly partial?: PartialAnswer;
@@ -33,7 +33,7 @@ export class ModelError extends HeddleError {
     if (partial !== undefined) this.partial = partial;
   }
 
-  /** The same as data, for entries and events. */
+  /** The error as data, for entries and events. */
   get failure(): Failure {
     const { code, message, retryable, retryAfterMs, promptTokens, maxPromptTokens } = this;
     return {
@@ -48,8 +48,8 @@ export class ModelError extends HeddleError {
 }
 
 /**
- * What an error of a provider's package comes to. It goes by what the error holds, not by its class, so any copy of any
- * package will do. The message has none of the provider's words but its code: they may quote the request, or a key.
+ * Classifies an error of a provider package. It uses the fields of the error and not its class, so that it works with any
+ * copy of any package. The message has only the code of the provider: its text may quote the request or a key.
  * `isReading`: a stream had begun, and reading from it failed.
  */
 export function classifyModelError(error: unknown, clock?: Clock, isReading = false): Failure {
@@ -59,59 +59,62 @@ export function classifyModelError(error: unknown, clock?: Clock, isReading = fa
   }
   const facts = factsOf(error);
   const words = facts.words.join(" ");
-  const kind = KINDS.find(({ is }) => is({ ...facts, words, isReading }));
-  const asked = facts.header("x-should-retry");
+  const kind = FAILURE_KINDS.find(({ is }) => is({ ...facts, words, isReading }));
+  const header = facts.header("x-should-retry");
   const usual = kind?.retryable ?? facts.retryable ?? false;
-  const retryable = asked === "true" || (usual && asked !== "false");
+  const retryable = header === "true" || (usual && header !== "false");
   const retryAfterMs = retryable ? retryAfterOf(facts, clock) : undefined;
   return {
     ...(kind === undefined
-      ? { code: "model_error", message: `The model call failed${saidBy(facts)}. \`cause\` has the provider's error.` }
-      : { code: kind.code, message: `${kind.what}${saidBy(facts)}. ${kind.advice}` }),
+      ? {
+          code: "model_error",
+          message: `The model call failed${detailsOf(facts)}. \`cause\` has the error of the provider.`,
+        }
+      : { code: kind.code, message: `${kind.what}${detailsOf(facts)}. ${kind.advice}` }),
     retryable,
     ...(retryAfterMs !== undefined && { retryAfterMs }),
     ...(kind?.code === "model_context_too_long" && promptLimitsIn(`${facts.text}\n${words}`)),
   };
 }
 
-/** A status and one word of the provider's program, not of the package; words with digits in them could be keys. */
-function saidBy({ status, words }: ThrownFacts): string {
+/** The HTTP status and the error code of the provider. A code with digits is left out, because it could be a key. */
+function detailsOf({ status, words }: ThrownFacts): string {
   const word = words.find((word) => /^(?!AI_)[A-Za-z]+([_.-][A-Za-z]+)+$/.test(word) && word.length <= 48);
-  const said = [status, word].filter((part) => part !== undefined).join(" ");
-  return said === "" ? "" : ` (${said})`;
+  const details = [status, word].filter((part) => part !== undefined).join(" ");
+  return details === "" ? "" : ` (${details})`;
 }
 
-interface Facts {
+interface ErrorFacts {
   readonly status: number | undefined;
   readonly words: string;
   readonly text: string;
   readonly isReading: boolean;
 }
 
-interface Kind {
+interface FailureKind {
   readonly code: string;
-  /** What happened and what to do, in words of ours. */
+  /** The failure, and advice on what to do. */
   readonly what: string;
   readonly advice: string;
   readonly retryable: boolean;
-  readonly is: (facts: Facts) => boolean;
+  readonly is: (facts: ErrorFacts) => boolean;
 }
 
-/** The first that fits counts: a provider may say one thing with its status and a truer one with its words. */
-const KINDS: readonly Kind[] = [
+/** The first match counts. The text of a provider is often more exact than its status, so it is checked earlier. */
+const FAILURE_KINDS: readonly FailureKind[] = [
   {
     code: "model_aborted",
     what: "The model call was aborted",
-    advice: "It was asked to stop.",
+    advice: "Its signal was aborted.",
     retryable: false,
     is: ({ words }) => /\b(AbortError|ResponseAborted)\b/.test(words),
   },
   {
     code: "model_context_too_long",
-    what: "The messages are longer than the model can read",
-    advice: "Show less: lower maxInputTokens, summarise, or take a model with a larger window.",
+    what: "The messages are longer than the context window of the model",
+    advice: "Lower maxInputTokens, summarize, or use a model with a larger window.",
     retryable: false,
-    is: ({ status, words, text }) => status === 413 || saysTooLong(text) || saysTooLong(words),
+    is: ({ status, words, text }) => status === 413 || isTooLong(text) || isTooLong(words),
   },
   {
     code: "model_refused",
@@ -129,15 +132,15 @@ const KINDS: readonly Kind[] = [
   },
   {
     code: "model_auth",
-    what: "The provider package was given no key",
-    advice: "Set the environment variable that it reads, or pass it `apiKey`.",
+    what: "The provider package has no API key",
+    advice: "Set the environment variable of the package, or pass `apiKey` to it.",
     retryable: false,
     is: ({ words }) => /LoadAPIKey/.test(words),
   },
   {
     code: "model_auth",
-    what: "The provider does not accept the key, or the account behind it has no permission or no credit",
-    advice: "Check key, permissions and billing.",
+    what: "The provider refused the API key, or its account has no permission or no credit",
+    advice: "Check the key, the permissions and the billing.",
     retryable: false,
     is: ({ status, words, text }) =>
       status === 401 ||
@@ -150,8 +153,8 @@ const KINDS: readonly Kind[] = [
   },
   {
     code: "model_overloaded",
-    what: "The provider has too much to do",
-    advice: "Try again in a while.",
+    what: "The provider is overloaded",
+    advice: "Try again later.",
     retryable: true,
     is: ({ status, words, text }) =>
       status === 529 ||
@@ -160,7 +163,7 @@ const KINDS: readonly Kind[] = [
   },
   {
     code: "model_rate_limited",
-    what: "The provider limits how often and how much it is asked",
+    what: "The rate limit of the provider is reached",
     advice: "Wait, then try again.",
     retryable: true,
     is: ({ status, words, text }) =>
@@ -171,7 +174,7 @@ const KINDS: readonly Kind[] = [
   {
     code: "model_not_found",
     what: "The provider has no such model, or no such address",
-    advice: "Check the model's name, and baseURL when you set one.",
+    advice: "Check the name of the model, and baseURL if you set it.",
     retryable: false,
     is: ({ status, words, text }) =>
       status === 404 ||
@@ -191,7 +194,7 @@ const KINDS: readonly Kind[] = [
   {
     code: "model_unavailable",
     what: "The provider could not be reached, or could not answer",
-    advice: "Try again; check the network if it stays so.",
+    advice: "Try again. If it fails again, check the network.",
     retryable: true,
     is: ({ status, words, text }) =>
       (status !== undefined && (status >= 500 || [408, 409, 425].includes(status))) ||
@@ -201,8 +204,8 @@ const KINDS: readonly Kind[] = [
   },
   {
     code: "model_bad_request",
-    what: "The provider refused the request as wrong",
-    advice: "`cause` has the provider's words.",
+    what: "The provider refused the request as invalid",
+    advice: "`cause` has the error of the provider.",
     retryable: false,
     is: ({ status, words }) =>
       (status !== undefined && status < 500) ||
@@ -212,12 +215,12 @@ const KINDS: readonly Kind[] = [
   },
   {
     code: "model_error",
-    what: "The provider's answer could not be read",
-    advice: "Try again; `cause` has the details.",
+    what: "The answer of the provider could not be read",
+    advice: "Try again. `cause` has the details.",
     retryable: true,
     is: ({ words, text }) =>
       /JSONParse|TypeValidation|EmptyResponseBody|InvalidResponseData|NoContentGenerated/.test(words) ||
-      /normalized Anthropic stream error/.test(text), // what that package says of a first chunk that it cannot read
+      /normalized Anthropic stream error/.test(text), // the message of that package for a first chunk that it cannot read
   },
 ];
 
@@ -231,7 +234,7 @@ function below500(status: number | undefined): boolean {
   return status === undefined || status < 500;
 }
 
-/** What the provider asked to wait: by header, in milliseconds, seconds or as a date; Gemini says it in the body. */
+/** The wait before a retry. Headers have it in milliseconds, in seconds or as a date; Gemini has it in the body. */
 function retryAfterOf({ header, text }: ThrownFacts, clock: Clock | undefined): number | undefined {
   const ms = number(header("retry-after-ms"));
   if (ms !== undefined) return ms;
@@ -248,13 +251,13 @@ function number(text: string | undefined): number | undefined {
   return text !== undefined && /^\s*\d+(\.\d+)?\s*$/.test(text) ? Number(text) : undefined;
 }
 
-/** What can be learnt of an error, whatever package threw it, and of the errors inside of it. */
+/** Facts about an error of any package, also from the errors inside it. */
 interface ThrownFacts {
-  /** Of the HTTP answer. */
+  /** The HTTP status. */
   readonly status: number | undefined;
-  /** Names of classes, codes and types: words that programs write. */
+  /** Names of classes, codes and types. */
   readonly words: readonly string[];
-  /** What people are to read, with the body of the answer; it may hold anything, so it is looked at and never shown. */
+  /** Messages and the body of the response. They may quote a request or a key, so they are searched but never shown. */
   readonly text: string;
   readonly retryable: boolean | undefined;
   readonly header: (name: string) => string | undefined;
@@ -263,7 +266,7 @@ interface ThrownFacts {
 const MAX_TEXT = 20_000;
 const MAX_DEPTH = 6;
 
-/** Where errors keep other errors, and where answers keep theirs. */
+/** Fields in which errors and responses hold other errors. */
 const INSIDE = ["cause", "data", "error", "lastError", "response", "$metadata", "details", "0"] as const;
 const STATUS = ["statusCode", "status", "httpStatusCode", "code", "error_code"] as const;
 const WORDS = ["name", "code", "type", "status", "reason", "param"] as const;
@@ -285,7 +288,7 @@ function factsOf(error: unknown): ThrownFacts {
   };
 }
 
-/** The error and everything inside of it that may know more; a body of JSON counts as well. */
+/** The error, the errors inside it, and its body if that is JSON. */
 function layersOf(value: unknown, depth: number): readonly Fields[] {
   if (depth > MAX_DEPTH) return [];
   const own = fieldsOf(value);
@@ -294,7 +297,7 @@ function layersOf(value: unknown, depth: number): readonly Fields[] {
   return [own, ...[...INSIDE.map((field) => own[field]), body].flatMap((inside) => layersOf(inside, depth + 1))];
 }
 
-/** Messages and names of errors are no fields of their own, and are read one by one. */
+/** Some fields of errors, such as `message`, are not enumerable, so they are read one by one. */
 function fieldsOf(value: unknown): Fields | undefined {
   if (typeof value !== "object" || value === null) return undefined;
   const named = Object.fromEntries(
@@ -335,48 +338,51 @@ function headerIn(list: unknown, name: string): string | undefined {
   return typeof found === "string" || typeof found === "number" ? String(found) : undefined;
 }
 
-/** How each provider says that the messages do not fit into the model's window. */
-export const TOO_LONG: readonly { readonly who: string; readonly says: RegExp }[] = [
-  { who: "Anthropic; also on Bedrock and Vertex", says: /prompt is too long/i },
-  { who: "Anthropic, with maxOutputTokens", says: /input length and `?max_tokens`? exceed context limit/i },
+/** The messages of providers for a prompt that does not fit into the context window. */
+export const TOO_LONG: readonly { readonly provider: string; readonly pattern: RegExp }[] = [
+  { provider: "Anthropic; also on Bedrock and Vertex", pattern: /prompt is too long/i },
+  { provider: "Anthropic, with maxOutputTokens", pattern: /input length and `?max_tokens`? exceed context limit/i },
   {
-    who: "Anthropic, too many bytes",
-    says: /request_too_large|request exceeds the maximum (allowed )?(size|number of bytes)/i,
+    provider: "Anthropic, too many bytes",
+    pattern: /request_too_large|request exceeds the maximum (allowed )?(size|number of bytes)/i,
   },
-  { who: "OpenAI and Azure by code, Groq", says: /context_length_exceeded|context_window_exceeded/i },
-  { who: "OpenAI Chat, Azure, DeepSeek, vLLM, OpenRouter", says: /maximum context length (is|of) [\d,]+/i },
-  { who: "OpenAI Responses, Azure", says: /exceeds? the (model's )?context window/i },
-  { who: "OpenAI and Groq, more than a minute's tokens at once", says: /request too large for .*(requested|reduce)/is },
-  { who: "Gemini, Vertex", says: /input token count .*exceeds the maximum number of tokens/is },
-  { who: "Mistral", says: /too large for model with [\d,]+ maximum context length/i },
-  { who: "Bedrock", says: /input is too long for requested model|too many input tokens/i },
-  { who: "Groq, Cerebras", says: /reduce the length of the messages/i },
-  { who: "xAI", says: /maximum prompt length is [\d,]+/i },
+  { provider: "OpenAI and Azure by code, Groq", pattern: /context_length_exceeded|context_window_exceeded/i },
+  { provider: "OpenAI Chat, Azure, DeepSeek, vLLM, OpenRouter", pattern: /maximum context length (is|of) [\d,]+/i },
+  { provider: "OpenAI Responses, Azure", pattern: /exceeds? the (model's )?context window/i },
   {
-    who: "vLLM, SGLang",
-    says: /longer than the (maximum model length|model's context length)|context length is only [\d,]+/i,
+    provider: "OpenAI and Groq, more than a minute's tokens at once",
+    pattern: /request too large for .*(requested|reduce)/is,
   },
-  { who: "llama.cpp", says: /exceeds? the available context size|exceed_context_size_error/i },
-  { who: "llama-cpp-python", says: /requested tokens \([\d,]+\) exceed context window/i },
-  { who: "Ollama", says: /prompt too long; exceeded|input (length )?exceeds (the |maximum )?context length/i },
-  { who: "LM Studio", says: /greater than the context length|context the overflows/i },
-  { who: "Cohere", says: /too many tokens: (the )?total number of tokens/i },
-  { who: "Moonshot", says: /exceeded model token limit/i },
-  { who: "MiniMax", says: /context window exceeds limit/i },
+  { provider: "Gemini, Vertex", pattern: /input token count .*exceeds the maximum number of tokens/is },
+  { provider: "Mistral", pattern: /too large for model with [\d,]+ maximum context length/i },
+  { provider: "Bedrock", pattern: /input is too long for requested model|too many input tokens/i },
+  { provider: "Groq, Cerebras", pattern: /reduce the length of the messages/i },
+  { provider: "xAI", pattern: /maximum prompt length is [\d,]+/i },
+  {
+    provider: "vLLM, SGLang",
+    pattern: /longer than the (maximum model length|model's context length)|context length is only [\d,]+/i,
+  },
+  { provider: "llama.cpp", pattern: /exceeds? the available context size|exceed_context_size_error/i },
+  { provider: "llama-cpp-python", pattern: /requested tokens \([\d,]+\) exceed context window/i },
+  { provider: "Ollama", pattern: /prompt too long; exceeded|input (length )?exceeds (the |maximum )?context length/i },
+  { provider: "LM Studio", pattern: /greater than the context length|context the overflows/i },
+  { provider: "Cohere", pattern: /too many tokens: (the )?total number of tokens/i },
+  { provider: "Moonshot", pattern: /exceeded model token limit/i },
+  { provider: "MiniMax", pattern: /context window exceeds limit/i },
 ];
 
-function saysTooLong(text: string): boolean {
-  return TOO_LONG.some(({ says }) => says.test(text));
+function isTooLong(text: string): boolean {
+  return TOO_LONG.some(({ pattern }) => pattern.test(text));
 }
 
-/** What a refusal says of the prompt: its length, and the longest that the model takes. */
+/** The length of a refused prompt, and the limit of the model. */
 interface PromptLimits {
   readonly promptTokens?: number;
   readonly maxPromptTokens?: number;
 }
 
-/** The numbers in each provider's words; an answer that counts too is taken off both. */
-const NUMBERS: readonly RegExp[] = [
+/** The numbers in the messages of providers. If the tokens of the answer are included, they are subtracted. */
+const PROMPT_LIMITS: readonly RegExp[] = [
   /prompt is too long: (?<prompt>[\d,]+) tokens > (?<max>[\d,]+)/i,
   /exceed context limit: (?<prompt>[\d,]+) \+ (?<answer>[\d,]+) > (?<max>[\d,]+)/i,
   /maximum context length (?:is|of) (?<max>[\d,]+) tokens\. However, you requested (?:about )?(?<total>[\d,]+) tokens \(.*?(?<answer>[\d,]+) in the (?:completion|output)\)/is,
@@ -395,9 +401,9 @@ const NUMBERS: readonly RegExp[] = [
   /exceeded model token limit: (?<max>[\d,]+)(?: \(requested: (?<prompt>[\d,]+)\))?/i,
 ];
 
-/** The numbers of a refusal, where it has any that make sense. */
+/** The numbers of a refusal. Numbers that contradict each other are left out. */
 function promptLimitsIn(text: string): PromptLimits {
-  const found = NUMBERS.map((pattern) => pattern.exec(text)?.groups).find((groups) => groups !== undefined);
+  const found = PROMPT_LIMITS.map((pattern) => pattern.exec(text)?.groups).find((groups) => groups !== undefined);
   if (found === undefined) return {};
   const [max, answer, total, prompt] = [found["max"], found["answer"], found["total"], found["prompt"]].map(numberOf);
   const maxPromptTokens = (max ?? 0) - (answer ?? 0);

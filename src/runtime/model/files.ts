@@ -13,10 +13,10 @@ import { type HookLimit, hookAnswer } from "../time-limits.ts";
 import { ModelError } from "./failure.ts";
 import { base64Of } from "./provider-values.ts";
 
-/** The files that were fetched for one request, by URL or blob: each once, however many calls there are. */
-export type FetchedFiles = Map<string, Promise<Outcome>>;
+/** The fetched files of one request, by URL or blob. Each is fetched once, for all calls of the request. */
+export type FetchedFiles = Map<string, Promise<FileOutcome>>;
 
-/** The content of a blob of the store. Undefined when there is none. */
+/** Reads a blob of the store. Undefined if the store does not have it. */
 export type ReadBlob = (hash: string) => Promise<JsonValue | Uint8Array | undefined>;
 
 interface FetchedFile {
@@ -24,19 +24,19 @@ interface FetchedFile {
   readonly mediaType?: string | undefined;
 }
 
-/** `null`: the model takes the URL itself. */
-type Outcome = FetchedFile | null | { readonly failure: string };
+/** The result of fetching a file. `null`: the model downloads the URL itself. */
+type FileOutcome = FetchedFile | null | { readonly failure: string };
 
 interface Options {
   readonly download: DownloadFunction | DownloadLimits | undefined;
   readonly readBlob: ReadBlob | undefined;
   readonly known: FetchedFiles;
   readonly signal: AbortSignal;
-  /** For functions of the caller and the package. */
+  /** The time limit of functions of the caller and the package. */
   readonly limit: HookLimit;
 }
 
-interface Resolved {
+interface FetchedMessages {
   readonly messages: readonly Message[];
   readonly warnings: readonly string[];
 }
@@ -45,14 +45,15 @@ type UrlFile = FileContentPart & { readonly data: { readonly url: string } };
 type BlobFile = FileContentPart & { readonly data: { readonly blob: string } };
 
 /**
- * Reads the files that are blobs, and downloads those whose URLs the model does not take. A file that cannot be fetched is an
- * error in the newest user message, and a note with a warning anywhere else, so that a dead link does not end a thread.
+ * Reads the files that are blobs, and downloads files whose URLs the model cannot read itself. A file that cannot be fetched
+ * is an error in the newest user message. In older messages it becomes a note with a warning, so that a dead link does not
+ * block the thread.
  */
 export async function withFetchedFiles(
   model: ProviderModel,
   messages: readonly Message[],
   options: Options,
-): Promise<Resolved> {
+): Promise<FetchedMessages> {
   const files = messages.flatMap(filesToFetch);
   if (files.length === 0) return { messages, warnings: [] };
   if ("supportedUrls" in model) await download(model.supportedUrls, files.filter(isUrlFile), options);
@@ -63,9 +64,9 @@ export async function withFetchedFiles(
       if (!known.has(key)) known.set(key, readFile(data.blob, readBlob));
     }
   }
-  const outcomes = new Map<string, Outcome>();
+  const outcomes = new Map<string, FileOutcome>();
   for (const { data } of files) outcomes.set(keyOf(data), (await known.get(keyOf(data))) ?? null);
-  return resolved(messages, outcomes);
+  return applyOutcomes(messages, outcomes);
 }
 
 async function download(
@@ -74,8 +75,8 @@ async function download(
   { download, known, signal, limit }: Options,
 ): Promise<void> {
   if (files.length === 0) return;
-  const asked = { name: "supportedUrls of the model", code: "file_download_failed" };
-  const supported = patternsIn(await hookAnswer(limit, asked, () => supportedUrls));
+  const hook = { name: "supportedUrls of the model", code: "file_download_failed" };
+  const supported = patternsIn(await hookAnswer(limit, hook, () => supportedUrls));
   const wanted = [...new Map(files.map((file) => [file.data.url, file])).values()]
     .filter(({ data }) => !known.has(data.url))
     .map((file) => ({
@@ -86,24 +87,24 @@ async function download(
   if (typeof download === "function") {
     const all = wanted.length === 0 ? Promise.resolve([]) : hookAnswer(limit, DOWNLOAD, () => download(wanted));
     for (const [at, { url }] of wanted.entries()) {
-      known.set(url.href, all.then((results) => toOutcome(results[at])).catch(failed));
+      known.set(url.href, all.then((results) => toOutcome(results[at])).catch(failedOutcome));
     }
   } else {
     for (const request of wanted) {
       const file = request.isUrlSupportedByModel
         ? Promise.resolve(null)
-        : downloadFile(request, download).then(toOutcome, failed);
+        : downloadFile(request, download).then(toOutcome, failedOutcome);
       known.set(request.url.href, file);
     }
   }
 }
 
-function toOutcome(result: DownloadResult | null | undefined): Outcome {
+function toOutcome(result: DownloadResult | null | undefined): FileOutcome {
   return result ? { base64: base64Of(result.data), mediaType: result.mediaType } : null;
 }
 
-/** `putBlob` takes the bytes of a file, or their base64 text. */
-async function readFile(hash: string, readBlob: ReadBlob): Promise<Outcome> {
+/** A blob holds the bytes of a file, or their base64 text. */
+async function readFile(hash: string, readBlob: ReadBlob): Promise<FileOutcome> {
   try {
     const content = await readBlob(hash);
     if (content instanceof Uint8Array) return { base64: base64Of(content) };
@@ -115,20 +116,20 @@ async function readFile(hash: string, readBlob: ReadBlob): Promise<Outcome> {
   }
 }
 
-/** The name of a file among those that were fetched. */
+/** The key of a file in `FetchedFiles`. */
 function keyOf(data: UrlFile["data"] | BlobFile["data"]): string {
   return "url" in data ? new URL(data.url).href : `blob:${data.blob}`;
 }
 
 const DOWNLOAD = { name: "download", code: "file_download_failed" };
 
-function failed(error: unknown): Outcome {
+function failedOutcome(error: unknown): FileOutcome {
   const isLate = RequestError.isInstance(error) && error.code === DOWNLOAD.code;
   if (isLate) return { failure: "the function `download` did not answer within hookTimeoutMs" };
   return { failure: error instanceof DownloadFailure ? error.message : "its server could not be reached" };
 }
 
-function resolved(messages: readonly Message[], outcomes: ReadonlyMap<string, Outcome>): Resolved {
+function applyOutcomes(messages: readonly Message[], outcomes: ReadonlyMap<string, FileOutcome>): FetchedMessages {
   const warnings: string[] = [];
   const ask = messages.findLastIndex(({ role }) => role === "user");
   const list = messages.map((message, index): Message => {
@@ -139,7 +140,7 @@ function resolved(messages: readonly Message[], outcomes: ReadonlyMap<string, Ou
       if (part.type !== "file" || outcome === undefined || outcome === null) return part;
       if (!("failure" in outcome)) return withBytes(part, outcome);
       if (index === ask) throw unavailable(outcome.failure);
-      warnings.push(`a file could not be fetched, and a note stands in its place: ${outcome.failure}.`);
+      warnings.push(`a file could not be fetched, and the model gets a note instead: ${outcome.failure}.`);
       return { type: "text", text: fileNote(part) };
     });
     return { ...message, content };
@@ -181,7 +182,7 @@ function patternsIn(value: unknown): Patterns {
   return Object.entries(Object(value)).map(([type, patterns]) => [type, Array.isArray(patterns) ? patterns : []]);
 }
 
-/** Packages say it by media type: "*" and the end of "image/*" stand for any. */
+/** Whether the model reads the URL itself. Packages list URLs by media type; "*" and "image/*" match any type and subtype. */
 function isSupported({ mediaType, data: { url } }: UrlFile, supported: Patterns): boolean {
   const type = mediaType.toLowerCase();
   return supported.some(([key, patterns]) => {
@@ -202,10 +203,10 @@ const TIMEOUT_MS = 30_000;
 
 const MAX_REDIRECTS = 5;
 
-/** Why a file could not be downloaded; the message names no more of its URL than the host. */
+/** A failed download. The message has only the host of the URL, because the rest may be secret. */
 class DownloadFailure extends Error {}
 
-/** Downloads one file within limits; every redirect is checked as the first URL is. */
+/** Downloads one file within the limits. Redirects are checked like the first URL. */
 async function downloadFile(
   { url: first, abortSignal }: Pick<DownloadRequest, "url" | "abortSignal">,
   limits: DownloadLimits = {},
@@ -233,7 +234,7 @@ function getAny(url: URL, signal: AbortSignal): Promise<Response> {
   return fetch(url, { redirect: "manual", signal });
 }
 
-/** Names are checked when the connection looks them up: a name may have another address by then. */
+/** A name is checked again when the connection looks it up, because its address may have changed since. */
 async function getChecked(url: URL, signal: AbortSignal): Promise<Response> {
   if (url.protocol !== "https:" && url.protocol !== "http:") {
     throw new DownloadFailure(`only http and https are downloaded, not ${url.protocol}`);
@@ -256,7 +257,7 @@ function isLocalName(host: string): boolean {
   return /(^|\.)(localhost|local|internal)\.?$/i.test(host);
 }
 
-/** Stops as soon as there is too much, whatever the headers said. */
+/** Stops at `maxBytes`, also when the headers declare a smaller size. */
 async function bytesOf(response: Response, maxBytes: number): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -280,12 +281,12 @@ async function bytesOf(response: Response, maxBytes: number): Promise<Uint8Array
   return bytes;
 }
 
-/** Whether an IP address is none of the public internet: loopback, link-local, private, metadata, multicast, unspecified. */
+/** Whether an IP address is not public: loopback, link-local, private, metadata, multicast or unspecified. */
 export function isPrivateAddress(address: string): boolean {
   const text = address.split("%")[0]?.toLowerCase() ?? "";
   if (!text.includes(":")) return isPrivateV4(text);
   const groups = groupsOf(text);
-  if (groups === undefined) return true; // what cannot be read is not trusted
+  if (groups === undefined) return true; // an unreadable address is refused
   const [first = 0, second = 0] = groups;
   const isMapped = groups.slice(0, 5).every((group) => group === 0) && (groups[5] === 0xffff || groups[5] === 0);
   const isTranslated = first === 0x64 && second === 0xff9b;
@@ -339,7 +340,7 @@ function groupsOf(text: string): readonly number[] | undefined {
 
 interface PublicRequest {
   readonly signal: AbortSignal;
-  /** The error for an address that must not be asked. */
+  /** Returns an error if the address must not be requested. */
   readonly refuse: (address: string) => Error | undefined;
 }
 
@@ -351,7 +352,7 @@ interface Address {
 type LookupDone = (error: Error | null, addresses?: readonly Address[]) => void;
 type Lookup = (host: string, options: object, done: LookupDone) => void;
 
-/** What is used of Node's `http` and `https`; other runtimes have them too, or none of them. */
+/** The used part of `node:http` and `node:https`. Some runtimes do not have these modules. */
 interface HttpModule {
   request(url: URL, options: object, done: (response: IncomingResponse) => void): OutgoingRequest;
 }
@@ -368,8 +369,8 @@ interface IncomingResponse extends AsyncIterable<Uint8Array> {
 }
 
 /**
- * GET without redirects. Refuses an address at the lookup of the connection itself, so that a name cannot have one address
- * when it is checked and another when it is asked. Where the runtime has no `node:http`, its own fetch decides.
+ * GET without redirects. Addresses are checked in the lookup of the connection itself, so that a name cannot resolve to
+ * another address after the check. Without `node:http`, `fetch` is used and addresses are not checked.
  */
 export function getPublic(url: URL, { signal, refuse }: PublicRequest): Promise<Response> {
   const http = builtin<HttpModule>(url.protocol === "https:" ? "node:https" : "node:http");
@@ -377,8 +378,8 @@ export function getPublic(url: URL, { signal, refuse }: PublicRequest): Promise<
   if (http === undefined || dns === undefined) return fetch(url, { redirect: "manual", signal });
   const lookup: Lookup = (host, options, done) =>
     dns.lookup(host, { ...options, all: true }, (error, addresses = []) => {
-      const refused = addresses.map(({ address }) => refuse(address)).find((one) => one !== undefined);
-      done(error ?? refused ?? null, addresses);
+      const refusal = addresses.map(({ address }) => refuse(address)).find((one) => one !== undefined);
+      done(error ?? refusal ?? null, addresses);
     });
   return new Promise((resolve, reject) => {
     const options = { signal, lookup, autoSelectFamily: true, headers: { "accept-encoding": "identity" } };

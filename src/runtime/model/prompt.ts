@@ -18,11 +18,10 @@ import {
   type Part,
   type ToolMessage,
 } from "../../thread/message.ts";
-import { OURS } from "./answer.ts";
-import type { ModelSettings } from "./settings.ts";
-import type { ModelSpec, PromptMessage } from "./spec.ts";
+import { HEDDLE } from "./answer.ts";
+import type { ModelSettings, ModelSpec, PromptMessage } from "./specification.ts";
 
-/** The messages as this model takes them; nothing in them is shared with what was passed in. */
+/** The messages in the form that the model takes. They are copies. */
 export function promptFor(
   model: ProviderModel,
   spec: ModelSpec,
@@ -33,10 +32,10 @@ export function promptFor(
   const options = {
     stored,
     ...(isKnown(owner) && { provider: owner }),
-    ...(cache !== undefined && readsMarks(model) && { cache }),
+    ...(cache !== undefined && usesCacheMarks(model) && { cache }),
   };
   const name = qualifiedModelName(model);
-  const readable = messages.map((message) => withReadableRuns(model, message));
+  const readable = messages.map((message) => withReadableCalls(model, message));
   const prompt = toAISDKPrompt(withChatResults(model, readable), options).flatMap(
     (message): readonly PromptMessage[] => {
       if (message.role !== "assistant") return [message];
@@ -51,8 +50,8 @@ function isKnown(owner: string): owner is MetadataOwner {
   return owner === "anthropic" || owner === "openai" || owner === "google";
 }
 
-/** A call that another provider ran would become one without a result; chat APIs have no place for any. */
-function withReadableRuns(model: ProviderModel, message: Message): Message {
+/** Removes calls that a provider ran and that this model cannot read. Chat APIs can read none. */
+function withReadableCalls(model: ProviderModel, message: Message): Message {
   const { role, content } = message;
   if (role !== "assistant" || typeof content === "string" || !content.some(isProviderExecuted)) return message;
   const owner = isChat(model) ? undefined : metadataKey(model);
@@ -62,34 +61,34 @@ function withReadableRuns(model: ProviderModel, message: Message): Message {
   return { ...message, content: kept };
 }
 
-/** Claude is also behind gateways, which hand the marks on; its name gives it away. */
-function readsMarks(model: ProviderModel): boolean {
+/** Whether the model uses cache marks. Gateways pass them to Claude, so the name of the model counts too. */
+function usesCacheMarks(model: ProviderModel): boolean {
   return metadataKey(model) === "anthropic" || /claude/i.test(model.modelId);
 }
 
-/** What the log knows of a part and the formatter does not: it stands under our own name, which no provider is to see. */
+/** Applies and removes the metadata of Heddle, which is never sent to a provider. */
 function ownPart(part: AISDKAssistantPart, model: string): readonly object[] {
-  if (part.type === "custom" && part.kind.startsWith(`${OURS}.`)) return [];
-  if (part.providerOptions?.[OURS] === undefined) return [part];
+  if (part.type === "custom" && part.kind.startsWith(`${HEDDLE}.`)) return [];
+  if (part.providerOptions?.[HEDDLE] === undefined) return [part];
   const { providerOptions, ...bare } = part;
-  const { [OURS]: ours, ...others }: AISDKProviderOptions = providerOptions;
+  const { [HEDDLE]: own, ...others }: AISDKProviderOptions = providerOptions;
   const kept = Object.keys(others).length === 0 ? bare : { ...bare, providerOptions: others };
-  if (ours?.["reasoningOf"] === undefined) return [kept];
-  // An image drawn while thinking is thinking: only the model that made it can read it.
-  return ours["reasoningOf"] === model ? [{ ...kept, type: "reasoning-file" }] : [];
+  if (own?.["reasoningOf"] === undefined) return [kept];
+  // An image that belongs to thinking can be read only by the model that made it.
+  return own["reasoningOf"] === model ? [{ ...kept, type: "reasoning-file" }] : [];
 }
 
-/** Chat APIs whose packages refuse an image from the user. */
-const BLIND = /^(cohere|deepseek)\b/;
+/** Chat APIs whose packages refuse images from the user. */
+const REFUSES_IMAGES = /^(cohere|deepseek)\b/;
 
 /**
- * Chat APIs take results as text, and their packages write the bytes of an image into it as JSON: dear, and nobody sees
- * it. So a result becomes its text, and its images follow as the user's, behind all results of the exchange.
+ * Chat APIs take results as text, and their packages would write the bytes of an image into it, which costs tokens and shows
+ * nothing. So a result becomes its text. A user message with the images follows the results of the exchange.
  */
 function withChatResults({ provider }: Pick<ProviderModel, "provider">, messages: readonly Message[]) {
   if (!isChat({ provider }) || !messages.some(hasParts)) return messages;
   const shows = (part: Part): part is FileContentPart =>
-    part.type === "file" && familyOf(part) === "image" && !BLIND.test(provider);
+    part.type === "file" && familyOf(part) === "image" && !REFUSES_IMAGES.test(provider);
   return groupAdjacent(messages, (a, b) => a.role === "tool" && b.role === "tool").flatMap(
     (group): readonly Message[] => {
       if (!group.some(hasParts)) return group;
@@ -121,13 +120,13 @@ function asText(message: ToolMessage, shows: (part: Part) => boolean): ToolMessa
   return { ...message, content: content.join("\n") };
 }
 
-/** A package's error for what its format has no place for; it is thrown before anything is sent. */
+/** The error of a package for content that its format does not support. It is thrown before anything is sent. */
 export function isUnsupported(error: unknown): boolean {
   return error instanceof Error && error.name === "AI_UnsupportedFunctionalityError";
 }
 
-/** What most packages take, then what nearly all take, then none. */
-const TAKEN: readonly ((file: FileContentPart) => boolean)[] = [
+/** Files that most packages take, then files that nearly all take, then none. */
+const SUPPORTED_FILES: readonly ((file: FileContentPart) => boolean)[] = [
   ({ mediaType, data }) =>
     mediaType.startsWith("image/") ||
     ("base64" in data && /^(application\/pdf|audio\/(wav|mp3|mpeg))$/.test(mediaType)),
@@ -135,10 +134,10 @@ const TAKEN: readonly ((file: FileContentPart) => boolean)[] = [
   () => false,
 ];
 
-/** The messages with a note in the place of more and more files. */
+/** Lists of the messages with notes in place of files. Each has fewer files than the one before. */
 export function withNotes(messages: readonly Message[]): readonly (readonly Message[])[] {
   const lists: (readonly Message[])[] = [];
-  for (const isTaken of TAKEN) {
+  for (const isTaken of SUPPORTED_FILES) {
     const before = lists.at(-1) ?? messages;
     const list = before.map((message) => withoutFiles(message, isTaken));
     if (list.some((message, index) => message !== before[index])) lists.push(list);
@@ -146,7 +145,7 @@ export function withNotes(messages: readonly Message[]): readonly (readonly Mess
   return lists;
 }
 
-/** The media types of the files that one list has and the other has not. */
+/** The media types of the files that only the first list has. */
 export function filesLeftOut(before: readonly Message[], after: readonly Message[]): readonly string[] {
   const kept = new Set(after.flatMap(filesOf));
   return [...new Set(before.flatMap(filesOf).flatMap((file) => (kept.has(file) ? [] : [file.mediaType])))];
@@ -166,65 +165,65 @@ function withoutFiles(message: Message, isTaken: (file: FileContentPart) => bool
   return { ...message, content };
 }
 
-/** Messages and settings of one call that its provider takes, and what the caller should know of the changes. */
+/** Messages and settings that the provider accepts, and warnings about changes that the caller should know. */
 export interface ThinkingPlan {
   readonly messages: readonly Message[];
   readonly settings: ModelSettings;
   readonly warnings: readonly string[];
 }
 
-/** What of a model decides how it takes thinking. */
+/** The facts of a model that thinking depends on. */
 export type ThinkingModel = Pick<ProviderModel, "provider" | "modelId" | "specificationVersion">;
 
-interface Asked {
+interface ThinkingInput {
   readonly model: ThinkingModel;
   readonly messages: readonly Message[];
   readonly settings: ModelSettings;
-  /** Whether some thinking stands behind other messages than it was made behind. */
+  /** Whether messages before some thinking have changed since it was made. */
   readonly isStale: boolean;
 }
 
 /**
- * Adapts a call to what Anthropic accepts of thinking. With a thinking budget, the last answer of a running tool loop must
- * begin with thinking that Anthropic signed; without it, the call is made without thinking. Newer models bind thinking to
- * the messages before it; stale thinking is then dropped by the API where the package can ask for that, else here.
+ * Adapts a call to the rules of Anthropic for thinking. With a thinking budget, the last answer of a running tool loop must
+ * begin with signed thinking. If it does not, the call is made without thinking. Newer models bind thinking to the messages
+ * before it. The API then drops stale thinking if the package can ask for that; else it is dropped here.
  */
-export function planThinking({ model, messages, settings, isStale }: Asked): ThinkingPlan {
+export function planThinking({ model, messages, settings, isStale }: ThinkingInput): ThinkingPlan {
   const plan = { messages, settings, warnings: [] };
   if (metadataKey(model) !== "anthropic") return plan;
   const bound = isStale && bindsThinking(model) ? withoutStale(model, plan) : plan;
-  if (!wantsThinking(model, bound.settings) || !goesOn(bound.messages)) return bound;
+  if (!wantsThinking(model, bound.settings) || !lacksThinking(bound.messages)) return bound;
   return {
     messages: withoutThinking(messages),
     settings: thinkingOff(settings),
     warnings: [
-      `${qualifiedModelName(model)} is called without thinking: the last answer of the running tool loop has no thinking that ` +
-        "this model signed, and Anthropic refuses such a list while thinking is on. The next ask thinks again.",
+      `${qualifiedModelName(model)} is called without thinking. The last answer of the running tool loop has no thinking signed by ` +
+        "this model, and Anthropic refuses such a list while thinking is on. The next ask is called with thinking.",
     ],
   };
 }
 
-/** A model's version as a number, such as 4.6; a Claude that says none is taken for a new one. */
+/** The version of a Claude model, such as 4.6. A name without a version counts as new. */
 function versionOf({ modelId }: ThinkingModel): number {
   const [, major, minor = "0"] = /claude-(?:[a-z]+-)?(\d{1,2})(?:[-.](\d{1,2})(?!\d))?(?!\d)/.exec(modelId) ?? [];
   return major === undefined ? Number.POSITIVE_INFINITY : Number(`${major}.${minor}`);
 }
 
-/** From 4.6 on thinking is adaptive and preserved: its signature covers the system prompt, the tools and the messages before it. */
-const FIRST_BOUND = 4.6;
+/** From this version on, the signature of thinking covers the system prompt, the tools and the messages before it. */
+const FIRST_BINDING_VERSION = 4.6;
 
 export function bindsThinking(model: ThinkingModel): boolean {
-  return versionOf(model) >= FIRST_BOUND;
+  return versionOf(model) >= FIRST_BINDING_VERSION;
 }
 
-/** Whether the call asks for thinking with a budget, also by the package's own mapping of `reasoning`. */
+/** Whether the call has a thinking budget. A package may also make one from `reasoning`. */
 function wantsThinking(model: ThinkingModel, { reasoning, providerOptions }: ModelSettings): boolean {
   const { type } = thinkingIn(providerOptions?.["anthropic"]);
   if (type !== undefined) return type === "enabled";
-  return model.specificationVersion === "v4" && isOn(reasoning) && versionOf(model) < FIRST_BOUND;
+  return model.specificationVersion === "v4" && isOn(reasoning) && versionOf(model) < FIRST_BINDING_VERSION;
 }
 
-/** Whether a call asks for a level of thinking that is not the provider's own choice. */
+/** Whether the settings ask for a level of thinking, and not for the default of the provider. */
 export function isOn(reasoning: ModelSettings["reasoning"]): boolean {
   return reasoning !== undefined && reasoning !== "provider-default" && reasoning !== "none";
 }
@@ -235,7 +234,7 @@ function thinkingOff({ reasoning, ...others }: ModelSettings): ModelSettings {
   return { ...others, providerOptions: { ...owners, anthropic: off } };
 }
 
-/** Leaves stale thinking to the API, which drops what no longer fits; packages offer that with adaptive thinking only. */
+/** Has the API drop stale thinking. Packages support that with adaptive thinking only; else stale thinking is removed here. */
 function withoutStale(model: ThinkingModel, { messages, settings }: ThinkingPlan): ThinkingPlan {
   const anthropic = settings.providerOptions?.["anthropic"];
   const thinking = thinkingIn(anthropic);
@@ -244,7 +243,7 @@ function withoutStale(model: ThinkingModel, { messages, settings }: ThinkingPlan
   if (!isOffered || type !== "adaptive" || settings.reasoning === "none") {
     return { messages: withoutThinking(messages), settings, warnings: [] };
   }
-  // The package maps `reasoning` only where no thinking is set, so its mapping is written out.
+  // With `thinking` set, the package ignores `reasoning`. So the value that it would map `reasoning` to is set here.
   const mapped =
     isOn(settings.reasoning) && anthropic?.["effort"] === undefined && anthropic?.["thinking"] === undefined;
   const own = mapped ? { type: "adaptive", display: "summarized" } : thinking;
@@ -258,17 +257,17 @@ function thinkingIn(anthropic: JsonObject | undefined): JsonObject {
   return isPlainObject(thinking) ? (thinking as JsonObject) : {}; // options are JSON
 }
 
-/** Whether the list ends in results, with or without a user message behind them, of an answer that begins otherwise than with thinking. */
-function goesOn(messages: readonly Message[]): boolean {
+/** Whether the messages end in a tool loop whose last answer does not begin with readable thinking. */
+function lacksThinking(messages: readonly Message[]): boolean {
   const last = messages.findLastIndex(({ role }) => role === "assistant");
   const answer = messages[last];
   if (answer?.role !== "assistant" || messages[last + 1]?.role !== "tool") return false;
-  // A part of the provider's own, such as the message_start of a stream, is no block of the answer.
+  // A custom part, such as the message_start of a stream, is not a block of the answer.
   const first = readableParts(assistantParts(answer), "anthropic").find(({ type }) => type !== "custom");
   return first?.type !== "thinking";
 }
 
-/** Anthropic refuses thinking in the running loop of a call that does not think. */
+/** Removes all thinking: Anthropic refuses it in the running tool loop of a call without thinking. */
 function withoutThinking(messages: readonly Message[]): readonly Message[] {
   return messages.map((message) => (message.role === "assistant" ? bare(message) : message));
 }

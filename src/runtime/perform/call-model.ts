@@ -5,11 +5,10 @@ import type { Failure, OutputCheck, SentMessages, Signal } from "../../agent/sig
 import { fingerprintOf } from "../../projection/engine/fingerprint.ts";
 import { copyJsonRepaired, type JsonValue, sameJson } from "../../thread/json.ts";
 import type { Message, ToolSpec } from "../../thread/message.ts";
-import { callModel as streamModel } from "../model/call.ts";
+import { retryDelay, callModel as streamModel } from "../model/call.ts";
 import { ModelError } from "../model/failure.ts";
 import type { FetchedFiles } from "../model/files.ts";
-import { retryDelay } from "../model/retries.ts";
-import type { ModelSettings } from "../model/settings.ts";
+import type { ModelSettings } from "../model/specification.ts";
 import { checkOutput } from "../output.ts";
 import type { LiveRequest } from "../request/request.ts";
 import { failureOf, RequestError } from "../request/request-error.ts";

@@ -9,9 +9,8 @@ import { HeddleError } from "../../thread/errors.ts";
 import type { JsonObject } from "../../thread/json.ts";
 import type { SummaryPayload } from "../../thread/kinds.ts";
 import { contentText } from "../../thread/message.ts";
-import { SILENCES_OF_A_WHOLE_ANSWER } from "../model/call.ts";
+import { WHOLE_ANSWER_TIMEOUTS, withRetries } from "../model/call.ts";
 import { classifyModelError, ModelError } from "../model/failure.ts";
-import { withRetries } from "../model/retries.ts";
 import { RequestError } from "../request/request-error.ts";
 import type { SummarySpan } from "../telemetry/telemetry.ts";
 import { hookAnswer, untilAborted } from "../time-limits.ts";
@@ -136,7 +135,7 @@ async function writtenBy(
   { definition, ports }: Scene,
   signal: AbortSignal,
 ): Promise<string> {
-  const limit = { ports, timeoutMs: SILENCES_OF_A_WHOLE_ANSWER * definition.streamIdleTimeoutMs, signal };
+  const limit = { ports, timeoutMs: WHOLE_ANSWER_TIMEOUTS * definition.streamIdleTimeoutMs, signal };
   const over = new AbortController();
   const hook = { name: "The summarizer", code: "summary_timeout", option: "streamIdleTimeoutMs" };
   const either = AbortSignal.any([signal, over.signal]);

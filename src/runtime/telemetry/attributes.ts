@@ -2,7 +2,7 @@ import { modelIdentity, type ProviderModel } from "../../agent/definition/langua
 import type { ModelAnswer, ModelFinishReason, Usage } from "../../agent/model-call.ts";
 import type { JsonValue } from "../../thread/json.ts";
 import type { Content, FileContentPart, Message, Part, ToolCall } from "../../thread/message.ts";
-import type { ModelSettings } from "../model/settings.ts";
+import type { ModelSettings } from "../model/specification.ts";
 import type { Attributes } from "./measured-span.ts";
 import type { TelemetryScene } from "./telemetry.ts";
 

@@ -5,7 +5,7 @@ import type { ModelAnswer, Usage } from "../../agent/model-call.ts";
 import type { Failure } from "../../agent/signal.ts";
 import { HeddleError } from "../../thread/errors.ts";
 import type { LoadModule } from "../../tokens/exact.ts";
-import type { ModelSettings } from "../model/settings.ts";
+import type { ModelSettings } from "../model/specification.ts";
 import {
   agentAttributes,
   answerAttributes,

@@ -6,7 +6,7 @@ import type { ModelAnswer, Usage } from "../../agent/model-call.ts";
 import type { Failure } from "../../agent/signal.ts";
 import type { SummaryRange } from "../../projection/summary/summary-range.ts";
 import type { Message } from "../../thread/message.ts";
-import type { ModelSettings } from "../model/settings.ts";
+import type { ModelSettings } from "../model/specification.ts";
 import type { RuntimePorts } from "../ports.ts";
 import type { ToolRunResult } from "../tools/outcome.ts";
 

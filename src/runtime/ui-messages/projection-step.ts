@@ -15,7 +15,7 @@ import type { OptionNames } from "../../thread/options.ts";
 import { Thread } from "../../thread/thread.ts";
 import type { TokenCounter } from "../../tokens/counter.ts";
 import { bindsThinking, planThinking, type ThinkingModel } from "../model/prompt.ts";
-import type { ModelSettings } from "../model/settings.ts";
+import type { ModelSettings } from "../model/specification.ts";
 import { checkUIOptions } from "../option-names.ts";
 import { toolSpecsOf } from "../tools/schemas.ts";
 import { harmless, saidOnce, systemWarn } from "../warn.ts";

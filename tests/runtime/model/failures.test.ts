@@ -255,7 +255,9 @@ describe("messages that are too long", () => {
       const { message = "", responseBody = "" } = error as { message?: string; responseBody?: string };
       return `${message} ${JSON.stringify(error)} ${responseBody}`;
     });
-    expect(TOO_LONG.filter(({ says }) => !texts.some((text) => says.test(text))).map(({ who }) => who)).toEqual([]);
+    expect(
+      TOO_LONG.filter(({ pattern }) => !texts.some((text) => pattern.test(text))).map(({ provider }) => provider),
+    ).toEqual([]);
   });
 
   test.each([

@@ -137,7 +137,7 @@ describe("warnings of a package", () => {
     "unsupported-tool f",
     "Mind the gap.",
     "deprecated x: use y",
-    "a warning without words",
+    "a warning without text",
   ];
 
   test.each([true, false])("are told, streaming: %s", async (streaming) => {
@@ -146,7 +146,7 @@ describe("warnings of a package", () => {
     const doGenerate: typeof model.doGenerate = async (options) =>
       ({ ...(await model.doGenerate(options)), warnings }) as never; // the spec's results have them
     await callModel(callOf({ ...model, doGenerate }, { streaming, onWarning: (warning) => void told.push(warning) }));
-    expect(told).toEqual(lines.map((line) => `the model's package warns: ${line}`));
+    expect(told).toEqual(lines.map((line) => `warning of the model package: ${line}`));
   });
 
   test("end the call where they make somebody throw", async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { ModelCall } from "../../../src/runtime/model/call.ts";
-import { withRetries } from "../../../src/runtime/model/retries.ts";
+import { withRetries } from "../../../src/runtime/model/call.ts";
 import { callOf, fake, fakeTime, finish, modelErrorOf, settled, text } from "./support/fakes.ts";
 
 const busy = (headers: object = {}) => Object.assign(new Error("Busy"), { statusCode: 503, responseHeaders: headers });

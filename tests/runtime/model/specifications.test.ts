@@ -222,7 +222,7 @@ describe("settings", () => {
       await sent({ settings: { reasoning }, onWarning: (warning: string) => void warnings.push(warning) }, { version });
       return warnings;
     };
-    expect(await warned("low")).toEqual([expect.stringContaining('reasoning: "low" is not passed on')]);
+    expect(await warned("low")).toEqual([expect.stringContaining('reasoning: "low" is not sent')]);
     expect(await warned("none")).toEqual([]);
     expect(await warned("provider-default")).toEqual([]);
   });

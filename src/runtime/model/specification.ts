@@ -1,22 +1,24 @@
-import type { ProviderModel } from "../../agent/definition/language-model.ts";
+import { metadataKey, type ProviderModel } from "../../agent/definition/language-model.ts";
 import type { ModelFinishReason, Usage } from "../../agent/model-call.ts";
 import type { AISDKFile, AISDKMessage, AISDKText, AISDKToolResult } from "../../providers/ai-sdk/types.ts";
-import { type FileContentPart, fileNote } from "../../thread/message.ts";
+import { thawObject } from "../../providers/metadata.ts";
+import type { JsonObject } from "../../thread/json.ts";
+import { type FileContentPart, fileNote, type PartMetadata, type ToolSpec } from "../../thread/message.ts";
 import { ModelError } from "./failure.ts";
 import { base64Of, fieldsIn, type RawPart } from "./provider-values.ts";
 
-/** A prompt's message; what V4 has more than the formatter knows is added by this room. */
+/** A message of a prompt. Assistant messages may have parts of V4 that the formatter does not know. */
 export type PromptMessage = AISDKMessage | { readonly role: "assistant"; readonly content: readonly object[] };
 
-/** What differs between the versions of the specification. Everything else in a stream or a result is the same in all. */
+/** The differences between the versions of the language model specification of the AI SDK. */
 export interface ModelSpec {
-  /** The prompt, which is V4's, in the form of this version; what it has no place for is left out. */
+  /** Converts a prompt of V4 to this version. Parts that the version lacks are left out. */
   readonly prompt: (messages: readonly PromptMessage[]) => object[];
-  /** The bytes or the address of a file that the model made; undefined when there are none. */
+  /** The bytes or the URL of a file that the model made. Undefined if it has neither. */
   readonly fileData: (part: RawPart) => FileContentPart["data"] | undefined;
   readonly usage: (value: unknown) => Usage;
   readonly finishReason: (value: unknown) => ModelFinishReason;
-  /** Whether a call can say how much the model is to think. */
+  /** Whether a call has the option `reasoning`. */
   readonly takesReasoning: boolean;
 }
 
@@ -42,7 +44,7 @@ function urlData(url: unknown): FileContentPart["data"] | undefined {
   return typeof text === "string" && URL.canParse(text) ? { url: text } : undefined;
 }
 
-/** Usage since V3: input and output, each in parts. Packages leave out what they do not know, also the totals. */
+/** Usage since V3 has groups for input and output. Packages leave out unknown numbers, also the totals. */
 function groupedUsage(value: unknown): Usage {
   const usage = fieldsIn(value);
   const input = fieldsIn(usage["inputTokens"]);
@@ -87,7 +89,7 @@ function isFinishReason(value: unknown): value is ModelFinishReason {
   return FINISH_REASONS.has(value);
 }
 
-/** AI SDK 6: files are bare bytes or URLs, in the prompt as in the answer; results name their files otherwise. */
+/** AI SDK 6: files are bytes or URLs without a type, and files in tool results have other names. */
 const v3: ModelSpec = {
   ...v4,
   prompt: (messages) => olderPrompt(messages, toolResultV3),
@@ -95,7 +97,7 @@ const v3: ModelSpec = {
   takesReasoning: false,
 };
 
-/** What V3 and V2 have in common: files without a tag, nothing of a kind that only V4 knows. */
+/** The prompt of V3 and V2: files without a type, and no parts that only V4 has. */
 function olderPrompt(messages: readonly PromptMessage[], result: (part: AISDKToolResult) => object): object[] {
   return messages.map((message) => {
     if (message.role === "system") return message;
@@ -142,7 +144,7 @@ function resultContentV3(part: AISDKText | AISDKFile): object {
   return { type: `${family}-data`, data: data.data, mediaType, ...name, ...options };
 }
 
-/** AI SDK 5: flat usage, a finish reason that is one word, and results that hold text and bytes only. */
+/** AI SDK 5: flat usage, a finish reason as text, and tool results with text and bytes only. */
 const v2: ModelSpec = {
   ...v3,
   prompt: (messages) => olderPrompt(messages, toolResultV2),
@@ -174,14 +176,88 @@ function resultContentV2(part: AISDKText | AISDKFile): object {
 
 const SPECS: { readonly [version: string]: ModelSpec } = { v2, v3, v4 };
 
-/** Users without types pass what they have: a name, a model of a framework, a later version. */
+/** Checks the version, because callers without types may pass a name or a model of another kind. */
 export function specOf({ specificationVersion: version }: ProviderModel): ModelSpec {
   const spec = Object.hasOwn(SPECS, version) ? SPECS[version] : undefined;
   if (spec !== undefined) return spec;
   throw new ModelError({
     code: "model_unsupported",
     message:
-      "The model is of no version of the AI SDK's specification that is known here (v2, v3, v4); pass what a " +
+      "The model implements no known version of the specification of the AI SDK (v2, v3, v4). Pass the model that a " +
       "provider package returns, such as openai(name).",
   });
+}
+
+/** The settings of a model call. The provider has defaults for absent ones. */
+export interface ModelSettings {
+  readonly maxOutputTokens?: number;
+  readonly temperature?: number;
+  readonly stopSequences?: readonly string[];
+  readonly seed?: number;
+  readonly toolChoice?: ToolChoice;
+  readonly responseFormat?: ResponseFormat;
+  /** The level of thinking. V3 and V2 do not have it: set it in providerOptions. */
+  readonly reasoning?: "provider-default" | "none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
+  readonly providerOptions?: PartMetadata;
+  readonly headers?: { readonly [name: string]: string };
+}
+
+type ToolChoice = "auto" | "none" | "required" | { readonly type: "tool"; readonly toolName: string };
+
+type ResponseFormat =
+  | { readonly type: "text" }
+  | { readonly type: "json"; readonly schema?: JsonObject; readonly name?: string; readonly description?: string };
+
+/** The options of a call without its prompt. They are copies, because packages change the values they get. */
+export function callSettings(
+  model: ProviderModel,
+  spec: ModelSpec,
+  settings: ModelSettings,
+  tools: readonly ToolSpec[] = [],
+): object {
+  const { maxOutputTokens, temperature, stopSequences, seed, toolChoice, responseFormat, reasoning, headers } =
+    settings;
+  const providerOptions = providerOptionsFor(model, settings.providerOptions);
+  return defined({
+    maxOutputTokens,
+    temperature,
+    seed,
+    stopSequences: stopSequences && [...stopSequences],
+    responseFormat: responseFormat && thawObject(responseFormat),
+    reasoning: spec.takesReasoning ? reasoning : undefined,
+    headers: headers && { ...headers },
+    providerOptions: providerOptions && thawObject(providerOptions),
+    ...(tools.length > 0 && { tools: tools.map(functionTool), toolChoice: toolChoice && choiceOf(toolChoice) }),
+  });
+}
+
+function functionTool({ name, description, inputSchema }: ToolSpec): object {
+  const described = description === undefined ? {} : { description };
+  return { type: "function", name, ...described, inputSchema: thawObject(inputSchema) };
+}
+
+function choiceOf(choice: ToolChoice): object {
+  return typeof choice === "string" ? { type: choice } : { ...choice };
+}
+
+/**
+ * The Responses API of OpenAI can store answers, and later calls refer to them by id. That fails when the history is cut, so
+ * the default here is `store: false`: messages then carry encrypted thinking.
+ */
+function providerOptionsFor(model: ProviderModel, given: PartMetadata | undefined): PartMetadata | undefined {
+  const owner = metadataKey(model);
+  if (!model.provider.endsWith(".responses") || (owner !== "openai" && owner !== "azure")) return given;
+  // Azure also reads the options of OpenAI, but only one of the two.
+  const name = given?.[owner] === undefined && given?.["openai"] !== undefined ? "openai" : owner;
+  return { ...given, [name]: { store: false, ...given?.[name] } };
+}
+
+/** Whether the call has OpenAI or Azure store its items. */
+export function isStored(model: ProviderModel, settings: ModelSettings): boolean {
+  const options = providerOptionsFor(model, settings.providerOptions);
+  return [options?.["openai"], options?.["azure"]].some((own) => own?.["store"] === true);
+}
+
+function defined(fields: { readonly [name: string]: unknown }): object {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
