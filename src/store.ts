@@ -48,7 +48,7 @@ export {
 export type { Lease, LeaseOptions, Leases } from "./stores/lease.ts";
 export { type MemoryDatabaseOptions, memoryDatabase } from "./stores/memory-database.ts";
 export { MemoryDatabase, type MemoryStoreOptions } from "./stores/memory-store.ts";
-export type { StoreOptions, StorePorts } from "./stores/options.ts";
+export type { OnUpgrade, StoreOptions, StorePorts, UpgradeProgress } from "./stores/options.ts";
 export type {
   AppendOptions,
   AppendResult,
@@ -101,9 +101,8 @@ export type {
   ThreadHead,
   ThreadWaiting,
 } from "./stores/stored-records.ts";
-export type { OnUpgrade, UpgradeProgress } from "./stores/upgrade.ts";
+export type { CountedUsage, UsageQuery, UsageSum } from "./stores/sums.ts";
 export type { ModelPrice, ModelUsage, UsageDay } from "./stores/usage-day.ts";
-export type { CountedUsage, UsageQuery, UsageSum } from "./stores/usage-sum.ts";
 export type { ListedCall, WaitingCallInput, WaitingPage } from "./stores/waiting-call.ts";
 export { checkName } from "./thread/options.ts";
 export type { LaneBase, LaneBaseOrigin, ThreadBase } from "./thread/thread-data.ts";

@@ -29,8 +29,8 @@ export {
   toolResult,
   user,
 } from "./testing/builders.ts";
-export { ContractFailure } from "./testing/check.ts";
 export type { ContractCase, StoreSubject } from "./testing/contract/case-fixture.ts";
+export { ContractFailure } from "./testing/contract/case-fixture.ts";
 export { storeContract } from "./testing/contract/store-contract.ts";
 export { runWorkerJob, type WorkerJob, type WorkerResult } from "./testing/contract/worker-job.ts";
 export {

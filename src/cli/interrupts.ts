@@ -1,5 +1,5 @@
-import { CliError, EXIT } from "./errors.ts";
 import type { Io } from "./io.ts";
+import { CliError, EXIT } from "./io.ts";
 import type { Output } from "./output.ts";
 
 /** Handles Ctrl-C: the first one cancels the current work, the second one ends the process. */

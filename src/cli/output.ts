@@ -1,7 +1,7 @@
 import { styleText } from "node:util";
 import { isPlainObject, type JsonObject, type JsonValue } from "../thread/json.ts";
-import { BrokenPipe } from "./errors.ts";
 import type { Io, Sink } from "./io.ts";
+import { BrokenPipe } from "./io.ts";
 
 type Style = "bold" | "dim" | "red" | "green" | "yellow" | "cyan" | "magenta";
 

@@ -4,15 +4,15 @@ import type { AnyAgent } from "../agent/definition/config.ts";
 import { threadNotFound } from "../stores/errors.ts";
 import { memoryStore } from "../stores/memory-store.ts";
 import { openStore } from "../stores/open-store.ts";
+import type { OnUpgrade } from "../stores/options.ts";
 import type { ThreadStore } from "../stores/port.ts";
-import type { OnUpgrade } from "../stores/upgrade.ts";
 import { route } from "../studio/http/router.ts";
 import { ROUTES } from "../studio/routes/routes.ts";
 import { Studio } from "../studio/studio.ts";
 import { agentFor, readerFor } from "./agent.ts";
 import type { AGENT_OPTIONS, CLIENT_OPTIONS, CommandCall } from "./command.ts";
-import { CliError, EXIT, exitOfStatus } from "./errors.ts";
 import type { Io } from "./io.ts";
+import { CliError, EXIT, exitOfStatus } from "./io.ts";
 
 type Query = { readonly [name: string]: string | number | undefined };
 

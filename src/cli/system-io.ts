@@ -8,8 +8,8 @@ import {
 } from "node:readline";
 import { text } from "node:stream/consumers";
 import type { WriteStream } from "node:tty";
-import { BrokenPipe } from "./errors.ts";
 import type { Io, Keyboard, Sink } from "./io.ts";
+import { BrokenPipe } from "./io.ts";
 
 type Interrupt = Parameters<Io["onInterrupt"]>[0];
 

@@ -1,15 +1,13 @@
 import { checkName } from "../thread/options.ts";
+import { callAborted, checkSignal, MAY_BE_STORED, untilAborted } from "./abort.ts";
 import { defineStore } from "./define-store.ts";
 import type { DatabaseDriver, StoreDriver, TakeQuery } from "./driver.ts";
 import { LeaseEndedError, storeClosed } from "./errors.ts";
 import type { Leases } from "./lease.ts";
-import { callAborted, checkSignal, MAY_BE_STORED } from "./methods/abortable-driver.ts";
-import { checkLease } from "./methods/claims.ts";
-import { leasesOf } from "./methods/leases.ts";
+import { checkLease, leasesOf } from "./methods/claims.ts";
 import { checkOptions, invalidOption, type StoreOptions } from "./options.ts";
 import type { CallOptions, ThreadStore } from "./port.ts";
 import type { Runnable, TakenThread, TakeOptions } from "./runnable.ts";
-import { untilAborted } from "./until-aborted.ts";
 
 /** A database with the stores of many tenants. Processes that share it divide the work by its leases and runnable threads. */
 export interface ThreadDatabase {

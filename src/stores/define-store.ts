@@ -1,15 +1,13 @@
 import type { StoreDriver } from "./driver.ts";
 import { appendMethods } from "./methods/append.ts";
-import { claimMethods } from "./methods/claims.ts";
+import { claimMethods, leaseMethods } from "./methods/claims.ts";
 import { StoreContext } from "./methods/context.ts";
 import { followMethods } from "./methods/follow.ts";
 import { forkMethods } from "./methods/fork.ts";
 import { inboxMethods } from "./methods/inbox.ts";
-import { leaseMethods } from "./methods/leases.ts";
 import { listMethods } from "./methods/list.ts";
-import { ownerMethods } from "./methods/owner.ts";
 import { readMethods } from "./methods/read.ts";
-import { recordMethods } from "./methods/records.ts";
+import { ownerMethods, recordMethods } from "./methods/records.ts";
 import { usageMethods } from "./methods/usage.ts";
 import { verifyMethods } from "./methods/verify.ts";
 import { waitingMethods } from "./methods/waiting.ts";

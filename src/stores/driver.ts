@@ -1,5 +1,5 @@
 import type { LeaseKey, ListOrder } from "./port.ts";
-import type { RefsFilter } from "./refs-filter.ts";
+import type { RefsFilter } from "./row-filter.ts";
 import type { TakenThread } from "./runnable.ts";
 import type {
   BlobUse,
@@ -17,7 +17,7 @@ import type {
   ThreadHead,
   ThreadWaiting,
 } from "./stored-records.ts";
-import type { CountedUsage, UsageQuery, UsageSum } from "./usage-sum.ts";
+import type { CountedUsage, UsageQuery, UsageSum } from "./sums.ts";
 
 /** The beginning of a fork, apart from its rows. */
 export interface ThreadStart {

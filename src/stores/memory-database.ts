@@ -1,6 +1,6 @@
 import type { Clock } from "../thread/ports.ts";
 import { defineDatabase, type ThreadDatabase } from "./database.ts";
-import { isSameLease, liveLease } from "./decide/lease.ts";
+import { isSameLease, liveLease } from "./decide/claim.ts";
 import type { DatabaseDriver, TakeQuery } from "./driver.ts";
 import { changeLeases, MemoryDatabase, memoryDriver } from "./memory-store.ts";
 import { checkOptions, completePorts, STORE_OPTIONS, type StoreOptions } from "./options.ts";

@@ -28,7 +28,7 @@ import type {
   StoredWaiting,
   ThreadHead,
 } from "./stored-records.ts";
-import { addSums, type CountedUsage, type UsageSum } from "./usage-sum.ts";
+import { addSums, type CountedUsage, type UsageSum } from "./sums.ts";
 
 /** The tenant and the database of a store in memory. */
 export interface MemoryStoreOptions extends StoreOptions {

@@ -1,7 +1,6 @@
 import type { RowRange } from "./driver.ts";
-import { hasRefs, requestKey, requestKeyOf } from "./refs-filter.ts";
+import { containsText, hasRefs, requestKey, requestKeyOf } from "./row-filter.ts";
 import { type RowPart, readParts } from "./row-parts.ts";
-import { containsText } from "./search-text.ts";
 import { hasReferences } from "./stored-payload.ts";
 import type { StoredLane, StoredRow, ThreadHead } from "./stored-records.ts";
 

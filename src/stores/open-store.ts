@@ -1,9 +1,8 @@
 import type * as databaseStoresModule from "./database-stores.ts";
 import { StoreError } from "./errors.ts";
 import { memoryStore } from "./memory-store.ts";
-import type { StoreOptions } from "./options.ts";
+import type { OnUpgrade, StoreOptions } from "./options.ts";
 import type { ThreadStore } from "./port.ts";
-import type { OnUpgrade } from "./upgrade.ts";
 
 /** Options of `openStore`, for every kind of store. */
 export interface OpenStoreOptions extends StoreOptions {

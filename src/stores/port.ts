@@ -1,7 +1,6 @@
 import type { Entry, EntryInput, Refs } from "../thread/entry.ts";
 import type { JsonObject, JsonValue } from "../thread/json.ts";
 import type { Thread } from "../thread/thread.ts";
-import type { CallOptions } from "./call-options.ts";
 import type {
   Command,
   CommandInput,
@@ -10,7 +9,7 @@ import type {
   ConsumedCommand,
   PostedCommand,
 } from "./command.ts";
-import type { LeaseKey, Leases } from "./lease.ts";
+import type { CallOptions, LeaseKey, Leases } from "./lease.ts";
 import type { ModelPrice, UsageDay } from "./usage-day.ts";
 import type { WaitingCallInput, WaitingPage } from "./waiting-call.ts";
 

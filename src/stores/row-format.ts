@@ -16,7 +16,7 @@ import { BlobError, CorruptionError } from "./errors.ts";
 import type { ThreadInfo } from "./port.ts";
 import { decodePayload, encodeAs, encodePayload, type TextBlob } from "./stored-payload.ts";
 import type { HeadLanes, HeadTracks, StoredLane, StoredRow, ThreadHead } from "./stored-records.ts";
-import { sumsOf } from "./thread-sums.ts";
+import { sumsOf } from "./sums.ts";
 
 export type DraftContent = Omit<EntryDraft, "hasCallerId" | "hasCallerAt">;
 

@@ -1,5 +1,5 @@
 import type { AppendOptions, AppendResult, ThreadInfo, ThreadStore } from "../stores/port.ts";
-import { firstWords } from "../stores/thread-sums.ts";
+import { firstWords } from "../stores/sums.ts";
 import type { Entry, EntryInput } from "../thread/entry.ts";
 import type { JsonObject } from "../thread/json.ts";
 

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { COMMANDS } from "../../src/cli/commands.ts";
-import { EXIT } from "../../src/cli/errors.ts";
+import { EXIT } from "../../src/cli/io.ts";
 import { fastFolder } from "../support/temp-folder.ts";
 import { AGENT, stdinOf, withServer } from "./support/examples.ts";
 import { run } from "./support/fake-io.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { leaveOutIds, putBackIds } from "../../src/stores/repeated-ids.ts";
+import { leaveOutIds, putBackIds } from "../../src/stores/stored-payload.ts";
 
 const refs = '{"requestId":"req_1","runId":"run_1","callId":"c"}';
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import type { Entry } from "heddle";
 import { expect, test } from "vitest";
-import { asJsonText, lowerAscii } from "../../src/stores/search-text.ts";
+import { asJsonText, lowerAscii } from "../../src/stores/row-filter.ts";
 import { ENTRY_CATEGORIES, matchesFilter, readsFor } from "../../src/studio/entry-filter.ts";
 
 const part = fc.constantFrom(

@@ -1,6 +1,6 @@
 import { HeddleError } from "heddle";
 import { describe, expect, test } from "vitest";
-import { equal, ok, present, rejects, sameJsonText } from "../../src/testing/check.ts";
+import { equal, ok, present, rejects, sameJsonText } from "../../src/testing/contract/case-fixture.ts";
 import { Random } from "../../src/testing/random.ts";
 
 describe("equal", () => {

@@ -12,7 +12,7 @@ import {
   usageLine,
   viewLine,
 } from "../context-report.ts";
-import { EXIT } from "../errors.ts";
+import { EXIT } from "../io.ts";
 import { Progress, printTable, when } from "../output.ts";
 import { type StudioClient, withClient } from "../studio-client.ts";
 import { loadCall, pathOf } from "../studio-requests.ts";

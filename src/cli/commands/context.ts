@@ -11,7 +11,7 @@ import {
   textOf,
   viewLine,
 } from "../context-report.ts";
-import { badUsage, CliError, EXIT } from "../errors.ts";
+import { badUsage, CliError, EXIT } from "../io.ts";
 import { POLICY_HELP, parsePolicy, readJson, readText } from "../option-values.ts";
 import { count, indented, line, type Output } from "../output.ts";
 import { type StudioClient, withClient } from "../studio-client.ts";

@@ -2,9 +2,9 @@ import type { WaitingCall } from "../../agent/react/agent.ts";
 import type { Info, ThreadDetail } from "../../studio/contract.ts";
 import { AGENT_OPTIONS, CLIENT_OPTIONS, type CommandCall, type CommandOptions, defineCommand } from "../command.ts";
 import { asJson } from "../decision-prompt.ts";
-import { badUsage, CliError, EXIT } from "../errors.ts";
 import { follow } from "../follow.ts";
 import { type Interrupts, interruptible } from "../interrupts.ts";
+import { badUsage, CliError, EXIT } from "../io.ts";
 import { type StudioClient, withClient } from "../studio-client.ts";
 import { pathOf } from "../studio-requests.ts";
 

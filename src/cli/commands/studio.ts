@@ -2,7 +2,7 @@ import { StudioError } from "../../studio/http/response.ts";
 import { startStudio } from "../../studio/start-studio.ts";
 import { agentFor } from "../agent.ts";
 import { AGENT_OPTIONS, defineCommand, STORE_OPTIONS, wholeNumber } from "../command.ts";
-import { badUsage, CliError, EXIT } from "../errors.ts";
+import { badUsage, CliError, EXIT } from "../io.ts";
 import { openNamedStore } from "../studio-client.ts";
 
 export const studio = defineCommand({

@@ -2,7 +2,7 @@ import type { EntryWindow, ThreadDetail, ThreadRow } from "../../studio/contract
 import { HeddleError } from "../../thread/errors.ts";
 import type { JsonObject } from "../../thread/json.ts";
 import { AGENT_OPTIONS, CLIENT_OPTIONS, defineCommand, oneOf, SERVER_OPTIONS, wholeNumber } from "../command.ts";
-import { badUsage, CliError, EXIT, exitOf } from "../errors.ts";
+import { badUsage, CliError, EXIT, exitOf } from "../io.ts";
 import { readContent } from "../option-values.ts";
 import { contentText, Progress } from "../output.ts";
 import { serverClient, withClient } from "../studio-client.ts";

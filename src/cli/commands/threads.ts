@@ -3,7 +3,7 @@ import type { EntryWindow, ThreadDetail, ThreadRow, ThreadRowPage } from "../../
 import type { Entry } from "../../thread/entry.ts";
 import type { JsonObject } from "../../thread/json.ts";
 import { CLIENT_OPTIONS, type CommandCall, defineCommand, oneOf, parseTime, wholeNumber } from "../command.ts";
-import { EXIT } from "../errors.ts";
+import { EXIT } from "../io.ts";
 import { contentText, count, indented, type Output, printTable, when } from "../output.ts";
 import { type StudioClient, withClient } from "../studio-client.ts";
 import { messagesIn, pathOf } from "../studio-requests.ts";

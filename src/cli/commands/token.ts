@@ -4,7 +4,7 @@ import { claimsOf, fromBase64url, readPayload, stateOf, type TokenClaims } from 
 import { checkPrefix, split, tokenIdOf, verify } from "../../checkpoint/resume-tokens.ts";
 import type { ResumeState } from "../../checkpoint/state.ts";
 import { defineCommand } from "../command.ts";
-import { badUsage, EXIT } from "../errors.ts";
+import { badUsage, EXIT } from "../io.ts";
 import { table, when } from "../output.ts";
 
 export const token = defineCommand({

@@ -3,7 +3,7 @@ import type { VerifyReport } from "../../stores/port.ts";
 import { shownCall } from "../../studio/routes/calls.ts";
 import { HeddleError } from "../../thread/errors.ts";
 import { AGENT_OPTIONS, type CommandCall, defineCommand, STORE_OPTIONS } from "../command.ts";
-import { EXIT } from "../errors.ts";
+import { EXIT } from "../io.ts";
 import { count, Progress } from "../output.ts";
 import { type LocalStudioClient, localClient } from "../studio-client.ts";
 

@@ -3,8 +3,7 @@ import { copyJsonObject, readSafely } from "../../thread/json.ts";
 import { checkName } from "../../thread/options.ts";
 import { systemPorts } from "../../thread/ports.ts";
 import { Thread } from "../../thread/thread.ts";
-import { type AppendRequest, decideAppend, lanesNamedBy } from "../decide/append.ts";
-import { BatchRows, type BranchOrigins } from "../decide/batch-rows.ts";
+import { type AppendRequest, BatchRows, type BranchOrigins, decideAppend, lanesNamedBy } from "../decide/append.ts";
 import { NO_COMMANDS } from "../decide/inbox.ts";
 import type { Decision, StoreDriver, ThreadState, Wanted, WantedInbox } from "../driver.ts";
 import { EntryIdReuseError, repeatedByOption, StoreError, unsupported } from "../errors.ts";
@@ -13,11 +12,10 @@ import type { AppendResult, ThreadStore } from "../port.ts";
 import { checkHead, encodeDraft, type NewDraft, newHead } from "../row-format.ts";
 import type { ThreadHead } from "../stored-records.ts";
 import { changedFields } from "../thread-fields.ts";
-import { checkKeepsBlobs } from "./blob-purge.ts";
+import { checkKeepsBlobs } from "./blobs.ts";
 import { withBranches } from "./branch-origins.ts";
-import { NOTHING, nextTurn, type StoreContext } from "./context.ts";
+import { entriesOf, NOTHING, nextTurn, type StoreContext } from "./context.ts";
 import { checkNext, inboxRequest, wantedInboxes } from "./inbox.ts";
-import { entriesOf } from "./readable-rows.ts";
 import { draftWaiting } from "./waiting.ts";
 
 /** `append` and `save`: writing entries. */

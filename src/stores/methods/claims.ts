@@ -1,8 +1,18 @@
 import { isPlainObject } from "../../thread/json.ts";
 import { checkName } from "../../thread/options.ts";
-import { type ClaimRequest, decideClaim, decideRelease, decideRenew } from "../decide/claim.ts";
-import type { StoreDriver, Wanted } from "../driver.ts";
+import { callAborted, checkSignal, MAY_BE_STORED, untilAborted } from "../abort.ts";
+import {
+  type ClaimRequest,
+  decideClaim,
+  decideEndLease,
+  decideRelease,
+  decideRenew,
+  decideRenewLease,
+  decideStart,
+} from "../decide/claim.ts";
+import type { DatabaseDriver, LeaseDecision, LeaseState, StoreDriver, Wanted } from "../driver.ts";
 import { unsupported } from "../errors.ts";
+import type { Leases } from "../lease.ts";
 import { checkOptions, checkSeq, checkTtl, invalidOption } from "../options.ts";
 import type { CallOptions, ClaimOptions, LeaseKey, ThreadStore } from "../port.ts";
 import { NOTHING, type StoreContext } from "./context.ts";
@@ -62,4 +72,47 @@ export function checkLease(lease: LeaseKey): LeaseKey {
 
 function wantedLeases(driver: StoreDriver, lease?: LeaseKey): Wanted {
   return driver.scheduling ? { ...NOTHING, leases: lease === undefined ? [] : [lease.node] } : NOTHING;
+}
+
+type LeaseDriver = Pick<DatabaseDriver, "lease">;
+
+/** The leases of a database. */
+export function leasesOf(driver: LeaseDriver, checkOpen: () => void): Leases {
+  async function call<Result>(
+    node: string,
+    { signal }: CallOptions,
+    decide: (state: LeaseState) => LeaseDecision<Result>,
+  ): Promise<Result> {
+    checkOpen();
+    if (signal === undefined) return driver.lease(node, decide);
+    checkSignal(signal);
+    return untilAborted(signal, driver.lease(node, decide, signal), () => callAborted(signal, MAY_BE_STORED));
+  }
+
+  return {
+    async start(options) {
+      const { node, ttlMs, signal } = checkOptions(options, ["node", "ttlMs", "signal"]);
+      checkName("node", node);
+      checkTtl(ttlMs);
+      return call(node, { signal }, (state) => decideStart(node, ttlMs, state));
+    },
+    async renew(lease, options = {}) {
+      const key = checkLease(lease);
+      return call(key.node, checkOptions(options, ["signal"]), (state) => decideRenewLease(key, state));
+    },
+    async end(lease, options = {}) {
+      const key = checkLease(lease);
+      return call(key.node, checkOptions(options, ["signal"]), (state) => decideEndLease(key, state));
+    },
+  };
+}
+
+/** The leases of a store, if its driver keeps them. */
+export function leaseMethods(context: StoreContext): Pick<ThreadStore, "leases"> {
+  const { driver } = context;
+  return { leases: keepsLeases(driver) ? leasesOf(driver, () => context.checkOpen()) : undefined };
+}
+
+function keepsLeases(driver: StoreDriver): driver is StoreDriver & LeaseDriver {
+  return driver.scheduling === true && driver.lease !== undefined;
 }

@@ -1,12 +1,14 @@
 import { base64url } from "../../thread/encoding.ts";
+import type { Entry } from "../../thread/entry.ts";
+import { abortableDriver, checkSignal } from "../abort.ts";
 import type { RowRange, StoreDriver, Wanted } from "../driver.ts";
 import { CorruptionError, storeClosed } from "../errors.ts";
 import { checkOptions, type StorePorts } from "../options.ts";
 import type { CallOptions } from "../port.ts";
-import { hasRefs } from "../refs-filter.ts";
+import { hasRefs } from "../row-filter.ts";
+import { type BlobTexts, readRow } from "../row-format.ts";
 import type { StoredRow, ThreadHead } from "../stored-records.ts";
-import { abortableDriver, checkSignal } from "./abortable-driver.ts";
-import { rowsContaining } from "./blob-texts.ts";
+import { blobTexts, rowsContaining } from "./blobs.ts";
 import { TailReader } from "./tail-reader.ts";
 
 /** For transactions that need only head and claim. */
@@ -183,4 +185,30 @@ export async function withConsistentHead<Result>(
       head = now;
     }
   }
+}
+
+/** Some rows, and the texts of their blobs. */
+interface ReadablePage {
+  readonly rows: readonly StoredRow[];
+  readonly blobs: BlobTexts;
+}
+
+/** The rows of a range in pages, with what is needed to read their entries. */
+export async function* readablePagesOf(
+  context: StoreContext,
+  threadId: string,
+  range: RowRange,
+): AsyncIterable<ReadablePage> {
+  for await (const rows of pagesOf(context, threadId, range)) yield { rows, blobs: await blobTexts(context, rows) };
+}
+
+/** The checked entries of a range, one by one. */
+export async function* entriesOf(context: StoreContext, threadId: string, range: RowRange): AsyncIterable<Entry> {
+  for await (const { rows, blobs } of readablePagesOf(context, threadId, range))
+    for (const row of rows) yield readRow(threadId, row, context.ports.sha256, blobs);
+}
+
+/** The checked entry of one row. */
+export async function entryOf(context: StoreContext, threadId: string, row: StoredRow): Promise<Entry> {
+  return readRow(threadId, row, context.ports.sha256, await blobTexts(context, [row]));
 }

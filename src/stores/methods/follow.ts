@@ -6,9 +6,8 @@ import { StoreError } from "../errors.ts";
 import { checkOptions, checkSeq, invalidCursor } from "../options.ts";
 import type { FeedItem, ThreadStore } from "../port.ts";
 import { type BlobTexts, readRow } from "../row-format.ts";
-import { blobTexts } from "./blob-texts.ts";
-import { PAGE_SIZE, type StoreContext } from "./context.ts";
-import { entriesOf } from "./readable-rows.ts";
+import { blobTexts } from "./blobs.ts";
+import { entriesOf, PAGE_SIZE, type StoreContext } from "./context.ts";
 
 /** `watch` and `feed`: stored entries, then new ones as they are committed. */
 export function followMethods(context: StoreContext): Pick<ThreadStore, "watch" | "feed"> {

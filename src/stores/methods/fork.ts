@@ -20,12 +20,11 @@ import {
   threadInfo,
 } from "../row-format.ts";
 import type { HeadSums, ThreadHead } from "../stored-records.ts";
+import { sumsBefore, sumsOf } from "../sums.ts";
 import { changedFields } from "../thread-fields.ts";
-import { sumsBefore, sumsOf } from "../thread-sums.ts";
-import { purgeBlobs } from "./blob-purge.ts";
-import { NOTHING, rowAt, rowsOf, type StoreContext, withConsistentHead } from "./context.ts";
+import { purgeBlobs } from "./blobs.ts";
+import { entriesOf, NOTHING, rowAt, rowsOf, type StoreContext, withConsistentHead } from "./context.ts";
 import { lanesAfter } from "./lane-tips.ts";
-import { entriesOf } from "./readable-rows.ts";
 
 /** `fork` and `delete`: new threads with the history of another, and the removal of whole threads. */
 export function forkMethods(context: StoreContext): Pick<ThreadStore, "fork" | "delete"> {

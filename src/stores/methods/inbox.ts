@@ -1,6 +1,7 @@
 import { HeddleError } from "../../thread/errors.ts";
 import { copyJsonObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
 import { checkName } from "../../thread/options.ts";
+import { callAborted, untilAborted } from "../abort.ts";
 import type { Command, CommandInput, CommandOutcome, ConsumedCommand, PostedCommand } from "../command.ts";
 import { answerId, checkCommand, loggedOutcome, readCommand, readOutcome } from "../command-format.ts";
 import {
@@ -16,8 +17,6 @@ import type { CommandKey, StoreDriver, WantedInbox } from "../driver.ts";
 import { commandTooLarge, storeClosed, unsupported } from "../errors.ts";
 import { checkOptions, checkSeq, invalidOption } from "../options.ts";
 import type { AppendOptions, CallOptions, NextRun, PostOptions, ThreadStore } from "../port.ts";
-import { untilAborted } from "../until-aborted.ts";
-import { callAborted } from "./abortable-driver.ts";
 import { NOTHING, PAGE_SIZE, type StoreContext } from "./context.ts";
 
 type InboxMethods = Pick<ThreadStore, "post" | "pending" | "amend" | "withdraw" | "outcome">;

@@ -8,14 +8,12 @@ import { NeighborCheck } from "../earlier-rows.ts";
 import { CorruptionError, StoreError } from "../errors.ts";
 import { checkOptions, checkSeq, invalidOption } from "../options.ts";
 import type { LoadOptions, ThreadStore } from "../port.ts";
-import { checkRefs } from "../refs-filter.ts";
+import { asJsonText, checkRefs, lowerAscii } from "../row-filter.ts";
 import { ANY_TEXTS, checkHead, damagedColumn, firstChecked, readRow } from "../row-format.ts";
-import { asJsonText, lowerAscii } from "../search-text.ts";
 import type { StoredRow, ThreadHead } from "../stored-records.ts";
-import { blobTexts } from "./blob-texts.ts";
-import { pagesOf, rowAt, type StoreContext, withConsistentHead } from "./context.ts";
+import { blobTexts } from "./blobs.ts";
+import { entryOf, pagesOf, readablePagesOf, rowAt, type StoreContext, withConsistentHead } from "./context.ts";
 import { lanesAfter } from "./lane-tips.ts";
-import { entryOf, readablePagesOf } from "./readable-rows.ts";
 
 /** `load` and `read`: the entries of one thread. */
 export function readMethods(context: StoreContext): Pick<ThreadStore, "load" | "read"> {

@@ -1,11 +1,12 @@
 import { type Sha256, sha256Bytes } from "../../thread/encoding.ts";
 import { copyJson, type JsonValue } from "../../thread/json.ts";
 import { checkName } from "../../thread/options.ts";
-import { CorruptionError } from "../errors.ts";
+import { CorruptionError, threadNotFound } from "../errors.ts";
 import { checkOptions } from "../options.ts";
 import type { ThreadStore } from "../port.ts";
+import { checkHead, sealHead, threadInfo } from "../row-format.ts";
 import type { BlobUse } from "../stored-records.ts";
-import { checkKeepsBlobs, purgeBlobs } from "./blob-purge.ts";
+import { checkKeepsBlobs, purgeBlobs } from "./blobs.ts";
 import { NOTHING, type StoreContext } from "./context.ts";
 
 type RecordMethods = Pick<ThreadStore, "getCheckpoint" | "putCheckpoint" | "deleteCheckpoint" | "putBlob" | "getBlob">;
@@ -85,4 +86,21 @@ function blobHash(value: string | Uint8Array, sha256: Sha256): string {
 
 function damaged(name: string): CorruptionError {
   return new CorruptionError({ seq: -1, trouble: `${name} does not match its hash` });
+}
+
+/** `setOwner`: another owner for a thread. */
+export function ownerMethods(context: StoreContext): Pick<ThreadStore, "setOwner"> {
+  const { sha256 } = context.ports;
+  return {
+    async setOwner(threadId, owner, options = {}) {
+      const { driver } = context.forCall(options);
+      checkName("threadId", threadId);
+      checkName("owner", owner);
+      return driver.transact(threadId, NOTHING, ({ head: before, now }) => {
+        if (before === undefined) throw threadNotFound(threadId);
+        const head = sealHead(threadId, { ...checkHead(threadId, before, sha256), owner, updatedAt: now }, sha256);
+        return { result: threadInfo(threadId, head), head };
+      });
+    },
+  };
 }

@@ -3,8 +3,8 @@ import { checkName } from "../../thread/options.ts";
 import { unsupported } from "../errors.ts";
 import { checkOptions, invalidOption } from "../options.ts";
 import type { ThreadStore, UsageOptions } from "../port.ts";
+import { ASKS, dayOf, dayText, type UsageSum } from "../sums.ts";
 import type { ModelPrice, ModelUsage, UsageDay } from "../usage-day.ts";
-import { ASKS, dayOf, dayText, type UsageSum } from "../usage-sum.ts";
 import type { StoreContext } from "./context.ts";
 
 /** The last time that a Date can have. */

@@ -3,7 +3,7 @@ import type { LaneOrigin, LaneTrack } from "../../lanes/track.ts";
 import type { Sha256 } from "../../thread/encoding.ts";
 import { sameJson } from "../../thread/json.ts";
 import { checkName } from "../../thread/options.ts";
-import { headLanes } from "../decide/batch-rows.ts";
+import { headLanes } from "../decide/append.ts";
 import { type EarlierTip, EMPTY_EARLIER_TIP, nextEarlierRow } from "../earlier-rows.ts";
 import { CorruptionError, threadNotFound } from "../errors.ts";
 import { checkOptions } from "../options.ts";
@@ -24,11 +24,10 @@ import {
   type Tip,
 } from "../row-format.ts";
 import type { HeadLanes, HeadTracks, StoredLane, StoredRow, ThreadField, ThreadHead } from "../stored-records.ts";
+import { areSumsOf, NO_SUMS, sumsAfter, sumsOf } from "../sums.ts";
 import { fieldsOf } from "../thread-fields.ts";
-import { areSumsOf, NO_SUMS, sumsAfter, sumsOf } from "../thread-sums.ts";
 import { findOrigin, storedStateAt } from "./branch-origins.ts";
-import { type StoreContext, withConsistentHead } from "./context.ts";
-import { readablePagesOf } from "./readable-rows.ts";
+import { readablePagesOf, type StoreContext, withConsistentHead } from "./context.ts";
 
 const PROGRESS_INTERVAL = 1000;
 

@@ -11,8 +11,7 @@ import type {
 } from "../stored-records.ts";
 import { readCommands, readLastPositions } from "./commands.ts";
 import { readSharedRows } from "./fork-rows.ts";
-import { readLeases, serverClock } from "./leases.ts";
-import { type PendingCommand, readPendingIds, readRunnable } from "./runnable.ts";
+import { type PendingCommand, readLeases, readPendingIds, readRunnable, serverClock } from "./runnable.ts";
 import {
   type EntryColumns,
   entryColumns,

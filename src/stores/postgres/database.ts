@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { StoreError } from "../errors.ts";
-import type { OnUpgrade } from "../upgrade.ts";
+import type { OnUpgrade } from "../options.ts";
 import { loadLibrary, type Pool, poolFactory, type Sql } from "./connection-pool.ts";
 import { storeError } from "./errors.ts";
 import { Notifications, type Wake } from "./notifications.ts";

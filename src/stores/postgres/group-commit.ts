@@ -13,7 +13,7 @@ import type {
 } from "../stored-records.ts";
 import { type ReadThread, readThreads, type WantedThread } from "./batch-state.ts";
 import type { UsedBlob } from "./blobs.ts";
-import { waitForTurns } from "./deadlines.ts";
+import { waitForTurns } from "./connection-pool.ts";
 import { isConnectionLoss, isTimeout, storeError } from "./errors.ts";
 import { BatchUsage } from "./usage.ts";
 import type { Transaction } from "./writer.ts";

@@ -5,13 +5,12 @@ import { nativeSha256 } from "../native/sha256.ts";
 import type { ThreadStore } from "../port.ts";
 import { keepUsedBlob, purgeBlobs, readBlobs } from "./blobs.ts";
 import { readCommands, readPending } from "./commands.ts";
-import { waitAtMost } from "./deadlines.ts";
+import { waitAtMost } from "./connection-pool.ts";
 import { readChangedThreads, readChanges, readFeedEpoch } from "./feed.ts";
 import { readFields } from "./fields.ts";
 import { readForks } from "./fork-rows.ts";
 import { forkThread, removeThread } from "./forks.ts";
 import { newJob } from "./group-commit.ts";
-import { changeLease } from "./leases.ts";
 import {
   checkDatabaseOptions,
   checkPostgresOptions,
@@ -19,7 +18,7 @@ import {
   type PostgresStoreOptions,
 } from "./options.ts";
 import { listThreads, readHead, readHeads, readLanes, readRows } from "./reads.ts";
-import { takeThreads } from "./runnable.ts";
+import { changeLease, takeThreads } from "./runnable.ts";
 import { CLOSE_TIMEOUT_MS, SharedDatabase } from "./shared-database.ts";
 import type { Scope } from "./tables.ts";
 import { readUsage } from "./usage.ts";

@@ -1,6 +1,6 @@
-import { untilAborted } from "../until-aborted.ts";
+import { untilAborted } from "../abort.ts";
 import type { Pool, Sql } from "./connection-pool.ts";
-import { waitAtMost } from "./deadlines.ts";
+import { waitAtMost } from "./connection-pool.ts";
 import { connectionLost, isConnectionLoss } from "./errors.ts";
 import type { PostgresSettings } from "./options.ts";
 import { type Scope, tablesIn } from "./tables.ts";

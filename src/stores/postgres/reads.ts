@@ -1,7 +1,6 @@
 import type { ListQuery, RowRange } from "../driver.ts";
-import { refTexts, requestKey } from "../refs-filter.ts";
+import { asJsonText, refTexts, requestKey } from "../row-filter.ts";
 import { partsInRange } from "../row-parts.ts";
-import { asJsonText } from "../search-text.ts";
 import type { NamedHead, StoredLane, StoredRow, ThreadHead } from "../stored-records.ts";
 import type { Query } from "./connection-pool.ts";
 import { readParts } from "./fork-rows.ts";

@@ -1,8 +1,8 @@
+import { untilAborted } from "../abort.ts";
 import { storeClosed } from "../errors.ts";
-import { untilAborted } from "../until-aborted.ts";
-import { reportUpgrade, type UpgradeProgress, upgradeRuns } from "../upgrade.ts";
+import { reportUpgrade, type UpgradeProgress, upgradeRuns } from "../options.ts";
+import { withDeadline as runWithDeadline, waitAtMost } from "./connection-pool.ts";
 import { type Database, openDatabase } from "./database.ts";
-import { withDeadline as runWithDeadline, waitAtMost } from "./deadlines.ts";
 import { callTimedOut, isTimeout, storeError } from "./errors.ts";
 import { FairQueue } from "./fair-queue.ts";
 import { commitJobs, GroupCommit, type Job } from "./group-commit.ts";

@@ -1,8 +1,8 @@
 import type postgres from "postgres";
 import { freezeJson, type JsonObject } from "../../thread/json.ts";
 import { CorruptionError } from "../errors.ts";
-import { putBackIds } from "../repeated-ids.ts";
 import { headTexts, lanesFromTexts } from "../row-format.ts";
+import { putBackIds } from "../stored-payload.ts";
 import type { StoredLane, StoredRow, ThreadHead } from "../stored-records.ts";
 import type { Query, Sql } from "./connection-pool.ts";
 

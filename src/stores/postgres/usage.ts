@@ -1,4 +1,4 @@
-import { addSums, type CountedUsage, type UsageQuery, type UsageSum } from "../usage-sum.ts";
+import { addSums, type CountedUsage, type UsageQuery, type UsageSum } from "../sums.ts";
 import type { Query } from "./connection-pool.ts";
 import type { FencedScope, Scope } from "./tables.ts";
 

@@ -1,5 +1,5 @@
+import { untilAborted } from "../abort.ts";
 import { StoreError } from "../errors.ts";
-import { untilAborted } from "../until-aborted.ts";
 import type { Pool, Query } from "./connection-pool.ts";
 import { connectionLost, isConnectionLoss } from "./errors.ts";
 import type { Notifications } from "./notifications.ts";

@@ -1,7 +1,7 @@
 import { utf8Length } from "../../thread/encoding.ts";
 import type { Decision } from "../driver.ts";
 import { nativeSha256 } from "../native/sha256.ts";
-import { leaveOutIds } from "../repeated-ids.ts";
+import { leaveOutIds } from "../stored-payload.ts";
 import type {
   ClaimRecord,
   InboxCommand,
@@ -15,8 +15,7 @@ import { distinctBlobs, keepBlobs, putBlobs, type UsedBlob, useBlobs } from "./b
 import { purgeCommands, upsertCommands } from "./commands.ts";
 import type { Query } from "./connection-pool.ts";
 import { fieldStatements } from "./fields.ts";
-import { endLeases } from "./leases.ts";
-import { upsertRunnable } from "./runnable.ts";
+import { endLeases, upsertRunnable } from "./runnable.ts";
 import { type FencedScope, headValues } from "./tables.ts";
 import { addUsage, type BatchUsage } from "./usage.ts";
 import { type NewWaiting, replaceWaiting } from "./waiting.ts";

@@ -1,6 +1,6 @@
 import { HeddleError } from "../../thread/errors.ts";
 import type { Clock } from "../../thread/ports.ts";
-import { liveLease } from "../decide/lease.ts";
+import { liveLease } from "../decide/claim.ts";
 import type {
   DatabaseDriver,
   Decision,
@@ -15,15 +15,14 @@ import type {
   WantedInbox,
 } from "../driver.ts";
 import { CorruptionError } from "../errors.ts";
-import { refTexts, requestKey } from "../refs-filter.ts";
+import { refTexts, requestKey } from "../row-filter.ts";
 import { readParts } from "../row-parts.ts";
 import type { TakenThread } from "../runnable.ts";
 import type { LeaseRecord, NamedHead, StoredRow } from "../stored-records.ts";
 import { keepBlob, purgeBlobs, readBlobs, releaseBlobs } from "./blob-table.ts";
-import { retryBusy } from "./busy-retry.ts";
 import { Commands } from "./command-table.ts";
 import { rollback, type SqliteConnection, type SqliteStatement, type SqlValue } from "./connection.ts";
-import { translateErrors } from "./errors.ts";
+import { retryBusy, translateErrors } from "./errors.ts";
 import { Feed } from "./feed.ts";
 import { forkThread } from "./fork-thread.ts";
 import { Forks } from "./forks.ts";

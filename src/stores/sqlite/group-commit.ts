@@ -1,4 +1,4 @@
-import { BUSY_TIMEOUT_MS, isBusy } from "./busy-retry.ts";
+import { BUSY_TIMEOUT_MS, isBusy } from "./errors.ts";
 import type { Turns } from "./turns.ts";
 
 /** How a job ended. `ok: false` is a refusal; a failure of the database is thrown instead. */

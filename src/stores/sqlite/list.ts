@@ -1,10 +1,10 @@
 import type { ListPosition, ListQuery } from "../driver.ts";
 import type { ListOrder } from "../port.ts";
-import { asJsonText } from "../search-text.ts";
+import { asJsonText } from "../row-filter.ts";
 import type { NamedHead, ThreadField } from "../stored-records.ts";
 import { fieldsOf } from "../thread-fields.ts";
-import { retryBusy } from "./busy-retry.ts";
 import type { SqliteConnection, SqlValue } from "./connection.ts";
+import { retryBusy } from "./errors.ts";
 import { PAYLOAD_TEXT } from "./row-columns.ts";
 import { HEAD_COLUMNS, slotOf, toHead } from "./thread-tables.ts";
 import { runLongQuery, type WorkerConnection } from "./worker-connection.ts";

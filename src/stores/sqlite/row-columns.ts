@@ -1,4 +1,4 @@
-import { leaveOutIds, putBackIds } from "../repeated-ids.ts";
+import { leaveOutIds, putBackIds } from "../stored-payload.ts";
 import type { StoredRow } from "../stored-records.ts";
 import type { SqlValue } from "./connection.ts";
 import type { ScriptValue } from "./worker-connection.ts";

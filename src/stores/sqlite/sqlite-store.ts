@@ -4,13 +4,12 @@ import { defineDatabase, type ThreadDatabase } from "../database.ts";
 import { defineStore } from "../define-store.ts";
 import { StoreError } from "../errors.ts";
 import { nativeSha256 } from "../native/sha256.ts";
+import type { OnUpgrade } from "../options.ts";
 import { checkCallback, checkOptions, invalidOption, STORE_OPTIONS, type StoreOptions } from "../options.ts";
 import type { ThreadStore } from "../port.ts";
-import type { OnUpgrade } from "../upgrade.ts";
-import { BUSY_TIMEOUT_MS } from "./busy-retry.ts";
 import { findSqlite, type OpenConnection, type SqliteConnection, type SqlValue } from "./connection.ts";
 import { sqliteDatabaseDriver, sqliteDriver, type Workers } from "./driver.ts";
-import { translateErrors } from "./errors.ts";
+import { BUSY_TIMEOUT_MS, translateErrors } from "./errors.ts";
 import { checkIdentity, migrate } from "./schema/migrate.ts";
 import { WorkerConnection } from "./worker-connection.ts";
 

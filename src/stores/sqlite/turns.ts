@@ -1,5 +1,5 @@
 import { closeSync, constants, openSync, readSync, statSync, writeSync } from "node:fs";
-import { BUSY_TIMEOUT_MS, BusyPauses, between } from "./busy-retry.ts";
+import { BUSY_TIMEOUT_MS, BusyPauses, between } from "./errors.ts";
 
 /** When more processes wait at once, some of them have no place in the queue. */
 const SLOTS = 128;

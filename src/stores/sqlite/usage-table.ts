@@ -1,4 +1,4 @@
-import type { CountedUsage, UsageQuery, UsageSum } from "../usage-sum.ts";
+import type { CountedUsage, UsageQuery, UsageSum } from "../sums.ts";
 import type { SqliteConnection, SqlValue } from "./connection.ts";
 
 const COUNTS = [

@@ -1,7 +1,6 @@
 import { Worker } from "node:worker_threads";
-import { retryBusy } from "./busy-retry.ts";
 import type { SqliteConnection, SqlValue } from "./connection.ts";
-import { translateErrors } from "./errors.ts";
+import { retryBusy, translateErrors } from "./errors.ts";
 
 /**
  * The source of the worker. It is a text, so that bundlers need no second file. The worker answers a query with rows, a script

@@ -3,7 +3,7 @@ import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
 import type { AgentRequest } from "../../runtime/request/request.ts";
 import type { OperationAnswer } from "../../runtime/session/promised.ts";
 import { threadNotFound } from "../../stores/errors.ts";
-import { firstWords } from "../../stores/thread-sums.ts";
+import { firstWords } from "../../stores/sums.ts";
 import type { Content } from "../../thread/message.ts";
 import type {
   AccessCode,

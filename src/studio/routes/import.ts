@@ -1,5 +1,5 @@
 import type { ThreadStore } from "../../stores/port.ts";
-import { firstWords } from "../../stores/thread-sums.ts";
+import { firstWords } from "../../stores/sums.ts";
 import { isPlainObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
 import { isFormat, type MessageFormat } from "../../thread/messages/formats.ts";
 import { Thread } from "../../thread/thread.ts";

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { cursorAfter } from "../../stores/methods/list.ts";
 import type { ListOptions, ThreadInfo, ThreadStore } from "../../stores/port.ts";
-import { asJsonText, lowerAscii } from "../../stores/search-text.ts";
+import { asJsonText, lowerAscii } from "../../stores/row-filter.ts";
 import type { Clock } from "../../thread/ports.ts";
 import type { ThreadRowPage } from "../contract.ts";
 import { numberIn, oneOf, timeIn } from "../http/request.ts";

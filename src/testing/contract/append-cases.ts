@@ -1,7 +1,7 @@
 import type { EntryInput } from "../../thread/entry.ts";
 import { assistant, note, notes, user } from "../builders.ts";
-import { allItems, equal, ok, present, rejects, sameJsonText } from "../check.ts";
 import type { ContractTests } from "./case-fixture.ts";
+import { allItems, equal, ok, present, rejects, sameJsonText } from "./case-fixture.ts";
 
 /** Cases: appending batches of entries. */
 export const appendCases: ContractTests = {

@@ -1,7 +1,17 @@
 import type { FeedEntry, FeedItem, FeedOptions } from "../../stores/port.ts";
 import { note, notes } from "../builders.ts";
-import { allItems, equal, firstEntries, firstItems, ok, present, rejects, sameJsonText, shortPause } from "../check.ts";
 import type { ContractTests } from "./case-fixture.ts";
+import {
+  allItems,
+  equal,
+  firstEntries,
+  firstItems,
+  ok,
+  present,
+  rejects,
+  sameJsonText,
+  shortPause,
+} from "./case-fixture.ts";
 
 /** Cases: all threads of a tenant as one stream. */
 export const feedCases: ContractTests = {

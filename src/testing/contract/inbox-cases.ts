@@ -1,7 +1,7 @@
 import type { ThreadStore } from "../../stores/port.ts";
 import { note, notes } from "../builders.ts";
-import { equal, firstItems, ok, present, rejects, sameJsonText, shortPause, until } from "../check.ts";
 import type { ContractTests } from "./case-fixture.ts";
+import { equal, firstItems, ok, present, rejects, sameJsonText, shortPause, until } from "./case-fixture.ts";
 
 /** A claim that does not expire during any case, in milliseconds. */
 const LONG_TTL_MS = 600_000;

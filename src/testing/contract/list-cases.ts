@@ -1,7 +1,7 @@
 import type { ListOptions, ListOrder, ThreadInfo } from "../../stores/port.ts";
 import { note, user } from "../builders.ts";
-import { equal, ok, present, rejects, shortPause } from "../check.ts";
 import type { CaseFixture, ContractTests } from "./case-fixture.ts";
+import { equal, ok, present, rejects, shortPause } from "./case-fixture.ts";
 
 const LIST_ORDERS: readonly ListOrder[] = ["updated", "created", "id"];
 

@@ -2,9 +2,9 @@ import type { LoadOptions } from "../../stores/port.ts";
 import type { Entry, EntryInput } from "../../thread/entry.ts";
 import type { ThreadBase } from "../../thread/thread-data.ts";
 import { inLane, note, notes, replace, summary, switchTo, user } from "../builders.ts";
-import { equal, ok, present, rejects, sameJsonText } from "../check.ts";
 import type { Random } from "../random.ts";
 import type { CaseFixture, ContractTests } from "./case-fixture.ts";
+import { equal, ok, present, rejects, sameJsonText } from "./case-fixture.ts";
 import { naiveBase } from "./naive-base.ts";
 
 /** Cases: loading a thread whole, in part, or at an earlier revision. */

@@ -1,6 +1,6 @@
 import { note, notes } from "../builders.ts";
-import { equal, firstEntries, firstItems, present, rejects } from "../check.ts";
 import type { CaseFixture, ContractTests } from "./case-fixture.ts";
+import { equal, firstEntries, firstItems, present, rejects } from "./case-fixture.ts";
 
 const INVALID_NAMES: Readonly<Record<string, unknown>> = {
   "an empty one": "",

@@ -1,8 +1,8 @@
 import type { ReadOptions } from "../../stores/port.ts";
 import type { Entry, Refs } from "../../thread/entry.ts";
 import { note, notes, user } from "../builders.ts";
-import { allItems, equal, firstItems, present, rejects, shortPause } from "../check.ts";
 import type { CaseFixture, ContractTests } from "./case-fixture.ts";
+import { allItems, equal, firstItems, present, rejects, shortPause } from "./case-fixture.ts";
 
 /** Cases: reading single entries and ranges. */
 export const readCases: ContractTests = {

@@ -1,8 +1,8 @@
 import type { CallOptions, ThreadStore } from "../../stores/port.ts";
 import { Thread } from "../../thread/thread.ts";
 import { note, notes } from "../builders.ts";
-import { allItems, equal, ok, present, rejects } from "../check.ts";
 import type { CaseFixture, ContractTests } from "./case-fixture.ts";
+import { allItems, equal, ok, present, rejects } from "./case-fixture.ts";
 
 /** Cases: the signal of a call. */
 export const signalCases: ContractTests = {

@@ -1,7 +1,7 @@
 import type { ThreadStore } from "../../stores/port.ts";
 import { note } from "../builders.ts";
-import { equal, ok, present, shortPause } from "../check.ts";
 import type { CaseFixture, ContractTests } from "./case-fixture.ts";
+import { equal, ok, present, shortPause } from "./case-fixture.ts";
 
 const DAY = 24 * 60 * 60 * 1000;
 

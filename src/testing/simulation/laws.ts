@@ -9,7 +9,7 @@ import { FIRST } from "../../runtime/session/load.ts";
 import type { Entry } from "../../thread/entry.ts";
 import { isPlainObject, type JsonObject } from "../../thread/json.ts";
 import type { ToolCall } from "../../thread/message.ts";
-import { equal } from "../check.ts";
+import { equal } from "../contract/case-fixture.ts";
 import { APPROVED_TOOLS, REPEATABLE_TOOLS } from "./generated-agent.ts";
 import type { Journal } from "./journal.ts";
 import type { SimulatedProcess } from "./simulated-process.ts";

@@ -1,5 +1,5 @@
-import { BrokenPipe } from "../../../src/cli/errors.ts";
 import type { Io, Sink } from "../../../src/cli/io.ts";
+import { BrokenPipe } from "../../../src/cli/io.ts";
 import { main } from "../../../src/cli/main.ts";
 
 type Interrupt = Parameters<Io["onInterrupt"]>[0];

@@ -1,7 +1,7 @@
 import { note } from "heddle/testing";
 import { expect, inject, onTestFinished, test } from "vitest";
+import type { UpgradeProgress } from "../../../src/stores/options.ts";
 import { openPostgresStore } from "../../../src/stores/postgres/postgres-store.ts";
-import type { UpgradeProgress } from "../../../src/stores/upgrade.ts";
 import { writeEarlierSchema } from "../../support/earlier-database.ts";
 import { until } from "../../support/postgres/until.ts";
 import { openStore, rawConnection, schema } from "./open.ts";

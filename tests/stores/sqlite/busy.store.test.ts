@@ -1,7 +1,7 @@
 import { type SqliteConnection, sqliteStore } from "heddle/sqlite";
 import { note } from "heddle/testing";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { BUSY_TIMEOUT_MS, BusyPauses } from "../../../src/stores/sqlite/busy-retry.ts";
+import { BUSY_TIMEOUT_MS, BusyPauses } from "../../../src/stores/sqlite/errors.ts";
 import { fastFile } from "../../support/temp-folder.ts";
 import { plainConnect, recording } from "./support/recording.ts";
 

@@ -1,7 +1,7 @@
 import { sqliteStore } from "heddle/sqlite";
 import { note } from "heddle/testing";
 import { expect, onTestFinished, test } from "vitest";
-import type { UpgradeProgress } from "../../../src/stores/upgrade.ts";
+import type { UpgradeProgress } from "../../../src/stores/options.ts";
 import { writeEarlierFile } from "../../support/earlier-database.ts";
 import { fastFile } from "../../support/temp-folder.ts";
 import { plainConnect } from "./support/recording.ts";

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { StoreError } from "../../errors.ts";
-import { type OnUpgrade, stepsOf } from "../../upgrade.ts";
+import { type OnUpgrade, stepsOf } from "../../options.ts";
 import type { Sql } from "../connection-pool.ts";
 import { V1 } from "./v1.ts";
 import { V2 } from "./v2.ts";

@@ -1,8 +1,7 @@
 import { StoreError } from "../../errors.ts";
-import { type OnUpgrade, reportUpgrade, stepsOf, upgradeRuns } from "../../upgrade.ts";
-import { isBusy } from "../busy-retry.ts";
+import { type OnUpgrade, reportUpgrade, stepsOf, upgradeRuns } from "../../options.ts";
 import { rollback, type SqliteConnection } from "../connection.ts";
-import { translateErrors } from "../errors.ts";
+import { isBusy, translateErrors } from "../errors.ts";
 import { V1 } from "./v1.ts";
 import { V2 } from "./v2.ts";
 

@@ -1,7 +1,6 @@
-import type { StoreDriver } from "../driver.ts";
-import { StoreError } from "../errors.ts";
-import { invalidOption } from "../options.ts";
-import { untilAborted } from "../until-aborted.ts";
+import type { StoreDriver } from "./driver.ts";
+import { StoreError } from "./errors.ts";
+import { invalidOption } from "./options.ts";
 
 /** Each method must be listed, also optional ones, so that a new one cannot miss its signal. */
 type EveryMethod = { readonly [Name in keyof Required<StoreDriver>]: StoreDriver[Name] };
@@ -81,4 +80,21 @@ function isSignal(signal: unknown): boolean {
 export function callAborted(signal: AbortSignal, consequence: string): StoreError {
   const message = `The call was aborted by its signal.${consequence}`;
   return new StoreError({ code: "store_aborted", message, cause: signal.reason });
+}
+
+/** Rejects when the signal aborts before the work has settled, by default with the signal's reason. Does not stop the work. */
+export async function untilAborted<Result>(
+  signal: AbortSignal,
+  work: Promise<Result>,
+  reasonOf: () => unknown = () => signal.reason,
+): Promise<Result> {
+  const aborted = Promise.withResolvers<never>();
+  const abort = (): void => aborted.reject(reasonOf());
+  if (signal.aborted) abort();
+  signal.addEventListener("abort", abort, { once: true });
+  try {
+    return await Promise.race([work, aborted.promise]);
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
 }
