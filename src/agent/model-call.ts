@@ -52,8 +52,9 @@ export function addModelUsage(before: UsageByModel, model: string | undefined, u
  * addUsage({ inputTokens: 10, outputTokens: 2 }, { inputTokens: 12 }); // { inputTokens: 22, outputTokens: 2 }
  */
 export function addUsage(a: Usage, b: Usage): Usage {
-  const keys = new Set([...Object.keys(a), ...Object.keys(b)]) as ReadonlySet<keyof Usage>; // Usage has no other keys
-  return Object.fromEntries([...keys].map((key) => [key, (a[key] ?? 0) + (b[key] ?? 0)]));
+  const sum: { -readonly [Key in keyof Usage]: Usage[Key] } = {};
+  for (const key of Object.keys({ ...a, ...b }) as (keyof Usage)[]) sum[key] = (a[key] ?? 0) + (b[key] ?? 0); // Usage has no other keys
+  return sum;
 }
 
 /** The inputs of a model call. Together with the thread and the named blobs it is enough to rebuild the messages. */

@@ -16,8 +16,8 @@ export type AssistantPart = Exclude<Part, ToolCallPosition> | { readonly type: "
 
 /** Returns the parts of a content. Empty text is left out, because some providers refuse it. */
 export function partsOf(content: Content): readonly Part[] {
-  const parts: readonly Part[] = typeof content === "string" ? [{ type: "text", text: content }] : content;
-  return parts.filter((part) => part.type !== "text" || part.text !== "" || part.metadata !== undefined);
+  if (typeof content === "string") return content === "" ? [] : [{ type: "text", text: content }];
+  return content.filter((part) => part.type !== "text" || part.text !== "" || part.metadata !== undefined);
 }
 
 /**
@@ -25,6 +25,7 @@ export function partsOf(content: Content): readonly Part[] {
  * formats.
  */
 export function assistantParts({ content, toolCalls = [] }: AssistantMessage): readonly AssistantPart[] {
+  if (toolCalls.length === 0) return partsOf(content).filter((part) => part.type !== "tool_call");
   const waiting = new Map(toolCalls.map((call) => [call.id, call]));
   const parts: AssistantPart[] = [];
   for (const part of partsOf(content)) {

@@ -110,8 +110,8 @@ export class MemoryDatabase {
 /** Changes one lease of all. */
 export function changeLeases(leases: Map<string, LeaseRecord>, clock: Clock): DatabaseDriver["lease"] {
   return async (node, decide) => {
-    const { result, lease, purgeBefore = Number.NEGATIVE_INFINITY } = decide({ lease: leases.get(node), now: clock() });
-    for (const [name, { until }] of leases) if (until < purgeBefore) leases.delete(name);
+    const { result, lease, purgeBefore } = decide({ lease: leases.get(node), now: clock() });
+    if (purgeBefore !== undefined) for (const [name, { until }] of leases) if (until < purgeBefore) leases.delete(name);
     if (lease !== undefined) leases.set(node, lease);
     return result;
   };

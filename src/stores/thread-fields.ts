@@ -17,11 +17,17 @@ export function fieldsOf(metadata: JsonObject): readonly ThreadField[] {
 
 /** The fields that change with the metadata. Removed ones have the value null. */
 export function changedFields(before: JsonObject, after: JsonObject): readonly ThreadField[] {
-  const known = new Map(fieldsOf(before).map(({ name, value }) => [name, value]));
-  const next = fieldsOf(after);
-  const names = new Set(next.map(({ name }) => name));
-  const gone = [...known.keys()].filter((name) => !names.has(name)).map((name) => ({ name, value: null }));
-  return [...next.filter(({ name, value }) => known.get(name) !== value), ...gone];
+  const changed = (name: string): boolean => !Object.is(own(before, name), own(after, name));
+  const names = [...Object.keys(after), ...Object.keys(before).filter((name) => !Object.hasOwn(after, name))];
+  // Each append changes one or two values of many.
+  return names.filter(changed).flatMap((name): readonly ThreadField[] => {
+    const [earlier, value = null] = [before, after].map((metadata) => fieldText(name, own(metadata, name)));
+    return value === (earlier ?? null) ? [] : [{ name, value }];
+  });
+}
+
+function own(metadata: JsonObject, name: string): JsonValue | undefined {
+  return Object.hasOwn(metadata, name) ? metadata[name] : undefined;
 }
 
 export function hasFields(metadata: JsonObject, fields: readonly ThreadField[]): boolean {

@@ -14,7 +14,7 @@ import {
   updateFlight,
   waitingCalls,
 } from "./agent.ts";
-import { contextForCall } from "./call-context.ts";
+import { type CallContext, contextForCall } from "./call-context.ts";
 import { askEntry } from "./entries.ts";
 import { startNextCall } from "./next-call.ts";
 import { runFromAsk } from "./state.ts";
@@ -51,13 +51,15 @@ function startRequest(
   const step = commitEntries(updateFlight(unchanged(agent), { runId, systemPrompt }), entry);
   const { run } = step.agent.state;
   if (run === undefined) return unchanged(agent); // unreachable: the entry above starts a run
+  let context: CallContext;
   try {
-    contextForCall(step.agent, run);
+    context = contextForCall(step.agent, run);
   } catch (error) {
     const isOverflow = ProjectionError.isInstance(error) && error.code === "budget_overflow";
     throw isOverflow ? pendingError(step.agent, agent, content) : error;
   }
-  return startNextCall(emitEvent(scheduleTimeLimit(step, run), run, { kind: "request_started", data: { lane } }), run);
+  const started = emitEvent(scheduleTimeLimit(step, run), run, { kind: "request_started", data: { lane } });
+  return startNextCall(started, run, { context, of: step.agent.thread });
 }
 
 /** The overflow error for an ask that is only pending: the ask was not committed, so the error must not name its seq. */

@@ -1,5 +1,6 @@
 import { ProjectionError } from "../../projection/error.ts";
 import type { JsonObject } from "../../thread/json.ts";
+import type { Thread } from "../../thread/thread.ts";
 import type { Signal } from "../signal.ts";
 import {
   addDirectives,
@@ -21,15 +22,16 @@ import { failuresIfHopeless, gapText, summaryPlan } from "./summary-plan.ts";
 /**
  * Starts the next model call, or a summary first if one is due. Delivers waiting steers. A context that does not fit fails
  * the request. Must be called when no tool call is open. A call that is made again is the same one: no steers, no summary.
+ * `known` is a context that was made before: it is used while the thread is the same.
  */
-export function startNextCall(before: Step, asked: Run): Step {
+export function startNextCall(before: Step, asked: Run, known?: KnownContext): Step {
   if (before.agent.flight.isPhased) return updateFlight(before, { next: "call" });
   const { retry } = before.agent.flight;
   const step = retry === undefined ? deliverSteers(before, asked, dueSteers(before.agent, false)) : before;
   const run = step.agent.state.run ?? asked;
   let context: CallContext;
   try {
-    context = contextForCall(step.agent, run);
+    context = known?.of === step.agent.thread ? known.context : contextForCall(step.agent, run);
   } catch (error) {
     if (!ProjectionError.isInstance(error) || error.code === "tail_too_short") throw error;
     const { code, message } = error;
@@ -39,6 +41,12 @@ export function startNextCall(before: Step, asked: Run): Step {
   }
   if (retry !== undefined) return startCall(step, run, context);
   return startDueSummary(step, run, context) ?? startCall(emitCut(step, run, context), run, context);
+}
+
+/** The context of an ask was made to check that it fits. */
+interface KnownContext {
+  readonly context: CallContext;
+  readonly of: Thread;
 }
 
 function startCall(step: Step, run: Run, context: CallContext): Step {

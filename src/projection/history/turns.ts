@@ -9,6 +9,8 @@ interface Turn {
   readonly answers: number[];
 }
 
+const NO_USERS: readonly number[] = Object.freeze([]);
+
 /** Maps each block to its turn. */
 export class Turns {
   /** The index of the first block of each turn. */
@@ -52,7 +54,8 @@ export class Turns {
   /** Returns the user blocks of a block's turn that come before it. An index past the end means the last turn. */
   usersBefore(index: number): readonly number[] {
     const turn = this.#turns[this.#turnAt(index)];
-    return turn === undefined ? [] : turn.users.filter((user) => user < index);
+    const [first = index] = turn?.users ?? NO_USERS;
+    return turn === undefined || first >= index ? NO_USERS : turn.users.filter((user) => user < index);
   }
 
   /** Whether a block is in the last turn, and the turn has no answer from block `since` on. */

@@ -79,13 +79,17 @@ export function knownFields<T extends object>(given: T, what: string, known: rea
     const message = `${what} must be a plain object, not ${describe(given)}.`;
     throw new ProjectionError({ code: "invalid_input", message });
   }
-  const fields = Object.entries(given);
-  for (const [field, value] of fields) {
-    if (value === undefined || known.includes(field)) continue;
-    const message = `${what} has no field ${field}. ${knownNames(field, known)}`;
-    throw new ProjectionError({ code: "invalid_input", message });
+  const defined: Partial<T> = {};
+  for (const field of Object.keys(given) as (keyof T & string)[]) {
+    const value = given[field];
+    if (value === undefined) continue;
+    if (known.includes(field)) defined[field] = value;
+    else {
+      const message = `${what} has no field ${field}. ${knownNames(field, known)}`;
+      throw new ProjectionError({ code: "invalid_input", message });
+    }
   }
-  return Object.fromEntries(fields.filter(([, value]) => value !== undefined)) as T; // only undefined fields are removed
+  return defined as T; // only undefined fields are removed
 }
 
 /** Checks the fields that are used late or often. Other fields are checked where they are used. */

@@ -93,6 +93,7 @@ export const DEFAULT_KINDS: readonly string[] = Object.freeze([
  * Checks for a list of entry kinds. It is stored sorted and without duplicates, so that equal sets give equal policies.
  */
 const kinds: Check<readonly string[]> = (value, path) => {
+  if (value === DEFAULT_KINDS) return DEFAULT_KINDS; // already in order, as in most policies
   if (!Array.isArray(value)) throw invalidValue(path, `must be a list of entry kinds, not ${describe(value)}`);
   const list = Array.from<unknown>(value).map((kind, index) => kindAt(kind, `${path}[${index}]`));
   if (list.length === 0)

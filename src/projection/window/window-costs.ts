@@ -49,15 +49,17 @@ export class WindowCosts {
   /** Returns the tokens of a window that starts at block `start`, with the user messages of the request it cuts. */
   tokensFrom(start: number): number {
     const { length } = this.#history.blocks;
-    const own = this.#tokens.between(start, length) - (this.hasGapBefore(start) ? this.placeholderTokens : 0);
-    const head = this.headOf(start).reduce((sum, index) => sum + this.renderedBlock(index, HEAD_VARIANT).tokens, 0);
-    return own + head + (this.needsPlaceholder(start) ? this.placeholderTokens : 0);
+    let tokens = this.#tokens.between(start, length) - (this.hasGapBefore(start) ? this.placeholderTokens : 0);
+    const head = this.headOf(start);
+    for (const index of head) tokens += this.renderedBlock(index, HEAD_VARIANT).tokens;
+    return tokens + (this.needsPlaceholder(start, head) ? this.placeholderTokens : 0);
   }
 
   /** Like `tokensFrom`, but counts messages. */
   messagesFrom(start: number): number {
     const own = this.#counts.between(start, this.#history.blocks.length) - (this.hasGapBefore(start) ? 1 : 0);
-    return own + this.headOf(start).length + (this.needsPlaceholder(start) ? 1 : 0);
+    const head = this.headOf(start);
+    return own + head.length + (this.needsPlaceholder(start, head) ? 1 : 0);
   }
 
   /**
@@ -66,15 +68,17 @@ export class WindowCosts {
    */
   headOf(start: number): readonly number[] {
     const { blocks, turns, coverage } = this.#history;
-    return turns.usersBefore(start).filter((index) => {
+    const users = turns.usersBefore(start);
+    if (users.length === 0) return users;
+    return users.filter((index) => {
       const open = blocks[index]?.open ?? -1;
       return open > coverage.edge || turns.isOpenSince(start, coverage.newestWhenCovered(open));
     });
   }
 
-  needsPlaceholder(start: number): boolean {
+  needsPlaceholder(start: number, head = this.headOf(start)): boolean {
     const { blocks, turns, coverage } = this.#history;
-    if (this.headOf(start).length > 0) return false;
+    if (head.length > 0) return false;
     if (start >= blocks.length) return coverage.summary !== undefined;
     // Unreadable blocks render to nothing, so the next block decides.
     let first = start;

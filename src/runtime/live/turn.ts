@@ -169,11 +169,13 @@ function failTurn(decision: Decision, turn: Turn, error: unknown, moment: Moment
 /** Performs what is left of a turn, then decides what comes next. */
 export function performTurn(decision: Decision, turn: Turn, moment: Moment): Decision {
   let current = decision;
-  for (const [index, directive] of turn.todo.entries()) {
+  let index = 0;
+  for (const directive of turn.todo) {
+    const end = ++index;
     const rest = (): Turn => ({
       ...turn,
-      performed: [...turn.performed, ...turn.todo.slice(0, index + 1)],
-      todo: turn.todo.slice(index + 1),
+      performed: [...turn.performed, ...turn.todo.slice(0, end)],
+      todo: turn.todo.slice(end),
     });
     current = performDirective(current, directive, rest, moment);
     if (current.live.hold !== undefined) return current;

@@ -137,6 +137,7 @@ const SUPPORTED_FILES: readonly ((file: FileContentPart) => boolean)[] = [
 /** Lists of the messages with notes in place of files. Each has fewer files than the one before. */
 export function withNotes(messages: readonly Message[]): readonly (readonly Message[])[] {
   const lists: (readonly Message[])[] = [];
+  if (messages.every((message) => filesOf(message).length === 0)) return lists;
   for (const isTaken of SUPPORTED_FILES) {
     const before = lists.at(-1) ?? messages;
     const list = before.map((message) => withoutFiles(message, isTaken));

@@ -114,8 +114,9 @@ function bytesIn(value: unknown, limit: number, depth: number): number {
   if (value instanceof Uint8Array) return value.byteLength;
   if (typeof value !== "object" || value === null || depth > 300) return 1;
   let bytes = 2;
-  for (const [key, inside] of Object.entries(fieldsIn(value))) {
-    bytes += key.length + bytesIn(inside, limit - bytes, depth + 1);
+  const fields = fieldsIn(value);
+  for (const key of Object.keys(fields)) {
+    bytes += key.length + bytesIn(fields[key], limit - bytes, depth + 1);
     if (bytes > limit) break; // also stops a cycle
   }
   return bytes;

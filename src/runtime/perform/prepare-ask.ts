@@ -44,7 +44,9 @@ export async function prepareAsk(
 ): Promise<Prepared> {
   const { id: askId, requestId, content, options } = ask;
   await thread.mend(); // what has failed here would look like an open request
-  const known = await wanted(thread, signal, () => findKnown(thread, ask));
+  if (signal?.aborted) throw askAborted();
+  thread.stopped.throwIfAborted();
+  const known = ask.keys.length === 0 ? undefined : await wanted(thread, signal, () => findKnown(thread, ask));
   if (known !== undefined) return { type: "unprepared", askId, known };
   if (mustWait(thread.live)) return { type: "postponed", askId };
   // While a request is open the agent refuses every other one: no function of the caller runs for it.
@@ -56,7 +58,8 @@ export async function prepareAsk(
   const facts = tools === undefined ? undefined : await wanted(thread, signal, () => factsOf(tools, thread.hookLimit));
   if (tools !== undefined) thread.lend(requestId, tools);
   const exactCounter = await loadCounter(agent, options.contextPolicy, agent.contextPolicy);
-  const prompt = await wanted(thread, signal, () => promptFor(thread, context));
+  const hasFunction = typeof thread.systemPrompt === "function";
+  const prompt = hasFunction ? await wanted(thread, signal, () => promptFor(thread, context)) : {};
   return { type: "prepared", askId, given: { ...prompt, context, tools: facts, exactCounter } };
 }
 
