@@ -12,7 +12,7 @@ import type { Tools } from "../agent/definition/tool.ts";
 import type { AgentEvent } from "../agent/event.ts";
 import { type ReactAgent, reactAgent } from "../agent/react/agent.ts";
 import { type ReactSettings, reactSettings } from "../agent/react/settings.ts";
-import type { Content } from "../thread/message.ts";
+import type { Content, UserMessage } from "../thread/message.ts";
 import { refuseUnknownOptions } from "../thread/options.ts";
 import type { Ports } from "../thread/ports.ts";
 import type { Thread } from "../thread/thread.ts";
@@ -37,7 +37,7 @@ type NoAgent = { readonly "~types"?: undefined };
 export interface Standalone {
   /** Asks once and waits for the result. */
   run<Given extends AnyAgent>(
-    content: Content,
+    content: Content | UserMessage,
     agent: Given,
     ...options: AskArguments<RunOptions<Given>>
   ): Promise<RunResult<AgentOutput<Given>>>;
@@ -46,7 +46,7 @@ export interface Standalone {
     const Schema extends InputSchema | undefined = undefined,
     Context = ToolsContext<Given>,
   >(
-    content: Content,
+    content: Content | UserMessage,
     config: AgentConfig<Given, Context, Schema> & NoAgent,
     ...options: AskArguments<RunOptions<Ran<Given, Schema, Context>>>
   ): Promise<RunResult<InferOutput<Schema>>>;
@@ -55,7 +55,7 @@ export interface Standalone {
    * is read. Leaving the loop stops the run; `react.continue` resumes it from its last token.
    */
   stream<Given extends AnyAgent>(
-    content: Content,
+    content: Content | UserMessage,
     agent: Given,
     ...options: AskArguments<RunOptions<Given>>
   ): AsyncIterable<AgentEvent>;
@@ -64,13 +64,13 @@ export interface Standalone {
     const Schema extends InputSchema | undefined = undefined,
     Context = ToolsContext<Given>,
   >(
-    content: Content,
+    content: Content | UserMessage,
     config: AgentConfig<Given, Context, Schema> & NoAgent,
     ...options: AskArguments<RunOptions<Ran<Given, Schema, Context>>>
   ): AsyncIterable<AgentEvent>;
   /** Asks once; when it resolves the run is under way. */
   start<Given extends AnyAgent>(
-    content: Content,
+    content: Content | UserMessage,
     agent: Given,
     ...options: AskArguments<RunOptions<Given>>
   ): Promise<RunHandle<Given>>;
@@ -79,7 +79,7 @@ export interface Standalone {
     const Schema extends InputSchema | undefined = undefined,
     Context = ToolsContext<Given>,
   >(
-    content: Content,
+    content: Content | UserMessage,
     config: AgentConfig<Given, Context, Schema> & NoAgent,
     ...options: AskArguments<RunOptions<Ran<Given, Schema, Context>>>
   ): Promise<RunHandle<Ran<Given, Schema, Context>>>;
@@ -140,12 +140,12 @@ export interface Standalone {
  * second.thread.entryCount; // 4
  */
 const standalone: Standalone = Object.freeze({
-  async run(content: Content, config: AnyAgent | AgentConfig, options: RunOptions<AnyAgent> = {}) {
+  async run(content: Content | UserMessage, config: AnyAgent | AgentConfig, options: RunOptions<AnyAgent> = {}) {
     const agent = agentOf(config);
     checkRunOptions(options);
     return runOnce(agent, content, options);
   },
-  stream(content: Content, config: AnyAgent | AgentConfig, options: RunOptions<AnyAgent> = {}) {
+  stream(content: Content | UserMessage, config: AnyAgent | AgentConfig, options: RunOptions<AnyAgent> = {}) {
     return streamed(agentOf(config), content, options);
   },
   start: begun,
@@ -171,7 +171,7 @@ const standalone: Standalone = Object.freeze({
 }) as Standalone; // its types are those of the configs it is given
 
 async function begun(
-  content: Content,
+  content: Content | UserMessage,
   config: AnyAgent | AgentConfig,
   options: RunOptions<AnyAgent> = {},
 ): Promise<RunHandle> {
@@ -180,7 +180,7 @@ async function begun(
   return (await beginRun(agent, content, options)).handle;
 }
 
-function streamed(agent: AnyAgent, content: Content, options: RunOptions<AnyAgent>): AsyncIterable<AgentEvent> {
+function streamed(agent: AnyAgent, content: Content | UserMessage, options: RunOptions<AnyAgent>): AsyncIterable<AgentEvent> {
   checkRunOptions(options);
   const begin: Begin = async (told) => beginRun(agent, content, options, { told });
   return new EventStream(begin, options.signal);

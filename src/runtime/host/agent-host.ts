@@ -1,7 +1,7 @@
 import type { AgentContext, AgentOutput, AnyAgent } from "../../agent/definition/config.ts";
 import { StaleHolderError, ThreadHeldError } from "../../stores/errors.ts";
 import { HeddleError } from "../../thread/errors.ts";
-import type { Content } from "../../thread/message.ts";
+import type { Content, UserMessage } from "../../thread/message.ts";
 import {
   checkDecider,
   checkGetOptions,
@@ -89,7 +89,7 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
   /** Asks. The thread stays live while a caller iterates the events of the request or waits for its `result`. */
   async ask(
     threadId: string,
-    content: Content,
+    content: Content | UserMessage,
     ...options: AskArguments<AskOptions<AgentContext<Given>>>
   ): Promise<AgentRequest<AgentOutput<Given>>> {
     const given = (options[0] ?? {}) as AskOptions<unknown>; // whatever the context is
@@ -112,7 +112,7 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
   /** What is asked once more need not wait for the claim: the log answers, or says that the holder has it. */
   async #askedBefore(
     threadId: string,
-    content: Content,
+    content: Content | UserMessage,
     options: AskOptions<unknown>,
     { holder, until }: ThreadHeldError,
   ): Promise<AgentRequest<AgentOutput<Given>> | undefined> {

@@ -8,7 +8,7 @@ import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
 import { checkedInput } from "../../projection/policy/policy.ts";
 import type { ExplainedEntry } from "../../projection/projection.ts";
 import { threadNotFound } from "../../stores/errors.ts";
-import type { Content } from "../../thread/message.ts";
+import type { Content, UserMessage } from "../../thread/message.ts";
 import type { Thread } from "../../thread/thread.ts";
 import type { Loop } from "../loop.ts";
 import {
@@ -94,7 +94,7 @@ export class AgentServer<Given extends AnyAgent = AnyAgent> implements AsyncDisp
    * (`busy`, `empty_ask`, `unknown_tool`, `pending_overflow`, `not_accepted`), and the thread is as it was.
    */
   async ask(
-    content: Content,
+    content: Content | UserMessage,
     ...given: AskArguments<AskOptions<AgentContext<Given>>>
   ): Promise<AgentRequest<AgentOutput<Given>>> {
     this.#check();

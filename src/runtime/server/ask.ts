@@ -1,8 +1,8 @@
 import { isAsk } from "../../agent/react/restore.ts";
 import type { StoredRequestOptions } from "../../agent/signal.ts";
 import { checkedInput } from "../../projection/policy/policy.ts";
-import { copyJsonRepaired } from "../../thread/json.ts";
-import type { Content } from "../../thread/message.ts";
+import { copyJsonRepaired, isPlainObject } from "../../thread/json.ts";
+import type { Content, UserMessage } from "../../thread/message.ts";
 import { checkName } from "../../thread/options.ts";
 import type { Loop } from "../loop.ts";
 import { askAborted, hasWords, reused } from "../perform/prepare-ask.ts";
@@ -15,12 +15,12 @@ import { findAsk, pastRequest, type RequestLog } from "./past-request.ts";
 type Key = readonly [ref: string, value: string];
 
 /** Asks, after what is asked before it. */
-export async function ask(loop: Loop, given: Content, options: AskOptions<unknown>): Promise<AgentRequest> {
+export async function ask(loop: Loop, given: Content | UserMessage, options: AskOptions<unknown>): Promise<AgentRequest> {
   const { signal, context, tools, refs } = options;
   if (signal?.aborted) throw askAborted();
   if (options.requestId !== undefined) checkName("requestId", options.requestId);
   const keys = keysOf(options);
-  const content = copyJsonRepaired(given, "content") as Content; // content is JSON, and the caller's
+  const content = contentOf(given);
   const open = openRequest(loop, keys, content);
   if (open !== undefined) return open; // in a queue it would wait for its own end
   const { requestId = loop.options.ports.ids("req") } = options;
@@ -42,16 +42,29 @@ function openRequest({ agent, current }: Loop, keys: readonly Key[], content: Co
  */
 export async function askedBefore(
   log: RequestLog,
-  content: Content,
+  given: Content | UserMessage,
   options: AskOptions<unknown>,
 ): Promise<AgentRequest | undefined> {
+  const content = contentOf(given);
   for (const [ref, value] of keysOf(options)) {
     const ask = await findAsk(log, ref, value);
     if (ask === undefined) continue;
-    if (!hasWords(ask, copyJsonRepaired(content, "content") as Content)) throw reused(ask.refs.requestId ?? "", ref); // content is JSON
+    if (!hasWords(ask, content)) throw reused(ask.refs.requestId ?? "", ref);
     return pastRequest(log, ask);
   }
   return undefined;
+}
+
+/** The content as it is now. A message of the user is taken as its content. */
+function contentOf(given: Content | UserMessage): Content {
+  const copied: unknown = copyJsonRepaired(given, "content");
+  if (!isPlainObject(copied)) return copied as Content; // JSON; the agent checks its form
+  const { role, content, ...others } = copied;
+  const [unknown] = Object.keys(others);
+  if (role === "user" && unknown === undefined) return content as Content; // as above
+  const why = role === "user" ? `the field ${unknown} is not taken` : `its role is ${JSON.stringify(role)}`;
+  const message = `An ask takes content, or a message { role: "user", content }: ${why}. For earlier messages start from a thread.`;
+  throw new RequestError({ code: "invalid_ask", message });
 }
 
 /** Tools that come with the ask are allowed: who narrows chooses among the agent's. */

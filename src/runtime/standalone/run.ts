@@ -1,7 +1,7 @@
 import type { AgentContext, AgentOutput, AnyAgent } from "../../agent/definition/config.ts";
 import type { AgentEvent } from "../../agent/event.ts";
 import { secretsOf, type TokenConfig } from "../../checkpoint/config.ts";
-import type { Content } from "../../thread/message.ts";
+import type { Content, UserMessage } from "../../thread/message.ts";
 import { RequestError, requestCancelled, requestFailed } from "../request/request-error.ts";
 import { type CallSummary, endedWith, type RequestResult } from "../request/result.ts";
 import { AgentServer } from "../server/agent-server.ts";
@@ -27,7 +27,7 @@ interface Checkpoints {
 /** Asks and waits for the result. Only who is handed a token, because the run waits, has to hear that no secret signs it. */
 export async function runOnce<Given extends AnyAgent>(
   agent: Given,
-  content: Content,
+  content: Content | UserMessage,
   options: RunOptions<Given>,
 ): Promise<RunResult<AgentOutput<Given>>> {
   const { handle } = await beginRun(agent, content, options, { isUnseen: true });
@@ -41,7 +41,7 @@ export async function runOnce<Given extends AnyAgent>(
 /** Asks once, on a thread that is the caller's. */
 export async function beginRun<Given extends AnyAgent>(
   agent: Given,
-  content: Content,
+  content: Content | UserMessage,
   options: RunOptions<Given>,
   { told, isUnseen = false }: Checkpoints = {},
 ): Promise<Begun<Given>> {

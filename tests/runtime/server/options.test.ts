@@ -78,6 +78,35 @@ test("messages are no content of an ask, and parts that no model can read say no
   await expect(server.ask(image)).rejects.toMatchObject({ code: "empty_ask" });
 });
 
+describe("an ask of a message", () => {
+  const message = { role: "user", content: [{ type: "text", text: "Hi." }] } as const;
+
+  test("is an ask of its content, and the same request as one", async () => {
+    const agent = defineAgent({ model: scriptedModel(["1", "2", "3"]) });
+    await using server = await AgentServer.start({ agent, store: memoryStore() });
+    const request = await server.ask(message, { requestId: "r1" });
+    const [ask] = (await server.thread()).filterByKind("ai_message");
+    expect(ask?.payload).toMatchObject(message);
+    expect((await server.ask(message.content, { requestId: "r1" })).id).toBe(request.id);
+    await request.result;
+    await using host = AgentHost.create({ agent, store: memoryStore() });
+    expect((await (await host.ask("thread_1", message)).result).text).toBe("2");
+    expect((await react.run(message, agent)).text).toBe("3");
+  });
+
+  test.each([
+    ["of another role", { role: "assistant", content: "Hi." }, "assistant"],
+    ["without a role", { content: "Hi." }, "role is undefined"],
+    ["with fields that would be lost", { role: "user", content: "Hi.", name: "Ada" }, "name"],
+  ])("%s is refused, and nothing is asked", async (_what, given, named) => {
+    await using server = await AgentServer.start({ agent, store: memoryStore() });
+    const refused = { code: "invalid_ask", message: expect.stringContaining(named) };
+    await expect(server.ask(given as never)).rejects.toMatchObject(refused);
+    await expect(react.run(given as never, agent)).rejects.toMatchObject(refused);
+    expect((await server.thread()).rev).toBe(0);
+  });
+});
+
 describe("an option with a value that it cannot have is refused at once, by its name", () => {
   const values: readonly (readonly [string, readonly unknown[]])[] = [
     ["leaseTtlMs", ["5s", 0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY]],
