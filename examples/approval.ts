@@ -36,7 +36,7 @@ const taken = after.request;
 console.log(`in another process the request is ${taken?.state}`);
 await after.approve("call_1", { by: "the boss" });
 console.log((await taken?.result)?.text);
-for (const { kind, payload } of after.thread().toArray()) {
+for (const { kind, payload } of (await after.thread()).toArray()) {
   if (kind === "approval_resolved") console.log(`approved by ${payload["by"]}`);
 }
 await after.stop();

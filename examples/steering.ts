@@ -26,7 +26,7 @@ const server = await AgentServer.start({ agent: defineAgent({ model, tools: { se
 const request = await server.ask("Book me a way to Oslo.");
 const { text } = await request.result;
 console.log(text);
-for (const { seq, payload } of server.thread().filterByKind("ai_message")) {
+for (const { seq, payload } of (await server.thread()).filterByKind("ai_message")) {
   console.log(`${seq} ${payload.role}: ${payload.content || "(calls a tool)"}`);
 }
 model.assertComplete();

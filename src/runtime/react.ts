@@ -180,7 +180,11 @@ async function begun(
   return (await beginRun(agent, content, options)).handle;
 }
 
-function streamed(agent: AnyAgent, content: Content | UserMessage, options: RunOptions<AnyAgent>): AsyncIterable<AgentEvent> {
+function streamed(
+  agent: AnyAgent,
+  content: Content | UserMessage,
+  options: RunOptions<AnyAgent>,
+): AsyncIterable<AgentEvent> {
   checkRunOptions(options);
   const begin: Begin = async (told) => beginRun(agent, content, options, { told });
   return new EventStream(begin, options.signal);

@@ -34,7 +34,7 @@ const server = await AgentServer.start({ agent, store, threadId: "thread_1" });
 const host = AgentHost.create({ agent, store });
 const request = await server.ask("Go.");
 await request.result;
-const thread = server.thread();
+const thread = await server.thread();
 const [call] = (await request.result).calls;
 const words = [{ id: "1", role: "user", parts: [{ type: "text", text: "Hi" }] }];
 const answered = { id: "1", role: "assistant", parts: [] };

@@ -87,12 +87,16 @@ function something(random: Random, server: Server, told: Told[]): unknown {
   if (act < 8) return operate(server, told);
   if (act < 9) return server.cancel();
   if (act < 11) {
-    const decided = server.waiting().map(({ toolCallId }) => {
-      return random.oneIn(3) ? server.deny(toolCallId) : server.approve(toolCallId);
-    });
-    return Promise.all(decided);
+    return decideAll(random, server);
   }
   return server.setSystemPrompt(`Prompt ${random.below(10)}.`);
+}
+
+async function decideAll(random: Random, server: Server): Promise<void> {
+  const calls = await server.waiting();
+  await Promise.all(
+    calls.map(({ toolCallId }) => (random.oneIn(3) ? server.deny(toolCallId) : server.approve(toolCallId))),
+  );
 }
 
 async function ask(random: Random, server: Server, told: Told[]): Promise<void> {

@@ -186,6 +186,22 @@ function waitingKind(agent: ReactAgent, open: OpenCall): WaitingCall["kind"] | u
   return takesAnswer(agent, open) ? "answer" : undefined;
 }
 
+/**
+ * The calls that wait, as the log has them: for a process that does not run the thread. A call that runs elsewhere is open in
+ * the log too. Only calls that are known to wait are listed.
+ */
+export function storedWaitingCalls({ thread, state: { run }, settings }: ReactAgent): readonly WaitingCall[] {
+  const open = run === undefined ? [] : openCalls(run);
+  // The process that ran it knew tools that came with the ask.
+  const onlyWaits = thread.metadata["status"] === "waiting";
+  return open.flatMap((one): readonly WaitingCall[] => {
+    const { id: toolCallId, name, arguments: args } = one.call;
+    if (!onlyWaits && !waitsForOutside(settings, one)) return [];
+    const kind = one.status === "approval_requested" ? "approval" : "answer";
+    return [{ toolCallId, name, arguments: args, kind }];
+  });
+}
+
 /** Whether a caller may answer this call. The call must not be running here. */
 export function takesAnswer({ settings: { traits } }: ReactAgent, { call, status }: OpenCall): boolean {
   return status === "open" || (status === "started" && traits[call.name]?.client === true);

@@ -1,7 +1,12 @@
 import type { AgentContext, AgentOutput, AnyAgent } from "../../agent/definition/config.ts";
+import { storedWaitingCalls, type WaitingCall, waitingCalls } from "../../agent/react/agent.ts";
+import type { ExplainedEntry } from "../../projection/projection.ts";
 import { StaleHolderError, ThreadHeldError } from "../../stores/errors.ts";
 import { HeddleError } from "../../thread/errors.ts";
 import type { Content, UserMessage } from "../../thread/message.ts";
+import { checkName } from "../../thread/options.ts";
+import type { Thread } from "../../thread/thread.ts";
+import type { Live } from "../live/live.ts";
 import {
   checkDecider,
   checkGetOptions,
@@ -14,9 +19,11 @@ import type { AgentRequest, SteerAnswer } from "../request/request.ts";
 import { isSuspended, RequestError } from "../request/request-error.ts";
 import type { AgentServer } from "../server/agent-server.ts";
 import { askedBefore } from "../server/ask.ts";
+import { explain } from "../server/explain.ts";
 import type { AskArguments, AskOptions, Decider, SenderOptions, SteerOptions, StopOptions } from "../server/options.ts";
+import { settingsFor } from "../server/settings.ts";
 import { LEASE_TTL_MS } from "../server/start.ts";
-import { FIRST } from "../session/load.ts";
+import { FIRST, loadAgent } from "../session/load.ts";
 import { patiently } from "../session/patiently.ts";
 import { answeredWith } from "../tools/result.ts";
 import { harmless, systemWarn } from "../warn.ts";
@@ -156,6 +163,28 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
   }
 
   /**
+   * The thread as it is now. Of a long one only the end: query all of it with `store.read(threadId, { kinds, refs })`. Reads
+   * claim nothing: a thread that is not live here, or that another process holds, is read from the store.
+   */
+  async thread(threadId: string): Promise<Thread> {
+    return (await this.#read(threadId)).agent.thread;
+  }
+
+  /** The calls of a thread that wait for a decision or a result from outside, in order. Claims nothing. */
+  async waiting(threadId: string): Promise<readonly WaitingCall[]> {
+    const { agent, isLive } = await this.#read(threadId);
+    return isLive ? waitingCalls(agent) : storedWaitingCalls(agent);
+  }
+
+  /**
+   * The status of every entry in the view of the last model call of a thread. Before the first call: in the view that it would
+   * have. Claims nothing.
+   */
+  async explain(threadId: string): Promise<readonly ExplainedEntry[]> {
+    return explain(this.#options.store, await this.#read(threadId));
+  }
+
+  /**
    * Lets a call run that waits for approval; durable when it resolves. Where another process holds the thread, the decision is
    * written into the log, and that process acts on it. A token names the request that waits: see docs/hosting.md.
    */
@@ -220,6 +249,20 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop();
+  }
+
+  /** A thread that is live here, or as the store has it. */
+  async #read(threadId: string): Promise<Pick<Live, "agent" | "lastCall"> & { readonly isLive: boolean }> {
+    checkName("threadId", threadId);
+    const live = this.#threads.live(threadId)?.live;
+    if (live !== undefined) return { agent: live.agent, lastCall: live.lastCall, isLive: true };
+    const { agent, store } = this.#options;
+    const settings = await settingsFor(agent, { ports: this.#ports });
+    return {
+      agent: await loadAgent(store, threadId, settings, this.#ports),
+      lastCall: undefined,
+      isLive: false,
+    };
   }
 
   #target(threadIdOrToken: string): Promise<Target> {

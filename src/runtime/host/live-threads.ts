@@ -82,6 +82,12 @@ export class LiveThreads<Given extends AnyAgent> {
     return this.#isStopped;
   }
 
+  /** The thread, if it is live here and no other process can have it. */
+  live(threadId: string): Loop | undefined {
+    const loop = this.#live.get(threadId)?.thread;
+    return loop?.isHeld ? loop : undefined;
+  }
+
   /** Whether a request is under way on a thread that is live here. */
   isAtWork(threadId: string): boolean {
     return this.#live.get(threadId)?.thread?.current !== undefined;

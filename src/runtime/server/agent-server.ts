@@ -114,20 +114,17 @@ export class AgentServer<Given extends AnyAgent = AnyAgent> implements AsyncDisp
   }
 
   /** The thread as it is now. Of a long one only the end: query all of it with `store.read(threadId, { kinds, refs })`. */
-  thread(): Thread {
+  async thread(): Promise<Thread> {
     return this.#live.agent.thread;
   }
 
-  /**
-   * The status of every entry in the view of the last model call. Before the first call of this server: in the view of the next.
-   * A policy that was set since may need more of a long thread than is loaded: `tail_too_short`, until that call.
-   */
-  explain(): readonly ExplainedEntry[] {
-    return explain(this.#live.live);
+  /** The status of every entry in the view of the last model call. Before the first call: in the view that it would have. */
+  async explain(): Promise<readonly ExplainedEntry[]> {
+    return explain(this.#live.options.store, this.#live.live);
   }
 
   /** The calls that wait for a decision or a result from outside. */
-  waiting(): readonly WaitingCall[] {
+  async waiting(): Promise<readonly WaitingCall[]> {
     const { broken, agent } = this.#live.live;
     return broken === undefined ? waitingCalls(agent) : [];
   }

@@ -15,7 +15,11 @@ import { findAsk, pastRequest, type RequestLog } from "./past-request.ts";
 type Key = readonly [ref: string, value: string];
 
 /** Asks, after what is asked before it. */
-export async function ask(loop: Loop, given: Content | UserMessage, options: AskOptions<unknown>): Promise<AgentRequest> {
+export async function ask(
+  loop: Loop,
+  given: Content | UserMessage,
+  options: AskOptions<unknown>,
+): Promise<AgentRequest> {
   const { signal, context, tools, refs } = options;
   if (signal?.aborted) throw askAborted();
   if (options.requestId !== undefined) checkName("requestId", options.requestId);

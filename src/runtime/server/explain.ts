@@ -1,17 +1,37 @@
-import type { CallEnvironment } from "../../agent/model-call.ts";
+import type { CallEnvironment, CallRecord } from "../../agent/model-call.ts";
 import type { ReactAgent } from "../../agent/react/agent.ts";
 import { counterFor, toolsFor } from "../../agent/react/call-context.ts";
+import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
 import { ContextPolicy } from "../../projection/policy/policy.ts";
 import type { ExplainedEntry } from "../../projection/projection.ts";
+import type { ThreadStore } from "../../stores/port.ts";
+import { loadMissing } from "../../stores/project-from-store.ts";
 import type { ToolSpec } from "../../thread/message.ts";
+import type { Thread } from "../../thread/thread.ts";
+import { callIn, callsBack } from "../calls/find-call.ts";
+import { callBlob } from "../calls/render-call.ts";
 import type { Live } from "../live/live.ts";
 
-/** What became of every entry in the view of the last call; before the first, in the view that one would have. */
-export function explain({ lastCall, agent }: Pick<Live, "lastCall" | "agent">): readonly ExplainedEntry[] {
-  return lastCall === undefined ? explainNext(agent) : explainCall(lastCall, agent);
+/**
+ * The status of every entry in the view of the last call: the one that began here last, else the last one in the log. Without
+ * one, in the view that the next call would have. Loads what that needs, and changes nothing.
+ */
+export async function explain(
+  store: ThreadStore,
+  { lastCall, agent }: Pick<Live, "lastCall" | "agent">,
+): Promise<readonly ExplainedEntry[]> {
+  const call = lastCall === undefined ? await recordedView(store, agent) : begunView(lastCall);
+  for (let { thread } = lastCall?.agent ?? agent; ; ) {
+    try {
+      return call === undefined ? explainNext({ ...agent, thread }) : explainCall(call, agent, thread);
+    } catch (error) {
+      thread = await loadMissing(store, thread, error);
+    }
+  }
 }
 
-function explainNext(agent: ReactAgent): readonly ExplainedEntry[] {
+/** The same for the next call, of an agent that has loaded enough. */
+export function explainNext(agent: ReactAgent): readonly ExplainedEntry[] {
   const { settings, state, thread, contextPolicy } = agent;
   const { projector, model, readers, systemPrompt: system, contextPolicy: definition } = settings;
   const asked = state.run ?? state.last?.run;
@@ -26,23 +46,48 @@ function explainNext(agent: ReactAgent): readonly ExplainedEntry[] {
   return projector.explain({ model, readers, thread, policy, system, tools, tokenCounter });
 }
 
-function explainCall(
-  { directive, agent }: NonNullable<Live["lastCall"]>,
-  { settings }: ReactAgent,
-): readonly ExplainedEntry[] {
+/** How a call was projected. */
+interface CallView extends Pick<CallRecord, "basisLastSeq" | "lane"> {
+  readonly policy: ContextPolicy;
+  readonly environment: CallEnvironment;
+}
+
+function begunView({ directive: { basis, blobs } }: NonNullable<Live["lastCall"]>): CallView {
+  const [policy, environment] = blobs as unknown as readonly [ContextPolicy, CallEnvironment]; // as the agent puts them
+  return { ...basis, policy, environment };
+}
+
+/** The view of the newest call in the log. */
+async function recordedView(store: ThreadStore, { thread }: ReactAgent): Promise<CallView | undefined> {
+  const record = await lastRecord(store, thread);
+  if (record === undefined) return undefined;
+  const policy = (await callBlob(store, record.policy, "policy")) as ContextPolicyInput; // written by us
+  const environment = (await callBlob(store, record.environment, "environment")) as unknown as CallEnvironment; // by us
+  return { ...record, policy: ContextPolicy.create(policy), environment };
+}
+
+async function lastRecord(store: ThreadStore, thread: Thread): Promise<CallRecord | undefined> {
+  for (const entry of thread.toArray({ partial: true }).toReversed()) {
+    const found = callIn(entry);
+    if (found !== undefined) return found.record;
+  }
+  if (thread.firstSeq === 0) return undefined;
+  for await (const { record } of callsBack(store, thread.id, { toSeq: thread.firstSeq - 1 })) return record;
+  return undefined;
+}
+
+function explainCall(call: CallView, { settings }: ReactAgent, thread: Thread): readonly ExplainedEntry[] {
   const { projector, model, readers } = settings;
-  const { basis, blobs } = directive;
-  const policy = blobs[0] as unknown as ContextPolicy; // as the agent puts them
-  const { systemPrompt: system, tools } = blobs[1] as unknown as CallEnvironment;
-  const { thread } = agent;
+  const { basisLastSeq, lane, policy, environment } = call;
+  const { systemPrompt: system, tools } = environment;
   return projector.explain({
     model,
     readers,
-    thread: basis.basisLastSeq < thread.lastSeq ? thread.upTo(basis.basisLastSeq) : thread,
+    thread: basisLastSeq < thread.lastSeq ? thread.upTo(basisLastSeq) : thread,
     policy,
     system,
-    tools: tools as unknown as readonly ToolSpec[],
-    lane: basis.lane,
-    tokenCounter: counterFor(policy, agent.settings, thread),
+    tools: tools as unknown as readonly ToolSpec[], // written by us
+    lane,
+    tokenCounter: counterFor(policy, settings, thread),
   });
 }

@@ -23,7 +23,7 @@ import { referring, type TokenPorts, type Tokens, tokenConfigOf } from "../sessi
 import { guardTelemetry, noTelemetry } from "../telemetry/telemetry.ts";
 import { type HookLimit, hookAnswer, untilAborted } from "../time-limits.ts";
 import { harmless, saidOnce, systemWarn } from "../warn.ts";
-import { explain } from "./explain.ts";
+import { explainNext } from "./explain.ts";
 import { factsOf, loadCounter, promptFor } from "./given.ts";
 import type { ServerOptions } from "./options.ts";
 import { settingsFor } from "./settings.ts";
@@ -139,8 +139,7 @@ async function openLoop(options: ThreadOptions, first: StartHooks["first"], sign
     const isResumed = run !== undefined && asked.type === "resume" && asked.recover !== "fail";
     const given = isResumed ? await givenAgain(loop, run, signal) : undefined;
     await loop.open({ operation: await loop.scene.kept.operation(), first: run && asked, given });
-    const { lastCall } = loop.live;
-    if (agent.thread.firstSeq > 0) await loop.readAhead((now) => explain({ lastCall, agent: now }));
+    if (agent.thread.firstSeq > 0) await loop.readAhead(explainNext);
     return loop;
   } catch (error) {
     void loop.stop(0, serverStopped()).catch(() => undefined); // nobody got it

@@ -54,7 +54,7 @@ async function settled<Given extends AnyAgent>(
     for await (const _event of request.events({ until: "waiting" })); // to its end, or to where it waits
     if (request.state === "waiting") throw requestWaiting(request.id, last.token);
     const result = await request.result;
-    const thread = server.thread();
+    const thread = await server.thread();
     return Object.freeze({ ...result, thread: isOwn ? await wholeThread(store, thread) : thread });
   } finally {
     await server.stop({ graceMs: 0 }).catch(() => undefined); // the run is over; a claim that stays runs out

@@ -41,7 +41,7 @@ export type ChatTurnOptions<Given extends AnyAgent = AnyAgent> = AskOptions<Agen
 export interface ChatTurn<Output = unknown> {
   readonly request: AgentRequest<Output>;
   readonly after?: number;
-  readonly thread: () => Thread;
+  readonly thread: () => Promise<Thread>;
 }
 
 /**
@@ -101,7 +101,7 @@ export async function resumeTurn<Given extends AnyAgent>(
   const request = await host.resume(threadId);
   if (request === undefined) return undefined;
   const server = await host.get(threadId);
-  const thread = (): Thread => server.thread();
+  const thread = (): Promise<Thread> => server.thread();
   return { request: toldFromLog(request, thread), thread };
 }
 
@@ -114,7 +114,7 @@ async function openTurn<Given extends AnyAgent>(
 ): Promise<ChatTurn<AgentOutput<Given>> | undefined> {
   if (messageId === undefined) return undefined;
   const server = await host.get(threadId);
-  const ask = server.thread().filterByRef("messageId", messageId, { partial: true }).find(isAsk);
+  const ask = (await server.thread()).filterByRef("messageId", messageId, { partial: true }).find(isAsk);
   if (ask === undefined || server.request?.id !== ask.refs.requestId) return undefined;
   const isSame = sameJson((ask.payload as JsonObject)["content"], content as JsonValue);
   return isSame ? resumeTurn(host, threadId) : undefined;
@@ -132,7 +132,7 @@ async function goOn<Given extends AnyAgent>(
 ): Promise<ChatTurn<AgentOutput<Given>>> {
   const { request } = server;
   const after = request === undefined ? 0 : await restOf(request);
-  const wanted = request === undefined ? [] : decisionsFor(waitingCalls(server.thread(), request.id), message);
+  const wanted = request === undefined ? [] : decisionsFor(waitingCalls(await server.thread(), request.id), message);
   if (request === undefined || wanted.length === 0) throw notWaiting();
   for (const decision of wanted) {
     const { toolCallId } = decision;

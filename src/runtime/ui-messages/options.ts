@@ -38,7 +38,7 @@ export interface UIMessageStreamOptions {
    * The thread of the request. Results are streamed in the order of the calls, so a call that waits for an approval or an answer
    * delays those after it. With the thread, these results are streamed before the stream ends. Default: none.
    */
-  readonly thread?: (() => Thread) | undefined;
+  readonly thread?: (() => Thread | Promise<Thread>) | undefined;
 }
 
 export const STREAM_OPTIONS: OptionNames<UIMessageStreamOptions> = {

@@ -4,7 +4,7 @@ import { checkStreamOptions } from "../option-names.ts";
 import { failureOf } from "../request/request-error.ts";
 import type { UIChunk, UIChunk6 } from "./message.ts";
 import { isClient6, STREAM_OPTIONS, type UIMessageSource, type UIMessageStreamOptions } from "./options.ts";
-import { Translator } from "./translator.ts";
+import { READS_THREAD, Translator } from "./translator.ts";
 
 /**
  * A request as the stream that `useChat` and `readUIMessageStream` of the AI SDK read, from its first event on. It ends with
@@ -76,7 +76,8 @@ async function* chunks7Of(
   yield { type: "start", messageId };
   let isOver = false;
   for await (const event of source.events({ until: "waiting" })) {
-    const chunks = translator.take(event);
+    const thread = READS_THREAD.has(event.kind) ? await options.thread?.() : undefined;
+    const chunks = translator.take(event, thread);
     isOver = TERMINAL.has(event.kind);
     if (event.seq <= after) continue;
     const added = addedTo(event, options);
@@ -87,7 +88,7 @@ async function* chunks7Of(
   }
   if (isOver) return;
   const failure = await failureIn(source);
-  yield* failure === undefined ? translator.rest() : translator.fail(failure);
+  yield* failure === undefined ? translator.rest(await options.thread?.()) : translator.fail(failure);
 }
 
 function addedTo(event: AgentEvent, { data, messageMetadata }: UIMessageStreamOptions): readonly UIChunk[] {

@@ -58,7 +58,7 @@ interface Written {
  * @example
  * const server = await AgentServer.start({ agent: defineAgent({ model: scriptedModel(["4"]) }), store: memoryStore() });
  * await (await server.ask("What's 2+2?")).result;
- * console.log(toUIMessages(server.thread()).map(({ role }) => role)); // [ 'user', 'assistant' ]
+ * console.log(toUIMessages(await server.thread()).map(({ role }) => role)); // [ 'user', 'assistant' ]
  * await server.stop();
  */
 export function toUIMessages(thread: Thread, options: ToUIMessagesOptions = {}): UIChatMessage[] {

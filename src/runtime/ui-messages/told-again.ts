@@ -25,7 +25,10 @@ interface Written {
  * A request that tells first what the log holds of it, and then what happens: the process that told the beginning may have
  * ended. Every time it is iterated, once for each thing.
  */
-export function toldFromLog<Output>(request: AgentRequest<Output>, thread: () => Thread): AgentRequest<Output> {
+export function toldFromLog<Output>(
+  request: AgentRequest<Output>,
+  thread: () => Promise<Thread>,
+): AgentRequest<Output> {
   return {
     id: request.id,
     runId: request.runId,
@@ -41,7 +44,8 @@ export function toldFromLog<Output>(request: AgentRequest<Output>, thread: () =>
     },
     async *events(options) {
       const known = new Set<string>();
-      for (const event of loggedEvents(request, thread().filterByRef("requestId", request.id, { partial: true }))) {
+      const entries = (await thread()).filterByRef("requestId", request.id, { partial: true });
+      for (const event of loggedEvents(request, entries)) {
         known.add(keyOf(event));
         yield event;
       }

@@ -1,6 +1,7 @@
 import type { AgentEvent, EventData } from "../../agent/event.ts";
 import type { Failure } from "../../agent/signal.ts";
 import { isPlainObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
+import type { Thread } from "../../thread/thread.ts";
 import { suspendedBecause } from "../request/request-error.ts";
 import type { UIChunk, UIFinishReason, UIMessageMetadata } from "./message.ts";
 import {
@@ -39,6 +40,9 @@ interface Told {
   isDone?: boolean;
 }
 
+/** The events whose chunks may need the thread: of calls that another process made. */
+export const READS_THREAD: ReadonlySet<AgentEvent["kind"]> = new Set(["approval_resolved", "tool_completed"]);
+
 /** Says what a request tells as a stream of useChat does. */
 export class Translator {
   readonly #options: UIMessageStreamOptions;
@@ -52,7 +56,8 @@ export class Translator {
     this.#options = options;
   }
 
-  take(event: AgentEvent): readonly UIChunk[] {
+  /** `thread` is needed for the events of `READS_THREAD`. */
+  take(event: AgentEvent, thread?: Thread): readonly UIChunk[] {
     switch (event.kind) {
       case "llm_started":
         return this.#begin();
@@ -68,9 +73,9 @@ export class Translator {
       case "approval_requested":
         return [...this.#introduce(event, event.data.arguments), ...this.#ask(event)];
       case "approval_resolved":
-        return this.#resolve(event);
+        return this.#resolve(event, thread);
       case "tool_completed":
-        return [...this.#introduce(event), this.#outcome(event)];
+        return [...this.#introduce(event, argumentsOf(event, thread)), this.#outcome(event)];
       case "input_injected": {
         const { id, steer, content } = event.data;
         // What others put in, and what the agent asks itself, the user has not said.
@@ -106,8 +111,8 @@ export class Translator {
   }
 
   /** The request waits for somebody outside, and goes on in another stream. */
-  rest(): readonly UIChunk[] {
-    return [...this.#heldBack(), ...this.#end(), { type: "finish", finishReason: "tool-calls" }];
+  rest(thread?: Thread): readonly UIChunk[] {
+    return [...this.#heldBack(thread), ...this.#end(), { type: "finish", finishReason: "tool-calls" }];
   }
 
   /** The stream ends before the request does: how that ends is not known here. */
@@ -177,14 +182,13 @@ export class Translator {
   }
 
   /** A call that this stream has not told of: the process that made it may have ended. */
-  #introduce(call: OfCall, given?: JsonValue): readonly UIChunk[] {
+  #introduce(call: OfCall, given: JsonValue = {}): readonly UIChunk[] {
     const { callId, toolCallId, toolName } = call;
     const key = approvalIdOf(callId, toolCallId);
     if (this.#told.has(key)) return [];
     this.#told.set(key, { toolCallId });
     if (this.#options.after !== undefined) return []; // it is in the message that the client has
-    const input = given ?? this.#argumentsOf(call) ?? {};
-    return [{ type: "tool-input-available", toolCallId, toolName, input }];
+    return [{ type: "tool-input-available", toolCallId, toolName, input: given }];
   }
 
   #ask({ callId, toolCallId }: OfCall): readonly UIChunk[] {
@@ -194,10 +198,10 @@ export class Translator {
     return [{ type: "tool-approval-request", approvalId, toolCallId }];
   }
 
-  #resolve(event: EventOf<"approval_resolved">): readonly UIChunk[] {
+  #resolve(event: EventOf<"approval_resolved">, thread: Thread | undefined): readonly UIChunk[] {
     const { approved, reason: given } = event.data;
     const approvalId = approvalIdOf(event.callId, event.toolCallId);
-    const introduced = this.#introduce(event);
+    const introduced = this.#introduce(event, argumentsOf(event, thread));
     const told = this.#told.get(approvalId);
     const asked = told?.isAsked || this.#options.after !== undefined ? [] : this.#ask(event);
     if (told !== undefined) told.isDenied = !approved;
@@ -214,8 +218,7 @@ export class Translator {
   }
 
   /** Results that are in, and are told only when a call before them has its own. */
-  #heldBack(): readonly UIChunk[] {
-    const thread = this.#options.thread?.();
+  #heldBack(thread: Thread | undefined): readonly UIChunk[] {
     if (thread === undefined) return [];
     return [...this.#told].flatMap(([key, { toolCallId, isDone }]) => {
       if (isDone) return [];
@@ -227,15 +230,14 @@ export class Translator {
       return [this.#outcome({ callId: entry.refs.callId, toolCallId, data: { content, isError } })];
     });
   }
+}
 
-  #argumentsOf({ callId = "", toolCallId }: OfCall): JsonValue | undefined {
-    const entries = this.#options.thread?.().filterByRef("callId", callId, { partial: true }) ?? [];
-    const calls = entries.flatMap(
-      ({ payload }) => ((payload as JsonObject)["toolCalls"] as readonly JsonValue[]) ?? [],
-    ); // written by us
-    const call = calls.find((one) => isPlainObject(one) && one["id"] === toolCallId) as JsonObject | undefined;
-    return call?.["arguments"];
-  }
+/** The arguments of a call, from the log. */
+function argumentsOf({ callId = "", toolCallId }: OfCall, thread: Thread | undefined): JsonValue | undefined {
+  const entries = thread?.filterByRef("callId", callId, { partial: true }) ?? [];
+  const calls = entries.flatMap(({ payload }) => ((payload as JsonObject)["toolCalls"] as readonly JsonValue[]) ?? []); // written by us
+  const call = calls.find((one) => isPlainObject(one) && one["id"] === toolCallId) as JsonObject | undefined;
+  return call?.["arguments"];
 }
 
 /** What `toUIMessages` marks the message with too, so that it is the same before and after a reload. */

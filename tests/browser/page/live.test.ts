@@ -68,7 +68,7 @@ test("a suspended request is shown as suspended with its cause, and followed aga
   const next = await AgentServer.start(options);
   const resumed = await Array.fromAsync(next.request?.events() ?? []);
   expect(liveAfter([...before, ...resumed])).toMatchObject({ state: "done", outcome: { kind: "completed" } });
-  const ends = next.thread().filterByRef("requestId", request.id);
+  const ends = (await next.thread()).filterByRef("requestId", request.id);
   await next.stop();
   const shows = (entry: Entry | undefined) => suspended && entry && isResumedBy(suspended, entry);
   expect(shows(ends[0])).toBe(false); // the ask: this process wrote it

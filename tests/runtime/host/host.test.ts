@@ -73,7 +73,7 @@ test("a request that waits and that nobody looks at is released, and can be resu
   const request = await end(host.resume("thread_1"));
   if (request !== undefined) await end(request.result);
   expect(ran).toEqual(["call_p"]);
-  expect((await end(host.get("thread_1"))).thread().last()?.payload).toMatchObject({ content: "Paid." });
+  expect((await (await end(host.get("thread_1"))).thread()).last()?.payload).toMatchObject({ content: "Paid." });
   expect(await end(host.resume("thread_1"))).toBeUndefined();
   await end(host.stop());
 });
@@ -254,10 +254,7 @@ test.each([
   const request = await end(host.ask("thread_1", "Hi again"));
   expect((await end(request.result)).text).toBe("2");
   const server = await end(host.get("thread_1"));
-  const kinds = server
-    .thread()
-    .toArray()
-    .map(({ kind }) => kind);
+  const kinds = (await server.thread()).toArray().map(({ kind }) => kind);
   expect(kinds).toEqual([...Array.from({ length: count }, () => "note"), "ai_message", "ai_message"]);
   expect((await store.verify("thread_1")).ok).toBe(true);
   await end(host.stop());

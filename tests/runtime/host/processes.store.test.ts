@@ -44,6 +44,26 @@ test("approved by token in a process that the thread was never in, after the one
   expect(second.said().filter(([word]) => word === "ran")).toHaveLength(1);
 });
 
+test("a thread that waits reads the same in the process that holds it and in another one", async () => {
+  const path = fastFile();
+  const first = worker(path, [PAY, "Paid."]);
+  first.tell("ask", "thread_1", "Pay");
+  await first.hears("waiting");
+  first.tell("read", "thread_1");
+  const [, , live = ""] = await first.hears("did", "read");
+  const second = worker(path, []);
+  second.tell("read", "thread_1");
+  const [, , read = ""] = await second.hears("did", "read");
+  expect(JSON.parse(read)).toEqual(JSON.parse(live));
+  expect(JSON.parse(live)).toMatchObject({ waiting: [{ toolCallId: "call_p", kind: "approval" }], explained: [{}] });
+  second.tell("approve", "thread_1", "call_p"); // the first one still holds the thread
+  expect(await first.hears("completed")).toEqual(["completed", "Paid."]);
+  for (const { tell, child } of [first, second]) {
+    tell("stop");
+    await child.ended;
+  }
+});
+
 test("approved from another process while the one that asked is waiting: that one acts", async () => {
   const path = fastFile();
   const first = worker(path, [PAY, "Paid."]);

@@ -23,13 +23,13 @@ describe.each(EVERY_WAY)("$api, $way", (setting) => {
     const results: RequestResult[] = [];
     for (let ask = 1; ask <= 4; ask++) results.push(await (await server.ask(`Weather, for the time ${ask}?`)).result);
 
-    const reads = recordsIn(server.thread().toArray()).map(({ usage }) => usage.cacheReadTokens ?? 0);
+    const reads = recordsIn((await server.thread()).toArray()).map(({ usage }) => usage.cacheReadTokens ?? 0);
     expect(reads).toHaveLength(16);
     expect(reads.slice(1).every((read, index) => read >= (reads[index] ?? 0))).toBe(true);
     expect(reads.at(-1)).toBeGreaterThan((reads[1] ?? 0) + 500);
 
     const given = scene.provider.requests.map(({ usage }) => usage);
-    expect(recordsIn(server.thread().toArray()).map(({ usage }) => usage)).toEqual(
+    expect(recordsIn((await server.thread()).toArray()).map(({ usage }) => usage)).toEqual(
       given.map((usage) => ({
         inputTokens: usage?.input,
         outputTokens: usage?.output,

@@ -113,7 +113,7 @@ describe.each(EVERY_WAY)("$api, $way", (setting) => {
     const request = await server.ask("What's 2+2?");
     expect((await request.result).text).toBe("Five");
     expect(retriesIn(await told(request))).toHaveLength(1);
-    expect(saidLast(server)).toMatchObject({ role: "assistant", call: { attempts: 2 } });
+    expect(await saidLast(server)).toMatchObject({ role: "assistant", call: { attempts: 2 } });
     scene.provider.answer(() => ({ text: "Six" }));
     expect((await (await server.ask("And now?")).result).text).toBe("Six");
     expect(await proveBodies(scene)).toBe(2);
@@ -131,7 +131,7 @@ describe.each(EVERY_WAY)("$api, $way", (setting) => {
     };
     expect(codes[error]).toContain(code);
     expect(retries).toEqual([]);
-    if (streaming) expect(saidLast(server)).toMatchObject({ partial: true, content: "Fo" });
+    if (streaming) expect(await saidLast(server)).toMatchObject({ partial: true, content: "Fo" });
   });
 
   test("an abort reaches the provider, and what was said until then is kept and marked", async () => {
@@ -144,7 +144,7 @@ describe.each(EVERY_WAY)("$api, $way", (setting) => {
     expect(await server.cancel()).toBe(true);
     expect(await asked.ended).toBe("aborted");
     expect((await told(request)).at(-1)?.kind).toBe("request_cancelled");
-    if (streaming) expect(saidLast(server)).toMatchObject({ role: "assistant", content: "Fo", partial: true });
+    if (streaming) expect(await saidLast(server)).toMatchObject({ role: "assistant", content: "Fo", partial: true });
     scene.provider.answer({ text: "Five" });
     expect((await (await server.ask("And now?")).result).text).toBe("Five");
     expect(await proveBodies(scene)).toBe(2);
@@ -190,7 +190,7 @@ describe.each(APIS)("%s", (api) => {
     const server = await scene.start({ model, modelMaxRetries: 0 });
     const request = await server.ask("What's 2+2?");
     expect(await failed(request)).toEqual({ code: "model_stream_interrupted", retryable: true, retries: [] });
-    expect(saidLast(server)).toMatchObject({ partial: true });
+    expect(await saidLast(server)).toMatchObject({ partial: true });
   });
 
   test("what is too long is asked for once more with less, and then given up", async () => {
@@ -241,8 +241,8 @@ function endingBehind(text: string): typeof fetch {
 }
 
 /** The last thing that was said, by whomever. */
-function saidLast(server: AgentServer): unknown {
-  return server.thread().filterByKind("ai_message").at(-1)?.payload;
+async function saidLast(server: AgentServer): Promise<unknown> {
+  return (await server.thread()).filterByKind("ai_message").at(-1)?.payload;
 }
 
 async function until(isSo: () => boolean): Promise<void> {

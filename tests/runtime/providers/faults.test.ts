@@ -91,7 +91,7 @@ async function story(on: Scene): Promise<Outcome> {
   expect(new Set(on.ran).size).toBe(on.ran.length);
   expectWordsOnce((await page).message.parts);
   await expectNextAsk(on);
-  expectWordsOnce(toUIMessages(server.thread()).flatMap(({ parts }) => parts));
+  expectWordsOnce(toUIMessages(await server.thread()).flatMap(({ parts }) => parts));
   await store.verify(THREAD);
   return { code, text, events };
 }

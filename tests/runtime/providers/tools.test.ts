@@ -1,4 +1,4 @@
-import { content, type JsonObject } from "heddle";
+import { type AgentServer, content, type JsonObject } from "heddle";
 import { describe, expect, test } from "vitest";
 import { defineTool } from "../../../src/agent/definition/tool.ts";
 import { EVERY_WAY } from "./support/models.ts";
@@ -126,8 +126,8 @@ function citiesIn(body: JsonObject | undefined): readonly string[] {
 }
 
 /** Resolves when the result is in the log. */
-async function committed(server: { thread(): { toArray(): readonly unknown[] } }, city: string): Promise<void> {
-  while (!JSON.stringify(server.thread().toArray()).includes(`Sunny in ${city}.`)) {
+async function committed(server: AgentServer, city: string): Promise<void> {
+  while (!JSON.stringify((await server.thread()).toArray()).includes(`Sunny in ${city}.`)) {
     await new Promise((resolve) => setImmediate(resolve));
   }
 }

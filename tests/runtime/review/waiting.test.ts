@@ -117,20 +117,20 @@ test("a server lists the calls that wait for somebody outside, also after a rest
     script: [{ calls: [{ name: "pay", arguments: { to: "Ann" } }, { name: "pick" }, { name: "look" }] }],
     tools,
   });
-  expect(server.waiting()).toEqual([]);
+  expect(await server.waiting()).toEqual([]);
   await on.end(server.ask("Pay."));
   await on.settled();
   const waiting = [
     { toolCallId: "call_1", name: "pay", arguments: { to: "Ann" }, kind: "approval" },
     { toolCallId: "call_2", name: "pick", arguments: {}, kind: "answer" },
   ];
-  expect(server.waiting()).toEqual(waiting);
+  expect(await server.waiting()).toEqual(waiting);
   await on.end(server.stop());
   const again = await on.start({ script: ["Done."], tools });
   await on.settled();
-  expect(again.waiting()).toEqual(waiting);
+  expect(await again.waiting()).toEqual(waiting);
   await on.end(again.deny("call_1"));
-  expect(again.waiting()).toEqual(waiting.slice(1));
+  expect(await again.waiting()).toEqual(waiting.slice(1));
   await on.end(again.cancel());
-  expect(again.waiting()).toEqual([]);
+  expect(await again.waiting()).toEqual([]);
 });

@@ -44,7 +44,7 @@ describe("a branch of a server", () => {
     const words = Array.from({ length: 600 }, (_, n) => message(`Word ${n}.`, n % 2 ? "assistant" : "user"));
     await on.store.append(on.threadId, words);
     const server = await on.start({ script: [answers("Word 0.", "Word 1.", "And?")], contextPolicy });
-    expect(server.thread().firstSeq).toBeGreaterThan(2);
+    expect((await server.thread()).firstSeq).toBeGreaterThan(2);
     expect((await on.end(server.branch({ before: "Word 2." }))).status).toBe("applied");
     await on.end((await on.end(server.ask("And?"))).result);
     await proveAll(on.store, on.threadId);

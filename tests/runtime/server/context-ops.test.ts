@@ -20,7 +20,7 @@ describe("an operation while nothing runs", () => {
     const { status, settled } = await on.end(server.reset());
     expect([status, await on.end(settled)]).toEqual(["applied", { status: "applied" }]);
     await on.end((await on.end(server.ask("Two?"))).result);
-    expect(server.thread().entryCount).toBe(5);
+    expect((await server.thread()).entryCount).toBe(5);
     await proveAll(on.store, on.threadId);
   });
 
@@ -34,7 +34,7 @@ describe("an operation while nothing runs", () => {
     await on.end((await on.end(server.ask("There?"))).result);
     await on.end(server.stop());
     const again = await on.start({ script: [sees("299", "There?", "Yes.", "Hello.")] });
-    expect(again.thread().firstSeq).toBeGreaterThan(0);
+    expect((await again.thread()).firstSeq).toBeGreaterThan(0);
     const retried = await on.end(again.modifyContext(replaceBy("A", "op_a")));
     expect([retried.status, await on.end(retried.settled)]).toEqual(["duplicate", { status: "applied" }]);
     await expect(on.end(again.modifyContext(replaceBy("B", "op_a")))).rejects.toMatchObject({
@@ -154,7 +154,7 @@ describe("an operation while a request runs", () => {
     for (let index = 0; index < 300; index++) await on.end(first.modifyContext(replaceBy(`${index}`)));
     await on.end(first.stop());
     const server = await on.start({ script: [{ text: "One.", delayMs: 50 }] });
-    expect(server.thread().firstSeq).toBeGreaterThan(0);
+    expect((await server.thread()).firstSeq).toBeGreaterThan(0);
     const request = await on.end(server.ask("Again?"));
     const waiting = await on.end(server.modifyContext(replaceBy("W", "w")));
     expect(waiting.status).toBe("deferred");

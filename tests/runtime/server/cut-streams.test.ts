@@ -49,7 +49,7 @@ describe.each(CUT)("a stream that is cut after its first word by %s", (_what, cu
     expect(errors).toEqual([]);
     const texts = message.parts.flatMap((part) => (part.type === "text" ? [part.text] : []));
     expect(texts).toEqual(["Right."]);
-    const reloaded = toUIMessages(server.thread()).at(-1);
+    const reloaded = toUIMessages(await server.thread()).at(-1);
     expect(reloaded?.parts.flatMap((part) => (part.type === "text" ? [part.text] : []))).toEqual(["Right."]);
   });
 });

@@ -43,7 +43,7 @@ describe("an option that does not exist is refused, and those that do are named"
   test("an ask, and the thread is as it was", async () => {
     await using server = await AgentServer.start({ agent, store });
     await expect(server.ask("Hi.", untyped({ contxt: 1 }))).rejects.toMatchObject({ code: "invalid_options" });
-    expect(server.thread().rev).toBe(0);
+    expect((await server.thread()).rev).toBe(0);
   });
 });
 

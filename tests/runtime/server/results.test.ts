@@ -33,7 +33,7 @@ describe("the result of a request by its id", () => {
       );
     }
     const second = await on.start({ ...config, script: ['{"n":2}'] });
-    expect(second.thread().firstSeq).toBeGreaterThan(2);
+    expect((await second.thread()).firstSeq).toBeGreaterThan(2);
     await on.end((await on.end(second.ask("2?"))).result);
     expect(await second.result(id)).toEqual(one);
     expect(one.object).toEqual({ n: 1 });
@@ -65,10 +65,10 @@ test("a request says as soon as nothing is at work, each time, and when it is do
   const server = await on.start({ script, tools: { pay, ask } });
   const request = await on.end(server.ask("Pay."));
   expect(await on.end(request.settled())).toBe("waiting");
-  expect(server.waiting()).toMatchObject([{ toolCallId: "call_p" }]);
+  expect(await server.waiting()).toMatchObject([{ toolCallId: "call_p" }]);
   await server.approve("call_p");
   expect(await on.end(request.settled())).toBe("waiting");
-  expect(server.waiting()).toMatchObject([{ toolCallId: "call_a" }]);
+  expect(await server.waiting()).toMatchObject([{ toolCallId: "call_a" }]);
   await on.end(server.answer("call_a", "yes"));
   expect(await on.end(request.settled())).toBe("done");
   expect((await request.result).text).toBe("Done.");

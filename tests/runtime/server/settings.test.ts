@@ -151,9 +151,9 @@ test("explain says what became of every entry in the view of the last call", asy
     tools: { look },
     contextPolicy: { maxTurns: 1, keepLastTurns: 1 },
   });
-  expect(server.explain()).toEqual([]);
+  expect(await server.explain()).toEqual([]);
   await ask(on, server, "1?", "2?");
-  expect(server.explain().map(({ seq, status }) => [seq, status])).toEqual([
+  expect((await server.explain()).map(({ seq, status }) => [seq, status])).toEqual([
     [0, "cut"],
     [1, "cut"],
     [2, "shown"],
@@ -171,12 +171,12 @@ test("explain tells of a long thread before its first call here, however little 
   await on.store.append(on.threadId, entries);
   const contextPolicy = { maxInputTokens: 12_000, reserveOutputTokens: 1_000 };
   const server = await on.start({ script: ["Hi."], contextPolicy });
-  const shown = () => server.explain().filter(({ status }) => status === "shown").length;
-  const before = shown();
+  const shown = async () => (await server.explain()).filter(({ status }) => status === "shown").length;
+  const before = await shown();
   expect(before).toBeGreaterThan(200);
-  expect(server.thread().firstSeq).toBeGreaterThan(0);
+  expect((await server.thread()).firstSeq).toBeGreaterThan(0);
   await ask(on, server, "Go on.");
-  expect(Math.abs(shown() - before)).toBeLessThan(100);
+  expect(Math.abs((await shown()) - before)).toBeLessThan(100);
 });
 
 test("a long thread is not kept in memory: after many requests only its end is loaded", async () => {
@@ -192,7 +192,7 @@ test("a long thread is not kept in memory: after many requests only its end is l
   for (let index = 0; index < 4; index++) {
     await ask(on, server, `${index}?`);
     await on.settled();
-    thread = server.thread();
+    thread = await server.thread();
     expect(thread.rev).toBe(4_500 + 2 * (index + 1));
   }
   expect((thread?.rev ?? 0) - (thread?.firstSeq ?? 0)).toBeLessThan(4_096);

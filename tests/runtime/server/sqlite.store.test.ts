@@ -45,10 +45,10 @@ test("a long thread is started with its end, and projects a window of it", async
   await on.end(first.stop());
   const second = await on.start({ script: ["Two."], contextPolicy });
   await on.end((await on.end(second.ask("Two?"))).result);
-  const { rev, firstSeq } = second.thread();
+  const { rev, firstSeq } = await second.thread();
   expect(rev).toBe(5_004);
   expect(firstSeq).toBeGreaterThan(4_700);
-  expect(second.explain().length).toBeLessThan(300);
+  expect((await second.explain()).length).toBeLessThan(300);
   expect(await proveAll(store, on.threadId)).toBe(2);
   await on.end(second.stop());
   await store.close();

@@ -60,7 +60,7 @@ describe("what is steered", () => {
     );
     const second = await on.start({ script: [{ text: "Three.", delayMs: 50 }, "Four."] });
     const next = await on.end(second.ask("And now?"));
-    expect(second.thread().firstSeq).toBeGreaterThan(seq);
+    expect((await second.thread()).firstSeq).toBeGreaterThan(seq);
     const again = second.steer("Be brief.", { id: "brief" });
     const other = second.steer("In verse.", { id: "verse" });
     expect([again.accepted, other.accepted]).toEqual([true, true]);

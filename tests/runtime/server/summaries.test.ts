@@ -47,7 +47,7 @@ describe("a summary that somebody asks for", () => {
     await on.end(first.stop());
     const contextPolicy = { maxInputTokens: 600, reserveOutputTokens: 100, keepLastTurns: 1 };
     const server = await on.start({ script: [], summarizer, contextPolicy });
-    expect(server.thread().firstSeq).toBeGreaterThan(20);
+    expect((await server.thread()).firstSeq).toBeGreaterThan(20);
     await on.end(server.summarize({ toSeq: 11 }));
     expect(ranges.map(({ fromSeq, toSeq, messages }) => [fromSeq, toSeq, messages.length])).toEqual([[0, 11, 12]]);
     expect(await failureOf(on.end(server.summarize({ toSeq: 11 })))).toMatchObject({ code: "nothing_to_summarize" });

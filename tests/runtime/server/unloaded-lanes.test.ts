@@ -32,9 +32,9 @@ beforeEach(async () => {
 describe("a server that has loaded the end of a long thread", () => {
   test("switches to a lane that it has not loaded, and the model sees that lane", async () => {
     const server = await on.start({ script: [sees("Old.", "Still there?")], contextPolicy });
-    expect(Object.keys(server.thread().base?.lanes ?? {})).toEqual(["default"]);
+    expect(Object.keys((await server.thread()).base?.lanes ?? {})).toEqual(["default"]);
     expect((await on.end(server.modifyContext(switchTo("old", "o1")))).status).toBe("applied");
-    expect(Object.keys(server.thread().base?.lanes ?? {}).sort()).toEqual(["default", "old"]);
+    expect(Object.keys((await server.thread()).base?.lanes ?? {}).sort()).toEqual(["default", "old"]);
     await on.end((await on.end(server.ask("Still there?"))).result);
     await proveAll(on.store, on.threadId);
   });

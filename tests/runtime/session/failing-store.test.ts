@@ -329,7 +329,7 @@ test("an operation whose acknowledgement was lost is tried again, and applied on
     return { error: () => new StoreFullError(undefined), after: true };
   };
   expect((await on.end(server.reset())).status).toBe("applied");
-  expect(told(server.thread())).toEqual(["ai_context_operation"]);
+  expect(told(await server.thread())).toEqual(["ai_context_operation"]);
   expect(told(await on.log())).toEqual(["ai_context_operation"]);
 });
 

@@ -53,7 +53,7 @@ test("a request that is open is nobody's to go on with but its owner's", async (
     threadId,
   });
   await all((await server.ask("Hi")).events({ until: "waiting" }));
-  const thread = server.thread();
+  const thread = await server.thread();
   await server.stop();
   expect(await codeOf(react.run("Hi", cast([]).agent, { store, threadId }))).toBe("busy");
   expect(await codeOf(react.run("Hi", cast([]).agent, { thread }))).toBe("busy");

@@ -288,13 +288,13 @@ test("a chat that is longer than what is loaded goes on after an approval, and i
   const host = hostOn(store, [paying, "Paid."]);
   const first = await post(host, [user("Pay")]);
   await post(host, [user("Pay"), decide(first.message, true)]);
-  const thread = (await host.get("thread_c")).thread();
+  const thread = await (await host.get("thread_c")).thread();
   expect(thread.firstSeq).toBeGreaterThan(0);
   expect(() => toUIMessages(thread)).toThrow(expect.objectContaining({ code: "entry_not_loaded", seq: 0 }));
   expect(toUIMessages(thread, { partial: true }).at(-1)?.id).toBe(first.message.id);
   const all = await store.load("thread_c");
   expect(all && toUIMessages(all)).toHaveLength(602);
-  const explained = (await host.get("thread_c")).explain();
+  const explained = await (await host.get("thread_c")).explain();
   const before = { seq: 0, fromSeq: 0, toSeq: thread.firstSeq - 1, status: "not_loaded", rule: "before_loaded" };
   expect(explained[0]).toMatchObject(before);
   expect(explained[1]?.seq).toBe(thread.firstSeq);

@@ -27,7 +27,7 @@ describe("the messages of a thread", () => {
       { type: "text", text: "Second" },
     ]);
     await second.result;
-    const messages = toUIMessages(server.thread());
+    const messages = toUIMessages(await server.thread());
     expect(messages.map(({ id, role }) => (role === "assistant" ? id : role))).toEqual([
       "user",
       first.id,
@@ -56,7 +56,7 @@ describe("the messages of a thread", () => {
     const server = await AgentServer.start({ agent: agentOf(["Now."]), store, threadId: "thread_c" });
     const request = await server.ask("Again");
     await request.result;
-    const messages = toUIMessages(server.thread());
+    const messages = toUIMessages(await server.thread());
     expect(messages.slice(0, 2)).toEqual(imported);
     expect(messages.slice(2).map(({ role, parts }) => [role, parts.at(-1)])).toEqual([
       ["user", { type: "text", text: "Again" }],
@@ -69,11 +69,11 @@ describe("the messages of a thread", () => {
     const { server } = await chat(["In the first.", "In the second."]);
     await (await server.ask("One")).result;
     await server.modifyContext({ contextRef: "second", operation: { type: "switch", reason: "manual" } });
-    expect(toUIMessages(server.thread())).toEqual([]);
+    expect(toUIMessages(await server.thread())).toEqual([]);
     await (await server.ask("Two")).result;
-    const texts = toUIMessages(server.thread()).map(({ parts }) => parts.at(-1));
+    const texts = toUIMessages(await server.thread()).map(({ parts }) => parts.at(-1));
     expect(texts).toMatchObject([{ text: "Two" }, { text: "In the second." }]);
-    const noted = server.thread().append([
+    const noted = (await server.thread()).append([
       { kind: "message", payload: { role: "user", content: "Without a lane" } },
       { kind: "message", payload: { role: "assistant", content: "In it", contextRef: "second" } },
       { kind: "message", payload: { role: "user", content: "In another", contextRef: "default" } },
@@ -89,8 +89,8 @@ describe("the messages of a thread", () => {
     await (await server.ask("One")).result;
     const operation = { type: "switch", reason: "manuel" };
     const payload = { opId: "o", contextRef: "second", operation };
-    const thread = server.thread().append({ kind: "ai_context_operation", payload } as never);
-    expect(toUIMessages(thread)).toEqual(toUIMessages(server.thread()));
+    const thread = (await server.thread()).append({ kind: "ai_context_operation", payload } as never);
+    expect(toUIMessages(thread)).toEqual(toUIMessages(await server.thread()));
     expect(toUIMessages(thread)).toHaveLength(2);
     await server.stop();
   });
@@ -99,14 +99,13 @@ describe("the messages of a thread", () => {
     const { server } = await chat(["In the first."]);
     await (await server.ask("One")).result;
     const operation = { type: "switch", reason: "manual" };
-    const thread = server
-      .thread()
+    const thread = (await server.thread())
       .append({ kind: "ai_context_operation", payload: { opId: "o", contextRef: "second", operation } } as never)
       .append(taken(imported) as never);
     expect(toUIMessages(thread)).toEqual(imported);
-    expect(toUIMessages(thread, { lane: "default" })).toEqual(toUIMessages(server.thread()));
+    expect(toUIMessages(thread, { lane: "default" })).toEqual(toUIMessages(await server.thread()));
     const list = thread.toMessages({ format: "ui-messages", lane: "default" });
-    expect(list.map(({ id }) => id)).toEqual(toUIMessages(server.thread()).map(({ id }) => id));
+    expect(list.map(({ id }) => id)).toEqual(toUIMessages(await server.thread()).map(({ id }) => id));
   });
 
   test("have ids of their own, also where the page named the question", async () => {
@@ -126,7 +125,7 @@ describe("the messages of a thread", () => {
     requests.push(await server.ask("Rome?", { refs: { messageId: "m2" } }));
     await requests[1]?.result;
     const ids = (thread: Thread | undefined) => thread?.toMessages({ format: "ui-messages" }).map(({ id }) => id);
-    const given = ids(server.thread());
+    const given = ids(await server.thread());
     expect(new Set(given).size).toBe(6);
     expect([given?.[0], given?.[1], given?.[4], given?.[5]]).toEqual(["m1", requests[0]?.id, "m2", requests[1]?.id]);
     expect(ids(await store.load("thread_c"))).toEqual(given);
@@ -137,11 +136,14 @@ describe("the messages of a thread", () => {
       tools: { look: { inputSchema: anything, execute: () => ({ c: [1] }) } },
     });
     await (await server.ask("Go")).result;
-    const [, message] = toUIMessages(server.thread()) as [unknown, UIMessage];
+    const [, message] = toUIMessages(await server.thread()) as [unknown, UIMessage];
     const part = message.parts[1] as unknown as { input: { a: { b: number } }; output: { c: number[] } };
     part.input.a.b = 2;
     part.output.c.push(2);
-    expect(toUIMessages(server.thread())[1]?.parts[1]).toMatchObject({ input: { a: { b: 1 } }, output: { c: [1] } });
+    expect(toUIMessages(await server.thread())[1]?.parts[1]).toMatchObject({
+      input: { a: { b: 1 } },
+      output: { c: [1] },
+    });
   });
 
   test("keep what providers want back, and sources", () => {
@@ -195,7 +197,7 @@ describe("after a reload, the message of a request", () => {
       parts: [{ type: "step-start" }, { type: "text", text: "Half an", state: "done" }],
       metadata: { heddle: { status: "failed", code: "model_bad_request", reason: "An error occurred." } },
     });
-    const own = toUIMessages(server.thread(), { onError: ({ message }) => message }).at(-1);
+    const own = toUIMessages(await server.thread(), { onError: ({ message }) => message }).at(-1);
     expect(own?.metadata?.heddle.reason).toContain("The provider refused the request");
   });
 
@@ -204,7 +206,7 @@ describe("after a reload, the message of a request", () => {
     const request = await server.ask("One");
     await request.result.catch(() => undefined);
     await (await server.ask("Two?")).result;
-    const messages = toUIMessages(server.thread());
+    const messages = toUIMessages(await server.thread());
     expect(messages.map(({ role }) => role)).toEqual(["user", "assistant", "user", "assistant"]);
     const metadata = { heddle: { status: "failed", code: expect.any(String), reason: "An error occurred." } };
     expect(messages[1]).toEqual({ id: request.id, role: "assistant", parts: [{ type: "step-start" }], metadata });
@@ -244,7 +246,7 @@ describe("after a reload, the message of a request", () => {
   test("that ended well has no mark", async () => {
     const { server } = await chat(["Fine."]);
     await (await server.ask("Hi")).result;
-    expect(toUIMessages(server.thread()).every((message) => !("metadata" in message))).toBe(true);
+    expect(toUIMessages(await server.thread()).every((message) => !("metadata" in message))).toBe(true);
   });
 });
 

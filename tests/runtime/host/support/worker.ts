@@ -43,6 +43,10 @@ async function obey([command, threadId, argument]: readonly string[]): Promise<u
     case "approve":
       await host.approve(threadId ?? "", argument ?? "");
       return "approved";
+    case "read": {
+      const [waiting, explained] = [await host.waiting(threadId ?? ""), await host.explain(threadId ?? "")];
+      return JSON.stringify({ waiting, explained, entries: (await host.thread(threadId ?? "")).toArray() });
+    }
     case "resume": {
       const request = await host.resume(threadId ?? "");
       return request === undefined ? "nothing" : (await request.result).text;
