@@ -95,9 +95,8 @@ export type {
 } from "./agent/signal.ts";
 export type { CheckpointStore, Revocations, TokenBind, TokenSecret, Warn } from "./checkpoint/config.ts";
 export type { TokenErrorCode } from "./checkpoint/error.ts";
-export type { TokenClaims } from "./checkpoint/payload.ts";
+export type { ResumePhase, ResumeState, ThreadRef, TokenClaims } from "./checkpoint/payload.ts";
 export type { ResumeTokens, VerifiedToken } from "./checkpoint/resume-tokens.ts";
-export type { ResumePhase, ResumeState, ThreadRef } from "./checkpoint/state.ts";
 export type { ContextOpErrorCode } from "./lanes/context-operation.ts";
 export { type Context, type ContextEntry, foldLane, type LaneReport, verifyLane } from "./lanes/fold-lane.ts";
 export type { LaneItem } from "./lanes/lane-log.ts";

@@ -1,4 +1,4 @@
-import { MIN_SECRET_BYTES, secretProblem } from "../agent/definition/token-checks.ts";
+import { MIN_SECRET_BYTES, secretProblem } from "../agent/definition/checks.ts";
 import { base64url } from "../thread/encoding.ts";
 import { HeddleError } from "../thread/errors.ts";
 import { copyJson, copyJsonObject, describe, type JsonObject, type JsonValue } from "../thread/json.ts";

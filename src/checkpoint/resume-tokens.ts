@@ -10,8 +10,17 @@ import {
   type TokenConfig,
 } from "./config.ts";
 import { invalidOption, TokenError, tooLarge } from "./error.ts";
-import { claimsOf, fromBase64url, readPayload, stateOf, type TokenClaims, writePayload } from "./payload.ts";
-import { checkState, copyState, type ResumeState } from "./state.ts";
+import {
+  checkState,
+  claimsOf,
+  copyState,
+  fromBase64url,
+  type ResumeState,
+  readPayload,
+  stateOf,
+  type TokenClaims,
+  writePayload,
+} from "./payload.ts";
 
 /** Signed tokens to resume a run from. Every function takes the same config. */
 export interface ResumeTokens {

@@ -5,11 +5,13 @@ import {
   type FileContentPart,
   fileNote,
   type Part,
+  type PartMetadata,
   type TextContentPart,
   type ToolCall,
   type ToolCallPosition,
   type ToolMessage,
 } from "../thread/message.ts";
+import { fileUnsendable } from "./error.ts";
 
 /** A part of an assistant message. A call is a part too, so that all parts form one ordered list. */
 export type AssistantPart = Exclude<Part, ToolCallPosition> | { readonly type: "call"; readonly call: ToolCall };
@@ -91,4 +93,67 @@ function parseJson(text: string): JsonValue | undefined {
 
 export function asObject(value: JsonValue | undefined): JsonObject | undefined {
   return isPlainObject(value) ? (value as JsonObject) : undefined; // a plain object inside JSON is a JSON object
+}
+
+/** The keys of metadata, named as in the AI SDK packages. */
+export type MetadataOwner = "openai" | "anthropic" | "google";
+
+/** Returns the metadata of one provider in a part. */
+export function metadataOf(part: { readonly metadata?: PartMetadata }, owner: MetadataOwner): JsonObject {
+  return part.metadata?.[owner] ?? {};
+}
+
+/** Returns a field of the metadata if it is text. */
+export function textField(
+  part: { readonly metadata?: PartMetadata },
+  owner: MetadataOwner,
+  field: string,
+): string | undefined {
+  const value = metadataOf(part, owner)[field];
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+/** JSON that callers may change. */
+export type MutableJson = string | number | boolean | null | MutableJson[] | { [key: string]: MutableJson | undefined };
+
+/** Returns a mutable copy. Entries are frozen, and some packages write into their input. */
+export function thaw(value: JsonValue): MutableJson {
+  if (typeof value !== "object" || value === null) return value;
+  // Array.isArray does not exclude readonly arrays from the type, so the cast is needed.
+  return Array.isArray(value) ? value.map(thaw) : thawObject(value as JsonObject);
+}
+
+export function thawObject(value: JsonObject): { [key: string]: MutableJson | undefined } {
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [key, item === undefined ? undefined : thaw(item)]),
+  );
+}
+
+/** The bytes of a file, as a URL or base64. */
+export type FileSource = { readonly url: string } | { readonly base64: string };
+
+export function sourceOf({ data }: FileContentPart): FileSource {
+  if (!("blob" in data)) return data;
+  throw fileUnsendable("A file is still a blob of the store; replace its data by base64 or a URL first.");
+}
+
+/** Returns the URL of a file, or a data URL with its bytes. */
+export function urlOf(part: FileContentPart): string {
+  const source = sourceOf(part);
+  return "url" in source ? source.url : `data:${part.mediaType};base64,${source.base64}`;
+}
+
+/** Returns the first half of a media type: `image` for `image/png`. */
+export function familyOf({ mediaType }: FileContentPart): string {
+  return mediaType.split("/")[0] ?? "";
+}
+
+/** Decodes base64 to text. Undefined if it is not base64 or not UTF-8. */
+export function decodeText(base64: string): string | undefined {
+  try {
+    const bytes = Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
 }

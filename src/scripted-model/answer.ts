@@ -1,5 +1,5 @@
 import type { ModelFinishReason, Usage } from "../agent/model-call.ts";
-import { thawObject } from "../providers/metadata.ts";
+import { thawObject } from "../providers/message-parts.ts";
 import type { PartMetadata } from "../thread/message.ts";
 import type { V4Content, V4FinishReason, V4Metadata, V4StreamPart, V4ToolCall, V4Usage } from "./language-model.ts";
 import type { ScriptedRequest } from "./request.ts";

@@ -1,5 +1,5 @@
 import type { ModelFinishReason } from "../agent/model-call.ts";
-import type { MutableJson } from "../providers/metadata.ts";
+import type { MutableJson } from "../providers/message-parts.ts";
 
 // The types of the AI SDK's LanguageModelV4 that a scripted model uses. They are copied, so that published types do not
 // depend on the SDK. They are mutable, as in the SDK. A type test compares them with the originals.

@@ -1,8 +1,8 @@
 // Tokens of the released format, made once with node:crypto and node:zlib. They must verify for ever: tokens in the hands
 // of users outlive an update. A new format is a new version in front, and a new test.
 import { expect, test } from "vitest";
+import type { ResumeState } from "../../src/checkpoint/payload.ts";
 import { mint, verify } from "../../src/checkpoint/resume-tokens.ts";
-import type { ResumeState } from "../../src/checkpoint/state.ts";
 import { NOW, SECRET } from "./support.ts";
 
 const config = {

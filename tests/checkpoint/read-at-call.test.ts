@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import type { ResumeState } from "../../src/checkpoint/payload.ts";
 import { mint, verify } from "../../src/checkpoint/resume-tokens.ts";
-import type { ResumeState } from "../../src/checkpoint/state.ts";
 import { config, NOW, OTHER_SECRET, SECRET } from "./support.ts";
 
 test("a token contains the state and config at the time of mint", async () => {

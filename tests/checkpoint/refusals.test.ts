@@ -1,8 +1,8 @@
 import { deflateRawSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { TokenError } from "../../src/checkpoint/error.ts";
+import type { ResumeState } from "../../src/checkpoint/payload.ts";
 import { mint, tokenIdOf, verify } from "../../src/checkpoint/resume-tokens.ts";
-import type { ResumeState } from "../../src/checkpoint/state.ts";
 import { config, expectRefusal, forge, NOW, OTHER_SECRET, payload, SECRET, signed, state } from "./support.ts";
 
 const good = forge(payload);

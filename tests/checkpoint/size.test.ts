@@ -1,8 +1,8 @@
 import { deflateRawSync } from "node:zlib";
 import { describe, expect, test, vi } from "vitest";
 import { TokenError } from "../../src/checkpoint/error.ts";
+import type { ResumeState } from "../../src/checkpoint/payload.ts";
 import { mint, verify } from "../../src/checkpoint/resume-tokens.ts";
-import type { ResumeState } from "../../src/checkpoint/state.ts";
 import { config, expectRefusal, forge, payload, payloadOf, signed, state } from "./support.ts";
 
 const threadRef = { threadId: "thread_1", rev: 40 };

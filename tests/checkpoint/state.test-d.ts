@@ -1,6 +1,6 @@
 import { expectTypeOf, test } from "vitest";
 import type { TokenConfig } from "../../src/checkpoint/config.ts";
-import type { ResumeState } from "../../src/checkpoint/state.ts";
+import type { ResumeState } from "../../src/checkpoint/payload.ts";
 
 const run = { runId: "run_1", requestId: "req_1", phase: "terminal" } as const;
 const threadRef = { threadId: "thread_1", rev: 1 };

@@ -4,7 +4,7 @@ import { inflateRawSync } from "node:zlib";
 import { expect } from "vitest";
 import type { TokenConfig } from "../../src/checkpoint/config.ts";
 import type { TokenErrorCode } from "../../src/checkpoint/error.ts";
-import type { ResumeState } from "../../src/checkpoint/state.ts";
+import type { ResumeState } from "../../src/checkpoint/payload.ts";
 
 export const SECRET = "a secret that only tests may know";
 export const OTHER_SECRET = "the secret of somebody else, as long";

@@ -4,8 +4,7 @@ import { validateMessages } from "heddle/providers";
 import { replace, summary, toolCall, toolResult, user } from "heddle/testing";
 import { describe, expect, test } from "vitest";
 import { Exchange } from "../../src/projection/history/block.ts";
-import { UnansweredCalls } from "../../src/projection/history/unanswered-calls.ts";
-import { UndoLog } from "../../src/projection/history/undo-log.ts";
+import { UnansweredCalls, UndoLog } from "../../src/projection/history/history-indexes.ts";
 import { shownCallIds } from "../../src/projection/render/render-block.ts";
 import { given, told } from "./given.ts";
 

@@ -1,13 +1,12 @@
 import { checkedInput } from "../../projection/policy/policy.ts";
 import { describe, isPlainObject } from "../../thread/json.ts";
 import { nearest } from "../../thread/options.ts";
+import { bindProblem, checkAgentTools, MAX_TTL_MS, secretsProblem } from "./checks.ts";
 import type { AgentConfig, AgentDefinition, AnyAgent, InferOutput, ToolsContext } from "./config.ts";
 import { AgentError } from "./errors.ts";
 import type { ProviderModel } from "./language-model.ts";
 import type { InputSchema } from "./schema.ts";
-import { bindProblem, MAX_TTL_MS, secretsProblem } from "./token-checks.ts";
 import type { Tools } from "./tool.ts";
-import { checkAgentTools } from "./tool-checks.ts";
 
 type SummaryConfig = Pick<AgentConfig, "summarizer" | "models">;
 

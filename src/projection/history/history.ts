@@ -4,9 +4,7 @@ import type { ToolCall } from "../../thread/message.ts";
 import { firstIndex } from "../binary-search.ts";
 import type { Item } from "../transcript/item.ts";
 import { type AssistantItem, type Block, type Call, Exchange, type ResultItem } from "./block.ts";
-import { Turns } from "./turns.ts";
-import { UnansweredCalls } from "./unanswered-calls.ts";
-import { UndoLog } from "./undo-log.ts";
+import { Turns, UnansweredCalls, UndoLog } from "./history-indexes.ts";
 
 /** An entry of the lane that is in no block, and the reason. */
 export interface DroppedEntry {

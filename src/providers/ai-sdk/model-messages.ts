@@ -1,6 +1,6 @@
 import { type Content, type FileContentPart, fileNote, type Message, type ToolCall } from "../../thread/message.ts";
 import { approvalFromMetadata, writeApprovalRequest, writeApprovalResponse } from "../../thread/messages/approval.ts";
-import { familyOf, sourceOf } from "../files.ts";
+import { familyOf, sourceOf } from "../message-parts.ts";
 import { type AISDKOptions, checkPromptInput, promptOf } from "./prompt.ts";
 import type { AISDKAssistantPart, AISDKMessage, AISDKToolResult } from "./types.ts";
 

@@ -11,9 +11,17 @@ import {
 import { type OptionNames, refuseUnknownOptions } from "../../thread/options.ts";
 import { type CacheOption, EPHEMERAL, marksOf } from "../cache.ts";
 import { fileUnsendable, ProviderError, unknownProvider } from "../error.ts";
-import { sourceOf } from "../files.ts";
-import { type AssistantPart, argumentsObject, assistantParts, partsOf, toolOutputOf } from "../message-parts.ts";
-import { type MetadataOwner, thaw, thawObject } from "../metadata.ts";
+import {
+  type AssistantPart,
+  argumentsObject,
+  assistantParts,
+  type MetadataOwner,
+  partsOf,
+  sourceOf,
+  thaw,
+  thawObject,
+  toolOutputOf,
+} from "../message-parts.ts";
 import { readableParts } from "../thinking.ts";
 import type {
   AISDKAssistantPart,

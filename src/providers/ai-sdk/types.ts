@@ -1,4 +1,4 @@
-import type { MutableJson } from "../metadata.ts";
+import type { MutableJson } from "../message-parts.ts";
 
 // The types of LanguageModelV4Prompt as plain data. Arrays are mutable, because `doGenerate` requires it. Each prompt
 // is a new copy, so the caller may change it.

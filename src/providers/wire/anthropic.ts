@@ -10,9 +10,19 @@ import {
 } from "../../thread/message.ts";
 import { refuseUnknownOptions } from "../../thread/options.ts";
 import { type CacheOption, EPHEMERAL, marksOf } from "../cache.ts";
-import { decodeText, type FileSource, familyOf, sourceOf } from "../files.ts";
-import { type AssistantPart, argumentsObject, assistantParts, partsOf, toolOutputOf } from "../message-parts.ts";
-import { metadataOf, textField } from "../metadata.ts";
+import {
+  type AssistantPart,
+  argumentsObject,
+  assistantParts,
+  decodeText,
+  type FileSource,
+  familyOf,
+  metadataOf,
+  partsOf,
+  sourceOf,
+  textField,
+  toolOutputOf,
+} from "../message-parts.ts";
 import { readableParts } from "../thinking.ts";
 
 type Cached = { readonly cache_control?: { readonly type: "ephemeral" } };

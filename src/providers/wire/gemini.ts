@@ -6,9 +6,15 @@ import {
   type ToolMessage,
   type ToolSpec,
 } from "../../thread/message.ts";
-import { sourceOf } from "../files.ts";
-import { type AssistantPart, argumentsObject, assistantParts, partsOf, toolOutputOf } from "../message-parts.ts";
-import { textField } from "../metadata.ts";
+import {
+  type AssistantPart,
+  argumentsObject,
+  assistantParts,
+  partsOf,
+  sourceOf,
+  textField,
+  toolOutputOf,
+} from "../message-parts.ts";
 import { readableParts } from "../thinking.ts";
 
 /** A file, as bytes or by URI. */

@@ -9,9 +9,16 @@ import {
   type ToolMessage,
   type ToolSpec,
 } from "../../thread/message.ts";
-import { familyOf, sourceOf, urlOf } from "../files.ts";
-import { argumentsObject, assistantParts, partsOf, toolOutputOf } from "../message-parts.ts";
-import { textField } from "../metadata.ts";
+import {
+  argumentsObject,
+  assistantParts,
+  familyOf,
+  partsOf,
+  sourceOf,
+  textField,
+  toolOutputOf,
+  urlOf,
+} from "../message-parts.ts";
 
 /** One message of a Chat Completions request. */
 export type OpenAIChatMessage =

@@ -10,9 +10,17 @@ import {
   type ToolMessage,
   type ToolSpec,
 } from "../../thread/message.ts";
-import { familyOf, sourceOf, urlOf } from "../files.ts";
-import { type AssistantPart, argumentsObject, assistantParts, partsOf, toolOutputOf } from "../message-parts.ts";
-import { textField } from "../metadata.ts";
+import {
+  type AssistantPart,
+  argumentsObject,
+  assistantParts,
+  familyOf,
+  partsOf,
+  sourceOf,
+  textField,
+  toolOutputOf,
+  urlOf,
+} from "../message-parts.ts";
 import { readableParts } from "../thinking.ts";
 
 /** One item of the input of a Responses request. */

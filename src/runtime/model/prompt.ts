@@ -1,9 +1,8 @@
 import { metadataKey, type ProviderModel, qualifiedModelName } from "../../agent/definition/language-model.ts";
 import { type AISDKOptions, toAISDKPrompt } from "../../providers/ai-sdk/prompt.ts";
 import type { AISDKAssistantPart, AISDKProviderOptions } from "../../providers/ai-sdk/types.ts";
-import { familyOf } from "../../providers/files.ts";
-import { assistantParts, partsOf } from "../../providers/message-parts.ts";
-import type { MetadataOwner } from "../../providers/metadata.ts";
+import type { MetadataOwner } from "../../providers/message-parts.ts";
+import { assistantParts, familyOf, partsOf } from "../../providers/message-parts.ts";
 import { readableParts } from "../../providers/thinking.ts";
 import { isPlainObject, type JsonObject } from "../../thread/json.ts";
 import {

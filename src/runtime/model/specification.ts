@@ -1,7 +1,7 @@
 import { metadataKey, type ProviderModel } from "../../agent/definition/language-model.ts";
 import type { ModelFinishReason, Usage } from "../../agent/model-call.ts";
 import type { AISDKFile, AISDKMessage, AISDKText, AISDKToolResult } from "../../providers/ai-sdk/types.ts";
-import { thawObject } from "../../providers/metadata.ts";
+import { thawObject } from "../../providers/message-parts.ts";
 import type { JsonObject } from "../../thread/json.ts";
 import { type FileContentPart, fileNote, type PartMetadata, type ToolSpec } from "../../thread/message.ts";
 import { ModelError } from "./failure.ts";

@@ -1,6 +1,6 @@
+import { checkAgentTools } from "../../agent/definition/checks.ts";
 import type { AnyAgent } from "../../agent/definition/config.ts";
 import type { Tools } from "../../agent/definition/tool.ts";
-import { checkAgentTools } from "../../agent/definition/tool-checks.ts";
 import type { ReactAgent } from "../../agent/react/agent.ts";
 import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
 import type { TokenCounter } from "../../tokens/counter.ts";

@@ -3,7 +3,7 @@ import { UNNAMED } from "../../agent/definition/define-agent.ts";
 import type { ReactAgent } from "../../agent/react/agent.ts";
 import type { TokenConfig, Warn } from "../../checkpoint/config.ts";
 import type { TokenError } from "../../checkpoint/error.ts";
-import type { ThreadRef } from "../../checkpoint/state.ts";
+import type { ThreadRef } from "../../checkpoint/payload.ts";
 import { portableSha256 } from "../../thread/encoding.ts";
 import type { JsonValue } from "../../thread/json.ts";
 import type { Clock } from "../../thread/ports.ts";

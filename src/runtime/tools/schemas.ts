@@ -1,7 +1,7 @@
+import { checkTools } from "../../agent/definition/checks.ts";
 import { ToolError } from "../../agent/definition/errors.ts";
 import { isMarkedSchema, type JsonSchema, type StandardSchema } from "../../agent/definition/schema.ts";
 import type { AnyTool, Tools } from "../../agent/definition/tool.ts";
-import { checkTools } from "../../agent/definition/tool-checks.ts";
 import { copyJsonObject, describe, isPlainObject, type JsonObject } from "../../thread/json.ts";
 import type { ToolSpec } from "../../thread/message.ts";
 import type { LoadModule } from "../../tokens/exact.ts";

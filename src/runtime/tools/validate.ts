@@ -1,7 +1,6 @@
 import type { SchemaIssue } from "../../agent/definition/schema.ts";
 import type { AnyTool } from "../../agent/definition/tool.ts";
-import { asObject } from "../../providers/message-parts.ts";
-import { thawObject } from "../../providers/metadata.ts";
+import { asObject, thawObject } from "../../providers/message-parts.ts";
 import { isPlainObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
 import type { ToolCall } from "../../thread/message.ts";
 import { failed, type ToolAnswer } from "./outcome.ts";

@@ -1,7 +1,7 @@
 import type { EventData } from "../../agent/event.ts";
 import type { RequestEnd } from "../../agent/react/state.ts";
 import type { Failure } from "../../agent/signal.ts";
-import { type MutableJson, thaw, thawObject } from "../../providers/metadata.ts";
+import { type MutableJson, thaw, thawObject } from "../../providers/message-parts.ts";
 import { isPlainObject, type JsonValue } from "../../thread/json.ts";
 import { type Content, fileNote, type Part, type PartMetadata } from "../../thread/message.ts";
 import { fileUrl } from "../../thread/messages/file-part.ts";

@@ -8,7 +8,7 @@ import type { Projection } from "../../projection/projection.ts";
 import { createProjector, type Projector } from "../../projection/projector.ts";
 import { type ModelMessage, toModelMessages } from "../../providers/ai-sdk/model-messages.ts";
 import type { AISDKProviderOptions } from "../../providers/ai-sdk/types.ts";
-import { thawObject } from "../../providers/metadata.ts";
+import { thawObject } from "../../providers/message-parts.ts";
 import { isPlainObject, type JsonObject, type JsonValue, sameJson } from "../../thread/json.ts";
 import type { Message, Part, ToolSpec } from "../../thread/message.ts";
 import type { OptionNames } from "../../thread/options.ts";

@@ -1,5 +1,5 @@
 import { type RequestEnd, readRequestEnd } from "../../agent/react/state.ts";
-import { thaw } from "../../providers/metadata.ts";
+import { thaw } from "../../providers/message-parts.ts";
 import type { Entry } from "../../thread/entry.ts";
 import { ThreadError } from "../../thread/errors.ts";
 import type { Content, PartMetadata, ToolCall } from "../../thread/message.ts";
