@@ -214,15 +214,13 @@ async function perform(random: Random, server: AgentServer): Promise<unknown> {
   if (act < 11) return server.reset();
   if (act < 12) return server.summarize();
   if (act < 13) {
-    const at =
-      server
-        .thread()
-        .toArray()
-        .findLast(({ kind }) => kind === "ai_message")?.id ?? "none";
+    const thread = await server.thread();
+    const at = thread.toArray().findLast(({ kind }) => kind === "ai_message")?.id ?? "none";
     return server.branch({ at });
   }
+  const waiting = await server.waiting();
   return Promise.all(
-    server.waiting().map(({ toolCallId, kind }) => {
+    waiting.map(({ toolCallId, kind }) => {
       if (kind === "answer") return server.answer(toolCallId, "An answer.");
       return random.oneIn(3) ? server.deny(toolCallId) : server.approve(toolCallId, { by: "ann" });
     }),
