@@ -24,7 +24,7 @@ interface SourceFile {
   readonly imports: readonly string[];
 }
 
-/** Layers that a later change rebuilds. Their files, words and number of names do not count until then; their comments do. */
+/** Layers that a later change rebuilds. Their files and words do not count until then; their names and comments do. */
 const UNTIL_REBUILT = ["runtime"];
 
 /** Files with one importer that stay files of their own, and why. A star is any name. */
@@ -77,14 +77,13 @@ async function wordCounts(): Promise<readonly Count[]> {
 }
 
 function nameCounts(names: readonly PublicName[]): readonly Count[] {
-  const counted = names.filter(({ file }) => !isLeftOut(file));
-  const ofHeddle = counted.filter(({ entry }) => entry === "heddle");
+  const ofHeddle = names.filter(({ entry }) => entry === "heddle");
   const undocumented = names.filter(({ isDocumented }) => !isDocumented);
   const options = names.flatMap(({ name, file, line, undocumentedOptions }) =>
     undocumentedOptions.map((option) => `${file}:${line} ${name}.${option}`),
   );
   return [
-    { what: 'names of "heddle"', measured: ofHeddle.length, limit: 80, places: ofHeddle.map(({ name }) => name) },
+    { what: 'names of "heddle"', measured: ofHeddle.length, limit: 120, places: ofHeddle.map(({ name }) => name) },
     {
       what: "undocumented names of all entry points",
       measured: undocumented.length,

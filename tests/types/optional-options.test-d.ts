@@ -49,8 +49,8 @@ interface Public {
   claim: stores.ClaimOptions;
   verify: stores.VerifyOptions;
   run: heddle.RunOptions<Agent>;
-  continue: heddle.ContinueOptions<Agent>;
-  cancel: heddle.CancelOptions<Agent>;
+  continue: core.ContinueOptions<Agent>;
+  cancel: core.CancelOptions<Agent>;
   mcp: heddle.McpOptions;
   telemetry: heddle.OpenTelemetryOptions;
   memory: stores.MemoryStoreOptions;

@@ -1,4 +1,5 @@
-import { AgentHost, type OnError, react, ToolError, type Tools } from "heddle";
+import { AgentHost, react, ToolError, type Tools } from "heddle";
+import type { OnError } from "heddle/core";
 import { describe, expect, test } from "vitest";
 import { ModelError } from "../../../src/runtime/model/failure.ts";
 import { agentOf } from "../host/support/hosts.ts";
