@@ -222,7 +222,9 @@ export function endTurn(
 ): Decision {
   const { reply, signal } = turn;
   const isLost = "error" in outcome && turn.isFromWork && decision.live.broken === undefined;
-  const looked = lookAtRequest(isLost ? breakDown(decision, outcome.error) : decision, moment);
+  const current = isLost ? breakDown(decision, outcome.error) : decision;
+  // An operation changes nothing that a request waits for. It may come before the request is resumed.
+  const looked = signal.type === "context_op" ? current : lookAtRequest(current, moment);
   const ended = signal.type === "ask" ? askDecided(looked, turn, outcome) : looked;
   if (signal.type === "hand_over") return handedOver(ended);
   if (signal.type === "context_op" && reply === deferredReply(signal.operation.opId)) {
