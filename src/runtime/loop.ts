@@ -30,7 +30,7 @@ import { type OperationSettled, Promised } from "./session/promised.ts";
 import type { RequestSpan } from "./telemetry/telemetry.ts";
 import { type HookLimit, inTime } from "./time-limits.ts";
 import { Timers } from "./timers.ts";
-import { toolPool } from "./tools/pool.ts";
+import { toolPool } from "./tools/limits.ts";
 import { saidOnce, warnOfChange } from "./warn.ts";
 
 type Reply = PromiseWithResolvers<unknown>;

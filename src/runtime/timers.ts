@@ -27,3 +27,15 @@ export class Timers<Name extends string> {
     this.#cancel.clear();
   }
 }
+
+/** Waits for so many milliseconds, or until the signal is aborted. */
+export async function pause({ after }: Pick<RuntimePorts, "after">, ms: number, signal?: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const cancel = after(ms, resolve);
+  const end = (): void => resolve();
+  if (signal?.aborted) end();
+  signal?.addEventListener("abort", end, { once: true });
+  await promise;
+  cancel();
+  signal?.removeEventListener("abort", end);
+}

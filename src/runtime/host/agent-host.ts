@@ -24,8 +24,8 @@ import type { AskArguments, AskOptions, Decider, SenderOptions, SteerOptions, St
 import { settingsFor } from "../server/settings.ts";
 import { LEASE_TTL_MS } from "../server/start.ts";
 import { FIRST, loadAgent } from "../session/load.ts";
-import { patiently } from "../session/patiently.ts";
-import { answeredWith } from "../tools/result.ts";
+import { retryStore } from "../session/store-retry.ts";
+import { outcomeOf } from "../tools/result.ts";
 import { harmless, systemWarn } from "../warn.ts";
 import { type Decision, decideByEntry, notWaiting } from "./decide-by-entry.ts";
 import { LiveThreads, type Used } from "./live-threads.ts";
@@ -125,7 +125,7 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
   ): Promise<AgentRequest<AgentOutput<Given>> | undefined> {
     const { agent, store } = this.#options;
     const ports = this.#ports;
-    const thread = await patiently(ports, () => store.load(threadId, { last: FIRST }));
+    const thread = await retryStore(ports, () => store.load(threadId, { last: FIRST }));
     if (thread === undefined) return undefined;
     const suspension = { reason: "lost", holder } as const;
     const log = {
@@ -210,7 +210,7 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
   ): Promise<void> {
     checkSenderOptions("answer", options);
     const here = (server: AgentServer<Given>) => server.answer(toolCallId, output, options);
-    await this.#decide(threadIdOrToken, here, { ...options, toolCallId, outcome: answeredWith(output) });
+    await this.#decide(threadIdOrToken, here, { ...options, toolCallId, outcome: outcomeOf(output) });
   }
 
   /** Adds a message of the user to the running request of a thread. While another process runs it: `thread_held`. */

@@ -4,8 +4,9 @@ import type { ThreadStore } from "../../stores/port.ts";
 import type { JsonObject } from "../../thread/json.ts";
 import type { RuntimePorts } from "../ports.ts";
 import type { AgentRequest } from "../request/request.ts";
-import { patiently, pause } from "../session/patiently.ts";
-import { toolPool } from "../tools/pool.ts";
+import { retryStore } from "../session/store-retry.ts";
+import { pause } from "../timers.ts";
+import { toolPool } from "../tools/limits.ts";
 
 /** What a host has taken over: the requests that go on, and the thread of each. */
 export interface Recovered {
@@ -39,7 +40,7 @@ const RETRY_MS = 100;
 export async function interruptedThreads(store: ThreadStore, ports: RuntimePorts): Promise<readonly string[]> {
   const ids: string[] = [];
   for (let cursor: string | undefined; ; ) {
-    const page = await patiently(ports, () => store.list({ status: "running", limit: PAGE, order: "id", cursor }));
+    const page = await retryStore(ports, () => store.list({ status: "running", limit: PAGE, order: "id", cursor }));
     ids.push(...page.threads.map(({ id }) => id));
     cursor = page.cursor;
     if (cursor === undefined) return ids;
@@ -82,7 +83,7 @@ function begunInPlace(threadId: string, inPlace: InPlace, options: RecoveryOptio
   const { promise, resolve, reject } = Promise.withResolvers<string | undefined>();
   const work = async (): Promise<void> => {
     const isWanted = (): boolean => !signal.aborted && !isAtWork(threadId);
-    const isOurs = isWanted() && (await patiently(ports, () => isAskedOf(store, threadId, agent)));
+    const isOurs = isWanted() && (await retryStore(ports, () => isAskedOf(store, threadId, agent)));
     const request = isOurs && isWanted() ? await takeOver(threadId) : undefined;
     resolve(request?.id);
     await request?.settled();

@@ -6,7 +6,7 @@ import type { Effect, LiveSignal } from "../live/signal.ts";
 import { loadCounter } from "../server/given.ts";
 import type { Holder } from "../session/holder.ts";
 import { caughtUp, isAmple, loadAgent, shortened } from "../session/load.ts";
-import { patiently } from "../session/patiently.ts";
+import { retryStore } from "../session/store-retry.ts";
 import type { Scene } from "./scene.ts";
 
 type StoreEffect = Extract<
@@ -27,10 +27,10 @@ export async function answerOf(
     case "append":
       return { type: "appended", id, result: await append(scene, holder?.epoch, effect) };
     case "catch_up":
-      return { type: "caught_up", id, agent: await patiently(ports, () => caughtUp(store, effect.agent, ports)) };
+      return { type: "caught_up", id, agent: await retryStore(ports, () => caughtUp(store, effect.agent, ports)) };
     case "load": {
       const { thread: tail, error } = effect;
-      const { thread, requests } = await patiently(ports, () => longerTail(store, tail, error));
+      const { thread, requests } = await retryStore(ports, () => longerTail(store, tail, error));
       return { type: "loaded", id, thread, isAmple: isAmple(thread, tail, error, requests) };
     }
     case "keep":
@@ -59,7 +59,7 @@ export function append(
   const { rev: expectedRev } = before.thread;
   const entries = after.thread.slice(expectedRev, after.thread.lastSeq).map(inputOf);
   const options = { epoch, expectedRev, ...(Object.keys(metadata).length > 0 && { metadata }) };
-  return patiently(ports, () => store.append(threadId, entries, options));
+  return retryStore(ports, () => store.append(threadId, entries, options));
 }
 
 /** An operation is the same one whenever it is tried, so its time is the store's. */

@@ -9,12 +9,12 @@ import { retryDelay, callModel as streamModel } from "../model/call.ts";
 import { ModelError } from "../model/failure.ts";
 import type { FetchedFiles } from "../model/files.ts";
 import type { ModelSettings } from "../model/specification.ts";
-import { checkOutput } from "../output.ts";
 import type { LiveRequest } from "../request/request.ts";
 import { failureOf, RequestError } from "../request/request-error.ts";
-import { patiently } from "../session/patiently.ts";
+import { retryStore } from "../session/store-retry.ts";
+import { checkOutput } from "../structured-output.ts";
 import { hookAnswer } from "../time-limits.ts";
-import { pause } from "../tools/settle.ts";
+import { pause } from "../timers.ts";
 import { checkOptions, hookLimitOf, mayStart, type Scene } from "./scene.ts";
 
 /** The result of a call, and what the loop notes of it. */
@@ -34,7 +34,7 @@ export async function callModel(scene: Scene, directive: LlmStream, request: Liv
   const called = async (): Promise<Called> => {
     try {
       checkOptions(scene, request.id);
-      if (directive.afterMs !== undefined) await pause(directive.afterMs, request.abort.signal, scene.ports);
+      if (directive.afterMs !== undefined) await pause(scene.ports, directive.afterMs, request.abort.signal);
       await mayStart(scene, request); // if it may not, the request was interrupted, and the call ends as aborted
       const transformed = await transform(scene, directive, request);
       sent = transformed.sent;
@@ -129,7 +129,7 @@ async function ask(scene: Scene, directive: LlmStream, request: LiveRequest, sen
     download: definition.download,
     downloadTimeoutMs: definition.hookTimeoutMs,
     fetched: filesOf(request),
-    readBlob: (hash) => patiently(ports, () => scene.store.getBlob(hash)),
+    readBlob: (hash) => retryStore(ports, () => scene.store.getBlob(hash)),
     staleThinking: basis.view.thinkingStale !== undefined,
     streaming: definition.streaming,
     signal: request.abort.signal,

@@ -6,9 +6,9 @@ import type { LiveRequest } from "../request/request.ts";
 import { RequestError } from "../request/request-error.ts";
 import { hookAnswer } from "../time-limits.ts";
 import { approvalNeeded } from "../tools/approval.ts";
-import { failed } from "../tools/outcome.ts";
+import { runLimited } from "../tools/limits.ts";
+import { errorAnswer } from "../tools/outcome.ts";
 import { runTool } from "../tools/run-tool.ts";
-import { settle } from "../tools/settle.ts";
 import { checkArguments } from "../tools/validate.ts";
 import { hookLimitOf, lostOptions, mayStart, type Scene } from "./scene.ts";
 
@@ -30,7 +30,7 @@ export async function runToolCall(scene: Scene, directive: ToolExec, request: Li
     return called;
   } catch {
     const message = `The tool ${call.name} could not be run.`;
-    return result(scene, directive, failed({ code: "tool_failed", message }));
+    return result(scene, directive, errorAnswer({ code: "tool_failed", message }));
   }
 }
 
@@ -40,7 +40,7 @@ async function executed(scene: Scene, directive: ToolExec, request: LiveRequest)
   const lost = lostOptions(scene, request.id);
   if (lost !== undefined) {
     scene.fail(lost);
-    return result(scene, directive, failed({ ...lost, message: `The call did not run. ${lost.message}` }));
+    return result(scene, directive, errorAnswer({ ...lost, message: `The call did not run. ${lost.message}` }));
   }
   const tools = scene.tools();
   const tool = Object.hasOwn(tools, call.name) ? tools[call.name] : undefined;
@@ -103,13 +103,13 @@ async function beforehand(scene: Scene, directive: ToolExec, tool: AnyTool, requ
   if (guardTools !== undefined || tool.execute === undefined) {
     const { signal } = request.abort;
     const limits = { signal, timeoutMs: tool.timeoutMs ?? timeoutMs, graceMs: 0, ports: scene.ports };
-    const checked = await settle(() => checkArguments(call, tool), limits);
+    const checked = await runLimited(() => checkArguments(call, tool), limits);
     if (checked.type === "value" && "refused" in checked.value) return checked.value.refused;
   }
   const verdict = await verdictOf(scene, directive, request);
   if (request.abort.signal.aborted) return notRun();
   if (typeof verdict === "object") {
-    return failed({ code: "tool_denied", message: `The call was denied and did not run: ${verdict.deny}` });
+    return errorAnswer({ code: "tool_denied", message: `The call was denied and did not run: ${verdict.deny}` });
   }
   const { context } = scene.scope(requestId);
   const messages = scene.shown(directive.callId);
@@ -151,7 +151,7 @@ function originOf({ threadId }: Scene, { requestId, call }: ToolExec) {
 }
 
 function notRun(): ToolOutcome {
-  return failed({ code: "tool_aborted", message: "The request was cancelled before the call ran." });
+  return errorAnswer({ code: "tool_aborted", message: "The request was cancelled before the call ran." });
 }
 
 function result(

@@ -15,7 +15,7 @@ import type { Kept } from "../session/kept.ts";
 import type { Tokens } from "../session/tokens.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import { type HookLimit, untilAborted } from "../time-limits.ts";
-import type { ToolPool } from "../tools/pool.ts";
+import type { ToolPool } from "../tools/limits.ts";
 
 /** What an effect needs of its thread. */
 export interface Scene {

@@ -7,7 +7,7 @@ import type { ProjectionView } from "../../projection/projection.ts";
 import type { Entry } from "../../thread/entry.ts";
 import { isPlainObject, type JsonValue } from "../../thread/json.ts";
 import type { Content } from "../../thread/message.ts";
-import { checkOutput } from "../output.ts";
+import { checkOutput } from "../structured-output.ts";
 import { requestCancelled, requestFailed } from "./request-error.ts";
 
 /** One model call of a request: what it cost, and what it was shown. `rebuildCall` gives its messages again. */

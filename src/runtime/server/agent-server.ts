@@ -26,7 +26,7 @@ import type { AgentRequest, SteerAnswer } from "../request/request.ts";
 import { RequestError, requestCancelled } from "../request/request-error.ts";
 import type { RequestResult } from "../request/result.ts";
 import type { OperationAnswer } from "../session/promised.ts";
-import { answeredWith } from "../tools/result.ts";
+import { outcomeOf } from "../tools/result.ts";
 import { ask } from "./ask.ts";
 import { commandRefs, decisionOf } from "./command-refs.ts";
 import { explain } from "./explain.ts";
@@ -144,7 +144,7 @@ export class AgentServer<Given extends AnyAgent = AnyAgent> implements AsyncDisp
   /** The result of a call of a tool without `execute`: anything that `execute` may return, also `fail(error)`. */
   async answer(toolCallId: string, output: unknown, options: SenderOptions = {}): Promise<void> {
     checkSenderOptions("answer", options);
-    await this.#decide({ type: "answer", toolCallId, outcome: answeredWith(output), ...commandRefs(options) });
+    await this.#decide({ type: "answer", toolCallId, outcome: outcomeOf(output), ...commandRefs(options) });
   }
 
   /** Adds a message of the user to the running request, before its next model call. */

@@ -8,9 +8,9 @@ import { createProjector } from "../../projection/projector.ts";
 import type { JsonObject } from "../../thread/json.ts";
 import type { ToolSpec } from "../../thread/message.ts";
 import { loadExactCounter } from "../../tokens/exact.ts";
-import { outputSchemaOf } from "../output.ts";
 import { type RuntimePorts, systemRuntimePorts } from "../ports.ts";
 import { RequestError } from "../request/request-error.ts";
+import { outputSchemaOf } from "../structured-output.ts";
 import type { HookLimit } from "../time-limits.ts";
 import { toolSpecsOf } from "../tools/schemas.ts";
 

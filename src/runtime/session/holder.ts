@@ -1,8 +1,9 @@
 import { LeaseEndedError, StaleHolderError, StoreError, ThreadHeldError } from "../../stores/errors.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import type { RuntimePorts } from "../ports.ts";
+import { pause } from "../timers.ts";
 import { NodeLease, Renewal } from "./node-lease.ts";
-import { patiently, pause } from "./patiently.ts";
+import { retryStore } from "./store-retry.ts";
 
 /** How often a claim is tried whose lease runs out meanwhile. */
 const ATTEMPTS = 5;
@@ -116,8 +117,8 @@ export class Holder {
   /** Renews now. Throws where another process has the thread: it sees what was written before this. */
   async confirm(): Promise<void> {
     try {
-      await patiently(this.#ports, () => this.#renewal.renewNow());
-      await patiently(this.#ports, () => this.#store.renew(this.#threadId, this.epoch));
+      await retryStore(this.#ports, () => this.#renewal.renewNow());
+      await retryStore(this.#ports, () => this.#store.renew(this.#threadId, this.epoch));
     } catch (error) {
       if (this.#renewal.isOver) await this.#look();
       throw this.#taken ?? error;
@@ -244,7 +245,7 @@ async function claimWhenFree<Claim>(
       const isLast = isOver;
       try {
         // Claimed twice by one name, because the acknowledgement was lost, it is held by the later claim.
-        return await patiently(ports, claim);
+        return await retryStore(ports, claim);
       } catch (error) {
         if (!ThreadHeldError.isInstance(error) || isLast) throw error;
       }

@@ -4,7 +4,7 @@ import type { JsonValue } from "../../thread/json.ts";
 import type { RuntimePorts } from "../ports.ts";
 import { threadKey } from "../thread-key.ts";
 import type { Holder } from "./holder.ts";
-import { patiently } from "./patiently.ts";
+import { retryStore } from "./store-retry.ts";
 
 /** Blobs of a thread, policies and environments of past calls, that are known to be there. */
 const REMEMBERED = 64;
@@ -50,12 +50,12 @@ export class Kept {
   }
 
   blob(blob: JsonValue): Promise<string> {
-    return patiently(this.#ports, () => this.#store.putBlob(blob, { threadId: this.#threadId }));
+    return retryStore(this.#ports, () => this.#store.putBlob(blob, { threadId: this.#threadId }));
   }
 
   /** The operation that waits for a run to end. */
   async operation(): Promise<ContextOperation | undefined> {
-    const found = await patiently(this.#ports, () => this.#store.getCheckpoint(this.#key));
+    const found = await retryStore(this.#ports, () => this.#store.getCheckpoint(this.#key));
     if (found === undefined) return undefined;
     const operation = found as unknown as ContextOperation; // checked when it is applied
     this.#waiting = operation.opId;
@@ -78,7 +78,7 @@ export class Kept {
   }
 
   #write(write: () => Promise<void>): Promise<void> {
-    const written = this.#written.then(() => patiently(this.#ports, write));
+    const written = this.#written.then(() => retryStore(this.#ports, write));
     this.#written = written.catch(() => undefined); // whoever asked for it is told
     return written;
   }

@@ -16,7 +16,7 @@ import type { Ports } from "../../thread/ports.ts";
 import { Thread } from "../../thread/thread.ts";
 import { laneBaseOf } from "../../thread/thread-data.ts";
 import type { RuntimePorts } from "../ports.ts";
-import { patiently } from "./patiently.ts";
+import { retryStore } from "./store-retry.ts";
 
 /** Entries read at first, for a thread of any length. What a longer window needs is read with one more load. */
 export const FIRST = 128;
@@ -28,7 +28,7 @@ export async function loadAgent(
   settings: ReactSettings,
   ports: RuntimePorts,
 ): Promise<ReactAgent> {
-  return patiently(ports, async () => {
+  return retryStore(ports, async () => {
     const tail = await store.load(threadId, { last: FIRST });
     return restored(
       store,
@@ -214,7 +214,7 @@ export async function findOlderEntry(
   for (let toSeq = firstSeq - 1; toSeq >= 0; toSeq -= size) {
     signal?.throwIfAborted();
     const page = { fromSeq: Math.max(0, toSeq - size + 1), toSeq, reverse: true, kinds, search, refs };
-    const found = await patiently(ports, async () => {
+    const found = await retryStore(ports, async () => {
       for await (const entry of store.read(id, page)) if (is(entry)) return entry;
       return undefined;
     });

@@ -2,7 +2,7 @@ import { LeaseEndedError, StoreError } from "../../stores/errors.ts";
 import type { Leases } from "../../stores/lease.ts";
 import type { LeaseKey } from "../../stores/port.ts";
 import type { RuntimePorts } from "../ports.ts";
-import { pause } from "./patiently.ts";
+import { pause } from "../timers.ts";
 
 export interface NodeLeaseOptions {
   readonly ports: RuntimePorts;

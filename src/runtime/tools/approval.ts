@@ -2,22 +2,22 @@ import type { AnyTool } from "../../agent/definition/tool.ts";
 import { toModelMessages } from "../../providers/ai-sdk/model-messages.ts";
 import type { Message, ToolCall } from "../../thread/message.ts";
 import { type RuntimePorts, systemRuntimePorts } from "../ports.ts";
-import { settle } from "./settle.ts";
+import { runLimited } from "./limits.ts";
 import { checkArguments } from "./validate.ts";
 
 export interface ApprovalLimits {
   readonly messages?: readonly Message[];
   readonly signal?: AbortSignal;
-  /** 60 seconds. */
+  /** Default 60,000. */
   readonly timeoutMs?: number;
   readonly ports?: RuntimePorts;
-  /** Called with what `needsApproval` threw; must not throw itself. */
+  /** Called with an error that `needsApproval` threw. It must not throw. */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 
 /**
- * Whether somebody has to approve a call before it runs. Arguments that the schema refuses need nobody: the call will
- * not run. Everything that is not a clear `false` is a yes: an error, a timeout, another value.
+ * Whether a call needs an approval before it runs. A call with invalid arguments does not, because it will not run. Only
+ * `false` means no: an error, a timeout or any other value means yes.
  *
  * @example
  * const transfer = { inputSchema: { type: "object" }, needsApproval: ({ amount }: { amount: number }) => amount > 100 } as const;
@@ -38,10 +38,10 @@ export async function approvalNeeded(
     if (typeof needsApproval !== "function") return true;
     const history = messages.filter(({ role }) => role !== "system");
     const options = { context, experimental_context: context, toolCallId: call.id, messages: toModelMessages(history) };
-    const needed: unknown = await needsApproval(checked.input as never, options as never); // as its schema and types say
+    const needed: unknown = await needsApproval(checked.input as never, options as never); // typed by its schema
     return needed !== false;
   };
-  const settled = await settle(work, { signal, timeoutMs: tool.timeoutMs ?? timeoutMs, graceMs: 0, ports });
-  if (settled.type === "error") onError?.(settled.error);
-  return settled.type === "value" ? settled.value : true;
+  const result = await runLimited(work, { signal, timeoutMs: tool.timeoutMs ?? timeoutMs, graceMs: 0, ports });
+  if (result.type === "error") onError?.(result.error);
+  return result.type === "value" ? result.value : true;
 }

@@ -4,7 +4,7 @@ import { mcpResult, type Tool, type ToolOptions } from "../../agent/definition/t
 import { isPlainObject, type JsonObject } from "../../thread/json.ts";
 import { refuseUnknownOptions } from "../../thread/options.ts";
 
-/** An MCP client that is connected, of `@modelcontextprotocol/sdk` 1 or `@modelcontextprotocol/client` 2, by its shape. */
+/** A connected MCP client, with the methods of `@modelcontextprotocol/sdk` 1 or `@modelcontextprotocol/client` 2. */
 export interface McpClient {
   listTools(params?: {
     cursor: string;
@@ -21,17 +21,17 @@ export interface McpTool {
 
 /** How `mcpTools()` names the tools of a server. */
 export interface McpOptions {
-  /** Stands before every name, to keep the tools of two servers apart. Default "". */
+  /** Put before every name, so that the tools of two servers have different names. Default "". */
   readonly prefix?: string | undefined;
 }
 
-/** The longest a timer can wait: how long a call may take is for the tool's own timeout to say. */
-const LONGEST = 2 ** 31 - 1;
-const MOST_PAGES = 1_000;
+/** The longest timer. The timeout of the tool limits the call, so the client gets no shorter one. */
+const MAX_TIMEOUT_MS = 2 ** 31 - 1;
+const MAX_PAGES = 1_000;
 
 /**
- * The tools of an MCP server, as they are now. Names that no provider takes are rewritten, `files/read` to
- * `files_read`. Calls are never repeated; spread a tool with `repeatable: true` where that is safe.
+ * The current tools of an MCP server. Names that no provider accepts are changed, such as `files/read` to `files_read`.
+ * Calls are never repeated. If a tool is safe to repeat, use `{ ...tool, repeatable: true }`.
  *
  * @example
  * const client = {
@@ -60,7 +60,7 @@ async function allTools(client: McpClient): Promise<readonly McpTool[]> {
     const page = await pageOf(client, cursor);
     tools.push(...page.tools);
     cursor = page.nextCursor;
-    if (seen.has(cursor) || seen.size >= MOST_PAGES) throw unavailable("It lists its tools without an end.");
+    if (seen.has(cursor) || seen.size >= MAX_PAGES) throw unavailable("Its list of tools never ends.");
     seen.add(cursor);
   } while (cursor !== undefined && cursor !== null && cursor !== "");
   return tools;
@@ -70,7 +70,7 @@ async function pageOf(client: McpClient, cursor: unknown): ReturnType<McpClient[
   try {
     return await (typeof cursor === "string" ? client.listTools({ cursor }) : client.listTools());
   } catch (cause) {
-    throw unavailable("It does not list its tools; `cause` has its error.", cause);
+    throw unavailable("Listing its tools failed. `cause` has the error.", cause);
   }
 }
 
@@ -84,19 +84,19 @@ function toolOf(client: McpClient, { name, description, inputSchema }: McpTool):
     ...(description === undefined ? {} : { description }),
     inputSchema: jsonSchema<JsonObject>(inputSchema),
     repeatable: false,
-    execute: (input, options) => called(client, name, input, options),
+    execute: (input, options) => callTool(client, name, input, options),
   };
 }
 
-/** A server may add fields to a result; only those that say something to a model are taken. */
-async function called(
+/** Keeps the fields of a result that a model is shown. A server may add others. */
+async function callTool(
   client: McpClient,
   name: string,
   input: JsonObject,
   { abortSignal }: ToolOptions,
 ): Promise<unknown> {
-  const options = { signal: abortSignal, timeout: LONGEST };
-  // Version 2 takes the options second. Version 1 has a schema with a default value there, and length counts up to it.
+  const options = { signal: abortSignal, timeout: MAX_TIMEOUT_MS };
+  // In version 2 the options are the second parameter. Version 1 has a parameter with a default there, which length leaves out.
   const more = client.callTool.length === 2 ? [options] : [undefined, options];
   const result = await Reflect.apply(client.callTool, client, [{ name, arguments: input }, ...more]);
   if (!isPlainObject(result)) return result;
@@ -108,7 +108,7 @@ async function called(
 
 function freeName(name: string, taken: object): string {
   const legal = name.replace(/[^A-Za-z0-9_-]/g, "_").slice(0, 64) || "tool";
-  const plain = legal === "__proto__" ? "proto" : legal; // an object that gets this field inherits from it
+  const plain = legal === "__proto__" ? "proto" : legal; // setting this field would set the prototype
   if (!Object.hasOwn(taken, plain)) return plain;
   for (let count = 2; ; count++) {
     const suffix = `_${count}`;

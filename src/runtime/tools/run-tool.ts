@@ -2,36 +2,37 @@ import type { AnyTool, ToolOptions, Tools } from "../../agent/definition/tool.ts
 import { toModelMessages } from "../../providers/ai-sdk/model-messages.ts";
 import type { Message, ToolCall } from "../../thread/message.ts";
 import { type RuntimePorts, systemRuntimePorts } from "../ports.ts";
+import { pause } from "../timers.ts";
+import { runLimited, type StopReason, type WorkLimits } from "./limits.ts";
 import {
-  aborted,
+  abortedAnswer,
+  hiddenAnswer,
   messageOf,
-  notExecutable,
-  notShown,
-  partialOf,
+  notExecutableAnswer,
+  partialAnswer,
   type ToolAnswer,
   type ToolRunResult,
-  thrown,
-  timedOut,
-  unknownTool,
+  thrownAnswer,
+  timeoutAnswer,
+  unknownToolAnswer,
 } from "./outcome.ts";
-import { answerOf, isAsyncIterable, Outputs } from "./result.ts";
-import { type Limits, pause, type Stopped, settle } from "./settle.ts";
+import { convertOutput, GeneratorOutput, isAsyncIterable } from "./result.ts";
 import { checkArguments } from "./validate.ts";
 
-/** The tools, and how one call is run: context, limits, retries, signal. */
+/** Options of `runTool()`: the tools, the context, limits, retries and a signal. */
 export interface ToolRunOptions extends HeartbeatOptions {
   readonly tools: Tools;
-  /** The context that the tool gets. Default: none. */
+  /** The context for the tool. Default: none. */
   readonly context?: unknown;
-  /** Of the model call that made it: `toolCallId` alone may come again, and both together are its idempotency key. Default: none. */
+  /** The id of the model call. With `toolCallId`, which may occur twice in a thread, it is the idempotency key. Default: none. */
   readonly callId?: string | undefined;
   /** Stops the tool. Default: none. */
   readonly signal?: AbortSignal | undefined;
-  /** What the model was shown when it made the call. Default: none. */
+  /** The messages that the model was shown when it made the call. Default: none. */
   readonly messages?: readonly Message[] | undefined;
   /** Clock, ids, timers and chance; for tests and replays. Default `systemRuntimePorts`. */
   readonly ports?: RuntimePorts | undefined;
-  /** Called with each error that is thrown, as it was, and the code of the failure it becomes; what it throws is ignored. Default: none. */
+  /** Called with each thrown error and the code of its failure. An error that it throws is ignored. Default: none. */
   readonly onError?: ((error: unknown, code: string) => void) | undefined;
   /** The timeout of each attempt, in milliseconds. The tool's own `timeoutMs` wins. Default 60,000. */
   readonly timeoutMs?: number | undefined;
@@ -39,20 +40,20 @@ export interface ToolRunOptions extends HeartbeatOptions {
   readonly maxRetries?: number | undefined;
   /** Milliseconds before the first retry; they double from one to the next. Default 200. */
   readonly backoffMs?: number | undefined;
-  /** How long a tool may take to end by itself when it is stopped, by a cancel or its timeout, in milliseconds. Default 1,000. */
+  /** How long a tool may take to end after a cancel or its timeout, in milliseconds. Default 1,000. */
   readonly graceMs?: number | undefined;
   /** The largest result, in bytes of UTF-8. Default 8 MiB. */
   readonly maxResultBytes?: number | undefined;
-  /** Looked at before each attempt, and by the tool's own `isHeld`. Default: no other process runs the request. */
+  /** Checked before each attempt, and by `isHeld` of the tool. Default: no other process runs the request. */
   readonly hold?: ToolHold | undefined;
 }
 
 const ALWAYS_HELD: ToolHold = { isHeld: () => true, ensure: async () => true };
-const LONGEST_WAIT = 60_000;
+const MAX_WAIT_MS = 60_000;
 
 /**
- * Runs one call of a model, retries included, and says what became of it. It never throws and never hangs: whatever
- * the tool does is a result that the model can read.
+ * Runs one tool call, with its retries. It never throws and never hangs: an error, a timeout or a cancel becomes a result
+ * for the model.
  *
  * @example
  * const tools = { double: { inputSchema: { type: "object" }, execute: ({ n }: { n: number }) => 2 * n } } as const;
@@ -65,29 +66,29 @@ export async function runTool(call: ToolCall, options: ToolRunOptions): Promise<
   const started = clock();
   const beat = heartbeat(call, options, ports);
   try {
-    const { answer, attempts } = await answered(call, options, ports, beat.now);
+    const { answer, attempts } = await runAttempts(call, options, ports, beat.now);
     return Object.freeze({ ...answer, attempts, durationMs: Math.max(0, clock() - started) });
   } finally {
     beat.stop();
   }
 }
 
-interface Answered {
+interface AttemptsResult {
   readonly answer: ToolAnswer;
   readonly attempts: number;
 }
 
-async function answered(
+async function runAttempts(
   call: ToolCall,
   options: ToolRunOptions,
   ports: RuntimePorts,
   onValue: () => void,
-): Promise<Answered> {
+): Promise<AttemptsResult> {
   const { tools, signal, timeoutMs, graceMs = 1_000, maxResultBytes = 8 * 1024 * 1024 } = options;
   const tool = Object.hasOwn(tools, call.name) ? tools[call.name] : undefined;
-  if (tool === undefined) return { answer: unknownTool(call.name, tools), attempts: 0 };
+  if (tool === undefined) return { answer: unknownToolAnswer(call.name, tools), attempts: 0 };
   const { execute } = tool;
-  if (execute === undefined) return { answer: notExecutable(call.name), attempts: 0 };
+  if (execute === undefined) return { answer: notExecutableAnswer(call.name), attempts: 0 };
   const { context, callId, messages = [] } = options;
   const limits = { signal, timeoutMs: tool.timeoutMs ?? timeoutMs ?? 60_000, graceMs, ports };
   const idempotencyKey = callId === undefined ? call.id : `${callId}.${call.id}`;
@@ -95,10 +96,10 @@ async function answered(
     try {
       options.onError?.(error, code);
     } catch {
-      // who cannot hear of an error does not end the call
+      // A failing callback must not end the call.
     }
   };
-  const given: Attempt = {
+  const attempt: Attempt = {
     hold: options.hold ?? ALWAYS_HELD,
     call,
     tool,
@@ -112,34 +113,39 @@ async function answered(
   };
   const retries = retriesOf(tool, options.maxRetries ?? 0);
   for (let attempts = 0; ; ) {
-    const { answer, executed } = await attempt(given);
+    const { answer, executed } = await runAttempt(attempt);
     if (executed) attempts++;
     const { failure, partial } = answer;
     const isRetryable = failure?.retryable === true || partial === "timed_out";
     if (!isRetryable || attempts === 0 || attempts > retries) return { answer, attempts };
-    await pause(waitBefore(attempts, options.backoffMs ?? 200, failure?.retryAfterMs, ports), signal, ports);
+    await pause(ports, waitBefore(attempts, options.backoffMs ?? 200, failure?.retryAfterMs, ports), signal);
     if (signal?.aborted === true) {
-      return { answer: partial === undefined ? aborted(call.name, true) : answer, attempts };
+      return { answer: partial === undefined ? abortedAnswer(call.name, true) : answer, attempts };
     }
   }
 }
 
-function retriesOf(tool: AnyTool, usual: number): number {
+function retriesOf(tool: AnyTool, defaultRetries: number): number {
   if (tool.repeatable === false) return tool.maxRetries ?? 0;
-  return tool.maxRetries ?? (tool.repeatable === true ? Math.max(1, usual) : usual);
+  return tool.maxRetries ?? (tool.repeatable === true ? Math.max(1, defaultRetries) : defaultRetries);
 }
 
-/** Twice as long each time, less up to a half by chance, so that many do not come back at once. */
-function waitBefore(attempts: number, backoffMs: number, asked: number | undefined, { random }: RuntimePorts): number {
+/** Twice as long each time, less a random part of up to a half, so that many callers do not retry at once. */
+function waitBefore(
+  attempts: number,
+  backoffMs: number,
+  requestedMs: number | undefined,
+  { random }: RuntimePorts,
+): number {
   const doubled = backoffMs * 2 ** (attempts - 1) * (1 - random() / 2);
-  return Math.min(Math.max(Math.round(doubled), asked ?? 0), LONGEST_WAIT);
+  return Math.min(Math.max(Math.round(doubled), requestedMs ?? 0), MAX_WAIT_MS);
 }
 
 /** Whether the process that runs the call may still act for its request. */
 interface ToolHold {
   /** Whether no other process can run the request. */
   readonly isHeld: () => boolean;
-  /** The same, after it was made sure of; where it is false, the attempt does not start. */
+  /** The same, after renewing the claim if needed. If false, the attempt does not start. */
   readonly ensure: () => Promise<boolean>;
 }
 
@@ -149,22 +155,22 @@ interface Attempt {
   readonly context: unknown;
   readonly idempotencyKey: string;
   readonly messages: readonly Message[];
-  readonly limits: Limits;
+  readonly limits: WorkLimits;
   readonly maxResultBytes: number;
   readonly hold: ToolHold;
   readonly onValue: () => void;
   readonly onError: (error: unknown, code: string) => void;
 }
 
-interface Tried {
+interface AttemptResult {
   readonly answer: ToolAnswer;
   readonly executed: boolean;
 }
 
-/** One try, from the arguments to what the model reads; everything a tool brings along runs inside its limits. */
-async function attempt(given: Attempt): Promise<Tried> {
-  const { call, tool, limits } = given;
-  const outputs = new Outputs();
+/** One attempt: checks the arguments, executes, converts the output. All functions of the tool run within its limits. */
+async function runAttempt(attempt: Attempt): Promise<AttemptResult> {
+  const { call, tool, limits } = attempt;
+  const generated = new GeneratorOutput();
   let executed = false;
   let input: unknown;
   const work = async (
@@ -172,53 +178,58 @@ async function attempt(given: Attempt): Promise<Tried> {
   ): Promise<{ readonly refused: ToolAnswer } | { readonly output: unknown }> => {
     const checked = await checkArguments(call, tool);
     if ("refused" in checked) return checked;
-    const { hold } = given;
-    if (!hold.isHeld() && !(await hold.ensure())) return { refused: aborted(call.name, false) };
+    const { hold } = attempt;
+    if (!hold.isHeld() && !(await hold.ensure())) return { refused: abortedAnswer(call.name, false) };
     signal.throwIfAborted();
     executed = true;
     input = checked.input;
-    return { output: await execute(given, input, signal, outputs) };
+    return { output: await execute(attempt, input, signal, generated) };
   };
-  const settled = await settle(work, limits);
-  const { last } = outputs;
-  switch (settled.type) {
+  const result = await runLimited(work, limits);
+  const { last } = generated;
+  switch (result.type) {
     case "value": {
-      const { value, stopped } = settled;
+      const { value, stopped } = result;
       if ("refused" in value) return { answer: value.refused, executed };
       if (stopped === "timed_out" && value.output === undefined)
-        return { answer: timedOut(call.name, limits.timeoutMs), executed };
-      // A function that ends by itself after a cancel has done its work; a generator was cut short.
+        return { answer: timeoutAnswer(call.name, limits.timeoutMs), executed };
+      // A function that returns after a cancel has finished its work, but a generator was cut short.
       const isWhole = stopped === undefined || (stopped === "cancelled" && last === undefined);
-      return { answer: await shown(given, input, value.output, isWhole ? undefined : stopped), executed };
+      return { answer: await outputAnswer(attempt, input, value.output, isWhole ? undefined : stopped), executed };
     }
     case "error": {
-      const answer = thrown(call.name, settled.error);
-      given.onError(settled.error, answer.failure?.code ?? "tool_failed");
+      const answer = thrownAnswer(call.name, result.error);
+      attempt.onError(result.error, answer.failure?.code ?? "tool_failed");
       return { answer, executed };
     }
     case "timeout":
-      if (last !== undefined) return { answer: await shown(given, input, last.value, "timed_out"), executed };
-      return { answer: timedOut(call.name, limits.timeoutMs), executed };
+      if (last !== undefined) return { answer: await outputAnswer(attempt, input, last.value, "timed_out"), executed };
+      return { answer: timeoutAnswer(call.name, limits.timeoutMs), executed };
     case "aborted":
-      if (last !== undefined) return { answer: await shown(given, input, last.value, "cancelled"), executed };
-      return { answer: aborted(call.name, executed), executed };
+      if (last !== undefined) return { answer: await outputAnswer(attempt, input, last.value, "cancelled"), executed };
+      return { answer: abortedAnswer(call.name, executed), executed };
     default:
-      return settled satisfies never;
+      return result satisfies never;
   }
 }
 
-/** What the model reads of an output. From here on the tool has run: whatever fails, the answer says so, and it is not run again. */
-async function shown(given: Attempt, input: unknown, output: unknown, partial?: Stopped): Promise<ToolAnswer> {
-  const { call, tool, maxResultBytes, limits } = given;
+/** Converts an output. The tool has run, so every failure here says so, and the tool is not run again. */
+async function outputAnswer(
+  attempt: Attempt,
+  input: unknown,
+  output: unknown,
+  partial?: StopReason,
+): Promise<ToolAnswer> {
+  const { call, tool, maxResultBytes, limits } = attempt;
   const isStopped = partial !== undefined || limits.signal?.aborted === true;
-  // A cancel that has happened must not drop the output.
-  const within: Limits = isStopped ? { ...limits, signal: undefined, timeoutMs: limits.graceMs } : limits;
-  const converted = { name: call.name, toolCallId: call.id, input, output };
-  const settled = await settle(() => answerOf(converted, tool, maxResultBytes), { ...within, graceMs: 0 });
-  if (settled.type === "value") return partial === undefined ? settled.value : partialOf(settled.value, partial);
-  if (settled.type !== "error") return notShown(call.name, "toModelOutput gave nothing in time.");
-  const answer = notShown(call.name, `toModelOutput threw: ${messageOf(settled.error)}`);
-  given.onError(settled.error, answer.failure?.code ?? "tool_output_failed");
+  // A cancel before this must not drop the output.
+  const within: WorkLimits = isStopped ? { ...limits, signal: undefined, timeoutMs: limits.graceMs } : limits;
+  const returned = { name: call.name, toolCallId: call.id, input, output };
+  const result = await runLimited(() => convertOutput(returned, tool, maxResultBytes), { ...within, graceMs: 0 });
+  if (result.type === "value") return partial === undefined ? result.value : partialAnswer(result.value, partial);
+  if (result.type !== "error") return hiddenAnswer(call.name, "toModelOutput did not end in time.");
+  const answer = hiddenAnswer(call.name, `toModelOutput threw: ${messageOf(result.error)}`);
+  attempt.onError(result.error, answer.failure?.code ?? "tool_output_failed");
   return answer;
 }
 
@@ -226,7 +237,7 @@ async function execute(
   { call, tool, context, idempotencyKey, messages, limits, hold, onValue }: Attempt,
   input: unknown,
   signal: AbortSignal,
-  outputs: Outputs,
+  generated: GeneratorOutput,
 ) {
   const options: ToolOptions = {
     context,
@@ -236,18 +247,18 @@ async function execute(
     abortSignal: signal,
     isHeld: hold.isHeld,
     get messages() {
-      return modelMessages(messages); // made only for the few tools that look
+      return modelMessages(messages); // made only for tools that read them
     },
   };
-  const output = await tool.execute?.(input as never, options as never); // validated by the schema its type comes from
-  return isAsyncIterable(output) ? outputs.of(output, signal, limits.ports, onValue) : output;
+  const output = await tool.execute?.(input as never, options as never); // validated by its schema
+  return isAsyncIterable(output) ? generated.read(output, signal, limits.ports, onValue) : output;
 }
 
 function modelMessages(messages: readonly Message[]): readonly unknown[] {
   return toModelMessages(messages.filter(({ role }) => role !== "system"));
 }
 
-/** A sign of life of a call that runs. */
+/** Emitted while a call runs. */
 interface Heartbeat {
   readonly toolCallId: string;
   readonly toolName: string;
@@ -255,19 +266,19 @@ interface Heartbeat {
 }
 
 interface HeartbeatOptions {
-  /** Milliseconds between two beats; 0 is off, but for what a generator yields. Default 5,000. */
+  /** Milliseconds between two heartbeats. With 0, only values of a generator cause them. Default 5,000. */
   readonly heartbeatMs?: number | undefined;
-  /** Called while the call runs, and when a generator yields, at most once in that time; what it throws is ignored. Default: none. */
+  /** Called at this interval while the call runs, and when a generator yields, if the interval has passed. Its errors are ignored. Default: none. */
   readonly onHeartbeat?: ((beat: Heartbeat) => void) | undefined;
 }
 
 interface HeartbeatTimer {
-  /** Beats at once, unless the last beat is younger than the interval. */
+  /** Emits a heartbeat now, unless the interval since the last one has not passed. */
   readonly now: () => void;
   readonly stop: () => void;
 }
 
-/** Beats until it is stopped. */
+/** Emits heartbeats until `stop` is called. */
 function heartbeat(
   { id: toolCallId, name: toolName }: ToolCall,
   { heartbeatMs = 5_000, onHeartbeat }: HeartbeatOptions,
@@ -285,11 +296,11 @@ function heartbeat(
     try {
       onHeartbeat({ toolCallId, toolName, elapsedMs: Math.max(0, last - started) });
     } catch {
-      // A listener that fails must not end the call it listens to.
+      // A failing listener must not end the call.
     }
   };
   const now = (): void => {
-    if (!isStopped && Math.abs(clock() - last) >= heartbeatMs) beat(); // a clock may be set back
+    if (!isStopped && Math.abs(clock() - last) >= heartbeatMs) beat(); // the clock may be set back
   };
   if (heartbeatMs > 0) cancel = after(heartbeatMs, beat);
   const stop = (): void => {

@@ -9,11 +9,11 @@ import { systemRuntimePorts } from "../ports.ts";
 import { RequestError } from "../request/request-error.ts";
 import { type HookLimit, hookAnswer } from "../time-limits.ts";
 
-/** What `toolSpecsOf()` needs for descriptions and schemas that are not plain data. */
+/** Options of `toolSpecsOf()`, for descriptions and schemas that are not plain data. */
 export interface SpecOptions {
-  /** For descriptions that are functions of it. Default: none. */
+  /** The context for descriptions that are functions. Default: none. */
   readonly context?: unknown;
-  /** Loads the package that converts a schema of zod before 4.2 or of valibot. Default: an import of the package. */
+  /** Loads the package that converts schemas of zod before 4.2 or of valibot. Default: imports it. */
   readonly load?: LoadModule;
   /** How long a schema that is a promise may take. Default 30 seconds. */
   readonly limit?: HookLimit | undefined;
@@ -22,8 +22,8 @@ export interface SpecOptions {
 const DEFAULT_LIMIT: HookLimit = { ports: systemRuntimePorts, timeoutMs: 30_000 };
 
 /**
- * The tools as a model is told of them: draft-07 JSON Schemas, frozen, in the order given. A tool that no model can be
- * told of is a ToolError: `tool_name_invalid`, `invalid_tool`, `tool_schema_unsupported`.
+ * The specifications of tools for a model: draft-07 JSON Schemas, frozen, in the order of the tools. A tool without a valid
+ * specification is a ToolError: `tool_name_invalid`, `invalid_tool`, `tool_schema_unsupported`.
  *
  * @example
  * const inputSchema = { type: "object", properties: { city: { type: "string" } } } as const;
@@ -38,26 +38,26 @@ export async function toolSpecsOf(tools: Tools, options: SpecOptions = {}): Prom
 
 async function specOf(name: string, tool: AnyTool, options: SpecOptions): Promise<ToolSpec> {
   if (fieldOf(tool, "type") === "provider") {
-    throw unsupported(name, "It is a tool of a provider; only tools with a schema of their own can be used.");
+    throw unsupported(name, "It is a provider tool. Only tools with an inputSchema of their own can be used.");
   }
   const inputSchema = await schemaOf(name, tool.inputSchema, options);
   const { description } = tool;
-  const told =
+  const text =
     typeof description === "function"
-      ? description({ context: options.context } as never) // AnyTool does not know the type of its context
+      ? description({ context: options.context } as never) // AnyTool has no exact context type
       : description;
-  return Object.freeze({ name, ...(told === undefined ? {} : { description: told.toWellFormed() }), inputSchema });
+  return Object.freeze({ name, ...(text === undefined ? {} : { description: text.toWellFormed() }), inputSchema });
 }
 
 async function schemaOf(name: string, given: unknown, options: SpecOptions): Promise<JsonObject> {
   const schema = await convertedSchema(name, given, options);
-  if (!isPlainObject(schema)) throw unsupported(name, `Its schema is ${describe(schema)}.`);
+  if (!isPlainObject(schema)) throw unsupported(name, `It is ${describe(schema)}.`);
   const { $schema: _, ...copy } = copied(name, schema);
   const type = copy["type"];
   if (type !== undefined && type !== "object") {
-    throw unsupported(name, "Its schema must describe an object: wrap the value in one.");
+    throw unsupported(name, "It must describe an object. Wrap the value in one.");
   }
-  // A union of objects says no type of its own, and providers ask for one.
+  // A union of objects has no type of its own, but providers require one.
   return Object.freeze(type === undefined ? { type: "object", ...copy } : copy);
 }
 
@@ -67,14 +67,14 @@ async function convertedSchema(
   { load, limit = DEFAULT_LIMIT }: SpecOptions,
 ): Promise<unknown> {
   try {
-    const schema = resolved(given);
+    const schema = resolveSchema(given);
     if (isStandard(schema)) {
       const { vendor, jsonSchema } = schema["~standard"];
-      const found = jsonSchema?.input({ target: "draft-07" }) ?? (await converted(vendor, schema, load));
+      const found = jsonSchema?.input({ target: "draft-07" }) ?? (await convertByVendor(vendor, schema, load));
       if (found !== undefined) return found;
       throw unsupported(
         name,
-        `No converter of ${vendor} is known; give its JSON Schema with jsonSchema(schema, { validate }).`,
+        `No converter for schemas of ${vendor} is known. Pass a JSON Schema: jsonSchema(schema, { validate }).`,
       );
     }
     if (!isJsonSchema(schema)) return schema;
@@ -85,7 +85,7 @@ async function convertedSchema(
     if (ToolError.isInstance(cause) && cause.code === "tool_schema_unsupported") {
       throw cause.path === undefined ? unsupported(name, cause.message, cause) : cause;
     }
-    throw unsupported(name, "It has something that JSON Schema cannot say, such as a date or a custom check.", cause);
+    throw unsupported(name, "JSON Schema cannot express a part of it, such as a date or a custom check.", cause);
   }
 }
 
@@ -93,16 +93,16 @@ function copied(name: string, schema: unknown): JsonObject {
   try {
     return copyJsonObject(schema, "inputSchema");
   } catch (cause) {
-    throw unsupported(name, "Its JSON Schema is no JSON.", cause);
+    throw unsupported(name, "Its JSON Schema is not JSON.", cause);
   }
 }
 
 function unsupported(name: string, trouble: string, cause?: unknown): ToolError {
-  const message = `The tool ${name} has an inputSchema that no model can be told of. ${trouble}`;
+  const message = `The inputSchema of the tool ${name} cannot be used. ${trouble}`;
   return new ToolError({ code: "tool_schema_unsupported", message, path: `${name}.inputSchema`, cause });
 }
 
-/** Names are literals inside a try: bundlers follow them, and only warn where an optional package is not installed. */
+/** Literal names inside a `try`: bundlers include the packages, and only warn if an optional one is not installed. */
 const importModule: LoadModule = async (name) => {
   try {
     if (name === "@valibot/to-json-schema") return await import("@valibot/to-json-schema");
@@ -120,7 +120,7 @@ interface Converter {
   readonly options: object;
 }
 
-/** For releases that do not convert themselves. Zod did not before 4.2, and zod 3 has no `_zod`. */
+/** The converter for schemas without a converter of their own: zod before 4.2, and valibot. Schemas of zod 3 have no `_zod`. */
 function converterOf(vendor: string, schema: unknown): Converter | undefined {
   if (vendor === "valibot") {
     const options = { typeMode: "input", target: "draft-07" };
@@ -137,8 +137,8 @@ function converterOf(vendor: string, schema: unknown): Converter | undefined {
     : { package: "zod", version: "4", named: "toJSONSchema", options: { target: "draft-7", io: "input" } };
 }
 
-/** The JSON Schema by the vendor's own package; undefined when none is known. */
-async function converted(
+/** The JSON Schema, made by the package of the vendor. Undefined if no package is known. */
+async function convertByVendor(
   vendor: string,
   schema: unknown,
   load: LoadModule = importModule,
@@ -161,11 +161,11 @@ async function loaded(converter: Converter, load: LoadModule): Promise<unknown> 
 }
 
 function missing({ package: name, version }: Converter, cause?: unknown): ToolError {
-  const message = `Its schema needs the package ${name} to become a JSON Schema. Run: npm install ${name}@${version}`;
+  const message = `It needs the package ${name} to become a JSON Schema. Run: npm install ${name}@${version}`;
   return new ToolError({ code: "tool_schema_unsupported", message, cause });
 }
 
-/** Schemas of arktype are functions, so what a value carries is asked before what it is. */
+/** Checks the fields and not the type of the value, because schemas of arktype are functions. */
 export function isStandard(schema: unknown): schema is StandardSchema {
   const standard = fieldOf(schema, "~standard");
   return typeof fieldOf(standard, "validate") === "function" && !isMarkedSchema(Object(schema));
@@ -176,8 +176,8 @@ export function isJsonSchema(schema: unknown): schema is JsonSchema {
   return typeof given === "object" && given !== null;
 }
 
-/** A schema that is made when it is first needed, as the AI SDK allows. */
-export function resolved(schema: unknown): unknown {
+/** The schema. The AI SDK also allows a function that returns it. */
+export function resolveSchema(schema: unknown): unknown {
   return typeof schema === "function" && !isStandard(schema) && !isJsonSchema(schema) ? schema() : schema;
 }
 

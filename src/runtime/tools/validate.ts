@@ -3,17 +3,17 @@ import type { AnyTool } from "../../agent/definition/tool.ts";
 import { asObject, thawObject } from "../../providers/message-parts.ts";
 import { isPlainObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
 import type { ToolCall } from "../../thread/message.ts";
-import { failed, type ToolAnswer } from "./outcome.ts";
-import { fieldOf, isJsonSchema, isStandard, resolved } from "./schemas.ts";
+import { errorAnswer, type ToolAnswer } from "./outcome.ts";
+import { fieldOf, isJsonSchema, isStandard, resolveSchema } from "./schemas.ts";
 
-/** What `execute` gets, or what the model reads instead. */
-export type Checked = { readonly input: unknown } | { readonly refused: ToolAnswer };
+/** The input of `execute`, or the error result if the arguments are invalid. */
+export type ArgumentCheck = { readonly input: unknown } | { readonly refused: ToolAnswer };
 
-/** Each time anew, from a copy: the log keeps the arguments as they were, whatever a schema or a tool does to them. */
-export async function checkArguments(call: ToolCall, tool: AnyTool): Promise<Checked> {
-  const given = objectIn(call.arguments);
+/** Validates a copy for each attempt, because a schema or a tool may change it. The log keeps the arguments unchanged. */
+export async function checkArguments(call: ToolCall, tool: AnyTool): Promise<ArgumentCheck> {
+  const given = argumentsObject(call.arguments);
   if (given === undefined) return { refused: notAnObject(call.name) };
-  const schema = resolved(tool.inputSchema);
+  const schema = resolveSchema(tool.inputSchema);
   const copy = thawObject(given);
   if (isStandard(schema)) {
     const result = await schema["~standard"].validate(copy);
@@ -24,45 +24,45 @@ export async function checkArguments(call: ToolCall, tool: AnyTool): Promise<Che
   return result.success ? { input: result.value } : refused(call, issuesOf(result.error));
 }
 
-/** Of a call without arguments some models send nothing at all. Other text is JSON that could not be parsed. */
-function objectIn(given: JsonValue): JsonObject | undefined {
+/** For a call without arguments, some models send an empty text. Any other text is invalid JSON. */
+function argumentsObject(given: JsonValue): JsonObject | undefined {
   return typeof given === "string" && given.trim() === "" ? {} : asObject(given);
 }
 
-function refused(call: ToolCall, issues: readonly SchemaIssue[]): Checked {
+function refused(call: ToolCall, issues: readonly SchemaIssue[]): ArgumentCheck {
   return { refused: badArguments(call.name, issues, call.arguments) };
 }
 
-/** Errors of validators carry a list of issues, or only a message. */
+/** The issues of a validator error, or its message if it has no list of issues. */
 function issuesOf(error: unknown): readonly SchemaIssue[] {
   for (const source of [error, error instanceof Error ? error.cause : undefined]) {
     if (typeof source === "object" && source !== null && "issues" in source && Array.isArray(source.issues)) {
       return source.issues;
     }
   }
-  return [{ message: error instanceof Error ? error.message : "is not what the schema asks for" }];
+  return [{ message: error instanceof Error ? error.message : "does not match the schema" }];
 }
 
-const SHOWN = 20;
+const MAX_ISSUES = 20;
 
-/** Arguments that do not fit. Events learn only where; the model, who wrote them, also what was expected. */
+/** The answer for invalid arguments. The failure has only the paths; the model, which wrote the arguments, also gets the reasons. */
 function badArguments(name: string, issues: readonly SchemaIssue[], given: JsonValue): ToolAnswer {
-  const shown = issues.slice(0, SHOWN);
+  const shown = issues.slice(0, MAX_ISSUES);
   const paths = [...new Set(shown.map(pathOf))];
-  const more = issues.length > SHOWN ? ` and ${issues.length - SHOWN} more` : "";
+  const more = issues.length > MAX_ISSUES ? ` and ${issues.length - MAX_ISSUES} more` : "";
   const message = `The arguments of ${name} do not fit its schema at: ${paths.join(", ")}${more}.`;
-  const values = leavesOf(given);
-  const told = shown.map((issue) => `${pathOf(issue)}: ${expectation(issue, values)}`);
+  const values = textsOf(given);
+  const reasons = shown.map((issue) => `${pathOf(issue)}: ${expectation(issue, values)}`);
   const failure = { code: "tool_bad_arguments", message, retryable: false };
-  return failed(failure, `The arguments of ${name} do not fit its schema. ${told.join("; ")}${more}.`);
+  return errorAnswer(failure, `The arguments of ${name} do not fit its schema. ${reasons.join("; ")}${more}.`);
 }
 
 function notAnObject(name: string): ToolAnswer {
-  const message = `The arguments of ${name} are no JSON object. Send one that fits its schema.`;
-  return failed({ code: "tool_bad_arguments", message, retryable: false });
+  const message = `The arguments of ${name} are not a JSON object. Send one that fits its schema.`;
+  return errorAnswer({ code: "tool_bad_arguments", message, retryable: false });
 }
 
-/** `days[0].from`; the whole is `arguments`. */
+/** A path such as `days[0].from`. The path of the whole value is `arguments`. */
 function pathOf({ path = [] }: SchemaIssue): string {
   const keys = path.map((step) => (typeof step === "object" ? step.key : step));
   return (
@@ -74,16 +74,16 @@ function pathOf({ path = [] }: SchemaIssue): string {
   );
 }
 
-/** Libraries like to repeat the value they got; such a message is replaced by what the library says it expected. */
+/** The reason of an issue. A message that repeats a value of the arguments is replaced by the expected type. */
 function expectation(issue: SchemaIssue, values: readonly string[]): string {
   const message = String(issue.message).toWellFormed().slice(0, 500);
   const expected = fieldOf(issue, "expected");
   const candidates = [message, typeof expected === "string" ? `expected ${expected.slice(0, 100)}` : ""];
   const safe = candidates.find((text) => text !== "" && !values.some((value) => mentions(text, value)));
-  return safe ?? "is not what the schema asks for";
+  return safe ?? "does not match the schema";
 }
 
-/** Short values are words of any message; only as a word of their own do they count. */
+/** Whether a text repeats a value. A value of up to three characters must be a whole word, because it may occur in any message. */
 function mentions(text: string, value: string): boolean {
   for (let at = text.indexOf(value); at >= 0; at = text.indexOf(value, at + 1)) {
     const alone = !/\w/.test(text[at - 1] ?? "") && !/\w/.test(text[at + value.length] ?? "");
@@ -92,11 +92,11 @@ function mentions(text: string, value: string): boolean {
   return false;
 }
 
-/** The texts and numbers of a value; of a long text its beginning, since messages cut. */
-function leavesOf(value: JsonValue): readonly string[] {
+/** The texts and numbers of a value. Only the beginning of a long text, because messages may cut it. */
+function textsOf(value: JsonValue): readonly string[] {
   if (typeof value === "string") return value === "" ? [] : [value.slice(0, 16)];
   if (typeof value === "number") return [String(value)];
-  if (Array.isArray(value)) return value.flatMap(leavesOf);
+  if (Array.isArray(value)) return value.flatMap(textsOf);
   if (!isPlainObject(value)) return [];
-  return Object.values(value).flatMap((item) => leavesOf(item as JsonValue)); // of a JSON object
+  return Object.values(value).flatMap((item) => textsOf(item as JsonValue)); // of a JSON object
 }

@@ -43,7 +43,7 @@ describe("arguments that do not fit", () => {
         const result = await run({ inputSchema, execute }, { key: secret });
         expect(result.failure?.message).toBe("The arguments of probe do not fit its schema at: key.");
         expect(errorIn(result).message).toBe(
-          "The arguments of probe do not fit its schema. key: is not what the schema asks for.",
+          "The arguments of probe do not fit its schema. key: does not match the schema.",
         );
       }),
     );
@@ -69,7 +69,9 @@ describe("arguments that do not fit", () => {
   ])("are no object: %s", async (_, args) => {
     const result = await run({ execute, inputSchema: object }, args);
     expect(result).toMatchObject({ isError: true, attempts: 0, failure: { code: "tool_bad_arguments" } });
-    expect(result.failure?.message).toBe("The arguments of probe are no JSON object. Send one that fits its schema.");
+    expect(result.failure?.message).toBe(
+      "The arguments of probe are not a JSON object. Send one that fits its schema.",
+    );
   });
 });
 

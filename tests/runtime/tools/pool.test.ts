@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { toolPool } from "../../../src/runtime/tools/pool.ts";
+import { toolPool } from "../../../src/runtime/tools/limits.ts";
 import { world } from "./support/world.ts";
 
 describe("a pool", () => {

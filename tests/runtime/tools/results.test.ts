@@ -162,7 +162,7 @@ describe("a result that is too large", () => {
     expect(errorIn(result)).toEqual({
       type: "tool_result_too_large",
       message:
-        "The tool probe ran. Its result has 1002 bytes, the limit is 1000, so it was not kept. Ask for less, or in pages.",
+        "The tool probe ran. Its result was not kept: it has 1002 bytes, and the limit is 1000. Ask for less, or in pages.",
     });
     expect(result.failure).toMatchObject({ code: "tool_result_too_large", retryable: false });
     expect(await given("é".repeat(500), { maxResultBytes })).toMatchObject({ isError: false });
@@ -223,7 +223,7 @@ describe("toModelOutput", () => {
     };
     const result = await run({ execute: () => 1, toModelOutput, repeatable: true }, {}, { maxRetries: 3 });
     expect(result).toMatchObject({ attempts: 1, failure: { code: "tool_output_failed", retryable: false } });
-    expect(errorIn(result).message).toMatch(/^The tool probe ran, but its result can not be shown: .*no words/);
+    expect(errorIn(result).message).toMatch(/^The tool probe ran, but its result cannot be shown: .*no words/);
   });
 
   test.each([

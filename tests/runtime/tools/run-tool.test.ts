@@ -103,7 +103,7 @@ describe("what a tool throws", () => {
     expect(errorIn(result)).toEqual({ type: "tool_failed", message: "no row for key hunter2" });
     expect(result.failure).toEqual({
       code: "tool_failed",
-      message: "The tool probe threw an instance of TypeError; the model was told its message.",
+      message: "The tool probe threw an instance of TypeError. The model was shown its message.",
       retryable: false,
     });
     expect(result).toMatchObject({ isError: true, attempts: 1 });

@@ -80,9 +80,9 @@ describe("a schema that no model can be told of", () => {
   const unknown = { "~standard": { version: 1, vendor: "acme", validate: (value: unknown) => ({ value }) } };
   test.each([
     ["of a vendor nobody knows", unknown, "jsonSchema(schema, { validate })"],
-    ["with a date", z.object({ at: z.date() }), "JSON Schema cannot say"],
+    ["with a date", z.object({ at: z.date() }), "JSON Schema cannot express"],
     ["of a text", z.string(), "must describe an object"],
-    ["that is no JSON", jsonSchema({ type: "object", default: new Date(0) }), "is no JSON"],
+    ["that is no JSON", jsonSchema({ type: "object", default: new Date(0) }), "is not JSON"],
     ["that is a list", jsonSchema([]), "an array"],
   ])("%s", async (_, inputSchema, message) => {
     const refused = {

@@ -2,9 +2,9 @@ import { isPlainObject } from "../../thread/json.ts";
 import { type Content, type FileContentPart, fileNote, type Part, type PartMetadata } from "../../thread/message.ts";
 import { base64Of } from "../model/provider-values.ts";
 import { jsonOf, resultTextOf } from "./json-result.ts";
-import { reported, type ToolAnswer } from "./outcome.ts";
+import { returnedError, type ToolAnswer } from "./outcome.ts";
 
-/** What `toModelOutput` gives, in the words of the AI SDK; anything else is taken as a result. */
+/** The answer for the output of `toModelOutput`, in a form of the AI SDK. Any other value is the result itself. */
 export function outputAnswer(name: string, output: unknown, limit: number): ToolAnswer {
   const { type, value, reason } = isPlainObject(output) ? output : {};
   switch (type) {
@@ -12,11 +12,11 @@ export function outputAnswer(name: string, output: unknown, limit: number): Tool
     case "json":
       return { content: resultTextOf(value, limit), isError: false };
     case "error-text":
-      return reported(name, resultTextOf(value, limit));
+      return returnedError(name, resultTextOf(value, limit));
     case "error-json":
-      return reported(name, errorText(value, limit));
+      return returnedError(name, errorText(value, limit));
     case "execution-denied":
-      return reported(
+      return returnedError(
         name,
         errorText({ type: "denied", message: resultTextOf(reason ?? "The call was denied.", limit) }, limit),
       );
@@ -31,7 +31,7 @@ export function errorText(error: unknown, limit: number): string {
   return resultTextOf({ error: error ?? null }, limit);
 }
 
-/** A single text is told as text. */
+/** The content for a list of parts. A single text becomes a string. */
 export function contentParts(values: readonly unknown[]): Content {
   return contentOf(values.flatMap(partOf));
 }
@@ -44,7 +44,7 @@ function contentOf(parts: readonly Part[]): Content {
 
 type Fields = { readonly [field: string]: unknown };
 
-/** Parts of kinds that only a provider knows have no place in a result, and are left out. */
+/** Converts a part. Parts of unknown types are left out. */
 function partOf(value: unknown): readonly Part[] {
   if (!isPlainObject(value)) return [];
   const { type } = value;
@@ -71,9 +71,9 @@ function partOf(value: unknown): readonly Part[] {
   }
 }
 
-/** A file at the provider's own place cannot be told to another: the model reads that it was there. */
-function filePart(fields: Fields, given: unknown, usual: string): readonly Part[] {
-  const mediaType = typeof fields["mediaType"] === "string" ? fields["mediaType"] : usual;
+/** A file part. A file that is only an id of one provider becomes a note, because other providers cannot read it. */
+function filePart(fields: Fields, given: unknown, fallback: string): readonly Part[] {
+  const mediaType = typeof fields["mediaType"] === "string" ? fields["mediaType"] : fallback;
   const name = typeof fields["filename"] === "string" ? { filename: fields["filename"].toWellFormed() } : {};
   const inline = isPlainObject(given) && given["type"] === "text" ? given["text"] : undefined;
   if (typeof inline === "string") return [{ type: "text", text: inline.toWellFormed(), ...metadataIn(fields) }];
@@ -83,7 +83,7 @@ function filePart(fields: Fields, given: unknown, usual: string): readonly Part[
   return [{ ...file, data, ...metadataIn(fields) }];
 }
 
-/** Tagged as in the AI SDK 7, our own `{ url }` and `{ base64 }`, or bare as before. */
+/** File data with a type as in the AI SDK 7, as `{ url }` or `{ base64 }`, or plain as in earlier versions. */
 function dataOf(given: unknown): FileContentPart["data"] | undefined {
   if (given instanceof URL) return { url: given.href };
   if (given instanceof Uint8Array) return { base64: base64Of(given) };
@@ -102,41 +102,41 @@ function textIn(value: unknown): string {
   return typeof value === "string" ? value.toWellFormed() : "";
 }
 
-/** What a provider is to be told with the part: cache marks, for one. */
+/** Metadata for a provider, such as cache marks. */
 function metadataIn(fields: Fields): { readonly metadata?: PartMetadata } {
   const given = fields["metadata"] ?? fields["providerOptions"];
   if (!isPlainObject(given) || !Object.values(given).every(isPlainObject)) return {};
-  return { metadata: jsonOf(given) as PartMetadata }; // objects by provider, and JSON by now
+  return { metadata: jsonOf(given) as PartMetadata }; // jsonOf returns JSON, and all values are objects
 }
 
-/** What a tool of an MCP server gives. */
+/** A result of an MCP tool. */
 export interface McpResult {
   readonly content: readonly unknown[];
   readonly isError?: boolean | undefined;
   readonly structuredContent?: unknown;
 }
 
-const KEYS: ReadonlySet<string> = new Set(["content", "isError", "structuredContent", "_meta"]);
-const BLOCKS: ReadonlySet<unknown> = new Set(["text", "image", "audio", "resource", "resource_link"]);
+const MCP_KEYS: ReadonlySet<string> = new Set(["content", "isError", "structuredContent", "_meta"]);
+const MCP_BLOCKS: ReadonlySet<unknown> = new Set(["text", "image", "audio", "resource", "resource_link"]);
 
-/** So that no other data is taken for one, every field and every block must be known. */
+/** Every field and block must be known, so that other data is not taken for an MCP result. */
 export function isMcpResult(value: unknown): value is McpResult {
   if (!isPlainObject(value) || !Array.isArray(value["content"])) return false;
   const { content } = value;
-  const said = content.length > 0 || value["isError"] === true || value["structuredContent"] !== undefined;
-  return said && Object.keys(value).every((key) => KEYS.has(key)) && content.every(isBlock);
+  const hasResult = content.length > 0 || value["isError"] === true || value["structuredContent"] !== undefined;
+  return hasResult && Object.keys(value).every((key) => MCP_KEYS.has(key)) && content.every(isBlock);
 }
 
 function isBlock(block: unknown): boolean {
-  return isPlainObject(block) && BLOCKS.has(block["type"]);
+  return isPlainObject(block) && MCP_BLOCKS.has(block["type"]);
 }
 
-/** Structured content is told when there is nothing else: servers repeat it as text. */
+/** Uses the structured content only without other content, because servers repeat it as text. */
 export function mcpAnswer(name: string, { content, isError, structuredContent }: McpResult): ToolAnswer {
   const parts = content.flatMap(mcpPart);
-  const told =
+  const shown =
     parts.length === 0 && structuredContent !== undefined ? resultTextOf(structuredContent) : contentOf(parts);
-  return isError === true ? reported(name, told) : { content: told, isError: false };
+  return isError === true ? returnedError(name, shown) : { content: shown, isError: false };
 }
 
 function mcpPart(block: unknown): readonly Part[] {
@@ -161,9 +161,9 @@ function resourcePart({ text, blob, mimeType, uri }: { readonly [field: string]:
   return typeof blob === "string" ? mcpFile(blob, mimeType, "application/octet-stream") : textPart(uri);
 }
 
-function mcpFile(data: unknown, mediaType: unknown, usual: string): Part {
+function mcpFile(data: unknown, mediaType: unknown, fallback: string): Part {
   if (typeof data !== "string") return textPart("");
-  return { type: "file", mediaType: isText(mediaType) ? mediaType : usual, data: { base64: data } };
+  return { type: "file", mediaType: isText(mediaType) ? mediaType : fallback, data: { base64: data } };
 }
 
 function textPart(text: unknown): Part {

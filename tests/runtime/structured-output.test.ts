@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { checkOutput } from "../../../src/runtime/output.ts";
-import { anything, eventsOf, expectWhole, failureOf, proveAll, stage, told } from "../support/stage.ts";
+import { checkOutput } from "../../src/runtime/structured-output.ts";
+import { anything, eventsOf, expectWhole, failureOf, proveAll, stage, told } from "./support/stage.ts";
 
 /** A Standard Schema for { n: number }, which doubles. */
 const numbered = {
@@ -41,7 +41,7 @@ describe("an answer in a shape", () => {
     ['{"n":1,"list":["a"],"kind":"x"}', []],
     ["[]", ["it must be object"]],
     ['{"list":[1]}', ["n: is missing", "list[0]: must be string"]],
-    ['{"n":1.5,"kind":"z"}', ["n: must be integer or null", "kind: must be one of the values allowed"]],
+    ['{"n":1.5,"kind":"z"}', ["n: must be integer or null", "kind: must be one of the allowed values"]],
     ['{"n":null,"deep":{"v":2}}', ["deep.v: must be the value given"]],
   ])("is held against a plain JSON Schema, where nobody brings a validator: %s", async (text, issues) => {
     const schema = {

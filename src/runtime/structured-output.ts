@@ -3,68 +3,68 @@ import type { OutputCheck } from "../agent/signal.ts";
 import { copyJsonRepaired, isPlainObject, type JsonObject, type JsonValue, sameJson } from "../thread/json.ts";
 import { type Content, contentText } from "../thread/message.ts";
 import type { HookLimit } from "./time-limits.ts";
-import { isJsonSchema, isStandard, resolved, toolSpecsOf } from "./tools/schemas.ts";
+import { isJsonSchema, isStandard, resolveSchema, toolSpecsOf } from "./tools/schemas.ts";
 
-const MOST_ISSUES = 10;
+const MAX_ISSUES = 10;
 
-/** Whether an answer is JSON of the shape asked for. A fence around it is taken off. */
+/** Checks whether an answer is JSON that matches the schema. A code fence around the JSON is removed. */
 export async function checkOutput(content: Content, schema: InputSchema): Promise<OutputCheck> {
-  const said = parsed(contentText(content)) ?? parsed(lastText(content));
-  return said === undefined ? { ok: false, issues: ["it is not JSON"] } : validated(said.value, schema);
+  const json = parseJson(contentText(content)) ?? parseJson(lastText(content));
+  return json === undefined ? { ok: false, issues: ["it is not JSON"] } : validate(json.value, schema);
 }
 
-async function validated(value: unknown, given: InputSchema): Promise<OutputCheck> {
+async function validate(value: unknown, input: InputSchema): Promise<OutputCheck> {
   try {
-    const schema = resolved(given);
+    const schema = resolveSchema(input);
     if (isStandard(schema)) {
       const result = await schema["~standard"].validate(value);
-      if (result.issues === undefined) return right(result.value);
-      return { ok: false, issues: result.issues.slice(0, MOST_ISSUES).map(({ path, message }) => at(path, message)) };
+      if (result.issues === undefined) return accepted(result.value);
+      return { ok: false, issues: result.issues.slice(0, MAX_ISSUES).map(({ path, message }) => at(path, message)) };
     }
     if (!isJsonSchema(schema) || schema.validate === undefined) {
       const plain = isJsonSchema(schema) ? await schema.jsonSchema : schema;
       const issues = shapeIssues(value as JsonValue, plain as JsonValue); // both are JSON
-      return issues.length === 0 ? right(value) : { ok: false, issues: issues.slice(0, MOST_ISSUES) };
+      return issues.length === 0 ? accepted(value) : { ok: false, issues: issues.slice(0, MAX_ISSUES) };
     }
     const result = await schema.validate(value);
-    return result.success ? right(result.value) : { ok: false, issues: [at(undefined, result.error.message)] };
+    return result.success ? accepted(result.value) : { ok: false, issues: [at(undefined, result.error.message)] };
   } catch {
-    return { ok: false, issues: ["the schema could not check it"] };
+    return { ok: false, issues: ["the schema threw an error"] };
   }
 }
 
-/** What is handed out and put into events is JSON, also where a schema makes something else of it. */
-function right(value: unknown): OutputCheck {
+/** The value as JSON, because it becomes part of events. A schema may transform it to anything. */
+function accepted(value: unknown): OutputCheck {
   return { ok: true, object: copyJsonRepaired(value, "output") };
 }
 
 function at(path: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined, message: string): string {
   const keys = (path ?? []).map((key) => String(typeof key === "object" ? key.key : key));
-  // Both may quote the answer, and models cut emojis in two.
+  // Both may quote the answer, which may have half a surrogate pair.
   return (keys.length === 0 ? String(message) : `${keys.join(".")}: ${message}`).toWellFormed();
 }
 
-/** Some models comment in a text of its own, and then answer. */
+/** The last text part. Some models put a comment in a part before the answer. */
 function lastText(content: Content): string {
   return typeof content === "string" ? "" : contentText(content.filter(({ type }) => type === "text").slice(-1));
 }
 
-/** Models like to put JSON into a fence, with words around it; and JSON may hold fences. */
-function parsed(text: string): { readonly value: unknown } | undefined {
-  for (const candidate of [text, SHORTEST.exec(text)?.[1], LONGEST.exec(text)?.[1]]) {
+/** Parses JSON, also inside a code fence with text around it. The JSON itself may have fences. */
+function parseJson(text: string): { readonly value: unknown } | undefined {
+  for (const candidate of [text, SHORTEST_FENCE.exec(text)?.[1], LONGEST_FENCE.exec(text)?.[1]]) {
     try {
       if (candidate !== undefined) return { value: JSON.parse(candidate) };
     } catch {
-      // the next one may be it
+      // try the next candidate
     }
   }
   return undefined;
 }
 
-const SHORTEST = /```(?:json)?([\s\S]*?)```/i;
-const LONGEST = /```(?:json)?([\s\S]*)```/i;
+const SHORTEST_FENCE = /```(?:json)?([\s\S]*?)```/i;
+const LONGEST_FENCE = /```(?:json)?([\s\S]*)```/i;
 
-/** The JSON Schema of an output, for providers that can be told of it. */
+/** The JSON Schema of the output, for providers with structured outputs. */
 export async function outputSchemaOf(output: InputSchema, limit: HookLimit): Promise<JsonObject | undefined> {
   const [spec] = await toolSpecsOf({ output: { inputSchema: output } }, { limit });
   return spec?.inputSchema;
@@ -73,20 +73,20 @@ export async function outputSchemaOf(output: InputSchema, limit: HookLimit): Pro
 type Type = "null" | "boolean" | "number" | "string" | "array" | "object" | "integer";
 
 /**
- * What of a plain JSON Schema a value breaks: types, required fields, enums and constants, at every depth. Other keywords are
- * not looked at, so that nothing is refused that a validator would take.
+ * The issues of a value with a plain JSON Schema: types, required fields, enums and constants, at every depth. Other keywords
+ * are ignored, so that no valid value is refused.
  */
 function shapeIssues(value: JsonValue, schema: JsonValue | undefined, path = ""): readonly string[] {
   if (!isObject(schema)) return [];
   const { type = [] } = schema;
-  const types = (Array.isArray(type) ? type : [type]) as readonly Type[]; // what is no type fits nothing, and is told
+  const types = (Array.isArray(type) ? type : [type]) as readonly Type[]; // an unknown type matches no value
   if (types.length > 0 && !types.some((type) => isOf(value, type)))
-    return [told(path, `must be ${types.join(" or ")}`)];
+    return [issueAt(path, `must be ${types.join(" or ")}`)];
   const { enum: allowed, const: only } = schema;
   if (Array.isArray(allowed) && !allowed.some((one) => sameJson(one, value))) {
-    return [told(path, "must be one of the values allowed")];
+    return [issueAt(path, "must be one of the allowed values")];
   }
-  if (only !== undefined && !sameJson(only, value)) return [told(path, "must be the value given")];
+  if (only !== undefined && !sameJson(only, value)) return [issueAt(path, "must be the value given")];
   if (Array.isArray(value))
     return value.flatMap((item, index) => shapeIssues(item, schema["items"], `${path}[${index}]`));
   return isObject(value) ? fieldIssues(value, schema, path) : [];
@@ -95,7 +95,7 @@ function shapeIssues(value: JsonValue, schema: JsonValue | undefined, path = "")
 function fieldIssues(value: JsonObject, { required, properties }: JsonObject, path: string): readonly string[] {
   const at = (name: string): string => (path === "" ? name : `${path}.${name}`);
   const wanted = Array.isArray(required) ? required.filter((name) => typeof name === "string") : [];
-  const missing = wanted.filter((name) => !Object.hasOwn(value, name)).map((name) => told(at(name), "is missing"));
+  const missing = wanted.filter((name) => !Object.hasOwn(value, name)).map((name) => issueAt(at(name), "is missing"));
   const known = isObject(properties) ? Object.entries(properties) : [];
   const wrong = known.flatMap(([name, schema]) => {
     const field = Object.hasOwn(value, name) ? value[name] : undefined;
@@ -111,11 +111,11 @@ function isOf(value: JsonValue, type: Type): boolean {
   return type === "object" ? isObject(value) : typeof value === type;
 }
 
-function told(path: string, trouble: string): string {
-  return path === "" ? `it ${trouble}` : `${path}: ${trouble}`;
+function issueAt(path: string, problem: string): string {
+  return path === "" ? `it ${problem}` : `${path}: ${problem}`;
 }
 
-/** As a type it keeps what JSON can hold. */
+/** Narrows to JsonObject, because the value is JSON. */
 function isObject(value: JsonValue | undefined): value is JsonObject {
   return isPlainObject(value);
 }

@@ -1,0 +1,127 @@
+import { ToolError } from "../../agent/definition/errors.ts";
+import type { RuntimePorts } from "../ports.ts";
+
+/** Why work was stopped. */
+export type StopReason = "cancelled" | "timed_out";
+
+/** The result of `runLimited`. */
+export type LimitedResult<T> =
+  /** `stopped`: the work was stopped before it returned its value. */
+  | { readonly type: "value"; readonly value: T; readonly stopped?: StopReason }
+  | { readonly type: "error"; readonly error: unknown }
+  | { readonly type: "timeout" }
+  | { readonly type: "aborted" };
+
+export interface WorkLimits {
+  readonly signal?: AbortSignal | undefined;
+  readonly timeoutMs: number;
+  /** How long stopped work may take to end. A value that it returns in this time counts. */
+  readonly graceMs: number;
+  readonly ports: RuntimePorts;
+}
+
+/**
+ * Runs work with a time limit. The work may throw, hang, ignore its signal, or fail after the limit. The result comes in
+ * time, and no timer, listener or unhandled rejection remains.
+ */
+export function runLimited<T>(
+  work: (signal: AbortSignal) => Promise<T>,
+  { signal, timeoutMs, graceMs, ports }: WorkLimits,
+): Promise<LimitedResult<T>> {
+  return new Promise((resolve) => {
+    if (signal?.aborted === true) return resolve({ type: "aborted" });
+    const own = new AbortController();
+    let stopped: StopReason | undefined;
+    const stop = (why: StopReason, reason: unknown): void => {
+      if (stopped !== undefined) return;
+      stopped = why;
+      cancelTimer();
+      cancelTimer = ports.after(graceMs, () => end(withoutValue(why)));
+      own.abort(reason);
+    };
+    let cancelTimer = ports.after(timeoutMs, () => {
+      stop("timed_out", new DOMException("The tool took too long.", "TimeoutError"));
+    });
+    const onAbort = (): void => stop("cancelled", signal?.reason);
+    const end = (result: LimitedResult<T>): void => {
+      cancelTimer();
+      signal?.removeEventListener("abort", onAbort);
+      resolve(result);
+    };
+    signal?.addEventListener("abort", onAbort);
+    Promise.resolve()
+      .then(() => work(own.signal))
+      .then(
+        (value) => end({ type: "value", value, ...(stopped && { stopped }) }),
+        (error: unknown) => end(stopped === undefined ? { type: "error", error } : withoutValue(stopped)),
+      );
+  });
+}
+
+function withoutValue(why: StopReason): { readonly type: "timeout" | "aborted" } {
+  return { type: why === "timed_out" ? "timeout" : "aborted" };
+}
+
+/** Runs work concurrently, up to a limit. */
+export interface ToolPool {
+  /**
+   * Starts `work` for each item, in order, as places become free, and calls `deliver` with each result at once. Resolves when
+   * all are delivered. If anything fails, rejects with the first error after all work has ended. Concurrent calls of `run`
+   * share the places.
+   */
+  run<Item, Result>(
+    items: readonly Item[],
+    work: (item: Item, index: number) => Result | PromiseLike<Result>,
+    deliver: (result: Awaited<Result>, item: Item, index: number) => unknown,
+  ): Promise<void>;
+}
+
+/**
+ * A pool for tool calls, with four places by default.
+ *
+ * @example
+ * const pool = toolPool({ concurrency: 2 });
+ * await pool.run([1, 2, 3], async (n) => n * n, (square, n) => console.log(n, square));
+ */
+export function toolPool({ concurrency = 4 }: { readonly concurrency?: number } = {}): ToolPool {
+  if (!Number.isInteger(concurrency) || concurrency < 1) {
+    const message = "concurrency must be an integer from 1.";
+    throw new ToolError({ code: "invalid_options", message, path: "concurrency" });
+  }
+  const waiting: (() => void)[] = [];
+  let free = concurrency;
+  const place = async (): Promise<void> => {
+    if (free > 0) free--;
+    else await new Promise<void>((resolve) => waiting.push(resolve));
+  };
+  /** Passes the place to the work that has waited longest. */
+  const leave = (): void => {
+    const next = waiting.shift();
+    if (next === undefined) free++;
+    else next();
+  };
+  return {
+    async run(items, work, deliver) {
+      const ended = await Promise.allSettled(
+        items.map(async (item, index) => {
+          const result = await inPlace(place, leave, () => work(item, index));
+          await deliver(result, item, index);
+        }),
+      );
+      for (const one of ended) if (one.status === "rejected") throw one.reason;
+    },
+  };
+}
+
+async function inPlace<Result>(
+  place: () => Promise<void>,
+  leave: () => void,
+  work: () => Result | PromiseLike<Result>,
+): Promise<Awaited<Result>> {
+  await place();
+  try {
+    return await work();
+  } finally {
+    leave();
+  }
+}
