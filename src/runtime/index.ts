@@ -1,12 +1,11 @@
+export type { ErrorOrigin, OnError } from "./callbacks.ts";
 export { CallError } from "./calls/find-call.ts";
 export type { RebuildOptions, RebuiltCall } from "./calls/rebuild-call.ts";
-export { type InstructionOutcome, type RunInstructionsOptions, runInstructions } from "./direct/run-instructions.ts";
 export { AgentHost } from "./host/agent-host.ts";
 export type { HostGetOptions, HostOptions } from "./host/options.ts";
 export type { Recovered } from "./host/recovery.ts";
+export * from "./lazy-functions.ts";
 export { ModelError, type PartialAnswer } from "./model/failure.ts";
-export * from "./on-demand.ts";
-export type { ErrorOrigin, OnError } from "./on-error.ts";
 export { type RuntimePorts, systemRuntimePorts } from "./ports.ts";
 export { type ReactOptions, react, type Standalone } from "./react.ts";
 export type {
@@ -19,6 +18,7 @@ export type {
 } from "./request/request.ts";
 export { RequestError } from "./request/request-error.ts";
 export type { CallSummary, RequestResult } from "./request/result.ts";
+export { type InstructionOutcome, type RunInstructionsOptions, runInstructions } from "./run-instructions.ts";
 export { AgentServer } from "./server/agent-server.ts";
 export type {
   AskArguments,

@@ -6,6 +6,7 @@ import type { Signal } from "../agent/signal.ts";
 import type { ContextPolicyInput } from "../projection/policy/fields.ts";
 import type { Entry } from "../thread/entry.ts";
 import type { HeddleError } from "../thread/errors.ts";
+import { warnOfChange, warnOnce } from "./callbacks.ts";
 import { changeOwnTools, withTools } from "./live/asks.ts";
 import { decideLive, NOTHING_CHECKED, skipNotDue } from "./live/decide-live.ts";
 import type { Live, Outcome, QueuedAsk, ToolFacts, Turn } from "./live/live.ts";
@@ -31,7 +32,6 @@ import type { RequestSpan } from "./telemetry/telemetry.ts";
 import { type HookLimit, inTime } from "./time-limits.ts";
 import { Timers } from "./timers.ts";
 import { toolPool } from "./tools/limits.ts";
-import { saidOnce, warnOfChange } from "./warn.ts";
 
 type Reply = PromiseWithResolvers<unknown>;
 type Asked = PromiseWithResolvers<AgentRequest> & { readonly functions: AskFunctions };
@@ -89,7 +89,7 @@ export class Loop {
       worked: () => workTime(this.#live.request, this.#moment()),
       isStopping: () => beginsNothing(this.#live),
       began: (toolCallId) => this.post({ type: "begun", toolCallId }),
-      warn: saidOnce(options.warn),
+      warn: warnOnce(options.warn),
       onError: options.onError,
       kept: new Kept({ store, threadId, ports, holder }),
     };

@@ -1,23 +1,23 @@
 import { type Ports, systemPorts } from "../thread/ports.ts";
 
-/** What the runtime takes from the world; a simulated one passes its own. */
+/** Clock, ids, timers and randomness of the runtime. Tests and simulations pass their own. */
 export interface RuntimePorts extends Ports {
-  /** Calls `run` once after `ms` milliseconds, unless what it returns was called before. */
+  /** Calls `run` once after `ms` milliseconds. The returned function cancels it. */
   readonly after: (ms: number, run: () => void) => () => void;
   /**
-   * Milliseconds that have passed since some moment, never set back. Default `performance.now`. It also counts while the
-   * process is stopped; a claim's age is measured with it.
+   * Milliseconds since some fixed moment, never set back. It also counts while the process is suspended. The age of a claim
+   * is measured with it. Default `performance.now`.
    */
   readonly monotonic: () => number;
-  /** From 0 up to, but not including, 1. */
+  /** A random number from 0 up to, but not including, 1. */
   readonly random: () => number;
 }
 
-/** The longest a timer of JavaScript can wait; it fires at once beyond that. */
-const LONGEST = 2 ** 31 - 1;
+/** The longest timer of JavaScript. With a longer one it would fire at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /**
- * Clock, ids, chance and timers of the machine. Take them, and put your own in the place of one.
+ * The default clock, ids, timers and random numbers. Spread it to replace some of them.
  *
  * @example
  * const ports = { ...systemRuntimePorts, clock: () => 0 };
@@ -26,15 +26,15 @@ const LONGEST = 2 ** 31 - 1;
 export const systemRuntimePorts: RuntimePorts = {
   ...systemPorts,
   after: (ms, run) => {
-    const timer = setTimeout(run, Math.min(ms, LONGEST));
+    const timer = setTimeout(run, Math.min(ms, MAX_TIMER_MS));
     return () => clearTimeout(timer);
   },
   monotonic: () => performance.now(),
   random: Math.random,
 };
 
-/** The machine's ports with those of the caller in their place. A clock that was given alone also measures durations. */
-export function runtimePorts(given: Partial<RuntimePorts> = {}): RuntimePorts {
-  const monotonic = given.monotonic ?? given.clock;
-  return { ...systemRuntimePorts, ...given, ...(monotonic && { monotonic }) };
+/** The default ports, with those of the caller over them. A custom clock without `monotonic` also measures durations. */
+export function runtimePorts(own: Partial<RuntimePorts> = {}): RuntimePorts {
+  const monotonic = own.monotonic ?? own.clock;
+  return { ...systemRuntimePorts, ...own, ...(monotonic && { monotonic }) };
 }

@@ -1,14 +1,14 @@
 import type { RuntimePorts } from "./ports.ts";
 import { RequestError } from "./request/request-error.ts";
 
-/** How long a function of the caller may take, and what ends the wait earlier. */
+/** The time limit of a hook (a function of the caller), and a signal that ends the wait earlier. */
 export interface HookLimit {
   readonly ports: Pick<RuntimePorts, "after">;
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A function of the caller, as its errors name it. */
+/** The name of a hook and the code of its errors. */
 export interface HookName {
   readonly name: string;
   readonly code: string;
@@ -18,7 +18,7 @@ export interface HookName {
 
 const NEVER_ABORTED = new AbortController().signal;
 
-/** What a function of the caller returns, or an error when the wait is over: the function may never end. */
+/** The result of a hook, or an error after its time limit, because a hook may never end. */
 export async function hookAnswer<Answer>(
   { ports, timeoutMs, signal = NEVER_ABORTED }: HookLimit,
   hook: HookName,
@@ -38,7 +38,7 @@ function tooLate({ name, code, option = "hookTimeoutMs" }: HookName, timeoutMs: 
   return new RequestError({ code, message });
 }
 
-/** What the caller's own code gives, or an error as soon as the request is interrupted: that code may never end. */
+/** The result of a function of the caller, or the reason of the signal as soon as it is aborted. */
 export function untilAborted<Answer>(signal: AbortSignal, work: () => Answer | PromiseLike<Answer>): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const abort = (): void => reject(signal.reason);
@@ -51,7 +51,7 @@ export function untilAborted<Answer>(signal: AbortSignal, work: () => Answer | P
   });
 }
 
-/** Whether work came to its end in so many milliseconds. What it throws until then is thrown on; later nobody hears of it. */
+/** Whether the work ends within so many milliseconds. Rethrows an error in that time, and ignores a later one. */
 export async function inTime(
   { after }: Pick<RuntimePorts, "after">,
   ms: number,

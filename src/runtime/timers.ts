@@ -1,6 +1,6 @@
 import type { RuntimePorts } from "./ports.ts";
 
-/** Timers by name: setting one again replaces it. */
+/** Timers by name. Setting a timer again replaces it; undefined cancels it. */
 export class Timers<Name extends string> {
   readonly #after: RuntimePorts["after"];
   readonly #fire: (name: Name) => void;

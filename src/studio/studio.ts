@@ -1,13 +1,13 @@
 import type { AnyAgent } from "../agent/definition/config.ts";
 import { qualifiedModelName } from "../agent/definition/language-model.ts";
 import type { ReactSettings } from "../agent/react/settings.ts";
+import { systemWarn } from "../runtime/callbacks.ts";
 import { type FoundCall, findCall } from "../runtime/calls/find-call.ts";
 import { AgentHost } from "../runtime/host/agent-host.ts";
 import { interruptedThreads, isAskedOf } from "../runtime/host/recovery.ts";
 import { type RuntimePorts, runtimePorts } from "../runtime/ports.ts";
 import type { AgentServer } from "../runtime/server/agent-server.ts";
 import { settingsFor } from "../runtime/server/settings.ts";
-import { systemWarn } from "../runtime/warn.ts";
 import { ThreadHeldError, threadNotFound } from "../stores/errors.ts";
 import type { ThreadInfo, ThreadStore } from "../stores/port.ts";
 import type { ForkRow, SuggestedPrompt } from "./contract.ts";

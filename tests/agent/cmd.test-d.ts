@@ -4,7 +4,7 @@ import { type DirectAgent, type DirectDirective, defineAction, direct } from "..
 import type { Directive } from "../../src/agent/directive.ts";
 import { type ReactAgent, reactAgent } from "../../src/agent/react/agent.ts";
 import { reactSettings } from "../../src/agent/react/settings.ts";
-import { runInstructions } from "../../src/runtime/direct/run-instructions.ts";
+import { runInstructions } from "../../src/runtime/run-instructions.ts";
 
 const greet = defineAction({
   name: "greet",

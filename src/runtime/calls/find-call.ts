@@ -5,19 +5,19 @@ import type { ReadOptions, ThreadStore } from "../../stores/port.ts";
 import type { Entry } from "../../thread/entry.ts";
 import { type ErrorFacts, HeddleError } from "../../thread/errors.ts";
 
-/** The entry that a model call left, and what was recorded with it. */
+/** The entry of a model call, and its record. */
 export interface FoundCall {
   readonly callId: string;
   readonly entry: Entry;
   readonly record: CallRecord;
 }
 
-/** The call that an entry tells of. */
+/** The model call that an entry records, if any. */
 export function callIn(entry: Entry): FoundCall | undefined {
   const { callId } = entry.refs;
   const call = recordedCall(entry);
   if (callId === undefined || typeof call?.fingerprint !== "string") return undefined;
-  return { callId, entry, record: call as CallRecord }; // written by us
+  return { callId, entry, record: call as CallRecord }; // the runtime wrote it
 }
 
 /** The model calls of a thread, newest first. */
@@ -26,7 +26,7 @@ export async function* callsBack(
   threadId: string,
   within: Pick<ReadOptions, "fromSeq" | "toSeq"> = {},
 ): AsyncGenerator<FoundCall, void> {
-  // Every call has recorded one; a store that looks for the word itself need not hand out the rest.
+  // Every record has a fingerprint, so a store can leave out entries without this word.
   const reading = { reverse: true, kinds: ["ai_message", "error"], search: "fingerprint", ...within };
   for await (const entry of store.read(threadId, reading)) {
     const found = callIn(entry);
@@ -34,7 +34,7 @@ export async function* callsBack(
   }
 }
 
-/** A past call; who knows the seq of its entry saves the search. */
+/** A past call. With the seq of its entry there is no search. */
 export async function findCall(
   store: ThreadStore,
   threadId: string,

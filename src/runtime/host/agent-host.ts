@@ -6,6 +6,7 @@ import { HeddleError } from "../../thread/errors.ts";
 import type { Content, UserMessage } from "../../thread/message.ts";
 import { checkName } from "../../thread/options.ts";
 import type { Thread } from "../../thread/thread.ts";
+import { ignoreErrorsOf, systemWarn } from "../callbacks.ts";
 import type { Live } from "../live/live.ts";
 import {
   checkDecider,
@@ -26,7 +27,6 @@ import { LEASE_TTL_MS } from "../server/start.ts";
 import { FIRST, loadAgent } from "../session/load.ts";
 import { retryStore } from "../session/store-retry.ts";
 import { outcomeOf } from "../tools/result.ts";
-import { harmless, systemWarn } from "../warn.ts";
 import { type Decision, decideByEntry, notWaiting } from "./decide-by-entry.ts";
 import { LiveThreads, type Used } from "./live-threads.ts";
 import type { HostGetOptions, HostOptions } from "./options.ts";
@@ -61,7 +61,7 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
   private constructor(options: HostOptions<Given>) {
     this.#options = options;
     this.#ports = runtimePorts(options.ports);
-    this.#warn = harmless(options.warn ?? systemWarn);
+    this.#warn = ignoreErrorsOf(options.warn ?? systemWarn);
     this.#threads = new LiveThreads(options, this.#ports, (requestId) => this.#signals.get(requestId)?.());
   }
 

@@ -10,7 +10,7 @@ import type { Entry } from "../../thread/entry.ts";
 import type { JsonObject, JsonValue } from "../../thread/json.ts";
 import type { Thread } from "../../thread/thread.ts";
 import type { TokenCounter } from "../../tokens/counter.ts";
-import type { ErrorOrigin } from "../on-error.ts";
+import type { ErrorOrigin } from "../callbacks.ts";
 import type { Receipt } from "../request/request.ts";
 import type { OperationSettled } from "../session/promised.ts";
 import type { Command, Live, QueuedAsk, ToolFacts, Turn } from "./live.ts";

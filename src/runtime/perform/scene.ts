@@ -6,7 +6,7 @@ import type { Failure } from "../../agent/signal.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import type { Refs } from "../../thread/entry.ts";
 import type { Message } from "../../thread/message.ts";
-import type { ErrorOrigin } from "../on-error.ts";
+import type { ErrorOrigin } from "../callbacks.ts";
 import type { RuntimePorts } from "../ports.ts";
 import type { LiveRequest } from "../request/request.ts";
 import { RequestError } from "../request/request-error.ts";

@@ -9,7 +9,7 @@ import { loadMissing } from "../../stores/project-from-store.ts";
 import type { ToolSpec } from "../../thread/message.ts";
 import type { Thread } from "../../thread/thread.ts";
 import { callIn, callsBack } from "../calls/find-call.ts";
-import { callBlob } from "../calls/render-call.ts";
+import { callBlob } from "../calls/rebuild-call.ts";
 import type { Live } from "../live/live.ts";
 
 /**

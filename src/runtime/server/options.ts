@@ -3,7 +3,7 @@ import type { Tools } from "../../agent/definition/tool.ts";
 import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import type { Refs } from "../../thread/entry.ts";
-import type { OnError } from "../on-error.ts";
+import type { OnError } from "../callbacks.ts";
 import type { RuntimePorts } from "../ports.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 

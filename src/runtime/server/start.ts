@@ -9,10 +9,10 @@ import { StaleHolderError, ThreadHeldError } from "../../stores/errors.ts";
 import type { Refs } from "../../thread/entry.ts";
 import type { HeddleError } from "../../thread/errors.ts";
 import { isPlainObject, type JsonObject } from "../../thread/json.ts";
+import { ignoreErrorsOf, systemWarn, warnOnce } from "../callbacks.ts";
 import { type Live, newLive } from "../live/live.ts";
 import type { Given } from "../live/signal.ts";
 import { Loop } from "../loop.ts";
-import { harmlessly } from "../on-error.ts";
 import type { ThreadOptions } from "../perform/scene.ts";
 import { runtimePorts } from "../ports.ts";
 import { RequestError } from "../request/request-error.ts";
@@ -22,7 +22,6 @@ import type { NodeLease } from "../session/node-lease.ts";
 import { referring, type TokenPorts, type Tokens, tokenConfigOf } from "../session/tokens.ts";
 import { guardTelemetry, noTelemetry } from "../telemetry/telemetry.ts";
 import { type HookLimit, hookAnswer, untilAborted } from "../time-limits.ts";
-import { harmless, saidOnce, systemWarn } from "../warn.ts";
 import { explainNext } from "./explain.ts";
 import { factsOf, loadCounter, promptFor } from "./given.ts";
 import type { ServerOptions } from "./options.ts";
@@ -66,7 +65,7 @@ async function start<Given extends AnyAgent>(
   signal: AbortSignal,
 ): Promise<Loop> {
   const { agent, store, context = () => undefined as never } = options;
-  const warn = harmless(options.warn ?? systemWarn);
+  const warn = ignoreErrorsOf(options.warn ?? systemWarn);
   const telemetry = options.telemetry === undefined ? noTelemetry : guardTelemetry(options.telemetry);
   if (!isAgent(agent)) {
     throw new AgentError({ code: "invalid_agent", path: "agent", message: "agent must be made by defineAgent." });
@@ -104,7 +103,7 @@ async function start<Given extends AnyAgent>(
       telemetry,
       holder,
       warn,
-      onError: harmlessly(options.onError),
+      onError: ignoreErrorsOf(options.onError),
       context,
       tools: options.tools,
       tokens,
@@ -130,7 +129,7 @@ async function start<Given extends AnyAgent>(
 /** Loads the thread, and takes up what a crash has left: an open request, and an operation that waits. */
 async function openLoop(options: ThreadOptions, first: StartHooks["first"], signal: AbortSignal): Promise<Loop> {
   const { definition, store, threadId, ports, warn } = options;
-  const settings = await settingsFor(definition, { ports, warn: saidOnce(warn) });
+  const settings = await settingsFor(definition, { ports, warn: warnOnce(warn) });
   const agent = await loadAgent(store, threadId, settings, ports);
   const loop = new Loop(options, startOf(agent, options), definition.tools);
   try {

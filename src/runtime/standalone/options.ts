@@ -3,7 +3,7 @@ import type { AgentEvent } from "../../agent/event.ts";
 import type { Revocations } from "../../checkpoint/config.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import type { Thread } from "../../thread/thread.ts";
-import type { OnError } from "../on-error.ts";
+import type { OnError } from "../callbacks.ts";
 import type { RuntimePorts } from "../ports.ts";
 import type { RequestResult } from "../request/result.ts";
 import type { AskOptions, Decider } from "../server/options.ts";

@@ -12,12 +12,12 @@ import type { ThreadStore } from "../../stores/port.ts";
 import { extendTail, loadMissing } from "../../stores/project-from-store.ts";
 import { isPlainObject, type JsonValue } from "../../thread/json.ts";
 import { Thread } from "../../thread/thread.ts";
+import { ignoreErrorsOf, systemWarn } from "../callbacks.ts";
 import { type RuntimePorts, runtimePorts } from "../ports.ts";
 import { settingsFor } from "../server/settings.ts";
 import { referring, type TokenPorts, type Tokens, tokenConfigOf, warnsOnce } from "../session/tokens.ts";
 import { threadKey } from "../thread-key.ts";
 import { hookAnswer } from "../time-limits.ts";
-import { harmless, systemWarn } from "../warn.ts";
 import type { RunOptions } from "./options.ts";
 
 type Given = Pick<RunOptions<AnyAgent>, "store" | "telemetry" | "warn" | "onError" | "ports">;
@@ -37,7 +37,7 @@ export function placeOf(agent: AnyAgent, options: Given): Place {
   const { store, telemetry, warn: told = systemWarn, onError, ports: given } = options;
   const ports = runtimePorts(given);
   const { clock, ids } = ports;
-  const warn = harmless(told);
+  const warn = ignoreErrorsOf(told);
   const isOwn = store === undefined;
   return { agent, store: store ?? memoryStore({ clock, ids }), isOwn, ports, clock, telemetry, warn, onError };
 }

@@ -2,11 +2,11 @@ import type { AgentContext, AgentOutput, AnyAgent } from "../../agent/definition
 import type { AgentEvent } from "../../agent/event.ts";
 import { secretsOf, type TokenConfig } from "../../checkpoint/config.ts";
 import type { Content, UserMessage } from "../../thread/message.ts";
+import { ignoreErrorsOf, systemWarn } from "../callbacks.ts";
 import { RequestError, requestCancelled, requestFailed } from "../request/request-error.ts";
 import { type CallSummary, endedWith, type RequestResult } from "../request/result.ts";
 import { AgentServer } from "../server/agent-server.ts";
 import type { AskArguments, AskOptions } from "../server/options.ts";
-import { harmless, systemWarn } from "../warn.ts";
 import { handleOf, LastToken } from "./handle.ts";
 import type { RunHandle, RunOptions, RunResult } from "./options.ts";
 import { placeOf, savedWhole, tokensIn } from "./place.ts";
@@ -33,7 +33,7 @@ export async function runOnce<Given extends AnyAgent>(
   const { handle } = await beginRun(agent, content, options, { isUnseen: true });
   return handle.result.catch((error: unknown) => {
     const waits = RequestError.isInstance(error) && error.code === "request_waiting";
-    if (waits) secretsOf(agent.tokenSecret, harmless(options.warn ?? systemWarn));
+    if (waits) secretsOf(agent.tokenSecret, ignoreErrorsOf(options.warn ?? systemWarn));
     throw error;
   });
 }

@@ -14,11 +14,11 @@ import type { Message, Part, ToolSpec } from "../../thread/message.ts";
 import type { OptionNames } from "../../thread/options.ts";
 import { Thread } from "../../thread/thread.ts";
 import type { TokenCounter } from "../../tokens/counter.ts";
+import { ignoreErrorsOf, systemWarn, warnOnce } from "../callbacks.ts";
 import { bindsThinking, planThinking, type ThinkingModel } from "../model/prompt.ts";
 import type { ModelSettings } from "../model/specification.ts";
 import { checkUIOptions } from "../option-names.ts";
 import { toolSpecsOf } from "../tools/schemas.ts";
-import { harmless, saidOnce, systemWarn } from "../warn.ts";
 
 /** The policy and the settings of the call that `projectionStep()` counts with. */
 export interface ProjectionStepOptions {
@@ -80,7 +80,7 @@ export function projectionStep(options: ProjectionStepOptions = {}): ProjectionS
   checkUIOptions("projectionStep", options, OPTION_NAMES);
   const { policy, system, tools = {}, tokenCounter, keep = 16 } = options;
   if (!Number.isSafeInteger(keep) || keep < 1) throw invalid("keep", "must be a whole number of at least 1", keep);
-  const warn = saidOnce(harmless(options.warn ?? systemWarn));
+  const warn = warnOnce(ignoreErrorsOf(options.warn ?? systemWarn));
   let toldTools: Promise<readonly ToolSpec[]> | undefined;
   let kept: readonly Kept[] = [];
 

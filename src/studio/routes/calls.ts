@@ -6,7 +6,7 @@ import { toGemini } from "../../providers/wire/gemini.ts";
 import { toOpenAIChat } from "../../providers/wire/openai-chat.ts";
 import { toOpenAIResponses } from "../../providers/wire/openai-responses.ts";
 import { CallError, callsBack, type FoundCall } from "../../runtime/calls/find-call.ts";
-import { renderCall, sentChanges } from "../../runtime/calls/render-call.ts";
+import { renderCall, sentChanges } from "../../runtime/calls/rebuild-call.ts";
 import { threadNotFound } from "../../stores/errors.ts";
 import type { JsonObject } from "../../thread/json.ts";
 import type { Message, ToolSpec } from "../../thread/message.ts";

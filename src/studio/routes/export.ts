@@ -1,5 +1,5 @@
 import { callIn } from "../../runtime/calls/find-call.ts";
-import { callBlob } from "../../runtime/calls/render-call.ts";
+import { callBlob } from "../../runtime/calls/rebuild-call.ts";
 import { threadNotFound } from "../../stores/errors.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import type { Entry } from "../../thread/entry.ts";

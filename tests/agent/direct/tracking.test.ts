@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { cmd } from "../../../src/agent/cmd.ts";
 import { defineAction, direct, type Instruction } from "../../../src/agent/direct/agent.ts";
-import { runInstructions } from "../../../src/runtime/direct/run-instructions.ts";
+import { runInstructions } from "../../../src/runtime/run-instructions.ts";
 import { numberedPorts } from "../../../src/testing/specification/specify.ts";
 import { Thread } from "../../../src/thread/thread.ts";
 

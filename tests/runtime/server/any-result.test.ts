@@ -231,7 +231,9 @@ describe("a result that cannot be converted says that the tool ran", () => {
 
   test("or that it is too large", async () => {
     const { entry } = await shownOf(() => ({ text: "x".repeat(9_000_000) }));
-    expect(entry?.payload["content"]).toMatch(/The tool probe ran\. Its result has more than 8388608 bytes/);
+    expect(entry?.payload["content"]).toMatch(
+      /The tool probe ran\. Its result was not kept: it has more than 8388608 bytes/,
+    );
   });
 
   test("a proxy that only throws on `in` is data", async () => {

@@ -1,29 +1,29 @@
-import { cmd } from "../../agent/cmd.ts";
-import type { AnyAction, DirectAgent, DirectDirective, Instruction, Params } from "../../agent/direct/agent.ts";
-import { type CommandOptions, checkParams, invalidParams } from "../../agent/direct/decide.ts";
-import type { Failure } from "../../agent/signal.ts";
-import { HeddleError } from "../../thread/errors.ts";
+import { cmd } from "../agent/cmd.ts";
+import type { AnyAction, DirectAgent, DirectDirective, Instruction, Params } from "../agent/direct/agent.ts";
+import { type CommandOptions, checkParams, invalidParams } from "../agent/direct/decide.ts";
+import type { Failure } from "../agent/signal.ts";
+import { HeddleError } from "../thread/errors.ts";
 
-/** What became of one instruction. */
+/** The outcome of one instruction. */
 export type InstructionOutcome = { readonly instructionId: string; readonly action: string } & (
   | { readonly status: "ok"; readonly value: unknown }
-  /** `error` is what the action threw, as it was. */
+  /** `error` is the original error that the action threw. */
   | { readonly status: "error"; readonly failure: Failure; readonly error?: unknown }
-  /** One before it failed and `stopOnError` is set, or the signal was aborted: it was not begun. */
+  /** Not run, because an earlier one failed with `stopOnError`, or the signal was aborted. */
   | { readonly status: "skipped" }
 );
 
-/** The context of the actions, a signal, and whether the instructions are logged. */
+/** Options of `runInstructions()`: the context of the actions, a signal, and whether instructions are logged. */
 export type RunInstructionsOptions<Context> = CommandOptions & {
-  /** What the actions are given. */
+  /** The context for the actions. */
   readonly context: Context;
-  /** Passed to the actions; once it is aborted, no further instruction begins. Default: none. */
+  /** Passed to the actions. After an abort no further instruction is run. Default: none. */
   readonly signal?: AbortSignal | undefined;
 };
 
 /**
- * Runs instructions one after the other. One that fails does not stop the next, unless the agent has `stopOnError`; the
- * log of the agent that comes back says which did.
+ * Runs instructions one after the other. After a failure the next one runs, unless the agent has `stopOnError`. The log of
+ * the returned agent has the outcomes.
  *
  * @example
  * const add = defineAction({
@@ -54,7 +54,7 @@ export async function runInstructions<Context>(
     }
     const begun = cmd(current, instruction, { thread });
     for (const directive of begun.directives) {
-      const outcome = await performed(current, directive, action, { context, signal });
+      const outcome = await perform(current, directive, action, { context, signal });
       results.push(outcome);
       const { instructionId } = directive;
       const status = outcome.status === "ok" ? "ok" : "error";
@@ -64,16 +64,16 @@ export async function runInstructions<Context>(
   return { agent: current, results };
 }
 
-interface Given<Context> {
+interface ActionOptions<Context> {
   readonly context: Context;
   readonly signal: AbortSignal;
 }
 
-async function performed<Context>(
+async function perform<Context>(
   { actions }: DirectAgent<Context>,
   directive: DirectDirective,
   name: string,
-  given: Given<Context>,
+  options: ActionOptions<Context>,
 ): Promise<InstructionOutcome> {
   const { instructionId } = directive;
   const of = { instructionId, action: name };
@@ -81,22 +81,28 @@ async function performed<Context>(
   const action = actions.find((one) => one.name === name);
   if (action === undefined) throw new Error("cmd runs known actions only.");
   try {
-    return { ...of, ...(await run(action, directive.params, given)) };
+    return { ...of, ...(await run(action, directive.params, options)) };
   } catch (error) {
     return { ...of, status: "error", failure: failureOf(name, error), error };
   }
 }
 
-type Ran = { readonly status: "ok"; readonly value: unknown } | { readonly status: "error"; readonly failure: Failure };
+type ActionOutcome =
+  | { readonly status: "ok"; readonly value: unknown }
+  | { readonly status: "error"; readonly failure: Failure };
 
-async function run<Context>(action: AnyAction<Context>, params: Params, given: Given<Context>): Promise<Ran> {
+async function run<Context>(
+  action: AnyAction<Context>,
+  params: Params,
+  options: ActionOptions<Context>,
+): Promise<ActionOutcome> {
   const checked = await checkParams(action.inputSchema, params);
   if ("paths" in checked) return { status: "error", failure: invalidParams(action.name, checked.paths) };
-  const value = await action.run(checked.value as never, given); // what its own schema gave
+  const value = await action.run(checked.value as never, options); // checked by its schema
   return { status: "ok", value };
 }
 
-/** An error of ours says what it is; any other may say anything, so it is handed on as it is and not repeated. */
+/** A failure quotes only errors of Heddle, because the text of any other error may be secret. */
 function failureOf(action: string, error: unknown): Failure {
   if (!HeddleError.isInstance(error)) return { code: "action_failed", message: `The action ${action} failed.` };
   const { code, message, retryable } = error;

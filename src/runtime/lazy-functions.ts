@@ -16,9 +16,8 @@ import type { SpecOptions } from "./tools/schemas.ts";
 import * as specs from "./tools/schemas.ts";
 
 /**
- * The exact messages and tool specs that a past model call was sent. They are made again from the log and the blobs that
- * the call names, and compared with the fingerprint that was recorded; what cannot be proven is a CallError that says what
- * is missing or differs.
+ * Rebuilds the exact messages and tool specs of a past model call, from the log and the blobs that the call names. They are
+ * compared with the recorded fingerprint. If they differ or something is missing, it throws a CallError with the reason.
  *
  * @example
  * const server = await AgentServer.start({ agent: defineAgent({ model: scriptedModel(["4"]) }), store });
@@ -38,8 +37,8 @@ export async function rebuildCall(
 }
 
 /**
- * Runs one call of a model, retries included, and says what became of it, as an agent does. It never throws and never
- * hangs: whatever the tool does is a result that the model can read.
+ * Runs one tool call as an agent does, with its retries. It never throws and never hangs: an error, a timeout or a cancel
+ * becomes a result for the model.
  *
  * @example
  * const tools = { double: { inputSchema: { type: "object" }, execute: ({ n }: { n: number }) => 2 * n } } as const;
@@ -51,8 +50,8 @@ export async function runTool(call: ToolCall, options: ToolRunOptions): Promise<
 }
 
 /**
- * The tools as a model is told of them: draft-07 JSON Schemas, frozen, in the order given. A tool that no model can be
- * told of is a ToolError: `tool_name_invalid`, `invalid_tool`, `tool_schema_unsupported`.
+ * The specifications of tools for a model: draft-07 JSON Schemas, frozen, in the order of the tools. A tool without a valid
+ * specification is a ToolError: `tool_name_invalid`, `invalid_tool`, `tool_schema_unsupported`.
  *
  * @example
  * const inputSchema = { type: "object", properties: { city: { type: "string" } } } as const;
@@ -63,7 +62,7 @@ export async function toolSpecsOf(tools: Tools, options?: SpecOptions): Promise<
   return specs.toolSpecsOf(tools, options);
 }
 
-/** The tools of an MCP server, through a client that is connected to it. */
+/** The tools of an MCP server, through a connected client. */
 export async function mcpTools(client: McpClient, options?: McpOptions): Promise<{ [name: string]: Tool<JsonObject> }> {
   return mcp.mcpTools(client, options);
 }
