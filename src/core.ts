@@ -39,6 +39,7 @@ export type {
 } from "./agent/definition/stop-when.ts";
 export type {
   ApprovalOptions,
+  ResolveTool,
   ToolContentPart,
   ToolInput,
   ToolOutput,
@@ -100,6 +101,7 @@ export type { ResumeTokens, VerifiedToken } from "./checkpoint/resume-tokens.ts"
 export type { ContextOpErrorCode } from "./lanes/context-operation.ts";
 export { type Context, type ContextEntry, foldLane, type LaneReport, verifyLane } from "./lanes/fold-lane.ts";
 export type { LaneItem } from "./lanes/lane-log.ts";
+export { type HeldSettings, heldSettings, type SettingErrorCode } from "./lanes/setting.ts";
 export type { BudgetParts } from "./projection/error.ts";
 export type { PendingItem } from "./projection/input/input.ts";
 export type { PolicyFields, ToolResultsPolicy, WindowPolicy } from "./projection/policy/fields.ts";
@@ -156,6 +158,7 @@ export type {
   RunInstructionsOptions,
   SenderOptions,
   SentRequest,
+  SettingOptions,
   SpecOptions,
   Standalone,
   StopOptions,
@@ -171,11 +174,13 @@ export type { ErrorFacts } from "./thread/errors.ts";
 export type {
   AiContextOperationPayload,
   AiMessagePayload,
+  AiSettingPayload,
   ApprovalRequestedPayload,
   ApprovalResolvedPayload,
   InstructionEndPayload,
   InstructionStartPayload,
   MessagePayload,
+  Setting,
   SummaryPayload,
   ToolCallPayload,
   ToolResultPayload,

@@ -74,6 +74,8 @@ export type CallBasis = {
   readonly calibration: number;
   readonly view: ProjectionView;
   readonly estimatedTokens: number;
+  /** The seqs of the settings that held. Absent: none. */
+  readonly settingSeqs?: readonly number[];
 };
 
 /** The record of a model call. `recordedCall` reads it from an entry. */

@@ -2,7 +2,7 @@ import type { ContextOperation } from "../lanes/context-operation.ts";
 import type { ContextPolicyInput } from "../projection/policy/fields.ts";
 import type { Refs } from "../thread/entry.ts";
 import type { JsonObject, JsonValue } from "../thread/json.ts";
-import type { SummaryPayload } from "../thread/kinds.ts";
+import type { AiSettingPayload, SummaryPayload } from "../thread/kinds.ts";
 import type { Content } from "../thread/message.ts";
 import type { ModelAnswer } from "./model-call.ts";
 
@@ -162,6 +162,7 @@ export type Signal =
   /** Complete the run with the answer so far. */
   | { readonly type: "finish"; readonly requestId?: string; readonly terminationReason: "limit" | "stopped" }
   | { readonly type: "context_op"; readonly operation: ContextOperation }
+  | { readonly type: "set"; readonly setting: AiSettingPayload; readonly refs?: Refs }
   | {
       readonly type: "summary_result";
       readonly lane: string;

@@ -8,7 +8,7 @@ import {
   readBranch,
   switchTarget,
 } from "../thread/lane-operations.ts";
-import { afterEntry, isState, type LaneOrigin, type LaneState, type LaneTrack } from "./track.ts";
+import { afterEntry, isState, type LaneOrigin, type LaneState, type LaneTrack, withThreadSettings } from "./track.ts";
 
 /** A lane after its last entry. It is JSON, so that a store can keep it. */
 export type LaneTip = {
@@ -98,8 +98,11 @@ export class LaneBook {
     const lane = namedLane(entry) ?? this.#state.active;
     const before = this.#tips.get(lane);
     const isMalformed = this.#isMalformedAfter(entry);
-    const { state: record, hasChanged } = afterEntry(before?.record, entry, measure, origin);
-    const isRecord = before === undefined || hasChanged;
+    const { state, hasChanged } = afterEntry(before?.record, entry, measure, origin);
+    const { active: from } = this.#state;
+    const isLeft = switchTarget(entry) !== undefined && lane !== from;
+    const record = isLeft ? withThreadSettings(state, this.#tips.get(from)?.record.settings) : state;
+    const isRecord = before === undefined || hasChanged || record !== state;
     this.#tips.set(lane, {
       firstSeq: before?.firstSeq ?? entry.seq,
       seq: entry.seq,

@@ -9,6 +9,7 @@ import {
   summaryReach,
   switchTarget,
 } from "../thread/lane-operations.ts";
+import { settingName } from "./setting.ts";
 
 /** The state of every lane after some number of entries, as 0.1 kept it beside a row. */
 export type LaneTrack = {
@@ -31,7 +32,14 @@ export type LaneState = {
   readonly branched?: true;
   /** The lane began as a branch. */
   readonly origin?: LaneOrigin;
+  /** The newest setting of each name of the thread. It is complete only in the record of the active lane. */
+  readonly settings?: SettingSeqs;
+  /** The newest setting of each name of this lane. */
+  readonly laneSettings?: SettingSeqs;
 };
+
+/** The seq of the newest setting of each name. */
+export type SettingSeqs = { readonly [name: string]: number };
 
 /** The beginning of a branch: the position that it left, and the state of that lane there. */
 export type LaneOrigin = {
@@ -68,9 +76,14 @@ export function isState(value: unknown): value is LaneState {
   if (!isPlainObject(value) || !Number.isSafeInteger(value["measure"])) return false;
   if (value["branched"] !== undefined && value["branched"] !== true) return false;
   if (value["origin"] !== undefined && !isOrigin(value["origin"])) return false;
+  if (!isSettings(value["settings"]) || !isSettings(value["laneSettings"])) return false;
   return ["replaceSeq", "replaceBase", "summarySeq", "summaryTo"].every(
     (name) => value[name] === undefined || Number.isSafeInteger(value[name]),
   );
+}
+
+function isSettings(value: unknown): boolean {
+  return value === undefined || (isPlainObject(value) && Object.values(value).every(Number.isSafeInteger));
 }
 
 /** Whether stored data is an origin. It may be damaged, and may have fields of later versions. */
@@ -135,7 +148,21 @@ function afterEvent(state: LaneState, entry: TrackedEntry): LaneState {
   const reach = summaryReach(entry);
   if (reach !== undefined) return afterSummary(state, entry.seq, reach);
   const base = replaceBase(entry);
-  return base === undefined ? state : afterReplace(state, entry.seq, base);
+  if (base !== undefined) return afterReplace(state, entry.seq, base);
+  const name = settingName(entry);
+  return name === undefined ? state : afterSetting(state, entry, name);
+}
+
+function afterSetting(state: LaneState, entry: TrackedEntry, name: string): LaneState {
+  const level = namedLane(entry) === undefined ? "settings" : "laneSettings";
+  return { ...state, [level]: { ...state[level], [name]: entry.seq } };
+}
+
+/** The lane that becomes active gets the settings of the thread. The same state when it has them. */
+export function withThreadSettings(state: LaneState, settings: SettingSeqs | undefined): LaneState {
+  const { settings: before, ...others } = state;
+  if (JSON.stringify(before) === JSON.stringify(settings)) return state;
+  return { ...others, ...(settings && { settings }) };
 }
 
 /** The greatest reach wins. With equal reach, the newest. A summary within a replaced range is ignored. */

@@ -134,6 +134,7 @@ export type EntryRule =
   | "lane_not_projected"
   | "kind_not_included"
   | "operation"
+  | "setting"
   | "nothing_to_show"
   | "before_loaded";
 

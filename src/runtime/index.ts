@@ -26,6 +26,7 @@ export type {
   Decider,
   SenderOptions,
   ServerOptions,
+  SettingOptions,
   SteerOptions,
   StopOptions,
 } from "./server/options.ts";

@@ -1,13 +1,12 @@
-import type { AnyAgent, RequestScope } from "../agent/definition/config.ts";
+import type { RequestScope } from "../agent/definition/config.ts";
 import type { AnyTool, Tools } from "../agent/definition/tool.ts";
 import type { Suspension } from "../agent/event.ts";
 import type { ReactAgent } from "../agent/react/agent.ts";
 import type { Signal } from "../agent/signal.ts";
-import type { ContextPolicyInput } from "../projection/policy/fields.ts";
+import type { HeldSettings } from "../lanes/setting.ts";
 import type { Entry } from "../thread/entry.ts";
 import type { HeddleError } from "../thread/errors.ts";
-import { warnOfChange, warnOnce } from "./callbacks.ts";
-import { changeOwnTools, withTools } from "./live/asks.ts";
+import { warnOfChange } from "./callbacks.ts";
 import { decideLive, NOTHING_CHECKED, skipNotDue } from "./live/decide-live.ts";
 import type { Live, Outcome, QueuedAsk, ToolFacts, Turn } from "./live/live.ts";
 import { beginsNothing } from "./live/perform-directive.ts";
@@ -31,6 +30,7 @@ import { type OperationSettled, Promised } from "./session/promised.ts";
 import type { RequestSpan } from "./telemetry/telemetry.ts";
 import { type HookLimit, inTime } from "./time-limits.ts";
 import { Timers } from "./timers.ts";
+import { findHeldTools, type HeldTools, toolSources } from "./tools/held-tools.ts";
 import { toolPool } from "./tools/limits.ts";
 
 type Reply = PromiseWithResolvers<unknown>;
@@ -47,8 +47,9 @@ export class Loop {
   #notDue = NOTHING_CHECKED;
   #isDeciding = false;
   #replies = 0;
+  /** The code of the agent's tools as they were set. */
   #ownTools: Tools;
-  systemPrompt: AnyAgent["systemPrompt"];
+  readonly #facts: ToolFacts;
   /** The handle of the last request, and its span. */
   #handle: LiveRequest | undefined;
   #span: RequestSpan | undefined;
@@ -62,12 +63,13 @@ export class Loop {
   readonly #stopped = new AbortController();
   readonly #closed = Promise.withResolvers<void>();
 
-  constructor(options: ThreadOptions, live: Live, tools: Tools) {
+  /** `facts` are those of the tools of the definition. */
+  constructor(options: ThreadOptions, live: Live, { code, facts }: Pick<HeldTools, "code" | "facts">) {
     const { definition, store, ports, threadId, telemetry, holder } = options;
     this.options = options;
     this.#live = live;
-    this.#ownTools = tools;
-    this.systemPrompt = definition.systemPrompt;
+    this.#ownTools = code;
+    this.#facts = facts;
     this.#timers = new Timers(ports.after, (name) => this.post({ type: "timer", name }));
     this.scene = {
       definition,
@@ -89,7 +91,7 @@ export class Loop {
       worked: () => workTime(this.#live.request, this.#moment()),
       isStopping: () => beginsNothing(this.#live),
       began: (toolCallId) => this.post({ type: "begun", toolCallId }),
-      warn: warnOnce(options.warn),
+      warn: options.warnOnce,
       onError: options.onError,
       kept: new Kept({ store, threadId, ports, holder }),
     };
@@ -209,10 +211,6 @@ export class Loop {
     await this.#reply((reply) => ({ type: "change", change, reply }));
   }
 
-  async setPolicy(policy: ContextPolicyInput): Promise<void> {
-    await this.#reply((reply) => ({ type: "set_policy", policy, reply }));
-  }
-
   /** Resolves when the agent is what the log says. */
   async mend(): Promise<void> {
     if (this.#live.broken !== undefined) await this.#reply((reply) => ({ type: "mend", reply }));
@@ -250,23 +248,16 @@ export class Loop {
     return waiting !== undefined;
   }
 
-  /** The tool from the next model call on. */
-  async addTool(name: string, tool: AnyTool, facts: ToolFacts): Promise<void> {
-    this.#ownTools = { ...this.#ownTools, [name]: tool };
-    await this.change(changeOwnTools((own) => withTools(own, facts)));
+  /** The code of a tool in this process. The log says when it is used. */
+  register(name: string, tool: AnyTool, hash: string): void {
+    this.options.registered.set(name, { hash, tool });
   }
 
-  async removeTool(name: string): Promise<boolean> {
-    const isKnown = Object.hasOwn(this.#ownTools, name);
-    const { [name]: _removed, ...left } = this.#ownTools;
-    this.#ownTools = left;
-    await this.change(
-      changeOwnTools(({ tools, traits }) => {
-        const { [name]: _traits, ...others } = traits;
-        return { tools: tools.filter((spec) => spec.name !== name), traits: others };
-      }),
-    );
-    return isKnown;
+  /** Finds the code of the tools that the next request has. */
+  async prepareTools(held: HeldSettings): Promise<HeldTools> {
+    const tools = await findHeldTools({ ...toolSources(this.options), facts: this.#facts }, held);
+    this.#ownTools = tools.code;
+    return tools;
   }
 
   /** The code of the tools that were given with a request. */
@@ -289,7 +280,6 @@ export class Loop {
       case "keep":
       case "restore":
       case "shorten":
-      case "load_counter":
         return this.#answer(effect.id, answerOf(effect, this.#live.agent.settings, this.scene, this.options.holder));
       case "mint":
         return this.#answer(effect.id, this.#mint(effect));

@@ -4,7 +4,15 @@ import { checkName, type OptionNames, refuseUnknownOptions } from "../thread/opt
 import { Thread } from "../thread/thread.ts";
 import type { HostGetOptions, HostOptions } from "./host/options.ts";
 import { RequestError } from "./request/request-error.ts";
-import type { AskOptions, Decider, SenderOptions, ServerOptions, SteerOptions, StopOptions } from "./server/options.ts";
+import type {
+  AskOptions,
+  Decider,
+  SenderOptions,
+  ServerOptions,
+  SettingOptions,
+  SteerOptions,
+  StopOptions,
+} from "./server/options.ts";
 import type { CancelOptions, ContinueOptions, RunOptions } from "./standalone/options.ts";
 
 // A misspelt option would do nothing, in silence, for whoever has no types to tell him.
@@ -27,6 +35,7 @@ const SERVER: OptionNames<ServerOptions<never>> = {
   threadId: true,
   context: true,
   tools: true,
+  resolveTool: true,
   signal: true,
   holder: true,
   leaseTtlMs: true,
@@ -95,11 +104,16 @@ export function checkAskOptions(options: object): void {
 
 const COMMAND: OptionNames<SenderOptions> = { source: true, refs: true };
 const DECIDER: OptionNames<Decider> = { ...COMMAND, by: true, reason: true };
+const SETTING: OptionNames<SettingOptions> = { ...DECIDER, lane: true, opId: true };
 const STEER: OptionNames<SteerOptions> = { ...COMMAND, requestId: true, id: true };
 const STOP: OptionNames<StopOptions> = { graceMs: true };
 
 export function checkDecider(what: "approve" | "deny", options: object): void {
   checkNames(what, options, DECIDER);
+}
+
+export function checkSettingOptions(what: string, options: object): void {
+  checkNames(what, options, SETTING);
 }
 
 export function checkSteerOptions(what: string, options: object): void {

@@ -191,6 +191,8 @@ export interface RebuiltCallView {
   readonly messages: readonly Message[];
   readonly toolSpec: readonly ToolSpec[];
   readonly settings: JsonObject;
+  /** The entries of the settings that held for the call. */
+  readonly heldSettings: readonly Entry[];
   /** One item for each message. It names no entries for a message that a transformer made. */
   readonly provenance: readonly Provenance[];
   readonly meta?: ProjectionMeta;

@@ -28,7 +28,7 @@ const KINDS: { readonly [Name in Category]: readonly string[] } = {
   calls: ["tool_call", "tool_started", "approval_requested", "approval_resolved", "instruction_start"],
   results: ["tool_result", "instruction_end"],
   summaries: ["summary"],
-  context: ["ai_context_operation"],
+  context: ["ai_context_operation", "ai_setting"],
   steering: [],
   errors: ["error", "tool_result", "note", "instruction_end"],
 };

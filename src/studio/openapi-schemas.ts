@@ -141,6 +141,7 @@ export const SCHEMAS = {
     {
       ...SHOWN,
       ...{ callId: text, call: callRow, record: object, settings: object, explained: list() },
+      heldSettings: list(entry),
       ...{ transformed: flag, proven: flag },
     },
     {

@@ -66,6 +66,33 @@ export type AiContextOperationPayload = {
   };
 };
 
+/** The value of a setting. A tool has its specification and the hash of it, never code. Null takes a setting back. */
+export type Setting =
+  | { readonly type: "system_prompt"; readonly value: string | null }
+  /** The fields of a context policy. */
+  | { readonly type: "context_policy"; readonly value: JsonObject | null }
+  | {
+      readonly type: "tool";
+      readonly name: string;
+      readonly description?: string;
+      readonly inputSchema: JsonObject;
+      readonly hash: string;
+    }
+  /** The model is not shown the tool, also if the agent has one of this name. */
+  | { readonly type: "tool_removed"; readonly name: string };
+
+/** A setting of the thread, or of one lane. It holds for the requests that are asked after it. */
+export type AiSettingPayload = {
+  /** Two settings with one opId are the same one. */
+  readonly opId: string;
+  /** Default: the setting is one of the thread. */
+  readonly contextRef?: string;
+  /** The person who set it. */
+  readonly by?: string;
+  readonly reason?: string;
+  readonly setting: Setting;
+};
+
 /** The start of an instruction of a Direct agent. Parameters are recorded by name only. */
 export type InstructionStartPayload = {
   readonly action: string;
@@ -121,6 +148,7 @@ export interface EntryKinds {
   summary: SummaryPayload;
   ai_message: AiMessagePayload;
   ai_context_operation: AiContextOperationPayload;
+  ai_setting: AiSettingPayload;
   approval_requested: ApprovalRequestedPayload;
   approval_resolved: ApprovalResolvedPayload;
   tool_started: ToolStartedPayload;

@@ -10,6 +10,8 @@ export interface ThreadBase {
   /** These entries include a malformed operation. The base then holds for projector heddle/1 only, which applied it. */
   readonly malformed?: true;
   readonly lanes: { readonly [lane: string]: LaneBase };
+  /** The newest setting of each name of the thread, in order. Absent when there is none. */
+  readonly settings?: readonly Entry[];
   /**
    * Lanes without entries before `firstSeq`, of those that were looked up. Nothing is known of a lane that is neither here nor
    * in `lanes`. Absent when `lanes` has all lanes.
@@ -29,6 +31,8 @@ export interface LaneBase {
   readonly branched?: true;
   /** Where the lane began as a branch. Absent when it is not a branch, or when it began in a store of version 0.1. */
   readonly origin?: LaneBaseOrigin;
+  /** The newest setting of each name of this lane, in order. Absent when there is none. */
+  readonly settings?: readonly Entry[];
 }
 
 /** The beginning of a branch: the position that it left, and what it inherited from there. */
@@ -151,7 +155,7 @@ function readEntry(value: unknown, path: string, ports: Ports): Entry {
 }
 
 function readBase(value: unknown, firstSeq: number, ports: Ports): ThreadBase {
-  const { activeLane, malformed, lanes, unwritten } = fieldsOf(value, "base", "thread_corrupt");
+  const { activeLane, malformed, lanes, settings, unwritten } = fieldsOf(value, "base", "thread_corrupt");
   if (typeof activeLane !== "string") throw bad("base.activeLane", "must be the name of a lane");
   if (malformed !== undefined && malformed !== true) throw bad("base.malformed", "must be true or absent");
   const read = Object.entries(fieldsOf(lanes, "base.lanes", "thread_corrupt")).map(
@@ -161,6 +165,7 @@ function readBase(value: unknown, firstSeq: number, ports: Ports): ThreadBase {
     activeLane,
     ...(malformed && { malformed }),
     lanes: Object.freeze(Object.fromEntries(read)),
+    ...(settings !== undefined && { settings: readSettings(settings, "base", firstSeq, ports) }),
     ...(unwritten !== undefined && { unwritten: readNames(unwritten) }),
   });
 }
@@ -178,7 +183,7 @@ function readNames(value: unknown): readonly string[] {
 }
 
 function readLane(value: unknown, path: string, firstSeq: number, ports: Ports): LaneBase {
-  const { measure, branched, origin, ...marks } = fieldsOf(value, path, "thread_corrupt");
+  const { measure, branched, origin, settings, ...marks } = fieldsOf(value, path, "thread_corrupt");
   if (!isSeq(measure)) throw bad(`${path}.measure`, "must be a whole number from 0");
   if (branched !== undefined && branched !== true) throw bad(`${path}.branched`, "must be true or absent");
   return Object.freeze({
@@ -186,7 +191,15 @@ function readLane(value: unknown, path: string, firstSeq: number, ports: Ports):
     ...readMarks(marks, path, firstSeq, ports),
     ...(branched && { branched }),
     ...(origin !== undefined && { origin: readOrigin(origin, `${path}.origin`, firstSeq, ports) }),
+    ...(settings !== undefined && { settings: readSettings(settings, path, firstSeq, ports) }),
   });
+}
+
+function readSettings(value: unknown, path: string, firstSeq: number, ports: Ports): readonly Entry[] {
+  const list = readSafely(`${path}.settings`, "thread_corrupt", () =>
+    Array.isArray(value) ? Array.from<unknown>(value) : [undefined],
+  );
+  return Object.freeze(list.map((one, index) => readEarlier(one, `${path}.settings[${index}]`, firstSeq, ports)));
 }
 
 function readOrigin(value: unknown, path: string, firstSeq: number, ports: Ports): LaneBaseOrigin {
@@ -213,11 +226,16 @@ interface Marks {
 function readMarks(marks: Readonly<Record<string, unknown>>, path: string, firstSeq: number, ports: Ports): Marks {
   const earlier = (mark: keyof Marks): Marks => {
     if (marks[mark] === undefined) return {};
-    const entry = readEntry(marks[mark], `${path}.${mark}`, ports);
-    if (entry.seq < firstSeq) return { [mark]: entry };
-    throw bad(`${path}.${mark}.seq`, `is not before ${firstSeq}, where the entries begin`);
+    return { [mark]: readEarlier(marks[mark], `${path}.${mark}`, firstSeq, ports) };
   };
   return { ...earlier("replace"), ...earlier("summary") };
+}
+
+/** An entry before the tail. */
+function readEarlier(value: unknown, path: string, firstSeq: number, ports: Ports): Entry {
+  const entry = readEntry(value, path, ports);
+  if (entry.seq < firstSeq) return entry;
+  throw bad(`${path}.seq`, `is not before ${firstSeq}, where the entries begin`);
 }
 
 /** The base of a lane. Undefined when it has no entries before the tail. Throws `lane_not_loaded` when it was not looked up. */

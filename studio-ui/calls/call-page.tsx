@@ -1,4 +1,5 @@
 import { useSignal } from "@preact/signals";
+import { settingLine } from "../../src/studio/setting-line.ts";
 import type { CallDetail } from "../data/contract.ts";
 import { BudgetBar } from "../parts/budget-bar.tsx";
 import { count, moment, shortId } from "../parts/format.ts";
@@ -56,6 +57,8 @@ export function CallPage({ thread, detail }: { readonly thread: OpenThread; read
               <JsonView value={detail.policy ?? {}} label="Policy of the call" />
             </section>
             <section>
+              <h3>Set in the thread</h3>
+              <HeldSettings thread={thread} detail={detail} />
               <h3>Settings</h3>
               <JsonView value={detail.settings ?? {}} label="Settings of the call" />
               <h3>Meta</h3>
@@ -65,6 +68,21 @@ export function CallPage({ thread, detail }: { readonly thread: OpenThread; read
         )}
       </div>
     </div>
+  );
+}
+
+/** The settings of the thread that held for this call, each with its author. */
+function HeldSettings({ thread, detail }: { readonly thread: OpenThread; readonly detail: CallDetail }) {
+  if (detail.heldSettings.length === 0) return <p class="hint">Nothing was set: the call has the agent's settings.</p>;
+  return (
+    <ul class="held-settings" aria-label="Settings that held">
+      {detail.heldSettings.map((entry) => (
+        <li key={entry.id}>
+          <a href={hrefOf({ threadId: thread.id, tab: "timeline", seq: entry.seq })}>entry #{entry.seq}</a>{" "}
+          {settingLine(entry)}
+        </li>
+      ))}
+    </ul>
   );
 }
 

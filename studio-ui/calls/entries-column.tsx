@@ -128,6 +128,7 @@ const REASONS: Readonly<Record<EntryRule, string>> = {
   lane_not_projected: "on another lane",
   kind_not_included: "this kind is not shown to models",
   operation: "an operation, without text",
+  setting: "a setting",
   nothing_to_show: "nothing to show",
   before_loaded: "before the entries that were read",
 };

@@ -66,6 +66,7 @@ function projected(thread: Thread, call: CallRow, record: CallRecord, blobs: Blo
   const proven = rules !== undefined && meta.fingerprint === record.fingerprint;
   return {
     ...{ callId: call.callId, call, record, messages, toolSpec, settings: environment.settings, provenance, meta },
+    heldSettings: (record.settingSeqs ?? []).flatMap((seq) => thread.at(seq) ?? []),
     transformed: false,
     explained: explain(input),
     ...{ policy, environment, proven },

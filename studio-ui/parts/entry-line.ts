@@ -1,4 +1,5 @@
 import type { Content, Entry, JsonObject } from "heddle";
+import { settingLine } from "../../src/studio/setting-line.ts";
 import { callLine, callsOf, othersOf, textOf, thinkingOf } from "./content.ts";
 import { oneLine } from "./format.ts";
 
@@ -14,7 +15,7 @@ export interface EntryLine {
 }
 
 /** Summarizes an entry of any kind in one line. */
-export function lineOf({ kind, payload }: Pick<Entry, "kind" | "payload">): EntryLine {
+export function lineOf({ kind, payload, refs = {} }: Pick<Entry, "kind" | "payload"> & Partial<Entry>): EntryLine {
   const said = payload as JsonObject; // every entry payload is a JSON object
   switch (kind) {
     case "message":
@@ -36,6 +37,8 @@ export function lineOf({ kind, payload }: Pick<Entry, "kind" | "payload">): Entr
       };
     case "ai_context_operation":
       return operationLine(said);
+    case "ai_setting":
+      return { tone: "context", label: "setting", text: oneLine(settingLine({ payload, refs })) };
     case "error":
       return { tone: "error", label: "error", text: [said["code"], said["message"]].filter(Boolean).join(" — ") };
     case "approval_requested":

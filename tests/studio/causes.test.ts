@@ -1,6 +1,7 @@
 import { type AgentConfig, defineAgent, memoryStore } from "heddle";
 import { scriptedModel } from "heddle/testing";
 import { expect, test } from "vitest";
+import { settingLine } from "../../src/studio/setting-line.ts";
 import { type Body, started } from "./support/client.ts";
 
 const long = "wool and linen, ".repeat(60);
@@ -153,4 +154,31 @@ test("a call whose blobs are missing is reported as not proven", async () => {
     problem: { code: "call_blob_missing" },
   });
   expect((await api.get(`${path}/wire?provider=gemini`)).body.error.code).toBe("call_blob_missing");
+});
+
+test("a call has the settings that held for it, with the person who set them", async () => {
+  const store = memoryStore();
+  const agent = defineAgent({ model: scriptedModel(["1.", "2."]) });
+  const { api } = await started({ store, agent });
+  const id = await api.newThread();
+  await api.asked(id, "a");
+  const setting = { type: "system_prompt", value: "Be brief." };
+  const { rev = 0 } = (await store.load(id)) ?? {};
+  await store.append(id, {
+    id: "set_1",
+    kind: "ai_setting",
+    payload: { opId: "1", by: "ann", reason: "shorter", setting },
+    refs: { source: "console" },
+  });
+  await api.asked(id, "b");
+  const { calls } = (await api.get(`/threads/${id}/calls`)).body;
+  const [second, first] = await Promise.all(
+    calls.map(async ({ callId }: Body) => (await api.get(`/threads/${id}/calls/${callId}`)).body),
+  );
+  expect(first.heldSettings).toEqual([]);
+  expect(second).toMatchObject({ proven: true, heldSettings: [{ seq: rev, payload: { by: "ann" } }] });
+  expect(second.previous.firstChange.rule).toBe("system_changed");
+  expect(settingLine(second.heldSettings[0])).toBe('system prompt "Be brief." · by ann · from console · shorter');
+  const { entries } = (await api.get(`/threads/${id}/entries?category=context`)).body;
+  expect(entries.map(({ kind }: Body) => kind)).toContain("ai_setting");
 });

@@ -10,7 +10,7 @@ import type { Usage } from "../model-call.ts";
 import type { ProviderModel } from "./language-model.ts";
 import type { InferInput, InputSchema } from "./schema.ts";
 import type { StopWhenCondition } from "./stop-when.ts";
-import type { CombinedContext, Tools } from "./tool.ts";
+import type { CombinedContext, ResolveTool, Tools } from "./tool.ts";
 
 /** The request that a function of the agent is called for. The context is never stored. */
 export interface RequestScope<Context> {
@@ -82,6 +82,8 @@ export interface AgentConfig<
   readonly instructions?: string | ((context: Context) => string | Promise<string>) | undefined;
   /** The tools by name. Default: none. */
   readonly tools?: T | undefined;
+  /** Finds the code of a tool that was registered on a thread, when `tools` has none of this name. Default: none. */
+  readonly resolveTool?: ResolveTool | undefined;
   /** How much of the thread the model is shown. Default: fits the model, at most 100,000 tokens. */
   readonly contextPolicy?: ContextPolicyInput | undefined;
   /** The most model calls of one request. Default 100. */
@@ -90,7 +92,7 @@ export interface AgentConfig<
   readonly stopWhen?: StopWhenCondition | readonly StopWhenCondition[] | undefined;
   /**
    * How long a function of the agent, server or host may take, in milliseconds: `systemPrompt`, `transformRequest`, `guardTools`,
-   * `context`, `tools`, `download`, and the checks of `output`. A guard that is late denies the call. Default 30,000.
+   * `context`, `tools`, `resolveTool`, `download`, and the checks of `output`. A guard that is late denies the call. Default 30,000.
    */
   readonly hookTimeoutMs?: number | undefined;
   /** The timeout of each attempt of a tool, in milliseconds. Default 60,000. */

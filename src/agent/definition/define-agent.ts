@@ -93,6 +93,7 @@ const CHECKS: { readonly [Field in keyof Required<AgentConfig>]: Check } = {
   systemPrompt: prompt,
   instructions: prompt,
   tools: () => undefined,
+  resolveTool: call,
   contextPolicy: () => undefined,
   maxIterations: whole(1),
   stopWhen: conditions,

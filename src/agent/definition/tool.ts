@@ -1,3 +1,4 @@
+import type { JsonObject } from "../../thread/json.ts";
 import type { InferInput, InputSchema } from "./schema.ts";
 
 /** The second argument of `execute`. */
@@ -74,6 +75,12 @@ export interface AnyTool extends ToolSettings {
 
 /** Tools by name. The model gets them in this order. */
 export type Tools = { readonly [name: string]: AnyTool };
+
+/** Returns the code of a tool that was registered on a thread, or undefined. The log has the rest, and the hash of it. */
+export type ResolveTool = (
+  name: string,
+  spec: { readonly description?: string; readonly schema: JsonObject; readonly hash: string },
+) => AnyTool | undefined | Promise<AnyTool | undefined>;
 
 /** The type of a tool's input. */
 export type ToolInput<T extends AnyTool> = InferInput<T["inputSchema"]>;

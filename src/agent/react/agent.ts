@@ -1,5 +1,4 @@
 import type { ContextOperation } from "../../lanes/context-operation.ts";
-import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
 import type { ContextPolicy } from "../../projection/policy/policy.ts";
 import type { SummaryRange } from "../../projection/summary/summary-range.ts";
 import type { EntryInput, Refs } from "../../thread/entry.ts";
@@ -65,8 +64,6 @@ export interface ReactAgent {
   readonly thread: Thread;
   readonly state: ReactState;
   readonly flight: InFlightState;
-  /** The policy that was set at run time, if any. */
-  readonly contextPolicy: ContextPolicyInput | undefined;
 }
 
 export const NOTHING_IN_FLIGHT: InFlightState = Object.freeze({
@@ -101,7 +98,6 @@ export function reactAgent(settings: ReactSettings, ports: Ports = systemPorts, 
     thread: thread ?? Thread.create({ clock: ports.clock, ids: ports.ids }),
     state: INITIAL_STATE,
     flight: NOTHING_IN_FLIGHT,
-    contextPolicy: undefined,
   };
 }
 

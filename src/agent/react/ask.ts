@@ -14,7 +14,7 @@ import {
   updateFlight,
   waitingCalls,
 } from "./agent.ts";
-import { type CallContext, contextForCall } from "./call-context.ts";
+import { type CallContext, contextForCall, heldFor, shownTools } from "./call-context.ts";
 import { askEntry } from "./entries.ts";
 import { startNextCall } from "./next-call.ts";
 import { runFromAsk } from "./state.ts";
@@ -92,7 +92,7 @@ function askRefusal(agent: ReactAgent, ask: Ask, requestId: string): Failure | u
     return { code: "request_id_reused", message };
   }
   const { allowedTools } = ask.options ?? {};
-  const tools = settings.tools.map(({ name }) => name);
+  const tools = shownTools(agent, heldFor(agent), ask.options?.askedTools).map(({ name }) => name);
   const unknown = allowedTools?.find((name) => !tools.includes(name));
   if (unknown !== undefined) return unknownTool(`allowedTools names ${JSON.stringify(unknown)}; the agent has`, tools);
   // Not checked by defineAgent, because tools may be added later or only for one request.

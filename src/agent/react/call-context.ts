@@ -1,4 +1,6 @@
+import { type HeldSettings, heldSettings, specOfSetting } from "../../lanes/setting.ts";
 import { ProjectionError } from "../../projection/error.ts";
+import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
 import { ContextPolicy, limitsOf } from "../../projection/policy/policy.ts";
 import type { Projection } from "../../projection/projection.ts";
 import { portableSha256 } from "../../thread/encoding.ts";
@@ -19,6 +21,29 @@ export interface CallContext {
   readonly policy: ContextPolicy;
   readonly counter: TokenCounter;
   readonly projection: Projection;
+  readonly held: HeldSettings;
+}
+
+/** The settings of the log that hold for a request, or for the next one. A setting during a request holds after it. */
+export function heldFor({ thread, state }: ReactAgent, run: Run | undefined = state.run): HeldSettings {
+  if (run === undefined) return heldSettings(thread, state.activeContextRef);
+  return heldSettings(thread, run.lane, run.askSeq);
+}
+
+/** The policy of a request, its own fields before those that were set, and these before the agent's. */
+export function policyOf(
+  { settings }: ReactAgent,
+  { contextPolicy }: HeldSettings,
+  request: ContextPolicyInput | undefined,
+): ContextPolicy {
+  const { maxOutputTokens } = settings.call;
+  return ContextPolicy.resolve({
+    request,
+    state: contextPolicy as ContextPolicyInput | undefined, // checked before it was written
+    definition: settings.contextPolicy,
+    model: settings.model,
+    ...(typeof maxOutputTokens === "number" && { maxOutputTokens }),
+  });
 }
 
 /**
@@ -26,15 +51,8 @@ export interface CallContext {
  * of the refusal. Without numbers, its limit is half of the refused size or half of the usual limit, whichever is less. The
  * second policy is the fallback when the first one does not fit: half of the usual limit.
  */
-function policiesFor({ settings, contextPolicy }: ReactAgent, run: Run): readonly [ContextPolicy, ContextPolicy?] {
-  const { maxOutputTokens } = settings.call;
-  const policy = ContextPolicy.resolve({
-    request: run.options.contextPolicy,
-    state: contextPolicy,
-    definition: settings.contextPolicy,
-    model: settings.model,
-    ...(typeof maxOutputTokens === "number" && { maxOutputTokens }),
-  });
+function policiesFor(agent: ReactAgent, held: HeldSettings, run: Run): readonly [ContextPolicy, ContextPolicy?] {
+  const policy = policyOf(agent, held, run.options.contextPolicy);
   if (run.compactions === 0) return [policy];
   const { reserveOutputTokens, maxInputTokens } = policy;
   const half = Math.ceil((maxInputTokens - reserveOutputTokens) / 2);
@@ -53,17 +71,18 @@ export function contextForCall(
   thread: Thread = agent.thread,
   pending?: Content,
 ): CallContext {
-  const [policy, wider] = policiesFor(agent, run);
+  const held = heldFor(agent, run);
+  const [policy, wider] = policiesFor(agent, held, run);
   try {
-    return projectWith(policy, agent, run, thread, pending);
+    return projectWith({ policy, held }, agent, run, thread, pending);
   } catch (error) {
     if (wider === undefined || !ProjectionError.isInstance(error) || error.code !== "budget_overflow") throw error;
-    return projectWith(wider, agent, run, thread, pending);
+    return projectWith({ policy: wider, held }, agent, run, thread, pending);
   }
 }
 
 function projectWith(
-  policy: ContextPolicy,
+  { policy, held }: Pick<CallContext, "policy" | "held">,
   agent: ReactAgent,
   run: Run,
   thread: Thread,
@@ -76,21 +95,42 @@ function projectWith(
     pending: pending === undefined ? undefined : { role: "user", content: pending },
     policy,
     tokenCounter: counter,
-    system: systemPromptOf(agent),
-    tools: toolsFor(agent, run),
+    system: systemPromptOf(agent, held),
+    tools: toolsFor(agent, run, held),
     lane: run.lane,
     model: settings.model,
     readers: settings.readers,
   });
-  return { policy, counter, projection };
+  return { policy, counter, projection, held };
 }
 
-export function toolsFor({ settings: { tools } }: ReactAgent, { options: { allowedTools } }: Run): readonly ToolSpec[] {
+/** The tools that the model is shown in this run. */
+export function toolsFor(
+  agent: ReactAgent,
+  { lane, askSeq, options }: Pick<Run, "lane" | "askSeq" | "options">,
+  held: HeldSettings = heldSettings(agent.thread, lane, askSeq),
+): readonly ToolSpec[] {
+  const { allowedTools, askedTools } = options;
+  const tools = shownTools(agent, held, askedTools);
   return allowedTools === undefined ? tools : tools.filter(({ name }) => allowedTools.includes(name));
 }
 
-function systemPromptOf({ settings, flight }: ReactAgent): string | undefined {
-  return flight.systemPrompt ?? settings.systemPrompt;
+/** The tools of the agent as they were set. Those that came with the ask stay. A tool without code here is not shown. */
+export function shownTools(
+  { settings: { tools } }: ReactAgent,
+  held: HeldSettings,
+  asked: readonly string[] = [],
+): readonly ToolSpec[] {
+  if (held.tools.size === 0) return tools;
+  return tools.flatMap((spec) => {
+    const setting = asked.includes(spec.name) ? undefined : held.tools.get(spec.name);
+    if (setting === undefined) return spec;
+    return setting.type === "tool" ? specOfSetting(setting) : [];
+  });
+}
+
+export function systemPromptOf({ settings, flight }: ReactAgent, held: HeldSettings): string | undefined {
+  return held.systemPrompt ?? flight.systemPrompt ?? settings.systemPrompt;
 }
 
 /** The record of a call's inputs, and the blobs that it names. */
@@ -99,9 +139,9 @@ export function callBasis(
   context: CallContext,
 ): { readonly basis: CallBasis; readonly blobs: readonly JsonValue[] } {
   const { settings } = agent;
-  const { policy, counter } = context;
+  const { policy, counter, held } = context;
   const { meta, toolSpec } = context.projection;
-  const systemPrompt = systemPromptOf(agent);
+  const systemPrompt = systemPromptOf(agent, held);
   const environment: CallEnvironment = {
     ...(systemPrompt !== undefined && { systemPrompt }),
     tools: toolSpec as unknown as readonly JsonObject[], // specs are JSON
@@ -121,6 +161,7 @@ export function callBasis(
     calibration: factor,
     view: meta.view,
     estimatedTokens: meta.estimatedTokens,
+    ...(held.seqs.length > 0 && { settingSeqs: held.seqs }),
   };
   return { basis, blobs: [policy as unknown as JsonValue, environment] };
 }

@@ -14,7 +14,7 @@ import { handleAsk } from "./ask.ts";
 import { handedOverEntry, resultEntry } from "./entries.ts";
 import { completeRequest, emitResults, endRequest, NOT_ANSWERED, NOT_RUN } from "./finish.ts";
 import { handleSummary, handleSummaryFailed, startNextCall } from "./next-call.ts";
-import { handleContextOperation } from "./operations.ts";
+import { handleContextOperation, handleSetting } from "./operations.ts";
 import { handleNotice, handleResume } from "./resume.ts";
 import { hasOpenCalls, type OpenCall, openCalls, type Run } from "./state.ts";
 import { handleSteer } from "./steering.ts";
@@ -91,6 +91,8 @@ export function decide(agent: ReactAgent, signal: Signal): Step {
       return handleFinish(agent, signal);
     case "context_op":
       return handleContextOperation(agent, signal.operation);
+    case "set":
+      return handleSetting(agent, signal);
     case "summary_result":
       return handleSummary(agent, signal);
     case "summary_failed":

@@ -5,12 +5,15 @@ import {
   checkContextOperation,
 } from "../../lanes/context-operation.ts";
 import { type Context, foldLane } from "../../lanes/fold-lane.ts";
+import { checkSetting, isSettingKnown, settingId } from "../../lanes/setting.ts";
 import { ProjectionError } from "../../projection/error.ts";
+import { checkedInput } from "../../projection/policy/policy.ts";
 import { HeddleError } from "../../thread/errors.ts";
 import { type JsonObject, sameJson } from "../../thread/json.ts";
 import { checkName } from "../../thread/options.ts";
 import type { Thread } from "../../thread/thread.ts";
 import { laneBaseOf } from "../../thread/thread-data.ts";
+import type { Signal } from "../signal.ts";
 import { addDirectives, commitEntries, type ReactAgent, type Step, unchanged, updateFlight } from "./agent.ts";
 import { hasOpenCalls } from "./state.ts";
 
@@ -29,6 +32,15 @@ export function handleContextOperation(agent: ReactAgent, input: ContextOperatio
     operation,
     ...(superseded !== undefined && { superseded }),
   });
+}
+
+/** Commits a setting at once. It holds for the requests that are asked after it, so an open request keeps what it has. */
+export function handleSetting(agent: ReactAgent, { setting, refs }: Extract<Signal, { type: "set" }>): Step {
+  const payload = checkSetting(setting, agent.thread);
+  if (payload.setting.type === "context_policy" && payload.setting.value !== null) checkedInput(payload.setting.value);
+  if (isSettingKnown(agent.thread, payload)) return unchanged(agent);
+  const entry = { id: settingId(payload.opId), kind: "ai_setting", payload, ...(refs && { refs }) };
+  return commitEntries(unchanged(agent), entry);
 }
 
 /** The entry id is made from the `opId`, so that a store accepts an operation only once. */

@@ -1,5 +1,6 @@
 import type { CallDetail, CallRow } from "../../studio/contract.ts";
 import { bodyFor, WIRES } from "../../studio/routes/calls.ts";
+import { settingLine } from "../../studio/setting-line.ts";
 import { AGENT_OPTIONS, CLIENT_OPTIONS, defineCommand, oneOf, wholeNumber } from "../command.ts";
 import {
   budgetLine,
@@ -163,6 +164,7 @@ export const rebuild = defineCommand({
         ...(meta === undefined ? [] : [budgetLine(meta), viewLine(meta)]),
         usageLine(detail),
         prefixLine(detail),
+        ...detail.heldSettings.map((entry) => `set by entry ${entry.seq}: ${settingLine(entry)}`),
       ];
       for (const fact of facts) await out.info(out.paintError("dim", fact));
       return undefined;

@@ -139,6 +139,7 @@ function explainOnLane(pass: RenderPass, entry: Entry): EntryExplanation {
   const base = engine.log.anchor === undefined ? undefined : replaceBase(engine.log.anchor);
   if (replaceBase(entry) !== undefined && !engine.log.isMalformed(entry)) return explainReplace(pass, entry);
   if (entry.kind === "ai_context_operation") return notProjectable("operation");
+  if (entry.kind === "ai_setting") return notProjectable("setting");
   if (!settings.policy.includeKinds.includes(entry.kind)) return notProjectable("kind_not_included");
   if (base !== undefined && entry.seq <= base) return { status: "superseded", rule: "before_replace", tokens: 0 };
   if (entry.kind === "summary") return explainSummary(pass, entry);

@@ -235,7 +235,7 @@ export type ReaderRegistry = ReadonlyMap<string, Reader>;
 type ReadingRules = Pick<ProjectionRules, "keepsWholeResults" | "readsDeveloper">;
 
 /** Entry kinds that change a lane and contain no message. */
-const KINDS_WITHOUT_MESSAGE: ReadonlySet<string> = new Set(["summary", "ai_context_operation"]);
+const KINDS_WITHOUT_MESSAGE: ReadonlySet<string> = new Set(["summary", "ai_context_operation", "ai_setting"]);
 
 /** Returns the readers of these kinds. Custom readers override built-in ones. */
 export function readerRegistry(

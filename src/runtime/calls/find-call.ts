@@ -34,6 +34,19 @@ export async function* callsBack(
   }
 }
 
+/** The entries of the settings that held for a call. */
+export async function settingsOf(
+  store: ThreadStore,
+  threadId: string,
+  { settingSeqs = [] }: Pick<CallRecord, "settingSeqs">,
+): Promise<readonly Entry[]> {
+  const found: Entry[] = [];
+  for (const seq of settingSeqs) {
+    for await (const entry of store.read(threadId, { fromSeq: seq, toSeq: seq })) found.push(entry);
+  }
+  return found;
+}
+
 /** A past call. With the seq of its entry there is no search. */
 export async function findCall(
   store: ThreadStore,

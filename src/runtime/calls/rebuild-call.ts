@@ -8,13 +8,14 @@ import type { Readers } from "../../projection/transcript/entry-reader.ts";
 import { threadNotFound } from "../../stores/errors.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import { loadMissing } from "../../stores/project-from-store.ts";
+import type { Entry } from "../../thread/entry.ts";
 import type { JsonObject, JsonValue } from "../../thread/json.ts";
 import type { Message, ToolSpec } from "../../thread/message.ts";
 import { refuseUnknownOptions } from "../../thread/options.ts";
 import type { Thread } from "../../thread/thread.ts";
 import { calibrated } from "../../tokens/calibrate.ts";
 import { factsOf, heuristic, type TokenCounter } from "../../tokens/counter.ts";
-import { CallError, findCall } from "./find-call.ts";
+import { CallError, findCall, settingsOf } from "./find-call.ts";
 
 /** The request of a past model call, proven by its fingerprint. */
 export interface RebuiltCall {
@@ -25,6 +26,8 @@ export interface RebuiltCall {
   readonly settings: JsonObject;
   /** The record of the call in the log, with its usage. */
   readonly record: CallRecord;
+  /** The settings that held, as entries: each says what was set, by whom and why. */
+  readonly heldSettings: readonly Entry[];
   readonly fingerprint: string;
   readonly proven: true;
 }
@@ -49,8 +52,10 @@ export async function rebuildCall(
   const { record } = await findCall(store, threadId, callId);
   const rebuilt = await requestOf(store, threadId, record, options);
   const fingerprint = fingerprintOf(rebuilt.toolSpec, rebuilt.messages);
-  if (fingerprint === record.fingerprint)
-    return Object.freeze({ callId, ...rebuilt, record, fingerprint, proven: true });
+  if (fingerprint === record.fingerprint) {
+    const heldSettings = await settingsOf(store, threadId, record);
+    return Object.freeze({ callId, ...rebuilt, record, heldSettings, fingerprint, proven: true });
+  }
   const message =
     `The rebuilt call ${callId} differs from the one that was sent: its fingerprint is ${fingerprint}, and the recorded one ` +
     `${record.fingerprint}. Pass the readers and the token counter of the agent. If it had none, the log was changed: verify it.`;

@@ -5,6 +5,7 @@ import { StaleHolderError, ThreadHeldError } from "../../stores/errors.ts";
 import { checkName } from "../../thread/options.ts";
 import { giving } from "../live/asks.ts";
 import type { Loop } from "../loop.ts";
+import type { RegisteredTool } from "../perform/scene.ts";
 import type { RuntimePorts } from "../ports.ts";
 import type { AgentRequest } from "../request/request.ts";
 import { RequestError } from "../request/request-error.ts";
@@ -29,6 +30,7 @@ interface Live<Given extends AnyAgent> {
   readonly isPatient: boolean;
   /** Gives up a start that is still under way. */
   readonly giveUp: () => void;
+  readonly registered: Map<string, RegisteredTool>;
   /** Calls off the release. */
   keep: () => void;
   /** Those who are just doing something with it. */
@@ -57,6 +59,8 @@ export class LiveThreads<Given extends AnyAgent> {
   /** Called when a request has ended here. */
   readonly #ended: (requestId: string) => void;
   readonly #live = new Map<string, Live<Given>>();
+  /** The tools that were registered on a thread. They stay when it is released. */
+  readonly #registered = new Map<string, Map<string, RegisteredTool>>();
   /** Threads that are being let go: whoever wants one again waits for that. */
   readonly #leaving = new Map<string, Promise<void>>();
   #isStopped = false;
@@ -163,9 +167,10 @@ export class LiveThreads<Given extends AnyAgent> {
         this.#ended(requestId);
     };
     const wanted = new AbortController();
+    const registered = this.#registered.get(threadId) ?? new Map<string, RegisteredTool>();
     const server = AgentServer.open<Given>(
       { ...this.#options, ...own, threadId, signal: wanted.signal },
-      { lost, opened, listen, lease: this.#lease },
+      { lost, opened, listen, registered, lease: this.#lease },
     );
     const giveUp = (): void => wanted.abort();
     const live: Live<Given> = {
@@ -173,6 +178,7 @@ export class LiveThreads<Given extends AnyAgent> {
       thread: undefined,
       isPatient: claimWaitMs === undefined,
       giveUp,
+      registered,
       keep: () => undefined,
       users: 0,
       hosted: undefined,
@@ -214,6 +220,7 @@ export class LiveThreads<Given extends AnyAgent> {
     if (this.#live.get(threadId) !== live) return;
     live.keep();
     this.#live.delete(threadId);
+    if (live.registered.size > 0) this.#registered.set(threadId, live.registered);
     const left = live.server
       .then((server) => server.stop(options))
       .catch(() => undefined) // it never started, or its store is gone: there is nothing to let go

@@ -39,11 +39,13 @@ export function refuseAsks(decision: Decision, error: unknown): Decision {
 export function giveToRequest(
   decision: Decision,
   requestId: string,
-  { context, tools, exactCounter }: Given,
+  { context, tools, exactCounter, held }: Given,
 ): Decision {
-  const { ownTools, agent } = decision.live;
+  const { live } = decision;
+  const { agent } = live;
+  const ownTools = held?.facts ?? live.ownTools;
   const settings = { ...agent.settings, ...withTools(ownTools, tools), ...(exactCounter && { exactCounter }) };
-  return update(decision, { given: { requestId, context, tools }, agent: { ...agent, settings } });
+  return update(decision, { ownTools, given: { requestId, context, tools }, agent: { ...agent, settings } });
 }
 
 /** The open request has another context, or other tools of its own. */
@@ -61,7 +63,7 @@ export function giving(requestId: string, { context, tools }: Pick<Given, "conte
 }
 
 /** Tools of an ask stand beside those of the agent; one of the same name stands in the same place. */
-export function withTools(own: ToolFacts, more: ToolFacts | undefined): ToolFacts {
+function withTools(own: ToolFacts, more: ToolFacts | undefined): ToolFacts {
   if (more === undefined) return own;
   const specs = new Map([...own.tools, ...more.tools].map((spec) => [spec.name, spec]));
   return { tools: [...specs.values()], traits: { ...own.traits, ...more.traits } };
@@ -96,14 +98,4 @@ function endOf(live: Live, requestId: string): Error {
   const { broken } = live;
   const isFailed = broken !== undefined && broken.suspension === undefined;
   return isFailed ? requestFailed(requestId, broken.failure) : requestSuspended(requestId, suspensionIn(live));
-}
-
-/** The tools of the agent, with those of the request beside them. */
-export function changeOwnTools(change: (own: ToolFacts) => ToolFacts): Change {
-  return {
-    live: (live) => ({ ...live, ownTools: change(live.ownTools) }),
-    agent: (agent, { ownTools, given }) => {
-      return { ...agent, settings: { ...agent.settings, ...withTools(ownTools, given?.tools) } };
-    },
-  };
 }

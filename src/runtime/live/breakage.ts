@@ -124,7 +124,7 @@ export function restored(
     ...(systemPrompt !== undefined && { systemPrompt }),
     ...(isOver && { runId: request.runId }),
   };
-  const agent = { ...fresh, contextPolicy: live.agent.contextPolicy, settings: live.agent.settings, flight };
+  const agent = { ...fresh, settings: live.agent.settings, flight };
   const nextRetryMs = Math.min(2 * (broken?.retryMs ?? FIRST_RETRY_MS), LONGEST_RETRY_MS);
   const mended = update(decision, { agent, broken: undefined, nextRetryMs });
   const failure = broken?.failure ?? UNKNOWN;

@@ -1,4 +1,4 @@
-import { lacksCounter } from "../server/given.ts";
+import { heldFor } from "../../agent/react/call-context.ts";
 import { advanceAsks, giveToRequest, mustWait, refuseAsk, refuseAsks, withdrawAsk } from "./asks.ts";
 import { breakDown, isForGood, notRestored, restore, restored } from "./breakage.ts";
 import { effects, endWork, followedBy, operationSignal, update, updateRequest, wait } from "./decision.ts";
@@ -27,7 +27,6 @@ export function isDue({ hold, stopping }: Live, signal: LiveSignal): boolean {
   if (hold === undefined) return true;
   if (ALWAYS_DUE.has(signal.type) || stopping?.phase === "closed") return true;
   if (signal.type === "timer") return signal.name === "give_up" || signal.name === "grace";
-  if (signal.type === "set_policy") return hold.type === "append" && !lacksCounter(hold.step.agent, signal.policy);
   return "id" in signal && signal.id === hold.id;
 }
 
@@ -80,8 +79,6 @@ function decide(decision: Decision, signal: LiveSignal, moment: Moment): Decisio
       return unprepared(decision, signal);
     case "change":
       return effects({ ...decision, live: changed(live, signal.change) }, { type: "settle", reply: signal.reply });
-    case "set_policy":
-      return setPolicy(decision, signal);
     case "read":
       return read(decision, signal);
     case "lost":
@@ -165,15 +162,6 @@ function answered(decision: Decision, signal: Extract<LiveSignal, { readonly id:
       return signal.type === "shortened"
         ? update(current, { agent: { ...current.live.agent, thread: signal.agent.thread, state: signal.agent.state } })
         : current;
-    case "load_counter": {
-      if (signal.type !== "counter_loaded") return current;
-      const { exactCounter } = signal;
-      const { agent } = current.live;
-      return setPolicy(
-        update(current, { agent: { ...agent, settings: { ...agent.settings, exactCounter } } }),
-        hold.signal,
-      );
-    }
     default:
       return hold satisfies never;
   }
@@ -196,8 +184,6 @@ function holdFailed(decision: Decision, hold: Hold, error: unknown, moment: Mome
       return refuseAsks(notRestored(decision, hold, error), error);
     case "shorten":
       return decision; // it stays long
-    case "load_counter":
-      return effects(decision, { type: "settle", reply: hold.signal.reply, error });
     default:
       return hold satisfies never;
   }
@@ -224,6 +210,9 @@ function askPrepared(decision: Decision, askId: string, given: Given, moment: Mo
   const [ask] = live.asks;
   if (ask?.id !== askId) return decision;
   if (mustWait(live)) return update(decision, { isAsking: false });
+  // A setting came while the ask was prepared: prepare it again.
+  if (given.held !== undefined && hasOtherSettings(live.agent, given.held))
+    return update(decision, { isAsking: false });
   const { requestId, content, options, refs } = ask;
   const { systemPrompt } = given;
   const signal = {
@@ -237,6 +226,11 @@ function askPrepared(decision: Decision, askId: string, given: Given, moment: Mo
   // An open request keeps what its caller gave: the agent refuses this ask.
   const isRefused = live.agent.state.run !== undefined;
   return takeTurn(isRefused ? decision : giveToRequest(decision, requestId, given), signal, moment);
+}
+
+function hasOtherSettings(agent: Live["agent"], { seqs }: NonNullable<Given["held"]>): boolean {
+  const now = heldFor(agent).seqs;
+  return now.length !== seqs.length || now.some((seq, index) => seq !== seqs[index]);
 }
 
 /** Takes up what the last process left: an open request, and an operation that waits. */
@@ -276,7 +270,7 @@ function unprepared(
   return known === undefined ? refuseAsk(left, ask, error) : effects(left, { type: "settle_ask", askId, known });
 }
 
-/** A change holds for the agent, and for the one that is being appended. */
+/** The change holds for the agent, and for the one that is being appended. */
 function changed(before: Live, { live: ofLive, agent: ofAgent }: Change): Live {
   const live = ofLive?.(before) ?? before;
   if (ofAgent === undefined) return live;
@@ -287,17 +281,6 @@ function changed(before: Live, { live: ofLive, agent: ofAgent }: Change): Live {
     agent: ofAgent(live.agent, live),
     ...(isAppending && { hold: { ...hold, step: { ...hold.step, agent: ofAgent(hold.step.agent, live) } } }),
   };
-}
-
-/** The policy from the next call on, which may have to wait for its counter. */
-function setPolicy(decision: Decision, signal: Extract<LiveSignal, { type: "set_policy" }>): Decision {
-  const { policy, reply } = signal;
-  const { agent } = decision.live;
-  if (lacksCounter(agent, policy)) {
-    return wait(decision, { type: "load_counter", signal }, (id) => ({ type: "load_counter", id, agent, policy }));
-  }
-  const live = changed(decision.live, { agent: (one) => ({ ...one, contextPolicy: policy }) });
-  return effects({ ...decision, live }, { type: "settle", reply });
 }
 
 function read(decision: Decision, signal: Extract<LiveSignal, { type: "read" }>): Decision {

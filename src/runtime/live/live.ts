@@ -4,7 +4,6 @@ import type { ReactAgent, Step } from "../../agent/react/agent.ts";
 import type { ReactSettings } from "../../agent/react/settings.ts";
 import type { Failure, Signal, StoredRequestOptions } from "../../agent/signal.ts";
 import type { ContextOperation } from "../../lanes/context-operation.ts";
-import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
 import type { Refs } from "../../thread/entry.ts";
 import type { JsonValue } from "../../thread/json.ts";
 import type { Content } from "../../thread/message.ts";
@@ -95,8 +94,7 @@ export type Command =
       readonly read: (agent: ReactAgent) => unknown;
       readonly reply: string;
       readonly isAhead?: boolean;
-    }
-  | { readonly type: "set_policy"; readonly policy: ContextPolicyInput; readonly reply: string };
+    };
 
 /** An effect whose answer other signals wait for. */
 export type Hold = { readonly id: string } & (
@@ -113,7 +111,6 @@ export type Hold = { readonly id: string } & (
     }
   | { readonly type: "restore"; readonly isResuming: boolean; readonly after: readonly Command[] }
   | { readonly type: "shorten" }
-  | { readonly type: "load_counter"; readonly signal: Extract<Command, { type: "set_policy" }> }
 );
 
 /** The log could not be written or read: what is here may not be what the log says. */

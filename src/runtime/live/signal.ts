@@ -4,7 +4,6 @@ import type { ReactAgent } from "../../agent/react/agent.ts";
 import type { EndedRun, Run } from "../../agent/react/state.ts";
 import type { Failure, Signal } from "../../agent/signal.ts";
 import type { ContextOperation } from "../../lanes/context-operation.ts";
-import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
 import type { AppendResult } from "../../stores/port.ts";
 import type { Entry } from "../../thread/entry.ts";
 import type { JsonObject, JsonValue } from "../../thread/json.ts";
@@ -37,7 +36,7 @@ export type LiveSignal =
   | { readonly type: "postponed"; readonly askId: string }
   /** The ask is known from before, or cannot be asked. */
   | { readonly type: "unprepared"; readonly askId: string; readonly error?: unknown; readonly known?: Entry }
-  /** A setting changes. It holds at once, also for what is being appended. */
+  /** What the open request was given changes. It holds at once, also for what is being appended. */
   | { readonly type: "change"; readonly change: Change; readonly reply: string }
   /** Answers to the effect that other signals wait for. */
   | { readonly type: "appended"; readonly id: string; readonly result: AppendResult }
@@ -54,7 +53,6 @@ export type LiveSignal =
       readonly operation: ContextOperation | undefined;
     }
   | { readonly type: "shortened"; readonly id: string; readonly agent: ReactAgent }
-  | { readonly type: "counter_loaded"; readonly id: string; readonly exactCounter: TokenCounter | undefined }
   /** Another process has the thread, or the lease has ended. */
   | { readonly type: "lost"; readonly error: unknown }
   | { readonly type: "timer"; readonly name: TimerName }
@@ -64,7 +62,7 @@ export type LiveSignal =
   | { readonly type: "shorten" }
   | { readonly type: "stop"; readonly graceMs: number; readonly why: unknown };
 
-/** A change of what is set for a thread: of its live value, then of each agent in it. */
+/** A change of what a request was given: of the live value, then of each agent in it. */
 export interface Change {
   readonly live?: (live: Live) => Live;
   readonly agent?: (agent: ReactAgent, live: Live) => ReactAgent;
@@ -73,6 +71,8 @@ export interface Change {
 /** What an ask brings that no log has. */
 export interface Given {
   readonly systemPrompt?: string | undefined;
+  /** The tools of the agent as they were set, and the seqs of the settings that were read. */
+  readonly held?: { readonly facts: ToolFacts; readonly seqs: readonly number[] } | undefined;
   readonly tools?: ToolFacts | undefined;
   readonly exactCounter?: TokenCounter | undefined;
   readonly context?: unknown;
@@ -104,12 +104,6 @@ export type Effect =
   | { readonly type: "keep"; readonly id: string; readonly operation: ContextOperation | undefined }
   | { readonly type: "restore"; readonly id: string; readonly confirm: boolean }
   | { readonly type: "shorten"; readonly id: string; readonly agent: ReactAgent }
-  | {
-      readonly type: "load_counter";
-      readonly id: string;
-      readonly agent: ReactAgent;
-      readonly policy: ContextPolicyInput;
-    }
   | { readonly type: "start"; readonly id: string; readonly directive: LlmStream | ToolExec | Summarize }
   | { readonly type: "prepare"; readonly ask: QueuedAsk }
   | { readonly type: "forget_operation"; readonly opId: string }

@@ -69,8 +69,6 @@ function repliesOf(hold: Hold | undefined): readonly string[] {
       return hold.after.flatMap(({ reply }) => reply ?? []);
     case "load_for_read":
       return [hold.read.reply];
-    case "load_counter":
-      return [hold.signal.reply];
     default:
       return hold.turn.reply === undefined ? [] : [hold.turn.reply];
   }

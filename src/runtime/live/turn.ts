@@ -6,6 +6,7 @@ import { evolve } from "../../agent/react/state.ts";
 import type { Signal } from "../../agent/signal.ts";
 import { lanesOfExtended } from "../../lanes/active-lane.ts";
 import { ContextOpError } from "../../lanes/context-operation.ts";
+import { settingIdReused } from "../../lanes/setting.ts";
 import { ConflictError, EntryIdReuseError, threadNotFound } from "../../stores/errors.ts";
 import type { AppendResult } from "../../stores/port.ts";
 import { HeddleError } from "../../thread/errors.ts";
@@ -102,9 +103,9 @@ export function appended(
   return performTurn(update(decision, { agent, nextRetryMs: undefined }), turn, moment);
 }
 
-/** A store may know an operation from before. Then the log has it in another place, and its time is the store's. */
+/** A store may know an operation or a setting from before. Then the log has it in another place, and its time is the store's. */
 function adopted(before: ReactAgent, after: ReactAgent, { entries }: AppendResult): ReactAgent {
-  if (!entries.some(({ kind }) => kind === "ai_context_operation")) return after;
+  if (!entries.some(({ kind }) => kind === "ai_context_operation" || kind === "ai_setting")) return after;
   if (entries[0]?.seq !== before.thread.rev) return { ...after, thread: before.thread, state: before.state };
   const inputs = entries.map(({ seq: _seq, ...entry }) => entry);
   return { ...after, thread: before.thread.append(inputs), state: entries.reduce(evolve, before.state) };
@@ -133,10 +134,11 @@ export function notAppended(
 
 function operationError(error: unknown, before: ReactAgent, { agent: after }: Step): unknown {
   if (!EntryIdReuseError.isInstance(error)) return error;
-  const operation = after.thread
-    .slice(before.thread.rev, after.thread.lastSeq)
-    .find(({ kind }) => kind === "ai_context_operation");
-  return operation === undefined ? error : opIdReused(String((operation.payload as JsonObject)["opId"]));
+  const fresh = after.thread.slice(before.thread.rev, after.thread.lastSeq);
+  const operation = fresh.find(({ kind }) => kind === "ai_context_operation" || kind === "ai_setting");
+  if (operation === undefined) return error;
+  const opId = String((operation.payload as JsonObject)["opId"]); // payloads are JSON
+  return operation.kind === "ai_setting" ? settingIdReused(opId) : opIdReused(opId);
 }
 
 /** The entries of other writers were read, or the open run is not in the log any more. */

@@ -3,16 +3,12 @@ import type { AppendResult } from "../../stores/port.ts";
 import { longerTail } from "../../stores/project-from-store.ts";
 import type { Entry, EntryInput } from "../../thread/entry.ts";
 import type { Effect, LiveSignal } from "../live/signal.ts";
-import { loadCounter } from "../server/given.ts";
 import type { Holder } from "../session/holder.ts";
 import { caughtUp, isAmple, loadAgent, shortened } from "../session/load.ts";
 import { retryStore } from "../session/store-retry.ts";
 import type { Scene } from "./scene.ts";
 
-type StoreEffect = Extract<
-  Effect,
-  { readonly type: "append" | "catch_up" | "load" | "keep" | "restore" | "shorten" | "load_counter" }
->;
+type StoreEffect = Extract<Effect, { readonly type: "append" | "catch_up" | "load" | "keep" | "restore" | "shorten" }>;
 
 /** Reads or writes what other signals wait for. */
 export async function answerOf(
@@ -43,8 +39,6 @@ export async function answerOf(
     }
     case "shorten":
       return { type: "shortened", id, agent: await shortened(store, effect.agent) };
-    case "load_counter":
-      return { type: "counter_loaded", id, exactCounter: await loadCounter(effect.agent, effect.policy) };
     default:
       return effect satisfies never;
   }
@@ -62,7 +56,7 @@ export function append(
   return retryStore(ports, () => store.append(threadId, entries, options));
 }
 
-/** An operation is the same one whenever it is tried, so its time is the store's. */
+/** An operation or a setting is the same one whenever it is tried, so its time is the store's. */
 function inputOf({ seq: _seq, at, ...entry }: Entry): EntryInput {
-  return entry.kind === "ai_context_operation" ? entry : { ...entry, at };
+  return entry.kind === "ai_context_operation" || entry.kind === "ai_setting" ? entry : { ...entry, at };
 }

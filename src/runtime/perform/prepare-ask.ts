@@ -1,7 +1,9 @@
 import type { Tools } from "../../agent/definition/tool.ts";
 import type { ReactAgent } from "../../agent/react/agent.ts";
 import { handleAsk } from "../../agent/react/ask.ts";
+import { heldFor } from "../../agent/react/call-context.ts";
 import type { Signal } from "../../agent/signal.ts";
+import type { HeldSettings } from "../../lanes/setting.ts";
 import type { Entry } from "../../thread/entry.ts";
 import { type JsonObject, type JsonValue, sameJson } from "../../thread/json.ts";
 import type { Content } from "../../thread/message.ts";
@@ -12,6 +14,7 @@ import { RequestError } from "../request/request-error.ts";
 import { factsOf, loadCounter, type PromptSource, promptFor } from "../server/given.ts";
 import { findAsk, type RequestLog } from "../server/past-request.ts";
 import { untilAborted } from "../time-limits.ts";
+import type { HeldTools } from "../tools/held-tools.ts";
 
 /** The functions of an ask, which no log has. */
 export interface AskFunctions {
@@ -29,6 +32,8 @@ export interface AskedThread extends Omit<RequestLog, "agent" | "options">, Prom
   command(signal: Signal): Promise<unknown>;
   /** Keeps the code of the request's own tools. */
   lend(requestId: string, tools: Tools): void;
+  /** Finds the code of the tools that were set. */
+  prepareTools(held: HeldSettings): Promise<HeldTools>;
 }
 
 type Prepared =
@@ -57,10 +62,13 @@ export async function prepareAsk(
   }
   const facts = tools === undefined ? undefined : await wanted(thread, signal, () => factsOf(tools, thread.hookLimit));
   if (tools !== undefined) thread.lend(requestId, tools);
-  const exactCounter = await loadCounter(agent, options.contextPolicy, agent.contextPolicy);
-  const hasFunction = typeof thread.systemPrompt === "function";
-  const prompt = hasFunction ? await wanted(thread, signal, () => promptFor(thread, context)) : {};
-  return { type: "prepared", askId, given: { ...prompt, context, tools: facts, exactCounter } };
+  const settings = heldFor(agent);
+  const prepareTools = () => thread.prepareTools(settings);
+  const held = await (settings.tools.size === 0 ? prepareTools() : wanted(thread, signal, prepareTools));
+  const exactCounter = await loadCounter(agent, options.contextPolicy ?? settings.contextPolicy ?? {});
+  const hasFunction = typeof thread.options.definition.systemPrompt === "function";
+  const prompt = hasFunction ? await wanted(thread, signal, () => promptFor(thread, settings, context)) : {};
+  return { type: "prepared", askId, given: { ...prompt, context, tools: facts, exactCounter, held } };
 }
 
 /** What a function of the caller gives, unless the caller or the server stops waiting: it may never end. */

@@ -1,5 +1,5 @@
 import type { AnyAgent, RequestScope } from "../../agent/definition/config.ts";
-import type { Tools } from "../../agent/definition/tool.ts";
+import type { AnyTool, ResolveTool, Tools } from "../../agent/definition/tool.ts";
 import type { AgentEvent } from "../../agent/event.ts";
 import type { ReactAgent } from "../../agent/react/agent.ts";
 import type { Failure } from "../../agent/signal.ts";
@@ -63,6 +63,12 @@ export async function mayStart(scene: Scene, { abort: { signal } }: LiveRequest)
   return isHeld && !signal.aborted;
 }
 
+/** The code of a tool, and the hash of the specification that it was registered with. */
+export interface RegisteredTool {
+  readonly hash: string;
+  readonly tool: AnyTool;
+}
+
 /** What a live thread is given when it starts. */
 export interface ThreadOptions {
   readonly definition: AnyAgent;
@@ -72,12 +78,18 @@ export interface ThreadOptions {
   readonly telemetry: Telemetry;
   readonly holder: Holder | undefined;
   readonly warn: (message: string) => void;
+  /** Gives each warning once. */
+  readonly warnOnce: (message: string) => void;
   readonly onError: (error: unknown, origin: ErrorOrigin) => void;
   readonly tokens: Tokens | undefined;
   /** The context of a request that a crash has interrupted. */
   readonly context: (threadId: string, refs: Refs) => unknown;
   /** The tools of its own that it had. */
   readonly tools: ((threadId: string, refs: Refs) => Tools | Promise<Tools>) | undefined;
+  /** The tools that were registered on the thread in this process, by name. A host keeps them while the thread is released. */
+  readonly registered: Map<string, RegisteredTool>;
+  /** Finds the code of a tool that was registered in another process. */
+  readonly resolveTool: ResolveTool | undefined;
   readonly listen: (event: AgentEvent) => void;
   /** Another process holds the thread, or the store is closed: nothing can be done here any more. */
   readonly lost: (error: unknown) => void;

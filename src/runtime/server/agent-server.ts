@@ -4,11 +4,14 @@ import { type WaitingCall, waitingCalls } from "../../agent/react/agent.ts";
 import type { Signal, SteerKind } from "../../agent/signal.ts";
 import type { BranchOptions } from "../../lanes/branch.ts";
 import type { ContextOperation } from "../../lanes/context-operation.ts";
+import { SettingError, toolSetting } from "../../lanes/setting.ts";
 import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
 import { checkedInput } from "../../projection/policy/policy.ts";
 import type { ExplainedEntry } from "../../projection/projection.ts";
 import { threadNotFound } from "../../stores/errors.ts";
-import type { Content, UserMessage } from "../../thread/message.ts";
+import type { JsonObject } from "../../thread/json.ts";
+import type { Setting } from "../../thread/kinds.ts";
+import type { Content, ToolSpec, UserMessage } from "../../thread/message.ts";
 import type { Thread } from "../../thread/thread.ts";
 import type { Loop } from "../loop.ts";
 import {
@@ -18,6 +21,7 @@ import {
   checkDecider,
   checkSenderOptions,
   checkServerOptions,
+  checkSettingOptions,
   checkSteerOptions,
   checkStopOptions,
   checkSummaryRange,
@@ -38,10 +42,12 @@ import type {
   Decider,
   SenderOptions,
   ServerOptions,
+  SettingOptions,
   SteerOptions,
   StopOptions,
 } from "./options.ts";
 import { resultOfRequest } from "./past-request.ts";
+import { set } from "./set.ts";
 import { type StartHooks, serverStopped, startLoop } from "./start.ts";
 import { steer } from "./steer.ts";
 import { summarizeRange } from "./summarize-range.ts";
@@ -233,36 +239,42 @@ export class AgentServer<Given extends AnyAgent = AnyAgent> implements AsyncDisp
     return summarizeRange(this.#live, range);
   }
 
-  /** Holds from the next model call on. Resolves when it is set: its token counter may have to be loaded first. */
-  async setContextPolicy(policy: ContextPolicyInput): Promise<void> {
-    await this.#live.setPolicy(checkedInput(policy));
+  /**
+   * Sets the policy of the thread, or of a lane, by an entry of the log. It holds from the next request on, in every process. Null
+   * takes it back. While a request runs, the answer is `deferred`.
+   */
+  async setContextPolicy(policy: ContextPolicyInput | null, options: SettingOptions = {}): Promise<OperationAnswer> {
+    const value = policy === null ? null : (checkedInput(policy) as JsonObject); // its fields are JSON
+    return this.#set("setContextPolicy", { type: "context_policy", value }, options);
+  }
+
+  /** The same for the system prompt. A function cannot be stored (`not_portable`). */
+  async setSystemPrompt(systemPrompt: string | null, options: SettingOptions = {}): Promise<OperationAnswer> {
+    const value = systemPrompt === null ? null : portablePrompt(systemPrompt);
+    return this.#set("setSystemPrompt", { type: "system_prompt", value }, options);
   }
 
   /**
-   * A text holds from the next model call on. A function is called from the next request on, and the open request keeps its
-   * prompt.
+   * The same for a tool: name, description and schema are stored. The code stays in this process. Other processes find it in
+   * the agent's `tools` or by `resolveTool`, else the model is not shown the tool there.
    */
-  setSystemPrompt(systemPrompt: NonNullable<Given["systemPrompt"]>): void {
-    checkPrompt(systemPrompt);
-    this.#live.systemPrompt = systemPrompt;
-    if (typeof systemPrompt !== "string") return; // the open request keeps what it has, and the next brings its own
-    void this.#live.change({
-      agent: (agent) => ({
-        ...agent,
-        settings: { ...agent.settings, systemPrompt },
-        flight: { ...agent.flight, systemPrompt },
-      }),
-    });
+  async registerTool(name: string, tool: AnyTool, options: SettingOptions = {}): Promise<OperationAnswer> {
+    checkSettingOptions("registerTool", options);
+    const { tools } = await factsOf({ [name]: tool }, this.#live.hookLimit);
+    const setting = toolSetting(tools[0] as ToolSpec); // one for each tool
+    this.#live.register(name, tool, setting.hash);
+    return this.#set("registerTool", setting, options);
   }
 
-  /** Adds or replaces a tool from the next model call on. */
-  async registerTool(name: string, tool: AnyTool): Promise<void> {
-    await this.#live.addTool(name, tool, await factsOf({ [name]: tool }, this.#live.hookLimit));
+  /** From the next request on, the model is not shown the tool, also if the agent has it. */
+  async unregisterTool(name: string, options: SettingOptions = {}): Promise<OperationAnswer> {
+    return this.#set("unregisterTool", { type: "tool_removed", name }, options);
   }
 
-  /** Removes a tool. False when the agent has none of this name. */
-  async unregisterTool(name: string): Promise<boolean> {
-    return this.#live.removeTool(name);
+  async #set(what: string, setting: Setting, options: SettingOptions): Promise<OperationAnswer> {
+    this.#check();
+    checkSettingOptions(what, options);
+    return set(this.#live, setting, options);
   }
 
   /**
@@ -307,7 +319,12 @@ const CANCELLED = "The ask was cancelled before its turn.";
 
 const METHODS = { steer: "steer", inject: "inject", follow_up: "followUp", repair: "steer" } as const;
 
-function checkPrompt(systemPrompt: unknown): void {
-  if (typeof systemPrompt === "string" || typeof systemPrompt === "function") return;
-  throw new RequestError({ code: "invalid_options", message: "systemPrompt must be text or a function." });
+function portablePrompt(systemPrompt: unknown): string {
+  if (typeof systemPrompt === "string") return systemPrompt.toWellFormed();
+  if (typeof systemPrompt === "function") {
+    const message =
+      "A function cannot be stored with the thread. Make it the agent's `systemPrompt`, or set the text that it returns.";
+    throw new SettingError({ code: "not_portable", message });
+  }
+  throw new RequestError({ code: "invalid_options", message: "systemPrompt must be text or null." });
 }

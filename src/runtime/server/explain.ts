@@ -1,6 +1,6 @@
 import type { CallEnvironment, CallRecord } from "../../agent/model-call.ts";
 import type { ReactAgent } from "../../agent/react/agent.ts";
-import { counterFor, toolsFor } from "../../agent/react/call-context.ts";
+import { counterFor, heldFor, policyOf, shownTools, systemPromptOf, toolsFor } from "../../agent/react/call-context.ts";
 import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
 import { ContextPolicy } from "../../projection/policy/policy.ts";
 import type { ExplainedEntry } from "../../projection/projection.ts";
@@ -32,16 +32,13 @@ export async function explain(
 
 /** The same for the next call, of an agent that has loaded enough. */
 export function explainNext(agent: ReactAgent): readonly ExplainedEntry[] {
-  const { settings, state, thread, contextPolicy } = agent;
-  const { projector, model, readers, systemPrompt: system, contextPolicy: definition } = settings;
+  const { settings, state, thread } = agent;
+  const { projector, model, readers } = settings;
   const asked = state.run ?? state.last?.run;
-  const policy = ContextPolicy.resolve({
-    request: asked?.options.contextPolicy,
-    state: contextPolicy,
-    definition,
-    model,
-  });
-  const tools = asked === undefined ? settings.tools : toolsFor(agent, asked);
+  const held = heldFor(agent);
+  const policy = policyOf(agent, held, asked?.options.contextPolicy);
+  const system = systemPromptOf(agent, held);
+  const tools = asked === undefined ? shownTools(agent, held) : toolsFor(agent, asked, held);
   const tokenCounter = counterFor(policy, settings, thread);
   return projector.explain({ model, readers, thread, policy, system, tools, tokenCounter });
 }

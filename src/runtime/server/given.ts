@@ -2,6 +2,7 @@ import { checkAgentTools } from "../../agent/definition/checks.ts";
 import type { AnyAgent } from "../../agent/definition/config.ts";
 import type { Tools } from "../../agent/definition/tool.ts";
 import type { ReactAgent } from "../../agent/react/agent.ts";
+import type { HeldSettings } from "../../lanes/setting.ts";
 import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
 import type { TokenCounter } from "../../tokens/counter.ts";
 import { loadExactCounter } from "../../tokens/exact.ts";
@@ -14,20 +15,22 @@ import { toolSettings } from "./settings.ts";
 const HOOK = { name: "The function that makes the system prompt", code: "system_prompt_failed" };
 
 export interface PromptSource {
-  readonly systemPrompt: AnyAgent["systemPrompt"];
   readonly hookLimit: HookLimit;
   readonly options: {
+    readonly definition: Pick<AnyAgent, "systemPrompt">;
     readonly threadId: string;
     readonly onError: (error: unknown, origin: ErrorOrigin) => void;
   };
 }
 
-/** The system prompt of a request, if the prompt is a function of its context. */
+/** The system prompt of a request, if the prompt is a function of its context and no other was set. */
 export async function promptFor(
-  { systemPrompt: make, options, hookLimit }: PromptSource,
+  { options, hookLimit }: PromptSource,
+  held: Pick<HeldSettings, "systemPrompt">,
   context: unknown,
 ): Promise<{ readonly systemPrompt?: string }> {
-  if (typeof make !== "function") return {};
+  const { systemPrompt: make } = options.definition;
+  if (typeof make !== "function" || held.systemPrompt !== undefined) return {};
   let systemPrompt: unknown;
   try {
     systemPrompt = await hookAnswer(hookLimit, HOOK, () => make(context as never)); // as the caller typed it
@@ -45,18 +48,13 @@ function failed(what: string, cause?: unknown): RequestError {
   return new RequestError({ code: "system_prompt_failed", message, cause });
 }
 
-/** Whether a policy asks for a counter that the agent does not have yet. */
-export function lacksCounter({ settings }: ReactAgent, policy: ContextPolicyInput | undefined): boolean {
-  return policy?.tokenEstimator === "exact" && settings.exactCounter === undefined;
-}
-
-/** The exact counter, if the first of these policies asks for one that the agent does not have. */
+/** The exact counter, if the policy asks for one that the agent does not have. */
 export async function loadCounter(
-  agent: ReactAgent,
-  ...policies: readonly (ContextPolicyInput | undefined)[]
+  { settings }: ReactAgent,
+  { tokenEstimator }: ContextPolicyInput,
 ): Promise<TokenCounter | undefined> {
-  const policy = policies.find((one) => one !== undefined);
-  return lacksCounter(agent, policy) ? loadExactCounter(agent.settings.model ?? "") : undefined;
+  const isLacking = tokenEstimator === "exact" && settings.exactCounter === undefined;
+  return isLacking ? loadExactCounter(settings.model ?? "") : undefined;
 }
 
 /** What the model is told of tools; their schemas are converted here. */

@@ -1,5 +1,5 @@
 import type { AgentContext, AnyAgent } from "../../agent/definition/config.ts";
-import type { Tools } from "../../agent/definition/tool.ts";
+import type { ResolveTool, Tools } from "../../agent/definition/tool.ts";
 import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import type { Refs } from "../../thread/entry.ts";
@@ -17,6 +17,8 @@ export interface ServerOptions<Given extends AnyAgent> {
   readonly context?: ((threadId: string, refs: Refs) => AgentContext<Given> | Promise<AgentContext<Given>>) | undefined;
   /** The tools of its own that such a request had; tools are never stored either. Default none. */
   readonly tools?: ((threadId: string, refs: Refs) => Tools | Promise<Tools>) | undefined;
+  /** Finds the code of a tool that was registered on a thread, in place of the agent's `resolveTool`. Default: that of the agent. */
+  readonly resolveTool?: ResolveTool | undefined;
   /** Gives up the start, which then is `server_stopped`; a server that has started is stopped by `stop`. Default: none. */
   readonly signal?: AbortSignal | undefined;
   /** Who claims the thread. Default a name of its own; a lasting one takes over at once after a crash. */
@@ -99,6 +101,14 @@ export interface Decider extends SenderOptions {
   readonly by?: string | undefined;
   /** The reason for the decision. A denied call has it in its result. Default: none. */
   readonly reason?: string | undefined;
+}
+
+/** Options of a setting: `setSystemPrompt`, `setContextPolicy`, `registerTool` and `unregisterTool`. */
+export interface SettingOptions extends Decider {
+  /** The lane that the setting holds for. Default: the thread. */
+  readonly lane?: string | undefined;
+  /** A name of your own, so that a retry is applied once. Default: a new one, and no second setting of the same content in a row. */
+  readonly opId?: string | undefined;
 }
 
 /** Options of `steer`, `inject` and `followUp`. */

@@ -83,7 +83,7 @@ export async function toolSettings(tools: Tools, limit?: HookLimit): Promise<Pic
 }
 
 /** A function may say of a call that nobody has to approve it: only `true` is a promise. */
-function traitsOf({ repeatable, needsApproval, execute }: AnyTool): ToolTraits {
+export function traitsOf({ repeatable, needsApproval, execute }: AnyTool): ToolTraits {
   return {
     repeatable: repeatable === true,
     needsApproval: needsApproval === true,

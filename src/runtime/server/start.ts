@@ -3,6 +3,7 @@ import { isAgent } from "../../agent/definition/define-agent.ts";
 import { AgentError } from "../../agent/definition/errors.ts";
 import type { AgentEvent } from "../../agent/event.ts";
 import type { ReactAgent } from "../../agent/react/agent.ts";
+import { heldFor } from "../../agent/react/call-context.ts";
 import type { Run } from "../../agent/react/state.ts";
 import type { Signal } from "../../agent/signal.ts";
 import { StaleHolderError, ThreadHeldError } from "../../stores/errors.ts";
@@ -22,6 +23,7 @@ import type { NodeLease } from "../session/node-lease.ts";
 import { referring, type TokenPorts, type Tokens, tokenConfigOf } from "../session/tokens.ts";
 import { guardTelemetry, noTelemetry } from "../telemetry/telemetry.ts";
 import { type HookLimit, hookAnswer, untilAborted } from "../time-limits.ts";
+import { findHeldTools, toolSources } from "../tools/held-tools.ts";
 import { explainNext } from "./explain.ts";
 import { factsOf, loadCounter, promptFor } from "./given.ts";
 import type { ServerOptions } from "./options.ts";
@@ -34,6 +36,8 @@ export interface StartHooks {
   readonly tokens?: Tokens;
   /** The lease of the host. Default: a lease of this server. */
   readonly lease?: NodeLease | undefined;
+  /** The tools that were registered on the thread before. Default: none. */
+  readonly registered?: ThreadOptions["registered"] | undefined;
   /** The thread is nobody else's: a store of one's own needs no claim. */
   readonly unclaimed?: boolean;
   /** What to do with a request that is open, instead of what `recover` says; what it throws ends the start. */
@@ -103,9 +107,12 @@ async function start<Given extends AnyAgent>(
       telemetry,
       holder,
       warn,
+      warnOnce: warnOnce(warn),
       onError: ignoreErrorsOf(options.onError),
       context,
       tools: options.tools,
+      registered: hooks.registered ?? new Map(),
+      resolveTool: options.resolveTool,
       tokens,
       listen: hooks.listen ?? (() => undefined),
       lost: (error) => {
@@ -128,10 +135,14 @@ async function start<Given extends AnyAgent>(
 
 /** Loads the thread, and takes up what a crash has left: an open request, and an operation that waits. */
 async function openLoop(options: ThreadOptions, first: StartHooks["first"], signal: AbortSignal): Promise<Loop> {
-  const { definition, store, threadId, ports, warn } = options;
-  const settings = await settingsFor(definition, { ports, warn: warnOnce(warn) });
-  const agent = await loadAgent(store, threadId, settings, ports);
-  const loop = new Loop(options, startOf(agent, options), definition.tools);
+  const { definition, store, threadId, ports } = options;
+  const settings = await settingsFor(definition, { ports, warn: options.warnOnce });
+  const loaded = await loadAgent(store, threadId, settings, ports);
+  const { tools, traits } = settings;
+  const sources = { ...toolSources(options), facts: { tools, traits } };
+  const { code, facts } = await findHeldTools(sources, heldFor(loaded));
+  const agent = { ...loaded, settings: { ...settings, ...facts } };
+  const loop = new Loop(options, startOf(agent, options), { code, facts: sources.facts });
   try {
     const { run } = agent.state;
     const asked = (await first?.(agent)) ?? ({ type: "resume", recover: definition.recover } as const);
@@ -162,9 +173,10 @@ async function givenAgain(
     const tools = toolsOf && (await again("tools", limit, () => toolsOf(threadId, refs)));
     const facts = tools && (await again("tools", limit, () => factsOf(tools, limit)));
     if (tools !== undefined) loop.lend(requestId, tools);
-    const exactCounter = await loadCounter(loop.agent, asked.contextPolicy);
+    const held = heldFor(loop.agent);
+    const exactCounter = await loadCounter(loop.agent, asked.contextPolicy ?? held.contextPolicy ?? {});
     // Without its context the request makes no call, and the prompt could throw.
-    const prompt = isLost ? {} : await untilAborted(signal, () => promptFor(loop, context));
+    const prompt = isLost ? {} : await untilAborted(signal, () => promptFor(loop, held, context));
     return { ...prompt, context, tools: facts, exactCounter };
   } catch (error) {
     if (!(error instanceof GivenError)) throw error;

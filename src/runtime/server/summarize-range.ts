@@ -1,5 +1,5 @@
 import type { ReactAgent } from "../../agent/react/agent.ts";
-import { counterFor } from "../../agent/react/call-context.ts";
+import { counterFor, heldFor, policyOf, shownTools, systemPromptOf } from "../../agent/react/call-context.ts";
 import { type SummaryPlan, summaryPlan } from "../../agent/react/summary-plan.ts";
 import { ProjectionError } from "../../projection/error.ts";
 import { ContextPolicy } from "../../projection/policy/policy.ts";
@@ -49,7 +49,9 @@ export async function summarizeRange(live: Loop, given: Given): Promise<{ readon
 
 /** The next piece; undefined when all was summarized, once something was. */
 function workFor(agent: ReactAgent, { fromSeq, toSeq }: Given, written: number | undefined): Work | undefined {
-  const policy = policyOf(agent);
+  const { run, last } = agent.state;
+  const held = heldFor(agent);
+  const policy = policyOf(agent, held, (run ?? last?.run)?.options.contextPolicy);
   const lane = agent.state.activeContextRef;
   checkSeq("fromSeq", fromSeq, agent);
   checkSeq("toSeq", toSeq, agent);
@@ -60,27 +62,18 @@ function workFor(agent: ReactAgent, { fromSeq, toSeq }: Given, written: number |
   throw nothingToSummarize(policy, toSeq);
 }
 
-function policyOf({ settings, contextPolicy, state: { run, last } }: ReactAgent): ContextPolicy {
-  const request = (run ?? last?.run)?.options.contextPolicy;
-  return ContextPolicy.resolve({
-    request,
-    state: contextPolicy,
-    definition: settings.contextPolicy,
-    model: settings.model,
-  });
-}
-
 /** All but the turns that the policy keeps; where the view does not even fit any more, all but the open request. */
 function boundaryOf(agent: ReactAgent, policy: ContextPolicy, lane: string): number | undefined {
   const { thread, settings, state } = agent;
-  const { projector, model, readers, systemPrompt: system, tools } = settings;
+  const { projector, model, readers } = settings;
+  const held = heldFor(agent);
   try {
     const { meta } = projector.project({
       thread,
       lane,
       policy: ContextPolicy.resolve({ request: { ...policy, summarization: "request_new", overflow: "shrink" } }),
-      system,
-      tools,
+      system: systemPromptOf(agent, held),
+      tools: shownTools(agent, held),
       model,
       readers,
       tokenCounter: counterFor(policy, settings, thread),

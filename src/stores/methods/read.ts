@@ -1,4 +1,4 @@
-import type { LaneOrigin } from "../../lanes/track.ts";
+import type { LaneOrigin, SettingSeqs } from "../../lanes/track.ts";
 import type { Entry } from "../../thread/entry.ts";
 import { namedLane, readBranch } from "../../thread/lane-operations.ts";
 import { checkName } from "../../thread/options.ts";
@@ -139,7 +139,7 @@ async function tailBase(
   const { active, tips } = await lanesAfter(context, place, (lane) => used?.add(lane) ?? "all");
   const lanes = await Promise.all(
     [...tips].map(async ([lane, { record }]): Promise<[string, LaneBase]> => {
-      const { measure, origin, replaceSeq } = record;
+      const { measure, origin, replaceSeq, laneSettings } = record;
       const marks = await marksOf(context, threadId, record);
       const branched = record.branched === true || (origin !== undefined && replaceSeq === undefined);
       return [
@@ -149,6 +149,7 @@ async function tailBase(
           ...marks,
           ...(branched && { branched }),
           ...(origin && { origin: await originBase(context, threadId, origin, branched) }),
+          ...(await settingsAt(context, threadId, laneSettings)),
         }),
       ];
     }),
@@ -158,8 +159,23 @@ async function tailBase(
     activeLane,
     ...(malformed && { malformed }),
     lanes: Object.freeze(Object.fromEntries(lanes)),
+    ...(await settingsAt(context, threadId, tips.get(activeLane)?.record.settings)),
     ...(used && { unwritten: Object.freeze([...used].filter((lane) => !tips.has(lane))) }),
   });
+}
+
+/** The entries of the settings in a record, in order. Most records have none. */
+async function settingsAt(
+  context: StoreContext,
+  threadId: string,
+  seqs: SettingSeqs | undefined,
+): Promise<Pick<LaneBase, "settings">> {
+  if (seqs === undefined) return {};
+  const sorted = Object.values(seqs).sort((a, b) => a - b);
+  const entries = await Promise.all(
+    sorted.map(async (seq) => entryOf(context, threadId, await rowAt(context, threadId, seq))),
+  );
+  return { settings: Object.freeze(entries) };
 }
 
 /** Loads the inherited entries only while the branch has no replace of its own. */

@@ -5,7 +5,7 @@ import { toAnthropic } from "../../providers/wire/anthropic.ts";
 import { toGemini } from "../../providers/wire/gemini.ts";
 import { toOpenAIChat } from "../../providers/wire/openai-chat.ts";
 import { toOpenAIResponses } from "../../providers/wire/openai-responses.ts";
-import { CallError, callsBack, type FoundCall } from "../../runtime/calls/find-call.ts";
+import { CallError, callsBack, type FoundCall, settingsOf } from "../../runtime/calls/find-call.ts";
 import { renderCall, sentChanges } from "../../runtime/calls/rebuild-call.ts";
 import { threadNotFound } from "../../stores/errors.ts";
 import type { JsonObject } from "../../thread/json.ts";
@@ -181,6 +181,7 @@ export async function shownCall(
       messages,
       toolSpec,
       settings: sent?.settings ?? environment.settings,
+      heldSettings: await settingsOf(studio.store, threadId, record),
       provenance: sent === undefined ? projection.provenance : matched(messages, projection),
       meta: projection.meta,
       explained: rendered.explain(),
@@ -194,7 +195,8 @@ export async function shownCall(
     if (!CallError.isInstance(error)) throw error;
     const { code, message } = error;
     const nothing = { messages: [], toolSpec: [], settings: {}, provenance: [], explained: [], transformed: false };
-    return { callId, record, ...nothing, proven: false, problem: { code, message } };
+    const heldSettings = await settingsOf(studio.store, threadId, record);
+    return { callId, record, ...nothing, heldSettings, proven: false, problem: { code, message } };
   }
 }
 

@@ -1,5 +1,6 @@
 import type { LoadOptions } from "../../stores/port.ts";
 import type { Entry, EntryInput } from "../../thread/entry.ts";
+import type { JsonObject } from "../../thread/json.ts";
 import type { ThreadBase } from "../../thread/thread-data.ts";
 import { inLane, note, notes, replace, summary, switchTo, user } from "../builders.ts";
 import type { Random } from "../random.ts";
@@ -314,8 +315,21 @@ function randomEntry(random: Random, seq: number): EntryInput {
     () => switchTo(lane),
     () => branch(lane, random.pick(["default", "a", "b"]), place() - 1),
     () => malformed(random, lane),
+    () => setting(random),
   ])();
   return entry.kind !== "ai_context_operation" && random.oneIn(2) ? inLane(lane, entry) : entry;
+}
+
+function setting(random: Random): EntryInput {
+  const value = random.oneIn(4) ? null : `prompt ${random.below(9)}`;
+  const name = random.pick(["find", "look"]);
+  const made = random.pick<JsonObject>([
+    { type: "system_prompt", value },
+    { type: "tool", name, inputSchema: {}, hash: "h" },
+    { type: "tool_removed", name },
+    { type: "tool", name: "" },
+  ]);
+  return { kind: "ai_setting", payload: { opId: "s", setting: made } };
 }
 
 function branch(contextRef: string, from: string, atSeq: number): EntryInput {

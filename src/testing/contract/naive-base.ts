@@ -1,3 +1,4 @@
+import { settingName } from "../../lanes/setting.ts";
 import type { Entry } from "../../thread/entry.ts";
 import { isPlainObject } from "../../thread/json.ts";
 import type { LaneBase, LaneBaseOrigin, ThreadBase } from "../../thread/thread-data.ts";
@@ -8,7 +9,26 @@ export function naiveBase(entries: readonly Entry[]): ThreadBase {
   const log = { entries, owners };
   const lanes = [...new Set(owners)].map((lane) => [lane, baseOf(lane, log)] as const);
   const malformed = entries.some((entry, index) => isMalformed(entry, owners.slice(0, index)));
-  return { activeLane: activeAfter(entries), ...(malformed && { malformed }), lanes: Object.fromEntries(lanes) };
+  const settings = newestSettings(entries, undefined);
+  return {
+    activeLane: activeAfter(entries),
+    ...(malformed && { malformed }),
+    lanes: Object.fromEntries(lanes),
+    ...(settings.length > 0 && { settings }),
+  };
+}
+
+/** The newest setting of each name, of a lane or of the thread. */
+function newestSettings(entries: readonly Entry[], lane: string | undefined): readonly Entry[] {
+  return entries.filter((entry, index) => {
+    const name = settingName(entry);
+    const isOfLevel = (other: Entry): boolean => nameIn(other.payload["contextRef"]) === lane;
+    return (
+      name !== undefined &&
+      isOfLevel(entry) &&
+      !entries.slice(index + 1).some((later) => settingName(later) === name && isOfLevel(later))
+    );
+  });
 }
 
 const REASONS: readonly unknown[] = ["manual", "restore", "compaction", "system"];
@@ -52,10 +72,12 @@ function baseOf(lane: string, log: Log): LaneBase {
   const { replace, ...base } = ownBase(own);
   const branched = replace === undefined && branchIn(own[0]) !== undefined;
   const origin = originOf(lane, log);
-  if (origin === undefined) return { ...base, ...(replace && { replace }), ...(branched && { branched }) };
-  if (branched) return { ...base, branched, origin };
+  const found = newestSettings(log.entries, lane);
+  const settings = found.length > 0 ? { settings: found } : {};
+  if (origin === undefined) return { ...base, ...(replace && { replace }), ...(branched && { branched }), ...settings };
+  if (branched) return { ...base, branched, origin, ...settings };
   const { replace: _replace, summary: _summary, ...position } = origin;
-  return { ...base, ...(replace && { replace }), origin: position };
+  return { ...base, ...(replace && { replace }), origin: position, ...settings };
 }
 
 function ownBase(own: readonly Entry[]): Pick<LaneBase, "measure" | "replace" | "summary"> {

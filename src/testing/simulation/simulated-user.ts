@@ -62,7 +62,7 @@ export class SimulatedUser {
       [4, () => this.#cancel(process, server)],
       [8, () => this.operations.begin(process, server)],
       [3, () => this.#summarize(process, server)],
-      [2, () => void server.setContextPolicy(generatedPolicy(random))],
+      [2, () => void server.setContextPolicy(generatedPolicy(random)).catch(() => undefined)],
       [5, () => this.#simulation.kill(process)],
       [3, () => this.#stop(process, server)],
       [3, () => this.#rival(process)],

@@ -100,10 +100,7 @@ function specifyDirect<Context>(
 
 function freshReact(of: Partial<ReactSettings> | ReactAgent, ports: Ports): ReactAgent {
   if (!("strategy" in of)) return reactAgent(reactSettings(of), ports);
-  return {
-    ...restore(of.settings, Thread.create({ clock: ports.clock, ids: ports.ids }), ports),
-    contextPolicy: of.contextPolicy,
-  };
+  return restore(of.settings, Thread.create({ clock: ports.clock, ids: ports.ids }), ports);
 }
 
 /** Adds an existing entry and updates the state from it, as `restore` does. */

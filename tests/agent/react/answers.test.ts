@@ -46,12 +46,11 @@ describe("an ask", () => {
 
 test("the policy of a request is its own: before the one set on the agent, before the definition's", () => {
   const policyOf = (name: string) => ({ systemPrompt: name });
-  const { agent } = specify({ model: "test:model", contextPolicy: policyOf("definition") }).when({ type: "notice" });
-  const shown = (of: typeof agent, ask: ReturnType<typeof askSignal>) =>
-    specify(of)
-      .when(ask)
-      .directives.find((directive) => directive.type === "llm_stream")?.messages[0]?.content;
-  const set = { ...agent, contextPolicy: policyOf("set") };
+  const agent = specify({ model: "test:model", contextPolicy: policyOf("definition") });
+  const shown = (of: Pick<typeof agent, "when">, ask: ReturnType<typeof askSignal>) =>
+    of.when(ask).directives.find((directive) => directive.type === "llm_stream")?.messages[0]?.content;
+  const setting = { type: "context_policy", value: policyOf("set") } as const;
+  const set = agent.given([{ kind: "ai_setting", payload: { opId: "1", setting } }]);
   expect(shown(agent, ask)).toBe("definition");
   expect(shown(set, ask)).toBe("set");
   expect(shown(set, askSignal("Go", { options: { contextPolicy: policyOf("request") } }))).toBe("request");

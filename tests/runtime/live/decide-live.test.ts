@@ -124,12 +124,12 @@ describe("while entries are being appended", () => {
     }
   });
 
-  test("a setting holds also for the agent that is appended", () => {
-    const put = decided(idle(), asking, prepared);
-    const policy = { maxTurns: 3 };
-    const set = decided(put.live, { type: "set_policy", policy, reply: "r" });
-    const begun = decided(set.live, appended(put));
-    expect(begun.live.agent.contextPolicy).toEqual(policy);
+  test("a setting that came while an ask was prepared has the ask prepared again", () => {
+    const before = decided(idle(), asking);
+    const held = { facts: { tools: [], traits: {} }, seqs: [7] };
+    const again = decided(before.live, { ...prepared, given: { held } } as typeof prepared);
+    expect(again.effects.map(({ type }) => type)).toEqual(["prepare"]);
+    expect(again.live.agent.thread.rev).toBe(0);
   });
 
   test("the answer to an earlier effect changes nothing", () => {

@@ -13,39 +13,19 @@ const ask = async (
 };
 
 describe("the system prompt", () => {
-  test("may be set anew, as text or as a function of the context, with one warning", async () => {
+  test("may be changed, with one warning", async () => {
     const on = await stage();
-    const script = ["Be A.", "Be B.", "Be C for ann.", "Be D."].map((system) => ({ expect: { system }, text: "Ok." }));
+    const script = ["Be A.", "Be B.", "Be D."].map((system) => ({ expect: { system }, text: "Ok." }));
     const server = await on.start({ script, systemPrompt: "Be A." });
     await ask(on, server, "1?");
-    server.setSystemPrompt("Be B.");
+    await on.end(server.setSystemPrompt("Be B."));
     await ask(on, server, "2?");
-    server.setSystemPrompt(((context: { user: string }) => `Be C for ${context.user}.`) as never);
-    await on.end((await on.end(server.ask("3?", { context: { user: "ann" } as never }))).result);
-    server.setSystemPrompt("Be D.");
-    await ask(on, server, "4?");
+    await on.end(server.setSystemPrompt("Be D."));
+    await ask(on, server, "3?");
     expect(on.warnings).toHaveLength(1);
     expect(on.warnings[0]).toContain("prompt cache");
-    expect(() => server.setSystemPrompt(7 as never)).toThrow(RequestError);
+    await expect(on.end(server.setSystemPrompt(7 as never))).rejects.toThrow(RequestError);
     await proveAll(on.store, on.threadId);
-  });
-
-  test("that becomes a function holds from the next request on: the one at work keeps its text", async () => {
-    const on = await stage();
-    const hold = gate();
-    const tools = { wait: { inputSchema: anything, execute: () => hold.promise } };
-    const script = [
-      { calls: [{ name: "wait" }] },
-      { expect: { system: "Never tell the password." }, text: "One." },
-      { expect: { system: "You may tell it." }, text: "Two." },
-    ];
-    const server = await on.start({ systemPrompt: "Never tell the password.", tools, script });
-    const request = await on.end(server.ask("Go."));
-    await on.settled();
-    server.setSystemPrompt((() => "You may tell it.") as never);
-    hold.resolve();
-    expect((await on.end(request.result)).text).toBe("One.");
-    expect((await on.end((await on.end(server.ask("And now?"))).result)).text).toBe("Two.");
   });
 
   test("that changed since the last process is warned of too", async () => {
@@ -78,7 +58,7 @@ describe("the system prompt", () => {
         const warn = (message: string): void => void warnings.push(message);
         await using server = await AgentServer.start({ agent, store, threadId: `${agent.name}_${threadId}`, warn });
         await (await server.ask("1?")).result;
-        server.setSystemPrompt("Be brief.");
+        await server.setSystemPrompt("Be brief.");
         await (await server.ask("2?")).result;
       }
     }
@@ -98,15 +78,17 @@ describe("the system prompt", () => {
   });
 });
 
-test("the policy can be set on the running server, holds at once, and also when it is set while something is written", async () => {
+test("the policy can be set on the running server, also while something is written", async () => {
   const on = await stage();
-  const server = await on.start({ script: ["1.", "2.", { expect: { messages: [{ text: "3?" }] }, text: "3." }] });
+  const server = await on.start({ script: ["1.", "2.", "3.", { expect: { messages: [{ text: "4?" }] }, text: "4." }] });
   await ask(on, server, "1?", "2?");
   const asked = server.ask("3?");
-  void server.setContextPolicy({ maxTurns: 1, keepLastTurns: 1 });
+  const set = server.setContextPolicy({ maxTurns: 1, keepLastTurns: 1 });
   const { result } = await on.end(asked);
   expect((await on.end(result)).text).toBe("3.");
-  await expect(server.setContextPolicy({ maxInputTokens: -1 })).rejects.toThrow();
+  expect((await on.end((await on.end(set)).settled)).status).toBe("applied");
+  await ask(on, server, "4?");
+  await expect(on.end(server.setContextPolicy({ maxInputTokens: -1 }))).rejects.toThrow();
   await proveAll(on.store, on.threadId);
 });
 
@@ -119,28 +101,29 @@ test("a policy that wants exact counts gets them, also for a single request", as
   const server = await on.start({ model: scriptedModel(["1.", "2."], { provider, modelId }) });
   const one = await on.end(server.ask("1?", { contextPolicy: { tokenEstimator: "exact" } }));
   await on.end(one.result);
-  await server.setContextPolicy({ tokenEstimator: "exact" });
+  await on.end(server.setContextPolicy({ tokenEstimator: "exact" }));
   await ask(on, server, "2?");
   const counters = (await on.log()).flatMap((entry) => recordedCall(entry)?.counter?.id ?? []);
   expect(counters).toHaveLength(2);
   expect(counters).not.toContain("heuristic");
 });
 
-test("a policy that wants exact counts while a request runs has the next call wait for its counter", async () => {
+test("a policy that wants exact counts while a request runs is counted exactly from the next request on", async () => {
   const on = await stage();
   const { scriptedModel } = await import("heddle/testing");
+  await loadExactCounter("openai:gpt-4o"); // loaded by now: virtual time does not wait for a module
   const hold = gate();
   const tools = { wait: { inputSchema: anything, execute: () => hold.promise } };
-  const model = scriptedModel([{ calls: [{ name: "wait" }] }, "Done."], { provider: "openai", modelId: "gpt-4o" });
-  const server = await on.start({ model, tools });
+  const script = [{ calls: [{ name: "wait" }] }, "Done.", "Again."];
+  const server = await on.start({ model: scriptedModel(script, { provider: "openai", modelId: "gpt-4o" }), tools });
   const request = await on.end(server.ask("Go."));
   await on.settled();
-  const set = server.setContextPolicy({ tokenEstimator: "exact" });
+  await on.end(server.setContextPolicy({ tokenEstimator: "exact" }));
   hold.resolve();
-  await set; // a module is loaded, which no virtual time knows of
   await on.end(request.result);
+  await ask(on, server, "Again.");
   const counters = (await on.log()).flatMap((entry) => recordedCall(entry)?.counter?.id ?? []);
-  expect(counters).toEqual(["heuristic", expect.not.stringMatching("heuristic")]);
+  expect(counters).toEqual(["heuristic", "heuristic", expect.not.stringMatching("heuristic")]);
 });
 
 test("explain says what became of every entry in the view of the last call", async () => {

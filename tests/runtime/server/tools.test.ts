@@ -237,10 +237,12 @@ describe("the tools of an agent", () => {
     await on.end(Promise.all([server.registerTool("new", ok("new")), server.registerTool("newer", ok("newer"))]));
     await on.end(first.result);
     await on.end((await on.end(server.ask("Go."))).result);
-    expect(await server.unregisterTool("own")).toBe(true);
-    expect(await server.unregisterTool("own")).toBe(false);
+    expect((await on.end(server.unregisterTool("own"))).status).toBe("applied");
+    expect((await on.end(server.unregisterTool("own"))).status).toBe("duplicate");
     expect((await on.end((await on.end(server.ask("Go."))).result)).text).toBe("Three.");
-    await expect(server.registerTool("no good name", ok(""))).rejects.toMatchObject({ code: "tool_name_invalid" });
+    await expect(on.end(server.registerTool("no good name", ok("")))).rejects.toMatchObject({
+      code: "tool_name_invalid",
+    });
   });
 
   test("may be narrowed for one request", async () => {

@@ -22,6 +22,13 @@ function decidedMeanwhile(approved: boolean) {
   };
 }
 
+/** From the moment that it is acknowledged, a setting is in the log. */
+async function set(stage: Stage, opId: string, make: (server: Stage["server"]) => Promise<unknown>): Promise<void> {
+  await make(stage.server);
+  const isThere = ({ payload }: { readonly payload: { readonly opId?: string } }) => payload.opId === opId;
+  stage.world.acknowledged.add(`the setting ${opId}`, ({ thread }) => thread.filterByKind("ai_setting").some(isThere));
+}
+
 const TOLD: readonly Story[] = [
   {
     name: "a final answer",
@@ -37,6 +44,18 @@ const TOLD: readonly Story[] = [
     rules: calling(["look", 1], ["pay", 2], ["teleport", 3], ["broken", 5]),
     play: async (stage) => {
       await begun(stage);
+      await stage.ended();
+    },
+  },
+  {
+    name: "settings before a request and while it runs",
+    rules: calling(["slow", 1]),
+    play: async (stage) => {
+      await stage.start();
+      await set(stage, "before", (server) => server.setSystemPrompt("Be brief.", { opId: "before" }));
+      await stage.ask("Do it.");
+      await set(stage, "during", (server) => server.setSystemPrompt("Be long.", { opId: "during" }));
+      await set(stage, "removed", (server) => server.unregisterTool("broken", { opId: "removed" }));
       await stage.ended();
     },
   },

@@ -1,3 +1,4 @@
+import { createProjector, ProjectionError } from "heddle";
 import type { Stage, Story } from "./stage.ts";
 import { begun, later, TOO_LONG } from "./story-parts.ts";
 
@@ -108,10 +109,23 @@ export const SUMMARY_STORIES: readonly Story[] = [
     name: "nothing fits any more when the summary is there",
     rules: () => LONG,
     config: { contextPolicy: SUMMARIZING },
-    timed: (ports) => ({ summarizer: { summarize: () => later(ports, "They talked.") } }),
+    timed: (ports) => {
+      const projector = createProjector();
+      let isFull = false;
+      const summarize = async () => {
+        const text = await later(ports, "They talked.");
+        isFull = true;
+        return text;
+      };
+      const project: typeof projector.project = (input) => {
+        if (!isFull) return projector.project(input);
+        isFull = false;
+        throw new ProjectionError({ code: "budget_overflow", message: "It does not fit." });
+      };
+      return { summarizer: { summarize }, projector: { project, explain: (input) => projector.explain(input) } };
+    },
     play: async (stage) => {
       await duringSummary(stage);
-      stage.server.setContextPolicy({ maxInputTokens: 11, reserveOutputTokens: 10 });
       await stage.ended();
     },
     ends: ["failed", "completed"],

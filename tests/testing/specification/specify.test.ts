@@ -80,9 +80,14 @@ test("each specification starts over, with the same ids and times", () => {
 
 test("an agent, settings and a Direct agent can be specified", () => {
   const whole = reactAgent(reactSettings({ maxIterations: 1 }), numberedPorts());
-  specify({ ...whole, contextPolicy: { systemPrompt: "Set while it runs." } })
+  const setting = { type: "system_prompt", value: "Be brief." } as const;
+  specify(whole)
+    .given([{ kind: "ai_setting", payload: { opId: "1", setting } }])
     .when(ask)
-    .then([{}], [{ type: "llm_stream", messages: [{ content: "Set while it runs." }, {}] }]);
+    .then([{}], [{ type: "llm_stream", messages: [{ content: "Be brief." }, {}] }]);
+  specify(whole)
+    .when({ type: "set", setting: { opId: "1", setting } })
+    .then([{ id: "set_1", kind: "ai_setting", payload: { opId: "1", setting } }]);
   const add = defineAction({ name: "add", inputSchema: { type: "object" }, run: () => 4 });
   specify(direct({ actions: [add] }))
     .when({ type: "instruction", action: "add" })

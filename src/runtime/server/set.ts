@@ -1,0 +1,43 @@
+import { newestSetting, settingId } from "../../lanes/setting.ts";
+import { type JsonObject, sameJson } from "../../thread/json.ts";
+import type { AiSettingPayload, Setting } from "../../thread/kinds.ts";
+import type { Loop } from "../loop.ts";
+import type { OperationAnswer, OperationSettled } from "../session/promised.ts";
+import { decisionOf } from "./command-refs.ts";
+import type { SettingOptions } from "./options.ts";
+
+/** Writes a setting at once. An open request keeps what it has: then the setting is deferred, and the log has it already. */
+export async function set(live: Loop, setting: Setting, options: SettingOptions): Promise<OperationAnswer> {
+  const { lane, opId: named, ...sender } = options;
+  const { by, reason, refs } = decisionOf(sender);
+  const content = {
+    ...(lane !== undefined && { contextRef: lane }),
+    ...(by !== undefined && { by }),
+    ...(reason !== undefined && { reason }),
+    setting,
+  };
+  await live.mend();
+  const equal = named === undefined ? await live.read(({ thread }) => equalSetting(thread, content)) : undefined;
+  if (equal !== undefined) return { opId: equal, status: "duplicate", settled: APPLIED };
+  const opId = named ?? live.options.ports.ids("op");
+  const { before, after } = await live.command({ type: "set", setting: { opId, ...content }, ...(refs && { refs }) });
+  const id = settingId(opId);
+  const fresh = after.thread.filterByKind("ai_setting", { partial: true }).findLast((entry) => entry.id === id);
+  if (fresh === undefined || fresh.seq < before.thread.rev) return { opId, status: "duplicate", settled: APPLIED };
+  const { run } = after.state;
+  if (run === undefined || run.askSeq > fresh.seq) return { opId, status: "applied", settled: APPLIED };
+  const settled = (live.current?.result ?? Promise.resolve()).then(
+    () => APPLIED,
+    () => APPLIED,
+  );
+  return { opId, status: "deferred", settled };
+}
+
+const APPLIED: Promise<OperationSettled> = Promise.resolve({ status: "applied" });
+
+/** The opId of the newest setting of the same name, if it is equal. A caller may register its tools at every start. */
+function equalSetting(thread: Loop["agent"]["thread"], content: Omit<AiSettingPayload, "opId">): string | undefined {
+  const payload = newestSetting(thread, content)?.payload as JsonObject | undefined; // every payload is a JSON object
+  const isEqual = payload !== undefined && sameJson(payload["setting"], content.setting as JsonObject); // settings are JSON
+  return isEqual ? String(payload["opId"]) : undefined;
+}

@@ -1,0 +1,96 @@
+import { checkAgentTools } from "../../agent/definition/checks.ts";
+import type { AnyAgent } from "../../agent/definition/config.ts";
+import type { AnyTool, ResolveTool, Tools } from "../../agent/definition/tool.ts";
+import { type HeldSettings, specOfSetting } from "../../lanes/setting.ts";
+import type { Setting } from "../../thread/kinds.ts";
+import type { OnError } from "../callbacks.ts";
+import type { ToolFacts } from "../live/live.ts";
+import type { RegisteredTool, ThreadOptions } from "../perform/scene.ts";
+import { traitsOf } from "../server/settings.ts";
+import { type HookLimit, hookAnswer } from "../time-limits.ts";
+
+type ToolSetting = Extract<Setting, { readonly type: "tool" }>;
+
+/** Where the code of a tool in the log is found. */
+export interface ToolSources {
+  readonly definition: AnyAgent;
+  /** What the model is shown of the tools of the definition. */
+  readonly facts: ToolFacts;
+  readonly registered: ReadonlyMap<string, RegisteredTool>;
+  readonly resolveTool: ResolveTool | undefined;
+  readonly threadId: string;
+  readonly limit: HookLimit;
+  readonly warn: (message: string) => void;
+  readonly onError: OnError;
+}
+
+/** The sources that a thread has from its start on. */
+export function toolSources(options: ThreadOptions): Omit<ToolSources, "facts"> {
+  const {
+    definition,
+    resolveTool = definition.resolveTool,
+    registered,
+    threadId,
+    ports,
+    warnOnce: warn,
+    onError,
+  } = options;
+  const limit = { ports, timeoutMs: definition.hookTimeoutMs };
+  return { definition, registered, resolveTool, threadId, limit, warn, onError };
+}
+
+/** The tools of an agent as they were set. */
+export interface HeldTools {
+  readonly code: Tools;
+  readonly facts: ToolFacts;
+  /** The settings that were read. Absent for none. */
+  readonly seqs: readonly number[];
+}
+
+/** Finds the code of the tools that were set. A tool without code is left out, with a warning. */
+export async function findHeldTools(sources: ToolSources, { tools: settings, seqs }: HeldSettings): Promise<HeldTools> {
+  const { definition, facts } = sources;
+  if (settings.size === 0) return { code: definition.tools, facts, seqs };
+  const set = [...settings.values()].filter((setting) => setting.type === "tool");
+  const found = await Promise.all(set.map(async (setting) => ({ setting, tool: await findCode(sources, setting) })));
+  const known = found.flatMap(({ setting, tool }) => (tool === undefined ? [] : [{ setting, tool }]));
+  const own = Object.entries(definition.tools).filter(([name]) => !settings.has(name));
+  const specs = new Map(facts.tools.map((spec) => [spec.name, spec]));
+  for (const name of settings.keys()) specs.delete(name);
+  for (const { setting } of known) specs.set(setting.name, specOfSetting(setting));
+  const traits = known.map(({ setting: { name }, tool }) => [name, traitsOf(tool)] as const);
+  return {
+    code: Object.fromEntries([...own, ...known.map(({ setting: { name }, tool }) => [name, tool] as const)]),
+    facts: { tools: [...specs.values()], traits: { ...facts.traits, ...Object.fromEntries(traits) } },
+    seqs,
+  };
+}
+
+const HOOK = { name: "The function `resolveTool`", code: "tool_unresolved" };
+
+async function findCode(sources: ToolSources, setting: ToolSetting): Promise<AnyTool | undefined> {
+  const { definition, registered, resolveTool, threadId, limit, warn, onError } = sources;
+  const { name, hash, description, inputSchema } = setting;
+  const here = registered.get(name);
+  if (here?.hash === hash) return here.tool;
+  if (Object.hasOwn(definition.tools, name)) return definition.tools[name];
+  let trouble = "no `resolveTool` is given";
+  if (resolveTool !== undefined) {
+    try {
+      const spec = { ...(description !== undefined && { description }), schema: inputSchema, hash };
+      const tool = await hookAnswer(limit, HOOK, () => resolveTool(name, spec));
+      if (tool !== undefined) checkAgentTools({ [name]: tool });
+      if (tool !== undefined) return tool;
+      trouble = "`resolveTool` does not know it";
+    } catch (error) {
+      if (limit.signal?.aborted) throw error;
+      onError(error, { code: HOOK.code, threadId, toolName: name });
+      trouble = "`resolveTool` failed";
+    }
+  }
+  warn(
+    `tool_unresolved: thread ${threadId} has the tool ${JSON.stringify(name)}, and its code was not found: ` +
+      `the agent's \`tools\` do not have it, and ${trouble}. The model is not shown it.`,
+  );
+  return undefined;
+}
