@@ -15,7 +15,6 @@ import type { Change, Effect, LiveSignal, Moment, TimerName } from "./live/signa
 import { LETTING_GO_MS } from "./live/stopping.ts";
 import { answerOf } from "./perform/answer.ts";
 import { callModel } from "./perform/call-model.ts";
-import { mintToken } from "./perform/mint-token.ts";
 import { type AskFunctions, askAborted, prepareAsk } from "./perform/prepare-ask.ts";
 import { cancelOnAbort, followLog, openRequest, releaseClaim } from "./perform/request-effects.ts";
 import { runToolCall } from "./perform/run-tool-call.ts";
@@ -27,6 +26,7 @@ import { resultIn } from "./request/result.ts";
 import { pastRequest } from "./server/past-request.ts";
 import { Kept } from "./session/kept.ts";
 import { type OperationSettled, Promised } from "./session/promised.ts";
+import { mintToken } from "./session/tokens.ts";
 import type { RequestSpan } from "./telemetry/telemetry.ts";
 import { type HookLimit, inTime } from "./time-limits.ts";
 import { Timers } from "./timers.ts";
@@ -361,7 +361,7 @@ export class Loop {
     if (token !== undefined) {
       const event = { kind: "checkpoint", data: { token, reason: phase } } as const;
       this.#emit({ type: "emit", event, iteration: run.iteration });
-      if (phase !== "terminal") await tokens?.told?.();
+      if (phase !== "terminal") await tokens?.onCheckpoint?.();
     }
     return { type: "minted", id };
   }

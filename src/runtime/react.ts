@@ -21,19 +21,19 @@ import type { RequestResult } from "./request/result.ts";
 import type { AskArguments } from "./server/options.ts";
 import { cancelRun, continueRun } from "./standalone/continue.ts";
 import type { CancelOptions, ContinueOptions, RunHandle, RunOptions, RunResult } from "./standalone/options.ts";
-import { type Begin, beginRun, collectEvents, EventStream, runOnce } from "./standalone/run.ts";
+import { beginRun, collectEvents, EventStream, type RunStarter, runOnce } from "./standalone/run.ts";
 
 /** The agent of a config, as `defineAgent` types it. */
-type Ran<Given extends Tools, Schema extends InputSchema | undefined, Context> = AgentDefinition<
+type AgentOf<Given extends Tools, Schema extends InputSchema | undefined, Context> = AgentDefinition<
   Given,
   Context & ToolsContext<Given>,
   InferOutput<Schema>
 >;
 
-/** An agent that is asked without the context it needs must not pass for a config, whose types know less. */
+/** Excludes agents from configs. The types of a config do not check that an agent gets its context. */
 type NoAgent = { readonly "~types"?: undefined };
 
-/** The functions of `react`: agents without a server, for callers that own their loop and their threads. */
+/** The functions of `react`: agents without a server, for callers with a loop and threads of their own. */
 export interface Standalone {
   /** Asks once and waits for the result. */
   run<Given extends AnyAgent>(
@@ -48,7 +48,7 @@ export interface Standalone {
   >(
     content: Content | UserMessage,
     config: AgentConfig<Given, Context, Schema> & NoAgent,
-    ...options: AskArguments<RunOptions<Ran<Given, Schema, Context>>>
+    ...options: AskArguments<RunOptions<AgentOf<Given, Schema, Context>>>
   ): Promise<RunResult<InferOutput<Schema>>>;
   /**
    * Asks once and iterates the events. The run starts when the first event is read. At a checkpoint it pauses until the next event
@@ -66,9 +66,9 @@ export interface Standalone {
   >(
     content: Content | UserMessage,
     config: AgentConfig<Given, Context, Schema> & NoAgent,
-    ...options: AskArguments<RunOptions<Ran<Given, Schema, Context>>>
+    ...options: AskArguments<RunOptions<AgentOf<Given, Schema, Context>>>
   ): AsyncIterable<AgentEvent>;
-  /** Asks once; when it resolves the run is under way. */
+  /** Asks once. When it resolves, the run has started. */
   start<Given extends AnyAgent>(
     content: Content | UserMessage,
     agent: Given,
@@ -81,9 +81,9 @@ export interface Standalone {
   >(
     content: Content | UserMessage,
     config: AgentConfig<Given, Context, Schema> & NoAgent,
-    ...options: AskArguments<RunOptions<Ran<Given, Schema, Context>>>
-  ): Promise<RunHandle<Ran<Given, Schema, Context>>>;
-  /** Goes on with the run of a token, from where it stood; with what was decided meanwhile on calls that wait. */
+    ...options: AskArguments<RunOptions<AgentOf<Given, Schema, Context>>>
+  ): Promise<RunHandle<AgentOf<Given, Schema, Context>>>;
+  /** Resumes the run of a token from its checkpoint, with decisions on calls that wait. */
   continue<Given extends AnyAgent>(
     token: string,
     agent: Given,
@@ -92,9 +92,9 @@ export interface Standalone {
   continue<Given extends Tools, const Schema extends InputSchema | undefined, Context>(
     token: string,
     config: AgentConfig<Given, Context, Schema>,
-    options?: ContinueOptions<Ran<Given, Schema, Context>>,
-  ): Promise<RunHandle<Ran<Given, Schema, Context>>>;
-  /** The result of a run: of its token, which is gone on with if need be. */
+    options?: ContinueOptions<AgentOf<Given, Schema, Context>>,
+  ): Promise<RunHandle<AgentOf<Given, Schema, Context>>>;
+  /** The result of the run of a token. Resumes the run if it has not ended. */
   collect<Given extends AnyAgent>(
     token: string,
     agent: Given,
@@ -103,9 +103,9 @@ export interface Standalone {
   collect<Given extends Tools, const Schema extends InputSchema | undefined, Context>(
     token: string,
     config: AgentConfig<Given, Context, Schema>,
-    options?: ContinueOptions<Ran<Given, Schema, Context>>,
+    options?: ContinueOptions<AgentOf<Given, Schema, Context>>,
   ): Promise<RunResult<InferOutput<Schema>>>;
-  /** The result that events tell of, wherever they were kept: what the run itself gives, without `thread`. */
+  /** The result of a run from its events, which may have been stored. It is the result of the run without `thread`. */
   collect<Given extends AnyAgent>(
     events: AsyncIterable<AgentEvent>,
     agent: Given,
@@ -115,8 +115,8 @@ export interface Standalone {
     config: AgentConfig<Given, Context, Schema>,
   ): Promise<RequestResult<InferOutput<Schema>>>;
   /**
-   * Ends the run of a token where it stands; `result` rejects with `request_cancelled`. With a store, or with
-   * `revocations`, no token of the run goes on afterwards.
+   * Cancels the run of a token; `result` rejects with `request_cancelled`. With a store or `revocations`, no token of the run
+   * can resume it afterwards.
    */
   cancel<Given extends AnyAgent>(
     token: string,
@@ -126,12 +126,12 @@ export interface Standalone {
   cancel<Given extends Tools, const Schema extends InputSchema | undefined, Context>(
     token: string,
     config: AgentConfig<Given, Context, Schema>,
-    options?: CancelOptions<Ran<Given, Schema, Context>>,
-  ): Promise<RunHandle<Ran<Given, Schema, Context>>>;
+    options?: CancelOptions<AgentOf<Given, Schema, Context>>,
+  ): Promise<RunHandle<AgentOf<Given, Schema, Context>>>;
 }
 
 /**
- * Agents without a server. The thread of a run is the caller's: it comes with the result, and goes into the next run.
+ * Agents without a server. The result has the thread, which the caller passes to the next run.
  *
  * @example
  * const config = { model: scriptedModel(["4", "Because 2+2 is 4."]), systemPrompt: "Be brief." };
@@ -168,7 +168,7 @@ const standalone: Standalone = Object.freeze({
     checkCancelOptions(options);
     return cancelRun(agentOf(config), token, options);
   },
-}) as Standalone; // its types are those of the configs it is given
+}) as Standalone; // typed by the agents and configs of its callers
 
 async function begun(
   content: Content | UserMessage,
@@ -186,17 +186,17 @@ function streamed(
   options: RunOptions<AnyAgent>,
 ): AsyncIterable<AgentEvent> {
   checkRunOptions(options);
-  const begin: Begin = async (told) => beginRun(agent, content, options, { told });
-  return new EventStream(begin, options.signal);
+  const startRun: RunStarter = async (onCheckpoint) => beginRun(agent, content, options, { onCheckpoint });
+  return new EventStream(startRun, options.signal);
 }
 
 function agentOf(config: AnyAgent | AgentConfig): AnyAgent {
-  return isAgent(config) ? config : (defineAgent(config as AgentConfig) as AnyAgent); // checked there, whatever it is
+  return isAgent(config) ? config : (defineAgent(config as AgentConfig) as AnyAgent); // it checks its argument
 }
 
 /**
- * A ReAct agent as a value, for `cmd`: it asks a model, runs the tools that the answer calls, and asks again until an answer
- * calls none. Its functions run agents without a server: `react.run`, `stream`, `start`, `continue`, `collect`, `cancel`.
+ * A ReAct agent as a value, for `cmd`. It calls a model and runs the tools that the answer calls, until an answer calls none.
+ * Its functions run agents without a server: `react.run`, `stream`, `start`, `continue`, `collect`, `cancel`.
  *
  * @example
  * const agent = react({ tools: [{ name: "add", inputSchema: { type: "object" } }], maxIterations: 3 });
@@ -209,9 +209,9 @@ export const react: ReactFunction & Standalone = Object.freeze(
   }, standalone),
 );
 
-/** The thread and the ports that the agent of `react()` begins with. */
+/** Options of `react()`: the thread and the ports of the agent. */
 export interface ReactOptions {
-  /** Default an empty one. To go on with what a thread tells, use `restore`. */
+  /** The thread of the agent. To resume a thread, use `restore`. Default: an empty thread. */
   readonly thread?: Thread | undefined;
   /** Clock and ids. Default `systemPorts`. */
   readonly ports?: Ports | undefined;

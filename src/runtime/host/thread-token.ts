@@ -7,7 +7,7 @@ import type { RuntimePorts } from "../ports.ts";
 import { settingsFor } from "../server/settings.ts";
 import { loadAgent } from "../session/load.ts";
 import type { TokenPorts } from "../session/tokens.ts";
-import { checkStanding, readToken } from "../standalone/place.ts";
+import { checkNotSuperseded, readToken } from "../standalone/run-token.ts";
 
 /** What somebody points at: a thread, or the request of a token. */
 export interface Target {
@@ -35,7 +35,7 @@ export async function targetOf(threadIdOrToken: string, reading: Reading): Promi
   if (token.thread !== undefined) throw carriesItsRun();
   const stored = await loadAgent(store, threadId, await settingsFor(agent, { ports }), ports);
   if (stored.thread.rev === 0) throw threadNotFound(threadId);
-  checkStanding(stored, token);
+  checkNotSuperseded(stored, token);
   return { threadId, requestId: state.requestId };
 }
 

@@ -20,7 +20,7 @@ import { RequestError } from "../request/request-error.ts";
 import { Holder } from "../session/holder.ts";
 import { loadAgent } from "../session/load.ts";
 import type { NodeLease } from "../session/node-lease.ts";
-import { referring, type TokenPorts, type Tokens, tokenConfigOf } from "../session/tokens.ts";
+import { refTokens, type TokenPorts, type Tokens, tokenConfigOf } from "../session/tokens.ts";
 import { guardTelemetry, noTelemetry } from "../telemetry/telemetry.ts";
 import { type HookLimit, hookAnswer, untilAborted } from "../time-limits.ts";
 import { findHeldTools, toolSources } from "../tools/held-tools.ts";
@@ -241,7 +241,7 @@ function givenUp(): RequestError {
 
 /** A server's tokens refer to its thread: whoever resumes reads the log. */
 function tokensOf(agent: AnyAgent, threadId: string, ports: TokenPorts): Tokens | undefined {
-  return agent.tokenSecret === undefined ? undefined : referring(tokenConfigOf(agent, ports), threadId);
+  return agent.tokenSecret === undefined ? undefined : refTokens(tokenConfigOf(agent, ports), threadId);
 }
 
 function startOf(agent: ReactAgent, { definition, tokens }: ThreadOptions): Live {

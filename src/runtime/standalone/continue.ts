@@ -7,22 +7,22 @@ import { isSuspended, RequestError, requestCancelled } from "../request/request-
 import { AgentServer } from "../server/agent-server.ts";
 import { factsOf } from "../server/given.ts";
 import type { Decider } from "../server/options.ts";
-import { endedHandle, handleOf, LastToken } from "./handle.ts";
 import type { CancelOptions, ContinueOptions, Decisions, RunHandle } from "./options.ts";
+import { endedHandle, handleOf, LastToken } from "./run-handle.ts";
 import {
-  checkStanding,
-  type Place,
-  placeOf,
+  agentAt,
+  checkNotSuperseded,
+  type RunSetup,
   type RunToken,
   readToken,
   revokedRun,
-  saved,
-  stoodAt,
+  runTokens,
+  saveThread,
+  setupOf,
   takeAtRest,
-  tokensIn,
-} from "./place.ts";
+} from "./run-token.ts";
 
-/** Goes on with the run of a token, where the token says it stands. */
+/** Resumes the run of a token from its checkpoint. */
 export async function continueRun<Given extends AnyAgent>(
   agent: Given,
   token: string,
@@ -30,48 +30,48 @@ export async function continueRun<Given extends AnyAgent>(
 ): Promise<RunHandle<Given>> {
   const { signal, revocations } = options;
   if (signal?.aborted) throw aborted();
-  const place = placeOf(agent, options);
-  const good = await readToken(token, agent, { ...place, revocations });
-  const stood = await stoodAt(place, good);
-  const { run, last: ended } = stood.state;
-  if (ended !== undefined) return endedHandle(agent, stood, ended, token);
+  const setup = setupOf(agent, options);
+  const verified = await readToken(token, agent, { ...setup, revocations });
+  const restored = await agentAt(setup, verified);
+  const { run, last: ended } = restored.state;
+  if (ended !== undefined) return endedHandle(agent, restored, ended, token);
   if (run !== undefined) checkDecisions(run, options);
   const last = new LastToken(token);
   const { context, tools } = options;
-  if (tools !== undefined) await factsOf(tools); // refused here: later it would be the run that fails
-  const server = await openServer(agent, place, good, { context, tools, listen: last.listen });
+  if (tools !== undefined) await factsOf(tools); // throws here, because later it would fail the run
+  const server = await openServer(agent, setup, verified, { context, tools, listen: last.listen });
   try {
     const { request } = server;
-    if (request === undefined) throw lost(good.state.requestId);
+    if (request === undefined) throw lost(verified.state.requestId);
     cancelWith(server, request.id, signal);
     await decideAll(server, options);
-    return handleOf(server, request, place, last);
+    return handleOf(server, request, setup, last);
   } catch (error) {
-    await server.stop({ graceMs: 0 }).catch(() => undefined); // what went wrong first is what is told
+    await server.stop({ graceMs: 0 }).catch(() => undefined); // the first error is the one to throw
     throw error;
   }
 }
 
-interface Opening {
+interface ServerStart {
   readonly context: unknown;
-  /** Of its own. */
+  /** The tools of the request. */
   readonly tools?: Tools | undefined;
   readonly listen: (event: AgentEvent) => void;
-  /** What to do with the run instead of going on. */
+  /** A signal to post instead of resuming the run. */
   readonly instead?: Signal;
 }
 
-/** The thread of a token with its server, which has taken up the run. */
+/** Starts a server on the thread of a token. It has resumed the run, or got the signal `instead`. */
 async function openServer<Given extends AnyAgent>(
   agent: Given,
-  place: Place,
-  good: RunToken,
-  { context, tools, listen, instead }: Opening,
+  setup: RunSetup,
+  token: RunToken,
+  { context, tools, listen, instead }: ServerStart,
 ): Promise<AgentServer<Given>> {
-  const { store, isOwn, ports, telemetry, warn, onError } = place;
-  const { thread, threadId, rev } = good;
-  // A store that had all of it may have been gone on from; what was begun there is not known.
-  let wentOn = thread === undefined;
+  const { store, isOwn, ports, telemetry, warn, onError } = setup;
+  const { thread, threadId, rev } = token;
+  // If the store has the whole log already, another process may have resumed the run and started calls.
+  let mayHaveStarted = thread === undefined;
   return AgentServer.open<Given>(
     {
       agent,
@@ -81,21 +81,21 @@ async function openServer<Given extends AnyAgent>(
       ports,
       warn,
       onError,
-      context: () => context as never, // as the caller typed it
+      context: () => context as never, // typed by the caller
       ...(tools !== undefined && { tools: () => tools }),
     },
     {
       unclaimed: isOwn,
-      tokens: tokensIn(place, threadId),
+      tokens: runTokens(setup, threadId),
       listen,
       claimed: async () => {
-        if (thread !== undefined) wentOn = (await saved(place, thread)) >= rev;
+        if (thread !== undefined) mayHaveStarted = (await saveThread(setup, thread)) >= rev;
       },
-      first: async (standing) => {
-        checkStanding(standing, good, instead !== undefined);
+      first: async (current) => {
+        checkNotSuperseded(current, token, instead !== undefined);
         if (instead !== undefined) return instead;
-        // What a token carries was minted before any of these calls ran, as far as it can know.
-        const untouched = !wentOn || (!isOwn && (await takeAtRest(store, standing)));
+        // The log in a token ends before any open call has started.
+        const untouched = !mayHaveStarted || (!isOwn && (await takeAtRest(store, current)));
         return { type: "resume", recover: "resume", untouched };
       },
     },
@@ -106,7 +106,7 @@ function cancelWith(server: AgentServer, requestId: string, signal: AbortSignal 
   if (signal === undefined) return;
   const reason = "The signal of the request was aborted.";
   const cancel = (): void => {
-    if (!isSuspended(signal)) server.cancel(requestId, reason).catch(() => undefined); // it has ended by itself
+    if (!isSuspended(signal)) server.cancel(requestId, reason).catch(() => undefined); // the request has ended
   };
   signal.addEventListener("abort", cancel, { once: true });
   void server.request?.result.catch(() => undefined).then(() => signal.removeEventListener("abort", cancel));
@@ -114,15 +114,15 @@ function cancelWith(server: AgentServer, requestId: string, signal: AbortSignal 
 }
 
 function aborted(): RequestError {
-  return new RequestError({ code: "request_cancelled", message: "The signal was aborted before the run went on." });
+  return new RequestError({ code: "request_cancelled", message: "The signal was aborted before the run was resumed." });
 }
 
 function lost(requestId: string): RequestError {
-  const message = "The run ended while it was taken up: its store failed. Continue the token once more.";
+  const message = "The store failed while the run was resumed. Continue the token again.";
   return new RequestError({ code: "runtime_failed", requestId, retryable: true, message });
 }
 
-/** Refused before anything runs: a decision on a call that is not open, and two on one call. */
+/** Throws before anything runs if a call is not open, or has two decisions. */
 function checkDecisions(run: Run, { approve, deny, answers = {} }: Decisions): void {
   const ids = [...idsOf(approve), ...idsOf(deny), ...Object.keys(answers)];
   const twice = ids.find((id, index) => ids.indexOf(id) !== index);
@@ -137,7 +137,7 @@ function checkDecisions(run: Run, { approve, deny, answers = {} }: Decisions): v
   throw new RequestError({ code: "not_waiting", requestId: run.requestId, message });
 }
 
-/** Passes on what was decided. Calls that have to be asked for first are: the run goes on until it waits for them. */
+/** Sends the decisions to the server, after the run has reached the state in which it waits for them. */
 async function decideAll(server: AgentServer<AnyAgent>, { approve, deny, answers = {} }: Decisions): Promise<void> {
   if (idsOf(approve).length + idsOf(deny).length + Object.keys(answers).length === 0) return;
   for await (const _event of server.request?.events({ until: "waiting" }) ?? []);
@@ -148,20 +148,20 @@ async function decideAll(server: AgentServer<AnyAgent>, { approve, deny, answers
 
 type Deciders = Decisions["approve"];
 
-function decidersOf(given: Deciders): readonly (readonly [string, Decider])[] {
-  if (given === undefined) return [];
-  return isList(given) ? given.map((toolCallId) => [toolCallId, {}] as const) : Object.entries(given);
+function decidersOf(decisions: Deciders): readonly (readonly [string, Decider])[] {
+  if (decisions === undefined) return [];
+  return isList(decisions) ? decisions.map((toolCallId) => [toolCallId, {}] as const) : Object.entries(decisions);
 }
 
-function idsOf(given: Deciders): readonly string[] {
-  return decidersOf(given).map(([toolCallId]) => toolCallId);
+function idsOf(decisions: Deciders): readonly string[] {
+  return decidersOf(decisions).map(([toolCallId]) => toolCallId);
 }
 
-function isList(given: NonNullable<Deciders>): given is readonly string[] {
-  return Array.isArray(given);
+function isList(decisions: NonNullable<Deciders>): decisions is readonly string[] {
+  return Array.isArray(decisions);
 }
 
-/** Ends the run of a token where it stands, without another call. */
+/** Cancels the run of a token. No model or tool is called. */
 export async function cancelRun<Given extends AnyAgent>(
   agent: Given,
   token: string,
@@ -169,11 +169,11 @@ export async function cancelRun<Given extends AnyAgent>(
 ): Promise<RunHandle<Given>> {
   const { revocations } = options;
   const reason = (options.reason ?? "The run was cancelled.").toWellFormed();
-  const place = placeOf(agent, options);
-  const good = await readToken(token, agent, { ...place, revocations });
-  const stood = await stoodAt(place, good);
-  if (stood.state.last !== undefined) return endedHandle(agent, stood, stood.state.last, token);
-  const { runId, requestId } = good.state;
+  const setup = setupOf(agent, options);
+  const verified = await readToken(token, agent, { ...setup, revocations });
+  const restored = await agentAt(setup, verified);
+  if (restored.state.last !== undefined) return endedHandle(agent, restored, restored.state.last, token);
+  const { runId, requestId } = verified.state;
   const events: AgentEvent[] = [];
   const last = new LastToken(token);
   const listen = (event: AgentEvent): void => {
@@ -181,9 +181,9 @@ export async function cancelRun<Given extends AnyAgent>(
     events.push(event);
   };
   const instead = { type: "cancel", reason } as const;
-  const server = await openServer(agent, place, good, { context: options.context, listen, instead });
+  const server = await openServer(agent, setup, verified, { context: options.context, listen, instead });
   await server.stop({ graceMs: 0 });
-  // Of the run rather than of this token: older ones must not go on either.
+  // Revokes the run and not only this token, so that older tokens cannot resume it either.
   await revocations?.revoke(revokedRun(runId));
   const result = Promise.reject(requestCancelled(requestId, reason));
   result.catch(() => undefined); // an ignored result must not raise an unhandled rejection

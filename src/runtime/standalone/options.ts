@@ -9,19 +9,19 @@ import type { RequestResult } from "../request/result.ts";
 import type { AskOptions, Decider } from "../server/options.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 
-/** Where a standalone run lives: in the caller's hands, unless a store is given. */
+/** Options of a run without a server: its thread and store, and the options of the ask. */
 export type RunOptions<Given extends AnyAgent> = RunFields & AskOptions<AgentContext<Given>>;
 
 interface RunFields {
-  /** What was said before: the `thread` of the last result, or `Thread.fromMessages(list)`. Default: an empty thread. */
+  /** The conversation so far: `thread` of the last result, or `Thread.fromMessages(list)`. Default: an empty thread. */
   readonly thread?: Thread | undefined;
-  /** Keeps the thread here; tokens then refer to it instead of carrying it. Default: none, the result carries the thread. */
+  /** Stores the thread. Tokens then refer to it and do not carry the log. Default: none, the result has the thread. */
   readonly store?: ThreadStore | undefined;
-  /** Of the store; default that of `thread`, else a fresh one. */
+  /** The id of the thread in the store. Default: the id of `thread`, else a new one. */
   readonly threadId?: string | undefined;
   /** Gets the spans of requests, model calls, tools and summaries; see `openTelemetry`. Default: none. */
   readonly telemetry?: Telemetry | undefined;
-  /** Where warnings go. Default `console.warn`. */
+  /** Called with each warning. Default `console.warn`. */
   readonly warn?: ((message: string) => void) | undefined;
   /** Called with the original error that a provider, tool, guard, summarizer or prompt function threw. Default: none. */
   readonly onError?: OnError | undefined;
@@ -39,10 +39,10 @@ export interface Decisions {
   readonly answers?: { readonly [toolCallId: string]: unknown } | undefined;
 }
 
-/** What going on from a token and ending it have in common. */
+/** The common options of `react.continue` and `react.cancel`. */
 interface TokenOptions<Given extends AnyAgent>
   extends Pick<RunFields, "store" | "telemetry" | "warn" | "onError" | "ports"> {
-  /** What the tools need, where any is still to run. Default: none. */
+  /** The context for tools that still have to run. Default: none. */
   readonly context?: AgentContext<Given> | undefined;
 }
 
@@ -51,7 +51,7 @@ export interface ContinueOptions<Given extends AnyAgent>
   extends TokenOptions<Given>,
     Pick<AskOptions, "signal" | "tools">,
     Decisions {
-  /** Asked whether the token, or its run, was revoked. Default: none, no token is revoked. */
+  /** Checks whether the token or its run was revoked. Default: none, no token is revoked. */
   readonly revocations?: Pick<Revocations, "isRevoked"> | undefined;
 }
 
@@ -63,17 +63,17 @@ export interface CancelOptions<Given extends AnyAgent> extends TokenOptions<Give
   readonly reason?: string | undefined;
 }
 
-/** What a standalone run came to, and the thread to go on with. */
+/** The result of a run, with the thread for the next one. */
 export type RunResult<Output = unknown> = RequestResult<Output> & { readonly thread: Thread };
 
-/** A run that is under way. */
+/** A started run. */
 export interface RunHandle<Given extends AnyAgent = AnyAgent> {
   readonly runId: string;
   readonly requestId: string;
   /** The last token of the run. If the run waits, pass it with the decisions to continue. */
   readonly token: string | undefined;
-  /** All events from the first on, for each who iterates; they end with the terminal one, or when the run waits for a decision. */
+  /** Each iteration has all events, from the first to the terminal one, or until the run waits for a decision. */
   readonly events: AsyncIterable<AgentEvent>;
-  /** Rejects with a RequestError; a run that waits for a decision is `request_waiting`, with the token to continue. */
+  /** Rejects with a RequestError. The code of a run that waits for a decision is `request_waiting`, with the token to continue. */
   readonly result: Promise<RunResult<AgentOutput<Given>>>;
 }

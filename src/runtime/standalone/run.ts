@@ -7,30 +7,30 @@ import { RequestError, requestCancelled, requestFailed } from "../request/reques
 import { type CallSummary, endedWith, type RequestResult } from "../request/result.ts";
 import { AgentServer } from "../server/agent-server.ts";
 import type { AskArguments, AskOptions } from "../server/options.ts";
-import { handleOf, LastToken } from "./handle.ts";
 import type { RunHandle, RunOptions, RunResult } from "./options.ts";
-import { placeOf, savedWhole, tokensIn } from "./place.ts";
+import { handleOf, LastToken } from "./run-handle.ts";
+import { runTokens, saveWholeThread, setupOf } from "./run-token.ts";
 
-/** A run, and the server behind it. */
-export interface Begun<Given extends AnyAgent> {
+/** A started run, and its server. */
+export interface StartedRun<Given extends AnyAgent> {
   readonly handle: RunHandle<Given>;
   readonly server: AgentServer<Given>;
 }
 
-interface Checkpoints {
-  /** Called at each checkpoint: the run goes on when it resolves. */
-  readonly told?: (() => Promise<void>) | undefined;
-  /** Nobody sees the tokens as long as the run does not wait. */
-  readonly isUnseen?: boolean;
+interface CheckpointOptions {
+  /** Called at each checkpoint. The run continues when it resolves. */
+  readonly onCheckpoint?: (() => Promise<void>) | undefined;
+  /** The caller gets no tokens before the run waits. So a missing secret is not warned of yet. */
+  readonly hidesTokens?: boolean;
 }
 
-/** Asks and waits for the result. Only who is handed a token, because the run waits, has to hear that no secret signs it. */
+/** Asks and waits for the result. A missing token secret is warned of only if the run waits and so returns a token. */
 export async function runOnce<Given extends AnyAgent>(
   agent: Given,
   content: Content | UserMessage,
   options: RunOptions<Given>,
 ): Promise<RunResult<AgentOutput<Given>>> {
-  const { handle } = await beginRun(agent, content, options, { isUnseen: true });
+  const { handle } = await beginRun(agent, content, options, { hidesTokens: true });
   return handle.result.catch((error: unknown) => {
     const waits = RequestError.isInstance(error) && error.code === "request_waiting";
     if (waits) secretsOf(agent.tokenSecret, ignoreErrorsOf(options.warn ?? systemWarn));
@@ -38,29 +38,29 @@ export async function runOnce<Given extends AnyAgent>(
   });
 }
 
-/** Asks once, on a thread that is the caller's. */
+/** Asks once, on the thread of the caller. */
 export async function beginRun<Given extends AnyAgent>(
   agent: Given,
   content: Content | UserMessage,
   options: RunOptions<Given>,
-  { told, isUnseen = false }: Checkpoints = {},
-): Promise<Begun<Given>> {
+  { onCheckpoint, hidesTokens = false }: CheckpointOptions = {},
+): Promise<StartedRun<Given>> {
   const { thread, threadId: named, store: _, telemetry: _telemetry, ports: _ports, warn: _warn, ...others } = options;
   const { onError: _onError, ...ask } = others;
   if (thread !== undefined && named !== undefined && named !== thread.id) throw otherThread();
-  const place = placeOf(agent, options);
-  const { store, isOwn, ports, telemetry, warn, onError } = place;
+  const setup = setupOf(agent, options);
+  const { store, isOwn, ports, telemetry, warn, onError } = setup;
   const threadId = named ?? thread?.id ?? ports.ids("thread");
   const last = new LastToken();
-  const tokens = tokensIn(place, threadId);
+  const tokens = runTokens(setup, threadId);
   const server = await AgentServer.open<Given>(
     { agent, store, threadId, telemetry, ports, warn, onError },
     {
       unclaimed: isOwn,
-      tokens: { ...tokens, config: isUnseen ? unwarned(tokens.config) : tokens.config, told },
+      tokens: { ...tokens, config: hidesTokens ? withoutWarn(tokens.config) : tokens.config, onCheckpoint },
       listen: last.listen,
       claimed: async () => {
-        if (thread !== undefined) await savedWhole(place, thread);
+        if (thread !== undefined) await saveWholeThread(setup, thread);
       },
       first: ({ state: { run } }) => {
         if (run !== undefined) throw busy(run.requestId);
@@ -69,59 +69,60 @@ export async function beginRun<Given extends AnyAgent>(
     },
   );
   try {
-    const given = [ask] as unknown as AskArguments<AskOptions<AgentContext<Given>>>; // what is left of its own options
-    return { handle: handleOf(server, await server.ask(content, ...given), place, last), server };
+    const rest = [ask] as unknown as AskArguments<AskOptions<AgentContext<Given>>>; // the options of the ask
+    return { handle: handleOf(server, await server.ask(content, ...rest), setup, last), server };
   } catch (error) {
-    await server.stop({ graceMs: 0 }).catch(() => undefined); // why the ask was refused is what is told
+    await server.stop({ graceMs: 0 }).catch(() => undefined); // the error of the ask is the one to throw
     throw error;
   }
 }
 
-/** The types want somebody to warn where the secret may be missing: here that comes later. */
-function unwarned(config: TokenConfig): TokenConfig {
+/** Without `warn`, which the type requires. The warning comes when the run waits. */
+function withoutWarn(config: TokenConfig): TokenConfig {
   return { ...config, warn: undefined } as TokenConfig;
 }
 
-/** A run never goes on with a request that somebody else has left open. */
+/** A run does not resume an open request of its thread. */
 function busy(requestId: string): RequestError {
   const message =
-    "The thread has a request that is open: it was interrupted, or it waits for a call to be approved or answered. " +
+    "The thread has an open request: it was interrupted, or a call waits for an approval or an answer. " +
     "Continue its token, or start the thread with AgentServer, and ask again.";
   return new RequestError({ code: "busy", requestId, retryable: true, message });
 }
 
 function otherThread(): RequestError {
-  const message = "threadId and thread name two different threads. Give one of them.";
+  const message = "threadId and thread name two different threads. Pass one of them.";
   return new RequestError({ code: "invalid_options", message });
 }
 
-interface Streamed extends Begun<AnyAgent> {
+interface StreamedRun extends StartedRun<AnyAgent> {
   readonly events: AsyncIterator<AgentEvent>;
 }
 
-/** Begins a run whose checkpoints wait for `told`. */
-export type Begin = (told: () => Promise<void>) => Promise<Begun<AnyAgent>>;
+/** Starts a run that calls `onCheckpoint` at each checkpoint, and waits for it. */
+export type RunStarter = (onCheckpoint: () => Promise<void>) => Promise<StartedRun<AnyAgent>>;
 
 /**
- * The events of a run that is pulled: it begins with the first `next`, and goes past a checkpoint when the event behind it is
- * asked for. Who stops there has a token behind which nothing was begun. Leaving it anywhere stops the run where it stands.
+ * The events of a run that its reader controls. The run starts with the first `next`. At a checkpoint it pauses until the next
+ * event is read, so a reader that stops there has a token after which nothing has started. `return` stops the run.
  */
 export class EventStream implements AsyncIterableIterator<AgentEvent, undefined> {
-  readonly #begin: Begin;
+  readonly #startRun: RunStarter;
   readonly #signal: AbortSignal | undefined;
-  #streamed: Promise<Streamed> | undefined;
-  /** Lets the run go past the checkpoint at which it waits. */
-  #go: (() => void) | undefined;
-  /** Whether a checkpoint is the last that was handed out. */
+  #run: Promise<StreamedRun> | undefined;
+  /** Continues the run after the checkpoint at which it waits. */
+  #resume: (() => void) | undefined;
+  /** Whether the last event that was read is a checkpoint. */
   #isAtCheckpoint = false;
-  /** Events that were asked for and have not come. */
-  #wanted = 0;
-  #isFree = false;
-  #left: Promise<void> | undefined;
+  /** Calls of `next` that wait for an event. */
+  #pending = 0;
+  /** Checkpoints do not pause the run any more. */
+  #isStopped = false;
+  #leaving: Promise<void> | undefined;
 
   /** `signal` cancels the run, also one that waits at a checkpoint. */
-  constructor(begin: Begin, signal: AbortSignal | undefined) {
-    this.#begin = begin;
+  constructor(startRun: RunStarter, signal: AbortSignal | undefined) {
+    this.#startRun = startRun;
     this.#signal = signal;
   }
 
@@ -130,25 +131,25 @@ export class EventStream implements AsyncIterableIterator<AgentEvent, undefined>
   }
 
   async next(): Promise<IteratorResult<AgentEvent, undefined>> {
-    if (this.#left !== undefined) return { done: true, value: undefined };
-    this.#wanted += 1;
+    if (this.#leaving !== undefined) return { done: true, value: undefined };
+    this.#pending += 1;
     const { events, handle } = await this.#start();
     if (this.#isAtCheckpoint) this.#pass();
     const { done, value } = await events.next();
-    this.#wanted -= 1;
+    this.#pending -= 1;
     if (done !== true) {
       this.#isAtCheckpoint = value.kind === "checkpoint";
-      if (this.#isAtCheckpoint && this.#wanted > 0) this.#pass(); // the event behind it is asked for already
+      if (this.#isAtCheckpoint && this.#pending > 0) this.#pass(); // the next event is requested already
       return { done: false, value };
     }
-    // Its server has ended when this has; why it failed, the events have told.
+    // Waits for the server to stop. The events have reported a failure.
     await handle.result.catch(() => undefined);
     return { done: true, value: undefined };
   }
 
   async return(): Promise<IteratorResult<AgentEvent, undefined>> {
-    this.#left ??= this.#leave();
-    await this.#left;
+    this.#leaving ??= this.#leave();
+    await this.#leaving;
     return { done: true, value: undefined };
   }
 
@@ -163,46 +164,46 @@ export class EventStream implements AsyncIterableIterator<AgentEvent, undefined>
 
   #pass(): void {
     this.#isAtCheckpoint = false;
-    this.#go?.();
+    this.#resume?.();
   }
 
-  #start(): Promise<Streamed> {
-    this.#streamed ??= this.#begin(() => this.#told()).then((begun) => {
-      const free = (): void => {
-        this.#isFree = true;
-        this.#go?.();
+  #start(): Promise<StreamedRun> {
+    this.#run ??= this.#startRun(() => this.#pauseAtCheckpoint()).then((started) => {
+      const release = (): void => {
+        this.#isStopped = true;
+        this.#resume?.();
       };
       const signal = this.#signal;
-      signal?.addEventListener("abort", free, { once: true });
-      void begun.handle.result.catch(() => undefined).then(() => signal?.removeEventListener("abort", free));
-      return { ...begun, events: begun.handle.events[Symbol.asyncIterator]() };
+      signal?.addEventListener("abort", release, { once: true });
+      void started.handle.result.catch(() => undefined).then(() => signal?.removeEventListener("abort", release));
+      return { ...started, events: started.handle.events[Symbol.asyncIterator]() };
     });
-    return this.#streamed;
+    return this.#run;
   }
 
-  #told(): Promise<void> {
-    if (this.#isFree || this.#signal?.aborted) return Promise.resolve();
+  #pauseAtCheckpoint(): Promise<void> {
+    if (this.#isStopped || this.#signal?.aborted) return Promise.resolve();
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.#go = () => {
-      this.#go = undefined;
+    this.#resume = () => {
+      this.#resume = undefined;
       resolve();
     };
     return promise;
   }
 
   async #leave(): Promise<void> {
-    if (this.#streamed === undefined) return;
-    const streamed = await this.#streamed.catch(() => undefined);
-    if (streamed === undefined) return; // it never began
-    const { server } = streamed;
+    if (this.#run === undefined) return;
+    const run = await this.#run.catch(() => undefined);
+    if (run === undefined) return; // the start failed
+    const { server } = run;
     const stopped = server.stop({ graceMs: 0 });
-    this.#isFree = true;
-    this.#go?.();
-    await stopped.catch(() => undefined); // a claim that could not be given back runs out
+    this.#isStopped = true;
+    this.#resume?.();
+    await stopped.catch(() => undefined); // a claim that cannot be released expires
   }
 }
 
-/** The result that a run's events tell of: the same as the run's own, but for the thread, which no event carries. */
+/** The result of a run, from its events. It has no thread, because events do not contain it. */
 export async function collectEvents(events: AsyncIterable<AgentEvent>): Promise<RequestResult> {
   const calls: CallSummary[] = [];
   let requestId: string | undefined;
@@ -213,9 +214,9 @@ export async function collectEvents(events: AsyncIterable<AgentEvent>): Promise<
         calls.push({ callId: event.callId, usage: event.data.usage, view: event.data.view });
         break;
       case "request_completed": {
-        const { object, terminationReason, ...said } = event.data;
+        const { object, terminationReason, ...fields } = event.data;
         const ended = endedWith(terminationReason, object);
-        return Object.freeze({ requestId, runId: event.runId, ...said, calls, ...ended });
+        return Object.freeze({ requestId, runId: event.runId, ...fields, calls, ...ended });
       }
       case "request_failed":
         throw requestFailed(requestId, event.data.failure);
@@ -225,7 +226,6 @@ export async function collectEvents(events: AsyncIterable<AgentEvent>): Promise<
         break;
     }
   }
-  const message =
-    "The events ended without a terminal one: the run waits, or the stream was cut. Continue its last token.";
+  const message = "The events have no terminal event: the run waits, or the stream was cut. Continue its last token.";
   throw new RequestError({ code: "events_incomplete", message, ...(requestId !== undefined && { requestId }) });
 }

@@ -305,10 +305,10 @@ test("a token that cannot be minted fails the request, and nothing more is done 
   const work = { inputSchema: anything, execute: () => ++ran };
   const model = scriptedModel([{ calls: [{ name: "work" }] }]);
   const { store, threadId, ports } = on;
-  const carry = () => {
+  const contentOf = () => {
     throw broken();
   };
-  const tokens = { config: { tokenSecret: "s".repeat(32) }, carry } as never;
+  const tokens = { config: { tokenSecret: "s".repeat(32) }, contentOf } as never;
   const server = await on.end(
     AgentServer.open({ agent: defineAgent({ model, tools: { work } }), store, threadId, ports }, { tokens }),
   );

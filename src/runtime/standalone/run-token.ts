@@ -15,96 +15,96 @@ import { Thread } from "../../thread/thread.ts";
 import { ignoreErrorsOf, systemWarn } from "../callbacks.ts";
 import { type RuntimePorts, runtimePorts } from "../ports.ts";
 import { settingsFor } from "../server/settings.ts";
-import { referring, type TokenPorts, type Tokens, tokenConfigOf, warnsOnce } from "../session/tokens.ts";
+import { refTokens, type TokenPorts, type Tokens, tokenConfigOf, warnOfSize } from "../session/tokens.ts";
 import { threadKey } from "../thread-key.ts";
 import { hookAnswer } from "../time-limits.ts";
 import type { RunOptions } from "./options.ts";
 
-type Given = Pick<RunOptions<AnyAgent>, "store" | "telemetry" | "warn" | "onError" | "ports">;
+type SetupOptions = Pick<RunOptions<AnyAgent>, "store" | "telemetry" | "warn" | "onError" | "ports">;
 
-/** Where a run takes place. */
-export interface Place extends TokenPorts {
+/** The agent, store and ports of a run. */
+export interface RunSetup extends TokenPorts {
   readonly agent: AnyAgent;
   readonly store: ThreadStore;
-  /** The store is this run's alone, and ends with it: nobody else can hold the thread, and tokens carry it. */
+  /** The store is a memory store of this run. No other process can hold the thread, and tokens carry the log. */
   readonly isOwn: boolean;
   readonly ports: RuntimePorts;
-  readonly telemetry: Given["telemetry"];
-  readonly onError: Given["onError"];
+  readonly telemetry: SetupOptions["telemetry"];
+  readonly onError: SetupOptions["onError"];
 }
 
-export function placeOf(agent: AnyAgent, options: Given): Place {
-  const { store, telemetry, warn: told = systemWarn, onError, ports: given } = options;
-  const ports = runtimePorts(given);
+export function setupOf(agent: AnyAgent, options: SetupOptions): RunSetup {
+  const { store, telemetry, warn: onWarning = systemWarn, onError, ports: own } = options;
+  const ports = runtimePorts(own);
   const { clock, ids } = ports;
-  const warn = ignoreErrorsOf(told);
+  const warn = ignoreErrorsOf(onWarning);
   const isOwn = store === undefined;
   return { agent, store: store ?? memoryStore({ clock, ids }), isOwn, ports, clock, telemetry, warn, onError };
 }
 
-export function tokensIn(place: Place, threadId: string): Tokens {
-  const config = tokenConfigOf(place.agent, place);
-  return place.isOwn ? carrying(config, place.store) : referring(config, threadId);
+export function runTokens(setup: RunSetup, threadId: string): Tokens {
+  const config = tokenConfigOf(setup.agent, setup);
+  return setup.isOwn ? logTokens(config, setup.store) : refTokens(config, threadId);
 }
 
-/** Has the store hold what the caller has; answers the revision that it held before. */
-export async function saved({ store }: Place, thread: Thread): Promise<number> {
+/** Saves the thread of the caller to the store. Returns the revision that the store had before. */
+export async function saveThread({ store }: RunSetup, thread: Thread): Promise<number> {
   const before = await store.load(thread.id, { last: 1 });
   await store.save(thread);
   return before?.rev ?? 0;
 }
 
-/** The same, for a caller who must have all that the store has. */
-export async function savedWhole(place: Place, thread: Thread): Promise<void> {
-  const before = await saved(place, thread);
+/** Like `saveThread`, but refuses a thread that lacks entries of the store. */
+export async function saveWholeThread(setup: RunSetup, thread: Thread): Promise<void> {
+  const before = await saveThread(setup, thread);
   if (before > thread.rev) throw new ConflictError(thread.id, thread.rev, before);
 }
 
-/** The context of a token that carries its run: the log, under a name that no legacy state had. */
+/** The format of the context of a token with a log. Earlier tokens never had this name. */
 const FORMAT = "heddle.run/1";
 
-/** Tokens that carry the log, for a run whose store ends with the process. */
-function carrying(config: TokenConfig, store: ThreadStore): Tokens {
+/** Tokens with the whole log, for a run without a store. */
+function logTokens(config: TokenConfig, store: ThreadStore): Tokens {
   return {
     config,
-    carry: async ({ thread }) => {
-      const log = (await wholeThread(store, thread)).toJSON() as unknown as JsonValue; // toJSON gives JSON
+    contentOf: async ({ thread }) => {
+      const log = (await wholeThread(store, thread)).toJSON() as unknown as JsonValue; // toJSON returns JSON
       return { context: { format: FORMAT, log } };
     },
-    tooLarge: warnsOnce(config),
+    onTooLarge: warnOfSize(config),
   };
 }
 
-/** A token that was found good, and the thread that it is of. */
+/** A verified token, and its thread. */
 export interface RunToken {
   readonly tokenId: string;
   readonly state: ResumeState;
   readonly threadId: string;
-  /** Of the thread, when the token was minted. */
+  /** The revision of the thread when the token was minted. */
   readonly rev: number;
-  /** What it carries; undefined when the thread lies in a store. */
+  /** The log in the token. Undefined when the thread is in a store. */
   readonly thread: Thread | undefined;
 }
 
-interface Reading extends TokenPorts {
+interface VerifyOptions extends TokenPorts {
   readonly revocations?: Pick<Revocations, "isRevoked"> | undefined;
   readonly ports: RuntimePorts;
 }
 
 const HOOK = { name: "revocations.isRevoked", code: "revocations_failed" };
 
-export async function readToken(token: string, agent: AnyAgent, reading: Reading): Promise<RunToken> {
-  const { revocations: given, ports } = reading;
+export async function readToken(token: string, agent: AnyAgent, options: VerifyOptions): Promise<RunToken> {
+  const { revocations: list, ports } = options;
   const limit = { ports, timeoutMs: agent.hookTimeoutMs };
-  const revocations = given && {
-    isRevoked: (id: string) => hookAnswer(limit, HOOK, () => given.isRevoked(id)),
+  const revocations = list && {
+    isRevoked: (id: string) => hookAnswer(limit, HOOK, () => list.isRevoked(id)),
   };
-  const { state, tokenId } = await verify(token, { ...tokenConfigOf(agent, reading), revocations });
+  const { state, tokenId } = await verify(token, { ...tokenConfigOf(agent, options), revocations });
   const { context, threadRef, runId, phase } = state;
-  // What a run came to is told also when it was ended since: nothing goes on.
+  // A terminal token only reads a result, so it works after a revocation of the run.
   if (phase !== "terminal" && (await revocations?.isRevoked(revokedRun(runId)))) throw runRevoked();
   if (context === undefined) {
-    const { threadId = "", rev = 0 } = threadRef ?? {}; // one of the two is there
+    const { threadId = "", rev = 0 } = threadRef ?? {}; // a token has one of the two
     return { tokenId, state, threadId, rev, thread: undefined };
   }
   if (!isPlainObject(context) || context["format"] !== FORMAT) throw invalidContext();
@@ -117,63 +117,63 @@ export function revokedRun(runId: string): string {
   return `run_${runId}`;
 }
 
-/** The agent as it stood when the token was minted is that of the token's run. */
+/** Throws if the thread, as of the token, does not have the run of the token. */
 function checkBasis({ state: { run, last } }: ReactAgent, { state, threadId }: RunToken): void {
   if ((run ?? last?.run)?.runId === state.runId) return;
-  const message = `Thread ${threadId} is not what this token refers to. Pass the store in which its run took place.`;
+  const message = `Thread ${threadId} does not have the run of this token. Pass the store of the run.`;
   throw new TokenError({ code: "invalid_token_state", path: "state.threadRef", message });
 }
 
 /**
- * A run that goes on from a token has not gone on without it: it is the thread's last, open, and at the same model call.
- * One that is only to be ended may have gone on.
+ * Throws if the thread has moved past the token: the run must be the last of the thread, open, and at the same iteration.
+ * To end a run, the iteration does not matter.
  */
-export function checkStanding(
+export function checkNotSuperseded(
   { state: { run, last } }: ReactAgent,
   { state: { runId, basis } }: RunToken,
   isEnding = false,
 ): void {
-  if ((run ?? last?.run)?.runId !== runId) throw superseded("another request was asked since");
+  if ((run ?? last?.run)?.runId !== runId) throw superseded("another request was started since");
   if (run === undefined) throw superseded("its request has ended since");
   if (isEnding || basis?.["iteration"] === undefined || basis["iteration"] === run.iteration) return;
   throw superseded("the model was called again since");
 }
 
 function superseded(why: string): TokenError {
-  const message = `The thread has gone on past this token: ${why}. Resume from a newer token, or ask again.`;
+  const message = `The thread has moved past this token: ${why}. Resume from a newer token, or ask again.`;
   return new TokenError({ code: "token_superseded", message });
 }
 
 function runRevoked(): TokenError {
-  const message = "The run of this token was cancelled, and all its tokens with it. Ask again.";
+  const message = "The run of this token was cancelled, so all its tokens are revoked. Ask again.";
   return new TokenError({ code: "token_revoked", message });
 }
 
 function invalidContext(): TokenError {
-  const message = "This token's context is not that of a run. Verify it with what minted it.";
+  const message = "The context of this token is not that of a run. Use the code that minted it to verify it.";
   return new TokenError({ code: "invalid_token_state", path: "state.context", message });
 }
 
-/** Entries read at first, as for a server. */
+/** How many entries the first load reads. */
 const FIRST = 200;
 
-/** The agent as it stood when a token was minted; nothing is claimed or written. */
-export async function stoodAt(place: Place, token: RunToken): Promise<ReactAgent> {
-  const { agent, store, ports } = place;
+/** The agent as of the token. Claims and writes nothing. */
+export async function agentAt(setup: RunSetup, token: RunToken): Promise<ReactAgent> {
+  const { agent, store, ports } = setup;
   const settings = await settingsFor(agent);
-  let thread = token.thread ?? (await loaded(place, token));
+  let thread = token.thread ?? (await loadThread(setup, token));
   for (;;) {
     try {
-      const stood = restore(settings, thread, ports);
-      checkBasis(stood, token);
-      return stood;
+      const restored = restore(settings, thread, ports);
+      checkBasis(restored, token);
+      return restored;
     } catch (error) {
       thread = await loadMissing(store, thread, error);
     }
   }
 }
 
-async function loaded({ store, isOwn }: Place, { threadId, rev }: RunToken): Promise<Thread> {
+async function loadThread({ store, isOwn }: RunSetup, { threadId, rev }: RunToken): Promise<Thread> {
   if (isOwn) throw noStore();
   try {
     const thread = await store.load(threadId, { last: FIRST, upToSeq: rev - 1 });
@@ -190,9 +190,8 @@ function noStore(): TokenError {
 }
 
 /**
- * Whether a process of 0.1 left the run at a checkpoint of this revision, so that no open call has started. It wrote a record
- * beside the log. Since then the log says it: a process that stops notes the calls that it has started. The record is
- * removed, because calls start from here on.
+ * Whether a process of 0.1 stopped the run at a checkpoint of this revision, so that no open call has started. It wrote a
+ * record beside the log; later versions append a note instead. The record is removed, because calls start from here on.
  */
 export async function takeAtRest(store: ThreadStore, { thread, state: { run } }: ReactAgent): Promise<boolean> {
   if (run === undefined || run.handedOver !== undefined || openCalls(run).length === 0) return false;
@@ -203,7 +202,7 @@ export async function takeAtRest(store: ThreadStore, { thread, state: { run } }:
   return isPlainObject(record) && record["rev"] === thread.rev;
 }
 
-/** A thread with all its entries: where a run has no store of its caller's, nobody could load the rest later. */
+/** The thread with all its entries. A run without a store returns it, and its caller cannot load the rest later. */
 export async function wholeThread(store: ThreadStore, thread: Thread): Promise<Thread> {
   return thread.firstSeq === 0 ? thread : extendTail(store, thread, 0);
 }

@@ -9,9 +9,9 @@ import { requestWaiting } from "../request/request-error.ts";
 import { pastResult } from "../request/result.ts";
 import type { AgentServer } from "../server/agent-server.ts";
 import type { RunHandle, RunResult } from "./options.ts";
-import { type Place, wholeThread } from "./place.ts";
+import { type RunSetup, wholeThread } from "./run-token.ts";
 
-/** The token that was told last. */
+/** Remembers the last emitted token. */
 export class LastToken {
   token: string | undefined;
 
@@ -24,14 +24,14 @@ export class LastToken {
   };
 }
 
-/** The run in its caller's hands; the server behind it ends with it. */
+/** The handle of a run. Its server stops when the run ends or waits. */
 export function handleOf<Given extends AnyAgent>(
   server: AgentServer<Given>,
   request: AgentRequest<AgentOutput<Given>>,
-  place: Place,
+  setup: RunSetup,
   last: LastToken,
 ): RunHandle<Given> {
-  const result = settled(server, request, place, last);
+  const result = resultOf(server, request, setup, last);
   result.catch(() => undefined); // reading only events must not raise an unhandled rejection
   return Object.freeze({
     runId: request.runId,
@@ -44,50 +44,50 @@ export function handleOf<Given extends AnyAgent>(
   });
 }
 
-async function settled<Given extends AnyAgent>(
+async function resultOf<Given extends AnyAgent>(
   server: AgentServer<Given>,
   request: AgentRequest<AgentOutput<Given>>,
-  { isOwn, store }: Place,
+  { isOwn, store }: RunSetup,
   last: LastToken,
 ): Promise<RunResult<AgentOutput<Given>>> {
   try {
-    for await (const _event of request.events({ until: "waiting" })); // to its end, or to where it waits
+    for await (const _event of request.events({ until: "waiting" })); // until it ends or waits
     if (request.state === "waiting") throw requestWaiting(request.id, last.token);
     const result = await request.result;
     const thread = await server.thread();
     return Object.freeze({ ...result, thread: isOwn ? await wholeThread(store, thread) : thread });
   } finally {
-    await server.stop({ graceMs: 0 }).catch(() => undefined); // the run is over; a claim that stays runs out
+    await server.stop({ graceMs: 0 }).catch(() => undefined); // the run is over, and a claim that cannot be released expires
   }
 }
 
-/** The handle of a run that had ended when its token was minted: the log tells what it came to, and nothing is called. */
+/** The handle of a run that had ended when its token was minted. Its result is read from the log. */
 export function endedHandle<Given extends AnyAgent>(
   definition: Given,
-  stood: ReactAgent,
+  agent: ReactAgent,
   ended: EndedRun,
   token: string,
 ): RunHandle<Given> {
   const { runId, requestId } = ended.run;
-  const result = toldAgain(definition, stood, ended) as Promise<RunResult<AgentOutput<Given>>>; // its output is of the definition
+  const result = pastRunResult(definition, agent, ended) as Promise<RunResult<AgentOutput<Given>>>; // typed by the definition
   result.catch(() => undefined); // an ignored result must not raise an unhandled rejection
-  return Object.freeze({ runId, requestId, token, result, events: terminalEvent(stood, ended, result) });
+  return Object.freeze({ runId, requestId, token, result, events: terminalEvent(agent, ended, result) });
 }
 
-async function toldAgain(definition: AnyAgent, { thread }: ReactAgent, ended: EndedRun): Promise<RunResult> {
+async function pastRunResult(definition: AnyAgent, { thread }: ReactAgent, ended: EndedRun): Promise<RunResult> {
   const entries = thread.filterByRef("requestId", ended.run.requestId, { partial: true });
   return Object.freeze({ ...(await pastResult(definition, entries, ended)), thread });
 }
 
-/** Every handle's events end with the terminal one, so that whoever only reads events learns how it ended. */
-function terminalEvent(stood: ReactAgent, ended: EndedRun, result: Promise<RunResult>): AsyncIterable<AgentEvent> {
+/** The terminal event. The events of every handle end with it, so that a reader of events learns the end. */
+function terminalEvent({ thread }: ReactAgent, ended: EndedRun, result: Promise<RunResult>): AsyncIterable<AgentEvent> {
   return {
     async *[Symbol.asyncIterator]() {
       const { run, end, seq: endSeq } = ended;
       const object = end.status === "completed" ? ((await result).object as JsonValue | undefined) : undefined;
-      const seq = nextEventSeq(stood.thread, run);
+      const seq = nextEventSeq(thread, run);
       const { runId, requestId, iteration } = run;
-      const at = stood.thread.at(endSeq)?.at ?? 0;
+      const at = thread.at(endSeq)?.at ?? 0;
       yield Object.freeze({ ...draftOf(ended, object), id: `${runId}.${seq}`, seq, at, runId, requestId, iteration });
     },
   };
