@@ -46,6 +46,28 @@ describe.runIf(chromium)("Model calls and What-if", () => {
     expect(stage.complaints).toEqual([]);
   });
 
+  test("a call shows the settings that held for it, and who set them", async () => {
+    const { page, store } = stage;
+    await page.locator(".prompt", { hasText: "(17 + 25) * 3" }).click();
+    await atRest(page);
+    const { threads } = await store.list();
+    const setting = { type: "system_prompt", value: "Be brief." };
+    await store.append(threads[0]?.id ?? "", { kind: "ai_setting", payload: { opId: "1", by: "ann", setting } });
+    await talk(page, "And times 3?");
+    await shortcut(page, "3");
+    await page.locator(".badge.proven").waitFor();
+    await page.locator(".why .reason", { hasText: "a setting" }).waitFor();
+    await page.getByRole("tab", { name: "Policy & settings" }).click();
+    const held = page.getByRole("list", { name: "Settings that held" });
+    await held.waitFor();
+    expect(await held.textContent()).toMatch(/entry #\d+ system prompt "Be brief\." · by ann/);
+    await shoot(page, "face-settings");
+    expect(await seriousViolations(page)).toEqual([]);
+    await page.locator(".call-bar").first().click();
+    await page.getByText("Nothing was set").waitFor();
+    expect(stage.complaints).toEqual([]);
+  });
+
   test("a message shows its entries, and an entry its message, by mouse and by keyboard", async () => {
     const { page } = stage;
     await page.locator(".prompt").first().click();

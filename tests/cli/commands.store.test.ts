@@ -2,6 +2,7 @@ import { appendFileSync, copyFileSync, mkdirSync, readdirSync, readFileSync, wri
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { resumeTokens } from "heddle";
+import { sqliteStore } from "heddle/sqlite";
 import { describe, expect, test } from "vitest";
 import { COMMANDS } from "../../src/cli/commands.ts";
 import { fastFolder } from "../support/temp-folder.ts";
@@ -113,6 +114,22 @@ describe("looking", () => {
     const tight = '{"maxInputTokens":500,"reserveOutputTokens":100,"keepLastTurns":0}';
     const { stderr } = await run(["context", "last", "--policy", tight], { cwd });
     expect(stderr).toMatch(/of 400 tokens[\s\S]*of 8 entries shown · cut before entry \d/);
+  });
+
+  test("rebuild names the settings that held for the call, and who set them", async () => {
+    const cwd = await asked("What is 1 + 1?");
+    const { threadId, calls } = await jsonOf(["calls", "last"], { cwd });
+    expect((await run(["rebuild", "last"], { cwd })).stderr).not.toContain("set by entry");
+    const [file = ""] = readdirSync(cwd, { recursive: true })
+      .map(String)
+      .filter((name) => name.endsWith(".db"));
+    const store = sqliteStore(join(cwd, file));
+    const setting = { type: "system_prompt", value: "Be brief." };
+    await store.append(threadId, { kind: "ai_setting", payload: { opId: "1", by: "ann", setting } });
+    await store.close();
+    await run(["ask", "-t", "last", "And times 3?"], { cwd });
+    const { stderr } = await run(["rebuild", "last"], { cwd });
+    expect(stderr).toContain(`set by entry ${calls[0].seq + 1}: system prompt "Be brief." · by ann`);
   });
 
   test("what moved the prefix is named", async () => {

@@ -80,3 +80,27 @@ test("approved from another process while the one that asked is waiting: that on
     await child.ended;
   }
 });
+
+test("what is set in a process that is killed holds in the next one, also what is set while a request waits", async () => {
+  const path = fastFile();
+  const first = worker(path, [{ expect: { system: "Be A.", tools: ["pay", "find"] }, ...PAY }]);
+  first.tell("prompt", "thread_1", "Be A.");
+  expect(await first.hears("did", "prompt")).toEqual(["did", "prompt", "applied"]);
+  first.tell("register", "thread_1", "find");
+  expect(await first.hears("did", "register")).toEqual(["did", "register", "applied"]);
+  first.tell("ask", "thread_1", "Pay");
+  const [, token = ""] = await first.hears("waiting");
+  first.tell("prompt", "thread_1", "Be B.");
+  await first.hears("did", "prompt", "deferred");
+  await first.child.kill();
+  const expected = ["Be A.", "Be B."].map((system) => ({ expect: { system, tools: ["pay", "find"] }, text: system }));
+  const second = worker(path, expected);
+  second.tell("approve", token, "call_p");
+  await second.hears("did", "approve");
+  second.tell("resume", "thread_1");
+  expect((await second.hears("did", "resume"))[2]).toMatch(/^(Be A\.|nothing)$/);
+  second.tell("ask", "thread_1", "And now?");
+  expect(await second.hears("completed", "Be B.")).toEqual(["completed", "Be B."]);
+  second.tell("stop");
+  await second.child.ended;
+});

@@ -53,3 +53,34 @@ test("a long thread is started with its end, and projects a window of it", async
   await on.end(second.stop());
   await store.close();
 });
+
+test("settings far before the end of a file hold when it is opened again, in the lane that is active", async () => {
+  const path = fastFile();
+  const before = await stage({ store: sqliteStore(path) });
+  const first = await before.start();
+  await before.end(first.setSystemPrompt("Be A."));
+  await before.end(first.setSystemPrompt("Be old."));
+  await before.end(first.setSystemPrompt("Be B."));
+  await before.end(first.unregisterTool("pay"));
+  await before.end(first.modifyContext({ contextRef: "side", operation: { type: "switch", reason: "manual" } }));
+  await before.end(first.stop());
+  const words = Array.from({ length: 1_000 }, (_, index) => ({
+    kind: "message",
+    payload: { role: index % 2 === 0 ? "user" : "assistant", content: `Word ${index}. ${"and so on ".repeat(10)}` },
+  }));
+  await before.store.append(before.threadId, words);
+  await before.store.close();
+
+  const after = await stage({ store: sqliteStore(path) });
+  const contextPolicy = { maxInputTokens: 4_000, reserveOutputTokens: 500 };
+  const pay = { inputSchema: anything, execute: () => "paid" };
+  const script = [{ expect: { system: "Be B.", tools: [] }, text: "One." }];
+  const second = await after.start({ script, contextPolicy, tools: { pay } });
+  expect((await second.thread()).firstSeq).toBeGreaterThan(100);
+  expect((await second.thread()).base?.settings?.map(({ seq }) => seq)).toEqual([2, 3]);
+  expect((await after.end((await after.end(second.ask("One?"))).result)).text).toBe("One.");
+  expect(await proveAll(after.store, after.threadId)).toBe(1);
+  await after.end(second.stop());
+  expect((await after.store.verify(after.threadId)).ok).toBe(true);
+  await after.store.close();
+});

@@ -20,9 +20,11 @@ const pay = {
     return "paid";
   },
 };
+const found = { inputSchema: { type: "object" as const }, execute: () => "found" };
 const agent = defineAgent({
   model: scriptedModel(JSON.parse(script)),
   tools: { pay },
+  resolveTool: (name) => (name === "find" ? found : undefined),
   tokenSecret: "a secret of at least 32 bytes....",
 }) as AnyAgent;
 const store = sqliteStore(path);
@@ -43,6 +45,10 @@ async function obey([command, threadId, argument]: readonly string[]): Promise<u
     case "approve":
       await host.approve(threadId ?? "", argument ?? "");
       return "approved";
+    case "prompt":
+      return (await (await host.get(threadId ?? "")).setSystemPrompt(argument ?? "")).status;
+    case "register":
+      return (await (await host.get(threadId ?? "")).registerTool(argument ?? "", found)).status;
     case "read": {
       const [waiting, explained] = [await host.waiting(threadId ?? ""), await host.explain(threadId ?? "")];
       return JSON.stringify({ waiting, explained, entries: (await host.thread(threadId ?? "")).toArray() });
