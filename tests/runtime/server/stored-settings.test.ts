@@ -1,4 +1,5 @@
 import { rebuildCall, SettingError, type Tools } from "heddle";
+import { toUIMessages } from "heddle/ai-sdk";
 import { recordedCall } from "heddle/core";
 import { describe, expect, test } from "vitest";
 import { agentOf, house } from "../host/support/hosts.ts";
@@ -187,7 +188,7 @@ describe("a setting", () => {
     expect((await ask(on, server, "1?")).text).toBe("1.");
   });
 
-  test("never appears in the context, and explain says so", async () => {
+  test("never appears in the context or in UI messages, and explain says so", async () => {
     const on = await stage();
     const server = await on.start({ script: [{ expect: { messages: [{ text: "1?" }] }, text: "1." }] });
     await on.end(server.setSystemPrompt("B"));
@@ -197,6 +198,8 @@ describe("a setting", () => {
       status: "not_projectable",
       rule: "setting",
     });
+    const messages = toUIMessages(await on.end(server.thread()));
+    expect(messages.map(({ role }) => role)).toEqual(["user", "assistant"]);
   });
 
   test("is shown with the call that it held for", async () => {
