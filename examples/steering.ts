@@ -11,13 +11,13 @@ const model = scriptedModel([
 const search = defineTool({
   description: "Searches",
   inputSchema: { type: "object" },
-  execute: () => {
-    const { accepted, receipt } = server.steer("Take the train instead.");
+  execute: async () => {
+    const { accepted, receipt } = await server.steer("Take the train instead.");
     console.log(`steered while the tool runs; accepted: ${accepted}`);
     void receipt.then((outcome) =>
       console.log(outcome.delivered ? `delivered as entry ${outcome.seq}` : outcome.reason),
     );
-    server.followUp("And a hotel?");
+    await server.followUp("And a hotel?");
     return "3 flights";
   },
 });

@@ -1,10 +1,9 @@
-import type { ContextOperation } from "../lanes/context-operation.ts";
 import type { SummaryRange } from "../projection/summary/summary-range.ts";
 import type { JsonObject, JsonValue } from "../thread/json.ts";
 import type { Message, ToolCall, ToolSpec } from "../thread/message.ts";
 import type { EventDraft } from "./event.ts";
 import type { CallBasis } from "./model-call.ts";
-import type { Failure, Signal } from "./signal.ts";
+import type { CommandEnd, Failure, Signal, WaitingCommand } from "./signal.ts";
 
 interface RequestIds {
   readonly requestId: string;
@@ -78,15 +77,7 @@ export type Directive =
   | (RequestIds & { readonly type: "stop"; readonly status: "completed" | "failed" | "cancelled" })
   /** The ask was refused. The thread is unchanged. */
   | { readonly type: "emit_request_error"; readonly requestId: string; readonly failure: Failure }
-  /** Whether a steer was delivered, and if not, why. */
-  | {
-      readonly type: "receipt";
-      readonly id: string;
-      readonly delivered: boolean;
-      readonly entryId?: string;
-      readonly reason?: string;
-    }
-  /** Store the operation that waits for the end of the run, or remove it, before the caller gets its answer. */
-  | { readonly type: "keep_context_op"; readonly operation: ContextOperation | undefined; readonly superseded?: string }
-  /** The run has ended. Append the deferred operation if the append of the end did not include it. */
-  | { readonly type: "apply_context_op"; readonly operation: ContextOperation };
+  /** The command waits for its time. Make it durable before its caller gets an answer, and send it again after a crash. */
+  | ({ readonly type: "defer" } & WaitingCommand)
+  /** The end of a command with an id. If the command has waited, store the end with the entries of this step. */
+  | { readonly type: "settle"; readonly id: string; readonly end: CommandEnd };

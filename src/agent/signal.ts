@@ -58,6 +58,26 @@ export interface Steer {
   readonly refs?: Refs;
 }
 
+/** A command that waits: words for the next step, an operation for the end of the run. */
+export interface WaitingCommand {
+  readonly id: string;
+  readonly signal: Extract<Signal, { readonly type: "steer" | "context_op" }>;
+}
+
+/** A command that waits for the end of the run. */
+export interface DeferredCommand extends WaitingCommand {
+  readonly signal: Extract<Signal, { readonly type: "context_op" }>;
+}
+
+/** How a command ended that had to wait, or could have had to. */
+export type CommandEnd =
+  /** The words are the entry with this seq. */
+  | { readonly status: "delivered"; readonly seq: number }
+  | { readonly status: "applied" }
+  /** The words came too late, or the run has ended without them. */
+  | { readonly status: "dropped"; readonly reason: string }
+  | { readonly status: "refused"; readonly code: string; readonly message: string };
+
 /** The result of a tool call. */
 export interface ToolOutcome {
   readonly content: Content;

@@ -20,6 +20,7 @@ export { RequestError } from "./request/request-error.ts";
 export type { CallSummary, RequestResult } from "./request/result.ts";
 export { type InstructionOutcome, type RunInstructionsOptions, runInstructions } from "./run-instructions.ts";
 export { AgentServer } from "./server/agent-server.ts";
+export type { OperationAnswer, OperationSettled } from "./server/modify.ts";
 export type {
   AskArguments,
   AskOptions,
@@ -30,7 +31,6 @@ export type {
   SteerOptions,
   StopOptions,
 } from "./server/options.ts";
-export type { OperationAnswer, OperationSettled } from "./session/promised.ts";
 export type {
   CancelOptions,
   ContinueOptions,

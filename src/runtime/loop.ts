@@ -2,7 +2,7 @@ import type { RequestScope } from "../agent/definition/config.ts";
 import type { AnyTool, Tools } from "../agent/definition/tool.ts";
 import type { Suspension } from "../agent/event.ts";
 import type { ReactAgent } from "../agent/react/agent.ts";
-import type { Signal } from "../agent/signal.ts";
+import type { CommandEnd, Signal } from "../agent/signal.ts";
 import type { HeldSettings } from "../lanes/setting.ts";
 import type { Entry } from "../thread/entry.ts";
 import type { HeddleError } from "../thread/errors.ts";
@@ -20,12 +20,11 @@ import { cancelOnAbort, followLog, openRequest, releaseClaim } from "./perform/r
 import { runToolCall } from "./perform/run-tool-call.ts";
 import type { Scene, ThreadOptions } from "./perform/scene.ts";
 import { summarize } from "./perform/summarize.ts";
-import type { AgentRequest, LiveRequest, Receipt } from "./request/request.ts";
+import type { AgentRequest, LiveRequest } from "./request/request.ts";
 import { RequestError } from "./request/request-error.ts";
 import { resultIn } from "./request/result.ts";
 import { pastRequest } from "./server/past-request.ts";
-import { Kept } from "./session/kept.ts";
-import { type OperationSettled, Promised } from "./session/promised.ts";
+import { ThreadBlobs } from "./session/thread-blobs.ts";
 import { mintToken } from "./session/tokens.ts";
 import type { RequestSpan } from "./telemetry/telemetry.ts";
 import { type HookLimit, inTime } from "./time-limits.ts";
@@ -34,14 +33,19 @@ import { findHeldTools, type HeldTools, toolSources } from "./tools/held-tools.t
 import { toolPool } from "./tools/limits.ts";
 
 type Reply = PromiseWithResolvers<unknown>;
+
+/** The end of a command. `error`: this process cannot say more. */
+export interface CommandSettled {
+  readonly end: CommandEnd;
+  readonly error?: unknown;
+}
+
 type Asked = PromiseWithResolvers<AgentRequest> & { readonly functions: AskFunctions };
 
 /** Runs one live thread: takes a signal, decides, and performs the effects. All that changes of a thread is here. */
 export class Loop {
   readonly options: ThreadOptions;
   readonly scene: Scene;
-  readonly receipts = new Promised<Receipt>();
-  readonly operations = new Promised<OperationSettled>();
   #live: Live;
   readonly #queue: LiveSignal[] = [];
   #notDue = NOTHING_CHECKED;
@@ -55,6 +59,8 @@ export class Loop {
   #span: RequestSpan | undefined;
   #follower: AbortController | undefined;
   readonly #waiting = new Map<string, Reply>();
+  /** Callers that wait for the end of a command, by its id. */
+  readonly #ends = new Map<string, PromiseWithResolvers<CommandSettled>>();
   readonly #asks = new Map<string, Asked>();
   readonly #askTools = new Map<string, Tools>();
   readonly #timers: Timers<TimerName>;
@@ -65,7 +71,7 @@ export class Loop {
 
   /** `facts` are those of the tools of the definition. */
   constructor(options: ThreadOptions, live: Live, { code, facts }: Pick<HeldTools, "code" | "facts">) {
-    const { definition, store, ports, threadId, telemetry, holder } = options;
+    const { definition, store, ports, threadId, telemetry } = options;
     this.options = options;
     this.#live = live;
     this.#ownTools = code;
@@ -93,7 +99,7 @@ export class Loop {
       began: (toolCallId) => this.post({ type: "begun", toolCallId }),
       warn: options.warnOnce,
       onError: options.onError,
-      kept: new Kept({ store, threadId, ports, holder }),
+      blobs: new ThreadBlobs(store, threadId, ports),
     };
   }
 
@@ -197,6 +203,25 @@ export class Loop {
     return (await this.#reply((reply) => ({ type: "agent", signal, reply }))) as Outcome; // as `settle` answers a turn
   }
 
+  /** A command that may have to wait. Resolves when it is durable, or refused. `settled` has its end, and never rejects. */
+  async send(id: string, signal: Signal): Promise<Outcome & { readonly settled: Promise<CommandSettled> }> {
+    const known = this.#ends.get(id);
+    const waiting = known ?? Promise.withResolvers<CommandSettled>();
+    this.#ends.set(id, waiting);
+    try {
+      return { ...(await this.command(signal)), settled: waiting.promise };
+    } catch (error) {
+      if (known === undefined) this.#settleEnd(id, { end: { status: "dropped", reason: "closed" }, error });
+      throw error;
+    }
+  }
+
+  #settleEnd(id: string, settled: CommandSettled): void {
+    const waiting = this.#ends.get(id);
+    this.#ends.delete(id);
+    waiting?.resolve(settled);
+  }
+
   /** Reads from the agent. When that needs more of the thread than is loaded, it is loaded. */
   async read<Value>(read: (agent: ReactAgent) => Value): Promise<Value> {
     return (await this.#reply((reply) => ({ type: "read", read, reply }))) as Value; // what `read` returned
@@ -277,16 +302,17 @@ export class Loop {
       case "append":
       case "catch_up":
       case "load":
-      case "keep":
+      case "post":
+      case "read_inbox":
       case "restore":
       case "shorten":
         return this.#answer(effect.id, answerOf(effect, this.#live.agent.settings, this.scene, this.options.holder));
       case "mint":
         return this.#answer(effect.id, this.#mint(effect));
-      case "keep_quietly":
-        return void this.scene.kept.keep(effect.operation).catch(() => undefined); // the caller got an error already
-      case "forget_operation":
-        return this.#track(this.scene.kept.forget(effect.opId).catch(() => undefined)); // the next process finds it in the log
+      case "withdraw_row": {
+        const { store, threadId } = this.options;
+        return this.#track(store.withdraw(threadId, effect.commandId).catch(() => undefined)); // the caller got an error already
+      }
       case "start":
         return this.#start(effect);
       case "prepare":
@@ -315,14 +341,11 @@ export class Loop {
         return this.#settle(effect);
       case "settle_ask":
         return this.#settleAsk(effect);
-      case "receipt":
-        return this.receipts.settle(effect.receipt.id, effect.receipt);
-      case "operation":
-        return this.operations.settle(effect.opId, effect.settled);
+      case "outcome":
+        return this.#settleEnd(effect.commandId, { end: effect.end });
       case "settle_all": {
         const { reason, error } = effect;
-        this.receipts.settleAll((id) => ({ id, delivered: false, reason }));
-        if (reason === "closed") this.operations.settleAll(() => ({ status: "failed", error }));
+        for (const id of [...this.#ends.keys()]) this.#settleEnd(id, { end: { status: "dropped", reason }, error });
         return;
       }
       case "timer":

@@ -91,7 +91,7 @@ describe("a request with an output", () => {
       output: numbered as never,
     });
     const request = await on.end(server.ask("Count."));
-    server.followUp("Look first.");
+    await on.end(server.followUp("Look first."));
     expect(await on.end(request.result)).toMatchObject({ terminationReason: "max_iterations", object: undefined });
     expect((await eventsOf(request)).at(-1)?.data).not.toHaveProperty("object");
     await proveAll(on.store, on.threadId);
@@ -129,7 +129,7 @@ describe("a request with an output", () => {
       ],
     });
     const request = await on.end(server.ask("How many?"));
-    server.followUp("And now?");
+    await on.end(server.followUp("And now?"));
     const result = await on.end(request.result);
     expect(result).toMatchObject({ terminationReason: "max_iterations", text: "Let me look." });
     expect(result.object).toBeUndefined();

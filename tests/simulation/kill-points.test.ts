@@ -4,6 +4,7 @@ import { type OpenCall, openCalls, type Run } from "../../src/agent/react/state.
 import type { FaultPlan } from "../../src/testing/fault-store/fault.ts";
 import type { Random } from "../../src/testing/random.ts";
 import { CLIENT_TOOLS } from "../../src/testing/simulation/generated-agent.ts";
+import { checkCommands } from "../../src/testing/simulation/user-calls.ts";
 import { isSoak, reportCases } from "../support/case-budget.ts";
 import { seeded } from "../support/seeded.ts";
 import { IMPOSSIBLE, KILLED_ELSEWHERE } from "./commit-points/impossible.ts";
@@ -161,6 +162,8 @@ async function killed(story: Story, n: number, when: "before" | "after", how: "r
         );
     }
     await stage.goesOn();
+    await checkCommands(stage.world);
+    stage.world.journal.check();
     expect(toolRuns.count, where).toBeLessThan(10);
   } catch (error) {
     throw new Error(`${where}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });

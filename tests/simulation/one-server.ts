@@ -131,9 +131,13 @@ async function ask(random: Random, server: Server, told: Told[]): Promise<void> 
 }
 
 function speak(random: Random, server: Server, told: Told[]): void {
-  const { id, receipt } = random.oneIn(2) ? server.steer("More.") : server.followUp("And then?");
+  const answer = random.oneIn(2) ? server.steer("More.") : server.followUp("And then?");
+  answer.catch(() => undefined); // the store may be away
   told.push(async (log) => {
-    const { delivered } = await receipt;
+    const words = await answer.catch(() => undefined);
+    if (words === undefined) return undefined;
+    const { id } = words;
+    const { delivered } = await words.receipt;
     const isThere = log.some(({ refs }) => refs.signalId === id);
     return delivered === isThere ? undefined : `words were delivered: ${delivered}, in the log: ${isThere}`;
   });

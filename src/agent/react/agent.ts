@@ -1,4 +1,3 @@
-import type { ContextOperation } from "../../lanes/context-operation.ts";
 import type { ContextPolicy } from "../../projection/policy/policy.ts";
 import type { SummaryRange } from "../../projection/summary/summary-range.ts";
 import type { EntryInput, Refs } from "../../thread/entry.ts";
@@ -8,7 +7,7 @@ import { Thread } from "../../thread/thread.ts";
 import type { Directive } from "../directive.ts";
 import type { EventDraft } from "../event.ts";
 import type { CallBasis } from "../model-call.ts";
-import type { Failure, Steer } from "../signal.ts";
+import type { DeferredCommand, Failure, Steer } from "../signal.ts";
 import type { ReactSettings } from "./settings.ts";
 import { evolve, hasOpenCalls, INITIAL_STATE, type OpenCall, openCalls, type ReactState, type Run } from "./state.ts";
 
@@ -40,8 +39,8 @@ export interface InFlightState {
   readonly systemPrompt: string | undefined;
   /** Steers that wait for delivery, oldest first. */
   readonly steers: readonly Steer[];
-  /** The operation that waits for the end of the run. A newer one replaces it. */
-  readonly contextOp: ContextOperation | undefined;
+  /** Commands that wait for the end of the run, oldest first. */
+  readonly deferred: readonly DeferredCommand[];
   /** The `cutSeq` of the last `context_cut` event. */
   readonly cutSeq: number | undefined;
   /** The number of `tool_completed` events of this exchange, which are emitted in the order of the calls. */
@@ -76,7 +75,7 @@ export const NOTHING_IN_FLIGHT: InFlightState = Object.freeze({
   running: Object.freeze([]),
   systemPrompt: undefined,
   steers: Object.freeze([]),
-  contextOp: undefined,
+  deferred: Object.freeze([]),
   cutSeq: undefined,
   emittedResults: 0,
   isPhased: false,

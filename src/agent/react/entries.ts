@@ -20,7 +20,12 @@ export function askEntry(run: RunIds, content: Content, options: StoredRequestOp
 
 export function steerEntry(run: Run, { id, steer, content, source, refs }: Steer): EntryInput {
   const from = source === undefined ? {} : { source };
-  return message(withRefs(run, { ...refs, ...from }), { role: "user", content, steer, ...from }, { signalId: id });
+  const entry = message(
+    withRefs(run, { ...refs, ...from }),
+    { role: "user", content, steer, ...from },
+    { signalId: id },
+  );
+  return { ...entry, id: commandEntryId(id) };
 }
 
 /** Asks for a corrected answer. Uses the role "user", because providers have no other role for it. */
@@ -228,4 +233,9 @@ function callRefs(run: Run): {
 /** The cast is safe: all fields are JSON, but an interface has no index signature. */
 function json(payload: object): JsonObject {
   return payload as JsonObject;
+}
+
+/** The id of the entry that a command writes. A store recognizes a repeated command by it. */
+export function commandEntryId(commandId: string): string {
+  return `${commandId}/0`;
 }

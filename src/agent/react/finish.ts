@@ -1,4 +1,3 @@
-import type { ContextOperation } from "../../lanes/context-operation.ts";
 import type { JsonValue } from "../../thread/json.ts";
 import type { TerminationReason } from "../event.ts";
 import type { CallRecord } from "../model-call.ts";
@@ -14,7 +13,7 @@ import {
   updateFlight,
 } from "./agent.ts";
 import { endEntry, resultEntry } from "./entries.ts";
-import { applyOperation } from "./operations.ts";
+import { applyDeferred } from "./operations.ts";
 import { type OpenCall, openCalls, type RequestEnd, type Run } from "./state.ts";
 
 /** Completes the request. Appends an end entry when the last answer does not carry the end. */
@@ -56,32 +55,22 @@ export function outcomeAtEnd({ status }: PendingEnd, what: string): ToolOutcome 
     : errorOutcome("interrupted", `The request failed; ${what}.`);
 }
 
-/** The steps at every end of a run, in order: deferred operation, receipts, last token, terminal event. */
+/** The steps at every end of a run, in order: deferred commands, words that came too late, last token, terminal event. */
 export function finishRun(step: Step, run: Run, end: RequestEnd, object?: JsonValue): Step {
   const { requestId, runId, iteration } = run;
-  const { steers, contextOp } = step.agent.flight;
   const isOver = step.agent.state.run === undefined; // another process may have started a new run
-  const changed =
-    contextOp !== undefined && isOver ? emitApplied(applyOperation(step, contextOp), run, contextOp) : step;
+  const changed = isOver ? applyDeferred(step, run) : step;
+  const { steers, deferred } = changed.agent.flight;
+  const dropped = { status: "dropped", reason: REASONS[end.status] } as const;
   const left = addDirectives(
-    { ...changed, agent: { ...changed.agent, flight: NOTHING_IN_FLIGHT } },
-    ...steers.map(({ id }) => ({ type: "receipt", id, delivered: false, reason: REASONS[end.status] }) as const),
+    { ...changed, agent: { ...changed.agent, flight: { ...NOTHING_IN_FLIGHT, deferred } } },
+    ...steers.map(({ id }) => ({ type: "settle", id, end: dropped }) as const),
     { type: "checkpoint", requestId, runId, iteration, reason: "terminal" },
   );
-  const stopped = addDirectives(emitEnd(left, run, end, object), {
-    type: "stop",
-    requestId,
-    runId,
-    status: end.status,
-  });
-  return contextOp === undefined ? stopped : addDirectives(stopped, { type: "apply_context_op", operation: contextOp });
+  return addDirectives(emitEnd(left, run, end, object), { type: "stop", requestId, runId, status: end.status });
 }
 
-function emitApplied(step: Step, run: Run, { opId, contextRef }: ContextOperation): Step {
-  return emitEvent(step, run, { kind: "context_op_applied", data: { opId, lane: contextRef } });
-}
-
-/** Receipt reasons for steers that were not delivered. */
+/** The reasons for words that were not delivered. */
 const REASONS = { completed: "closed", failed: "run_failed", cancelled: "cancelled" } as const;
 
 function emitEnd(step: Step, run: Run, end: RequestEnd, object: JsonValue | undefined): Step {

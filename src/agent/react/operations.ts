@@ -13,25 +13,34 @@ import { type JsonObject, sameJson } from "../../thread/json.ts";
 import { checkName } from "../../thread/options.ts";
 import type { Thread } from "../../thread/thread.ts";
 import { laneBaseOf } from "../../thread/thread-data.ts";
-import type { Signal } from "../signal.ts";
-import { addDirectives, commitEntries, type ReactAgent, type Step, unchanged, updateFlight } from "./agent.ts";
-import { hasOpenCalls } from "./state.ts";
+import type { DeferredCommand, Signal } from "../signal.ts";
+import {
+  addDirectives,
+  commitEntries,
+  emitEvent,
+  type ReactAgent,
+  type Step,
+  unchanged,
+  updateFlight,
+} from "./agent.ts";
+import { commandEntryId } from "./entries.ts";
+import { hasOpenCalls, type Run } from "./state.ts";
 
-/** Applies an operation at once when no request is open. Otherwise defers it to the end of the run; the last one wins. */
+/** Applies an operation at once when no request is open. Otherwise defers it to the end of the run. */
 export function handleContextOperation(agent: ReactAgent, input: ContextOperation): Step {
   const operation = checkContextOperation(input, agent.thread);
   laneBaseOf(agent.thread.base, operation.contextRef); // the lane may become the active one
   mustReachBack(operation, agent.thread);
-  if (isKnown(agent, operation)) return unchanged(agent);
+  const { opId: id } = operation;
+  checkOpId(id);
+  const waiting = agent.flight.deferred.find((command) => command.id === id);
+  if (waiting !== undefined && isSame(waiting.signal.operation, operation)) return unchanged(agent);
+  if (agent.state.run === undefined || isApplied(agent, operation)) return applyOperation(unchanged(agent), operation);
   checkLanes(agent, operation);
-  if (agent.state.run === undefined) return applyOperation(unchanged(agent), operation);
   checkOpenCalls(agent, operation);
-  const superseded = agent.flight.contextOp?.opId;
-  return addDirectives(updateFlight(unchanged(agent), { contextOp: operation }), {
-    type: "keep_context_op",
-    operation,
-    ...(superseded !== undefined && { superseded }),
-  });
+  const command = { id, signal: { type: "context_op", operation } } as const;
+  const deferred = [...agent.flight.deferred, command];
+  return addDirectives(updateFlight(unchanged(agent), { deferred }), { type: "defer", ...command });
 }
 
 /** Commits a setting at once. It holds for the requests that are asked after it, so an open request keeps what it has. */
@@ -43,23 +52,50 @@ export function handleSetting(agent: ReactAgent, { setting, refs }: Extract<Sign
   return commitEntries(unchanged(agent), entry);
 }
 
-/** The entry id is made from the `opId`, so that a store accepts an operation only once. */
-export function applyOperation(step: Step, operation: ContextOperation): Step {
-  const entry = { id: operationId(operation.opId), kind: "ai_context_operation", payload: operation };
-  return commitEntries(updateFlight(step, { contextOp: undefined }), entry);
+/** Applies the commands that waited for the end of the run, in order. One that is refused does not stop the others. */
+export function applyDeferred(step: Step, run: Run): Step {
+  const { deferred } = step.agent.flight;
+  return deferred.reduce(
+    (before, command) => applyOrRefuse(before, run, command),
+    updateFlight(step, { deferred: [] }),
+  );
 }
 
-/** Whether the operation is in the loaded log or deferred. The store checks entries that are not loaded. */
-function isKnown({ thread, flight }: ReactAgent, operation: ContextOperation): boolean {
-  const { opId } = operation;
-  operationId(opId); // refuse a bad id now, not at the end of the run
+function applyOrRefuse(step: Step, run: Run, { id, signal: { operation } }: DeferredCommand): Step {
+  try {
+    const { thread } = step.agent;
+    const { rev } = thread;
+    const applied = applyOperation(step, checkContextOperation(operation, thread)); // the thread has grown since
+    const event = { kind: "context_op_applied", data: { opId: id, lane: operation.contextRef } } as const;
+    return applied.agent.thread.rev === rev ? applied : emitEvent(applied, run, event);
+  } catch (error) {
+    if (!ContextOpError.isInstance(error)) throw error;
+    const { code, message } = error;
+    return addDirectives(step, { type: "settle", id, end: { status: "refused", code, message } });
+  }
+}
+
+/** Writes nothing when the log has the operation. A store that has more of the log knows it by the id of its entry. */
+function applyOperation(step: Step, operation: ContextOperation): Step {
+  const { opId: id } = operation;
+  const applied = { type: "settle", id, end: { status: "applied" } } as const;
+  if (isApplied(step.agent, operation)) return addDirectives(step, applied);
+  checkLanes(step.agent, operation);
+  const entry = { id: commandEntryId(id), kind: "ai_context_operation", payload: operation };
+  return addDirectives(commitEntries(step, entry), applied);
+}
+
+/** Whether the operation is in the loaded log. The id of its entry has another form in logs of 0.1. */
+function isApplied({ thread }: ReactAgent, operation: ContextOperation): boolean {
   const applied = thread
     .filterByKind("ai_context_operation", { partial: true })
-    .find(({ payload }) => payload.opId === opId)?.payload;
-  const known = applied ?? (flight.contextOp?.opId === opId ? flight.contextOp : undefined);
-  if (known === undefined) return false;
+    .find(({ payload }) => payload.opId === operation.opId)?.payload;
+  return applied !== undefined && isSame(applied, operation);
+}
+
+function isSame(known: ContextOperation, operation: ContextOperation): boolean {
   if (sameJson(known as JsonObject, operation as JsonObject)) return true; // every payload is a JSON object
-  throw opIdReused(opId);
+  throw opIdReused(operation.opId);
 }
 
 /** Refuses an edge behind an open call: the edge would separate the call from its result. */
@@ -104,12 +140,10 @@ export function opIdReused(opId: string): ContextOpError {
   return new ContextOpError({ code: "context_op_id_reused", path: "opId", message });
 }
 
-/** The id of an operation's entry. */
-function operationId(opId: string): string {
-  const id = `op_${opId}`;
+/** The entry takes its id from it. A bad one is refused now, not at the end of the run. */
+function checkOpId(opId: string): void {
   try {
-    checkName("opId", id);
-    return id;
+    checkName("opId", opId);
   } catch (cause) {
     const message = HeddleError.isInstance(cause) ? cause.message : "opId is not a name.";
     throw new ContextOpError({ code: "context_op_invalid", path: "opId", message, cause });
@@ -123,8 +157,8 @@ export interface AgentInspection {
   /** The content of the running request's lane; undefined when no request is open. */
   readonly runContext: Context | undefined;
   readonly activeContextRef: string;
-  /** The operation that waits for the end of the run. */
-  readonly pendingContextOp: ContextOperation | undefined;
+  /** The commands that wait for the end of the run, oldest first. */
+  readonly deferred: readonly DeferredCommand[];
   /** The ids of the operations applied last. */
   readonly appliedContextOps: readonly string[];
   /** The last entry that the last model call could see; -1 when there was no call. */
@@ -132,7 +166,7 @@ export interface AgentInspection {
 }
 
 /**
- * The agent's state as a view. It is computed from the thread on each call, except for the deferred operation.
+ * The agent's state as a view. It is computed from the thread on each call, except for the deferred commands.
  *
  * @example
  * inspectAgent(restore(reactSettings(), thread)).context.entries; // the messages of the active lane
@@ -143,7 +177,7 @@ export function inspectAgent({ thread, state, flight }: ReactAgent): AgentInspec
     context: foldLane(thread, activeContextRef),
     runContext: run && foldLane(thread, run.lane),
     activeContextRef,
-    pendingContextOp: flight.contextOp,
+    deferred: flight.deferred,
     appliedContextOps,
     projectionCursorSeq,
   };

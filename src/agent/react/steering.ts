@@ -1,5 +1,6 @@
 import type { Entry } from "../../thread/entry.ts";
 import { hasContent } from "../../thread/message.ts";
+import { checkName } from "../../thread/options.ts";
 import type { Signal, Steer } from "../signal.ts";
 import {
   addDirectives,
@@ -14,21 +15,28 @@ import { steerEntry } from "./entries.ts";
 import type { Run } from "./state.ts";
 
 /** The most steers that may wait for delivery. */
-export const MAX_STEERS = 64;
+const MAX_STEERS = 64;
 
 type SteerSignal = Extract<Signal, { type: "steer" }>;
 
-/** Queues a steer for the run, or returns a receipt with the reason. A repeated id is delivered once. */
-export function handleSteer(agent: ReactAgent, { type: _type, ...input }: SteerSignal): Step {
+/** Queues a steer for the run, or drops it with the reason. A repeated id is delivered once. */
+export function handleSteer(agent: ReactAgent, { type, ...input }: SteerSignal): Step {
   const { id, content } = input;
+  checkName("id", id); // the entry takes its id from it
   if (agent.flight.steers.some((waiting) => waiting.id === id)) return unchanged(agent);
   const known = agent.thread.filterByRef("signalId", id, { partial: true }).find(isSteer);
-  if (known !== undefined)
-    return addDirectives(unchanged(agent), { type: "receipt", id, delivered: true, entryId: known.id });
+  if (known !== undefined) {
+    return addDirectives(unchanged(agent), { type: "settle", id, end: { status: "delivered", seq: known.seq } });
+  }
   const steer: Steer = { ...input, content: typeof content === "string" ? content.trim() : content };
   const reason = steerRefusal(agent, steer);
-  if (reason !== undefined) return addDirectives(unchanged(agent), { type: "receipt", id, delivered: false, reason });
-  return updateFlight(unchanged(agent), { steers: [...agent.flight.steers, steer] });
+  if (reason !== undefined) {
+    return addDirectives(unchanged(agent), { type: "settle", id, end: { status: "dropped", reason } });
+  }
+  // After a crash the words must not reach a later request.
+  const bound = { ...steer, requestId: agent.state.run?.requestId ?? "" };
+  const queued = updateFlight(unchanged(agent), { steers: [...agent.flight.steers, bound] });
+  return addDirectives(queued, { type: "defer", id, signal: { type, ...bound } });
 }
 
 function isSteer({ kind, payload }: Entry): boolean {
@@ -60,6 +68,6 @@ function deliverSteer(step: Step, run: Run, steer: Steer): Step {
   const next = commitEntries(step, steerEntry(run, steer));
   const { id, content, steer: kind } = steer;
   const emitted = emitEvent(next, run, { kind: "input_injected", data: { id, steer: kind, content } });
-  const entryId = next.agent.thread.last()?.id;
-  return addDirectives(emitted, { type: "receipt", id, delivered: true, ...(entryId !== undefined && { entryId }) });
+  const { lastSeq: seq } = next.agent.thread;
+  return addDirectives(emitted, { type: "settle", id, end: { status: "delivered", seq } });
 }

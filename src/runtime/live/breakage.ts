@@ -1,19 +1,11 @@
 import type { Suspension } from "../../agent/event.ts";
 import type { ReactAgent } from "../../agent/react/agent.ts";
 import type { Failure, Signal } from "../../agent/signal.ts";
-import type { ContextOperation } from "../../lanes/context-operation.ts";
+import type { Command as InboxRow } from "../../stores/command.ts";
 import { StaleHolderError, StoreError, ThreadHeldError } from "../../stores/errors.ts";
 import { failureOf, RequestError } from "../request/request-error.ts";
-import {
-  currentRequest,
-  effects,
-  followedBy,
-  isRequestOpen,
-  operationSignal,
-  update,
-  updateRequest,
-  wait,
-} from "./decision.ts";
+import { currentRequest, effects, followedBy, isRequestOpen, update, updateRequest, wait } from "./decision.ts";
+import { inboxOf, signalsOf } from "./inbox.ts";
 import type { Command, Hold } from "./live.ts";
 import { openRequest, suspendRequest, suspensionIn, takeBackTools } from "./request-state.ts";
 import type { Decision } from "./signal.ts";
@@ -66,7 +58,7 @@ export function breakDown(decision: Decision, error: unknown): Decision {
       reason: new RequestError({ code, message }),
     });
   }
-  next = effects(next, { type: "settle_all", reason: "run_failed", error }, { type: "follow", fromSeq: undefined });
+  next = effects(next, { type: "follow", fromSeq: undefined });
   if (request !== undefined && suspension?.reason !== "store") next = takeBackTools(next, request.id);
   if (lost) return effects(next, { type: "lost", error });
   if (suspension === undefined && nextRetryMs === undefined) {
@@ -110,7 +102,7 @@ export function restored(
   decision: Decision,
   { isResuming, after }: Extract<Hold, { type: "restore" }>,
   fresh: ReactAgent,
-  operation: ContextOperation | undefined,
+  rows: readonly InboxRow[],
 ): Decision {
   const { live } = decision;
   const { broken, request } = live;
@@ -118,17 +110,18 @@ export function restored(
   const { run } = fresh.state;
   // The agent emits the end of a run that it knows, also when the log has it already.
   const isOver = request !== undefined && isRequestOpen(live) && run?.runId !== request.runId;
-  const { systemPrompt } = live.agent.flight;
+  const { systemPrompt, steers, deferred } = live.agent.flight;
   const flight = {
     ...fresh.flight,
+    ...(!live.postsCommands && { steers, deferred }),
     ...(systemPrompt !== undefined && { systemPrompt }),
     ...(isOver && { runId: request.runId }),
   };
   const agent = { ...fresh, settings: live.agent.settings, flight };
   const nextRetryMs = Math.min(2 * (broken?.retryMs ?? FIRST_RETRY_MS), LONGEST_RETRY_MS);
-  const mended = update(decision, { agent, broken: undefined, nextRetryMs });
+  const mended = update(decision, { agent, inbox: inboxOf(rows), broken: undefined, nextRetryMs });
   const failure = broken?.failure ?? UNKNOWN;
-  const operations = operation === undefined ? [] : [operationSignal(operation)];
+  const waiting = signalsOf(rows);
   if (run !== undefined) {
     const isKnown = request?.id === run.requestId; // a caller that got no request asks again
     const resume: Signal =
@@ -137,17 +130,17 @@ export function restored(
         : { type: "resume", failure };
     return followedBy(
       openRequest(mended, run, nextEventSeq(agent.thread, run)),
-      ...operations,
+      ...waiting,
       { type: "agent", signal: resume },
       ...after,
     );
   }
-  if (!isOver) return followedBy(mended, ...operations, ...after);
+  if (!isOver) return followedBy(mended, ...waiting, ...after);
   const { id: requestId, runId } = request;
   // After the notice the request is over, unless the log has nothing of it because the thread was deleted.
   return followedBy(
     openRequest(mended, { requestId, runId }, 1),
-    ...operations,
+    ...waiting,
     { type: "agent", signal: { type: "notice" } },
     { type: "close_request", failure, cause: request.thrown?.error },
     ...after,

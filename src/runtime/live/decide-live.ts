@@ -1,7 +1,10 @@
 import { heldFor } from "../../agent/react/call-context.ts";
+import { opIdReused } from "../../agent/react/operations.ts";
+import { CommandError } from "../../stores/errors.ts";
 import { advanceAsks, giveToRequest, mustWait, refuseAsk, refuseAsks, withdrawAsk } from "./asks.ts";
 import { breakDown, isForGood, notRestored, restore, restored } from "./breakage.ts";
-import { effects, endWork, followedBy, operationSignal, update, updateRequest, wait } from "./decision.ts";
+import { effects, endWork, followedBy, update, updateRequest, wait } from "./decision.ts";
+import { inboxOf, inboxRead, posted, signalsOf, withoutCommand } from "./inbox.ts";
 import type { Hold, Live } from "./live.ts";
 import { closeRequest, isNoteDue, openRequest, setNoteTimer, workedMs } from "./request-state.ts";
 import type { Change, Decision, Given, LiveSignal, Moment } from "./signal.ts";
@@ -12,6 +15,7 @@ import {
   caughtUp,
   decideTurn,
   endTurn,
+  failTurn,
   needsMore,
   notAppended,
   performTurn,
@@ -150,14 +154,16 @@ function answered(decision: Decision, signal: Extract<LiveSignal, { readonly id:
     }
     case "mint":
       return performTurn(current, hold.turn, moment);
-    case "keep": {
-      const { superseded: opId } = hold;
-      const settled =
-        opId === undefined ? current : effects(current, { type: "operation", opId, settled: { status: "superseded" } });
-      return performTurn(settled, hold.turn, moment);
+    case "post": {
+      if (signal.type !== "posted") return current;
+      const [known, settle] = posted(current, hold, signal.outcome);
+      const { turn } = hold;
+      return performTurn(known, settle === undefined ? turn : { ...turn, todo: [settle, ...turn.todo] }, moment);
     }
+    case "read_inbox":
+      return signal.type === "inbox_read" ? decideTurn(inboxRead(current, signal.rows), hold.turn, moment) : current;
     case "restore":
-      return signal.type === "restored" ? restored(current, hold, signal.agent, signal.operation) : current;
+      return signal.type === "restored" ? restored(current, hold, signal.agent, signal.rows) : current;
     case "shorten":
       return signal.type === "shortened"
         ? update(current, { agent: { ...current.live.agent, thread: signal.agent.thread, state: signal.agent.state } })
@@ -178,8 +184,10 @@ function holdFailed(decision: Decision, hold: Hold, error: unknown, moment: Mome
       return effects(decision, { type: "settle", reply: hold.read.reply, ...(hold.read.isAhead ? {} : { error }) });
     case "mint":
       return performTurn(breakDown(decision, error), hold.turn, moment);
-    case "keep":
-      return notKept(decision, hold, error, moment);
+    case "post":
+      return notPosted(decision, hold, error, moment);
+    case "read_inbox":
+      return failTurn(decision, hold.turn, error, moment);
     case "restore":
       return refuseAsks(notRestored(decision, hold, error), error);
     case "shorten":
@@ -189,19 +197,20 @@ function holdFailed(decision: Decision, hold: Hold, error: unknown, moment: Mome
   }
 }
 
-/** What could not be stored does not wait, and what waited before still does. The caller gets the error. */
-function notKept(
+/** What could not be stored does not wait. The caller gets the error. */
+function notPosted(
   decision: Decision,
-  { turn, before }: Extract<Hold, { type: "keep" }>,
+  { turn, commandId }: Extract<Hold, { type: "post" }>,
   error: unknown,
   moment: Moment,
 ): Decision {
-  const { agent } = decision.live;
-  const without = update(decision, { agent: { ...agent, flight: { ...agent.flight, contextOp: before } } });
-  const broken = isForGood(error)
-    ? breakDown(without, error)
-    : effects(without, { type: "keep_quietly", operation: before });
-  return endTurn(broken, turn, { error }, moment);
+  const without = update(decision, { agent: withoutCommand(decision.live.agent, commandId) });
+  if (isForGood(error)) return endTurn(breakDown(without, error), turn, { error }, moment);
+  // The row of another command has this id. After other errors, this one may have a row.
+  const isOther = CommandError.isInstance(error);
+  const withdrawn = isOther ? without : effects(without, { type: "withdraw_row", commandId });
+  const isOperation = isOther && turn.signal.type === "context_op";
+  return endTurn(withdrawn, turn, { error: isOperation ? opIdReused(commandId) : error }, moment);
 }
 
 /** Everything that the caller gives is there: the agent decides. */
@@ -233,15 +242,13 @@ function hasOtherSettings(agent: Live["agent"], { seqs }: NonNullable<Given["hel
   return now.length !== seqs.length || now.some((seq, index) => seq !== seqs[index]);
 }
 
-/** Takes up what the last process left: an open request, and an operation that waits. */
-function opened(
-  decision: Decision,
-  { operation, first, given, reply }: Extract<LiveSignal, { type: "opened" }>,
-): Decision {
+/** Takes up what the last process left: an open request, and commands that wait. */
+function opened(decision: Decision, { rows, first, given, reply }: Extract<LiveSignal, { type: "opened" }>): Decision {
   const { run } = decision.live.agent.state;
-  const waiting = operation === undefined ? [] : [operationSignal(operation)];
-  if (run === undefined || first === undefined) return followedBy(decision, ...waiting, { type: "mend", reply });
-  const begun = openRequest(decision, run, nextEventSeq(decision.live.agent.thread, run));
+  const waiting = signalsOf(rows);
+  const read = update(decision, { inbox: inboxOf(rows) });
+  if (run === undefined || first === undefined) return followedBy(read, ...waiting, { type: "mend", reply });
+  const begun = openRequest(read, run, nextEventSeq(decision.live.agent.thread, run));
   if (given === undefined)
     return followedBy(begun, ...waiting, { type: "agent", signal: first }, { type: "mend", reply });
   const { failed, systemPrompt } = given;

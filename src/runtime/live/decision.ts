@@ -1,4 +1,3 @@
-import type { ContextOperation } from "../../lanes/context-operation.ts";
 import type { Hold, Live, RequestState } from "./live.ts";
 import type { Decision, Effect, LiveSignal } from "./signal.ts";
 
@@ -49,16 +48,6 @@ type HoldWithoutId = Hold extends infer One ? (One extends Hold ? Omit<One, "id"
 export function wait(decision: Decision, hold: HoldWithoutId, effect: (id: string) => Effect): Decision {
   const [next, id] = withId(decision);
   return effects(update(next, { hold: { ...hold, id } as Hold }), effect(id)); // Omit over a union, put back
-}
-
-/** The reply id of an operation that waited. */
-export function deferredReply(opId: string): string {
-  return `deferred ${opId}`;
-}
-
-/** An operation that waited for the end of a run when its process ended, or when its store failed. */
-export function operationSignal(operation: ContextOperation): LiveSignal {
-  return { type: "agent", signal: { type: "context_op", operation }, reply: deferredReply(operation.opId) };
 }
 
 /** Signals to decide before the waiting ones. */

@@ -2,8 +2,8 @@ import type { Directive, LlmStream } from "../../agent/directive.ts";
 import type { Suspension } from "../../agent/event.ts";
 import type { ReactAgent, Step } from "../../agent/react/agent.ts";
 import type { ReactSettings } from "../../agent/react/settings.ts";
-import type { Failure, Signal, StoredRequestOptions } from "../../agent/signal.ts";
-import type { ContextOperation } from "../../lanes/context-operation.ts";
+import type { DeferredCommand, Failure, Signal, StoredRequestOptions } from "../../agent/signal.ts";
+import type { ConsumedCommand } from "../../stores/command.ts";
 import type { Refs } from "../../thread/entry.ts";
 import type { JsonValue } from "../../thread/json.ts";
 import type { Content } from "../../thread/message.ts";
@@ -61,8 +61,8 @@ export interface Turn {
   readonly stage: "durable" | "next" | "mark";
   readonly performed: readonly Directive[];
   readonly todo: readonly Directive[];
-  /** An operation that could not be appended with the end of the run. It gets an append of its own. */
-  readonly refused: ContextOperation | undefined;
+  /** Commands that could not be appended with the end of the run. Each gets an append of its own. */
+  readonly alone: readonly DeferredCommand[];
 }
 
 /** The result of a signal of the agent. */
@@ -98,17 +98,18 @@ export type Command =
 
 /** An effect whose answer other signals wait for. */
 export type Hold = { readonly id: string } & (
-  | { readonly type: "append"; readonly turn: Turn; readonly step: Step }
+  | {
+      readonly type: "append";
+      readonly turn: Turn;
+      readonly step: Step;
+      readonly consumes: readonly ConsumedCommand[];
+    }
+  | { readonly type: "post"; readonly turn: Turn; readonly commandId: string }
+  | { readonly type: "read_inbox"; readonly turn: Turn }
   | { readonly type: "catch_up"; readonly turn: Turn; readonly step: Step | undefined; readonly error: unknown }
   | { readonly type: "load"; readonly turn: Turn }
   | { readonly type: "load_for_read"; readonly read: Extract<Command, { type: "read" }>; readonly error: unknown }
   | { readonly type: "mint"; readonly turn: Turn }
-  | {
-      readonly type: "keep";
-      readonly turn: Turn;
-      readonly before: ContextOperation | undefined;
-      readonly superseded: string | undefined;
-    }
   | { readonly type: "restore"; readonly isResuming: boolean; readonly after: readonly Command[] }
   | { readonly type: "shorten" }
 );
@@ -141,6 +142,10 @@ export interface Live {
   readonly recover: "resume" | "fail";
   readonly queuesAsks: boolean;
   readonly mintsTokens: boolean;
+  /** Commands that wait are rows of the store's inbox. Otherwise they are only in `agent.flight`. */
+  readonly postsCommands: boolean;
+  /** The rows of the commands that wait: their revisions, by id. */
+  readonly inbox: ReadonlyMap<string, number>;
   readonly ownTools: ToolFacts;
   /** What the caller gave with a request: the context, and the facts of its own tools. */
   readonly given:
@@ -169,11 +174,15 @@ export interface Live {
 }
 
 /** The value of a thread that was loaded: nothing is at work. */
-export function newLive(agent: ReactAgent, rules: Pick<Live, "recover" | "queuesAsks" | "mintsTokens">): Live {
+export function newLive(
+  agent: ReactAgent,
+  rules: Pick<Live, "recover" | "queuesAsks" | "mintsTokens" | "postsCommands">,
+): Live {
   const { tools, traits } = agent.settings;
   return {
     ...rules,
     agent,
+    inbox: new Map(),
     ownTools: { tools, traits },
     given: undefined,
     request: undefined,

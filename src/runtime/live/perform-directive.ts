@@ -1,10 +1,9 @@
 import type { Directive } from "../../agent/directive.ts";
 import type { EventDraft } from "../../agent/event.ts";
-import type { ReactAgent } from "../../agent/react/agent.ts";
 import type { Failure } from "../../agent/signal.ts";
-import type { Receipt, ReceiptReason } from "../request/request.ts";
 import { requestCancelled, requestFailed } from "../request/request-error.ts";
-import { currentRequest, deferredReply, effects, startWork, update, updateRequest, wait } from "./decision.ts";
+import { currentRequest, effects, startWork, update, updateRequest, wait } from "./decision.ts";
+import { deferCommand } from "./inbox.ts";
 import type { Live, RequestState, Turn } from "./live.ts";
 import { forgetRequest, limitWork, openRequest } from "./request-state.ts";
 import type { Decision, Moment } from "./signal.ts";
@@ -12,6 +11,9 @@ import type { Decision, Moment } from "./signal.ts";
 /** The effects of one directive, whose entries are durable. `rest` is the turn after it. Most directives do not need it. */
 export function performDirective(decision: Decision, directive: Directive, rest: () => Turn, moment: Moment): Decision {
   const { live } = decision;
+  if (directive.type === "settle") {
+    return effects(decision, { type: "outcome", commandId: directive.id, end: directive.end });
+  }
   if (live.broken !== undefined || live.stopping?.phase === "closed") {
     // The request has ended here. Only the result of one whose end was emitted is still missing.
     const isMissing = directive.type === "stop" && live.request?.hasEmittedEnd;
@@ -33,16 +35,8 @@ export function performDirective(decision: Decision, directive: Directive, rest:
       return emitEvent(opened, directive.requestId, directive.event, directive.iteration);
     case "checkpoint":
       return mintToken(opened, directive, rest);
-    case "receipt":
-      return effects(opened, { type: "receipt", receipt: receiptOf(opened.live.agent, directive) });
-    case "keep_context_op": {
-      const { operation, superseded } = directive;
-      const turn = rest();
-      const { contextOp: before } = turn.before.flight;
-      return wait(opened, { type: "keep", turn, before, superseded }, (id) => ({ type: "keep", id, operation }));
-    }
-    case "apply_context_op":
-      return applyOperation(opened, directive.operation);
+    case "defer":
+      return deferCommand(opened, directive, rest);
     case "schedule": {
       const { requestId: _request, runId: _run, type: _type, signal: over, ...limit } = directive;
       return limitWork(opened, { ...limit, over }, moment);
@@ -135,39 +129,6 @@ function mintToken(
   const run = agent.state.run ?? agent.state.last?.run;
   if (!mintsTokens || run === undefined || !isCurrent(decision.live, requestId)) return decision;
   return wait(decision, { type: "mint", turn: rest() }, (id) => ({ type: "mint", id, agent, run, phase }));
-}
-
-function receiptOf(
-  { thread }: ReactAgent,
-  { id, delivered, entryId, reason = "closed" }: Extract<Directive, { type: "receipt" }>,
-): Receipt {
-  if (!delivered) return { id, delivered, reason: reason as ReceiptReason }; // the agent uses no other reasons
-  for (let seq = thread.lastSeq; seq >= thread.firstSeq; seq--) {
-    if (thread.at(seq)?.id === entryId) return { id, delivered, seq };
-  }
-  return { id, delivered, seq: thread.lastSeq };
-}
-
-/** The run is over. An operation that was not appended with its end is appended before anything else. */
-function applyOperation(
-  decision: Decision,
-  operation: Extract<Directive, { type: "apply_context_op" }>["operation"],
-): Decision {
-  const { opId } = operation;
-  const applied = decision.live.agent.thread
-    .filterByKind("ai_context_operation", { partial: true })
-    .some(({ payload }) => payload.opId === opId);
-  if (!applied) {
-    return effects(decision, {
-      type: "next",
-      signal: { type: "agent", signal: { type: "context_op", operation }, reply: deferredReply(opId) },
-    });
-  }
-  return effects(
-    decision,
-    { type: "operation", opId, settled: { status: "applied" } },
-    { type: "forget_operation", opId },
-  );
 }
 
 /** The request has ended: its result is settled. */

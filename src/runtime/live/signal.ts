@@ -2,16 +2,14 @@ import type { LlmStream, Summarize, ToolExec } from "../../agent/directive.ts";
 import type { EventDraft, Suspension } from "../../agent/event.ts";
 import type { ReactAgent } from "../../agent/react/agent.ts";
 import type { EndedRun, Run } from "../../agent/react/state.ts";
-import type { Failure, Signal } from "../../agent/signal.ts";
-import type { ContextOperation } from "../../lanes/context-operation.ts";
+import type { CommandEnd, Failure, Signal } from "../../agent/signal.ts";
+import type { CommandInput, CommandOutcome, ConsumedCommand, Command as InboxRow } from "../../stores/command.ts";
 import type { AppendResult } from "../../stores/port.ts";
 import type { Entry } from "../../thread/entry.ts";
 import type { JsonObject, JsonValue } from "../../thread/json.ts";
 import type { Thread } from "../../thread/thread.ts";
 import type { TokenCounter } from "../../tokens/counter.ts";
 import type { ErrorOrigin } from "../callbacks.ts";
-import type { Receipt } from "../request/request.ts";
-import type { OperationSettled } from "../session/promised.ts";
 import type { Command, Live, QueuedAsk, ToolFacts, Turn } from "./live.ts";
 
 /** What happened to a live thread, outside or by an effect. */
@@ -19,11 +17,11 @@ export type LiveSignal =
   | Command
   /** Work ended, and its result was sent before or is not needed. */
   | { readonly type: "worked"; readonly id: string; readonly error?: unknown }
-  /** The process that opened the thread takes up its open request and its waiting operation. */
+  /** The process that opened the thread takes up its open request, and the rows of its inbox. */
   | {
       readonly type: "opened";
       readonly reply: string;
-      readonly operation: ContextOperation | undefined;
+      readonly rows: readonly InboxRow[];
       readonly first: Signal | undefined;
       readonly given: Given | undefined;
     }
@@ -45,12 +43,14 @@ export type LiveSignal =
   /** `isAmple`: it surely reaches far enough. */
   | { readonly type: "loaded"; readonly id: string; readonly thread: Thread; readonly isAmple: boolean }
   | { readonly type: "minted"; readonly id: string }
-  | { readonly type: "kept"; readonly id: string }
+  /** The command is a row. `outcome`: it was answered before. */
+  | { readonly type: "posted"; readonly id: string; readonly outcome: CommandOutcome | undefined }
+  | { readonly type: "inbox_read"; readonly id: string; readonly rows: readonly InboxRow[] }
   | {
       readonly type: "restored";
       readonly id: string;
       readonly agent: ReactAgent;
-      readonly operation: ContextOperation | undefined;
+      readonly rows: readonly InboxRow[];
     }
   | { readonly type: "shortened"; readonly id: string; readonly agent: ReactAgent }
   /** Another process has the thread, or the lease has ended. */
@@ -91,6 +91,7 @@ export type Effect =
       readonly before: ReactAgent;
       readonly after: ReactAgent;
       readonly metadata: JsonObject;
+      readonly consumes: readonly ConsumedCommand[];
     }
   | { readonly type: "catch_up"; readonly id: string; readonly agent: ReactAgent }
   | { readonly type: "load"; readonly id: string; readonly thread: Thread; readonly error: unknown }
@@ -101,14 +102,14 @@ export type Effect =
       readonly run: Run;
       readonly phase: "after_llm" | "after_tools" | "terminal";
     }
-  | { readonly type: "keep"; readonly id: string; readonly operation: ContextOperation | undefined }
+  | { readonly type: "post"; readonly id: string; readonly command: CommandInput }
+  | { readonly type: "read_inbox"; readonly id: string }
   | { readonly type: "restore"; readonly id: string; readonly confirm: boolean }
   | { readonly type: "shorten"; readonly id: string; readonly agent: ReactAgent }
   | { readonly type: "start"; readonly id: string; readonly directive: LlmStream | ToolExec | Summarize }
   | { readonly type: "prepare"; readonly ask: QueuedAsk }
-  | { readonly type: "forget_operation"; readonly opId: string }
-  /** The same as `keep`. Nothing waits for it, and it may fail. */
-  | { readonly type: "keep_quietly"; readonly operation: ContextOperation | undefined }
+  /** Nothing waits for it, and it may fail. */
+  | { readonly type: "withdraw_row"; readonly commandId: string }
   | {
       readonly type: "open_request";
       readonly requestId: string;
@@ -136,10 +137,9 @@ export type Effect =
       readonly error?: unknown;
     }
   | { readonly type: "settle_ask"; readonly askId: string; readonly error?: unknown; readonly known?: Entry }
-  | { readonly type: "receipt"; readonly receipt: Receipt }
-  | { readonly type: "operation"; readonly opId: string; readonly settled: OperationSettled }
-  /** Everyone who still waits gets the last answer. */
-  | { readonly type: "settle_all"; readonly reason: "run_failed" | "closed"; readonly error: unknown }
+  | { readonly type: "outcome"; readonly commandId: string; readonly end: CommandEnd }
+  /** The thread is let go. Commands that are rows wait for the next process. */
+  | { readonly type: "settle_all"; readonly reason: "closed" | "suspended"; readonly error: unknown }
   | { readonly type: "timer"; readonly name: TimerName; readonly ms: number | undefined }
   | { readonly type: "follow"; readonly fromSeq: number | undefined }
   /** Nothing is decided any more: let the thread go. */

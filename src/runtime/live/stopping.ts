@@ -76,7 +76,7 @@ function repliesOf(hold: Hold | undefined): readonly string[] {
 
 /** The store did not answer in time. What it takes later is fenced by the claim. */
 export function closeLive(decision: Decision, gaveUp: boolean): Decision {
-  const { stopping } = decision.live;
+  const { stopping, postsCommands } = decision.live;
   if (stopping === undefined || stopping.phase === "closed") return decision;
   const refused = refuseAsks(update(decision, { isAsking: false }), stopping.why);
   const { why: error } = stopping;
@@ -87,7 +87,7 @@ export function closeLive(decision: Decision, gaveUp: boolean): Decision {
     closed,
     { type: "timer", name: "give_up", ms: undefined },
     { type: "follow", fromSeq: undefined },
-    { type: "settle_all", reason: "closed", error: stopping.why },
+    { type: "settle_all", reason: postsCommands ? "suspended" : "closed", error: stopping.why },
     { type: "close", gaveUp },
   );
 }

@@ -1,20 +1,22 @@
 import type { Directive } from "../../agent/directive.ts";
 import { isWaiting, type ReactAgent, type Step } from "../../agent/react/agent.ts";
 import { decideDurable, decideNext } from "../../agent/react/decide.ts";
+import { commandEntryId } from "../../agent/react/entries.ts";
 import { opIdReused } from "../../agent/react/operations.ts";
 import { evolve } from "../../agent/react/state.ts";
 import type { Signal } from "../../agent/signal.ts";
 import { lanesOfExtended } from "../../lanes/active-lane.ts";
 import { ContextOpError } from "../../lanes/context-operation.ts";
 import { settingIdReused } from "../../lanes/setting.ts";
-import { ConflictError, EntryIdReuseError, threadNotFound } from "../../stores/errors.ts";
+import { CommandError, ConflictError, EntryIdReuseError, threadNotFound } from "../../stores/errors.ts";
 import type { AppendResult } from "../../stores/port.ts";
 import { HeddleError } from "../../thread/errors.ts";
 import type { JsonObject } from "../../thread/json.ts";
 import { failureOf, RequestError } from "../request/request-error.ts";
 import { askDecided } from "./asks.ts";
 import { breakDown } from "./breakage.ts";
-import { currentRequest, deferredReply, effects, update, updateRequest, wait } from "./decision.ts";
+import { currentRequest, effects, followedBy, update, updateRequest, wait } from "./decision.ts";
+import { consumedBy, withoutCommand } from "./inbox.ts";
 import type { Hold, Turn } from "./live.ts";
 import { performDirective } from "./perform-directive.ts";
 import { lookAtRequest } from "./request-state.ts";
@@ -38,7 +40,7 @@ export function takeTurn(
     stage: "durable",
     performed: [],
     todo: [],
-    refused: undefined,
+    alone: [],
   };
   // Others may have written since, and the agent must see it before it decides.
   return signal.type === "notice"
@@ -58,13 +60,19 @@ export function decideTurn(decision: Decision, turn: Turn, moment: Moment): Deci
   } catch (error) {
     return undecided(decision, turn, error, moment);
   }
+  return takeStep(decision, turn, step, moment);
+}
+
+/** What is durable first: the entries of a step, and the outcomes of commands that have waited. */
+function takeStep(decision: Decision, turn: Turn, step: Step, moment: Moment): Decision {
+  const { agent: before } = decision.live;
   const fresh = { ...turn, todo: step.directives };
-  if (step.agent.thread.rev === agent.thread.rev) {
-    return performTurn(update(decision, { agent: step.agent }), fresh, moment);
-  }
-  const metadata = metadataOf(decision.live, agent, step, moment);
-  return wait(decision, { type: "append", turn: fresh, step }, (id) => {
-    return { type: "append", id, before: agent, after: step.agent, metadata };
+  const consumes = consumedBy(decision.live, step.directives);
+  const hasEntries = step.agent.thread.rev > before.thread.rev;
+  if (!hasEntries && consumes.length === 0) return performTurn(update(decision, { agent: step.agent }), fresh, moment);
+  const metadata = hasEntries ? metadataOf(decision.live, before, step, moment) : {};
+  return wait(decision, { type: "append", turn: fresh, step, consumes }, (id) => {
+    return { type: "append", id, before, after: step.agent, metadata, consumes };
   });
 }
 
@@ -74,6 +82,7 @@ function undecided(decision: Decision, turn: Turn, error: unknown, moment: Momen
   if (needsMore(error)) {
     return wait(decision, { type: "load", turn }, (id) => ({ type: "load", id, thread: agent.thread, error }));
   }
+  if (isRefusal(turn, error)) return refuseCommand(decision, turn, error, moment);
   const isAsk = turn.signal.type === "ask" && !HeddleError.isInstance(error);
   if (turn.stage === "durable" && !isAsk) return endTurn(decision, turn, { error }, moment);
   const message = "`accept`, the projector, a reader or the token counter of the agent threw an error; `cause` has it.";
@@ -92,15 +101,33 @@ export function needsMore(error: unknown): boolean {
   return HeddleError.isInstance(error) && (error.code === "tail_too_short" || error.code === "lane_not_loaded");
 }
 
+/** Whether an operation that has waited is refused. It has no caller who gets the error. */
+function isRefusal({ signal, reply }: Turn, error: unknown): error is HeddleError {
+  return signal.type === "context_op" && reply === undefined && ContextOpError.isInstance(error);
+}
+
+/** An operation that has waited cannot be applied any more: that is its outcome. */
+function refuseCommand(decision: Decision, turn: Turn, { code, message }: HeddleError, moment: Moment): Decision {
+  if (turn.signal.type !== "context_op") return decision;
+  const { opId: id } = turn.signal.operation;
+  const settle = { type: "settle", id, end: { status: "refused", code, message } } as const;
+  const warning = `Thread ${moment.threadId}: the operation ${id} had waited and cannot be applied: ${message}`;
+  const warned = effects(decision, { type: "warn", message: warning });
+  return takeStep(warned, turn, { agent: decision.live.agent, directives: [settle] }, moment);
+}
+
 /** The entries of a turn are durable. */
 export function appended(
   decision: Decision,
-  { turn, step }: Extract<Hold, { type: "append" }>,
+  { turn, step, consumes }: Extract<Hold, { type: "append" }>,
   result: AppendResult,
   moment: Moment,
 ): Decision {
   const agent = adopted(decision.live.agent, step.agent, result);
-  return performTurn(update(decision, { agent, nextRetryMs: undefined }), turn, moment);
+  const { inbox: before } = decision.live;
+  const done = new Set(consumes.map(({ id }) => id));
+  const inbox = done.size === 0 ? before : new Map([...before].filter(([id]) => !done.has(id)));
+  return performTurn(update(decision, { agent, inbox, nextRetryMs: undefined }), turn, moment);
 }
 
 /** A store may know an operation or a setting from before. Then the log has it in another place, and its time is the store's. */
@@ -119,12 +146,18 @@ export function notAppended(
   moment: Moment,
 ): Decision {
   const { agent } = decision.live;
+  // The log has entries of these commands, and the request still needs its end.
+  const known = EntryIdReuseError.isInstance(given) ? given.entryIds : [];
+  const alone = agent.flight.deferred.filter(({ id }) => known.includes(commandEntryId(id)));
+  if (alone.length > 0) {
+    const without = alone.reduce((before, { id }) => withoutCommand(before, id), agent);
+    return decideTurn(update(decision, { agent: without }), { ...turn, alone: [...turn.alone, ...alone] }, moment);
+  }
   const error = operationError(given, agent, step);
-  const { contextOp } = agent.flight;
-  if (ContextOpError.isInstance(error) && contextOp !== undefined && turn.signal.type !== "context_op") {
-    // The log does not take the operation, and the request still needs its end.
-    const without = { ...agent, flight: { ...agent.flight, contextOp: undefined } };
-    return decideTurn(update(decision, { agent: without }), { ...turn, refused: contextOp }, moment);
+  if (isRefusal(turn, error)) return refuseCommand(decision, turn, error, moment);
+  if (ContextOpError.isInstance(error)) return endTurn(decision, turn, { error }, moment);
+  if (CommandError.isInstance(error)) {
+    return wait(decision, { type: "read_inbox", turn }, (id) => ({ type: "read_inbox", id }));
   }
   if (ConflictError.isInstance(error)) {
     return wait(decision, { type: "catch_up", turn, step, error }, (id) => ({ type: "catch_up", id, agent }));
@@ -158,12 +191,14 @@ export function caughtUp(
     const isDeleted = ConflictError.isInstance(error) && error.actual === 0;
     return failTurn(decision, turn, isDeleted ? threadNotFound(moment.threadId) : error, moment);
   }
-  const again = decideTurn(current, turn, moment);
+  // What the turn has done is seen by comparing with this.
+  const before = { ...turn.before, thread: agent.thread, state: agent.state };
+  const again = decideTurn(current, { ...turn, before }, moment);
   // They may have decided something.
   return effects(again, { type: "next", signal: { type: "agent", signal: { type: "notice" } } });
 }
 
-function failTurn(decision: Decision, turn: Turn, error: unknown, moment: Moment): Decision {
+export function failTurn(decision: Decision, turn: Turn, error: unknown, moment: Moment): Decision {
   if (turn.signal.type === "worked") return endTurn(decision, turn, { error }, moment);
   return endTurn(breakDown(decision, error), turn, { error }, moment);
 }
@@ -187,9 +222,9 @@ export function performTurn(decision: Decision, turn: Turn, moment: Moment): Dec
 
 function afterPerforming(decision: Decision, turn: Turn, moment: Moment): Decision {
   const { agent, broken } = decision.live;
-  if (turn.refused !== undefined) {
-    const alone: Directive = { type: "apply_context_op", operation: turn.refused };
-    return performTurn(decision, { ...turn, refused: undefined, todo: [alone] }, moment);
+  if (turn.alone.length > 0) {
+    const signals = turn.alone.map(({ signal }) => ({ type: "agent", signal }) as const);
+    return afterPerforming(followedBy(decision, ...signals), { ...turn, alone: [] }, moment);
   }
   switch (turn.stage) {
     case "durable":
@@ -229,32 +264,7 @@ export function endTurn(
   const looked = signal.type === "context_op" ? current : lookAtRequest(current, moment);
   const ended = signal.type === "ask" ? askDecided(looked, turn, outcome) : looked;
   if (signal.type === "hand_over") return handedOver(ended);
-  if (signal.type === "context_op" && reply === deferredReply(signal.operation.opId)) {
-    return deferredDecided(ended, signal.operation.opId, outcome, moment);
-  }
   return reply === undefined ? ended : effects(ended, { type: "settle", reply, turn, ...outcome });
-}
-
-/** An operation that had waited was applied, or waits for the end of another run, or cannot be applied. */
-function deferredDecided(
-  decision: Decision,
-  opId: string,
-  outcome: { readonly error?: unknown },
-  moment: Moment,
-): Decision {
-  const forgotten = { type: "forget_operation", opId } as const;
-  if (!("error" in outcome)) {
-    if (decision.live.agent.flight.contextOp?.opId === opId) return decision;
-    return effects(decision, { type: "operation", opId, settled: { status: "applied" } }, forgotten);
-  }
-  const { error } = outcome;
-  // The store may take the operation later, so it stays stored.
-  if (!ContextOpError.isInstance(error)) return decision;
-  const message = `Thread ${moment.threadId}: the operation ${opId} had waited and cannot be applied: ${error.message}`;
-  return effects(decision, { type: "operation", opId, settled: { status: "failed", error } }, forgotten, {
-    type: "warn",
-    message,
-  });
 }
 
 /** The state of the lanes with more of the thread. */

@@ -1,14 +1,22 @@
 import type { ReactSettings } from "../../agent/react/settings.ts";
+import type { Command, CommandInput, CommandOutcome, ConsumedCommand } from "../../stores/command.ts";
+import { CommandError } from "../../stores/errors.ts";
 import type { AppendResult } from "../../stores/port.ts";
 import { longerTail } from "../../stores/project-from-store.ts";
 import type { Entry, EntryInput } from "../../thread/entry.ts";
+import { ThreadError } from "../../thread/errors.ts";
+import { isPlainObject } from "../../thread/json.ts";
 import type { Effect, LiveSignal } from "../live/signal.ts";
 import type { Holder } from "../session/holder.ts";
 import { caughtUp, isAmple, loadAgent, shortened } from "../session/load.ts";
 import { retryStore } from "../session/store-retry.ts";
+import { threadKey } from "../thread-key.ts";
 import type { Scene } from "./scene.ts";
 
-type StoreEffect = Extract<Effect, { readonly type: "append" | "catch_up" | "load" | "keep" | "restore" | "shorten" }>;
+type StoreEffect = Extract<
+  Effect,
+  { readonly type: "append" | "post" | "read_inbox" | "catch_up" | "load" | "restore" | "shorten" }
+>;
 
 /** Reads or writes what other signals wait for. */
 export async function answerOf(
@@ -17,7 +25,7 @@ export async function answerOf(
   scene: Scene,
   holder: Holder | undefined,
 ): Promise<LiveSignal> {
-  const { store, ports, kept, threadId } = scene;
+  const { store, ports, threadId } = scene;
   const { id } = effect;
   switch (effect.type) {
     case "append":
@@ -29,13 +37,14 @@ export async function answerOf(
       const { thread, requests } = await retryStore(ports, () => longerTail(store, tail, error));
       return { type: "loaded", id, thread, isAmple: isAmple(thread, tail, error, requests) };
     }
-    case "keep":
-      await kept.keep(effect.operation);
-      return { type: "kept", id };
+    case "post":
+      return { type: "posted", id, outcome: await post(scene, holder?.epoch, effect.command) };
+    case "read_inbox":
+      return { type: "inbox_read", id, rows: await retryStore(ports, () => store.pending(threadId)) };
     case "restore": {
       if (effect.confirm) await holder?.confirm();
       const agent = await loadAgent(store, threadId, settings, ports);
-      return { type: "restored", id, agent, operation: await kept.operation() };
+      return { type: "restored", id, agent, rows: await waitingRows(scene, holder) };
     }
     case "shorten":
       return { type: "shortened", id, agent: await shortened(store, effect.agent) };
@@ -44,15 +53,67 @@ export async function answerOf(
   }
 }
 
+type Place = Pick<Scene, "store" | "ports" | "threadId">;
+
+/** The commands that wait for the holder of the thread. A thread that needs no claim has none. */
+export async function waitingRows(
+  { store, ports, threadId }: Place,
+  holder: Holder | undefined,
+): Promise<readonly Command[]> {
+  return holder === undefined ? [] : retryStore(ports, () => store.pending(threadId));
+}
+
+/** Makes a command durable, unless another process has the thread. Returns the outcome of one that was answered before. */
+function post(place: Place, epoch: number | undefined, command: CommandInput): Promise<CommandOutcome | undefined> {
+  const { store, ports, threadId } = place;
+  return retryStore(ports, async () => {
+    try {
+      const { replayed } = await store.append(threadId, [], { epoch, posts: [{ threadId, command }] });
+      return replayed ? (await store.post(threadId, command)).outcome : undefined;
+    } catch (error) {
+      if (!CommandError.isInstance(error) || command.type !== "steer") throw error;
+      // Words with this id were sent before, to an earlier request or with other content. They are not sent twice.
+      const isPending = (await store.pending(threadId)).some(({ id }) => id === command.id);
+      if (isPending) throw error;
+      return store.outcome(threadId, command.id);
+    }
+  });
+}
+
+/** Version 0.1 kept the operation that waited for the end of a request beside the log. It becomes a row. */
+export async function moveEarlierOperation(place: Place, epoch: number): Promise<void> {
+  const { store, ports, threadId } = place;
+  const key = threadKey("context_op", threadId);
+  const operation = await retryStore(ports, () => store.getCheckpoint(key));
+  if (operation === undefined) return;
+  try {
+    const id = String(isPlainObject(operation) && operation["opId"]);
+    await post(place, epoch, { id, type: "context_op", operation });
+  } catch (error) {
+    if (!ThreadError.isInstance(error) && !CommandError.isInstance(error)) throw error; // else no command can have this id
+  }
+  await retryStore(ports, () => store.deleteCheckpoint(key));
+}
+
+interface Batch extends Pick<Extract<Effect, { type: "append" }>, "before" | "after" | "metadata"> {
+  readonly consumes?: readonly ConsumedCommand[];
+}
+
 /** Makes the entries of a decision durable. They carry their ids, so that appending them again is safe. */
 export function append(
-  { store, ports, threadId }: Pick<Scene, "store" | "ports" | "threadId">,
+  { store, ports, threadId }: Place,
   epoch: number | undefined,
-  { before, after, metadata }: Pick<Extract<Effect, { type: "append" }>, "before" | "after" | "metadata">,
+  { before, after, metadata, consumes = [] }: Batch,
 ): Promise<AppendResult> {
   const { rev: expectedRev } = before.thread;
-  const entries = after.thread.slice(expectedRev, after.thread.lastSeq).map(inputOf);
-  const options = { epoch, expectedRev, ...(Object.keys(metadata).length > 0 && { metadata }) };
+  const hasEntries = after.thread.rev > expectedRev;
+  const entries = hasEntries ? after.thread.slice(expectedRev, after.thread.lastSeq).map(inputOf) : [];
+  const options = {
+    epoch,
+    expectedRev,
+    ...(Object.keys(metadata).length > 0 && { metadata }),
+    ...(consumes.length > 0 && { consumes }),
+  };
   return retryStore(ports, () => store.append(threadId, entries, options));
 }
 

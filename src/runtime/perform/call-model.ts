@@ -28,7 +28,7 @@ interface Called {
 export async function callModel(scene: Scene, directive: LlmStream, request: LiveRequest): Promise<Called> {
   const { callId } = directive;
   const span = scene.telemetry.model(directive, scene);
-  const kept = scene.kept.blobs(directive.blobs);
+  const kept = scene.blobs.putAll(directive.blobs);
   kept.catch(() => undefined); // awaited before the call is recorded
   let sent: SentMessages | undefined;
   const called = async (): Promise<Called> => {
@@ -108,7 +108,7 @@ async function transform(
     ...(!sameJson(settings, set as JsonValue) && { settings: set }),
   };
   if (Object.keys(changes).length === 0) return plain;
-  const blob = await scene.kept.blob(changes as unknown as JsonValue);
+  const blob = await scene.blobs.put(changes as unknown as JsonValue);
   return { messages: list, toolSpec: tools, settings: set, sent: { blob, fingerprint: fingerprintOf(tools, list) } };
 }
 

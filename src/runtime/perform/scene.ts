@@ -11,7 +11,7 @@ import type { RuntimePorts } from "../ports.ts";
 import type { LiveRequest } from "../request/request.ts";
 import { RequestError } from "../request/request-error.ts";
 import type { Holder } from "../session/holder.ts";
-import type { Kept } from "../session/kept.ts";
+import type { ThreadBlobs } from "../session/thread-blobs.ts";
 import type { Tokens } from "../session/tokens.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import { type HookLimit, untilAborted } from "../time-limits.ts";
@@ -47,7 +47,7 @@ export interface Scene {
   readonly warn: (message: string) => void;
   /** Called with each original error. It never throws. */
   readonly onError: (error: unknown, origin: ErrorOrigin) => void;
-  readonly kept: Kept;
+  readonly blobs: ThreadBlobs;
 }
 
 /** How long a function of the caller may take in a request. */

@@ -292,14 +292,18 @@ export type ReceiptReason =
   | "queue_full"
   | "closed"
   | "run_failed"
-  | "cancelled";
+  | "cancelled"
+  /** Another process has withdrawn the command. */
+  | "withdrawn"
+  /** The server was stopped, or it has lost the thread. The message waits for the process that resumes the request. */
+  | "suspended";
 
 /** Whether a message reached the request that was running, and at which entry, or why not. */
 export type Receipt =
   | { readonly id: string; readonly delivered: true; readonly seq: number }
   | { readonly id: string; readonly delivered: false; readonly reason: ReceiptReason };
 
-/** The answer to `steer`: `accepted` at once; `receipt` resolves when the message was delivered or dropped, and never rejects. */
+/** The answer to `steer`. `receipt` resolves when the message was delivered or dropped, and never rejects. */
 export interface SteerAnswer {
   readonly id: string;
   readonly accepted: boolean;

@@ -29,13 +29,12 @@ import {
 import type { AgentRequest, SteerAnswer } from "../request/request.ts";
 import { RequestError, requestCancelled } from "../request/request-error.ts";
 import type { RequestResult } from "../request/result.ts";
-import type { OperationAnswer } from "../session/promised.ts";
 import { outcomeOf } from "../tools/result.ts";
 import { ask } from "./ask.ts";
 import { commandRefs, decisionOf } from "./command-refs.ts";
 import { explain } from "./explain.ts";
 import { factsOf } from "./given.ts";
-import { findBranchPosition, modify } from "./modify.ts";
+import { findBranchPosition, modify, type OperationAnswer } from "./modify.ts";
 import type {
   AskArguments,
   AskOptions,
@@ -153,13 +152,16 @@ export class AgentServer<Given extends AnyAgent = AnyAgent> implements AsyncDisp
     await this.#decide({ type: "answer", toolCallId, outcome: outcomeOf(output), ...commandRefs(options) });
   }
 
-  /** Adds a message of the user to the running request, before its next model call. */
-  steer(content: Content, options?: SteerOptions): SteerAnswer {
+  /**
+   * Adds a message of the user to the open request, before its next model call. When this resolves, the message is durable, or
+   * it was refused.
+   */
+  steer(content: Content, options?: SteerOptions): Promise<SteerAnswer> {
     return this.#steer("steer", content, options);
   }
 
   /** Adds a message of another source, which the log names. */
-  inject(content: Content, options: SteerOptions & { readonly source: string }): SteerAnswer {
+  async inject(content: Content, options: SteerOptions & { readonly source: string }): Promise<SteerAnswer> {
     const source: unknown = options?.source; // of a caller without types
     if (typeof source === "string") return this.#steer("inject", content, options);
     const message = 'inject needs { source: "..." }: who speaks. The user\'s own words are for steer.';
@@ -167,7 +169,7 @@ export class AgentServer<Given extends AnyAgent = AnyAgent> implements AsyncDisp
   }
 
   /** Adds a message for the time when the request would end: it continues with it. */
-  followUp(content: Content, options?: SteerOptions): SteerAnswer {
+  followUp(content: Content, options?: SteerOptions): Promise<SteerAnswer> {
     return this.#steer("follow_up", content, options);
   }
 
@@ -204,7 +206,7 @@ export class AgentServer<Given extends AnyAgent = AnyAgent> implements AsyncDisp
     return true;
   }
 
-  /** Changes the context of a lane. While a request runs the change is deferred, and the last one wins. */
+  /** Changes the context of a lane. While a request runs, changes are deferred, and applied in order at its end. */
   modifyContext(operation: Partial<ContextOperation> & Pick<ContextOperation, "operation">): Promise<OperationAnswer> {
     this.#check();
     checkContextOperation(operation);
@@ -297,10 +299,9 @@ export class AgentServer<Given extends AnyAgent = AnyAgent> implements AsyncDisp
     await this.stop();
   }
 
-  #steer(kind: SteerKind, content: Content, options: SteerOptions = {}): SteerAnswer {
+  async #steer(kind: SteerKind, content: Content, options: SteerOptions = {}): Promise<SteerAnswer> {
     checkSteerOptions(METHODS[kind], options);
-    const isStopped = this.#live.live.stopping !== undefined;
-    return steer(this.#live, { ...options, kind, content }, isStopped);
+    return steer(this.#live, { ...options, kind, content });
   }
 
   /** A decision on a call that does not wait for one is a mistake somebody should hear of. */

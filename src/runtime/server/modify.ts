@@ -1,40 +1,59 @@
 import { opIdReused } from "../../agent/react/operations.ts";
 import { type BranchOptions, branchId, branchPosition } from "../../lanes/branch.ts";
-import { type ContextOperation, checkContextOperation } from "../../lanes/context-operation.ts";
+import {
+  ContextOpError,
+  type ContextOpErrorCode,
+  type ContextOperation,
+  checkContextOperation,
+} from "../../lanes/context-operation.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import { loadMissing } from "../../stores/project-from-store.ts";
 import type { Entry } from "../../thread/entry.ts";
 import { type JsonObject, sameJson } from "../../thread/json.ts";
 import type { Branch } from "../../thread/lane-operations.ts";
 import type { Thread } from "../../thread/thread.ts";
-import type { Loop } from "../loop.ts";
+import type { CommandSettled, Loop } from "../loop.ts";
 import { findOlderEntry } from "../session/load.ts";
-import type { OperationAnswer } from "../session/promised.ts";
+
+/** The end of a context operation that had to wait. */
+export type OperationSettled =
+  | { readonly status: "applied" }
+  /** Another process has withdrawn it from the inbox of the thread. */
+  | { readonly status: "withdrawn" }
+  | { readonly status: "failed"; readonly error: unknown };
+
+/** The answer to `modifyContext`, when the operation is durable. `settled` has the end of one that is deferred. */
+export interface OperationAnswer {
+  readonly opId: string;
+  readonly status: "applied" | "deferred" | "duplicate";
+  readonly settled: Promise<OperationSettled>;
+}
 
 /** Answers what comes of an operation: applied, deferred while a request runs, or known already. */
 export async function modify(
   live: Loop,
   given: Partial<ContextOperation> & Pick<ContextOperation, "operation">,
 ): Promise<OperationAnswer> {
-  const { agent, operations, options } = live;
+  const { agent, options } = live;
   const { opId = options.ports.ids("op"), contextRef = agent.state.activeContextRef } = given;
-  const isWaited = operations.has(opId);
-  const settled = operations.wait(opId);
-  try {
-    const operation = { ...given, opId, contextRef };
-    if (given.opId !== undefined && (await wasApplied(live, operation))) {
-      operations.settle(opId, { status: "applied" });
-      return { opId, status: "duplicate", settled };
-    }
-    const { before, after, directives } = await live.command({ type: "context_op", operation });
-    if (directives.some(({ type }) => type === "keep_context_op")) return { opId, status: "deferred", settled };
-    if (after.flight.contextOp?.opId === opId) return { opId, status: "duplicate", settled }; // it waits already
-    operations.settle(opId, { status: "applied" });
-    return { opId, status: after.thread.rev > before.thread.rev ? "applied" : "duplicate", settled };
-  } catch (error) {
-    if (!isWaited) operations.settle(opId, { status: "failed", error });
-    throw error;
+  const operation = { ...given, opId, contextRef };
+  if (given.opId !== undefined && (await wasApplied(live, operation))) {
+    return { opId, status: "duplicate", settled: Promise.resolve({ status: "applied" }) };
   }
+  const { before, after, directives, settled } = await live.send(opId, { type: "context_op", operation });
+  const isSettled = directives.some(({ type }) => type === "settle");
+  const isDeferred = !isSettled && directives.some(({ type }) => type === "defer");
+  const isApplied = isSettled && after.thread.rev > before.thread.rev;
+  const status = isDeferred ? "deferred" : isApplied ? "applied" : "duplicate";
+  return { opId, status, settled: settled.then(operationSettled) };
+}
+
+function operationSettled({ end, error }: CommandSettled): OperationSettled {
+  if (error !== undefined) return { status: "failed", error };
+  if (end.status === "dropped") return { status: "withdrawn" };
+  if (end.status !== "refused") return { status: "applied" };
+  const { code, message } = end;
+  return { status: "failed", error: new ContextOpError({ code: code as ContextOpErrorCode, message }) }; // of the agent
 }
 
 /** The lane and the seq that a branch leaves. The entry may be before those that are loaded. */

@@ -2,8 +2,8 @@ import { newestSetting, settingId } from "../../lanes/setting.ts";
 import { type JsonObject, sameJson } from "../../thread/json.ts";
 import type { AiSettingPayload, Setting } from "../../thread/kinds.ts";
 import type { Loop } from "../loop.ts";
-import type { OperationAnswer, OperationSettled } from "../session/promised.ts";
 import { decisionOf } from "./command-refs.ts";
+import type { OperationAnswer, OperationSettled } from "./modify.ts";
 import type { SettingOptions } from "./options.ts";
 
 /** Writes a setting at once. An open request keeps what it has: then the setting is deferred, and the log has it already. */

@@ -14,6 +14,7 @@ import { ignoreErrorsOf, systemWarn, warnOnce } from "../callbacks.ts";
 import { type Live, newLive } from "../live/live.ts";
 import type { Given } from "../live/signal.ts";
 import { Loop } from "../loop.ts";
+import { moveEarlierOperation, waitingRows } from "../perform/answer.ts";
 import type { ThreadOptions } from "../perform/scene.ts";
 import { runtimePorts } from "../ports.ts";
 import { RequestError } from "../request/request-error.ts";
@@ -133,9 +134,9 @@ async function start<Given extends AnyAgent>(
   }
 }
 
-/** Loads the thread, and takes up what a crash has left: an open request, and an operation that waits. */
+/** Loads the thread, and takes up what a crash has left: an open request, and commands that wait. */
 async function openLoop(options: ThreadOptions, first: StartHooks["first"], signal: AbortSignal): Promise<Loop> {
-  const { definition, store, threadId, ports } = options;
+  const { definition, store, threadId, ports, holder } = options;
   const settings = await settingsFor(definition, { ports, warn: options.warnOnce });
   const loaded = await loadAgent(store, threadId, settings, ports);
   const { tools, traits } = settings;
@@ -148,7 +149,9 @@ async function openLoop(options: ThreadOptions, first: StartHooks["first"], sign
     const asked = (await first?.(agent)) ?? ({ type: "resume", recover: definition.recover } as const);
     const isResumed = run !== undefined && asked.type === "resume" && asked.recover !== "fail";
     const given = isResumed ? await givenAgain(loop, run, signal) : undefined;
-    await loop.open({ operation: await loop.scene.kept.operation(), first: run && asked, given });
+    // Version 0.1 kept an operation beside the log only while a request was open.
+    if (run !== undefined && holder !== undefined) await moveEarlierOperation(loop.scene, holder.epoch);
+    await loop.open({ rows: await waitingRows(loop.scene, holder), first: run && asked, given });
     if (agent.thread.firstSeq > 0) await loop.readAhead(explainNext);
     return loop;
   } catch (error) {
@@ -244,9 +247,10 @@ function tokensOf(agent: AnyAgent, threadId: string, ports: TokenPorts): Tokens 
   return agent.tokenSecret === undefined ? undefined : refTokens(tokenConfigOf(agent, ports), threadId);
 }
 
-function startOf(agent: ReactAgent, { definition, tokens }: ThreadOptions): Live {
+function startOf(agent: ReactAgent, { definition, tokens, holder }: ThreadOptions): Live {
   const { recover, busy } = definition;
-  const rules = { recover, queuesAsks: busy === "queue", mintsTokens: tokens !== undefined };
+  const postsCommands = holder !== undefined;
+  const rules = { recover, queuesAsks: busy === "queue", mintsTokens: tokens !== undefined, postsCommands };
   return { ...newLive(agent, rules), environment: environmentIn(agent) };
 }
 

@@ -1,7 +1,7 @@
 import type { ContextOperation } from "../../lanes/context-operation.ts";
 import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
 import type { AgentRequest } from "../../runtime/request/request.ts";
-import type { OperationAnswer } from "../../runtime/session/promised.ts";
+import type { OperationAnswer } from "../../runtime/server/modify.ts";
 import { threadNotFound } from "../../stores/errors.ts";
 import { firstWords } from "../../stores/sums.ts";
 import type { Content } from "../../thread/message.ts";
@@ -97,8 +97,8 @@ async function askFollowUps(
 }
 
 /**
- * POST /api/threads/{id}/steer: sends text to the running request. Answers at once; an entry later records the
- * delivery.
+ * POST /api/threads/{id}/steer: sends text to the running request. Answers when the text is durable; an entry later records
+ * the delivery.
  */
 export async function steer({ studio, request, param }: RouteCall): Promise<JsonResponse<SteerResult>> {
   const body = await objectOf(request);
@@ -114,7 +114,7 @@ export async function steer({ studio, request, param }: RouteCall): Promise<Json
       : kind === "follow_up"
         ? server.followUp(content, options)
         : server.inject(content, { ...options, source });
-  const { id, accepted, reason } = answer;
+  const { id, accepted, reason } = await answer;
   return json<SteerResult>({ id, accepted, ...(reason !== undefined && { reason }) }, accepted ? 202 : 409);
 }
 

@@ -6,7 +6,7 @@ import type { Random } from "../random.ts";
 import { type AgentFactory, CLIENT_TOOLS, generatedAgent } from "./generated-agent.ts";
 import { SimulatedUser } from "./simulated-user.ts";
 import { randomStream, type SimulationParts, SimulationState, THREAD_ID } from "./simulation-state.ts";
-import { PendingCalls } from "./user-calls.ts";
+import { checkCommands, PendingCalls } from "./user-calls.ts";
 import { VirtualTime } from "./virtual-time.ts";
 
 /** The seed and length of a simulation, how often faults occur, and the agent. */
@@ -84,7 +84,7 @@ async function runSteps(simulation: SimulationState, seed: number, steps: number
     for (let moments = random.below(6); moments > 0; moments--) await simulation.next();
   }
   await finishRequests(simulation, user, pendingCalls);
-  user.operations.check(simulation.log);
+  await checkCommands(simulation);
   const rebuiltCalls = await rebuildCalls(simulation, random);
   const report = simulation.log.thread.rev === 0 ? undefined : await simulation.store.verify(THREAD_ID);
   if (report?.ok === false) simulation.journal.reportViolation("the log is whole", JSON.stringify(report.bad));

@@ -1,4 +1,5 @@
 import { openCalls } from "../../agent/react/state.ts";
+import type { Receipt } from "../../runtime/request/request.ts";
 import type { AgentServer } from "../../runtime/server/agent-server.ts";
 import { resultText } from "../../thread/message.ts";
 import type { Random } from "../random.ts";
@@ -120,21 +121,23 @@ export class SimulatedUser {
       () => server.followUp(content),
       () => server.inject(content, { source: "monitor" }),
     ] as const;
-    const { id, accepted, receipt } = random.pick(ways)();
-    if (!accepted) return;
-    this.#pendingCalls.begin(
-      process,
-      `steer ${id}`,
-      () => receipt,
-      [],
-      (result) => {
-        if (!result.delivered) return;
-        this.#simulation.acknowledged.add(
-          `the steer ${id}`,
-          ({ thread }) => thread.at(result.seq)?.refs.signalId === id,
-        );
-      },
-    );
+    this.#pendingCalls.begin(process, "steer", random.pick(ways), [], ({ id, accepted, receipt }) => {
+      if (!accepted) return;
+      this.#simulation.commands.add(id);
+      this.#pendingCalls.begin(
+        process,
+        `steer ${id}`,
+        () => receipt,
+        [],
+        (end) => this.#heard(end),
+      );
+    });
+  }
+
+  #heard(end: Receipt): void {
+    if (!end.delivered) return;
+    const { id, seq } = end;
+    this.#simulation.acknowledged.add(`the steer ${id}`, ({ thread }) => thread.at(seq)?.refs.signalId === id);
   }
 
   /** Decides on a waiting call, in this or another process. Sometimes it decides on a call that is not waiting. */

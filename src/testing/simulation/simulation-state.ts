@@ -26,6 +26,8 @@ export class SimulationState {
   readonly time: VirtualTime;
   readonly turns = new Turns();
   readonly store: ThreadStore;
+  /** The ids of the commands that were accepted and had to wait. */
+  readonly commands = new Set<string>();
   /** The processes that may still be running, newest last. */
   readonly processes: SimulatedProcess[] = [];
   /** The process that the user calls. */

@@ -5,7 +5,7 @@ import type { Random } from "../random.ts";
 import { isOfStore } from "./followed-requests.ts";
 import type { SimulatedProcess } from "./simulated-process.ts";
 import { hasEntry, type SimulationLog } from "./simulation-log.ts";
-import type { SimulationState } from "./simulation-state.ts";
+import { type SimulationState, THREAD_ID } from "./simulation-state.ts";
 
 /** With one of these codes the server no longer holds the thread: it was stopped, or another process holds the thread. */
 const NOT_HOLDER_CODES: ReadonlySet<string> = new Set(["server_stopped", "thread_held"]);
@@ -69,10 +69,6 @@ export class UserOperations {
   readonly #random: Random;
   readonly #pendingCalls: PendingCalls;
   readonly #given: OperationRequest[] = [];
-  /** The ids of the requested operations in order, with repetitions. */
-  readonly #begun: string[] = [];
-  /** The deferred operation and its index in `#begun`. A later deferred operation replaces it. */
-  #deferred: { readonly opId: string; readonly at: number } | undefined;
   #made = 0;
   /** Processes that have not answered an operation yet. */
   readonly #settling = new Set<{ readonly process: SimulatedProcess }>();
@@ -88,7 +84,6 @@ export class UserOperations {
     const again = first !== undefined && this.#random.oneIn(4) ? this.#random.pick([first, ...others]) : undefined;
     const given = again ?? this.#fresh();
     if (again === undefined) this.#given.push(given);
-    const at = this.#begun.push(given.opId) - 1;
     this.#pendingCalls.begin(
       process,
       `context operation ${given.opId}`,
@@ -96,7 +91,7 @@ export class UserOperations {
       REFUSALS,
       ({ status, settled }) => {
         this.#simulation.journal.note(`${given.opId} is ${status}`);
-        if (status === "deferred") this.#wait(process, { opId: given.opId, at }, settled);
+        if (status === "deferred") this.#wait(process, given.opId, settled);
         else this.#isApplied(given.opId, status);
       },
     );
@@ -106,23 +101,8 @@ export class UserOperations {
     return [...this.#settling].some(({ process }) => process.isAlive);
   }
 
-  /**
-   * Checks the last deferred operation at the end: it must be applied or reported as failed. A later one may have
-   * replaced it, even if the process was killed before it answered.
-   */
-  check(log: SimulationLog): void {
-    const deferred = this.#deferred;
-    if (deferred === undefined || this.#begun.slice(deferred.at).some((begun) => isIn(log, begun))) return;
-    this.#simulation.journal.reportViolation("an operation that was deferred is applied in the end", deferred.opId);
-  }
-
-  #wait(
-    process: SimulatedProcess,
-    deferred: { readonly opId: string; readonly at: number },
-    settled: Promise<{ readonly status: string }>,
-  ): void {
-    const { opId } = deferred;
-    this.#deferred = deferred;
+  #wait(process: SimulatedProcess, opId: string, settled: Promise<{ readonly status: string }>): void {
+    this.#simulation.commands.add(opId);
     const waits = { process };
     this.#settling.add(waits);
     void settled.then(({ status }) => {
@@ -130,7 +110,6 @@ export class UserOperations {
       if (!process.isAlive) return;
       this.#simulation.journal.note(`${opId} is ${status} in the end`);
       if (status === "applied") this.#isApplied(opId, status);
-      else if (this.#deferred === deferred && status === "superseded") this.#deferred = undefined;
     });
   }
 
@@ -168,6 +147,21 @@ export class UserOperations {
           operation: { type: "replace", reason: "restore", resultContext: { id: `ctx_${opId}`, entries: [] } },
         };
     }
+  }
+}
+
+/** Checks at the end that each command that was accepted has one outcome, and that the log agrees with it. */
+export async function checkCommands({ commands, store, log, journal }: SimulationState): Promise<void> {
+  const pending = new Set((await store.pending(THREAD_ID)).map(({ id }) => id));
+  for (const id of commands) {
+    const status = pending.has(id) ? "pending" : (await store.outcome(THREAD_ID, id)).status;
+    const entries = log.thread.toArray().filter(({ refs, payload }) => {
+      return refs.signalId === id || Reflect.get(payload, "opId") === id;
+    });
+    const expected = status === "delivered" || status === "applied" ? 1 : 0;
+    if (status !== "pending" && entries.length === expected) continue;
+    const what = `${id} is ${status} and has ${entries.length} entries`;
+    journal.reportViolation("a command that was accepted has one outcome", what);
   }
 }
 

@@ -27,10 +27,17 @@ function switchTo(lane: string): Signal {
   };
 }
 
+function branch(contextRef: string, from: string, atSeq: number, opId = `${contextRef} of ${from}`): Signal {
+  const operation = { type: "switch", reason: "manual", from, atSeq } as const;
+  return { type: "context_op", operation: { opId, contextRef, operation } };
+}
+
+const APPLIED = { type: "settle", id: "1", end: { status: "applied" } } as const;
+
 describe("a context operation on an agent that is idle", () => {
   test("is applied at once, under an id of its own", () => {
     const outcome = calculator.when(op("1"));
-    outcome.then([{ id: "op_1", kind: "ai_context_operation", payload: { opId: "1" } }], []);
+    outcome.then([{ id: "1/0", kind: "ai_context_operation", payload: { opId: "1" } }], [APPLIED]);
     expect(inspectAgent(outcome.agent).appliedContextOps).toEqual(["1"]);
   });
 
@@ -41,21 +48,27 @@ describe("a context operation on an agent that is idle", () => {
       modelTextSignal("call_1", "4"),
       ...Array.from({ length: 70 }, (_, n) => op(`n${n}`)),
     ]);
-    given.when(op("1")).then([], []);
+    given.when(op("1")).then([], [APPLIED]);
     given.when(op("1", { reason: "restore" })).thenRejects("context_op_id_reused");
   });
 
   test("names what takes the place of the lane after itself, so that a retry says the same", () => {
     const unnamed = op("1", { resultContext: { entries: [] } });
-    calculator.when(unnamed).then([{ payload: { operation: { resultContext: { id: "ctx_1", entries: [] } } } }], []);
-    calculator.given([unnamed]).when(unnamed).then([], []);
+    const named = { id: "ctx_1", entries: [] };
+    calculator.when(unnamed).then([{ payload: { operation: { resultContext: named } } }], [APPLIED]);
+    calculator.given([unnamed]).when(unnamed).then([], [APPLIED]);
     calculator.when(op("1", { resultContext: { id: "", entries: [] } })).thenRejects("context_op_invalid");
   });
 
   test("is known by its opId, whichever process wrote it", () => {
     const written = op("1") as Extract<Signal, { type: "context_op" }>;
     const entry = { kind: "ai_context_operation", payload: written.operation };
-    calculator.given([entry]).when(op("1")).then([], []);
+    calculator.given([entry]).when(op("1")).then([], [APPLIED]);
+    // The entry of version 0.1 has another id.
+    calculator
+      .given([{ ...entry, id: "op_1" }])
+      .when(op("1"))
+      .then([], [APPLIED]);
   });
 
   test("that switches is where the next ask goes", () => {
@@ -108,10 +121,6 @@ test("a compaction keeps every message after its base", () => {
 });
 
 describe("a lane that branches from another", () => {
-  const branch = (atSeq: number): Signal => {
-    const operation = { type: "switch", reason: "manual", from: "default", atSeq } as const;
-    return { type: "context_op", operation: { opId: "b", contextRef: "branch", operation } };
-  };
   const told = calculator.given([
     ask,
     modelCallsSignal("call_1", [add]),
@@ -121,7 +130,7 @@ describe("a lane that branches from another", () => {
 
   test("begins with what the other held", () => {
     told
-      .given([branch(0)])
+      .given([branch("branch", "default", 0)])
       .when(askSignal("In words."))
       .then(
         [{ payload: { contextRef: "branch" } }],
@@ -130,20 +139,16 @@ describe("a lane that branches from another", () => {
   });
 
   test("leaves it at an edge, of an exchange as well", () => {
-    told.when(branch(1)).thenRejects("context_op_splits_exchange");
-    told.when(branch(9)).thenRejects("context_op_invalid");
+    told.when(branch("branch", "default", 1)).thenRejects("context_op_splits_exchange");
+    told.when(branch("branch", "default", 9)).thenRejects("context_op_invalid");
     calculator
       .given([ask, modelCallsSignal("call_1", [add])])
-      .when(branch(1))
+      .when(branch("branch", "default", 1))
       .thenRejects("context_op_splits_exchange");
   });
 });
 
 describe("a branch that cannot be one is refused", () => {
-  const branch = (contextRef: string, from: string, atSeq: number, opId = `${contextRef} of ${from}`): Signal => ({
-    type: "context_op",
-    operation: { opId, contextRef, operation: { type: "switch", reason: "manual", from, atSeq } },
-  });
   const told = calculator.given([
     ask,
     modelCallsSignal("call_1", [add]),
@@ -159,8 +164,8 @@ describe("a branch that cannot be one is refused", () => {
   test("into a lane that is there already; the one that made it may be repeated", () => {
     told.when(branch("default", "b", 4)).thenRejects("context_op_lane_exists");
     told.when(branch("b", "default", 0, "other")).thenRejects("context_op_lane_exists");
-    told.when(branch("b", "default", 3)).then([], []);
-    told.when(switchTo("default")).then([{ payload: { contextRef: "default" } }], []);
+    told.when(branch("b", "default", 3)).then([], [{ ...APPLIED, id: "b of default" }]);
+    told.when(switchTo("default")).then([{ payload: { contextRef: "default" } }], [{ ...APPLIED, id: "default" }]);
   });
 
   test("at a position between a call and its result, also one that its lane inherited", () => {
@@ -216,27 +221,44 @@ test.each([
 });
 
 describe("a context operation while a request runs", () => {
-  test("waits for the end, and the last one wins", () => {
+  test("waits for the end, and all are applied in order", () => {
     calculator
       .given([ask])
       .when(op("1"))
-      .then([], [{ type: "keep_context_op", operation: { opId: "1" } }]);
+      .then([], [{ type: "defer", id: "1", signal: { type: "context_op", operation: { opId: "1" } } }]);
     const both = calculator.given([ask, op("1")]);
     const outcome = both.when(op("2"));
-    outcome.then([], [{ type: "keep_context_op", operation: { opId: "2" }, superseded: "1" }]);
-    expect(inspectAgent(outcome.agent).pendingContextOp?.opId).toBe("2");
+    outcome.then([], [{ type: "defer", id: "2" }]);
+    expect(inspectAgent(outcome.agent).deferred.map(({ id }) => id)).toEqual(["1", "2"]);
     both
       .given([op("2")])
       .when(modelTextSignal("call_1", "4"))
       .then(
-        [{ payload: { role: "assistant" } }, { id: "op_2" }],
+        [{ payload: { role: "assistant" } }, { id: "1/0" }, { id: "2/0" }],
         [
+          APPLIED,
+          { type: "emit", event: { kind: "context_op_applied", data: { opId: "1" } } },
+          { ...APPLIED, id: "2" },
           { type: "emit", event: { kind: "context_op_applied", data: { opId: "2" } } },
           { type: "emit", event: { kind: "request_completed" } },
           { type: "stop" },
-          { type: "apply_context_op", operation: { opId: "2" } },
         ],
       );
+  });
+
+  test("that is refused at the end has that outcome, and the next ones are applied", () => {
+    const { agent } = calculator.given([ask]).when(branch("side", "default", 0, "b1"));
+    const second = cmd(agent, branch("side", "default", 0, "b2")).agent;
+    const third = cmd(second, op("3")).agent;
+    const { directives, agent: ended } = cmd(third, modelTextSignal("call_1", "4"));
+    expect(ended.thread.slice(2, ended.thread.lastSeq).map(({ id }) => id)).toEqual(["b1/0", "3/0"]);
+    const settled = directives.filter((directive) => directive.type === "settle");
+    expect(settled).toMatchObject([
+      { id: "b1", end: { status: "applied" } },
+      { id: "b2", end: { status: "refused", code: "context_op_lane_exists" } },
+      { id: "3", end: { status: "applied" } },
+    ]);
+    expect(ended.flight.deferred).toEqual([]);
   });
 
   test("that waits already is no other", () => {
@@ -253,13 +275,11 @@ describe("a context operation while a request runs", () => {
   test("is applied however the request ends", () => {
     const failure = { code: "model_error", message: "No." };
     const waiting = calculator.given([ask, op("1")]);
-    waiting
-      .when({ type: "llm_error", callId: "call_1", failure })
-      .then([{}, { id: "op_1" }], [{ type: "apply_context_op" }]);
+    waiting.when({ type: "llm_error", callId: "call_1", failure }).then([{}, { id: "1/0" }], [APPLIED]);
     waiting
       .given([{ type: "cancel" }])
       .when({ type: "llm_error", callId: "call_1", failure })
-      .then([{}, { id: "op_1" }], [{ type: "apply_context_op" }]);
+      .then([{}, { id: "1/0" }], [APPLIED]);
   });
 
   test("never touches the running request", () => {
@@ -292,17 +312,17 @@ test("an edge before what is loaded says from where to load", async () => {
     expect.objectContaining({ code: "tail_too_short", neededFromSeq: 36 }),
   );
   const more = (await store.load(agent.thread.id, { last: agent.thread.rev - 36 })) ?? expect.fail("it was saved");
-  expect(cmd({ ...agent, thread: more }, { type: "context_op", operation }).agent.thread.last()?.id).toBe("op_1");
+  expect(cmd({ ...agent, thread: more }, { type: "context_op", operation }).agent.thread.last()?.id).toBe("1/0");
 });
 
-test("inspectAgent returns the shown context, the running one, the deferred operation and the applied ones", () => {
+test("inspectAgent returns the shown context, the running one, the deferred commands and the applied ones", () => {
   const { agent } = calculator.given([op("1"), ask, op("2")]).when(modelCallsSignal("call_1", [add]));
   const { context, runContext, ...rest } = inspectAgent(agent);
   expect(context.entries.map(({ role }) => role)).toEqual(["user", "user", "assistant"]);
   expect(runContext).toEqual(context);
   expect(rest).toMatchObject({
     activeContextRef: "default",
-    pendingContextOp: { opId: "2" },
+    deferred: [{ id: "2" }],
     appliedContextOps: ["1"],
     projectionCursorSeq: 1,
   });

@@ -183,7 +183,10 @@ describe("a run that is to finish", () => {
     calculator
       .given([ask, { type: "steer", id: "s1", steer: "steer", content: "In words." }, finish])
       .when(modelTextSignal("call_1", "4"))
-      .then([{ payload: { end: { status: "completed" } } }], [{ type: "receipt", id: "s1", delivered: false }]);
+      .then(
+        [{ payload: { end: { status: "completed" } } }],
+        [{ type: "settle", id: "s1", end: { status: "dropped" } }],
+      );
   });
 
   test("keeps the answer that is being written", () => {

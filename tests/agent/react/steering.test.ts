@@ -16,18 +16,23 @@ const steer = (id: string, content: string, kind: SteerKind = "steer"): Signal =
 describe("a steer", () => {
   test("waits until no call is open, then goes in before the next model call", () => {
     const called = calculator.given([ask, modelCallsSignal("call_1", [add])]);
-    called.when(steer("s1", " In words, please. ")).then([], []);
+    const waiting = { steer: "steer", content: "In words, please.", requestId: "req_1" } as const;
+    called.when(steer("s1", " In words, please. ")).then([], [{ type: "defer", id: "s1", signal: waiting }]);
     called
       .given([steer("s1", " In words, please. ")])
       .when(toolResultSignal("call_1", "a", "4"))
       .then(
         [
           { payload: { role: "tool" } },
-          { payload: { role: "user", content: "In words, please.", steer: "steer" }, refs: { signalId: "s1" } },
+          {
+            id: "s1/0",
+            payload: { role: "user", content: "In words, please.", steer: "steer" },
+            refs: { signalId: "s1" },
+          },
         ],
         [
           { type: "emit", event: { kind: "input_injected", data: { id: "s1", steer: "steer" } } },
-          { type: "receipt", id: "s1", delivered: true, entryId: "entry_4" },
+          { type: "settle", id: "s1", end: { status: "delivered", seq: 3 } },
           { type: "llm_stream", messages: [{}, {}, {}, { role: "tool" }, { content: "In words, please." }] },
         ],
       );
@@ -40,7 +45,7 @@ describe("a steer", () => {
       .then(
         [{ payload: { content: "4" } }, { payload: { content: "In words." } }],
         [
-          { type: "receipt", delivered: true },
+          { type: "settle", end: { status: "delivered" } },
           { type: "llm_stream", iteration: 2 },
         ],
       );
@@ -53,7 +58,7 @@ describe("a steer", () => {
       .then(
         [{ payload: { content: "4", end: { terminationReason: "final_answer" } } }],
         [
-          { type: "receipt", id: "s1", delivered: false, reason: "closed" },
+          { type: "settle", id: "s1", end: { status: "dropped", reason: "closed" } },
           { type: "emit", event: { kind: "request_completed", data: { text: "4" } } },
         ],
       );
@@ -65,7 +70,7 @@ describe("a steer", () => {
     waiting
       .given([modelTextSignal("call_1", "4")])
       .when(steer("s1", "In words."))
-      .then([], [{ type: "receipt", id: "s1", delivered: true, entryId: "entry_3" }]);
+      .then([], [{ type: "settle", id: "s1", end: { status: "delivered", seq: 2 } }]);
   });
 
   test.each([
@@ -78,7 +83,7 @@ describe("a steer", () => {
     calculator
       .given(given)
       .when(signal)
-      .then([], [{ type: "receipt", id: "s", delivered: false, reason }]);
+      .then([], [{ type: "settle", id: "s", end: { status: "dropped", reason } }]);
   });
 
   test("that could not be delivered returns the reason", () => {
@@ -86,7 +91,7 @@ describe("a steer", () => {
     calculator
       .given([ask, steer("s1", "Hm.")])
       .when({ type: "llm_error", callId: "call_1", failure })
-      .then([{}], [{ type: "receipt", id: "s1", delivered: false, reason: "run_failed" }]);
+      .then([{}], [{ type: "settle", id: "s1", end: { status: "dropped", reason: "run_failed" } }]);
   });
 });
 
@@ -101,7 +106,7 @@ test("what is to follow waits for the answer, and goes in one request with it", 
   given.when(modelTextSignal("call_2", "4")).then(
     [{ payload: { content: "4" } }, { payload: { content: "And 3+3?", steer: "follow_up" } }],
     [
-      { type: "receipt", id: "f1", delivered: true },
+      { type: "settle", id: "f1", end: { status: "delivered" } },
       { type: "llm_stream", iteration: 3 },
     ],
   );

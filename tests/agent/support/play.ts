@@ -228,12 +228,12 @@ class Table {
     }
   }
 
-  /** The process dies: only the log and the operation that was kept are left. */
+  /** The process dies: only the log and the deferred operations are left. */
   #crash(): void {
-    const { contextOp } = this.#agent.flight;
+    const { deferred } = this.#agent.flight;
     this.#tasks = [];
     this.#agent = restore(this.#settings, this.#agent.thread, this.#agent.ports);
-    if (contextOp !== undefined) this.#operation(contextOp);
+    for (const { signal } of deferred) this.#operation(signal.operation);
     const recover = this.#choose(4) === 0 ? "fail" : "resume";
     this.#signal({ type: "resume", recover });
   }
@@ -294,9 +294,6 @@ class Table {
         break;
       case "stop":
         this.#tasks = [];
-        break;
-      case "apply_context_op":
-        this.#operation(directive.operation);
         break;
       default:
     }

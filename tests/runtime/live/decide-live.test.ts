@@ -5,7 +5,7 @@ import { ProjectionError } from "../../../src/projection/error.ts";
 import { decideLive, isDue, NOTHING_CHECKED, skipNotDue } from "../../../src/runtime/live/decide-live.ts";
 import { type Live, newLive, type QueuedAsk } from "../../../src/runtime/live/live.ts";
 import type { Decision, Effect, LiveSignal, Moment } from "../../../src/runtime/live/signal.ts";
-import { StaleHolderError, StoreError } from "../../../src/stores/errors.ts";
+import { ConflictError, StaleHolderError, StoreError } from "../../../src/stores/errors.ts";
 
 const NOW: Moment = { now: 0, eventSeq: 0, threadId: "thread_t", waiting: 0 };
 const WHY = new Error("stopped");
@@ -18,7 +18,7 @@ const ports = { clock: () => 1, ids: (prefix: string) => `${prefix}_${++ids}` };
 
 function idle(): Live {
   const agent = reactAgent(reactSettings({ name: "test" }), ports, Thread.create({ ...ports, id: "thread_t" }));
-  return newLive(agent, { recover: "resume", queuesAsks: false, mintsTokens: false });
+  return newLive(agent, { recover: "resume", queuesAsks: false, mintsTokens: false, postsCommands: true });
 }
 
 /** Decides signals one after the other, with those that a decision puts first. */
@@ -139,6 +139,25 @@ describe("while entries are being appended", () => {
 });
 
 describe("an append that fails", () => {
+  test("because others have written, is decided again on what they wrote", () => {
+    const operation = { ...replace, opId: "op_2" };
+    const put = decided(idle(), { type: "agent", signal: { type: "context_op", operation }, reply: "r" });
+    const conflict: LiveSignal = { type: "failed", id: find(put, "append").id, error: new ConflictError("t", 0, 1) };
+    const behind = decided(put.live, conflict);
+    const { agent } = behind.live;
+    const grown = { ...agent, thread: agent.thread.append({ id: "theirs", at: 1, payload: { text: "Hi." } }) };
+    const caughtUp: LiveSignal = { type: "caught_up", id: find(behind, "catch_up").id, agent: grown };
+    const again = decideLive(behind.live, caughtUp, NOW);
+    expect(
+      find(again, "append")
+        .after.thread.toArray()
+        .map(({ id }) => id),
+    ).toEqual(["theirs", "op_2/0"]);
+    // The caller must not take their entry for its own.
+    const { turn } = find(decideLive(again.live, appended(again), NOW), "settle");
+    expect(turn?.before.thread.rev).toBe(1);
+  });
+
   test("for good, closes the request in the log, once, and then waits for a timer", () => {
     const request = running();
     const failing = decided(request.live, { type: "agent", signal: { type: "cancel" } }, result(request));
@@ -157,7 +176,7 @@ describe("an append that fails", () => {
     const request = running();
     const cancelled = decided(request.live, { type: "agent", signal: { type: "cancel" } }, result(request));
     const broken = decided(cancelled.live, { type: "failed", id: find(cancelled, "append").id, error: AWAY });
-    expect(types(broken)).toEqual(expect.arrayContaining(["interrupt", "suspend", "settle_all"]));
+    expect(types(broken)).toEqual(expect.arrayContaining(["interrupt", "suspend"]));
     expect(broken.live.request?.phase).toBe("suspended");
     const mending = decided(broken.live, { type: "timer", name: "mend" });
     expect(find(mending, "restore").confirm).toBe(true);
@@ -273,6 +292,6 @@ function restored(decision: Decision): LiveSignal {
     type: "restored",
     id,
     agent: { ...agent, flight: reactAgent(agent.settings, ports).flight },
-    operation: undefined,
+    rows: [],
   };
 }

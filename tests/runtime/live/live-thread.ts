@@ -19,7 +19,10 @@ function idle(settings: Partial<ReactSettings> = {}, rules: Partial<Live> = {}):
   ];
   const definition = reactSettings({ name: "test", tools, traits: { sign: { needsApproval: true } }, ...settings });
   const agent = reactAgent(definition, ports, Thread.create({ ...ports, id: "thread_t" }));
-  return { ...newLive(agent, { recover: "resume", queuesAsks: false, mintsTokens: false }), ...rules };
+  return {
+    ...newLive(agent, { recover: "resume", queuesAsks: false, mintsTokens: false, postsCommands: true }),
+    ...rules,
+  };
 }
 
 /** Decides signals one after the other, with those that a decision puts first. */
@@ -83,7 +86,7 @@ export function restored(decision: Decision, more: object = {}): LiveSignal {
   const { id } = find(decision, "restore");
   const { agent } = decision.live;
   const { flight } = reactAgent(agent.settings, ports);
-  return { type: "restored", id, agent: { ...agent, flight }, operation: undefined, ...more };
+  return { type: "restored", id, agent: { ...agent, flight }, rows: [], ...more };
 }
 
 export const replace = {

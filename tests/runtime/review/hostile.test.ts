@@ -42,9 +42,9 @@ describe("after the store has failed", () => {
     expect({ ran, system: seen[0] }).toEqual({ ran: 1, system: "Be brief." });
   });
 
-  test("words for the request that has failed are told at once that nobody hears them", async () => {
-    const { server } = await afterFire([]);
-    const { accepted, reason, receipt } = server.steer("Hello?");
+  test("words for the request that has failed are refused", async () => {
+    const { on, server } = await afterFire([]);
+    const { accepted, reason, receipt } = await on.end(server.steer("Hello?"));
     expect({ accepted, reason }).toEqual({ accepted: false, reason: "idle" });
     expect(await receipt).toMatchObject({ delivered: false, reason: "idle" });
   });
@@ -182,7 +182,7 @@ describe("words that no log can hold", () => {
     const on = await stage();
     const server = await on.start({ script: [{ text: "Hi.", delayMs: 50 }, "More."] });
     const request = await on.end(server.ask("Go."));
-    expect(() => server.steer(content as never)).toThrow(expect.objectContaining({ code: expect.any(String) }));
+    await expect(server.steer(content as never)).rejects.toMatchObject({ code: expect.any(String) });
     expect((await on.end(request.result)).text).toBe("Hi.");
   });
 
@@ -191,8 +191,9 @@ describe("words that no log can hold", () => {
     const server = await on.start({ script: [{ text: "Hi.", delayMs: 50 }, "More."] });
     const request = await on.end(server.ask("Go."));
     const parts = [{ type: "text" as const, text: "Quick" }];
-    server.steer(parts);
+    const steered = server.steer(parts);
     (parts[0] as { text: string }).text = "Slow";
+    await on.end(steered);
     await on.end(request.result);
     expect(told(await on.log())).toContain("steer Quick");
   });
@@ -201,7 +202,7 @@ describe("words that no log can hold", () => {
     const on = await stage();
     const server = await on.start({ script: [{ text: "Hi.", delayMs: 50 }, "More."] });
     const request = await on.end(server.ask("Go."));
-    expect(() => server.steer("a", { id: "\ud83d" })).toThrow();
+    await expect(server.steer("a", { id: "\ud83d" })).rejects.toMatchObject({ code: expect.any(String) });
     expect((await on.end(request.result)).text).toBe("Hi.");
   });
 
@@ -262,7 +263,7 @@ describe("words that no log can hold", () => {
       server.inject("Seen \ud83d.", { source: "watch \ud83d" }),
       server.followUp("Then \ud83d."),
     ];
-    expect(answers.map(({ accepted }) => accepted)).toEqual([true, true, true]);
+    expect((await on.end(Promise.all(answers))).map(({ accepted }) => accepted)).toEqual([true, true, true]);
     await on.end(server.approve("call_1", { by: "Ada \ud83d", reason: "Fine \ud83d" }));
     await on.end(request.result).catch(() => undefined);
     const text = JSON.stringify(await on.log());

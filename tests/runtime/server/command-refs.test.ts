@@ -28,9 +28,9 @@ describe("refs of a command, and who sent it, are refs of the entry that it writ
     const server = await on.start({ script: [{ calls: [{ name: "look" }] }, "One.", "Two."], tools });
     const request = await on.end(server.ask("Go.", { refs: { messageId: "m_ask", ticket: 7 } }));
     await on.settled();
-    server.steer("Be brief.", from("anna"));
-    server.inject("It rains.", from("weather"));
-    server.followUp("And then?", from("ben"));
+    await on.end(server.steer("Be brief.", from("anna")));
+    await on.end(server.inject("It rains.", from("weather")));
+    await on.end(server.followUp("And then?", from("ben")));
     hold.resolve("seen");
     await on.end(request.result);
     const steers = (await on.log()).filter(({ payload }) => "steer" in payload);

@@ -64,7 +64,7 @@ describe("an operation while a request runs", () => {
     ["completed", [{ text: "One.", delayMs: 50 }], undefined],
     ["failed", [{ error: { status: 400 }, delayMs: 50 }], undefined],
     ["cancelled", [{ hang: true }], "cancel"],
-  ])("waits until it has %s, and the last one wins", async (_how, first, cancel) => {
+  ])("waits until it has %s, and all are applied in order", async (_how, first, cancel) => {
     const on = await stage();
     const server = await on.start({ script: [...first, sees("C", "Two?")] as never });
     const request = await on.end(server.ask("One?"));
@@ -80,12 +80,12 @@ describe("an operation while a request runs", () => {
     if (cancel !== undefined) await on.end(server.cancel());
     await on.end(request.result.catch(() => undefined));
     expect(await on.end(Promise.all([a, b, twice, c].map(({ settled }) => settled)))).toEqual([
-      { status: "superseded" },
-      { status: "superseded" },
-      { status: "superseded" },
+      { status: "applied" },
+      { status: "applied" },
+      { status: "applied" },
       { status: "applied" },
     ]);
-    expect(await operations(on)).toEqual(["c"]);
+    expect(await operations(on)).toEqual(["a", "b", "c"]);
     await on.end((await on.end(server.ask("Two?"))).result);
     await proveAll(on.store, on.threadId);
   });
@@ -215,10 +215,11 @@ test("an operation that cannot be applied any more when the process starts again
   const first = await on.start({ script: [] });
   await on.end(first.modifyContext(replaceBy("A", "a")));
   await on.end(first.stop());
-  await on.store.putCheckpoint(`context_op:${on.threadId}`, {
-    opId: "a",
-    contextRef: "default",
-    ...(replaceBy("B").operation && { operation: replaceBy("B").operation }),
+  const operation = { contextRef: "default", operation: replaceBy("B").operation };
+  await on.store.post(on.threadId, {
+    id: "b",
+    type: "context_op",
+    operation: { ...operation, contextRef: "" },
   } as never);
   const second = await on.start({ script: ["Hi."] });
   expect(on.warnings.join()).toContain("cannot be applied");

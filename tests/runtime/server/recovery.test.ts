@@ -75,7 +75,7 @@ async function recorded(): Promise<Recorded> {
   );
   const request = await on.end(server.ask("Go."));
   await on.pass(10);
-  server.steer("And be quick.");
+  await on.end(server.steer("And be quick."));
   await on.end(server.approve("call_3"));
   await on.end(request.result);
   toldBefore.push(events.at(-2)?.seq ?? 0);

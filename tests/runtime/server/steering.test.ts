@@ -1,4 +1,4 @@
-import type { Receipt } from "heddle";
+import type { SteerAnswer } from "heddle";
 import { describe, expect, test } from "vitest";
 import { anything, eventsOf, expectWhole, failureOf, gate, proveAll, stage, told } from "../support/stage.ts";
 
@@ -19,8 +19,8 @@ describe("what is steered", () => {
     const server = await on.start({ script: script as never, tools });
     const request = await on.end(server.ask("Go."));
     await on.settled();
-    const steer = server.steer("  Be brief.  ");
-    const inject = server.inject("It rains.", { source: "weather" });
+    const steer = await on.end(server.steer("  Be brief.  "));
+    const inject = await on.end(server.inject("It rains.", { source: "weather" }));
     expect([steer.accepted, inject.accepted]).toEqual([true, true]);
     await on.settled();
     hold.resolve("seen");
@@ -46,7 +46,7 @@ describe("what is steered", () => {
     const on = await stage();
     const first = await on.start({ script: [{ text: "One.", delayMs: 50 }, "Two."] });
     const request = await on.end(first.ask("Go."));
-    const once = first.steer("Be brief.", { id: "brief" });
+    const once = await on.end(first.steer("Be brief.", { id: "brief" }));
     await on.end(request.result);
     const { seq } = (await on.end(once.receipt)) as { readonly seq: number };
     await on.end(first.stop());
@@ -61,8 +61,8 @@ describe("what is steered", () => {
     const second = await on.start({ script: [{ text: "Three.", delayMs: 50 }, "Four."] });
     const next = await on.end(second.ask("And now?"));
     expect((await second.thread()).firstSeq).toBeGreaterThan(seq);
-    const again = second.steer("Be brief.", { id: "brief" });
-    const other = second.steer("In verse.", { id: "verse" });
+    const again = await on.end(second.steer("Be brief.", { id: "brief" }));
+    const other = await on.end(second.steer("In verse.", { id: "verse" }));
     expect([again.accepted, other.accepted]).toEqual([true, true]);
     expect(await on.end(again.receipt)).toEqual({ id: "brief", delivered: true, seq });
     await on.end(next.result);
@@ -80,8 +80,8 @@ describe("what is steered", () => {
     ];
     const server = await on.start({ script });
     const request = await on.end(server.ask("One?"));
-    const follow = server.followUp("Three?");
-    const steer = server.steer("Two?");
+    const follow = await on.end(server.followUp("Three?"));
+    const steer = await on.end(server.steer("Two?"));
     expect((await on.end(request.result)).text).toBe("Three.");
     expect(await on.end(Promise.all([steer.receipt, follow.receipt]))).toMatchObject([{ seq: 2 }, { seq: 4 }]);
     await proveAll(on.store, on.threadId);
@@ -91,7 +91,7 @@ describe("what is steered", () => {
     const on = await stage();
     const server = await on.start({ script: [{ text: "One.", delayMs: 20 }], maxIterations: 1 });
     const request = await on.end(server.ask("Go."));
-    const { receipt } = server.steer("Wait!");
+    const { receipt } = await on.end(server.steer("Wait!"));
     const { text, terminationReason } = await on.end(request.result);
     expect({ text, terminationReason }).toEqual({ text: "One.", terminationReason: "final_answer" });
     expect(await on.end(receipt)).toMatchObject({ delivered: false, reason: "closed" });
@@ -102,7 +102,8 @@ describe("what is steered", () => {
     const { hold, tools } = look();
     const server = await on.start({ script: [looking, "Ok."], tools });
     const request = await on.end(server.ask("Go."));
-    const steers = [server.steer("Be brief.", { id: "s1" }), server.steer("Be brief.", { id: "s1" })];
+    const twice = [server.steer("Be brief.", { id: "s1" }), server.steer("Be brief.", { id: "s1" })];
+    const steers = await on.end(Promise.all(twice));
     hold.resolve("seen");
     await on.end(request.result);
     expect(await on.end(Promise.all(steers.map(({ receipt }) => receipt)))).toEqual([
@@ -114,15 +115,8 @@ describe("what is steered", () => {
 });
 
 describe("what is not taken says why at once", () => {
-  const reasonOf = async ({
-    accepted,
-    reason,
-    receipt,
-  }: {
-    accepted: boolean;
-    reason?: string;
-    receipt: Promise<Receipt>;
-  }) => {
+  const reasonOf = async (answer: Promise<SteerAnswer>) => {
+    const { accepted, reason, receipt } = await answer;
     const settled = await receipt;
     expect({ accepted, delivered: settled.delivered }).toEqual({ accepted: false, delivered: false });
     expect(settled).toMatchObject({ reason });
@@ -132,12 +126,12 @@ describe("what is not taken says why at once", () => {
   test("idle, request_mismatch, empty_content, closed", async () => {
     const on = await stage();
     const server = await on.start({ script: [{ hang: true }] });
-    expect(await reasonOf(server.steer("Hm?"))).toBe("idle");
+    expect(await on.end(reasonOf(server.steer("Hm?")))).toBe("idle");
     await on.end(server.ask("Go."));
-    expect(await reasonOf(server.steer("Hm?", { requestId: "other" }))).toBe("request_mismatch");
-    expect(await reasonOf(server.steer("  \n"))).toBe("empty_content");
+    expect(await on.end(reasonOf(server.steer("Hm?", { requestId: "other" })))).toBe("request_mismatch");
+    expect(await on.end(reasonOf(server.steer("  \n")))).toBe("empty_content");
     await on.end(server.stop({ graceMs: 0 }));
-    expect(await reasonOf(server.steer("Hm?"))).toBe("closed");
+    expect(await on.end(reasonOf(server.steer("Hm?")))).toBe("closed");
   });
 
   test("words that are injected without a source are an error that says so", async () => {
@@ -145,19 +139,20 @@ describe("what is not taken says why at once", () => {
     const server = await on.start();
     for (const options of [undefined, null, {}, { source: 7 }]) {
       const code = "invalid_options";
-      expect(() => server.inject("Hm?", options as never)).toThrow(expect.objectContaining({ code }));
+      await expect(server.inject("Hm?", options as never)).rejects.toMatchObject({ code });
     }
   });
 
-  test("queue_full behind 64, also of one turn of the loop", async () => {
+  test("queue_full behind 64", async () => {
     const on = await stage();
     const { hold, tools } = look();
     const server = await on.start({ script: [looking, "Ok."], tools });
     const request = await on.end(server.ask("Go."));
     await on.settled();
-    const steers = Array.from({ length: 66 }, (_, index) => server.steer(`Word ${index}.`));
+    const words = Array.from({ length: 66 }, (_, index) => server.steer(`Word ${index}.`));
+    const steers = await on.end(Promise.all(words));
     expect(steers.map(({ accepted }) => accepted)).toEqual([...Array.from({ length: 64 }, () => true), false, false]);
-    expect(await reasonOf(steers[65] as never)).toBe("queue_full");
+    expect(await on.end(reasonOf(server.steer("More.")))).toBe("queue_full");
     hold.resolve("seen");
     await on.end(request.result);
     const receipts = await on.end(Promise.all(steers.slice(0, 64).map(({ receipt }) => receipt)));
@@ -165,22 +160,22 @@ describe("what is not taken says why at once", () => {
     expect(receipts.map((one) => (one.delivered ? one.seq : -1))).toEqual(receipts.map((_, index) => index + 3));
   });
 
-  test("and what was taken and could not be delivered says so later: cancelled, run_failed, closed", async () => {
+  test("and what was taken and could not be delivered says so later: cancelled, run_failed, suspended", async () => {
     const on = await stage();
     const server = await on.start({
       script: [{ hang: true }, { error: { status: 400 }, delayMs: 50 }, { hang: true }],
     });
     await on.end(server.ask("One."));
-    const one = server.steer("Hm?");
+    const one = await on.end(server.steer("Hm?"));
     await on.end(server.cancel());
     expect(await on.end(one.receipt)).toMatchObject({ delivered: false, reason: "cancelled" });
     const second = await on.end(server.ask("Two."));
-    const two = server.steer("Hm?");
+    const two = await on.end(server.steer("Hm?"));
     await failureOf(on.end(second.result));
     expect(await on.end(two.receipt)).toMatchObject({ delivered: false, reason: "run_failed" });
     await on.end(server.ask("Three."));
-    const three = server.steer("Hm?");
+    const three = await on.end(server.steer("Hm?"));
     await on.end(server.stop({ graceMs: 0 }));
-    expect(await on.end(three.receipt)).toEqual({ id: three.id, delivered: false, reason: "closed" });
+    expect(await on.end(three.receipt)).toEqual({ id: three.id, delivered: false, reason: "suspended" });
   });
 });

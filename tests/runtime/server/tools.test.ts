@@ -130,7 +130,7 @@ describe("tools of one answer", () => {
     const call = {
       inputSchema: anything,
       execute: async () => {
-        const { accepted } = server?.steer("Be brief.") ?? {};
+        const { accepted } = (await server?.steer("Be brief.")) ?? {};
         found.push(accepted, await server?.ask("Me too.").catch(({ code }) => code), (await server?.reset())?.status);
         return "ok";
       },

@@ -249,29 +249,29 @@ test("a thread that was deleted under way fails the request instead of writing f
   expect((await on.end(again.result)).text).toBe("Hello again.");
 });
 
-test("an operation that cannot be kept is refused, and the request goes on", async () => {
+test("an operation that cannot be posted is refused, and the request goes on", async () => {
   const { on, spy } = await watched();
   const server = await on.start({ script: [{ text: "Hi.", delayMs: 50 }] });
   const request = await on.end(server.ask("Hello."));
-  spy.trouble = (write) => (write === "putCheckpoint" ? { error: broken } : undefined);
+  spy.trouble = (write) => (write === "post" ? { error: broken } : undefined);
   await expect(on.end(server.reset())).rejects.toMatchObject({ code: "store_failed" });
   expect((await on.end(request.result)).text).toBe("Hi.");
   expect(told(await on.log())).toEqual(["ask Hello.", "says Hi. end:completed"]);
 });
 
-test("an operation that cannot be kept leaves the one that waited before it, in memory and in the store", async () => {
+test("an operation whose post failed is withdrawn, and the one that waited before it is applied", async () => {
   const { on, spy } = await watched();
   const server = await on.start({ script: [{ text: "Hi.", delayMs: 50 }] });
   const request = await on.end(server.ask("Hello."));
   const first = await on.end(server.reset());
   let lost = false;
   spy.trouble = (write) => {
-    if (write !== "putCheckpoint" || lost) return undefined;
+    if (write !== "post" || lost) return undefined;
     lost = true;
     return { error: broken, after: true };
   };
   await expect(on.end(server.reset())).rejects.toMatchObject({ code: "store_failed" });
-  expect(await on.store.getCheckpoint(`context_op:${on.threadId}`)).toMatchObject({ opId: first.opId });
+  expect((await on.store.pending(on.threadId)).map(({ id }) => id)).toEqual([first.opId]);
   await on.end(request.result);
   expect(await on.end(first.settled)).toEqual({ status: "applied" });
   expect((await on.log()).at(-1)?.payload["opId"]).toBe(first.opId);

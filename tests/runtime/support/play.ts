@@ -115,8 +115,8 @@ function broken(): StoreError {
 
 async function meddle(server: AgentServer, what: Act["meanwhile"][number]["what"]): Promise<void> {
   try {
-    if (what === "steer") server.steer("Quick!");
-    if (what === "follow_up") server.followUp("And then?");
+    if (what === "steer") await server.steer("Quick!");
+    if (what === "follow_up") await server.followUp("And then?");
     if (what === "cancel") await server.cancel();
     if (what === "reset") await server.reset();
     if (what === "summarize") await server.summarize();

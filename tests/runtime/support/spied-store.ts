@@ -2,7 +2,8 @@ import type { Entry, EntryInput, ThreadStore } from "heddle";
 import { told } from "./stage.ts";
 
 const WRITES = ["append", "putCheckpoint", "deleteCheckpoint", "putBlob"] as const;
-type Write = (typeof WRITES)[number];
+/** An append without entries posts a command, or consumes one. */
+type Write = (typeof WRITES)[number] | "post" | "consume";
 
 /** What becomes of a write: an error before it, or after it, which loses only the acknowledgement. */
 interface Trouble {
@@ -23,12 +24,14 @@ export function spied(inner: ThreadStore): Spied {
   let count = 0;
   const spy: Spied = { store: inner, journal: [], trouble: () => undefined };
   const wrapped =
-    (name: Write) =>
+    (method: (typeof WRITES)[number]) =>
     async (...args: unknown[]) => {
-      const entries = name === "append" ? ([args[1]].flat() as readonly EntryInput[]) : [];
+      const entries = method === "append" ? ([args[1]].flat() as readonly EntryInput[]) : [];
+      const { posts } = (method === "append" ? (args[2] ?? {}) : {}) as { readonly posts?: unknown };
+      const name = method !== "append" || entries.length > 0 ? method : posts === undefined ? "consume" : "post";
       const trouble = spy.trouble(name, ++count, entries);
       if (trouble !== undefined && trouble.after !== true) throw trouble.error();
-      const answer: unknown = await Reflect.apply(Reflect.get(inner, name), inner, args);
+      const answer: unknown = await Reflect.apply(Reflect.get(inner, method), inner, args);
       if (trouble !== undefined) throw trouble.error();
       spy.journal.push(...(name === "append" ? told(entries as readonly Entry[]) : [name]));
       return answer;

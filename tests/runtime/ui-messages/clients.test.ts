@@ -93,7 +93,7 @@ describe.each(CLIENTS)("a page with AI SDK $version", (client) => {
     const look = {
       inputSchema: anything,
       execute: async () => {
-        (await host.get("thread_c")).steer("Take the train.", { id: "steer_1" });
+        await (await host.get("thread_c")).steer("Take the train.", { id: "steer_1" });
         return "seen";
       },
     };

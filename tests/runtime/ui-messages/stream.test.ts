@@ -140,10 +140,10 @@ describe("what the AI SDK reads of a request", () => {
       tools: {
         look: {
           inputSchema: anything,
-          execute: () => {
-            server.steer("Take the train.", { id: "steer_1" });
-            server.inject("It snows.", { source: "weather" });
-            server.followUp("And a hotel?", { id: "steer_2" });
+          execute: async () => {
+            await server.steer("Take the train.", { id: "steer_1" });
+            await server.inject("It snows.", { source: "weather" });
+            await server.followUp("And a hotel?", { id: "steer_2" });
             return "seen";
           },
         },

@@ -113,8 +113,8 @@ describe("the messages of a thread", () => {
       tools: {
         look: {
           inputSchema: anything,
-          execute: () => {
-            server.steer("By train.", { id: "steer_1" });
+          execute: async () => {
+            await server.steer("By train.", { id: "steer_1" });
             return "seen";
           },
         },

@@ -16,7 +16,8 @@ export function recordCommitPoints(signal: () => string, seen: CommitPoint[]): (
       const { stack = "" } = new Error("here");
       const site = `${siteOf(stack)} ${method}`;
       // Whoever decides from another process asks no core, and has no signal.
-      const isOfCore = site.includes("perform/answer.ts") && !stack.includes("decide-by-entry.ts");
+      const isOfCore =
+        method === "append" && site.includes("perform/answer.ts") && !stack.includes("decide-by-entry.ts");
       const entries = isOfCore ? ([given[1]].flat() as EntryInput[]) : [];
       seen.push({ site, appends: entries.map((entry) => `${signal()} > ${makerOf(entry)}`) });
       return original.apply(this, given);

@@ -48,8 +48,10 @@ export class Stage {
     let stage: Stage | undefined;
     const recoverOf = (): Recover => (stage === undefined ? "resume" : stage.#recover);
     let appends = 0;
-    const slow: FaultPlan = ({ method }) =>
-      method === "append" && story.slowAppends?.includes(++appends) ? { type: "delay", ms: 300 } : undefined;
+    const slow: FaultPlan = ({ method, kinds = [] }) =>
+      method === "append" && kinds.length > 0 && story.slowAppends?.includes(++appends)
+        ? { type: "delay", ms: 300 }
+        : undefined;
     const world = await createSimulation({
       seed: 1,
       faults: () => ({ plan: (write) => plan(write) ?? slow(write) }),
@@ -110,11 +112,23 @@ export class Stage {
     if (this.#asks === this.#operationBehindAsk) await this.#defer();
   }
 
+  /** Words for the open request. Words that were accepted must have one outcome in the end. */
+  async steer(content: string, way: "steer" | "followUp" = "steer"): Promise<void> {
+    const { id, accepted } = await this.server[way](content);
+    if (accepted) this.mustEnd(id);
+  }
+
+  /** The command must have one outcome when all is over. */
+  mustEnd(id: string): void {
+    this.world.commands.add(id);
+  }
+
   /** From the moment that it is said to wait, it is in the log as soon as the request has ended. */
   async #defer(): Promise<void> {
     const resultContext = { id: "ctx", entries: [] };
     const operation = { type: "replace", reason: "manual", resultContext } as const;
     const { status } = await this.server.modifyContext({ opId: "behind", operation });
+    this.mustEnd("behind");
     if (status !== "deferred") throw new Error(`the operation is ${status}: nothing runs that it could wait for`);
     this.world.acknowledged.add("the operation that waits", ({ thread, state }) => {
       return state.run !== undefined || thread.filterByKind("ai_context_operation").length > 0;

@@ -94,7 +94,7 @@ const TOLD: readonly Story[] = [
     play: async (stage) => {
       await begun(stage);
       await stage.waiting();
-      stage.server.steer("Be quick.");
+      await stage.steer("Be quick.");
       await stage.server.deny("call_0", { reason: "no" });
       await stage.ended();
     },
@@ -126,7 +126,7 @@ const TOLD: readonly Story[] = [
     play: async (stage) => {
       await begun(stage);
       await stage.waiting();
-      stage.server.steer("Be quick.");
+      await stage.steer("Be quick.");
       await stage.world.process().decide(THREAD_ID, { toolCallId: "call_0", approved: false });
       await stage.ended();
     },
@@ -150,7 +150,7 @@ const TOLD: readonly Story[] = [
     play: async (stage) => {
       await begun(stage);
       await stage.waiting();
-      stage.server.steer("Be quick.");
+      await stage.steer("Be quick.");
       await stage.server.answer("call_0", "blue");
       await stage.ended();
     },
@@ -173,8 +173,8 @@ const TOLD: readonly Story[] = [
     play: async (stage) => {
       await begun(stage);
       await stage.until(() => stage.world.toolRuns.count > 0);
-      stage.server.steer("Be quick.");
-      stage.server.followUp("And then?");
+      await stage.steer("Be quick.");
+      await stage.steer("And then?", "followUp");
       await stage.ended();
     },
   },
@@ -186,7 +186,7 @@ const TOLD: readonly Story[] = [
       await stage.start();
       const asked = stage.ask("Do it.");
       await asked;
-      stage.server.steer("Be quick.");
+      await stage.steer("Be quick.");
       await stage.ended();
     },
     ends: ["completed", "failed"],
@@ -338,6 +338,33 @@ const TOLD: readonly Story[] = [
       await stage.until(() => stage.world.toolRuns.count > 0);
       stage.die();
       await stage.start();
+      await stage.ended();
+    },
+  },
+  {
+    name: "left behind with words, and resumed by who comes next",
+    rules: calling(["slow", 1]),
+    play: async (stage) => {
+      await begun(stage);
+      await stage.until(() => stage.world.toolRuns.count > 0);
+      await stage.steer("Be quick.");
+      await stage.steer("And then?", "followUp");
+      stage.die();
+      await stage.start();
+      await stage.ended();
+    },
+  },
+  {
+    name: "stopped while an operation waits that version 0.1 deferred",
+    rules: calling(["slow", 1]),
+    play: async (stage) => {
+      await begun(stage);
+      await stage.until(() => stage.world.toolRuns.count > 0);
+      await stage.server.stop({ graceMs: 0 });
+      const operation = { contextRef: "default", ...replace("earlier") };
+      await stage.world.store.putCheckpoint(`context_op:${THREAD_ID}`, operation);
+      await stage.start();
+      stage.mustEnd("earlier");
       await stage.ended();
     },
   },

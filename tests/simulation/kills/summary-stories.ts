@@ -79,7 +79,7 @@ export const SUMMARY_STORIES: readonly Story[] = [
     timed: (ports) => ({ summarizer: { summarize: () => later(ports, "They talked.") } }),
     play: async (stage) => {
       await duringSummary(stage);
-      stage.server.steer("Be quick.");
+      await stage.steer("Be quick.");
       await stage.ended();
     },
   },
@@ -90,7 +90,7 @@ export const SUMMARY_STORIES: readonly Story[] = [
     timed: (ports) => ({ summarizer: { summarize: () => later(ports, "") } }),
     play: async (stage) => {
       await duringSummary(stage);
-      stage.server.steer("Be quick.");
+      await stage.steer("Be quick.");
       await stage.ended();
     },
   },

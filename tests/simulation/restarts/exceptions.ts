@@ -44,7 +44,6 @@ export const EXCEPTIONS: { readonly [path: string]: Exception } = {
   isAsking: { because: NOT_ACKNOWLEDGED },
   "agent.flight.ending": { because: NOT_ACKNOWLEDGED },
   "agent.flight.finishing": { because: NOT_ACKNOWLEDGED },
-  "agent.flight.steers": { because: `${NOT_ACKNOWLEDGED}: no receipt was given` },
   lastCall: { because: "for `explain`, which uses the recorded call after a restart" },
   environment: {
     because: "a call that is not recorded yet is not in the log; at worst the warning of a change comes again",
@@ -75,7 +74,7 @@ const SUPPLIED = [
   ...["given", "ownTools", "recover", "queuesAsks", "mintsTokens", "request.id", "request.runId"],
   ...["request.time.limitMs", "request.time.noteEveryMs", "request.time.over"],
   ...["agent.settings", "agent.contextPolicy", "agent.flight.runId", "agent.flight.systemPrompt"],
-  "agent.flight.contextOp",
+  "agent.flight.deferred",
 ];
 
 export function isSupplied({ path, restarted }: Difference): boolean {

@@ -12,10 +12,8 @@ import { scriptedModel } from "heddle/testing";
 import type { Live } from "../../../src/runtime/live/live.ts";
 import type { Loop } from "../../../src/runtime/loop.ts";
 import { AgentServer } from "../../../src/runtime/server/agent-server.ts";
-import { threadKey } from "../../../src/runtime/thread-key.ts";
 import type { Command } from "../../../src/stores/command.ts";
 import { Random } from "../../../src/testing/random.ts";
-import type { JsonValue } from "../../../src/thread/json.ts";
 import { type Clockwork, clockwork } from "../../runtime/support/clockwork.ts";
 import { type Difference, differences } from "./differences.ts";
 
@@ -28,7 +26,6 @@ interface Moment {
   readonly live: Live;
   readonly thread: Thread;
   readonly commands: readonly Command[];
-  readonly operation: JsonValue | undefined;
 }
 
 interface Restarts {
@@ -102,13 +99,12 @@ function withMoments(store: ThreadStore, loop: () => Loop | undefined, moments: 
     const result = await store.append(...args);
     const thread = await store.load(THREAD_ID);
     const commands = await store.pending(THREAD_ID);
-    const operation = await store.getCheckpoint(threadKey("context_op", THREAD_ID));
     const lives = loop();
     if (thread === undefined || lives === undefined) throw new Error("An append without a thread or a loop.");
     const hold = lives.live.hold?.id;
     const note = async (): Promise<void> => {
       while (lives.live.hold?.id === hold && hold !== undefined) await Promise.resolve();
-      moments.push({ live: lives.live, thread, commands, operation });
+      moments.push({ live: lives.live, thread, commands });
     };
     void note();
     return result;
@@ -133,8 +129,7 @@ async function restarted(
   const clock = { ...own, ports: { ...own.ports, ids } };
   const store = await open(clock);
   await store.save(moment.thread);
-  if (moment.operation !== undefined) await store.putCheckpoint(threadKey("context_op", THREAD_ID), moment.operation);
-  for (const command of moment.commands) await store.post(THREAD_ID, command as never);
+  for (const { id, type, body } of moment.commands) await store.post(THREAD_ID, { ...body, id, type });
   const loops: Loop[] = [];
   const server = await clock.end(start(agent, store, clock, { opened: (loop) => loops.push(loop), resumes }));
   const [loop] = loops;
@@ -206,9 +201,9 @@ async function perform(random: Random, server: AgentServer): Promise<unknown> {
     const request = await server.ask("Go on.", options as never); // the agent has no type of context
     return request.result;
   }
-  if (act < 6) return server.steer("More.").receipt;
-  if (act < 7) return server.followUp("And then?").receipt;
-  if (act < 8) return server.inject("It rains.", { source: "monitor" }).receipt;
+  if (act < 6) return (await server.steer("More.")).receipt;
+  if (act < 7) return (await server.followUp("And then?")).receipt;
+  if (act < 8) return (await server.inject("It rains.", { source: "monitor" })).receipt;
   if (act < 9) return server.cancel();
   if (act < 10) return server.finish();
   if (act < 11) return server.reset();

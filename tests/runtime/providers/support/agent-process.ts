@@ -21,7 +21,7 @@ const inputSchema = { type: "object", properties: { city: { type: "string" } } }
 const hangsIn = new Set(life === "1" ? ["Oslo", "Pisa"] : []);
 
 async function at({ city }: { readonly city: string }): Promise<string> {
-  if (city === "Bern") server.steer("And what of Rome?");
+  if (city === "Bern") await server.steer("And what of Rome?");
   if (hangsIn.has(city)) {
     tell(`hangs in ${city}`);
     await new Promise(() => undefined);
