@@ -1,5 +1,7 @@
 // `npm run mutate -- <folder or file>...`: breaks the code of a folder in 60 places, one at a time, and says which of these
-// mutants no test notices. StrykerJS makes and runs the mutants; the sample is drawn here, by `--seed <n>` (default 1).
+// mutants no test notices. StrykerJS makes and runs the mutants; the sample is drawn here, by `--seed <n>` (default 1). With
+// `--seed HEAD` the hash of the commit draws it.
+import { execFileSync } from "node:child_process";
 import { globSync, readFileSync, rmSync, statSync } from "node:fs";
 import { constants, setPriority } from "node:os";
 import { parseArgs } from "node:util";
@@ -47,6 +49,13 @@ const TESTS: { readonly [path: string]: readonly string[] } = {
     "tests/runtime/server/summaries.test.ts",
     "tests/runtime/session/commit-before-act.test.ts",
   ],
+  "src/runtime/live": [
+    "tests/runtime/live",
+    "tests/runtime/session",
+    "tests/runtime/server",
+    "tests/runtime/host",
+    "tests/runtime/standalone",
+  ],
   "src/checkpoint": ["tests/checkpoint"],
   "src/studio/http/guard.ts": ["tests/studio/access.test.ts", "tests/studio/guard.test.ts"],
   "src/studio/http": ["tests/studio"],
@@ -57,7 +66,7 @@ const { values, positionals } = parseArgs({
   options: { seed: { type: "string", default: "1" }, count: { type: "string", default: String(MUTANTS) } },
 });
 if (positionals.length === 0) {
-  console.error("Usage: npm run mutate -- <folder or file>... [--seed <n>] [--count <n>]");
+  console.error("Usage: npm run mutate -- <folder or file>... [--seed <n>|HEAD] [--count <n>]");
   process.exit(1);
 }
 
@@ -67,7 +76,8 @@ const files = positionals.flatMap((path) => (statSync(path).isFile() ? [path] : 
 /** Read once: a long run reports on the files it began with. */
 const sources = new Map(files.map((path) => [path, readFileSync(path, "utf8")]));
 const all = await mutantsOf(files);
-const sample = sampleOf(all, Number(values.count), Number(values.seed));
+const seed = values.seed === "HEAD" ? seedOfCommit() : Number(values.seed);
+const sample = sampleOf(all, Number(values.count), seed);
 process.env["HEDDLE_MUTATE_TESTS"] = testsOf(files).join(",");
 process.env["HEDDLE_SEED"] ??= "1";
 
@@ -112,9 +122,14 @@ for (const { fileName, location, mutatorName, replacement, status } of results) 
 }
 const rate = ((100 * killed) / (killed + alive)).toFixed(1);
 console.log(
-  `${positionals.join(" ")} (seed ${values.seed}): ${killed} of ${killed + alive} mutants killed, ${rate} %. ` +
+  `${positionals.join(" ")} (seed ${seed}): ${killed} of ${killed + alive} mutants killed, ${rate} %. ` +
     `${equivalent} equivalent mutants are not counted (${all.length} mutants in all).`,
 );
+
+/** The first 32 bits of the hash. */
+function seedOfCommit(): number {
+  return Number.parseInt(execFileSync("git", ["rev-parse", "HEAD"], { encoding: "utf8" }).slice(0, 8), 16);
+}
 
 /** The code at a location, and its first line. `origin` is the number of the first line and column: 0 or 1. */
 function codeAt(path: string, { start, end }: Mutant["location"], origin: 0 | 1): { line: string; from: string } {
