@@ -36,7 +36,9 @@ export interface Compared {
 
 /** Compares two plays of one story, fact by fact. */
 export function compared(earlier: Played, today: Played, known: readonly NamedDifference[]): Compared {
-  let rest: Divergence = { earlier: factsOf(earlier), today: factsOf(today), played: { earlier, today } };
+  const masked = shownErrors(earlier) === shownErrors(today) ? MESSAGES : [...MESSAGES, ...OF_PROMPTS];
+  const facts = { earlier: factsOf(earlier, masked), today: factsOf(today, masked) };
+  let rest: Divergence = { ...facts, played: { earlier, today } };
   const named = new Set<string>();
   for (;;) {
     const length = Math.max(rest.earlier.length, rest.today.length);
@@ -55,8 +57,21 @@ export function compared(earlier: Played, today: Played, known: readonly NamedDi
   }
 }
 
+/** Messages of failures are for people, and their words change. Codes are compared. The second kind is JSON within a text. */
+const MESSAGES: readonly RegExp[] = [/"message":"(?:[^"\\]|\\.)*"/g, /\\"message\\":\\".*?\\"(?=[,}])/g];
+
+/** Facts of a prompt. They depend on the words of the errors that the model is shown. */
+const OF_PROMPTS: readonly RegExp[] = [/"fingerprint":"[^"]*",/g, /"estimatedTokens":\d+,/g];
+
+/** The words of the errors of tools, which the model is shown. */
+function shownErrors({ log }: Played): string {
+  const results = log.filter(({ payload }) => "role" in payload && payload.role === "tool");
+  const contents = results.map(({ payload }) => JSON.stringify("content" in payload ? payload.content : ""));
+  return [...new Set(contents.filter((content) => content.includes("error")))].sort().join();
+}
+
 /** Entries and outcomes without ids and times. An id is replaced by its place among the ids of the log. */
-function factsOf({ log, outcomes }: Played): readonly Fact[] {
+function factsOf({ log, outcomes }: Played, masked: readonly RegExp[]): readonly Fact[] {
   const places = new Map<string, number>();
   const place = (id: string) => {
     places.set(id, places.get(id) ?? places.size);
@@ -64,7 +79,9 @@ function factsOf({ log, outcomes }: Played): readonly Fact[] {
   };
   const withoutIds = (text: string) =>
     text.replaceAll(/([a-z]+)_q(\d+)q/g, (_, prefix, id) => `${prefix}#${place(id)}`);
-  const entries = log.map(({ id: _id, seq: _seq, at: _at, ...entry }) => withoutIds(JSON.stringify(entry)));
+  const compared = (text: string) => masked.reduce((left, pattern) => left.replaceAll(pattern, ""), withoutIds(text));
+  const entries = log.map(({ id: _id, seq: _seq, at: _at, ...entry }) => JSON.stringify(entry));
   const answers = [...outcomes].map(([name, outcome]) => JSON.stringify({ command: name, outcome }));
-  return [...entries, ...answers].map((text) => ({ text, value: JSON.parse(text) as JsonValue })); // as it was made above
+  const values = [...entries, ...answers].map((text) => JSON.parse(withoutIds(text)) as JsonValue); // as it was made above
+  return [...entries, ...answers].map((text, index) => ({ text: compared(text), value: values[index] ?? null }));
 }

@@ -141,12 +141,6 @@ class Play {
         return follow(server.replace(`replaced ${name}`));
       case "summarize":
         return follow(server.summarize());
-      case "prompt":
-        return follow(server.setPrompt(`Prompt of ${name}.`));
-      case "policy":
-        return follow(server.setPolicy(2));
-      case "tool":
-        return follow(server.registerTool(`tool_${name.replaceAll(/\W/g, "_")}`));
       case "stop":
         return this.#follow(process, "stop", server.stop(50), () => "stopped");
       case "die":

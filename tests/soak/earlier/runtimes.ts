@@ -32,9 +32,6 @@ export interface StoryServer {
   reset(): Promise<string>;
   replace(words: string): Promise<string>;
   summarize(): Promise<string>;
-  setPrompt(words: string): Promise<string>;
-  setPolicy(keepLastTurns: number): Promise<string>;
-  registerTool(name: string): Promise<string>;
   stop(graceMs: number): Promise<void>;
 }
 
@@ -92,18 +89,6 @@ function serverOf(server: Server): StoryServer {
     async summarize() {
       await server.summarize();
       return "summarized";
-    },
-    async setPrompt(words) {
-      await server.setSystemPrompt(words);
-      return "set";
-    },
-    async setPolicy(keepLastTurns) {
-      await server.setContextPolicy({ keepLastTurns });
-      return "set";
-    },
-    async registerTool(name) {
-      await server.registerTool(name, { inputSchema: { type: "object" }, execute: () => "registered" });
-      return "registered";
     },
     stop: (graceMs) => server.stop({ graceMs }),
   };
