@@ -11,6 +11,7 @@ import { calls } from "./calls.ts";
 import { growingText, growingTool } from "./growing.ts";
 import { HELP } from "./help.ts";
 import { idle } from "./idle.ts";
+import { listeners } from "./listeners.ts";
 import { live } from "./live.ts";
 import { longTurns } from "./long-turns.ts";
 import { manyText, manyTool } from "./many.ts";
@@ -29,6 +30,7 @@ const measurements: Readonly<Record<string, Measurement>> = {
   "after-kill": afterKill,
   branches,
   calls,
+  listeners,
   "long-turns": longTurns,
 };
 

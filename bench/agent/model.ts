@@ -1,3 +1,4 @@
+import { setImmediate as turn } from "node:timers/promises";
 import { ANSWER, TOOL } from "./conversation.ts";
 
 const USAGE = {
@@ -64,4 +65,24 @@ function streamOf(parts: readonly object[]): ReadableStream<object> {
       controller.close();
     },
   });
+}
+
+/** A model whose answer comes in so many parts, a few in each turn of the event loop. */
+export function wordyModel(deltas: number) {
+  return {
+    ...instantModel(false, { messages: 0 }),
+    async doStream() {
+      return { stream: ReadableStream.from(wordsOf(deltas)) };
+    },
+  };
+}
+
+async function* wordsOf(deltas: number): AsyncGenerator<object, void> {
+  yield { type: "text-start", id: "0" };
+  for (let index = 0; index < deltas; index += 1) {
+    if (index % 8 === 0) await turn();
+    yield { type: "text-delta", id: "0", delta: `word ${index} ` };
+  }
+  yield { type: "text-end", id: "0" };
+  yield { type: "finish", usage: USAGE, finishReason: { unified: "stop", raw: "stop" } };
 }

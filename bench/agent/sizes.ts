@@ -16,6 +16,8 @@ export interface Sizes {
   readonly branchedTurns: number;
   /** Tool calls of one answer. */
   readonly callsInAnswer: readonly [few: number, many: number];
+  /** Of one answer with listeners. */
+  readonly deltas: number;
 }
 
 export const FULL: Sizes = {
@@ -30,6 +32,7 @@ export const FULL: Sizes = {
   kills: 7,
   branchedTurns: 3000,
   callsInAnswer: [250, 1000],
+  deltas: 2000,
 };
 
 /** To see that everything runs. */
@@ -45,4 +48,5 @@ export const QUICK: Sizes = {
   kills: 3,
   branchedTurns: 600,
   callsInAnswer: [50, 200],
+  deltas: 500,
 };

@@ -204,7 +204,7 @@ export async function* textOf(log: EventLog): AsyncGenerator<string, void> {
 
 /** Events that one iteration has still to give. */
 interface Reader {
-  readonly events: AgentEvent[];
+  events: AgentEvent[];
   wake: () => void;
 }
 
@@ -264,8 +264,9 @@ export class EventLog {
     this.#readers.add(reader);
     try {
       for (;;) {
-        const events = reader.events.splice(0);
-        if (events.length > 0) yield* events;
+        const { events } = reader;
+        reader.events = [];
+        if (events.length > 0) for (const event of events) yield event;
         else if (this.#closed || isAtRest()) return;
         else {
           await new Promise<void>((resolve) => {

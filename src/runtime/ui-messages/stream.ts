@@ -32,8 +32,9 @@ export function uiMessageStream(
       for (;;) {
         const { done, value } = await chunks.next();
         if (done) return controller.close();
-        if (value === "keepalive") continue;
-        return controller.enqueue(value);
+        const shown = value.list.filter((chunk) => chunk !== "keepalive");
+        for (const chunk of shown) controller.enqueue(chunk);
+        if (shown.length > 0) return;
       }
     },
     cancel() {
@@ -50,30 +51,33 @@ const TERMINAL: ReadonlySet<AgentEvent["kind"]> = new Set([
   "request_suspended",
 ]);
 
-/** The chunks of a request as the page's version knows them; `keepalive` where there is nothing but a tool at work. */
+/** The chunks of one event. They are passed on as a list, because each step of an asynchronous iterator is dear. */
+interface Chunks<Chunk> {
+  readonly list: readonly (Chunk | "keepalive")[];
+  /** The event, if the list is a part of a text or of thinking and nothing else. */
+  readonly delta?: AgentEvent;
+}
+
+/** The chunks of a request for the page's version, in lists that are not empty. `keepalive` stands for a tool that runs. */
 function chunksOf(
   source: UIMessageSource,
   options: UIMessageStreamOptions,
-): AsyncGenerator<UIChunk | UIChunk6 | "keepalive", void> {
-  const chunks = chunks7Of(source, options);
-  return isClient6(options.client) ? rewritten(chunks) : chunks;
+): AsyncGenerator<Chunks<UIChunk | UIChunk6>, void> {
+  return chunksFor(isClient6(options.client) ? new Client6Chunks() : undefined, source, options);
 }
 
-async function* rewritten(chunks: AsyncIterable<UIChunk | "keepalive">): AsyncGenerator<UIChunk6 | "keepalive", void> {
-  const client = new Client6Chunks();
-  for await (const chunk of chunks) {
-    if (chunk === "keepalive") yield chunk;
-    else yield* client.rewrite(chunk);
-  }
-}
-
-async function* chunks7Of(
+async function* chunksFor(
+  client: Client6Chunks | undefined,
   source: UIMessageSource,
   options: UIMessageStreamOptions,
-): AsyncGenerator<UIChunk | "keepalive", void> {
+): AsyncGenerator<Chunks<UIChunk | UIChunk6>, void> {
   const { messageId = source.id, after = 0 } = options;
+  const forClient = (list: Chunks<UIChunk>["list"]): Chunks<UIChunk | UIChunk6>["list"] =>
+    client === undefined
+      ? list
+      : list.flatMap<UIChunk6 | "keepalive">((chunk) => (chunk === "keepalive" ? chunk : client.rewrite(chunk)));
   const translator = new Translator(options);
-  yield { type: "start", messageId };
+  yield { list: forClient([{ type: "start", messageId }]) };
   let isOver = false;
   for await (const event of source.events({ until: "waiting" })) {
     const thread = READS_THREAD.has(event.kind) ? await options.thread?.() : undefined;
@@ -83,18 +87,24 @@ async function* chunks7Of(
     const added = addedTo(event, options);
     // Clients read nothing behind an error or the end.
     const end = isOver ? chunks.findIndex(({ type }) => ENDS.has(type)) : chunks.length;
-    yield* [...chunks.slice(0, end), ...added, ...chunks.slice(end)];
-    if (event.kind === "keepalive") yield "keepalive";
+    const all = added.length === 0 ? chunks : [...chunks.slice(0, end), ...added, ...chunks.slice(end)];
+    const list = forClient(event.kind === "keepalive" ? [...all, "keepalive"] : all);
+    const isDelta = event.kind === "llm_delta" && list.length === 1;
+    if (list.length > 0) yield { list, ...(isDelta && { delta: event }) };
   }
   if (isOver) return;
   const failure = await failureIn(source);
-  yield* failure === undefined ? translator.rest(await options.thread?.()) : translator.fail(failure);
+  const last = forClient(failure === undefined ? translator.rest(await options.thread?.()) : translator.fail(failure));
+  if (last.length > 0) yield { list: last };
 }
+
+const NOTHING: readonly UIChunk[] = [];
 
 function addedTo(event: AgentEvent, { data, messageMetadata }: UIMessageStreamOptions): readonly UIChunk[] {
   const given = data?.(event);
   const parts = given === undefined ? [] : "type" in given ? [given] : given;
   const metadata = messageMetadata?.(event);
+  if (parts.length === 0 && metadata === undefined) return NOTHING;
   return [
     ...parts,
     ...(metadata === undefined ? [] : [{ type: "message-metadata", messageMetadata: metadata } as const]),
@@ -184,6 +194,8 @@ export interface UIMessageStreamResponseInit extends UIMessageStreamOptions {
   readonly headers?: ConstructorParameters<typeof Headers>[0] | undefined;
 }
 
+const encoder = new TextEncoder();
+
 const HEADERS = {
   "content-type": "text/event-stream",
   "cache-control": "no-cache",
@@ -212,7 +224,6 @@ export function uiMessageStreamResponse(source: UIMessageSource, init: UIMessage
   const headers = new Headers(given);
   for (const [name, value] of Object.entries(HEADERS)) if (!headers.has(name)) headers.set(name, value);
   const chunks = chunksOf(source, options);
-  const encoder = new TextEncoder();
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
       const { done, value } = await chunks.next();
@@ -220,13 +231,26 @@ export function uiMessageStreamResponse(source: UIMessageSource, init: UIMessage
         controller.enqueue(encoder.encode("data: [DONE]\n\n"));
         return controller.close();
       }
-      // A line that begins with a colon is read by nobody.
-      const line = value === "keepalive" ? ": keepalive" : `data: ${JSON.stringify(value)}`;
-      controller.enqueue(encoder.encode(`${line}\n\n`));
+      controller.enqueue(encoded(value));
     },
     cancel() {
       void chunks.return(); // waits for the next event, which nobody has to wait for
     },
   });
   return new Response(body, { status, statusText, headers });
+}
+
+/** The newest part of a text, for the other streams of the same request: they read an event right after each other. */
+let shared: { readonly delta: AgentEvent; readonly id: string; readonly bytes: Uint8Array<ArrayBuffer> } | undefined;
+
+/** Server-sent events. A part of a text is encoded once for all streams. Each gets a copy, because it may change it. */
+function encoded({ list, delta }: Chunks<UIChunk | UIChunk6>): Uint8Array<ArrayBuffer> {
+  const [first] = list;
+  const id = delta !== undefined && typeof first === "object" && "id" in first ? first.id : undefined;
+  if (shared !== undefined && shared.delta === delta && shared.id === id) return shared.bytes.slice();
+  // A client ignores a line that begins with a colon.
+  const lines = list.map((chunk) => (chunk === "keepalive" ? ": keepalive\n\n" : `data: ${JSON.stringify(chunk)}\n\n`));
+  const bytes = encoder.encode(lines.join(""));
+  if (delta !== undefined && id !== undefined) shared = { delta, id, bytes: bytes.slice() };
+  return bytes;
 }

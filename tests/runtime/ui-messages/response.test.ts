@@ -15,6 +15,25 @@ describe("the response of a route", () => {
     expect(await ours.text()).toBe(await theirs.text());
   });
 
+  test("is the same for each of many readers at once, also when one changes the bytes it gets", async () => {
+    const words = Array.from({ length: 50 }, (_, index) => `word ${index} `);
+    const requests = await Promise.all(
+      [words, words.map((word) => word.toUpperCase())].map(async (text) => (await chat([{ text }])).server.ask("Hi")),
+    );
+    const spoilt = [...requests, ...requests].map((request) =>
+      uiMessageStreamResponse(request).body?.pipeTo(new WritableStream({ write: (bytes) => void bytes.fill(0) })),
+    );
+    const read = [...requests, ...requests].map((request) => uiMessageStreamResponse(request).text());
+    // The AI SDK encodes each chunk for itself.
+    const naive = requests.map((request) =>
+      createUIMessageStreamResponse({ stream: uiMessageStream(request) as ReadableStream<UIMessageChunk> }).text(),
+    );
+    const expected = await Promise.all(naive);
+    expect(await Promise.all(read)).toEqual([...expected, ...expected]);
+    expect(expected[0]).toContain("49");
+    await Promise.all(spoilt);
+  });
+
   test("is read by the transport of useChat", async () => {
     const { server } = await chat(["Hello"]);
     const request = await server.ask("Hi");
