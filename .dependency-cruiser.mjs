@@ -19,7 +19,7 @@ const layers = [
 const pageLayers = ["data", "state", "parts", "calls", "what-if", "chat", "timeline", "shell"];
 
 /** Folders that may use `node:` modules; everything else also runs in browsers, workers, Bun and Deno. */
-const nodeFolders = "^src/(stores/native|stores/sqlite|stores/postgres|studio|cli)/";
+const nodeFolders = "^src/(stores/sqlite|stores/postgres|studio|cli)/";
 const drivers = "^(better-sqlite3|postgres)$|node_modules/(@types/)?(better-sqlite3|postgres)/";
 const entryFiles = "^src/[^/]+\\.ts$";
 
@@ -74,7 +74,7 @@ export default {
     },
     {
       name: "portable-folders",
-      comment: "Only stores/native, stores/sqlite, stores/postgres, studio and cli may import Node built-ins.",
+      comment: "Only stores/sqlite, stores/postgres, studio and cli may import Node built-ins.",
       severity: "error",
       from: { path: "^src/", pathNot: nodeFolders },
       to: { dependencyTypes: ["core"] },

@@ -18,14 +18,7 @@ const NAMED_FILES = [
 ];
 
 /** Parts of a layer that are a file of their own: they need Node, or one entry point needs them, or an old Node must load them. */
-const PARTS = [
-  "stores/native",
-  "stores/sqlite",
-  "stores/postgres",
-  "runtime/ui-messages",
-  "thread/errors",
-  "thread/node-version",
-];
+const PARTS = ["stores/sqlite", "stores/postgres", "runtime/ui-messages", "thread/errors", "thread/node-version"];
 
 /** Bundles the JavaScript. It is not minified: names and lines of a stack trace can be read. */
 export async function buildModules(): Promise<void> {

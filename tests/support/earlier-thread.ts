@@ -4,9 +4,9 @@ import type { LaneTrack } from "../../src/lanes/track.ts";
 import { type EarlierTip, EMPTY_EARLIER_TIP, nextEarlierRow } from "../../src/stores/earlier-rows.ts";
 import type { MemoryTenant } from "../../src/stores/memory-store.ts";
 import { MemoryThread } from "../../src/stores/memory-threads.ts";
-import { nativeSha256 } from "../../src/stores/native/sha256.ts";
 import { encodeEntry, sealHead } from "../../src/stores/row-format.ts";
 import type { StoredRow } from "../../src/stores/stored-records.ts";
+import { portableSha256 } from "../../src/thread/encoding.ts";
 import { draftEntries } from "../../src/thread/entry.ts";
 import { systemPorts } from "../../src/thread/ports.ts";
 
@@ -37,7 +37,11 @@ export function writeEarlierRows(
   let updatedAt = 1;
   for (const entry of entries) {
     for (const draft of draftEntries([entry], systemPorts)) {
-      const next = nextEarlierRow(tip, encodeEntry(draft, { payload: null, salt: "salt" }, nativeSha256), nativeSha256);
+      const next = nextEarlierRow(
+        tip,
+        encodeEntry(draft, { payload: null, salt: "salt" }, portableSha256),
+        portableSha256,
+      );
       write(next.row);
       updatedAt = next.row.at;
       tip = marksMalformed ? next.tip : { ...next.tip, track: unmarked(next.tip.track) };
@@ -45,7 +49,7 @@ export function writeEarlierRows(
   }
   const { rev, hash, track, mark } = tip;
   const content = { rev, hash, createdAt: 1, updatedAt, metadata: {}, owner: null, lanes: { track, mark } };
-  return sealHead(threadId, content, nativeSha256);
+  return sealHead(threadId, content, portableSha256);
 }
 
 /** Puts such a thread into a store in memory. */

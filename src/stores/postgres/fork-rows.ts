@@ -1,4 +1,4 @@
-import { nativeSha256 } from "../native/sha256.ts";
+import { portableSha256 } from "../../thread/encoding.ts";
 import { partsOfFork, type RowPart, type StoredOrigin } from "../row-parts.ts";
 import { type EntryColumns, entryColumns, hasId, type Scope } from "./tables.ts";
 
@@ -25,7 +25,7 @@ export async function readParts(
     )
     select * from link order by depth`.execute();
   const links = Map.groupBy(found, ({ thread_id }) => thread_id);
-  return new Map([...links].map(([id, columns]) => [id, partsOfFork(id, columns.map(toLink), nativeSha256)]));
+  return new Map([...links].map(([id, columns]) => [id, partsOfFork(id, columns.map(toLink), portableSha256)]));
 }
 
 function toLink({ key, origin, fork_seq: forkSeq, origin_sum: sum }: LinkColumns): StoredOrigin & { key: number } {

@@ -1,7 +1,7 @@
+import { portableSha256 } from "../../thread/encoding.ts";
 import type { ThreadStart } from "../driver.ts";
 import { CorruptionError, threadNotFound } from "../errors.ts";
 import { bodyOfFeedItem, type FeedChange } from "../feed-item.ts";
-import { nativeSha256 } from "../native/sha256.ts";
 import { originSum } from "../row-parts.ts";
 import type { StoredRow } from "../stored-records.ts";
 import { copyBlobUses, releaseBlobs } from "./blobs.ts";
@@ -81,7 +81,7 @@ async function checkLastRow(
 
 function pointTo({ sql, tables, tenant, fence }: FencedScope, to: string, atSeq: number, point: ForkPoint): Query {
   const { parent, origin = null } = point;
-  const sum = origin === null ? null : originSum(origin, atSeq, nativeSha256);
+  const sum = origin === null ? null : originSum(origin, atSeq, portableSha256);
   return sql`
     update ${tables.threads} set origin = ${origin}, fork_seq = ${atSeq}, origin_sum = ${sum}, fork_of = ${parent}
     where tenant = ${tenant} and id = ${to} and ${fence}`;

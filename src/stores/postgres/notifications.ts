@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { nativeSha256 } from "../native/sha256.ts";
+import { portableSha256 } from "../../thread/encoding.ts";
 import type { Sql } from "./connection-pool.ts";
 import type { Readers } from "./readers.ts";
 
@@ -124,5 +124,5 @@ function readNotice(payload: string): Notice | undefined {
 
 /** The channel of one database. The name needs no quotes in SQL. */
 function channelOf(schema: string): string {
-  return `heddle_${Buffer.from(nativeSha256(schema), "base64url").toString("hex").slice(0, 32)}`;
+  return `heddle_${Buffer.from(portableSha256(schema), "base64url").toString("hex").slice(0, 32)}`;
 }

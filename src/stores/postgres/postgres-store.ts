@@ -1,7 +1,6 @@
 import { defineDatabase, type ThreadDatabase } from "../database.ts";
 import { defineStore } from "../define-store.ts";
 import type { DatabaseDriver, RecordSpace, StoreDriver } from "../driver.ts";
-import { nativeSha256 } from "../native/sha256.ts";
 import type { ThreadStore } from "../port.ts";
 import { keepUsedBlob, purgeBlobs, readBlobs } from "./blobs.ts";
 import { readCommands, readPending } from "./commands.ts";
@@ -44,7 +43,7 @@ export function postgresDatabase(url: string, options: PostgresDatabaseOptions =
     take: (query, signal) => shared.write(NO_TENANT, takeThreads(settings.schema, query), signal),
     close: () => shared.close(),
   };
-  return defineDatabase(driver, { sha256: nativeSha256, ...ports });
+  return defineDatabase(driver, ports);
 }
 
 /** No tenant has this name. */
@@ -78,7 +77,7 @@ function onlyTenant(
   const { settings, ports, tenant } = checkPostgresOptions(url, options);
   const database = new SharedDatabase(settings, { isShared: false });
   const driver = { ...tenantDriver(database, tenant), close: () => database.close() };
-  return { store: defineStore(driver, { sha256: nativeSha256, ...ports }), database };
+  return { store: defineStore(driver, ports), database };
 }
 
 type PostgresDriver = Required<Omit<StoreDriver, "inspect">>;

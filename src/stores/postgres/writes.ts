@@ -1,6 +1,5 @@
-import { utf8Length } from "../../thread/encoding.ts";
+import { portableSha256, utf8Length } from "../../thread/encoding.ts";
 import type { Decision } from "../driver.ts";
-import { nativeSha256 } from "../native/sha256.ts";
 import { leaveOutIds } from "../stored-payload.ts";
 import type {
   ClaimRecord,
@@ -217,7 +216,7 @@ const BIG_PAYLOAD_BYTES = 32 * 1024;
 function bigHashOf(payload: string | null): string | null {
   if (payload === null || payload.length * 3 <= BIG_PAYLOAD_BYTES || utf8Length(payload) <= BIG_PAYLOAD_BYTES)
     return null;
-  return nativeSha256(payload);
+  return portableSha256(payload);
 }
 
 interface PayloadUse {

@@ -1,6 +1,6 @@
+import { portableSha256 } from "../../thread/encoding.ts";
 import type { ThreadStart } from "../driver.ts";
 import { CorruptionError, threadNotFound } from "../errors.ts";
-import { nativeSha256 } from "../native/sha256.ts";
 import { originSum } from "../row-parts.ts";
 import { copyBlobUses } from "./blob-table.ts";
 import type { SqliteConnection } from "./connection.ts";
@@ -30,7 +30,7 @@ export function forkThread(connection: SqliteConnection, tenant: string, { from,
     if (last?.[0] !== start.head.hash)
       throw new CorruptionError({ threadId: from, seq: atSeq, trouble: "it is missing" });
   }
-  const sum = origin === undefined ? null : originSum(origin, atSeq, nativeSha256);
+  const sum = origin === undefined ? null : originSum(origin, atSeq, portableSha256);
   const key = insertThread(connection, tenant, to, start);
   connection
     .prepare("UPDATE threads SET origin = ?, fork_seq = ?, origin_sum = ?, fork_of = ? WHERE key = ?")

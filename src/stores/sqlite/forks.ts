@@ -1,4 +1,4 @@
-import { nativeSha256 } from "../native/sha256.ts";
+import { portableSha256 } from "../../thread/encoding.ts";
 import { partsOfFork, type RowPart, type StoredOrigin } from "../row-parts.ts";
 import type { SqliteConnection, SqlValue } from "./connection.ts";
 
@@ -46,7 +46,7 @@ export class Forks {
       links.push(link);
       link = link.origin === null ? undefined : toLink(this.#sql.byKey.get(link.origin));
     }
-    return partsOfFork(threadId, links, nativeSha256);
+    return partsOfFork(threadId, links, portableSha256);
   }
 }
 

@@ -3,7 +3,6 @@ import { systemPorts } from "../../thread/ports.ts";
 import { defineDatabase, type ThreadDatabase } from "../database.ts";
 import { defineStore } from "../define-store.ts";
 import { StoreError } from "../errors.ts";
-import { nativeSha256 } from "../native/sha256.ts";
 import type { OnUpgrade } from "../options.ts";
 import { checkCallback, checkOptions, invalidOption, STORE_OPTIONS, type StoreOptions } from "../options.ts";
 import type { ThreadStore } from "../port.ts";
@@ -91,7 +90,7 @@ function openFile(path: string, options: SqliteDatabaseOptions): OpenFile {
     const ownsFile = options.connect === undefined && connection.library.startsWith("node:sqlite");
     const newWorker = (): WorkerConnection => new WorkerConnection(path, setUpOf(mode));
     const workers = ownsFile ? { queries: newWorker(), writer: newWorker() } : {};
-    return { connection, workers, ports: { sha256: nativeSha256, ...ports } };
+    return { connection, workers, ports };
   });
 }
 

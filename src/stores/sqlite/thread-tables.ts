@@ -1,8 +1,8 @@
+import { portableSha256 } from "../../thread/encoding.ts";
 import { freezeJson, type JsonObject } from "../../thread/json.ts";
 import type { Clock } from "../../thread/ports.ts";
 import type { Decision, InboxState, ThreadStart, ThreadState, Wanted, WantedInbox } from "../driver.ts";
 import { CorruptionError } from "../errors.ts";
-import { nativeSha256 } from "../native/sha256.ts";
 import type { LeaseKey } from "../port.ts";
 import { headTexts, lanesFromTexts } from "../row-format.ts";
 import type { ClaimRecord, LeaseRecord, StoredLane, StoredRow, ThreadField, ThreadHead } from "../stored-records.ts";
@@ -214,7 +214,7 @@ export class Threads {
     const place = [this.#tenant, threadId];
     const { key, forkSeq = null } = found ?? {};
     const bigOf = (payload: string | null): NestedQuery | null =>
-      isBig(payload) ? { sql: PUT_BIG, values: [this.#tenant, nativeSha256(payload), payload] } : null;
+      isBig(payload) ? { sql: PUT_BIG, values: [this.#tenant, portableSha256(payload), payload] } : null;
     return {
       unchanged: [
         { sql: FIND_HEAD, values: place, rows: this.#sql.head.all(...place) },
@@ -322,7 +322,7 @@ export class Threads {
 
   #putBigPayload(payload: string | null): number | null {
     if (!isBig(payload)) return null;
-    return Number(this.#sql.putBig.get(this.#tenant, nativeSha256(payload), payload)?.[0]);
+    return Number(this.#sql.putBig.get(this.#tenant, portableSha256(payload), payload)?.[0]);
   }
 }
 

@@ -2,7 +2,7 @@ import { BlobError, defineStore, type StoreDriver } from "heddle/store";
 import { note, user } from "heddle/testing";
 import { expect, test } from "vitest";
 import { MemoryTenant, memoryDriver } from "../../../src/stores/memory-store.ts";
-import { nativeSha256 } from "../../../src/stores/native/sha256.ts";
+import { portableSha256 } from "../../../src/thread/encoding.ts";
 import { earlierThread, putEarlierThread } from "../../support/earlier-thread.ts";
 
 const text = "wool ".repeat(20_000);
@@ -14,7 +14,7 @@ function open(options: { readonly keepBlobsMs?: number } = {}) {
   const time = { now: 1_000_000 };
   const clock = () => time.now;
   const driver = memoryDriver(tenant, clock);
-  const store = defineStore(driver, { sha256: nativeSha256, clock, ...options });
+  const store = defineStore(driver, { sha256: portableSha256, clock, ...options });
   const blobs = () => [...tenant.records.keys()].filter((key) => key.startsWith("blob/"));
   return { tenant, time, driver, store, blobs };
 }
@@ -119,7 +119,7 @@ test("one call removes a hundred blobs at most, and the next ones the rest", asy
 test("a blob of 0.1 has no use and is kept, also after a thread has used it", async () => {
   const { store, tenant, time } = open();
   const content = JSON.stringify({ prompt: "of 0.1" });
-  tenant.records.set(`blob/${nativeSha256(content)}`, content);
+  tenant.records.set(`blob/${portableSha256(content)}`, content);
   await store.append("a", note());
   const hash = await store.putBlob({ prompt: "of 0.1" }, { threadId: "a" });
   await store.delete("a");

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test, vi } from "vitest";
-import { nativeSha256 } from "../../../src/stores/native/sha256.ts";
 import { decodePayload, encodeAs, encodePayload, referencesIn } from "../../../src/stores/stored-payload.ts";
+import { portableSha256 } from "../../../src/thread/encoding.ts";
 import { copyJsonObject } from "../../../src/thread/json.ts";
 import { expectOften } from "../../support/case-budget.ts";
 
@@ -30,14 +30,14 @@ test("a payload comes back from its row and its blobs byte for byte", () => {
   fc.assert(
     fc.property(payload, (given) => {
       cases++;
-      const { text, blobs, chars, measure } = encodePayload(given, nativeSha256);
+      const { text, blobs, chars, measure } = encodePayload(given, portableSha256);
       const texts = new Map(blobs.map((blob) => [blob.hash, blob.text]));
       const back = decodePayload(text, (hash) => texts.get(hash) ?? expect.fail("no blob"));
       expect(JSON.stringify(back)).toBe(JSON.stringify(given));
       expect(Object.isFrozen(back)).toBe(true);
       expect(chars).toBe(JSON.stringify(given).length);
       expect(new Set(referencesIn(text))).toEqual(new Set(texts.keys()));
-      for (const { hash, content } of blobs) expect(nativeSha256(String(content))).toBe(hash);
+      for (const { hash, content } of blobs) expect(portableSha256(String(content))).toBe(hash);
       expect(encodeAs(given, text)).toEqual({ text, chars, measure });
       expect(Math.floor(new TextEncoder().encode(JSON.stringify(given)).length / 4)).toBe(measure);
       if (blobs.length > 0) withBlobs++;
@@ -48,14 +48,14 @@ test("a payload comes back from its row and its blobs byte for byte", () => {
 });
 
 test("file data from 1,024 characters and texts above 64 Ki are blobs, and nothing shorter", () => {
-  const at = (given: { readonly [key: string]: string }) => encodePayload(given, nativeSha256).blobs.length;
+  const at = (given: { readonly [key: string]: string }) => encodePayload(given, portableSha256).blobs.length;
   expect([at({ base64: "A".repeat(1023) }), at({ base64: "A".repeat(1024) })]).toEqual([0, 1]);
   expect([at({ text: "A".repeat(65_536) }), at({ text: "A".repeat(65_537) })]).toEqual([0, 1]);
   expect(at({ text: `"base64":"${"A".repeat(2000)}"` })).toBe(0);
 });
 
 test("a payload without files and long texts is not searched, and not hashed", () => {
-  const sha256 = vi.fn(nativeSha256);
+  const sha256 = vi.fn(portableSha256);
   const entries = vi.spyOn(Object, "entries");
   for (const length of [1, 1000, 60_000]) encodePayload({ text: "A".repeat(length), n: [1, { a: 2 }] }, sha256);
   expect(entries).not.toHaveBeenCalled();

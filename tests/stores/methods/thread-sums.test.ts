@@ -4,8 +4,8 @@ import { defineStore, MemoryDatabase, type ThreadInfo } from "heddle/store";
 import { assistant, note, summary, switchTo, user } from "heddle/testing";
 import { describe, expect, test } from "vitest";
 import { MemoryTenant, memoryDriver } from "../../../src/stores/memory-store.ts";
-import { nativeSha256 } from "../../../src/stores/native/sha256.ts";
 import { sealHead } from "../../../src/stores/row-format.ts";
+import { portableSha256 } from "../../../src/thread/encoding.ts";
 import { earlierThread, putEarlierThread } from "../../support/earlier-thread.ts";
 
 const entries = {
@@ -78,7 +78,7 @@ describe("a thread that 0.1 wrote", () => {
   test.each([0, 3])("has no sums when it had %i entries, unless it had none", async (count) => {
     const tenant = new MemoryTenant();
     putEarlierThread(tenant, "t", earlierThread("t", [user("one"), assistant("1"), note()].slice(0, count)));
-    const store = defineStore(memoryDriver(tenant, Date.now), { sha256: nativeSha256 });
+    const store = defineStore(memoryDriver(tenant, Date.now), { sha256: portableSha256 });
     await store.append("t", user("two"), { metadata: { title: "Numbers" } });
     const [info] = (await store.list()).threads;
     expect(info?.title).toBe("Numbers");
@@ -101,14 +101,14 @@ describe("verify finds wrong sums in a head with a right seal:", () => {
     ["no sums", undefined],
   ])("%s", async (_, sums) => {
     const tenant = new MemoryTenant();
-    const store = defineStore(memoryDriver(tenant, Date.now), { sha256: nativeSha256 });
+    const store = defineStore(memoryDriver(tenant, Date.now), { sha256: portableSha256 });
     await store.append("t", [user("one"), assistant("1")]);
     expect(await store.verify("t")).toMatchObject({ ok: true });
     const thread = tenant.threads.get("t");
     if (thread === undefined || "track" in thread.head.lanes) throw new Error("the thread was just written");
     const { sums: right, ...lanes } = thread.head.lanes;
     expect(right).toEqual({ counts, first });
-    const head = sealHead("t", { ...thread.head, lanes: { ...lanes, ...(sums && { sums }) } }, nativeSha256);
+    const head = sealHead("t", { ...thread.head, lanes: { ...lanes, ...(sums && { sums }) } }, portableSha256);
     thread.head = head;
     const bad = { seq: -1, reason: expect.stringContaining("sums") };
     expect(await store.verify("t")).toMatchObject({ ok: false, bad });

@@ -2,8 +2,8 @@ import { defineStore } from "heddle/store";
 import { inLane, note, replace, summary, switchTo, user } from "heddle/testing";
 import { describe, expect, test } from "vitest";
 import { MemoryTenant, memoryDriver } from "../../../src/stores/memory-store.ts";
-import { nativeSha256 } from "../../../src/stores/native/sha256.ts";
 import { naiveBase } from "../../../src/testing/contract/naive-base.ts";
+import { portableSha256 } from "../../../src/thread/encoding.ts";
 import { earlierThread, putEarlierThread } from "../../support/earlier-thread.ts";
 
 const operation = (reason: string) => ({
@@ -12,7 +12,7 @@ const operation = (reason: string) => ({
 });
 
 function storeOf(tenant: MemoryTenant) {
-  return defineStore(memoryDriver(tenant, Date.now), { sha256: nativeSha256 });
+  return defineStore(memoryDriver(tenant, Date.now), { sha256: portableSha256 });
 }
 
 test.each([true, false])(
