@@ -3,9 +3,9 @@ import type { Failure } from "../../agent/signal.ts";
 import { type ErrorFacts, HeddleError } from "../../thread/errors.ts";
 
 /**
- * A request that was not accepted, failed or was cancelled, or a call to a server that cannot be done. `failure` says what
- * failed: its code is the model's, the tool's or the store's own. `cause` is the error behind it, in the process that met it: of a
- * model call the ModelError, whose `cause` has the provider's words.
+ * A request that was not accepted, failed or was cancelled, or a call that a server refuses. `failure` has the code of the
+ * model, tool or store that failed. `cause` is the original error, in the process where it was thrown. For a model call that
+ * is the ModelError, whose own `cause` is the error of the provider.
  *
  * @example
  * const server = await AgentServer.start({ agent: defineAgent({ model: scriptedModel(["4"]) }), store });
@@ -21,9 +21,9 @@ export class RequestError extends HeddleError {
   static override readonly className: string = "RequestError";
   declare readonly requestId?: string;
   declare readonly failure?: Failure;
-  /** Of `request_suspended`: why this process no longer carries the request, and who does. */
+  /** For `request_suspended`: why the request has ended in this process, and the holder that has it now. */
   declare readonly suspension?: Suspension;
-  /** Of `request_waiting`: continue the run with it. */
+  /** For `request_waiting`: the token to continue the run. */
   declare readonly token?: string;
 
   constructor({ requestId, failure, suspension, ...facts }: RequestErrorFacts) {
@@ -40,7 +40,7 @@ type RequestErrorFacts = ErrorFacts & {
   readonly suspension?: Suspension;
 };
 
-/** `cause` is what was thrown, where that is known: it lives in memory alone. */
+/** `cause` is the thrown error, if known. It is only in memory. */
 export function requestFailed(requestId: string, failure: Failure, cause?: unknown): RequestError {
   const { retryable = false, message } = failure;
   return new RequestError({ code: "request_failed", requestId, failure, retryable, message, cause });
@@ -50,7 +50,7 @@ export function requestCancelled(requestId: string, reason: string): RequestErro
   return new RequestError({ code: "request_cancelled", requestId, message: reason });
 }
 
-/** `failure` and `cause` are what the store answered, where it was that. */
+/** `failure` and `cause` are the error of the store, if the store failed. */
 export function requestSuspended(
   requestId: string,
   suspension: Suspension,
@@ -62,28 +62,28 @@ export function requestSuspended(
 }
 
 /**
- * Whether an abort only says that a request stops in this process. What was asked in its name must not be cancelled then: the
- * process that resumes the request asks for it again.
+ * Whether an abort only means that the request ends in this process. Work that it started elsewhere must not be cancelled then,
+ * because the process that resumes the request needs it.
  */
 export function isSuspended({ aborted, reason }: AbortSignal): boolean {
   return aborted && RequestError.isInstance(reason) && reason.code === "request_suspended";
 }
 
-/** What a reader of the event or the error can do. */
+/** The message of the event and the error. */
 export function suspendedBecause({ reason, holder }: Suspension): string {
   switch (reason) {
     case "store":
-      return "The store cannot be reached. The request is open in the log and goes on when the store is back, here or in another process. Ask again with the same requestId to follow it.";
+      return "The store cannot be reached. The request is open in the log, and is resumed when the store is back, here or in another process. Ask again with the same requestId to follow it.";
     case "lost":
-      return `Another process${holder === undefined ? "" : `, ${holder},`} has claimed the thread and goes on with the request. Follow it there, or start the thread here when it is released.`;
+      return `Another process${holder === undefined ? "" : `, ${holder},`} has claimed the thread and runs the request. Follow it there, or start the thread here when it is released.`;
     case "stopped":
-      return "The server was stopped while the request was open. It goes on where the thread is started again.";
+      return "The server was stopped while the request was open. It is resumed where the thread is started again.";
     default:
       return reason satisfies never;
   }
 }
 
-/** A standalone run that waits. Its token is not enumerable: who logs the error does not log what the token carries. */
+/** The error of a run that waits. Its token is not enumerable, so that logging the error does not log the token. */
 export function requestWaiting(requestId: string, token: string | undefined): RequestError {
   const message = "The run waits for a call to be approved or answered. Continue its `token` with what was decided.";
   const error = new RequestError({ code: "request_waiting", requestId, message });
@@ -91,12 +91,12 @@ export function requestWaiting(requestId: string, token: string | undefined): Re
   return error;
 }
 
-/** An ask that was not accepted has its own code: busy, empty_ask, unknown_tool, not_accepted, pending_overflow. */
+/** The error of a refused ask, with one of the codes busy, empty_ask, unknown_tool, not_accepted, pending_overflow. */
 export function notAccepted(requestId: string, { code, message, retryable = false }: Failure): RequestError {
   return new RequestError({ code, requestId, message, retryable });
 }
 
-/** Any error as data: ours by its code, another's without what it may hold. */
+/** An error as data. The text of any error other than a HeddleError is left out, because it may be secret. */
 export function failureOf(error: unknown, otherwise: Failure): Failure {
   if (HeddleError.isInstance(error)) return { code: error.code, message: error.message, retryable: error.retryable };
   return otherwise;

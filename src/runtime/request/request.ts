@@ -20,39 +20,39 @@ export interface AgentRequest<Output = unknown> {
   readonly state: RequestState;
   /** Rejects with a RequestError: `request_failed`, `request_cancelled` or `request_suspended`. If ignored, there is no unhandled rejection. */
   readonly result: Promise<RequestResult<Output>>;
-  /** Resolves as soon as nothing is at work: the request is done, or it waits for an approval or an answer. */
+  /** Resolves when the request is done, or waits for an approval or an answer. */
   settled(): Promise<Exclude<RequestState, "running">>;
-  /** The text of the model as it comes. A call that is made again (`llm_retried`) says its text from the start once more. */
+  /** The text of the model while it is streamed. A retried call (`llm_retried`) streams its text again from the start. */
   readonly textStream: AsyncIterable<string>;
-  /** All events from the first on, however late you begin; the last is the terminal one, or `request_suspended`. */
+  /** All events from the first on, also if you start late. The last is the terminal event or `request_suspended`. */
   events(options?: EventsOptions): AsyncIterable<AgentEvent>;
 }
 
 interface Options {
   readonly id: string;
   readonly runId: string;
-  /** Of the claim under which it is carried; absent where the thread is nobody else's. */
+  /** The epoch of the claim. Undefined for a thread that only this process can have. */
   readonly epoch: number | undefined;
   readonly ports: RuntimePorts;
   readonly captureDeltas: boolean;
-  /** After a crash the numbers go on. */
+  /** After a crash the numbers continue. */
   readonly firstEventSeq: number;
   readonly listen: (event: AgentEvent) => void;
   readonly hold: Hold;
 }
 
-/** The claim of the thread, as those see it who start something or emit what no entry tells. */
+/** The claim of the thread. It is checked before work starts, and before an event without an entry is emitted. */
 export interface Hold {
   /** Whether no other process can have the thread. */
   readonly isHeld: () => boolean;
-  /** The same, after a renewal where the last one is too old. Where it is false, the request is suspended. */
+  /** The same, after a renewal if the last one is too old. If false, the request is suspended. */
   readonly ensure: () => Promise<boolean>;
 }
 
-/** No entry tells of them, so no append has shown that the thread is held. */
+/** Events without an entry. No append has proven that the thread is held when they are emitted. */
 const UNRECORDED: ReadonlySet<EventKind> = new Set(["llm_delta", "llm_retried", "tool_started", "keepalive"]);
 
-/** The side of a request that the session sees. */
+/** A request with the methods that the loop uses. */
 export class LiveRequest implements AgentRequest {
   readonly id: string;
   readonly runId: string;
@@ -106,14 +106,14 @@ export class LiveRequest implements AgentRequest {
     return this.#log.iterate(until === "waiting" ? () => this.#state === "waiting" : undefined);
   }
 
-  /** Whether such an event was told and kept. */
+  /** Whether such an event was emitted and is kept. */
   hasTold(is: (event: AgentEvent) => boolean): boolean {
     return this.#log.has(is);
   }
 
   /**
-   * Gives an event its place; after the terminal one there is none. What no entry tells waits while another process may have
-   * the thread; an entry that was appended shows that none has.
+   * Emits an event, unless the request is done. While another process may have the thread, events without an entry wait. An
+   * event with an entry is emitted at once: its append has proven that the thread is held.
    */
   emit(event: EventDraft & { readonly replayed?: true }, iteration: number): void {
     if (this.#state === "done") return;
@@ -142,7 +142,7 @@ export class LiveRequest implements AgentRequest {
   #put(event: EventDraft, iteration: number): void {
     const { ports, runId, epoch, listen } = this.#options;
     const seq = this.#log.lastSeq + 1;
-    // After a crash a number may be told again of another event; under another claim. What is waited for keeps its id.
+    // After a crash another event may get the same number, but with another epoch. Replayed events keep their id.
     const { kind, callId, toolCallId } = event;
     const parts = REPLAYED.has(kind) ? [runId, callId, toolCallId, kind] : [runId, epoch, seq];
     const id = parts.filter((part) => part !== undefined).join(".");
@@ -152,7 +152,7 @@ export class LiveRequest implements AgentRequest {
     listen(frozen);
   }
 
-  /** This process no longer carries it: what waits for a renewal is dropped, and nothing follows. */
+  /** Ends the request in this process. Events that wait for a renewal are dropped. */
   suspend(suspension: Suspension, iteration: number, error: unknown): void {
     if (this.#state === "done") return;
     this.#withheld = [];
@@ -186,7 +186,7 @@ export class LiveRequest implements AgentRequest {
   }
 }
 
-/** What a request waits for is emitted again by each process that takes it over. */
+/** Events that each process emits again when it takes over a waiting request. */
 const REPLAYED: ReadonlySet<AgentEvent["kind"]> = new Set(["approval_requested", "answer_requested"]);
 
 export async function* textOf(log: EventLog): AsyncGenerator<string, void> {
@@ -197,31 +197,31 @@ export async function* textOf(log: EventLog): AsyncGenerator<string, void> {
       streamed += event.data.text;
       yield event.data.text;
     }
-    // A model that does not stream says it all at once.
+    // Without streaming there are no deltas.
     if (event.kind === "llm_completed" && streamed === "" && event.data.text !== "") yield event.data.text;
   }
 }
 
-/** Events that one iteration has still to give. */
+/** The events that one iteration has not yielded yet. */
 interface Reader {
   events: AgentEvent[];
   wake: () => void;
 }
 
 /**
- * The events of one request, kept so that whoever iterates late gets all of them. Listening costs the request nothing: what
- * a listener does or throws is its own affair.
+ * The events of one request. They are kept, so that a late iteration gets all of them. A slow or failing reader does not
+ * affect the request.
  */
 export class EventLog {
   readonly #kept: AgentEvent[] = [];
   readonly #readers = new Set<Reader>();
   readonly #keeps: (event: AgentEvent) => boolean;
-  /** The sign of life that each call gave last: it stands for those before, so that a long request does not grow by them. */
+  /** The last keepalive of each call. It replaces the earlier ones, so that a long request does not grow. */
   readonly #beats = new Map<string, AgentEvent>();
   #closed = false;
   #last: number;
 
-  /** What is not kept is told only to those who iterate already. */
+  /** Events that are not kept go only to running iterations. */
   constructor(firstSeq: number, keeps: (event: AgentEvent) => boolean = () => true) {
     this.#last = firstSeq - 1;
     this.#keeps = keeps;
@@ -252,13 +252,13 @@ export class EventLog {
     this.#beats.set(call, event);
   }
 
-  /** There will be no more. */
+  /** No event follows. */
   close(): void {
     this.#closed = true;
     this.wake();
   }
 
-  /** Every event from the first on, then those that come; ends with the request, or when it is at rest. */
+  /** Yields every event from the first on. Ends with the request, or when `isAtRest` is true after the last event. */
   async *iterate(isAtRest: () => boolean = () => false): AsyncGenerator<AgentEvent, void> {
     const reader: Reader = { events: [...this.#kept], wake: () => undefined };
     this.#readers.add(reader);
@@ -279,13 +279,13 @@ export class EventLog {
     }
   }
 
-  /** Those who iterate look again. */
+  /** Has all iterations check for new events. */
   wake(): void {
     for (const { wake } of this.#readers) wake();
   }
 }
 
-/** Why a command was not carried out. */
+/** Why a message was not delivered. */
 export type ReceiptReason =
   | "idle"
   | "request_mismatch"
@@ -299,7 +299,7 @@ export type ReceiptReason =
   /** The server was stopped, or it has lost the thread. The message waits for the process that resumes the request. */
   | "suspended";
 
-/** Whether a message reached the request that was running, and at which entry, or why not. */
+/** Whether a message was delivered to the running request, with the seq of its entry or a reason. */
 export type Receipt =
   | { readonly id: string; readonly delivered: true; readonly seq: number }
   | { readonly id: string; readonly delivered: false; readonly reason: ReceiptReason };

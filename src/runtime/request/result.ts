@@ -22,31 +22,31 @@ interface RequestFacts {
   readonly runId: string;
   /** The last text of the model. */
   readonly text: string;
-  /** How the last model call ended: a final answer may have been cut by `length`, or by a `content-filter`. */
+  /** The finish reason of the last model call. With `length` or `content-filter` the answer was cut. */
   readonly finishReason?: ModelFinishReason;
-  /** Of all calls together, also those that wrote summaries for the request, used or discarded. */
+  /** The usage of all calls, also of summaries for the request that were used or discarded. */
   readonly usage: Usage;
-  /** The same for each model, as `provider:model`: models have different prices. */
+  /** The usage by model, as `provider:model`, because prices differ. */
   readonly usageByModel: UsageByModel;
   readonly calls: readonly CallSummary[];
 }
 
-/** What a request came to. Comparing `terminationReason` says whether there is an `object`: only a final answer has the shape. */
+/** The result of a request. Only with the `terminationReason` "final_answer" is there an `object`. */
 export type RequestResult<Output = unknown> = RequestFacts & Ended<Output>;
 
 type Ended<Output> =
-  /** The answer in the shape that `output` asks for. */
+  /** `object` is the answer, checked with the schema `output`. */
   | { readonly terminationReason: "final_answer"; readonly object: Output }
   | { readonly terminationReason: Exclude<TerminationReason, "final_answer">; readonly object: undefined };
 
-/** How a request ended: an answer of the right shape that was not the last one is no object. */
+/** The termination reason, with the object of a final answer. An earlier answer that matches the schema does not count. */
 export function endedWith(terminationReason: TerminationReason, object: unknown): Ended<unknown> {
   return terminationReason === "final_answer"
     ? { terminationReason, object }
     : { terminationReason, object: undefined };
 }
 
-/** The result of a request that was completed, from the entries that the log has of it. */
+/** The result of a completed request, from its entries. */
 export function resultIn(
   entries: readonly Entry[],
   { run, end }: EndedRun,
@@ -58,18 +58,18 @@ export function resultIn(
   return Object.freeze({ requestId, runId, text, usage, usageByModel, calls: callsIn(entries), ...ended });
 }
 
-/** The model calls that entries of a run tell of. */
+/** The model calls that the entries record. */
 function callsIn(entries: readonly Entry[]): readonly CallSummary[] {
   return entries.flatMap((entry) => {
     const call = recordedCall(entry);
     const { callId } = entry.refs;
     if (call === undefined || callId === undefined) return [];
-    const { usage, view } = call as CallSummary; // written by us
+    const { usage, view } = call as CallSummary; // the runtime wrote it
     return [{ callId, usage, view }];
   });
 }
 
-/** What a request came to that has ended, from the entries that the log has of it. */
+/** The result of an ended request, from its entries. */
 export async function pastResult(
   { output }: Pick<AnyAgent, "output">,
   entries: readonly Entry[],
@@ -81,7 +81,7 @@ export async function pastResult(
   return resultIn(entries, ended, await objectIn(output, entries, run.callId));
 }
 
-/** Objects are not in the log: the last answer is read once more. */
+/** Objects are not in the log, so the last answer is checked again. */
 async function objectIn(
   output: AnyAgent["output"],
   entries: readonly Entry[],
@@ -89,7 +89,7 @@ async function objectIn(
 ): Promise<JsonValue | undefined> {
   if (output === undefined || callId === undefined) return undefined;
   const answer = entries.find(({ refs, payload }) => refs.callId === callId && isAnswer(payload));
-  const content = (answer?.payload as { readonly content?: Content } | undefined)?.content; // written by us
+  const content = (answer?.payload as { readonly content?: Content } | undefined)?.content; // the runtime wrote it
   if (content === undefined) return undefined;
   const checked = await checkOutput(content, output);
   return checked.ok ? checked.object : undefined;

@@ -5,19 +5,19 @@ import { pause } from "../timers.ts";
 import { NodeLease, Renewal } from "./node-lease.ts";
 import { retryStore } from "./store-retry.ts";
 
-/** How often a claim is tried whose lease runs out meanwhile. */
+/** The most attempts to claim a thread while the lease of this process keeps expiring. */
 const ATTEMPTS = 5;
 const RETRY_MS = 100;
 
 export interface HolderOptions extends ClaimWaitOptions {
-  /** Who claims: a name of its own for each process, or a lasting one, which takes over at once after a crash. */
+  /** The name of the holder. A name that a restarted process uses again takes over its own claims at once. */
   readonly holder: string;
   readonly ttlMs: number;
-  /** The lease of the host. Default: a lease of its own, if the store keeps leases; else the claim itself is renewed. */
+  /** The lease of the host. Default: a lease for this claim. A store without leases renews the claim itself. */
   readonly lease?: NodeLease | undefined;
   /**
-   * Called when another process has the thread, or the lease has ended (`stale_holder`), and when the whole lease has passed
-   * without a renewal (the error of the store). A renewal may still succeed after the latter.
+   * Called with `stale_holder` when another process has the thread or the lease has ended, and with the error of the store
+   * when the whole lease has passed without a renewal. In the second case a renewal may still succeed.
    */
   readonly lost: (error: unknown) => void;
 }
@@ -27,21 +27,18 @@ interface Claim {
   readonly renewal: Renewal;
 }
 
-/**
- * The claim of one thread. Of two processes only one has it. It lasts as long as the lease of its node, which is renewed for
- * all threads at once.
- */
+/** The claim of one thread, which only one process can have. It lasts as long as the lease of its node. */
 export class Holder {
   readonly epoch: number;
   readonly #store: ThreadStore;
   readonly #threadId: string;
   readonly #ports: RuntimePorts;
   readonly #renewal: Renewal;
-  /** The lease, if it is of this claim alone. */
+  /** The lease, if it belongs to this claim only. */
   readonly #ownLease: NodeLease | undefined;
   readonly #lost: (error: unknown) => void;
   readonly #leave: () => void;
-  /** The gaps of the renewal after which the store still had this claim. */
+  /** `gaps` of the renewal when the store last confirmed this claim. */
   #gaps: number;
   #looking: Promise<boolean> | undefined;
   #isReleased = false;
@@ -70,7 +67,7 @@ export class Holder {
     });
   }
 
-  /** Claims the thread. Waits for a holder that releases it, or whose lease runs out; one that renews is the error. */
+  /** Claims the thread. Waits until its holder releases it or its lease expires, else throws `thread_held`. */
   static async claim(store: ThreadStore, threadId: string, options: HolderOptions): Promise<Holder> {
     const own = options.lease === undefined && store.leases ? new NodeLease(store.leases, options) : undefined;
     const lease = options.lease ?? own;
@@ -84,14 +81,14 @@ export class Holder {
     }
   }
 
-  /** Whether no other process can have the thread yet. */
+  /** Whether no other process can have taken the thread. */
   get isHeld(): boolean {
     return !this.#isReleased && this.#taken === undefined && this.#renewal.isFresh && this.#gaps === this.#renewal.gaps;
   }
 
   /**
-   * Whether the thread is held; when it is not, `lost` was called, or the thread was released. Renews first when the last
-   * renewal is too old, and waits for a store that is away.
+   * Whether the thread is held. If the last renewal is too old, renews first, and waits while the store is unreachable. When
+   * this is false, the thread was released, or `lost` was called.
    */
   async ensure(): Promise<boolean> {
     for (;;) {
@@ -106,7 +103,7 @@ export class Holder {
     }
   }
 
-  /** Renews once when the last renewal is too old. Throws where another process has the thread; `lost` was called then. */
+  /** Renews once if the last renewal is too old. Throws if another process has the thread, after `lost` was called. */
   async check(): Promise<void> {
     if (this.isHeld || this.#isReleased) return;
     if (this.#taken === undefined) await this.#renewal.refresh();
@@ -114,7 +111,7 @@ export class Holder {
     if (this.#taken !== undefined) throw this.#taken;
   }
 
-  /** Renews now. Throws where another process has the thread: it sees what was written before this. */
+  /** Renews now. Throws if another process has the thread. Otherwise the next holder reads everything written before. */
   async confirm(): Promise<void> {
     try {
       await retryStore(this.#ports, () => this.#renewal.renewNow());
@@ -125,7 +122,7 @@ export class Holder {
     }
   }
 
-  /** Lets other processes claim the thread. Safe to call twice, and when it was lost. */
+  /** Releases the claim. Safe to call twice, and after the claim was lost. */
   async release(): Promise<void> {
     if (this.#isReleased) return;
     this.#isReleased = true;
@@ -134,7 +131,7 @@ export class Holder {
       await this.#store.release(this.#threadId, this.epoch);
       announceRelease(this.#store, this.#threadId);
     } catch (error) {
-      // A closed store releases nothing: the claim runs out.
+      // A closed store cannot release the claim, so it expires.
       const isClosed = StoreError.isInstance(error) && error.code === "store_closed";
       if (!isClosed && !StaleHolderError.isInstance(error)) throw error;
     } finally {
@@ -143,8 +140,8 @@ export class Holder {
   }
 
   /**
-   * Asks the store about this claim alone, because the lease was too old for a while or has ended. False when the store does
-   * not say. Concurrent calls share one look.
+   * Asks the store whether it still has this claim, after the lease was too old for a while or has ended. False if the store
+   * does not answer. Concurrent calls share one check.
    */
   #look(): Promise<boolean> {
     this.#looking ??= this.#lookOnce().finally(() => {
@@ -188,14 +185,14 @@ async function claimWithLease(
     } catch (error) {
       if (!LeaseEndedError.isInstance(error) || attempt === ATTEMPTS) throw error;
     }
-    // It has run out and is renewed, or it has ended and the next attempt starts another one.
+    // An expired lease is renewed. If it has ended, the next attempt starts a new one.
     await renewal.renewNow().catch((error: unknown) => {
       if (!LeaseEndedError.isInstance(error)) throw error;
     });
   }
 }
 
-/** A store without leases, of a driver of the user: each claim is renewed by itself. */
+/** For a store whose driver has no leases: renews the claim itself. */
 async function claimAlone(
   store: ThreadStore,
   threadId: string,
@@ -208,18 +205,18 @@ async function claimAlone(
   return { epoch, renewal: new Renewal({ ports, ttlMs, sentAt, send, isEnd }) };
 }
 
-/** How often a waiting process looks whether another one has released the thread. */
+/** How often a waiting process checks whether another process has released the thread. */
 const POLL_MS = 100;
 
 interface ClaimWaitOptions {
-  /** How long to wait for a holder that may be dead, by timers: a clock that is set does not change it. */
+  /** How long to wait for the holder. Measured with timers, so that setting the clock does not change it. */
   readonly waitMs: number;
-  /** Aborted, it ends the wait. */
+  /** Ends the wait. */
   readonly signal?: AbortSignal | undefined;
   readonly ports: RuntimePorts;
 }
 
-/** Claims the thread as soon as it is free: a release in this process wakes at once, one in another is polled for. */
+/** Claims the thread as soon as it is free. A release in this process wakes the wait; for other processes it polls. */
 async function claimWhenFree<Claim>(
   store: ThreadStore,
   threadId: string,
@@ -244,7 +241,7 @@ async function claimWhenFree<Claim>(
       isWoken = false;
       const isLast = isOver;
       try {
-        // Claimed twice by one name, because the acknowledgement was lost, it is held by the later claim.
+        // Safe to retry: if the acknowledgement of a claim was lost, the next claim by the same name replaces it.
         return await retryStore(ports, claim);
       } catch (error) {
         if (!ThreadHeldError.isInstance(error) || isLast) throw error;
@@ -270,7 +267,7 @@ type Wakes = Map<string, Set<() => void>>;
 /** Claims that wait in this process, by store and thread. */
 const waiting = new WeakMap<ThreadStore, Wakes>();
 
-/** Calls `wake` whenever this process releases the thread. The answer unsubscribes. */
+/** Calls `wake` whenever this process releases the thread. The returned function unsubscribes. */
 function onRelease(store: ThreadStore, threadId: string, wake: () => void): () => void {
   const threads: Wakes = waiting.get(store) ?? new Map();
   waiting.set(store, threads);
@@ -282,7 +279,7 @@ function onRelease(store: ThreadStore, threadId: string, wake: () => void): () =
   };
 }
 
-/** Wakes the claims of this process that wait for the thread. */
+/** Wakes the waiting claims of this process. */
 function announceRelease(store: ThreadStore, threadId: string): void {
   for (const wake of [...(waiting.get(store)?.get(threadId) ?? [])]) wake();
 }

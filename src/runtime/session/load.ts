@@ -18,10 +18,10 @@ import { laneBaseOf } from "../../thread/thread-data.ts";
 import type { RuntimePorts } from "../ports.ts";
 import { retryStore } from "./store-retry.ts";
 
-/** Entries read at first, for a thread of any length. What a longer window needs is read with one more load. */
+/** How many entries the first load reads. A longer window needs one more load. */
 export const FIRST = 128;
 
-/** The agent of a thread, from its last entries; a thread that is not there yet is an empty one. */
+/** Loads the agent of a thread from its last entries. A thread that does not exist is an empty one. */
 export async function loadAgent(
   store: ThreadStore,
   threadId: string,
@@ -51,7 +51,7 @@ async function restored(store: ThreadStore, page: Thread, settings: ReactSetting
   }
 }
 
-/** The tail from its open request on, with the turns before it that the first call will need. The same tail when none is open. */
+/** Extends the tail to the start of an open request, and the turns before it that the first call needs. */
 async function withOpenRequest(
   store: ThreadStore,
   tail: Thread,
@@ -72,7 +72,7 @@ function isEnd({ refs, payload }: Entry): boolean {
   return refs.requestId !== undefined && readRequestEnd(payload as JsonObject) !== undefined; // payloads are JSON
 }
 
-/** Where the request that may be open begins; -1 when none is, whatever lies before the tail. */
+/** The seq of the ask of an open request. -1 if no request is open, also before the tail. */
 async function lastAskOf(store: ThreadStore, tail: Thread): Promise<number> {
   const edge = edgeOf(tail);
   if (edge !== undefined) return isAsk(edge) ? edge.seq : -1;
@@ -89,8 +89,8 @@ async function lastAskOf(store: ThreadStore, tail: Thread): Promise<number> {
 }
 
 /**
- * Whether a tail that was extended has the turns that an error missed, and about as much text as was expected. `requests` are
- * the first entries of the requests that were looked up.
+ * Whether an extended tail has the missing turns of an error, and about as much text as expected. `requests` has the seqs of
+ * the first entries of the found requests.
  */
 export function isAmple(thread: Thread, before: Thread, error: unknown, requests: readonly number[]): boolean {
   if (thread.firstSeq === 0) return true;
@@ -102,23 +102,23 @@ export function isAmple(thread: Thread, before: Thread, error: unknown, requests
   return windowSeq === undefined || (turns.filter((seq) => seq <= windowSeq).length >= 2 && isEven(thread, before));
 }
 
-/** Whether the earlier entries of a tail are not much smaller than those that it had before. */
+/** Whether the added entries are about as large as those that the tail had before. */
 function isEven({ firstSeq, base }: Thread, before: Thread): boolean {
   if (base === undefined || before.base === undefined) return false;
   const added = (measureIn(before.base) - measureIn(base)) / (before.firstSeq - firstSeq);
   return added >= EVEN * (measureOfEntries(before) / (before.rev - before.firstSeq));
 }
 
-/** The estimate of a window has a margin of a tenth. */
+/** The smallest allowed ratio. The estimate of a window has a margin of 10 %. */
 const EVEN = 0.95;
 
-/** Entries that may stay loaded between two requests, and how many of them are kept when there are more. */
+/** With more than LOADED entries between two requests, all but the last KEPT are dropped from memory. */
 const LOADED = 768;
 const KEPT = 384;
-/** Of what the last call was shown, so that the next one need not load it again. */
+/** At least this multiple of the last view is kept, so that the next call need not load it again. */
 const KEPT_OF_VIEW = 1.5;
 
-/** The agent with the end of its thread only, when much more is loaded and nothing runs: a server may live for long. */
+/** Drops early entries from memory when many are loaded and no request runs, because a server may live for months. */
 export async function shortened(store: ThreadStore, agent: ReactAgent): Promise<ReactAgent> {
   const { thread, state, settings, ports } = agent;
   const loaded = thread.rev - thread.firstSeq;
@@ -131,7 +131,7 @@ export async function shortened(store: ThreadStore, agent: ReactAgent): Promise<
   return { ...agent, thread: fresh.thread, state: fresh.state };
 }
 
-/** How far the view of the last call reached back, in entries. */
+/** The number of entries from the start of the last view to the end of the thread. */
 function shownIn(thread: Thread): number {
   for (let seq = thread.lastSeq; seq >= thread.firstSeq; seq--) {
     const entry = thread.at(seq);
@@ -141,7 +141,7 @@ function shownIn(thread: Thread): number {
   return 0;
 }
 
-/** The thread with the earlier state of the lanes that its entries use. Entries of other processes may use any lane. */
+/** Loads the state of the lanes that the entries use. Entries of other processes may use any lane. */
 async function withLanesOf(store: ThreadStore, tail: Thread): Promise<Thread> {
   for (let thread = tail; ; ) {
     try {
@@ -154,8 +154,8 @@ async function withLanesOf(store: ThreadStore, tail: Thread): Promise<Thread> {
 }
 
 /**
- * The agent with what other processes have written since. A thread that was deleted, or deleted and begun again, is read anew;
- * undefined when a run is open that it no longer has.
+ * Adds the entries that other processes have written since. A thread that was deleted, and maybe created again, is loaded
+ * from the start. Undefined if it was deleted while a run was open.
  */
 export async function caughtUp(
   store: ThreadStore,
@@ -184,27 +184,27 @@ export async function caughtUp(
   return { ...agent, thread: grown, state: grown.slice(thread.rev, grown.lastSeq).reduce(evolve, before) };
 }
 
-/** Entries that one query goes through: SQLite answers in this process, which has other things to do between two queries. */
+/** How many entries one query scans. SQLite runs in this thread, so a long query would block the event loop. */
 const PAGE = 2_000;
 
 interface Place {
   readonly store: ThreadStore;
   readonly ports: RuntimePorts;
-  /** Ends the scan. */
+  /** Aborts the scan. */
   readonly signal?: AbortSignal | undefined;
 }
 
 interface Wanted {
   /** Default: all kinds. */
   readonly kinds?: readonly string[] | undefined;
-  /** Text that occurs in its payload: the store leaves out most of the others. */
+  /** Text in its payload, so that the store can leave out other entries. */
   readonly search?: string | undefined;
-  /** Refs that it has. One with a `requestId` is found in an index, so that no pages are needed. */
+  /** Its refs. With a `requestId` the store uses an index, and no pages are needed. */
   readonly refs?: Refs | undefined;
   readonly is: (entry: Entry) => boolean;
 }
 
-/** The newest such entry before those that are loaded. Scans the store in pages, newest first; nothing when all is loaded. */
+/** The newest matching entry before the loaded ones. Scans the store in pages, newest first. */
 export async function findOlderEntry(
   { store, ports, signal }: Place,
   { id, firstSeq }: Thread,

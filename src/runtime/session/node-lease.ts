@@ -10,20 +10,20 @@ export interface NodeLeaseOptions {
   readonly ttlMs: number;
 }
 
-/** One life of the node: claims name its key, and end when its renewal is over. */
+/** One lease of the node. Claims name its key, and end with it. */
 export interface Incarnation {
   readonly key: LeaseKey;
   readonly renewal: Renewal;
 }
 
 /**
- * The lease of a host, or of a server without one. It is started with the first claim, and renewed as long as there are
- * claims: one renewal for all of them. After a lease has ended, the next claim starts one with a new incarnation.
+ * The lease of a host, or of a server without a host. It starts with the first claim, and one renewal serves all claims. After
+ * a lease has ended, the next claim starts one with a new incarnation.
  */
 export class NodeLease {
   readonly #leases: Leases;
   readonly #options: NodeLeaseOptions;
-  /** A name that no other process has: a start ends the earlier lease of its node. */
+  /** Unique to this process, because starting a lease ends the earlier lease of the same node. */
   readonly #node: string;
   #current: Incarnation | undefined;
   #starting: Promise<Incarnation> | undefined;
@@ -37,7 +37,7 @@ export class NodeLease {
   /** The lease for a new claim. Concurrent calls share one start. */
   async current(): Promise<Incarnation> {
     const { renewal } = this.#current ?? {};
-    // Without claims it is not renewed, so that a process without work can end.
+    // Without claims it is not renewed, so that an idle process can exit.
     if (this.#current && renewal && !renewal.isOver && (renewal.isUsed || renewal.isFresh)) return this.#current;
     this.#starting ??= this.#start().finally(() => {
       this.#starting = undefined;
@@ -45,7 +45,7 @@ export class NodeLease {
     return this.#starting;
   }
 
-  /** Ends the lease, which frees whatever is still claimed. Where that fails, the lease runs out. */
+  /** Ends the lease, which releases all its claims. If that fails, the lease expires. */
   async end(): Promise<void> {
     await this.#starting?.catch(() => undefined);
     const current = this.#current;
@@ -65,47 +65,47 @@ export class NodeLease {
   }
 }
 
-/** How often a lease is renewed in its life, so that two renewals may fail, and how often a renewal that failed is retried. */
+/** Renewals during one lease, so that two of them may fail, and retries of a failed renewal during one lease. */
 const RENEWALS = 3;
 const RETRIES = 12;
 
 export interface RenewalOptions {
   readonly ports: RuntimePorts;
   readonly ttlMs: number;
-  /** When the lease was asked for, by the monotonic clock. */
+  /** When the lease was requested, by the monotonic clock. */
   readonly sentAt: number;
   readonly send: () => Promise<unknown>;
   /** Whether an error of `send` says that the lease is over and cannot be renewed. */
   readonly isEnd: (error: unknown) => boolean;
 }
 
-/** What a claim hears of the lease that it depends on. */
+/** Callbacks of a claim, about the lease that it depends on. */
 export interface RenewalListener {
   /** The lease is over. Called once. */
   readonly ended: (error: unknown) => void;
   /** The whole time has passed without a renewal. A renewal may still succeed. */
   readonly expired: (error: unknown) => void;
-  /** A renewal succeeded that was sent when the lease was too old. */
+  /** A renewal succeeded after the lease had been too old. Another process may have taken a thread meanwhile. */
   readonly regained: () => void;
 }
 
 /**
  * Renews a lease as long as claims depend on it.
  *
- * A renewal is as old as its request: the answer may come late. When the last renewal is older than two thirds of the
- * lease, by the monotonic clock, `isFresh` is false until a renewal succeeds. So a process that was frozen, or cut off from
- * the store, starts nothing at a time when another process may already have taken over.
+ * The age of a renewal counts from its request, because the answer may come late. When the last renewal is older than two
+ * thirds of the lease, by the monotonic clock, `isFresh` is false until a renewal succeeds. So a process that was frozen, or
+ * could not reach the store, starts nothing while another process may have taken over.
  */
 export class Renewal {
   readonly #options: RenewalOptions;
   readonly #listeners = new Set<RenewalListener>();
-  /** When the last renewal that succeeded was sent, by the monotonic clock. */
+  /** When the last successful renewal was sent, by the monotonic clock. */
   #renewedAt: number;
   #renewing: Promise<boolean> | undefined;
   #lastError: unknown;
   #gaps = 0;
   #cancelRenewal: () => void = () => undefined;
-  /** Set while a renewal is under way or has failed. */
+  /** Set while a renewal is pending or has failed. */
   #cancelExpiry: (() => void) | undefined;
   #isOver = false;
   /** The whole time has passed without a renewal. */
@@ -136,7 +136,7 @@ export class Renewal {
     return this.#listeners.size > 0;
   }
 
-  /** Renews until the returned function was called. Renewals end with the last listener. */
+  /** Adds a listener. The returned function removes it, and renewals stop after the last one. */
   listen(listener: RenewalListener): () => void {
     this.#listeners.add(listener);
     if (this.#listeners.size === 1) this.#schedule(Math.max(0, this.#options.ttlMs / RENEWALS - this.#age));
@@ -149,8 +149,8 @@ export class Renewal {
   }
 
   /**
-   * Whether it is fresh. Renews first when it is not, and waits for a store that is away, until the lease has ended or
-   * expired or `isOver` says that the caller no longer waits.
+   * Whether it is fresh. Renews first if it is not, and retries while the store is unreachable. Stops when the lease has ended
+   * or expired, or when `isOver` returns true.
    */
   async ensure(isOver: () => boolean): Promise<boolean> {
     for (;;) {
@@ -161,12 +161,12 @@ export class Renewal {
     }
   }
 
-  /** Renews once when it is not fresh. */
+  /** Renews once if it is not fresh. */
   async refresh(): Promise<void> {
     if (!this.isFresh && !this.#isOver) await this.#renew();
   }
 
-  /** Renews now, with an error where that fails. */
+  /** Renews now. Throws the error of a failure. */
   async renewNow(): Promise<void> {
     const sentAt = this.#options.ports.monotonic();
     try {
@@ -205,7 +205,7 @@ export class Renewal {
       this.#schedule(ttlMs / RENEWALS);
       return true;
     } catch {
-      // Any error but the end may pass. Appends carry the epoch, so nothing is written without the claim.
+      // Retries every other error. Appends carry the epoch, so nothing is written without the claim.
       this.#schedule(ttlMs / (this.#hasExpired ? RENEWALS : RETRIES));
       return false;
     }
@@ -230,7 +230,7 @@ export class Renewal {
     for (const { ended } of [...this.#listeners]) ended(error);
   }
 
-  /** Gives up when the lease has passed. A process that was frozen first takes the answers that are waiting for it. */
+  /** Expires when the whole lease has passed. The short second wait lets a process that was frozen read its pending answers first. */
   #expect(): void {
     const { ports, ttlMs } = this.#options;
     this.#cancelExpiry = ports.after(Math.max(0, Math.ceil(ttlMs - this.#age)), () => {

@@ -14,7 +14,7 @@ type ToolSetting = Extract<Setting, { readonly type: "tool" }>;
 /** Where the code of a tool in the log is found. */
 export interface ToolSources {
   readonly definition: AnyAgent;
-  /** What the model is shown of the tools of the definition. */
+  /** The specifications of the tools of the definition, as the model is shown them. */
   readonly facts: ToolFacts;
   readonly registered: ReadonlyMap<string, RegisteredTool>;
   readonly resolveTool: ResolveTool | undefined;
