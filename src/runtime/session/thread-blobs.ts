@@ -35,7 +35,7 @@ export class ThreadBlobs {
   }
 }
 
-/** The oldest make room. */
+/** Removes the oldest texts beyond the limit. */
 function remember(texts: Set<string>, text: string, limit: number): void {
   texts.add(text);
   for (const oldest of texts) {
