@@ -174,8 +174,9 @@ export class AgentServer<Given extends AnyAgent = AnyAgent> implements AsyncDisp
   }
 
   /**
-   * Resolves when the request has ended; false when there was none. With the id of an ask that waits in the queue, the ask is
-   * refused as `request_cancelled`. Without an id, the running request is cancelled, and the next ask has its turn.
+   * Resolves when the end is durable; false when there was none. Rejects with `request_suspended` when this process no longer
+   * runs the request: its end is not known here. Cancel it where it is resumed. With the id of an ask that waits in the queue,
+   * the ask is refused as `request_cancelled`. Without an id, the running request is cancelled, and the next ask has its turn.
    */
   async cancel(requestId?: string, reason?: string, options: SenderOptions = {}): Promise<boolean> {
     checkSenderOptions("cancel", options);
@@ -190,20 +191,19 @@ export class AgentServer<Given extends AnyAgent = AnyAgent> implements AsyncDisp
       ...(reason !== undefined && { reason: reason.toWellFormed() }),
       ...refs,
     });
-    await request.result.catch(() => undefined);
-    return true;
+    return hasEnded(request);
   }
 
   /**
    * Ends the request with the results so far, as `stopped`. Work that has begun may end, nothing else begins, and no decision
-   * is waited for. Resolves when it has ended; false when there was none.
+   * is waited for. Resolves when the end is durable; false when there was none. Rejects with `request_suspended`, as `cancel`
+   * does.
    */
   async finish(requestId?: string): Promise<boolean> {
     const request = this.#live.current;
     if (request === undefined || (requestId !== undefined && request.id !== requestId)) return false;
     await this.#live.command({ type: "finish", requestId: request.id, terminationReason: "stopped" });
-    await request.result.catch(() => undefined);
-    return true;
+    return hasEnded(request);
   }
 
   /** Changes the context of a lane. While a request runs, changes are deferred, and applied in order at its end. */
@@ -313,6 +313,14 @@ export class AgentServer<Given extends AnyAgent = AnyAgent> implements AsyncDisp
     const message = `No call ${signal.toolCallId} waits for this. It was decided before, or its request has ended.`;
     throw new RequestError({ code: "not_waiting", message });
   }
+}
+
+/** Rejects for a request that was suspended: another process may resume it. */
+async function hasEnded({ result }: AgentRequest): Promise<true> {
+  await result.catch((error: unknown) => {
+    if (RequestError.isInstance(error) && error.code === "request_suspended") throw error;
+  });
+  return true;
 }
 
 const GRACE_MS = 30_000;

@@ -174,7 +174,7 @@ export class SimulatedUser {
   }
 
   #cancel(process: SimulatedProcess, server: AgentServer): void {
-    this.#pendingCalls.begin(process, "cancel", () => server.cancel(), []);
+    this.#pendingCalls.begin(process, "cancel", () => server.cancel(), ["request_suspended"]);
   }
 
   #summarize(process: SimulatedProcess, server: AgentServer): void {

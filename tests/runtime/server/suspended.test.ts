@@ -205,3 +205,31 @@ test("an ask that waits in the queue waits for a request that is suspended and r
   expect((await on.end((await on.end(two)).result)).text).toBe("Two.");
   expect((await on.end(server.result(one.id))).text).toBe("One.");
 });
+
+describe.each(["cancel", "finish"] as const)("%s", (command) => {
+  test("rejects when the store is away, because the end is not durable", async () => {
+    const { on, state, options } = await cuttable();
+    const { promise: looked, resolve: end } = gate<string>();
+    const look = { inputSchema: anything, execute: () => looked };
+    const server = await on.start({ script: [{ calls: [{ name: "look" }] }, "Seen."], tools: { look } }, options);
+    const request = await on.end(server.ask("Look."));
+    await on.pass(1);
+    state.isAway = true;
+    const refused = failureOf(on.end(server[command]()));
+    end("seen");
+    expect(await refused).toMatchObject({ code: "request_suspended", suspension: { reason: "store" }, retryable: true });
+    expect((await failureOf(request.result)).code).toBe("request_suspended");
+    state.isAway = false;
+    expect((await on.store.load(on.threadId)).toArray().at(-1)?.kind).toBe("tool_started");
+  });
+
+  test("rejects when another process has taken the thread", async () => {
+    const { on, options } = await cuttable();
+    const server = await on.start({ script: [{ hang: true }] }, options);
+    await on.end(server.ask("Hi."));
+    await on.pass(1);
+    await takeOver(on);
+    const error = await failureOf(on.end(server[command]()));
+    expect(error).toMatchObject({ code: "request_suspended", suspension: { reason: "lost" } });
+  });
+});
