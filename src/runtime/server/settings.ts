@@ -123,6 +123,7 @@ function spending(limits: AnyAgent["limits"], warn: (message: string) => void): 
     try {
       const told: unknown = costUsd === undefined ? 0 : costUsd(usage, model);
       if (typeof told === "number" && !Number.isNaN(told)) return told;
+      if (told instanceof Promise) told.catch(() => undefined); // a rejection without a handler would end the process
     } catch {
       // told below
     }

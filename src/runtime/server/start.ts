@@ -1,6 +1,7 @@
 import type { AnyAgent } from "../../agent/definition/config.ts";
 import { isAgent } from "../../agent/definition/define-agent.ts";
 import { AgentError } from "../../agent/definition/errors.ts";
+import type { Tools } from "../../agent/definition/tool.ts";
 import type { AgentEvent } from "../../agent/event.ts";
 import type { ReactAgent } from "../../agent/react/agent.ts";
 import { heldFor } from "../../agent/react/call-context.ts";
@@ -174,7 +175,8 @@ async function givenAgain(
     const isLost = asked.hasContext === true && context === undefined;
     if (isLost) warn(noContext(threadId, requestId));
     const tools = toolsOf && (await again("tools", limit, () => toolsOf(threadId, refs)));
-    const facts = tools && (await again("tools", limit, () => factsOf(tools, limit)));
+    const facts =
+      tools === undefined ? undefined : await again("tools", limit, () => factsOf(checkTools(tools), limit));
     if (tools !== undefined) loop.lend(requestId, tools);
     const held = heldFor(loop.agent);
     const exactCounter = await loadCounter(loop.agent, asked.contextPolicy ?? held.contextPolicy ?? {});
@@ -187,6 +189,12 @@ async function givenAgain(
     onError(cause, { code, threadId, requestId });
     return { failed: { error: cause, code, message } };
   }
+}
+
+/** Of a caller without types. Nothing that is not an object has tools. */
+function checkTools(tools: Tools): Tools {
+  if (typeof tools === "object" && tools !== null) return tools;
+  throw new TypeError("The function `tools` must return an object with tools, or undefined.");
 }
 
 const FAILED = { context: { code: "context_failed" }, tools: { code: "tools_failed" } } as const;

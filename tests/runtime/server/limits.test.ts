@@ -201,6 +201,24 @@ describe("what a request has used", () => {
   });
 });
 
+test("a price function that returns a promise ends the request, also when it rejects", async () => {
+  const on = await stage();
+  const unhandled: unknown[] = [];
+  const listen = (error: unknown): void => void unhandled.push(error);
+  process.on("unhandledRejection", listen);
+  try {
+    const limits = { maxCostUsd: 70, costUsd: () => Promise.reject(new Error("no price list")) as never };
+    const look = { inputSchema: anything, execute: () => "seen" };
+    const server = await on.start({ script: [{ calls: [{ name: "look" }] }, "Seen."], tools: { look }, limits });
+    const { terminationReason } = await on.end((await on.end(server.ask("Look."))).result);
+    expect(terminationReason).toBe("limit");
+    await new Promise((resolve) => setImmediate(resolve)); // Node reports it after the microtasks
+    expect(unhandled).toEqual([]);
+  } finally {
+    process.off("unhandledRejection", listen);
+  }
+});
+
 test("a tool is chosen, tokens are limited, and what is sent may be changed: the record proves what was sent", async () => {
   const on = await stage();
   const sent: unknown[] = [];

@@ -213,6 +213,20 @@ describe.each([
   });
 });
 
+test.each([null, Number.NaN, "tools"])(
+  "a tools function that returns %s loses no ask, and the start succeeds",
+  async (value) => {
+    const on = await stage();
+    const first = await on.start({ script: [{ hang: true }] });
+    const { id } = await on.end(first.ask("Hi."));
+    await on.end(first.stop({ graceMs: 0 }));
+    const second = await on.start({ script: ["Here."] }, { tools: () => value } as never);
+    const error = await failureOf(on.end(second.result(id)));
+    expect(error).toMatchObject({ code: "request_failed", failure: { code: "tools_failed" } });
+    expect((await on.end((await on.end(second.ask("Again."))).result)).text).toBe("Here.");
+  },
+);
+
 test("a prompt that needs the context gets it again, from the server that takes the request up", async () => {
   const on = await stage();
   const systemPrompt = (context: { user: string } | undefined) => `You serve ${context?.user.toUpperCase()}.`;
