@@ -32,7 +32,6 @@ export { TokenError } from "./checkpoint/error.ts";
 export { resumeTokens } from "./checkpoint/resume-tokens.ts";
 export { type BranchOptions, branch } from "./lanes/branch.ts";
 export { ContextOpError, type ContextOperation } from "./lanes/context-operation.ts";
-export { SettingError } from "./lanes/setting.ts";
 export { PolicyError, ProjectionError } from "./projection/error.ts";
 export type { ProjectionInput } from "./projection/input/input.ts";
 export type { ContextPolicyInput } from "./projection/policy/fields.ts";

@@ -116,7 +116,7 @@ test.runIf(chromium)("a model that refuses is shown in the thread, with a code a
     await ask(page, "Still there?");
     await page.locator(".thread-head .pill.state-failed").waitFor();
     await shoot(page, "model-refused");
-    const line = page.locator(".chat-line.tone-error", { hasText: "Check key, permissions and billing." });
+    const line = page.locator(".chat-line.tone-error", { hasText: "Check the key, the permissions and the billing." });
     await line.waitFor();
     expect(await line.textContent()).toContain("model_auth");
     await expect.poll(() => page.locator(".announcer").textContent()).toContain("model_auth");

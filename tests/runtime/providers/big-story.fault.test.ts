@@ -91,7 +91,8 @@ function storyOn(api: ApiName, streaming: boolean): readonly string[] {
   return [
     "user: Plan a trip.",
     `assistant: ${thought("Three things.")}Looking. -> Bern, Basel, Bonn`,
-    ...["Bern", "Basel", "Bonn"].map((city) => `tool: Sunny in ${city}.`),
+    // The tool of Bern ends last: it waits until its words are durable.
+    ...["Basel", "Bonn", "Bern"].map((city) => `tool: Sunny in ${city}.`),
     "user: And what of Rome?",
     `assistant: ${thought("Sunny all over.")}Go to Bern. [completed]`,
     "user: Tell me a story.",

@@ -1,6 +1,6 @@
-import { rebuildCall, SettingError, type Tools } from "heddle";
+import { rebuildCall, type Tools } from "heddle";
 import { toUIMessages } from "heddle/ai-sdk";
-import { recordedCall } from "heddle/core";
+import { recordedCall, SettingError } from "heddle/core";
 import { describe, expect, test } from "vitest";
 import { agentOf, house } from "../host/support/hosts.ts";
 import { anything, gate, proveAll, type Stage, stage } from "../support/stage.ts";
