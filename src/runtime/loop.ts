@@ -1,10 +1,9 @@
 import type { RequestScope } from "../agent/definition/config.ts";
 import type { AnyTool, Tools } from "../agent/definition/tool.ts";
-import type { Suspension } from "../agent/event.ts";
+import type { AgentEvent, Suspension } from "../agent/event.ts";
 import type { ReactAgent } from "../agent/react/agent.ts";
 import type { CommandEnd, Signal } from "../agent/signal.ts";
 import type { HeldSettings } from "../lanes/setting.ts";
-import type { Entry } from "../thread/entry.ts";
 import type { HeddleError } from "../thread/errors.ts";
 import { warnOfChange } from "./callbacks.ts";
 import { decideLive, NOTHING_CHECKED, skipNotDue } from "./live/decide-live.ts";
@@ -438,42 +437,30 @@ export class Loop {
 
   #emit({ event, iteration, isReplayed = false }: Extract<Effect, { type: "emit" }>): void {
     const request = this.#handle;
-    if (!isReplayed) {
-      request?.emit(event, iteration);
-      return;
-    }
     const { kind, callId, toolCallId } = event;
-    const isTold = request?.hasTold(
-      (told) => told.kind === kind && told.callId === callId && told.toolCallId === toolCallId,
-    );
-    if (!isTold) request?.emit({ ...event, replayed: true }, iteration);
+    const isSame = (other: AgentEvent): boolean =>
+      other.kind === kind && other.callId === callId && other.toolCallId === toolCallId;
+    if (!isReplayed) request?.emit(event, iteration);
+    else if (!request?.hasTold(isSame)) request?.emit({ ...event, replayed: true }, iteration);
   }
 
   #settle({ reply, turn, value, ...rest }: Extract<Effect, { type: "settle" }>): void {
     const waiting = this.#waiting.get(reply);
     this.#waiting.delete(reply);
     if ("error" in rest) waiting?.reject(rest.error);
-    else waiting?.resolve(turn === undefined ? value : this.#outcome(turn));
-  }
-
-  #outcome({ before, performed: directives }: Turn): Outcome {
-    return { before, after: this.#live.agent, directives };
+    else waiting?.resolve(turn === undefined ? value : outcomeOf(turn, this.#live));
   }
 
   #settleAsk({ askId, known, ...rest }: Extract<Effect, { type: "settle_ask" }>): void {
     const asked = this.#asks.get(askId);
     const request = this.#handle;
     this.#asks.delete(askId);
-    if (known !== undefined) asked?.resolve(this.#known(known));
+    if (known !== undefined) asked?.resolve(this.request(known.refs.requestId ?? "") ?? pastRequest(this, known));
     else if ("error" in rest || request === undefined) asked?.reject(rest.error);
     else {
       cancelOnAbort(request, asked?.functions.signal, (signal) => this.post({ type: "agent", signal }));
       asked?.resolve(request);
     }
-  }
-
-  #known(ask: Entry): AgentRequest | Promise<AgentRequest> {
-    return this.request(ask.refs.requestId ?? "") ?? pastRequest(this, ask);
   }
 
   /** Watches the log while a request waits: another process may decide by writing to it. */
@@ -506,4 +493,8 @@ export class Loop {
     while (this.#work.size > 0) await Promise.allSettled(this.#work);
     await releaseClaim(this.options);
   }
+}
+
+function outcomeOf({ before, performed: directives }: Turn, { agent: after }: Live): Outcome {
+  return { before, after, directives };
 }

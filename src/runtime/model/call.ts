@@ -292,8 +292,6 @@ class ModelWait {
   readonly #ports: RuntimePorts;
   readonly #inner = new AbortController();
   #stopped: ModelError | undefined;
-  #wait: TimedWait | undefined;
-  #timer: WaitTimer | undefined;
   #interrupt: ((error: ModelError) => void) | undefined;
 
   constructor(outer: AbortSignal | undefined, ports: RuntimePorts) {
@@ -319,15 +317,16 @@ class ModelWait {
         reject(this.#stopped);
         return;
       }
+      let done = (): void => {};
       const end = (): void => {
-        this.#wait = undefined;
+        done();
         this.#interrupt = undefined;
       };
       this.#interrupt = (error) => {
         end();
         reject(error);
       };
-      if (timeoutMs !== undefined) this.#limit({ since: this.#ports.monotonic(), timeoutMs, timeout });
+      if (timeoutMs !== undefined) done = this.#ports.after(timeoutMs, () => this.#stop(timeout(timeoutMs)));
       runAsync(begin).then(
         (value) => {
           end();
@@ -341,26 +340,8 @@ class ModelWait {
     });
   }
 
-  /** A stream has thousands of waits and one timer, because timers are dear. A timer that fires early is set again. */
-  #limit(wait: TimedWait): void {
-    this.#wait = wait;
-    const until = wait.since + wait.timeoutMs;
-    if (this.#timer !== undefined && this.#timer.until <= until) return;
-    this.#timer?.cancel();
-    const cancel = this.#ports.after(Math.max(0, until - this.#ports.monotonic()), () => {
-      this.#timer = undefined;
-      const now = this.#wait;
-      if (now === undefined) return;
-      // A clock may stand still in tests.
-      if (now === wait || now.since + now.timeoutMs <= this.#ports.monotonic()) this.#stop(now.timeout(now.timeoutMs));
-      else this.#limit(now);
-    });
-    this.#timer = { until, cancel };
-  }
-
   /** Removes the listener of the outer signal. */
   release(): void {
-    this.#timer?.cancel();
     this.#outer?.removeEventListener("abort", this.#onAbort);
   }
 
@@ -380,18 +361,6 @@ class ModelWait {
       this.#interrupt?.(error);
     }
   }
-}
-
-/** A wait that is limited, since some time of the monotonic clock. */
-interface TimedWait {
-  readonly since: number;
-  readonly timeoutMs: number;
-  readonly timeout: (ms: number) => ModelError;
-}
-
-interface WaitTimer {
-  readonly until: number;
-  readonly cancel: () => void;
 }
 
 /** Some packages throw instead of rejecting, or return no promise. */
