@@ -26,11 +26,16 @@ export function checkAgentTools(tools: Tools): void {
   }
 }
 
+/** A caller without types may pass any value as the name. */
+export function checkToolName(name: unknown): void {
+  if (typeof name === "string" && NAME.test(name)) return;
+  const shown = typeof name === "string" ? JSON.stringify(name.toWellFormed().slice(0, 80)) : describe(name);
+  const message = `The tool name ${shown} is not allowed. Use 1 to 64 of A-Z a-z 0-9 _ and -.`;
+  throw new ToolError({ code: "tool_name_invalid", message, path: "tools" });
+}
+
 function checkTool(name: string, tool: AnyTool): void {
-  if (!NAME.test(name)) {
-    const message = `The tool name ${JSON.stringify(name.toWellFormed().slice(0, 80))} is not allowed. Use 1 to 64 of A-Z a-z 0-9 _ and -.`;
-    throw new ToolError({ code: "tool_name_invalid", message, path: "tools" });
-  }
+  checkToolName(name);
   if (typeof tool !== "object" || tool === null) throw invalid(name, `must be a tool, not ${describe(tool)}`);
   const { inputSchema, description, execute, needsApproval, toModelOutput, repeatable, timeoutMs, maxRetries } = tool;
   if (!["object", "function"].includes(typeof inputSchema) || inputSchema === null) {

@@ -1,3 +1,4 @@
+import { checkToolName } from "../../agent/definition/checks.ts";
 import type { AgentContext, AgentOutput, AnyAgent } from "../../agent/definition/config.ts";
 import type { AnyTool } from "../../agent/definition/tool.ts";
 import { type WaitingCall, waitingCalls } from "../../agent/react/agent.ts";
@@ -246,6 +247,7 @@ export class AgentServer<Given extends AnyAgent = AnyAgent> implements AsyncDisp
    * takes it back. While a request runs, the answer is `deferred`.
    */
   async setContextPolicy(policy: ContextPolicyInput | null, options: SettingOptions = {}): Promise<OperationAnswer> {
+    if (policy === undefined) throw invalid("A context policy is an object, or null to take it back.");
     const value = policy === null ? null : (checkedInput(policy) as JsonObject); // its fields are JSON
     return this.#set("setContextPolicy", { type: "context_policy", value }, options);
   }
@@ -261,7 +263,9 @@ export class AgentServer<Given extends AnyAgent = AnyAgent> implements AsyncDisp
    * the agent's `tools` or by `resolveTool`, else the model is not shown the tool there.
    */
   async registerTool(name: string, tool: AnyTool, options: SettingOptions = {}): Promise<OperationAnswer> {
+    this.#check();
     checkSettingOptions("registerTool", options);
+    checkToolName(name);
     const { tools } = await factsOf({ [name]: tool }, this.#live.hookLimit);
     const setting = toolSetting(tools[0] as ToolSpec); // one for each tool
     this.#live.register(name, tool, setting.hash);
@@ -270,6 +274,7 @@ export class AgentServer<Given extends AnyAgent = AnyAgent> implements AsyncDisp
 
   /** From the next request on, the model is not shown the tool, also if the agent has it. */
   async unregisterTool(name: string, options: SettingOptions = {}): Promise<OperationAnswer> {
+    checkToolName(name);
     return this.#set("unregisterTool", { type: "tool_removed", name }, options);
   }
 
@@ -304,7 +309,7 @@ export class AgentServer<Given extends AnyAgent = AnyAgent> implements AsyncDisp
     return steer(this.#live, { ...options, kind, content });
   }
 
-  /** A decision on a call that does not wait for one is a mistake somebody should hear of. */
+  /** Rejects a decision on a call that does not wait for one: the caller believes that it had an effect. */
   async #decide(signal: Extract<Signal, { readonly toolCallId: string }>): Promise<void> {
     this.#check();
     const { before, after } = await this.#live.command(signal);
@@ -335,5 +340,9 @@ function portablePrompt(systemPrompt: unknown): string {
       "A function cannot be stored with the thread. Make it the agent's `systemPrompt`, or set the text that it returns.";
     throw new SettingError({ code: "not_portable", message });
   }
-  throw new RequestError({ code: "invalid_options", message: "systemPrompt must be text or null." });
+  throw invalid("systemPrompt must be text or null.");
+}
+
+function invalid(message: string): RequestError {
+  return new RequestError({ code: "invalid_options", message });
 }

@@ -21,6 +21,8 @@ export function decisionOf({ by, reason, ...options }: Decider): {
   readonly reason?: string;
   readonly refs?: Refs;
 } {
+  if (by !== undefined && typeof by !== "string") throw invalid("by must be text: the name of a person.");
+  if (reason !== undefined && typeof reason !== "string") throw invalid("reason must be text.");
   return {
     ...(by !== undefined && { by: by.toWellFormed() }),
     ...(reason !== undefined && { reason: reason.toWellFormed() }),

@@ -10,7 +10,7 @@ import { RequestError, requestSuspended } from "../request/request-error.ts";
 import type { RequestResult } from "../request/result.ts";
 import { pastResult } from "../request/result.ts";
 import { findOlderEntry } from "../session/load.ts";
-import { loggedEvents } from "../ui-messages/told-again.ts";
+import { loggedEvents } from "../ui-messages/logged-events.ts";
 
 /** A thread to look for requests in: a live one has it, and so has one that another process holds. */
 export interface RequestLog {

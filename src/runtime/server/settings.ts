@@ -121,11 +121,11 @@ function spending(limits: AnyAgent["limits"], warn: (message: string) => void): 
   const { maxTokens = Number.POSITIVE_INFINITY, maxCostUsd = Number.POSITIVE_INFINITY, costUsd } = limits;
   const cost = (usage: Usage, model: string): number => {
     try {
-      const told: unknown = costUsd === undefined ? 0 : costUsd(usage, model);
-      if (typeof told === "number" && !Number.isNaN(told)) return told;
-      if (told instanceof Promise) told.catch(() => undefined); // a rejection without a handler would end the process
+      const price: unknown = costUsd === undefined ? 0 : costUsd(usage, model);
+      if (typeof price === "number" && !Number.isNaN(price)) return price;
+      if (price instanceof Promise) price.catch(() => undefined); // a rejection without a handler would end the process
     } catch {
-      // told below
+      // the warning below names it
     }
     warn(
       "limits.costUsd threw or gave no number: what a request has cost is unknown, so that it makes no further call.",

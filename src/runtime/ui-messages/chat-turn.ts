@@ -22,9 +22,9 @@ import type { AgentRequest } from "../request/request.ts";
 import { RequestError } from "../request/request-error.ts";
 import type { AgentServer } from "../server/agent-server.ts";
 import type { AskArguments, AskOptions } from "../server/options.ts";
+import { withLoggedEvents } from "./logged-events.ts";
 import type { UIMessageLike, UIToolPart } from "./message.ts";
 import { toUIMessages } from "./to-ui-messages.ts";
-import { toldFromLog } from "./told-again.ts";
 
 /** The part of an AgentHost that a chat needs. */
 export type ChatHost<Given extends AnyAgent = AnyAgent> = Pick<AgentHost<Given>, "get" | "ask" | "resume">;
@@ -102,7 +102,7 @@ export async function resumeTurn<Given extends AnyAgent>(
   if (request === undefined) return undefined;
   const server = await host.get(threadId);
   const thread = (): Promise<Thread> => server.thread();
-  return { request: toldFromLog(request, thread), thread };
+  return { request: withLoggedEvents(request, thread), thread };
 }
 
 /** The turn of a message whose request is open. The ask of an open request is always loaded. */

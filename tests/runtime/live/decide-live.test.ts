@@ -1,64 +1,15 @@
-import { Thread } from "heddle";
-import { reactAgent, reactSettings } from "heddle/core";
+import { reactAgent } from "heddle/core";
 import { describe, expect, test } from "vitest";
 import { ProjectionError } from "../../../src/projection/error.ts";
 import { decideLive, isDue, NOTHING_CHECKED, skipNotDue } from "../../../src/runtime/live/decide-live.ts";
-import { type Live, newLive, type QueuedAsk } from "../../../src/runtime/live/live.ts";
-import type { Decision, Effect, LiveSignal, Moment } from "../../../src/runtime/live/signal.ts";
+import type { Decision, LiveSignal } from "../../../src/runtime/live/signal.ts";
 import { ConflictError, StaleHolderError, StoreError } from "../../../src/stores/errors.ts";
+import { appended, ask, asking, decided, find, idle, NOW, ports, prepared, running, types } from "./live-thread.ts";
 
-const NOW: Moment = { now: 0, eventSeq: 0, threadId: "thread_t", waiting: 0 };
 const WHY = new Error("stopped");
 const OUT_OF_SPACE = new StoreError({ code: "store_failed", message: "The disk is full." });
 const AWAY = new StoreError({ code: "store_unreachable", retryable: true, message: "The store is away." });
 const TAKEN = new StaleHolderError("thread_t", 1, 2);
-
-let ids = 0;
-const ports = { clock: () => 1, ids: (prefix: string) => `${prefix}_${++ids}` };
-
-function idle(): Live {
-  const agent = reactAgent(reactSettings({ name: "test" }), ports, Thread.create({ ...ports, id: "thread_t" }));
-  return newLive(agent, { recover: "resume", queuesAsks: false, mintsTokens: false, postsCommands: true });
-}
-
-/** Decides signals one after the other, with those that a decision puts first. */
-function decided(live: Live, ...signals: readonly LiveSignal[]): Decision {
-  const queue = [...signals];
-  let last: Decision = { live, effects: [] };
-  for (let signal = queue.shift(); signal !== undefined; signal = queue.shift()) {
-    const { live: next, effects } = decideLive(last.live, signal, { ...NOW, waiting: queue.length });
-    queue.unshift(...effects.flatMap((effect) => (effect.type === "next" ? [effect.signal] : [])));
-    last = { live: next, effects: [...last.effects, ...effects] };
-  }
-  return last;
-}
-
-function types({ effects }: Decision): readonly Effect["type"][] {
-  return effects.map(({ type }) => type);
-}
-
-function find<Type extends Effect["type"]>({ effects }: Decision, type: Type): Extract<Effect, { type: Type }> {
-  const found = effects.findLast((effect) => effect.type === type);
-  if (found === undefined) throw new Error(`There is no effect ${type}.`);
-  return found as Extract<Effect, { type: Type }>; // found by its type
-}
-
-const ask: QueuedAsk = { id: "ask 1", requestId: "req_1", content: "Hi.", options: {}, keys: [] };
-const asking: LiveSignal = { type: "ask", ask };
-const prepared: LiveSignal = { type: "prepared", askId: ask.id, given: {} };
-
-/** The answer of a store that took the entries of the last append. */
-function appended(decision: Decision): LiveSignal {
-  const { id, before, after: agent } = find(decision, "append");
-  const entries = agent.thread.slice(before.thread.rev, agent.thread.lastSeq);
-  return { type: "appended", id, result: { entries, replayed: false } as never };
-}
-
-/** A request whose model call is at work. */
-function running(): Decision {
-  const put = decided(idle(), asking, prepared);
-  return decided(put.live, appended(put));
-}
 
 describe("an ask", () => {
   test("is prepared, appended, and only then performed and answered", () => {

@@ -4,15 +4,15 @@ import { decideLive } from "../../../src/runtime/live/decide-live.ts";
 import { type Live, newLive, type QueuedAsk } from "../../../src/runtime/live/live.ts";
 import type { Decision, Effect, LiveSignal, Moment } from "../../../src/runtime/live/signal.ts";
 
-const NOW: Moment = { now: 0, eventSeq: 0, threadId: "thread_t", waiting: 0 };
+export const NOW: Moment = { now: 0, eventSeq: 0, threadId: "thread_t", waiting: 0 };
 
 let ids = 0;
-const ports = { clock: () => 1, ids: (prefix: string) => `${prefix}_${++ids}` };
+export const ports = { clock: () => 1, ids: (prefix: string) => `${prefix}_${++ids}` };
 
 const inputSchema = { type: "object" } as const;
 
 /** A thread without entries and its agent, which has the tools `look` and `sign`. */
-function idle(settings: Partial<ReactSettings> = {}, rules: Partial<Live> = {}): Live {
+export function idle(settings: Partial<ReactSettings> = {}, rules: Partial<Live> = {}): Live {
   const tools = [
     { name: "look", inputSchema },
     { name: "sign", inputSchema },
@@ -48,12 +48,12 @@ export function find<Type extends Effect["type"]>({ effects }: Decision, type: T
   return found as Extract<Effect, { type: Type }>; // found by its type
 }
 
-const ask: QueuedAsk = { id: "ask 1", requestId: "req_1", content: "Hi.", options: {}, keys: [] };
-const asking: LiveSignal = { type: "ask", ask };
-const prepared: LiveSignal = { type: "prepared", askId: ask.id, given: {} };
+export const ask: QueuedAsk = { id: "ask 1", requestId: "req_1", content: "Hi.", options: {}, keys: [] };
+export const asking: LiveSignal = { type: "ask", ask };
+export const prepared: LiveSignal = { type: "prepared", askId: ask.id, given: {} };
 
 /** The answer of a store that took the entries of the last append. */
-function appended(decision: Decision): LiveSignal {
+export function appended(decision: Decision): LiveSignal {
   const { id, before, after: agent } = find(decision, "append");
   const entries = agent.thread.slice(before.thread.rev, agent.thread.lastSeq);
   return { type: "appended", id, result: { entries, replayed: false } as never }; // the agent reads only these fields
@@ -67,7 +67,7 @@ function written(live: Live, ...signals: readonly LiveSignal[]): Decision {
 }
 
 /** A request whose model call is at work. */
-function running(live = idle()): Decision {
+export function running(live = idle()): Decision {
   return written(live, asking, prepared);
 }
 

@@ -141,6 +141,24 @@ describe("a setting", () => {
     expect(await on.store.getBlob(call?.policy ?? "")).toMatchObject({ maxTurns: 5, maxInputTokens: 9000 });
   });
 
+  test.each([
+    ["setSystemPrompt", [7], "invalid_options"],
+    ["setSystemPrompt", ["Be B.", { by: 7 }], "invalid_options"],
+    ["setSystemPrompt", ["Be B.", { reason: {} }], "invalid_options"],
+    ["setContextPolicy", [undefined], "invalid_options"],
+    ["setContextPolicy", [7], "policy_invalid_value"],
+    ["registerTool", [undefined, find], "tool_name_invalid"],
+    ["registerTool", [Symbol("find"), find], "tool_name_invalid"],
+    ["unregisterTool", [null], "tool_name_invalid"],
+    ["unregisterTool", ["a\0b"], "tool_name_invalid"],
+  ] as const)("%s(%j) is refused as %s, and nothing is written", async (method, values, code) => {
+    const on = await stage();
+    const server = await on.start();
+    const call = server[method] as (...values: readonly unknown[]) => Promise<unknown>; // of a caller without types
+    await expect(on.end(call.apply(server, [...values]))).rejects.toMatchObject({ code });
+    expect(await on.log()).toEqual([]);
+  });
+
   test("cannot be a function", async () => {
     const on = await stage();
     const server = await on.start();

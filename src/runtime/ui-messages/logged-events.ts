@@ -22,10 +22,10 @@ interface Written {
 }
 
 /**
- * A request that tells first what the log holds of it, and then what happens: the process that told the beginning may have
- * ended. Every time it is iterated, once for each thing.
+ * A request whose events begin with those of its entries in the log, because the process that emitted them may have ended.
+ * Each iteration yields each event once.
  */
-export function toldFromLog<Output>(
+export function withLoggedEvents<Output>(
   request: AgentRequest<Output>,
   thread: () => Promise<Thread>,
 ): AgentRequest<Output> {
