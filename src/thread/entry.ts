@@ -1,6 +1,6 @@
 import { ThreadError } from "./errors.ts";
 import { copyJsonObject, describe, fieldsOf, type JsonObject, readSafely, sameJson } from "./json.ts";
-import type { EntryKinds } from "./kinds.ts";
+import { camelCaseKey, type EntryKinds } from "./kinds.ts";
 import { checkEntryId } from "./options.ts";
 import type { Ports } from "./ports.ts";
 
@@ -111,8 +111,20 @@ export function draftEntries(inputs: EntryInput | readonly EntryInput[], ports: 
   const list = readSafely("entry", "invalid_entry", () =>
     Array.isArray(inputs) ? Array.from<unknown>(inputs) : undefined,
   );
-  if (list === undefined) return [draftEntry(inputs, "entry", ports)];
-  return list.map((input, index) => draftEntry(input, `entries[${index}]`, ports));
+  if (list === undefined) return [draftNewEntry(inputs, "entry", ports)];
+  return list.map((input, index) => draftNewEntry(input, `entries[${index}]`, ports));
+}
+
+/** Also refuses the names of another language: they would be stored, and no reader would find them. */
+export function draftNewEntry(input: unknown, path: string, ports: Ports): EntryDraft {
+  const draft = draftEntry(input, path, ports);
+  const keys = Object.keys(draft.payload);
+  if (!keys.some((key) => key.includes("_")) || keys.some((key) => /[a-z][A-Z]/.test(key))) return draft;
+  for (const key of keys) {
+    const known = camelCaseKey(draft.kind, key);
+    if (known !== undefined) throw invalid(`${path}.payload.${key}`, `is in snake_case; the key is ${known}`);
+  }
+  return draft;
 }
 
 export function draftEntry(input: unknown, path: string, { clock, ids }: Ports): EntryDraft {

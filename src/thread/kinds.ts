@@ -160,3 +160,29 @@ export interface EntryKinds {
   error: JsonObject;
   checkpoint: JsonObject;
 }
+
+/** The keys of more than one word in the payload of each kind. Free kinds, such as `note`, have none. */
+const MULTI_WORD_KEYS: { readonly [kind: string]: readonly string[] } = {
+  message: ["contextRef", "toolCalls", "toolCallId", "isError"],
+  ai_message: ["contextRef", "toolCalls", "toolCallId", "isError", "requestId", "runId"],
+  tool_call: ["contextRef", "toolCallId"],
+  tool_result: ["contextRef", "toolCallId"],
+  summary: ["contextRef", "fromSeq", "toSeq"],
+  ai_context_operation: ["opId", "contextRef"],
+  ai_setting: ["opId", "contextRef"],
+  approval_requested: ["contextRef", "toolCallId"],
+  approval_resolved: ["contextRef", "toolCallId"],
+  tool_started: ["contextRef", "toolCallId"],
+  instruction_start: ["instructionId", "paramKeys"],
+  instruction_end: ["instructionId", "paramKeys", "durationMs"],
+};
+
+/** The key of a kind that is written so in snake_case: `toolCallId` for `tool_call_id`. */
+export function camelCaseKey(kind: string, key: string): string | undefined {
+  const keys = Object.hasOwn(MULTI_WORD_KEYS, kind) ? MULTI_WORD_KEYS[kind] : undefined;
+  return keys?.find((known) => known === camelCase(key) && known !== key);
+}
+
+export function camelCase(key: string): string {
+  return key.replace(/_([a-z])/g, (_match, letter: string) => letter.toUpperCase());
+}

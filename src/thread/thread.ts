@@ -12,6 +12,7 @@ import {
 import { markOf } from "./errors.ts";
 import { copyJsonObject, fieldsOf, type JsonObject } from "./json.ts";
 import { dropsSystem, type FormattedMessage, type MessageFormat } from "./messages/formats.ts";
+import { readJido } from "./messages/from-jido.ts";
 import { entriesFromMessages, withModelCall } from "./messages/from-messages.ts";
 import {
   checkLane,
@@ -139,6 +140,22 @@ export class Thread {
     const { format, system, call, ...others } = fields;
     const entries = entriesFromMessages(list, format, resolvePorts(others).ids, dropsSystem(system));
     return Thread.create(others).append(call === undefined ? entries : withModelCall(entries, call));
+  }
+
+  /**
+   * Makes a thread of an export of Jido: `{ thread, context }`, a thread or a context, as JSON with keys in snake_case. Ids, times and
+   * kinds stay. A request of Jido is history: no agent resumes it.
+   *
+   * @example
+   * const context = { entries: [{ role: "assistant", content: "4" }, { role: "user", content: "What's 2+2?" }] };
+   * Thread.fromJido({ context }).toMessages().length; // 2
+   */
+  static fromJido(value: unknown, options: ThreadOptions = {}): Thread {
+    const fields = fieldsOf(options, "options", "invalid_options");
+    refuseUnknownOptions("Thread.fromJido", fields, THREAD_OPTIONS);
+    const { entries, createdAt, id, metadata } = readJido(value);
+    const made = Thread.create({ ...fields, id: fields.id ?? id, metadata: { ...metadata, ...fields.metadata } });
+    return new Thread({ ...made.#version, ...(createdAt !== undefined && { createdAt }) }).append(entries);
   }
 
   /** For stores: a thread of entries that are already checked, frozen and in order. Nothing is checked again. */

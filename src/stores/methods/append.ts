@@ -1,4 +1,4 @@
-import { draftEntries, draftEntry, isSameEntry } from "../../thread/entry.ts";
+import { draftEntries, draftEntry, draftNewEntry, isSameEntry } from "../../thread/entry.ts";
 import { copyJsonObject, readSafely } from "../../thread/json.ts";
 import { checkName } from "../../thread/options.ts";
 import { systemPorts } from "../../thread/ports.ts";
@@ -138,7 +138,7 @@ async function appendLarge(
   const batch: NewDraft[] = [];
   const known = new Set<string>();
   for (const [index, input] of entries.entries()) {
-    const draft = draftEntry(input, `entries[${index}]`, ports);
+    const draft = (content.isImport ? draftEntry : draftNewEntry)(input, `entries[${index}]`, ports);
     const prepared = encodeDraft(draft, context.salt(), ports.sha256);
     checkDraft(threadId, prepared, known, ports.maxEntryChars);
     batch.push(prepared);
@@ -253,7 +253,8 @@ async function writeMissing(context: StoreContext, thread: Thread, head: ThreadH
     await context.writeOrder.run(id, () => appendLarge(context, content, missing));
     return;
   }
-  const batch = draftEntries(missing, ports).map((draft) => encodeDraft(draft, context.salt(), ports.sha256));
+  const drafts = missing.map((entry, index) => draftEntry(entry, `entries[${index}]`, ports));
+  const batch = drafts.map((draft) => encodeDraft(draft, context.salt(), ports.sha256));
   checkBatch(context, id, batch);
   const request = { ...content, batch };
   const wanted = { ids: batch.map(({ draft }) => draft.id), lanes: lanesNamedBy(batch) };
