@@ -7,6 +7,7 @@ import { RequestError } from "./request/request-error.ts";
 import type {
   AskOptions,
   Decider,
+  ResultOptions,
   SenderOptions,
   ServerOptions,
   SettingOptions,
@@ -85,6 +86,7 @@ const CONTINUE: OptionNames<ContinueOptions<never>> = {
   approve: true,
   deny: true,
   answers: true,
+  query: true,
 };
 
 const CANCEL: OptionNames<CancelOptions<never>> = { ...TOKEN, reason: true };
@@ -107,6 +109,7 @@ const DECIDER: OptionNames<Decider> = { ...COMMAND, by: true, reason: true };
 const SETTING: OptionNames<SettingOptions> = { ...DECIDER, lane: true, opId: true };
 const STEER: OptionNames<SteerOptions> = { ...COMMAND, requestId: true, id: true };
 const STOP: OptionNames<StopOptions> = { graceMs: true };
+const RESULT: OptionNames<ResultOptions> = { timeoutMs: true };
 
 export function checkDecider(what: "approve" | "deny", options: object): void {
   checkNames(what, options, DECIDER);
@@ -127,6 +130,11 @@ export function checkSenderOptions(what: "answer" | "cancel", options: object): 
 export function checkStopOptions(options: object): void {
   checkNames("stop", options, STOP);
   checkDuration("graceMs", (options as StopOptions).graceMs);
+}
+
+export function checkResultOptions(options: object): void {
+  checkNames("result", options, RESULT);
+  checkDuration("timeoutMs", (options as ResultOptions).timeoutMs);
 }
 
 export function checkSummaryRange(range: object): void {

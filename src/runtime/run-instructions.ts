@@ -1,8 +1,11 @@
 import { cmd } from "../agent/cmd.ts";
 import type { AnyAction, DirectAgent, DirectDirective, Instruction, Params } from "../agent/direct/agent.ts";
-import { type CommandOptions, checkParams, invalidParams } from "../agent/direct/decide.ts";
+import { type CommandOptions, checkParams, ID_REUSED, invalidParams } from "../agent/direct/decide.ts";
 import type { Failure } from "../agent/signal.ts";
+import { EntryIdReuseError } from "../stores/errors.ts";
+import type { ThreadStore } from "../stores/port.ts";
 import { HeddleError } from "../thread/errors.ts";
+import { Thread } from "../thread/thread.ts";
 
 /** The outcome of one instruction. */
 export type InstructionOutcome = { readonly instructionId: string; readonly action: string } & (
@@ -19,6 +22,13 @@ export type RunInstructionsOptions<Context> = CommandOptions & {
   readonly context: Context;
   /** Passed to the actions. After an abort no further instruction is run. Default: none. */
   readonly signal?: AbortSignal | undefined;
+  /**
+   * Stores the log: the start of each instruction before its action runs, and its outcome after it. An instruction whose
+   * `instructionId` is in the log is refused as `instruction_id_reused`, also after a crash. Default: none.
+   */
+  readonly store?: ThreadStore | undefined;
+  /** The thread in the store. Default: that of the agent. */
+  readonly threadId?: string | undefined;
 };
 
 /**
@@ -41,9 +51,11 @@ export async function runInstructions<Context>(
   instructions: readonly Instruction[],
   options: RunInstructionsOptions<Context>,
 ): Promise<{ readonly agent: DirectAgent<Context>; readonly results: readonly InstructionOutcome[] }> {
-  const { context, signal = new AbortController().signal, thread } = options;
+  const { context, signal = new AbortController().signal, store, threadId = agent.thread.id } = options;
+  const thread = options.thread ?? store !== undefined;
   const results: InstructionOutcome[] = [];
-  let current = agent;
+  const log = store && { store, runId: agent.ports.ids("run") };
+  let current = store === undefined ? agent : { ...agent, thread: await loadLog(store, agent, threadId) };
   for (const instruction of instructions) {
     const { action } = instruction;
     const hasFailed = agent.stopOnError && results.some(({ status }) => status === "error");
@@ -53,15 +65,60 @@ export async function runInstructions<Context>(
       continue;
     }
     const begun = cmd(current, instruction, { thread });
+    try {
+      current = await committed(log, current, begun.agent);
+    } catch (error) {
+      if (!EntryIdReuseError.isInstance(error)) throw error;
+      results.push({ instructionId: instruction.instructionId ?? "", action, status: "error", failure: ID_REUSED });
+      continue; // another process has started it
+    }
     for (const directive of begun.directives) {
       const outcome = await perform(current, directive, action, { context, signal });
       results.push(outcome);
       const { instructionId } = directive;
-      const status = outcome.status === "ok" ? "ok" : "error";
-      current = cmd(begun.agent, { type: "instruction_result", instructionId, status }).agent;
+      const end =
+        outcome.status === "error"
+          ? { status: "error" as const, code: outcome.failure.code }
+          : { status: "ok" as const };
+      const ended = cmd(current, { type: "instruction_result", instructionId, ...end }).agent;
+      current = await committed(log, current, ended);
     }
   }
   return { agent: current, results };
+}
+
+/** The log in the store. A log that the agent has already is saved first. */
+async function loadLog<Context>(
+  store: ThreadStore,
+  { thread, ports }: DirectAgent<Context>,
+  id: string,
+): Promise<Thread> {
+  if (thread.id === id && thread.rev > 0) await store.save(thread);
+  return (await store.load(id)) ?? Thread.create({ id, ...ports });
+}
+
+interface StoredLog {
+  readonly store: ThreadStore;
+  /** Differs between two processes that run the same instruction. */
+  readonly runId: string;
+}
+
+/** Stores the new entry. Its id follows from that of the instruction, so that one of two processes is refused. */
+async function committed<Context>(
+  log: StoredLog | undefined,
+  before: DirectAgent<Context>,
+  after: DirectAgent<Context>,
+): Promise<DirectAgent<Context>> {
+  const made = after.thread.rev > before.thread.rev ? after.thread.last() : undefined;
+  if (log === undefined || made === undefined) return after;
+  const { store, runId } = log;
+  const id = `${made.refs.instructionId}/${made.kind === "instruction_start" ? 0 : 1}`;
+  const entry = { ...made, id, refs: { ...made.refs, runId } };
+  const { id: threadId } = before.thread;
+  const { rev } = await store.append(threadId, entry);
+  const thread = before.thread.append(entry);
+  // Other writers of the thread may have appended.
+  return { ...after, thread: rev === thread.rev ? thread : ((await store.load(threadId)) ?? thread) };
 }
 
 interface ActionOptions<Context> {

@@ -97,12 +97,15 @@ export type AiSettingPayload = {
 export type InstructionStartPayload = {
   readonly action: string;
   readonly instructionId: string;
-  readonly paramKeys: readonly string[];
+  /** Default: none. */
+  readonly paramKeys?: readonly string[];
 };
 
 /** The end of an instruction of a Direct agent. */
 export type InstructionEndPayload = InstructionStartPayload & {
   readonly status: "ok" | "error";
+  /** The code of the failure. */
+  readonly code?: string;
   readonly durationMs: number;
 };
 

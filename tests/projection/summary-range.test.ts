@@ -1,4 +1,4 @@
-import { project } from "heddle";
+import { project, Thread } from "heddle";
 import { acceptSummary, summaryRangeOf } from "heddle/core";
 import { assistant, summary, user } from "heddle/testing";
 import { expect, test } from "vitest";
@@ -47,4 +47,15 @@ test("what the window has cut is in it all the same", () => {
   const { meta } = project({ thread, policy });
   expect(meta).toMatchObject({ truncated: true, boundary: 1 });
   expect(summaryRangeOf({ thread, lane, policy }, 1)?.messages[0]?.content).toBe(long);
+});
+
+test("without a lane it is the active one", () => {
+  const say = (content: string, more = {}) => ({ kind: "message", payload: { role: "user", content, ...more } });
+  const operation = { type: "switch", reason: "manual" };
+  const active = Thread.create().append([
+    say("one"),
+    { kind: "ai_context_operation", payload: { opId: "o1", contextRef: "side", operation } },
+    say("two"),
+  ]);
+  expect(summaryRangeOf({ thread: active }, 2)?.messages).toEqual([{ role: "user", content: "two" }]);
 });

@@ -119,6 +119,8 @@ export interface InstructionResult {
   readonly type: "instruction_result";
   readonly instructionId: string;
   readonly status: "ok" | "error";
+  /** The code of the failure. Default: none. */
+  readonly code?: string | undefined;
 }
 
 /** An input of a Direct agent. The agent ignores a signal that it does not expect. */

@@ -1,5 +1,5 @@
 import type { EntryInput } from "../../thread/entry.ts";
-import { isPlainObject } from "../../thread/json.ts";
+import { isPlainObject, type JsonObject } from "../../thread/json.ts";
 import {
   type InputSchema,
   isMarkedSchema,
@@ -66,7 +66,7 @@ function startInstruction<Context>(
 
 function endInstruction<Context>(
   agent: DirectAgent<Context>,
-  { instructionId, status }: InstructionResult,
+  { instructionId, status, code }: InstructionResult,
 ): DirectStep<Context> {
   const running = agent.running.find((one) => one.instructionId === instructionId);
   if (running === undefined) return { agent, directives: [] };
@@ -74,7 +74,8 @@ function endInstruction<Context>(
   if (!running.logged) return { agent: over, directives: [] };
   const at = agent.ports.clock();
   const durationMs = Math.max(0, at - running.startedAt); // a clock may be set back
-  return { agent: appendEntry(over, entryOf("instruction_end", running, at, { status, durationMs })), directives: [] };
+  const end = { status, ...(code !== undefined && { code }), durationMs };
+  return { agent: appendEntry(over, entryOf("instruction_end", running, at, end)), directives: [] };
 }
 
 function appendEntry<Context>(agent: DirectAgent<Context>, entry: EntryInput): DirectAgent<Context> {
@@ -86,9 +87,10 @@ function entryOf(
   kind: string,
   { action, instructionId, paramKeys }: RunningInstruction,
   at: number,
-  end: { readonly status?: string; readonly durationMs?: number } = {},
+  end: JsonObject = {},
 ): EntryInput {
-  return { kind, at, payload: { action, instructionId, paramKeys, ...end }, refs: { action, instructionId } };
+  const names = paramKeys.length === 0 ? {} : { paramKeys };
+  return { kind, at, payload: { action, instructionId, ...names, ...end }, refs: { action, instructionId } };
 }
 
 function refusalOf<Context>(
@@ -108,10 +110,7 @@ function refusalOf<Context>(
   const isUsed =
     agent.running.some((one) => one.instructionId === instructionId) ||
     agent.thread.filterByRef("instructionId", instructionId, { partial: isGenerated }).length > 0;
-  if (isUsed) {
-    const message = "An instruction with this id was run before. Use a new instructionId, or omit it.";
-    return { code: "instruction_id_reused", message };
-  }
+  if (isUsed) return ID_REUSED;
   if (!isPlainObject(params)) return invalidParams(name, ["params"]);
   let checked: ReturnType<typeof checkParams>;
   try {
@@ -123,6 +122,11 @@ function refusalOf<Context>(
   // The runtime awaits an asynchronous schema when it runs the action.
   return isPromiseLike(checked) || !("paths" in checked) ? undefined : invalidParams(name, checked.paths);
 }
+
+export const ID_REUSED: Failure = Object.freeze({
+  code: "instruction_id_reused",
+  message: "An instruction with this id was run before. Use a new instructionId, or omit it.",
+});
 
 export function invalidParams(action: string, paths: readonly string[]): Failure {
   return {

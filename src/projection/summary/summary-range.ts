@@ -1,3 +1,4 @@
+import { activeLane } from "../../lanes/active-lane.ts";
 import type { SummaryPayload } from "../../thread/kinds.ts";
 import type { Message } from "../../thread/message.ts";
 import { firstIndex } from "../binary-search.ts";
@@ -6,6 +7,7 @@ import { ProjectionError } from "../error.ts";
 import { type Block, isOfContext } from "../history/block.ts";
 import type { Coverage } from "../history/history.ts";
 import { invalid, type ProjectionInput, settingsOf } from "../input/input.ts";
+import { rulesOf } from "../rules.ts";
 import { recordTokens } from "./summary-record.ts";
 
 /** The messages to summarize, and the entries that the summary will cover. */
@@ -42,15 +44,14 @@ function checkOrder(first: string, from: number, last: string, to: number): void
   throw new ProjectionError({ code: "invalid_input", message });
 }
 
-type RangeInput = Omit<ProjectionInput, "pending" | "previous"> & { readonly lane: string };
+type RangeInput = Omit<ProjectionInput, "pending" | "previous">;
 
 /**
  * Returns the range for a summary up to `toSeq`, which is the `meta.boundary` of a projection. It contains the previous
- * summary and all later messages in full. Undefined if there are no such messages.
+ * summary and all later messages in full. The default lane is the active one. Undefined if there are no such messages.
  * @example
  * const thread = Thread.create().append({ kind: "message", payload: { role: "user", content: "What's 2+2?" } });
- * const { meta } = project({ thread });
- * summaryRangeOf({ thread, lane: meta.lane }, 0)?.messages; // [{ role: "user", content: "What's 2+2?" }]
+ * summaryRangeOf({ thread }, 0)?.messages; // [{ role: "user", content: "What's 2+2?" }]
  */
 export function summaryRangeOf(input: RangeInput, toSeq: number): SummaryRange | undefined {
   return firstSummaryRange(input, toSeq, { maxTokens: Number.POSITIVE_INFINITY });
@@ -72,7 +73,9 @@ export function firstSummaryRange(
   { maxTokens, leastToSeq = -1 }: SummaryRangeLimits,
 ): SummaryRange | undefined {
   if (!Number.isSafeInteger(toSeq)) throw invalid("toSeq", "must be a seq", toSeq);
-  const { history, costs } = new Engine(input.thread, input.lane, settingsOf(input));
+  const settings = settingsOf(input);
+  const { lane = activeLane(input.thread, rulesOf(settings.rules)) } = settings;
+  const { history, costs } = new Engine(input.thread, lane, settings);
   const { blocks, coverage } = history;
   const first = coverage.firstUncovered;
   const end = firstIndex(first, blocks.length, (index) => (blocks[index]?.open ?? 0) > toSeq);

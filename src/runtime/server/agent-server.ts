@@ -20,6 +20,7 @@ import {
   checkBranchOptions,
   checkContextOperation,
   checkDecider,
+  checkResultOptions,
   checkSenderOptions,
   checkServerOptions,
   checkSettingOptions,
@@ -40,6 +41,7 @@ import type {
   AskArguments,
   AskOptions,
   Decider,
+  ResultOptions,
   SenderOptions,
   ServerOptions,
   SettingOptions,
@@ -112,10 +114,11 @@ export class AgentServer<Given extends AnyAgent = AnyAgent> implements AsyncDisp
 
   /**
    * The result of a request, also of one that ended long ago or in another process. Waits for one that runs. Rejects as its
-   * own `result` does, and with `request_waiting` or `request_not_found`.
+   * own `result` does, and with `request_waiting`, `request_not_found` or `result_timeout`.
    */
-  async result(requestId: string): Promise<RequestResult<AgentOutput<Given>>> {
-    const result = await resultOfRequest(this.#live, requestId);
+  async result(requestId: string, options: ResultOptions = {}): Promise<RequestResult<AgentOutput<Given>>> {
+    checkResultOptions(options);
+    const result = await resultOfRequest(this.#live, requestId, options);
     return result as RequestResult<AgentOutput<Given>>; // its result is of the definition's output
   }
 

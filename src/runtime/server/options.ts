@@ -119,6 +119,12 @@ export interface SteerOptions extends SenderOptions {
   readonly id?: string | undefined;
 }
 
+/** How long `server.result()` waits. */
+export interface ResultOptions {
+  /** After so many milliseconds it rejects with `result_timeout`; the request runs on. Default: no limit. */
+  readonly timeoutMs?: number | undefined;
+}
+
 /** How long `server.stop()` waits for work that has begun. */
 export interface StopOptions {
   /**

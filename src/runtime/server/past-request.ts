@@ -10,7 +10,9 @@ import { RequestError, requestSuspended } from "../request/request-error.ts";
 import type { RequestResult } from "../request/result.ts";
 import { pastResult } from "../request/result.ts";
 import { findOlderEntry } from "../session/load.ts";
+import { inTime } from "../time-limits.ts";
 import { loggedEvents } from "../ui-messages/logged-events.ts";
+import type { ResultOptions } from "./options.ts";
 
 /** A thread to look for requests in: a live one has it, and so has one that another process holds. */
 export interface RequestLog {
@@ -25,11 +27,18 @@ interface LiveLog extends RequestLog {
   request(requestId: string): LiveRequest | undefined;
 }
 
-/** What a request came to: one that is at work is waited for, one that ended before is read from the log. */
-export async function resultOfRequest(live: LiveLog, requestId: string): Promise<RequestResult> {
+/** The result of a request: a running one is waited for, at most `timeoutMs`; one that ended before is read from the log. */
+export async function resultOfRequest(
+  live: LiveLog,
+  requestId: string,
+  { timeoutMs }: ResultOptions,
+): Promise<RequestResult> {
   const known = live.request(requestId);
   if (known !== undefined) {
-    if ((await known.settled()) === "waiting") throw waits(requestId);
+    const settled = known.settled();
+    if (timeoutMs !== undefined && !(await inTime(live.options.ports, timeoutMs, settled)))
+      throw timedOut(requestId, timeoutMs);
+    if ((await settled) === "waiting") throw waits(requestId);
     return known.result;
   }
   const ask = await findAsk(live, "requestId", requestId);
@@ -126,6 +135,11 @@ function waits(requestId: string): RequestError {
   const message =
     "The request waits for a call to be approved or answered: waiting() lists them. Decide, then ask again.";
   return new RequestError({ code: "request_waiting", requestId, message });
+}
+
+function timedOut(requestId: string, timeoutMs: number): RequestError {
+  const message = `The request has no result after ${timeoutMs} ms and still runs. Ask for the result later, or cancel it.`;
+  return new RequestError({ code: "result_timeout", requestId, retryable: true, message });
 }
 
 function notFound(requestId: string): RequestError {

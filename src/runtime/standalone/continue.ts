@@ -3,11 +3,13 @@ import type { Tools } from "../../agent/definition/tool.ts";
 import type { AgentEvent } from "../../agent/event.ts";
 import { openCalls, type Run } from "../../agent/react/state.ts";
 import type { Signal } from "../../agent/signal.ts";
+import type { Content, UserMessage } from "../../thread/message.ts";
 import { isSuspended, RequestError, requestCancelled } from "../request/request-error.ts";
 import { AgentServer } from "../server/agent-server.ts";
 import { factsOf } from "../server/given.ts";
 import type { Decider } from "../server/options.ts";
-import type { CancelOptions, ContinueOptions, Decisions, RunHandle } from "./options.ts";
+import type { CancelOptions, ContinueOptions, Decisions, RunHandle, RunOptions } from "./options.ts";
+import { beginRun } from "./run.ts";
 import { endedHandle, handleOf, LastToken } from "./run-handle.ts";
 import {
   agentAt,
@@ -28,12 +30,17 @@ export async function continueRun<Given extends AnyAgent>(
   token: string,
   options: ContinueOptions<Given>,
 ): Promise<RunHandle<Given>> {
-  const { signal, revocations } = options;
+  const { signal, revocations, query } = options;
   if (signal?.aborted) throw aborted();
   const setup = setupOf(agent, options);
   const verified = await readToken(token, agent, { ...setup, revocations });
   const restored = await agentAt(setup, verified);
   const { run, last: ended } = restored.state;
+  if (query !== undefined) {
+    // The log in the store may be ahead of the token, and is checked when the thread is claimed.
+    if (run !== undefined && verified.thread !== undefined) throw stillOpen(run.requestId);
+    return askNext(agent, query, options, verified);
+  }
   if (ended !== undefined) return endedHandle(agent, restored, ended, token);
   if (run !== undefined) checkDecisions(run, options);
   const last = new LastToken(token);
@@ -50,6 +57,22 @@ export async function continueRun<Given extends AnyAgent>(
     await server.stop({ graceMs: 0 }).catch(() => undefined); // the first error is the one to throw
     throw error;
   }
+}
+
+/** The next ask on the thread of a token: on its log, or on the thread in the store. */
+async function askNext<Given extends AnyAgent>(
+  agent: Given,
+  query: Content | UserMessage,
+  { query: _query, approve: _, deny: _deny, answers: _answers, revocations: _list, ...options }: ContinueOptions<Given>,
+  { thread, threadId }: RunToken,
+): Promise<RunHandle<Given>> {
+  const place = thread === undefined ? { threadId } : { thread };
+  return (await beginRun(agent, query, { ...options, ...place } as RunOptions<Given>)).handle; // the caller typed its context
+}
+
+function stillOpen(requestId: string): RequestError {
+  const message = "The run of this token has not ended, so it cannot be asked. Continue it without `query` first.";
+  return new RequestError({ code: "busy", requestId, retryable: true, message });
 }
 
 interface ServerStart {

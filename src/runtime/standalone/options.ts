@@ -2,6 +2,7 @@ import type { AgentContext, AgentOutput, AnyAgent } from "../../agent/definition
 import type { AgentEvent } from "../../agent/event.ts";
 import type { Revocations } from "../../checkpoint/config.ts";
 import type { ThreadStore } from "../../stores/port.ts";
+import type { Content, UserMessage } from "../../thread/message.ts";
 import type { Thread } from "../../thread/thread.ts";
 import type { OnError } from "../callbacks.ts";
 import type { RuntimePorts } from "../ports.ts";
@@ -51,6 +52,8 @@ export interface ContinueOptions<Given extends AnyAgent>
   extends TokenOptions<Given>,
     Pick<AskOptions, "signal" | "tools">,
     Decisions {
+  /** Asks this next, on the thread of the token, when its run has ended. While the run is open: `busy`. Default: none. */
+  readonly query?: Content | UserMessage | undefined;
   /** Checks whether the token or its run was revoked. Default: none, no token is revoked. */
   readonly revocations?: Pick<Revocations, "isRevoked"> | undefined;
 }

@@ -45,7 +45,7 @@ test("two actions, the second fails: four entries, ok and error, keys only", asy
     ["instruction_start", ofFirst],
     ["instruction_end", { ...ofFirst, status: "ok", durationMs: 1 }],
     ["instruction_start", ofSecond],
-    ["instruction_end", { ...ofSecond, status: "error", durationMs: 1 }],
+    ["instruction_end", { ...ofSecond, status: "error", code: "action_failed", durationMs: 1 }],
   ]);
   expect(after.thread.filterByRef("instructionId", "instruction_2")).toHaveLength(2);
   expect(JSON.stringify(after.thread)).not.toMatch(/anna|s3cret|1234/i);
@@ -185,4 +185,9 @@ test("on the end of a long thread a chosen id is refused, because it may be take
   const instruction = instruct("greet", { who: "anna" });
   expect(cmd(agent, instruction, {}).agent.thread.rev).toBe(4);
   expect(() => cmd(agent, { ...instruction, instructionId: "i1" }, {})).toThrow("partial: true");
+});
+
+test("an instruction without parameters has no paramKeys in the log", async () => {
+  const { agent: after } = await runInstructions(direct({ actions, thread: true }), [instruct("fail")], options);
+  expect(after.thread.toArray().map(({ payload }) => "paramKeys" in payload)).toEqual([false, false]);
 });

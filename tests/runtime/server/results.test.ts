@@ -17,6 +17,18 @@ describe("the result of a request by its id", () => {
     expect(await server.result(id)).toEqual(await result);
   });
 
+  test("takes a time limit, after which the request runs on", async () => {
+    const on = await stage();
+    const server = await on.start({ script: [{ text: "One.", delayMs: 500 }] });
+    const { id, result } = await on.end(server.ask("1?"));
+    const late = await on.end(failureOf(server.result(id, { timeoutMs: 100 })));
+    expect([late.code, late.retryable]).toEqual(["result_timeout", true]);
+    expect((await on.end(server.result(id, { timeoutMs: 10_000 }))).text).toBe("One.");
+    expect((await on.end(result)).text).toBe("One.");
+    expect((await server.result(id, { timeoutMs: 0 })).text).toBe("One.");
+    expect((await on.end(failureOf(server.result(id, { timeoutMs: -1 })))).code).toBe("invalid_options");
+  });
+
   test("is read from the log by another process, however long ago it was, with its object", async () => {
     const on = await stage();
     const output = NUMBER as never;
