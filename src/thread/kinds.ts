@@ -35,6 +35,10 @@ export type SummaryPayload = InLane & {
   readonly toSeq: number;
   readonly content: string;
   readonly format?: string;
+  /** The record of the summarizer's call. */
+  readonly call?: JsonObject;
+  /** A synthetic summary: how often the range could not be summarized. */
+  readonly skipped?: { readonly failures: number };
 };
 
 /** A message of a request, as agents write it: an answer has its tool calls, a result names its call. */
@@ -47,9 +51,63 @@ export type AiMessagePayload = InLane & {
   readonly thinking?: JsonValue;
   /** Of a result: what people may see of it. No model is shown it. */
   readonly details?: JsonValue;
+  /** Of a result: the tool failed. */
+  readonly isError?: boolean;
+  /** An answer that was interrupted, or the last output of a tool that was stopped. */
+  readonly partial?: true | "cancelled" | "timed_out";
+  /** Of a user message in a running request: how it was added. */
+  readonly steer?: "steer" | "inject" | "follow_up" | "repair";
+  /** Of such a message: its author, when it is not the user. */
+  readonly source?: string;
+  /** Of an ask: the name of the agent, and the options of the request. */
+  readonly agent?: string;
+  readonly options?: JsonObject;
+  /** Of an answer: the record of its model call. See `recordedCall`. */
+  readonly call?: JsonObject;
+  /** Of the last answer of a request: how the request ended. */
+  readonly end?: JsonObject;
+  /** Of a result: a process that did not run the thread wrote it. */
+  readonly elsewhere?: true;
+  /** Milliseconds of work so far, of a request with a time limit. */
+  readonly workedMs?: number;
+  /** Of an imported message: its format, and the message where the other fields cannot reproduce it. */
+  readonly original?: JsonObject;
   readonly requestId?: string;
   readonly runId?: string;
 };
+
+/** A note. Any JSON; agents write these fields. */
+export type NotePayload = InLane & {
+  /** The request started again: the number of the attempt. */
+  readonly attempt?: number;
+  /** A server stopped during the request: the calls that had started. */
+  readonly handedOver?: { readonly begun: readonly string[] };
+  /** A model call failed and is made again: its id, and the code of the failure. */
+  readonly retried?: { readonly callId: string; readonly code: string };
+  /** The range of a summary that failed. */
+  readonly summaryFailed?: JsonObject;
+  /** Why it failed. */
+  readonly reason?: string;
+  /** The record of the failed call. */
+  readonly call?: JsonObject;
+  readonly workedMs?: number;
+  /** How the request ended. */
+  readonly end?: JsonObject;
+} & JsonObject;
+
+/** An error. Any JSON; agents write these fields. */
+export type ErrorPayload = InLane & {
+  readonly code?: string;
+  readonly message?: string;
+  readonly retryable?: boolean;
+  readonly retryAfterMs?: number;
+  /** Of a prompt that was too long: its tokens and the limit, by the provider, and the largest estimate that fits. */
+  readonly promptTokens?: number;
+  readonly maxPromptTokens?: number;
+  readonly correctedRoom?: number;
+  readonly call?: JsonObject;
+  readonly end?: JsonObject;
+} & JsonObject;
 
 /** A change to the content of a lane (`replace`), or a change of the active lane (`switch`). */
 export type AiContextOperationPayload = {
@@ -64,6 +122,8 @@ export type AiContextOperationPayload = {
     readonly atSeq?: number;
     readonly meta?: JsonObject;
   };
+  /** Of an imported prompt: its format, and the message where the other fields cannot reproduce it. */
+  readonly original?: JsonObject;
 };
 
 /** The value of a setting. A tool has its specification and the hash of it, never code. Null takes a setting back. */
@@ -113,6 +173,7 @@ export type InstructionEndPayload = InstructionStartPayload & {
 export type ApprovalRequestedPayload = InLane & {
   readonly toolCallId: string;
   readonly name: string;
+  readonly workedMs?: number;
 };
 
 /** The decision on a tool call that waits for approval. */
@@ -155,12 +216,10 @@ export interface EntryKinds {
   approval_requested: ApprovalRequestedPayload;
   approval_resolved: ApprovalResolvedPayload;
   tool_started: ToolStartedPayload;
-  signal_in: JsonObject;
-  signal_out: JsonObject;
   instruction_start: InstructionStartPayload;
   instruction_end: InstructionEndPayload;
-  note: JsonObject;
-  error: JsonObject;
+  note: NotePayload;
+  error: ErrorPayload;
   checkpoint: JsonObject;
 }
 
