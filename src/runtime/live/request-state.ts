@@ -104,17 +104,19 @@ export function limitWork(
 /** The request waits, or works again, after a signal. Its time stands still while it waits. */
 export function lookAtRequest(decision: Decision, moment: Moment): Decision {
   const request = currentRequest(decision.live);
-  if (request === undefined) return decision;
-  const waits = isWaiting(decision.live.agent);
+  const { agent } = decision.live;
+  // A command may come before the request is resumed. Until then, an interrupted call looks like one that waits.
+  if (request === undefined || agent.flight.runId !== request.runId) return decision;
+  const waits = isWaiting(agent);
   if (waits === (request.phase === "waiting")) return decision;
   const { time } = request;
   const turned = updateRequest(decision, {
     phase: waits ? "waiting" : "running",
     ...(time && { time: { ...time, workedMs: workedMs(time, moment), since: waits ? undefined : moment.now } }),
   });
-  const { rev } = decision.live.agent.thread;
+  const { rev } = agent.thread;
   const noted = effects(turned, { type: "rest", waits }, { type: "follow", fromSeq: waits ? rev : undefined });
-  return time === undefined ? noted : setTimers(noted, moment);
+  return setTimers(noted, moment);
 }
 
 /** No timer of the request fires from now on. */

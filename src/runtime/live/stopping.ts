@@ -1,6 +1,6 @@
 import { refuseAsks } from "./asks.ts";
 import { restore } from "./breakage.ts";
-import { currentRequest, effects, followedBy, update } from "./decision.ts";
+import { effects, followedBy, update } from "./decision.ts";
 import type { Hold } from "./live.ts";
 import { suspendRequest, suspensionIn, workTime } from "./request-state.ts";
 import type { Decision, Moment } from "./signal.ts";
@@ -46,17 +46,10 @@ export function advanceStop(decision: Decision, hasSignals: boolean, moment: Mom
     name: "mend",
     ms: undefined,
   });
-  if (broken !== undefined || currentRequest(decision.live) === undefined || agent.state.run === undefined) {
-    return handedOver(limited);
-  }
+  if (broken !== undefined || agent.state.run === undefined) return closeLive(limited, false);
   const { begun, request } = decision.live;
   const signal = { type: "hand_over", begun, ...workTime(request, moment) } as const;
   return followedBy(limited, { type: "agent", signal });
-}
-
-/** The calls that were left to the next process are in the log, or could not be written. */
-export function handedOver(decision: Decision): Decision {
-  return closeLive(decision, false);
 }
 
 /** The callers that wait for the answer to an effect. */
@@ -74,7 +67,7 @@ function repliesOf(hold: Hold | undefined): readonly string[] {
   }
 }
 
-/** The store did not answer in time. What it takes later is fenced by the claim. */
+/** Lets the thread go. `gaveUp`: the store did not answer in time. What it takes later is fenced by the claim. */
 export function closeLive(decision: Decision, gaveUp: boolean): Decision {
   const { stopping, postsCommands } = decision.live;
   if (stopping === undefined || stopping.phase === "closed") return decision;

@@ -21,7 +21,7 @@ import type { Hold, Turn } from "./live.ts";
 import { performDirective } from "./perform-directive.ts";
 import { lookAtRequest } from "./request-state.ts";
 import type { Decision, Moment } from "./signal.ts";
-import { handedOver } from "./stopping.ts";
+import { closeLive } from "./stopping.ts";
 import { metadataOf } from "./thread-metadata.ts";
 
 /** Decides a signal of the agent. */
@@ -83,7 +83,7 @@ function undecided(decision: Decision, turn: Turn, error: unknown, moment: Momen
     return wait(decision, { type: "load", turn }, (id) => ({ type: "load", id, thread: agent.thread, error }));
   }
   if (isRefusal(turn, error)) return refuseCommand(decision, turn, error, moment);
-  const isAsk = turn.signal.type === "ask" && !HeddleError.isInstance(error);
+  const isAsk = turn.signal.type === "ask";
   if (turn.stage === "durable" && !isAsk) return endTurn(decision, turn, { error }, moment);
   const message = "`accept`, the projector, a reader or the token counter of the agent threw an error; `cause` has it.";
   const failure = failureOf(error, { code: "projection_failed", message });
@@ -215,7 +215,8 @@ export function performTurn(decision: Decision, turn: Turn, moment: Moment): Dec
       todo: turn.todo.slice(end),
     });
     current = performDirective(current, directive, rest, moment);
-    if (current.live.hold !== undefined) return current;
+    // A checkpoint that failed has begun to read the log: the rest of the turn does not wait for that.
+    if (current.live.hold !== decision.live.hold) return current;
   }
   return afterPerforming(current, { ...turn, performed: [...turn.performed, ...turn.todo], todo: [] }, moment);
 }
@@ -260,10 +261,9 @@ export function endTurn(
   const { reply, signal } = turn;
   const isLost = "error" in outcome && turn.isFromWork && decision.live.broken === undefined;
   const current = isLost ? breakDown(decision, outcome.error) : decision;
-  // An operation changes nothing that a request waits for. It may come before the request is resumed.
-  const looked = signal.type === "context_op" ? current : lookAtRequest(current, moment);
+  const looked = lookAtRequest(current, moment);
   const ended = signal.type === "ask" ? askDecided(looked, turn, outcome) : looked;
-  if (signal.type === "hand_over") return handedOver(ended);
+  if (signal.type === "hand_over") return closeLive(ended, false);
   return reply === undefined ? ended : effects(ended, { type: "settle", reply, turn, ...outcome });
 }
 

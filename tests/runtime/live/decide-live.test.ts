@@ -1,15 +1,27 @@
-import { reactAgent } from "heddle/core";
 import { describe, expect, test } from "vitest";
 import { ProjectionError } from "../../../src/projection/error.ts";
 import { decideLive, isDue, NOTHING_CHECKED, skipNotDue } from "../../../src/runtime/live/decide-live.ts";
-import type { Decision, LiveSignal } from "../../../src/runtime/live/signal.ts";
-import { ConflictError, StaleHolderError, StoreError } from "../../../src/stores/errors.ts";
-import { appended, ask, asking, decided, find, idle, NOW, ports, prepared, running, types } from "./live-thread.ts";
-
-const WHY = new Error("stopped");
-const OUT_OF_SPACE = new StoreError({ code: "store_failed", message: "The disk is full." });
-const AWAY = new StoreError({ code: "store_unreachable", retryable: true, message: "The store is away." });
-const TAKEN = new StaleHolderError("thread_t", 1, 2);
+import type { LiveSignal } from "../../../src/runtime/live/signal.ts";
+import { ConflictError } from "../../../src/stores/errors.ts";
+import {
+  AWAY,
+  aborted,
+  appended,
+  ask,
+  asking,
+  decided,
+  find,
+  idle,
+  NOW,
+  OUT_OF_SPACE,
+  prepared,
+  replace,
+  restored,
+  running,
+  TAKEN,
+  types,
+  WHY,
+} from "./live-thread.ts";
 
 describe("an ask", () => {
   test("is prepared, appended, and only then performed and answered", () => {
@@ -111,7 +123,7 @@ describe("an append that fails", () => {
 
   test("for good, closes the request in the log, once, and then waits for a timer", () => {
     const request = running();
-    const failing = decided(request.live, { type: "agent", signal: { type: "cancel" } }, result(request));
+    const failing = decided(request.live, { type: "agent", signal: { type: "cancel" } }, aborted(request));
     const broken = decided(failing.live, { type: "failed", id: find(failing, "append").id, error: OUT_OF_SPACE });
     expect(types(broken)).toContain("restore");
     expect(broken.live.work).toEqual([]);
@@ -125,7 +137,7 @@ describe("an append that fails", () => {
 
   test("because the store is away, suspends the request, and resumes it when the log can be read", () => {
     const request = running();
-    const cancelled = decided(request.live, { type: "agent", signal: { type: "cancel" } }, result(request));
+    const cancelled = decided(request.live, { type: "agent", signal: { type: "cancel" } }, aborted(request));
     const broken = decided(cancelled.live, { type: "failed", id: find(cancelled, "append").id, error: AWAY });
     expect(types(broken)).toEqual(expect.arrayContaining(["interrupt", "suspend"]));
     expect(broken.live.request?.phase).toBe("suspended");
@@ -155,7 +167,7 @@ describe("the result of work", () => {
   test("that was started before the log was read again is dropped", () => {
     const request = running();
     const lost = decided(request.live, { type: "lost", error: AWAY });
-    expect(decided(lost.live, result(request)).effects).toEqual([]);
+    expect(decided(lost.live, aborted(request)).effects).toEqual([]);
   });
 
   test("that nobody sends, because the runtime met an error, breaks the request", () => {
@@ -219,30 +231,4 @@ describe("a stop", () => {
 /** A read that needs more of the thread than is loaded. */
 function never(): never {
   throw new ProjectionError({ code: "tail_too_short", message: "Load more.", neededFromSeq: 0 });
-}
-
-const replace = {
-  opId: "op_1",
-  contextRef: "default",
-  operation: { type: "replace", reason: "manual", resultContext: { id: "ctx", entries: [] } },
-} as const;
-
-/** The model call of a request was aborted. */
-function result(request: Decision): LiveSignal {
-  const { id: from, directive } = find(request, "start");
-  const failure = { code: "model_aborted", message: "The call was aborted." };
-  const callId = directive.type === "llm_stream" ? directive.callId : "";
-  return { type: "agent", from, signal: { type: "llm_error", callId, failure } };
-}
-
-/** The log as it was before the append that failed. */
-function restored(decision: Decision): LiveSignal {
-  const { id } = find(decision, "restore");
-  const { agent } = decision.live;
-  return {
-    type: "restored",
-    id,
-    agent: { ...agent, flight: reactAgent(agent.settings, ports).flight },
-    rows: [],
-  };
 }
