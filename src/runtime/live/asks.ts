@@ -70,13 +70,9 @@ function withTools(own: ToolFacts, more: ToolFacts | undefined): ToolFacts {
 }
 
 /** The agent took or refused the ask, or the ask could not be decided. */
-export function askDecided(
-  decision: Decision,
-  { signal, performed }: Turn,
-  outcome: { readonly error?: unknown },
-): Decision {
+export function askDecided(decision: Decision, { performed }: Turn, outcome: { readonly error?: unknown }): Decision {
   const [ask, ...others] = decision.live.asks;
-  if (ask === undefined || signal.type !== "ask") return decision;
+  if (ask === undefined) return decision;
   const left = update(decision, { asks: others, isAsking: false });
   const refused = performed.find(({ type }) => type === "emit_request_error");
   if ("error" in outcome) return refuseAsk(left, ask, outcome.error);

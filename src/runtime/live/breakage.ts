@@ -4,7 +4,7 @@ import type { Failure, Signal } from "../../agent/signal.ts";
 import type { Command as InboxRow } from "../../stores/command.ts";
 import { StaleHolderError, StoreError, ThreadHeldError } from "../../stores/errors.ts";
 import { failureOf, RequestError } from "../request/request-error.ts";
-import { currentRequest, effects, followedBy, isRequestOpen, update, updateRequest, wait } from "./decision.ts";
+import { currentRequest, effects, followedBy, update, updateRequest, wait } from "./decision.ts";
 import { inboxOf, signalsOf } from "./inbox.ts";
 import type { Command, Hold } from "./live.ts";
 import { openRequest, suspendRequest, suspensionIn, takeBackTools } from "./request-state.ts";
@@ -106,10 +106,11 @@ export function restored(
 ): Decision {
   const { live } = decision;
   const { broken, request } = live;
-  if (broken?.isForGood) return refuse(decision, after, broken.error);
+  if (broken === undefined) return decision;
+  if (broken.isForGood) return refuse(decision, after, broken.error);
   const { run } = fresh.state;
   // The agent emits the end of a run that it knows, also when the log has it already.
-  const isOver = request !== undefined && isRequestOpen(live) && run?.runId !== request.runId;
+  const isOver = request !== undefined && request.phase !== "over" && run?.runId !== request.runId;
   const { systemPrompt, steers, deferred } = live.agent.flight;
   const flight = {
     ...fresh.flight,
@@ -118,9 +119,9 @@ export function restored(
     ...(isOver && { runId: request.runId }),
   };
   const agent = { ...fresh, settings: live.agent.settings, flight };
-  const nextRetryMs = Math.min(2 * (broken?.retryMs ?? FIRST_RETRY_MS), LONGEST_RETRY_MS);
+  const nextRetryMs = Math.min(2 * broken.retryMs, LONGEST_RETRY_MS);
   const mended = update(decision, { agent, inbox: inboxOf(rows), broken: undefined, nextRetryMs });
-  const failure = broken?.failure ?? UNKNOWN;
+  const { failure } = broken;
   const waiting = signalsOf(rows);
   if (run !== undefined) {
     const isKnown = request?.id === run.requestId; // a caller that got no request asks again

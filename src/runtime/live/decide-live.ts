@@ -113,10 +113,9 @@ function decideAgent(decision: Decision, given: Extract<LiveSignal, { type: "age
   if (from !== undefined && !live.work.includes(from)) return decision; // it was started before the log was read again
   if (live.broken !== undefined) {
     // The log is read without the results of work.
-    return reply === undefined ? endWork(decision, from) : afterRestoring(decision, { ...given, reply });
+    return reply === undefined ? decision : afterRestoring(decision, { ...given, reply });
   }
-  const ended = endWork(decision, from);
-  const noted = from === undefined ? ended : updateRequest(ended, { ...(thrown && { thrown }), object });
+  const noted = updateRequest(endWork(decision, from), { ...(thrown && { thrown }), object });
   return takeTurn(noted, signal, moment, { reply, isFromWork: from !== undefined });
 }
 
@@ -336,8 +335,6 @@ function timer(decision: Decision, name: Extract<LiveSignal, { type: "timer" }>[
 function afterClose(decision: Decision, signal: LiveSignal): Decision {
   const error = decision.live.stopping?.why;
   if (signal.type === "ask") return effects(decision, { type: "settle_ask", askId: signal.ask.id, error });
-  if (signal.type === "worked") return endWork(decision, signal.id);
-  if ("reply" in signal && signal.reply !== undefined)
-    return effects(decision, { type: "settle", reply: signal.reply, error });
-  return "from" in signal ? endWork(decision, signal.from) : decision;
+  const reply = "reply" in signal ? signal.reply : undefined;
+  return reply === undefined ? decision : effects(decision, { type: "settle", reply, error });
 }

@@ -37,11 +37,6 @@ export function currentRequest({ request }: Live): RequestState | undefined {
   return request?.phase === "running" || request?.phase === "waiting" ? request : undefined;
 }
 
-/** Whether the last request has no end here: it is running, waiting or suspended. */
-export function isRequestOpen({ request }: Live): boolean {
-  return request !== undefined && request.phase !== "over";
-}
-
 type HoldWithoutId = Hold extends infer One ? (One extends Hold ? Omit<One, "id"> : never) : never;
 
 /** Other signals wait until the effect has answered. */

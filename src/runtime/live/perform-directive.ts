@@ -14,11 +14,7 @@ export function performDirective(decision: Decision, directive: Directive, rest:
   if (directive.type === "settle") {
     return effects(decision, { type: "outcome", commandId: directive.id, end: directive.end });
   }
-  if (live.broken !== undefined || live.stopping?.phase === "closed") {
-    // The request has ended here. Only the result of one whose end was emitted is still missing.
-    const isMissing = directive.type === "stop" && live.request?.hasEmittedEnd;
-    return isMissing ? settleRequest(decision, directive.requestId) : decision;
-  }
+  if (live.broken !== undefined) return decision; // the request goes on, or ends, when the log was read again
   if (beginsNothing(live) && BEGINNINGS.has(directive.type)) return decision;
   const opened = "requestId" in directive && "runId" in directive ? openRequest(decision, directive, 1) : decision;
   switch (directive.type) {
