@@ -20,9 +20,19 @@ const LARGE = 500;
 export function measureOfEntry({ payload }: { readonly payload: JsonObject }): number {
   const known = largeSizes.get(payload);
   if (known !== undefined) return known;
-  const size = measureOfJson(payload);
+  const size = Math.floor((jsonSize(payload) - largeDetailsSize(payload)) / 4);
   if (size >= LARGE) largeSizes.set(payload, size);
   return size;
+}
+
+/** Larger details of a tool result do not count, because no model is shown them. In bytes. */
+const MAX_DETAILS_BYTES = 1024;
+
+/** The UTF-8 bytes of the large details of a tool result, as JSON text. 0 for any other payload. */
+export function largeDetailsSize(payload: JsonObject): number {
+  if (!("details" in payload) || payload["role"] !== "tool") return 0;
+  const size = jsonSize(payload["details"] ?? null);
+  return size > MAX_DETAILS_BYTES ? size : 0;
 }
 
 /** The UTF-8 bytes of a value's JSON text, counted without building the text. */

@@ -1,5 +1,5 @@
-import { measureOf } from "../lanes/measure.ts";
-import type { Sha256 } from "../thread/encoding.ts";
+import { largeDetailsSize, measureOf } from "../lanes/measure.ts";
+import { type Sha256, utf8Length } from "../thread/encoding.ts";
 import { freezeJson, type JsonObject, type JsonValue } from "../thread/json.ts";
 import type { BlobUse, StoredRow } from "./stored-records.ts";
 
@@ -36,14 +36,18 @@ type WithReferences = readonly [payload: JsonObject, references: References, mea
 /** Moves file data and long texts to blobs. A short payload without files is only measured. */
 export function encodePayload(payload: JsonObject, sha256: Sha256): StoredPayload {
   const whole = JSON.stringify(payload);
-  const [chars, measure] = [whole.length, measureOf(whole)];
-  if (!mayNeedBlobs(whole)) return { text: whole, measure, chars, blobs: NO_BLOBS };
+  const chars = whole.length;
+  const details = largeDetailsSize(payload);
+  const measure = countedMeasure(whole, details);
+  if (details === 0 && !mayNeedBlobs(whole)) return { text: whole, measure, chars, blobs: NO_BLOBS };
   const references: [pointer: string, blob: TextBlob][] = [];
-  const rest = withoutTexts(payload, "", (pointer, text) => {
+  const take = (pointer: string, text: string): void => {
     const content = JSON.stringify(text);
     const purpose = isFile(pointer) ? "file" : "text";
     references.push([pointer, { hash: sha256(content), content, purpose, text }]);
-  });
+  };
+  if (details > 0) take(DETAILS, JSON.stringify(payload["details"]));
+  const rest = withoutTexts(details > 0 ? { ...payload, details: "" } : payload, "", take);
   if (references.length === 0) return { text: whole, measure, chars, blobs: NO_BLOBS };
   const hashes = Object.fromEntries(references.map(([pointer, { hash }]) => [pointer, hash]));
   return {
@@ -52,6 +56,13 @@ export function encodePayload(payload: JsonObject, sha256: Sha256): StoredPayloa
     chars,
     blobs: references.map(([, blob]) => blob),
   };
+}
+
+/** Large details of a tool result are one blob, with their JSON text as its text. */
+const DETAILS = "/details";
+
+function countedMeasure(whole: string, details: number): number {
+  return details === 0 ? measureOf(whole) : Math.floor((utf8Length(whole) - details) / 4);
 }
 
 /** Inside a JSON string the quotes would be escaped. */
@@ -104,15 +115,20 @@ export function searchedText(text: string): string {
 export function decodePayload(text: string, textOf: (hash: string) => string): JsonValue {
   if (!hasReferences(text)) return freezeJson(JSON.parse(text));
   const [payload, references] = parseList(text);
-  for (const [pointer, hash] of Object.entries(references)) setText(payload, pointer, textOf(hash));
+  for (const [pointer, hash] of Object.entries(references)) {
+    const text = textOf(hash);
+    const isDetails = pointer === DETAILS && payload["role"] === "tool";
+    setValue(payload, pointer, isDetails && text !== "" ? (JSON.parse(text) as JsonValue) : text); // the blob has JSON text
+  }
   return freezeJson(payload);
 }
 
 /** Encodes a payload with the same texts in blobs as in the stored text, and computes the measure again. */
 export function encodeAs(payload: JsonObject, stored: string | null): Omit<StoredPayload, "blobs"> {
   const whole = JSON.stringify(payload);
-  const [chars, measure] = [whole.length, measureOf(whole)];
-  if (!hasReferences(stored)) return { text: whole, measure, chars };
+  const chars = whole.length;
+  if (!hasReferences(stored)) return { text: whole, measure: measureOf(whole), chars };
+  const measure = countedMeasure(whole, largeDetailsSize(payload));
   const [rest, references] = parseList(stored);
   return { text: JSON.stringify([rest, references, measure]), measure, chars };
 }
@@ -122,14 +138,14 @@ function parseList(text: string): WithReferences {
   return JSON.parse(text) as WithReferences;
 }
 
-function setText(payload: JsonObject, pointer: string, text: string): void {
+function setValue(payload: JsonObject, pointer: string, value: JsonValue): void {
   const keys = pointer.split("/").slice(1).map(unescapeKey);
   const last = keys.pop() ?? "";
   let holder: JsonValue | undefined = payload;
   for (const key of keys) holder = (holder as JsonObject | undefined)?.[key]; // a list is read by its index like an object
   if (typeof holder !== "object" || holder === null || !Object.hasOwn(holder, last))
     throw new Error(`There is no ${pointer}.`);
-  (holder as Record<string, JsonValue>)[last] = text; // it was parsed just now and is not frozen yet
+  (holder as Record<string, JsonValue>)[last] = value; // it was parsed just now and is not frozen yet
 }
 
 function escapeKey(key: string): string {

@@ -1,4 +1,4 @@
-import { measureOfJson } from "../../lanes/measure.ts";
+import { measureOfEntry } from "../../lanes/measure.ts";
 import type { Entry } from "../../thread/entry.ts";
 import type { Message, ToolMessage } from "../../thread/message.ts";
 import type { Thread } from "../../thread/thread.ts";
@@ -28,7 +28,7 @@ export interface RenderPass {
   readonly window: ContextWindow;
   readonly assembly: Assembly;
   readonly shrunk: ShrinkPlan | undefined;
-  /** The size of the lane in tokens (see `measureOfJson`), pending items included. */
+  /** The size of the lane in tokens (see `measureOfEntry`), pending items included. */
   readonly measure: number;
 }
 
@@ -47,7 +47,7 @@ export function runRenderPass<T>(
   return engine.withPending(pendingItems(pending, engine.log), () => {
     const { history, costs, log } = engine;
     const { policy, toolTokens } = settings;
-    const measure = pending.reduce((sum, { payload }) => sum + measureOfJson(payload), log.measure);
+    const measure = pending.reduce((sum, entry) => sum + measureOfEntry(entry), log.measure);
     costs.clearBefore(clearedBefore(history, policy, measure));
     const leading = engine.leadingMessages(log.systemPrompt ?? settings.systemPrompt);
     const fixed = { system: leading.system?.tokens ?? 0, tools: toolTokens, summary: leading.summary?.tokens ?? 0 };

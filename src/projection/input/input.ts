@@ -1,5 +1,5 @@
 import type { LaneItem, LaneLog } from "../../lanes/lane-log.ts";
-import { measureOfJson } from "../../lanes/measure.ts";
+import { measureOfEntry } from "../../lanes/measure.ts";
 import { draftEntry, type Entry, type EntryInput, makeEntry } from "../../thread/entry.ts";
 import { copyJsonObject, describe, isPlainObject, type JsonObject, readSafely, sameJson } from "../../thread/json.ts";
 import { namedLane } from "../../thread/lane-operations.ts";
@@ -162,7 +162,7 @@ export function pendingItems(entries: readonly Entry[], log: LaneLog): readonly 
       throw invalid(`pending[${index}]`, `is a ${entry.kind}; only messages and results can be pending`);
     }
     const item = { entry, open: entry.seq, position };
-    position += measureOfJson(entry.payload);
+    position += measureOfEntry(entry);
     return item;
   });
 }

@@ -120,7 +120,7 @@ interface SummaryFacts {
   readonly first: number;
   /** How many entries and pending items the lane has. */
   readonly total: number;
-  /** The size of the lane in tokens (see `measureOfJson`), pending items included. */
+  /** The size of the lane in tokens (see `measureOfEntry`), pending items included. */
   readonly measure: number;
 }
 

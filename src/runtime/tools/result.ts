@@ -5,7 +5,7 @@ import { ThreadError } from "../../thread/errors.ts";
 import { copyJsonRepaired, type JsonValue } from "../../thread/json.ts";
 import type { Content } from "../../thread/message.ts";
 import type { RuntimePorts } from "../ports.ts";
-import { convertResult, jsonOf, TooLongError } from "./json-result.ts";
+import { convertResult, jsonOf, resultTextOf, TooLongError } from "./json-result.ts";
 import { errorAnswer, returnedError, type ToolAnswer } from "./outcome.ts";
 import { contentParts, errorText, isMcpResult, mcpAnswer, outputAnswer } from "./result-parts.ts";
 
@@ -24,7 +24,19 @@ export async function convertOutput(returned: ToolOutput, tool: AnyTool, maxByte
   const options = { toolCallId, input, output } as never; // AnyTool has no exact types
   const made = await tool.toModelOutput(options);
   const answer = checkSize(name, made, maxBytes, () => outputAnswer(name, made, maxBytes));
-  return { ...answer, ...detailsOf(output, maxBytes) };
+  const marked = detailsOf(output, maxBytes);
+  return { ...answer, ...("details" in marked ? marked : rawDetails(output, answer.content, maxBytes)) };
+}
+
+/** The value before `toModelOutput`, for people. Absent if it cannot be stored, or if the model is shown the same. */
+function rawDetails(output: unknown, shown: Content, limit: number): { readonly details?: JsonValue } {
+  try {
+    const value = isToolResult(output) ? output.value : output;
+    if (value === undefined || resultTextOf(value, limit) === shown) return {};
+    return { details: jsonOf(value, limit) };
+  } catch {
+    return {};
+  }
 }
 
 /** Data, unless it has the mark of `ok`, `content` or `fail`. Unmarked data of the same form stays data. */

@@ -3,6 +3,7 @@ import type { CallRecord } from "../../agent/model-call.ts";
 import { recordedCall } from "../../agent/model-call.ts";
 import type { SteerKind } from "../../agent/signal.ts";
 import type { Entry } from "../../thread/entry.ts";
+import type { JsonValue } from "../../thread/json.ts";
 import { type Content, contentText, type ToolCall } from "../../thread/message.ts";
 import type { Thread } from "../../thread/thread.ts";
 import type { AgentRequest } from "../request/request.ts";
@@ -14,6 +15,8 @@ interface Written {
   readonly content: Content;
   readonly toolCalls?: readonly ToolCall[];
   readonly isError?: boolean;
+  readonly partial?: "cancelled" | "timed_out";
+  readonly details?: JsonValue;
   readonly steer?: SteerKind;
   readonly approved?: boolean;
   readonly reason?: string;
@@ -98,7 +101,8 @@ function toolDraft(
   kind: "approval_requested" | "approval_resolved" | "tool_completed",
   all: readonly Entry[],
 ): EventDraft {
-  const { content, isError = false, approved = false, note, reason = note } = payload as unknown as Written; // written by us
+  const written = payload as unknown as Written; // written by us
+  const { content, isError = false, approved = false, note, reason = note, partial, details } = written;
   const { callId, toolCallId = "" } = refs;
   const { name: toolName = "", arguments: args = {} } = callIn(all, callId, toolCallId) ?? {};
   const of = { ...(callId !== undefined && { callId }), toolCallId, toolName };
@@ -108,7 +112,11 @@ function toolDraft(
     case "approval_resolved":
       return { kind, ...of, data: { approved, ...(reason !== undefined && { reason }) } };
     case "tool_completed":
-      return { kind, ...of, data: { content, isError } };
+      return {
+        kind,
+        ...of,
+        data: { content, isError, ...(partial && { partial }), ...(details !== undefined && { details }) },
+      };
     default:
       return kind satisfies never;
   }

@@ -331,10 +331,17 @@ function errorIn(text: string): unknown {
 }
 
 /**
- * What a tool gave, for whoever shows it. The log keeps what the model reads: an object or a list, which it holds as JSON,
- * is given as what it was; everything else is text.
+ * What a tool returned, for the page: its details, else what the model reads. An object or a list, which the log holds as JSON
+ * text, is parsed.
  */
-export function toolOutput(content: Content): unknown {
+export function toolOutput({
+  content,
+  details,
+}: {
+  readonly content: Content;
+  readonly details?: JsonValue | undefined;
+}): unknown {
+  if (details !== undefined) return thaw(details);
   if (typeof content !== "string") return content.flatMap((part) => uiPartOf(part) ?? []);
   const value = parseStructure(content);
   return value === undefined ? content : thaw(value);

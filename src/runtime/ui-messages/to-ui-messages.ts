@@ -2,6 +2,7 @@ import { type RequestEnd, readRequestEnd } from "../../agent/react/state.ts";
 import { thaw } from "../../providers/message-parts.ts";
 import type { Entry } from "../../thread/entry.ts";
 import { ThreadError } from "../../thread/errors.ts";
+import type { JsonValue } from "../../thread/json.ts";
 import type { Content, PartMetadata, ToolCall } from "../../thread/message.ts";
 import { orderedParts } from "../../thread/messages/neutral-message.ts";
 import { checkLane, laneEntries, messagesFromEntries } from "../../thread/messages/to-messages.ts";
@@ -42,6 +43,7 @@ interface Written {
   readonly content: Content;
   readonly toolCalls?: readonly ToolCall[];
   readonly isError?: boolean;
+  readonly details?: JsonValue;
   readonly steer?: string;
   readonly approved?: boolean;
   readonly reason?: string;
@@ -135,6 +137,7 @@ function read(message: SpokenMessage, { id, kind, payload, refs }: Entry): void 
     content,
     toolCalls = [],
     isError = false,
+    details,
     steer,
     approved,
     note,
@@ -144,7 +147,7 @@ function read(message: SpokenMessage, { id, kind, payload, refs }: Entry): void 
   if (kind === "approval_requested") message.asked(callId, toolCallId);
   else if (kind === "approval_resolved") message.decided(callId, toolCallId, approved === true, reason);
   else if (role === "assistant") message.answer(callId, { content, toolCalls });
-  else if (role === "tool") message.result(callId, toolCallId, { content, isError });
+  else if (role === "tool") message.result(callId, toolCallId, { content, isError, details });
   else if (steer === "repair") message.takeBack();
   else if (steer === "steer" || steer === "follow_up") message.steered(signalId, content);
 }
@@ -157,7 +160,7 @@ interface Call {
   readonly metadata?: PartMetadata | undefined;
   readonly isProviders?: true;
   approval?: { readonly approved?: boolean; readonly reason?: string };
-  result?: { readonly content: Content; readonly isError?: boolean };
+  result?: { readonly content: Content; readonly isError?: boolean; readonly details?: JsonValue | undefined };
 }
 
 interface Answer {
@@ -260,7 +263,7 @@ class SpokenMessage {
       return { ...part, state: "output-denied", approval: { id, approved: false, ...reason } };
     }
     const approved = approval?.approved ? { approval: { id, approved: true, ...reason } as const } : {};
-    if (!result.isError) return { ...part, state: "output-available", output: toolOutput(result.content), ...approved };
+    if (!result.isError) return { ...part, state: "output-available", output: toolOutput(result), ...approved };
     return { ...part, state: "output-error", errorText: toolErrorText(result.content, this.#onError), ...approved };
   }
 }

@@ -209,12 +209,12 @@ export class Translator {
     return [...introduced, ...asked, { type: "tool-approval-response", approvalId, approved, ...reason }];
   }
 
-  #outcome({ callId, toolCallId, data: { content, isError } }: Outcome): UIChunk {
+  #outcome({ callId, toolCallId, data }: Outcome): UIChunk {
     const told = this.#told.get(approvalIdOf(callId, toolCallId));
     if (told !== undefined) told.isDone = true;
     if (told?.isDenied) return { type: "tool-output-denied", toolCallId };
-    if (!isError) return { type: "tool-output-available", toolCallId, output: toolOutput(content) };
-    return { type: "tool-output-error", toolCallId, errorText: toolErrorText(content, this.#options.onError) };
+    if (!data.isError) return { type: "tool-output-available", toolCallId, output: toolOutput(data) };
+    return { type: "tool-output-error", toolCallId, errorText: toolErrorText(data.content, this.#options.onError) };
   }
 
   /** Results that are in, and are told only when a call before them has its own. */
@@ -226,8 +226,8 @@ export class Translator {
         return approvalIdOf(refs.callId, toolCallId) === key && "role" in payload && payload["role"] === "tool";
       });
       if (entry === undefined) return [];
-      const { content, isError = false } = entry.payload as EventData["tool_completed"]; // written by us
-      return [this.#outcome({ callId: entry.refs.callId, toolCallId, data: { content, isError } })];
+      const data = entry.payload as EventData["tool_completed"]; // written by us
+      return [this.#outcome({ callId: entry.refs.callId, toolCallId, data })];
     });
   }
 }

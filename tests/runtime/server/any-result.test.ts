@@ -306,6 +306,22 @@ describe("the two faces of a result", () => {
     expect(entry?.payload).toMatchObject({ content: "900 rows", details: stored });
   });
 
+  test.each([
+    ["data", { rows: [1, 2] }, { rows: [1, 2] }],
+    ["a marked value", ok(900n), "900"],
+    ["what the model is shown", "900 rows", undefined],
+    ["a value that is no JSON", nested(1_000), undefined],
+    ["nothing", undefined, undefined],
+  ])("with toModelOutput the raw value is the details: %s", async (_, output, raw) => {
+    const on = await stage();
+    const toModelOutput = () => ({ type: "text", value: "900 rows" });
+    const probe = { inputSchema: anything, execute: () => output, toModelOutput };
+    const server = await on.start({ script: [{ calls: [{ name: "probe" }] }, "Done."], tools: { probe } });
+    await on.end((await on.end(server.ask("Go."))).result);
+    const entry = (await on.log()).find(({ payload }) => "role" in payload && payload["role"] === "tool");
+    expect([entry?.payload["content"], entry?.payload["details"]]).toEqual(["900 rows", raw]);
+  });
+
   test("rows.map(ok) has no details", async () => {
     expect((await shownOf(() => [18].map(ok as never)[0])).entry?.payload).not.toHaveProperty("details");
   });

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { expect, test, vi } from "vitest";
+import { measureOf, measureOfEntry } from "../../../src/lanes/measure.ts";
 import { decodePayload, encodeAs, encodePayload, referencesIn } from "../../../src/stores/stored-payload.ts";
 import { portableSha256 } from "../../../src/thread/encoding.ts";
 import { copyJsonObject } from "../../../src/thread/json.ts";
@@ -45,6 +46,24 @@ test("a payload comes back from its row and its blobs byte for byte", () => {
     { numRuns: 150 },
   );
   expectOften(withBlobs, cases, 0.2);
+});
+
+test("large details of a tool result are one blob, and do not count", () => {
+  const rows = Array.from({ length: 100 }, (_, id) => ({ id, name: "row" }));
+  const given = { role: "tool", toolCallId: "c", content: "100 rows", details: { rows } };
+  const { text, blobs, measure } = encodePayload(given, portableSha256);
+  expect(text.length).toBeLessThan(200);
+  expect(decodePayload(text, () => blobs[0]?.text ?? "")).toEqual(given);
+  expect([measure, encodeAs(given, text).measure]).toEqual([measureOfEntry({ payload: given }), measure]);
+  expect(measure).toBeLessThan(25);
+  for (const whole of [
+    { ...given, role: "assistant" },
+    { ...given, details: rows.slice(0, 30) },
+  ]) {
+    const small = encodePayload(whole, portableSha256);
+    expect(small).toMatchObject({ blobs: [], measure: measureOf(JSON.stringify(whole)) });
+    expect(measureOfEntry({ payload: whole })).toBe(small.measure);
+  }
 });
 
 test("file data from 1,024 characters and texts above 64 Ki are blobs, and nothing shorter", () => {

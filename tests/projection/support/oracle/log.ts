@@ -130,7 +130,9 @@ export function bytesOf(text: string): number {
 }
 
 export function measureOf(payload: unknown): number {
-  return Math.floor(bytesOf(JSON.stringify(payload)) / 4);
+  const { role, details } = payload as { readonly role?: unknown; readonly details?: unknown };
+  const size = role === "tool" && details !== undefined ? bytesOf(JSON.stringify(details)) : 0;
+  return Math.floor((bytesOf(JSON.stringify(payload)) - (size > 1024 ? size : 0)) / 4);
 }
 
 export function sum(numbers: readonly number[]): number {

@@ -126,7 +126,16 @@ function answerOf({ id, name, result }: PlannedCall, vocabulary: string, refs: R
     if (vocabulary === "plain") return { kind: "tool_result", payload: { ...toolCallId, name, result }, refs };
     const isError = typeof result === "object" && result !== null && "ok" in result && result["ok"] === false;
     const content = typeof result === "string" ? result : JSON.stringify(result);
-    const payload = { contextRef: lane, role: "tool", ...toolCallId, name, content, ...(isError && { isError }) };
+    const details = content.length % 3 > 0 && { details: [name, "d".repeat((content.length % 3) * 600)] };
+    const payload = {
+      contextRef: lane,
+      role: "tool",
+      ...toolCallId,
+      name,
+      content,
+      ...(isError && { isError }),
+      ...details,
+    };
     return { kind: "ai_message", payload, refs };
   };
 }
