@@ -1,6 +1,7 @@
 import type { ProjectionView } from "../projection/projection.ts";
 import type { JsonValue } from "../thread/json.ts";
 import type { Content, ToolCall } from "../thread/message.ts";
+import type { ToolDataPart } from "./definition/tool.ts";
 import type { ModelFinishReason, Usage, UsageByModel } from "./model-call.ts";
 import type { Failure, SteerKind } from "./signal.ts";
 
@@ -38,6 +39,10 @@ export interface EventData {
   /** A tool without `execute` was called. Pass its result to `answer`. */
   readonly answer_requested: { readonly arguments: JsonValue };
   readonly input_injected: { readonly id: string; readonly steer: SteerKind; readonly content: Content };
+  /** A value that a tool has yielded. The last one is its result, which follows in `tool_completed`. */
+  readonly tool_output: { readonly output: JsonValue };
+  /** A part that a tool has written for the page. */
+  readonly tool_data: ToolDataPart;
   /** A tool is still running. */
   readonly keepalive: { readonly runningMs: number };
   readonly output_repaired: { readonly issues: readonly string[]; readonly attempt: number };
@@ -92,6 +97,8 @@ type ToolCallEventKind =
   | "approval_requested"
   | "approval_resolved"
   | "answer_requested"
+  | "tool_output"
+  | "tool_data"
   | "keepalive";
 
 /** The calls an event is about. Tool events always have the tool call's id and the tool's name; model events the call id. */

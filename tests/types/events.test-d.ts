@@ -11,6 +11,8 @@ test("events of a tool's call name the call and the tool", () => {
     case "approval_requested":
     case "approval_resolved":
     case "answer_requested":
+    case "tool_output":
+    case "tool_data":
     case "keepalive":
       expectTypeOf(event.toolCallId).toEqualTypeOf<string>();
       expectTypeOf(event.toolName).toEqualTypeOf<string>();

@@ -20,6 +20,19 @@ export interface ToolOptions<Context = unknown> {
    * request. Check it directly before an operation that must not run twice. Always true without a server and in `runTool`.
    */
   readonly isHeld: () => boolean;
+  /**
+   * Sends a part to the page: the event `tool_data`, and a data part of UI messages. It is not stored, and no model is shown it. A
+   * part with the `id` of an earlier one replaces it; a `transient` one is in no message. Throws if it is no data part.
+   */
+  readonly write: (part: ToolDataPart) => void;
+}
+
+/** A part that a tool writes for the page while it runs, as data parts of the AI SDK. */
+export interface ToolDataPart {
+  readonly type: `data-${string}`;
+  readonly id?: string;
+  readonly data: unknown;
+  readonly transient?: boolean;
 }
 
 /** The second argument of `needsApproval`. */
@@ -46,8 +59,8 @@ export interface Tool<Input = unknown, Output = unknown, Context = unknown> exte
   /** The text from which the model knows what the tool does and when to call it. Default: none. */
   readonly description?: string | undefined;
   /**
-   * Called once per attempt, with the validated input. An error that it throws is shown to the model. Of an async generator
-   * the last value is the result. Default: none, the call waits until a caller answers it.
+   * Called once per attempt, with the validated input. An error that it throws is shown to the model. Each value of an async
+   * generator is emitted as `tool_output`, and the last one is the result. Default: none, the call waits until a caller answers it.
    */
   readonly execute?: ((input: Input, options: ToolOptions<Context>) => ExecuteReturn<Output>) | undefined;
   /** Whether a call needs approval. Called after validation, before the first attempt; an error means true. Default false. */

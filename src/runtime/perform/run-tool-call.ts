@@ -82,6 +82,8 @@ async function run(scene: Scene, directive: ToolExec, request: LiveRequest): Pro
       maxRetries: definition.toolMaxRetries,
       backoffMs: definition.toolRetryBackoffMs,
       heartbeatMs: definition.toolHeartbeatMs,
+      onOutput: (output) => request.emit({ kind: "tool_output", ...named, data: { output } }, iteration),
+      onData: (data) => request.emit({ kind: "tool_data", ...named, data }, iteration),
       onHeartbeat: ({ elapsedMs }) =>
         request.emit({ kind: "keepalive", ...named, data: { runningMs: elapsedMs } }, iteration),
     }),

@@ -50,7 +50,14 @@ export interface Hold {
 }
 
 /** Events without an entry. No append has proven that the thread is held when they are emitted. */
-const UNRECORDED: ReadonlySet<EventKind> = new Set(["llm_delta", "llm_retried", "tool_started", "keepalive"]);
+const UNRECORDED: ReadonlySet<EventKind> = new Set([
+  "llm_delta",
+  "llm_retried",
+  "tool_started",
+  "tool_output",
+  "tool_data",
+  "keepalive",
+]);
 
 /** A request with the methods that the loop uses. */
 export class LiveRequest implements AgentRequest {
@@ -216,8 +223,8 @@ export class EventLog {
   readonly #kept: AgentEvent[] = [];
   readonly #readers = new Set<Reader>();
   readonly #keeps: (event: AgentEvent) => boolean;
-  /** The last keepalive of each call. It replaces the earlier ones, so that a long request does not grow. */
-  readonly #beats = new Map<string, AgentEvent>();
+  /** The last keepalive and output of each call. It replaces the earlier ones, so that a long request does not grow. */
+  readonly #latest = new Map<string, AgentEvent>();
   #closed = false;
   #last: number;
 
@@ -245,11 +252,11 @@ export class EventLog {
 
   #keep(event: AgentEvent): void {
     this.#kept.push(event);
-    if (event.kind !== "keepalive") return;
-    const call = `${event.callId} ${event.toolCallId}`;
-    const before = this.#beats.get(call);
+    if (event.kind !== "keepalive" && event.kind !== "tool_output") return;
+    const call = `${event.kind} ${event.callId} ${event.toolCallId}`;
+    const before = this.#latest.get(call);
     if (before !== undefined) this.#kept.splice(this.#kept.lastIndexOf(before), 1);
-    this.#beats.set(call, event);
+    this.#latest.set(call, event);
   }
 
   /** No event follows. */

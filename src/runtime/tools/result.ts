@@ -151,7 +151,7 @@ export class GeneratorOutput {
     values: AsyncIterable<unknown>,
     signal: AbortSignal,
     ports: RuntimePorts,
-    onValue: () => void,
+    onValue: (value: unknown) => void,
   ): Promise<unknown> {
     const iterator = values[Symbol.asyncIterator]();
     const close = (): void => {
@@ -170,7 +170,7 @@ export class GeneratorOutput {
         return this.last?.value;
       }
       this.last = { value };
-      onValue();
+      if (!signal.aborted) onValue(value);
       signal.throwIfAborted(); // `return()` was called
       if (++count % PAUSE_EVERY === 0) await new Promise<void>((resolve) => ports.after(0, resolve));
     }

@@ -1,8 +1,17 @@
-import type { AnyTool, ToolOptions, Tools } from "../../agent/definition/tool.ts";
+import { ToolError } from "../../agent/definition/errors.ts";
+import {
+  type AnyTool,
+  isToolResult,
+  type ToolDataPart,
+  type ToolOptions,
+  type Tools,
+} from "../../agent/definition/tool.ts";
 import { toModelMessages } from "../../providers/ai-sdk/model-messages.ts";
+import type { JsonValue } from "../../thread/json.ts";
 import type { Message, ToolCall } from "../../thread/message.ts";
 import { type RuntimePorts, systemRuntimePorts } from "../ports.ts";
 import { pause } from "../timers.ts";
+import { jsonOf } from "./json-result.ts";
 import { runLimited, type StopReason, type WorkLimits } from "./limits.ts";
 import {
   abortedAnswer,
@@ -44,12 +53,17 @@ export interface ToolRunOptions extends HeartbeatOptions {
   readonly graceMs?: number | undefined;
   /** The largest result, in bytes of UTF-8. Default 8 MiB. */
   readonly maxResultBytes?: number | undefined;
+  /** Called with each value that a generator yields, as JSON. An error that it throws is ignored. Default: none. */
+  readonly onOutput?: ((output: JsonValue) => void) | undefined;
+  /** Called with each part that the tool writes for the page. Default: none. */
+  readonly onData?: ((part: ToolDataPart) => void) | undefined;
   /** Checked before each attempt, and by `isHeld` of the tool. Default: no other process runs the request. */
   readonly hold?: ToolHold | undefined;
 }
 
 const ALWAYS_HELD: ToolHold = { isHeld: () => true, ensure: async () => true };
 const MAX_WAIT_MS = 60_000;
+const MAX_RESULT_BYTES = 8 * 1024 * 1024;
 
 /**
  * Runs one tool call, with its retries. It never throws and never hangs: an error, a timeout or a cancel becomes a result
@@ -66,10 +80,23 @@ export async function runTool(call: ToolCall, options: ToolRunOptions): Promise<
   const started = clock();
   const beat = heartbeat(call, options, ports);
   try {
-    const { answer, attempts } = await runAttempts(call, options, ports, beat.now);
+    const onValue = (value: unknown): void => {
+      beat.now();
+      emitOutput(value, options);
+    };
+    const { answer, attempts } = await runAttempts(call, options, ports, onValue);
     return Object.freeze({ ...answer, attempts, durationMs: Math.max(0, clock() - started) });
   } finally {
     beat.stop();
+  }
+}
+
+/** A value that cannot be JSON is not emitted. The tool continues, because only its last value is the result. */
+function emitOutput(value: unknown, { onOutput, maxResultBytes = MAX_RESULT_BYTES }: ToolRunOptions): void {
+  try {
+    onOutput?.(jsonOf(isToolResult(value) ? (value.details ?? value.value) : value, maxResultBytes));
+  } catch {
+    // Neither a value nor a callback that fails must end the call.
   }
 }
 
@@ -82,9 +109,9 @@ async function runAttempts(
   call: ToolCall,
   options: ToolRunOptions,
   ports: RuntimePorts,
-  onValue: () => void,
+  onValue: (value: unknown) => void,
 ): Promise<AttemptsResult> {
-  const { tools, signal, timeoutMs, graceMs = 1_000, maxResultBytes = 8 * 1024 * 1024 } = options;
+  const { tools, signal, timeoutMs, graceMs = 1_000, maxResultBytes = MAX_RESULT_BYTES } = options;
   const tool = Object.hasOwn(tools, call.name) ? tools[call.name] : undefined;
   if (tool === undefined) return { answer: unknownToolAnswer(call.name, tools), attempts: 0 };
   const { execute } = tool;
@@ -109,6 +136,7 @@ async function runAttempts(
     limits,
     maxResultBytes,
     onValue,
+    onData: options.onData,
     onError,
   };
   const retries = retriesOf(tool, options.maxRetries ?? 0);
@@ -158,7 +186,8 @@ interface Attempt {
   readonly limits: WorkLimits;
   readonly maxResultBytes: number;
   readonly hold: ToolHold;
-  readonly onValue: () => void;
+  readonly onValue: (value: unknown) => void;
+  readonly onData: ToolRunOptions["onData"];
   readonly onError: (error: unknown, code: string) => void;
 }
 
@@ -234,7 +263,7 @@ async function outputAnswer(
 }
 
 async function execute(
-  { call, tool, context, idempotencyKey, messages, limits, hold, onValue }: Attempt,
+  { call, tool, context, idempotencyKey, messages, limits, maxResultBytes, hold, onValue, onData }: Attempt,
   input: unknown,
   signal: AbortSignal,
   generated: GeneratorOutput,
@@ -246,12 +275,28 @@ async function execute(
     idempotencyKey,
     abortSignal: signal,
     isHeld: hold.isHeld,
+    write: (part) => {
+      const checked = dataPart(part, maxResultBytes);
+      if (!signal.aborted) onData?.(checked);
+    },
     get messages() {
       return modelMessages(messages); // made only for tools that read them
     },
   };
   const output = await tool.execute?.(input as never, options as never); // validated by its schema
   return isAsyncIterable(output) ? generated.read(output, signal, limits.ports, onValue) : output;
+}
+
+/** A part for the page, as JSON. Throws if it is not one: the tool can correct it. */
+function dataPart(part: ToolDataPart, limit: number): ToolDataPart {
+  const { type, id, data, transient }: Partial<ToolDataPart> = Object(part);
+  const isPart = typeof type === "string" && type.startsWith("data-") && ["string", "undefined"].includes(typeof id);
+  if (!isPart || data === undefined) {
+    const message = 'write takes a part { type: "data-<name>", data } with an optional text as id.';
+    throw new ToolError({ code: "invalid_options", message, path: "write" });
+  }
+  const more = { ...(id !== undefined && { id }), ...(transient === true && { transient: true }) };
+  return { type, ...more, data: jsonOf(data, limit) };
 }
 
 function modelMessages(messages: readonly Message[]): readonly unknown[] {

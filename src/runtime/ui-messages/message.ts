@@ -281,7 +281,7 @@ export type UIChunk =
   | { type: "tool-input-error"; toolCallId: string; toolName: string; input: unknown; errorText: string }
   | { type: "tool-approval-request"; approvalId: string; toolCallId: string }
   | { type: "tool-approval-response"; approvalId: string; approved: boolean; reason?: string }
-  | { type: "tool-output-available"; toolCallId: string; output: unknown }
+  | { type: "tool-output-available"; toolCallId: string; output: unknown; preliminary?: boolean }
   | { type: "tool-output-error"; toolCallId: string; errorText: string }
   | { type: "tool-output-denied"; toolCallId: string }
   | { type: "steering-message"; id: string; parts: (UITextPart | UIFilePart)[] }

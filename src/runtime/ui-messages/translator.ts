@@ -95,6 +95,12 @@ export class Translator {
         const { reason } = event.data;
         return [...this.#close(), ...marked(cancelledMark(reason)), { type: "abort", reason }];
       }
+      case "tool_output": {
+        const { toolCallId, data } = event;
+        return [{ type: "tool-output-available", toolCallId, output: data.output, preliminary: true }];
+      }
+      case "tool_data":
+        return [{ ...event.data }];
       case "request_started":
       case "keepalive":
       case "context_op_applied":

@@ -14,6 +14,8 @@ const PASSING: ReadonlySet<AgentEvent["kind"]> = new Set([
   "llm_delta",
   "llm_retried",
   "tool_started",
+  "tool_output",
+  "tool_data",
   "keepalive",
   "approval_requested",
   "answer_requested",
